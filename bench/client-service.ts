@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /*
- * The service of the client's rows, in a process of its own: it answers with what was made beforehand and does as
- * little as a server can, so that the client is what is measured. It prints its port when it listens.
+ * The service for the client's rows, in a process of its own. It sends prepared answers and does as little as
+ * possible, so that the client is measured. It prints its port when it listens.
  */
 
 /** How many records each answer holds; 0 is the answer to an update. Paths end with the number. */
@@ -106,7 +106,7 @@ const ANSWERS = new Map(
 
 const HEAD_END = '\r\n\r\n';
 
-/** Answers each request in one write, when the last byte of it is there. */
+/** Answers each request with one write, when its last byte has arrived. */
 const server = createServer({ noDelay: true }, (socket) => {
   let answer: Buffer | undefined;
   let missing = 0;
@@ -130,7 +130,7 @@ const server = createServer({ noDelay: true }, (socket) => {
     answer = undefined;
   });
 });
-// The parent may end without a word.
+// The parent may end without a message.
 process.on('disconnect', () => process.exit());
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();

@@ -9,15 +9,15 @@ import { preregSearch } from '../src/service/tasks/prereg.ts';
 import { redirectUpdate } from '../src/service/tasks/redirect.ts';
 
 /*
- * What a call of the client costs beside the same call by hand: `undici` and `JSON.parse`, or `undici` and
- * fast-xml-parser's validate and parse with its default options. Both sides build their request anew for every
- * call, and their service runs in a process of its own.
+ * The cost of a call of the client, compared with the same call by hand: `undici` and `JSON.parse`, or `undici` and
+ * fast-xml-parser's validate and parse with its default options. Both sides build each request anew, and their
+ * service runs in a process of its own.
  *
- * The calls charge nothing: a task that charges takes a connection of its own each time, which costs a TCP (and TLS)
- * handshake that the reference does not pay, on purpose.
+ * The calls charge nothing. A task that charges opens a connection of its own each time, on purpose, whose TCP (and
+ * TLS) handshake the reference does not pay.
  */
 
-/** One comparison: calls a second of each round, ours and the reference's taken in turns. */
+/** One comparison: calls a second of each round, with ours and the reference's measured in turns. */
 export interface ClientRow {
   readonly name: string;
   readonly reference: string;
@@ -57,7 +57,10 @@ export async function* clientRows(options: ClientRowOptions): AsyncGenerator<Cli
   }
 }
 
-/** Measures are taken in slices this long, each side in turn, so that what else the machine does meets both. */
+/**
+ * Measurements are taken in slices of this length, each side in turn, so that other work of the machine affects
+ * both.
+ */
 const SLICE_MS = 25;
 
 async function inTurns(
@@ -66,7 +69,7 @@ async function inTurns(
   { rounds, roundMs, concurrency }: ClientRowOptions,
 ): Promise<{ ours: number[]; theirs: number[] }> {
   const measured: { ours: number[]; theirs: number[] } = { ours: [], theirs: [] };
-  // Round 0 is for compiling code and opening connections.
+  // Round 0 compiles code and opens connections.
   for (let round = 0; round <= rounds; round += 1) {
     const slices = Math.ceil(roundMs / SLICE_MS);
     const [a, b] = [new Rate(ours, concurrency), new Rate(theirs, concurrency)];
@@ -83,7 +86,7 @@ async function inTurns(
   return measured;
 }
 
-/** How many calls a second end, with so many under way at once. */
+/** Counts how many calls a second end, with a fixed number under way. */
 class Rate {
   readonly #call: Call;
   readonly #concurrency: number;

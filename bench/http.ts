@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /*
- * As much of HTTP/1.1 (RFC 9112) as those who stand beside the bot need: Node's own takes more of the processor, which
- * they share with what is measured. Whatever it does not know it refuses. Messages are read as text of a character for
- * each byte (`latin1`), so lengths are those of the bytes.
+ * The part of HTTP/1.1 (RFC 9112) that the bot's peers in the bench need, because Node's own server takes more of the
+ * processor, which they share with the bot. Anything else is refused. Messages are read as text with one character per
+ * byte (`latin1`), so lengths are numbers of bytes.
  */
 
 const HEAD_END = '\r\n\r\n';
@@ -14,26 +14,26 @@ const EXPECT = /\r\nexpect:/i;
 const CLOSE = /\r\nconnection:[ \t]*close/i;
 const REQUEST_LINE = /^(?:GET|POST|PUT|DELETE) (\/\S*) HTTP\/1\.1\r\n/;
 
-// What Node's server sends, so that reading it costs the same; the date is for nobody. Clients end idle connections.
+// The headers that Node's server sends, so that reading them costs the same. Clients end idle connections.
 const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ';
 const DATE = `\r\nDate: ${new Date().toUTCString()}`;
 const KEPT = `${DATE}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5${HEAD_END}`;
 const CLOSED = `${DATE}\r\nConnection: close${HEAD_END}`;
 
-/** A request whose last byte is there. */
+/** A complete request. */
 export interface HttpRequest {
   /** Path and query, percent-encoded. */
   readonly target: string;
-  /** A character for each byte. */
+  /** One character per byte. */
   readonly body: string;
-  /** Whether the connection is kept after the answer. */
+  /** Whether the connection is kept open after the answer. */
   readonly keeps: boolean;
-  /** Bytes of the whole. */
+  /** The length of the whole request in bytes. */
   readonly bytes: number;
 }
 
 /**
- * Reads the first request of what has arrived.
+ * Reads the first request in the received text.
  * @returns undefined while a part of it is missing, or why it is refused
  */
 export function readRequest(received: string): HttpRequest | { readonly refused: string } | undefined {
@@ -51,8 +51,8 @@ export function readRequest(received: string): HttpRequest | { readonly refused:
 }
 
 /**
- * Bytes of the answer that what has arrived begins with, which may be more than have arrived.
- * @returns undefined while that is not known; `Infinity` when the end of the connection ends it
+ * The length of the answer at the beginning of the received text, which may be longer than what has arrived.
+ * @returns undefined while it is not known; `Infinity` when the end of the connection ends it
  */
 export function answerBytes(received: string): number | undefined {
   const headEnd = received.indexOf(HEAD_END);
@@ -64,16 +64,16 @@ export function answerBytes(received: string): number | undefined {
   return length === undefined ? Number.POSITIVE_INFINITY : bodyAt + Number(length);
 }
 
-/** Where the chunks (RFC 9112, section 7.1) end that begin there. */
+/** Where the chunks (RFC 9112, section 7.1) from this position end. */
 function chunkedEnd(received: string, start: number): number | undefined {
   for (let at = start; ; ) {
     const lineEnd = received.indexOf('\r\n', at);
     if (lineEnd === -1) return undefined;
     const size = Number.parseInt(received.slice(at, lineEnd), 16);
-    // Whatever this is, it is no part of the answer.
+    // Anything else does not belong to the answer.
     if (Number.isNaN(size)) return at;
     if (size === 0) {
-      // Fields may follow the last chunk.
+      // Trailer fields may follow the last chunk.
       const end = received.indexOf(HEAD_END, lineEnd);
       return end === -1 ? undefined : end + HEAD_END.length;
     }
@@ -82,22 +82,22 @@ function chunkedEnd(received: string, start: number): number | undefined {
 }
 
 /**
- * Listens on a port of the machine's choice and answers 200 with JSON, requests of one connection one after the other.
- * @param answer the JSON; without any the connection stays open, and nothing comes on it any more
+ * Listens on any free port and answers 200 with JSON; requests of one connection are answered one after the other.
+ * @param answer the JSON; without it the connection stays open, and nothing is ever sent on it
  */
 export async function serve(
   answer: (request: HttpRequest) => string | undefined,
 ): Promise<{ readonly port: number; readonly server: Server }> {
   const server = createServer({ noDelay: true }, (socket) => {
     let received = '';
-    /** What still comes is not looked at. */
+    /** Later data is ignored. */
     let over = false;
     const last = (text: string): void => {
       over = true;
-      // Within the callback Node would make an error, and gather its stack, for what might still be written.
+      // Within the callback Node would create an error with its stack for pending writes.
       socket.write(text, () => process.nextTick(() => socket.destroy()));
     };
-    // Who asked may be gone.
+    // The client may be gone.
     socket.on('error', () => undefined);
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1');
@@ -121,11 +121,11 @@ export async function serve(
   return { port: address.port, server };
 }
 
-/** Node's server ends a connection on which nothing came for 5 s: what is sent on it just then is lost. */
+/** Node's server ends a connection that is idle for 5 s, and a request sent at that moment is lost. */
 const IDLE_MS = 4_000;
 const READ_BYTES = 4_096;
 
-/** A connection to a port of this machine: one request at a time. */
+/** A connection to a port of this machine, for one request at a time. */
 class Connection {
   readonly #port: number;
   readonly #socket: Socket;
@@ -192,14 +192,14 @@ class Connection {
   }
 }
 
-/** Sends requests on connections that are kept, as many as are needed. */
+/** Sends requests over kept connections, as many as needed. */
 export class HttpClient {
   readonly #idle = new Map<number, Connection[]>();
 
   /**
-   * @param request as it goes over the wire
-   * @returns when the whole answer was there
-   * @throws when it was not 200, or did not come
+   * @param request the bytes to send
+   * @returns when the whole answer has arrived
+   * @throws when it was not 200, or did not arrive
    */
   async send(port: number, request: Buffer): Promise<void> {
     let idle = this.#idle.get(port);
@@ -217,7 +217,7 @@ export class HttpClient {
     idle.push(connection);
   }
 
-  /** Ends the connections, on which nothing may be under way. */
+  /** Closes the connections. No request may be under way. */
   close(): void {
     for (const connection of [...this.#idle.values()].flat()) connection.end();
   }

@@ -1,10 +1,11 @@
-/*
- * What a row of the table is made of: both sides measured in turns, several rounds, and what is asked of them.
- */
+/* The parts of the table: both sides measured in turns, in several rounds, with the targets. */
 
 /** What a row has to reach. */
 export interface Target {
-  /** `ratio` is ours divided by the reference's, `difference` ours less the reference's, `ours` stands alone. */
+  /**
+   * `ratio` is ours divided by the reference's, `difference` is ours minus the reference's, `ours` is ours
+   * alone.
+   */
   readonly of: 'ratio' | 'difference' | 'ours';
   readonly kind: 'at least' | 'at most';
   readonly value: number;
@@ -12,16 +13,16 @@ export interface Target {
 
 /** One line of the table. */
 export interface Line {
-  /** Which row of the table of targets it belongs to: what `--only` names. */
+  /** The row of the table of targets that it belongs to, as given to `--only`. */
   readonly row: string;
   readonly what: string;
   readonly reference: string;
   readonly unit: string;
   /** One figure a round, the reference's beside ours. */
   readonly ours: readonly number[];
-  /** Empty where the row stands alone. */
+  /** Empty where the row has no reference. */
   readonly theirs: readonly number[];
-  /** Undefined where the line is told for the picture it gives. */
+  /** Undefined where the line has no target. */
   readonly target?: Target;
 }
 
@@ -31,10 +32,10 @@ export interface Effort {
   readonly rounds: number;
 }
 
-/** Told what is under way. */
+/** Called with what is under way. */
 export type Progress = (what: string) => void;
 
-/** What a row is given. */
+/** What a row gets. */
 export interface Bench {
   readonly effort: Effort;
   readonly progress: Progress;
@@ -43,7 +44,7 @@ export interface Bench {
 /** A row of the table: measures and yields its lines. */
 export interface Row {
   readonly id: string;
-  /** Seconds it takes, about. */
+  /** The approximate duration in seconds. */
   readonly seconds: number;
   measure(bench: Bench): AsyncIterable<Line>;
 }
@@ -59,7 +60,7 @@ export function spreadOf(figures: readonly number[]): Spread {
   return { median: quantile(figures, 0.5), least: Math.min(...figures), most: Math.max(...figures) };
 }
 
-/** The figure below which so large a part of all lies, between two neighbours in proportion. */
+/** The quantile of some figures, interpolated between neighbours. */
 export function quantile(figures: readonly number[], part: number): number {
   const sorted = figures.toSorted((a, b) => a - b);
   const at = (sorted.length - 1) * part;
@@ -68,8 +69,8 @@ export function quantile(figures: readonly number[], part: number): number {
   return below + (above - below) * (at - Math.floor(at));
 }
 
-/** What the target is asked of, one figure a round. */
-export function judged({ ours, theirs, target }: Line): readonly number[] {
+/** The figures that the target applies to, one per round. */
+export function targetFigures({ ours, theirs, target }: Line): readonly number[] {
   switch (target?.of ?? (theirs.length === 0 ? 'ours' : 'ratio')) {
     case 'ratio':
       return ours.map((figure, round) => figure / (theirs[round] ?? Number.NaN));
@@ -83,7 +84,7 @@ export function judged({ ours, theirs, target }: Line): readonly number[] {
 /** Whether the median reaches the target; undefined where there is none. */
 export function isMet(line: Line): boolean | undefined {
   if (line.target === undefined) return undefined;
-  const { median } = spreadOf(judged(line));
+  const { median } = spreadOf(targetFigures(line));
   return line.target.kind === 'at least' ? median >= line.target.value : median <= line.target.value;
 }
 

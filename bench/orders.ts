@@ -6,15 +6,15 @@ import { type Surroundings, until } from './surroundings.ts';
 /** Clicks under way at once. */
 const CLICKERS = 50;
 
-/** Whatever takes deliveries. */
+/** A process that takes deliveries. */
 type Bot = Pick<Process, 'port'>;
 
 const took = z.tuple([z.object({ seconds: z.coerce.number(), settled: z.number() })]);
 let name = 0;
 
-/** Asks for renewals until this number of orders waits for a click with its card posted. */
+/** Asks for renewals until this number of orders has its card posted and waits for a click. */
 export async function ask(s: Surroundings, bots: readonly Bot[], amount: number): Promise<void> {
-  // Who is told that the database does not answer right now, on a busy machine, asks again.
+  // On a busy machine the database may not answer in time. Whoever is told so asks again.
   for (let tries = 1; ; tries += 1) {
     const missing = amount - (await s.waiting()).length;
     if (missing <= 0) break;
@@ -31,8 +31,8 @@ export async function ask(s: Surroundings, bots: readonly Bot[], amount: number)
 }
 
 /**
- * Approves so many orders that wait, as fast as clicks are taken, spread over the bots.
- * @returns orders a second, from the first approval that was committed until the last order was settled
+ * Approves this number of waiting orders, as fast as clicks are acknowledged, spread over the bots.
+ * @returns orders a second, from the first committed approval until the last order is settled
  */
 export async function approveAll(s: Surroundings, bots: readonly Bot[], amount: number): Promise<number> {
   const orders = (await s.waiting()).slice(0, amount);
@@ -58,7 +58,10 @@ export async function approveAll(s: Surroundings, bots: readonly Bot[], amount: 
   return amount / seconds;
 }
 
-/** Asks for so many orders, approves them all, and waits until nothing is left to do. @returns orders a second */
+/**
+ * Asks for orders, approves them all, and waits until nothing is left to do.
+ * @returns orders a second
+ */
 export async function carryOut(s: Surroundings, bots: readonly Bot[], amount: number): Promise<number> {
   await ask(s, bots, amount);
   const rate = await approveAll(s, bots, amount);

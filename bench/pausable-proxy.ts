@@ -1,6 +1,6 @@
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 
-/** Stands between a program and a server, and can keep everything that passes waiting: neither side is told. */
+/** A proxy between a program and a server that can hold back everything, without closing any connection. */
 export class PausableProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

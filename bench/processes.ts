@@ -10,7 +10,7 @@ const LOADER = new URL('../scripts/typescript.mjs', import.meta.url).href;
 
 let profiling: readonly string[] = [];
 
-/** From now on each process that is started leaves a CPU profile in the folder when it ends. */
+/** Makes each process that is started from now on leave a CPU profile in the folder when it ends. */
 export function profileInto(folder: string): void {
   profiling = ['--cpu-prof', '--cpu-prof-dir', folder];
 }
@@ -19,7 +19,7 @@ export function profileInto(folder: string): void {
 export interface Process {
   readonly port: number;
   readonly pid: number;
-  /** From its start until it said that it is there, in milliseconds. */
+  /** The time from its start until it reported its port, in milliseconds. */
   readonly startedWithinMs: number;
   /** Sends a message and waits for the answer. */
   ask<T>(message: string | object, answer: z.ZodType<T>): Promise<T>;
@@ -29,7 +29,7 @@ export interface Process {
 const hello = z.object({ port: z.number() });
 
 /**
- * Runs a file of `bench/children` as a process of its own and waits until it says on which port it listens.
+ * Runs a file of `bench/children` as a process of its own and waits until it reports its port.
  * @param name a TypeScript file, or JavaScript that runs as it is
  * @param options for Node
  */
@@ -42,9 +42,9 @@ export async function startProcess(
   const child = fork(fileURLToPath(new URL(`./children/${name}`, import.meta.url)), {
     execArgv: [...options, ...(name.endsWith('.ts') ? ['--import', LOADER] : []), ...profiling],
     env: { ...process.env, ...env },
-    // What it logs at its usual level is written and read by nobody.
+    // Its log at the usual level is written, and discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    // Where there is no `.env` file.
+    // A folder without a `.env` file.
     cwd: fileURLToPath(new URL('./children', import.meta.url)),
   });
   const { port } = hello.parse(await next(child, name));
@@ -81,12 +81,14 @@ async function next(child: ChildProcess, name: string): Promise<unknown> {
   });
 }
 
-/** A program that runs as it does for users, and says in its log when it is ready. */
+/** A program that runs as for users, and logs when it is ready. */
 export interface Program extends Pick<Process, 'port' | 'pid' | 'startedWithinMs' | 'stop'> {}
 
 const ready = z.object({ port: z.number(), msg: z.literal('ready') });
 
-/** Runs a JavaScript file and waits until a line of its output says that it is ready, and on which port. */
+/**
+ * Runs a JavaScript file and waits for the line of its log that says that it is ready, and on which port.
+ */
 export async function startProgram(
   file: URL,
   env: Readonly<Record<string, string>>,
@@ -96,7 +98,7 @@ export async function startProgram(
   const child = spawn(process.execPath, [...options, fileURLToPath(file)], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
-    // Where there is no `.env` file.
+    // A folder without a `.env` file.
     cwd: tmpdir(),
   });
   let port: number | undefined;
@@ -109,7 +111,7 @@ export async function startProgram(
     }
   }
   if (port === undefined) throw new Error(`${file.pathname} ended before it was ready`);
-  // What it logs is read by nobody.
+  // The rest of its log is discarded.
   child.stdout.resume();
   return {
     port,
@@ -124,7 +126,7 @@ export async function startProgram(
   };
 }
 
-/** Memory of a process that is in the machine's, in megabytes. */
+/** The resident memory of a process, in megabytes. */
 export function residentMb(pid: number): number {
   const kb =
     process.platform === 'linux'

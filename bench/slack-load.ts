@@ -32,8 +32,8 @@ export function command(text: string, userId: string, responseUrl: string, chann
 }
 
 /**
- * A press of a button of an order's card, as Slack sends it: with the message.
- * @param responseUrl left out, as by some of Slack's places
+ * A press of a button of an order's card, with the message, as Slack sends it.
+ * @param responseUrl left out, as in some places of Slack
  */
 export function press(
   actionId: string,
@@ -110,7 +110,10 @@ function form(fields: Readonly<Record<string, string>>): Delivery {
   return { body: new URLSearchParams(fields).toString() };
 }
 
-/** Delivers as Slack does: signed, over HTTP, on connections that are kept. What can be made beforehand is. */
+/**
+ * Sends deliveries as Slack does: signed, over HTTP, on kept connections. Everything possible is prepared
+ * beforehand.
+ */
 export class SlackLoad {
   readonly #client = new HttpClient();
   readonly #secret: string;
@@ -119,12 +122,18 @@ export class SlackLoad {
     this.#secret = signingSecret;
   }
 
-  /** @returns milliseconds until the answer was there. @throws when it was not 200 */
+  /**
+   * @returns milliseconds until the answer had arrived
+   * @throws when it was not 200
+   */
   deliver(port: number, delivery: Delivery): Promise<number> {
     return this.#send(port, this.#requestOf(port, delivery));
   }
 
-  /** Delivers at a rate, whether or not answers come. @returns how long each took */
+  /**
+   * Sends deliveries at a fixed rate, whether or not answers arrive.
+   * @returns the duration of each
+   */
   async atRate(port: number, deliveries: readonly Delivery[], perSecond: number): Promise<number[]> {
     const requests = deliveries.map((delivery) => this.#requestOf(port, delivery));
     const startedAt = performance.now();
@@ -137,10 +146,10 @@ export class SlackLoad {
     return Promise.all(waits);
   }
 
-  /** Delivers all, so many under way at once. */
+  /** Sends all deliveries, with a fixed number under way. */
   async inTurn(port: number, deliveries: readonly Delivery[], atOnce: number): Promise<void> {
     const requests = deliveries.map((delivery) => this.#requestOf(port, delivery)).values();
-    // Who delivers to several bots starts all of them first: nothing is sent before all is made.
+    // With several bots, all loads are prepared before the first delivery is sent.
     await nextTurn();
     const one = async () => {
       for (const request of requests) await this.#client.send(port, request);
@@ -152,7 +161,7 @@ export class SlackLoad {
     this.#client.close();
   }
 
-  /** The whole request. Its signature is good for five minutes. */
+  /** The whole request. Its signature is valid for five minutes. */
   #requestOf(port: number, { body }: Delivery): Buffer {
     const timestamp = Math.floor(Date.now() / 1_000);
     const signature = createHmac('sha256', this.#secret).update(`v0:${timestamp}:${body}`).digest('hex');

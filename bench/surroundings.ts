@@ -16,13 +16,13 @@ import { RELEASED_OPTIONS } from '../test/support/released-options.ts';
 import { type Process, startProcess } from './processes.ts';
 import { SlackLoad } from './slack-load.ts';
 
-/** People who ask; the approver is another one. */
+/** The people who ask; the approver is somebody else. */
 const PEOPLE = Array.from({ length: 50 }, (_, n) => `U0PERSON${n}`);
 const APPROVER = 'U0APPROVER';
 const SIGNING_SECRET = randomBytes(16).toString('hex');
 const KEYS = `bench:${randomBytes(32).toString('base64')}`;
 
-/** The PostgreSQL that the bot brings with it, with the settings that it has for users: durable. */
+/** The bot's embedded PostgreSQL, with the durable settings that users have. */
 export class Postgres {
   readonly #server: EmbeddedPostgres;
   readonly #dataDir: string;
@@ -34,14 +34,17 @@ export class Postgres {
 
   static async start(): Promise<Postgres> {
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-bench-'));
-    // For root: PostgreSQL's user must get into it.
+    // For root: PostgreSQL's user must be able to enter it.
     await chmod(dataDir, 0o755);
     // Three replicas and their references need more connections than the embedded one has for one bot.
     const server = await startEmbeddedPostgres({ dataDir, settings: { max_connections: '100' } });
     return new Postgres(server, dataDir);
   }
 
-  /** A database of its own with the present schema. @returns its address */
+  /**
+   * A database of its own with the current schema.
+   * @returns its address
+   */
   async database(): Promise<string> {
     const name = `bench_${randomUUID().replaceAll('-', '')}`;
     const admin = new pg.Client({ connectionString: this.#server.url });
@@ -56,7 +59,7 @@ export class Postgres {
 
   async stop(): Promise<void> {
     await this.#server.stop();
-    // Started by root, the data lie elsewhere and are linked from here.
+    // For root, the data is in another folder that is linked from here.
     await rm(await realpath(join(this.#dataDir, 'postgres')), { recursive: true, force: true });
     await rm(this.#dataDir, { recursive: true, force: true });
   }
@@ -74,8 +77,8 @@ export interface WaitingOrder {
 }
 
 /**
- * A database with people who have linked their accounts, the peers that the bot talks to, and bots. Each is a process
- * of its own; the load comes from this one.
+ * A database with people who have linked their accounts, the bot's peers, and bots. Each is a process of its own; the
+ * load comes from this process.
  */
 export class Surroundings {
   readonly databaseUrl: string;
@@ -108,7 +111,7 @@ export class Surroundings {
     return `${this.peersUrl}/respond`;
   }
 
-  /** Every setting of a bot, the log at its usual level. */
+  /** All settings of a bot, with the log at its usual level. */
   environment(databaseUrl = this.databaseUrl): Readonly<Record<string, string>> {
     return {
       SLACK_BOT_TOKEN: 'xoxb-bench-0000',
@@ -120,19 +123,19 @@ export class Surroundings {
       DATABASE_URL: databaseUrl,
       APPROVERS: APPROVER,
       RDAP_BOOTSTRAP_URL: `${this.peersUrl}/rdap/bootstrap.json`,
-      // Nothing listens there: what the bench does stays on this machine.
+      // Nothing listens there, so that the bench stays on this machine.
       DNS_SERVERS: '127.0.0.1:9',
     };
   }
 
-  /** Starts one process more, the bot as it is started by users. */
+  /** Starts another process, with the bot as users start it. */
   async start(name: string, env = this.environment()): Promise<Process> {
     const started = await startProcess(name, env, name === 'bot.ts' ? RELEASED_OPTIONS : []);
     this.#processes.push(started);
     return started;
   }
 
-  /** What `/domain link` leaves behind for each of the people. */
+  /** Creates the linked accounts of the people. */
   async #link(): Promise<void> {
     const { credentialsKeys } = readConfig(this.environment());
     const vault = createVault(credentialsKeys);
@@ -162,7 +165,7 @@ export class Surroundings {
     return PEOPLE[n % PEOPLE.length] ?? '';
   }
 
-  /** Orders that wait for a click and whose card is posted. */
+  /** Orders that wait for a click and have their card posted. */
   async waiting(): Promise<readonly WaitingOrder[]> {
     const { rows } = await this.db.query(
       `SELECT o.id, o.channel_id, m.ts, o.state FROM orders o
@@ -172,7 +175,7 @@ export class Surroundings {
     return orders.parse(rows).map(({ id, channel_id, ts }) => ({ id, channelId: channel_id, ts: ts ?? '' }));
   }
 
-  /** Waits until nothing is carried out and Slack shows everything as it is. */
+  /** Waits until nothing is being carried out and Slack shows every order as it is. */
   async quiet(): Promise<void> {
     await until('nothing is under way', async () => {
       const { rows } = await this.db.query(
@@ -189,7 +192,10 @@ export class Surroundings {
   }
 }
 
-/** Looks until it is so. @throws after a minute */
+/**
+ * Repeats a check until it holds.
+ * @throws after a minute
+ */
 export async function until(what: string, holds: () => Promise<boolean>, everyMs = 50): Promise<void> {
   const deadline = performance.now() + 60_000;
   while (!(await holds())) {

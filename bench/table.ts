@@ -1,6 +1,6 @@
-import { isMet, judged, type Line, type Spread, spreadOf, type Target } from './measure.ts';
+import { isMet, type Line, type Spread, spreadOf, type Target, targetFigures } from './measure.ts';
 
-/** The lines as one table of text. */
+/** Formats the lines as one table of text. */
 export function tableOf(lines: readonly Line[]): string {
   const rows = [
     ['row', 'what', 'ours', 'reference', 'of it', 'judged (least … most)', 'target', ''],
@@ -24,7 +24,7 @@ function cells(line: Line): string[] {
     `${figure(spreadOf(line.ours).median)} ${line.unit}`,
     line.theirs.length === 0 ? '–' : `${figure(spreadOf(line.theirs).median)} ${line.unit}`,
     line.reference,
-    judgement(line, spreadOf(judged(line))),
+    judgement(line, spreadOf(targetFigures(line))),
     line.target === undefined ? '–' : targetText(line.target, line.unit),
     met === undefined ? '' : met ? 'met' : 'NOT MET',
   ];
@@ -42,7 +42,7 @@ function targetText({ of, kind, value }: Target, unit: string): string {
   return `${bound} ${of === 'difference' ? '+' : ''}${value} ${unit}`;
 }
 
-/** Three digits that count. */
+/** Rounds to three significant digits. */
 function figure(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(value), 0.001))));

@@ -21,22 +21,22 @@ import { type DemoDns, startDemoDns } from './dns.ts';
 import { playTheft } from './story.ts';
 
 export interface DemoOptions {
-  /** Of the page; 0 takes any free port. */
+  /** The port of the page; 0 takes any free port. */
   readonly port: number;
-  /** Everything the demo keeps lies here. */
+  /** The folder for everything that the demo keeps. */
   readonly dataDir: string;
   readonly log?: Log;
-  /** Folder of the built page. */
+  /** The folder of the built page. */
   readonly pageDir?: string;
-  /** Settings of the bot over those of the demo. */
+  /** Settings of the bot that replace those of the demo. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** PostgreSQL instead of the embedded one. */
+  /** A PostgreSQL to use instead of the embedded one. */
   readonly databaseUrl?: string;
-  /** Put the names of the sandbox on the watch list when it is empty. */
+  /** Whether to put the sandbox's names on the watch list when it is empty. */
   readonly watchNames?: boolean;
-  /** Deliver over Socket Mode instead of HTTP. */
+  /** Whether to deliver over Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
-  /** Of the bot, over those of the demo. */
+  /** Seams of the bot that replace those of the demo. */
   readonly seams?: Seams;
 }
 
@@ -47,9 +47,9 @@ export interface Demo {
   readonly dns: DemoDns;
   readonly workspace: Workspace;
   readonly bot: Bot;
-  /** Moves the clock of the bot and of the sandbox, and looks at once for what is due. */
+  /** Moves the clock of the bot and of the sandbox, and looks for due work at once. */
   moveTime(byMs: number): Promise<void>;
-  /** Lets `cafe.rest` be stolen; each step is there when the bot has told of it. */
+  /** Plays the theft of `cafe.rest`. Each step waits until the bot has reported it. */
   playTheft(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -57,10 +57,10 @@ export interface Demo {
 const MAX_AHEAD_MS = 5 * 365 * 86_400_000;
 const moveBody = z.object({ addMs: z.number().int().optional(), reset: z.boolean().optional() });
 
-/** The name of the second path: something lives on it. */
+/** The name of the guide's second path, which is in use. */
 const STOLEN = 'cafe.rest';
 
-/** Starts the demo. Nothing leaves this machine. */
+/** Starts the demo. It connects to nothing outside of this machine. */
 export async function startDemo(options: DemoOptions): Promise<Demo> {
   await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
   let aheadMs = 0;
@@ -90,7 +90,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     })),
     shortcuts: [{ name: 'Domain task…', callback_id: 'domain_here' }],
     ...(options.pageDir === undefined ? {} : { pageDir: options.pageDir }),
-    // A command that nobody takes would be lost.
+    // A command before the bot is ready would be lost.
     open: () => demo !== undefined,
     extraRoutes: {
       'GET /local/requests': ({ query }) => {
@@ -167,7 +167,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       moveTime: async (byMs) => void (await moveTime(aheadMs + byMs)),
       async playTheft() {
         const { sandbox } = dns;
-        // This machine cannot have a DNS of its own.
+        // This machine cannot run a DNS of its own.
         if (sandbox === undefined) return;
         await bot.expiry.watch(STOLEN, undefined, 'U0ALICE');
         await playTheft({
@@ -200,7 +200,10 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   }
 }
 
-/** So that there is something to be reminded of: the names that Alice holds, each with its date at the registry. */
+/**
+ * Puts Alice's names on the watch list, each with its date at the registry, so that there is something to remind
+ * of.
+ */
 async function watchNames(bot: Bot, service: SandboxService): Promise<void> {
   const { dated, undated } = await bot.expiry.list(MAX_AHEAD_MS / 86_400_000, 0, 1);
   if (dated + undated > 0) return;
@@ -211,7 +214,7 @@ async function watchNames(bot: Bot, service: SandboxService): Promise<void> {
   await bot.expiry.importNames(lines.join('\n'), 'U0ALICE', async () => undefined);
 }
 
-/** A price list, so that cards and digests say what things cost. Admins change it with `/domain prices`. */
+/** Adds a price list, so that cards and digests show costs. Admins change it with `/domain prices`. */
 async function listPrices(bot: Bot, now: Date): Promise<void> {
   if ((await bot.prices.list()).length > 0) return;
   const validFrom = `${now.toISOString().slice(0, 7)}-01`;
@@ -232,7 +235,7 @@ async function listPrices(bot: Bot, now: Date): Promise<void> {
   await bot.prices.save(prices, 'U0ADA', now);
 }
 
-/** The demo's own key for credentials, kept beside its data so that links outlive a restart. */
+/** The demo's key for credentials. It is kept with the demo's data, so that links survive a restart. */
 async function credentialsKey(dataDir: string): Promise<string> {
   const file = join(dataDir, 'credentials.key');
   try {

@@ -1,17 +1,17 @@
 import { type SandboxDns, type SandboxService, startSandboxDns } from '@domain-steward/sandbox-service';
 
-/** The DNS of the demo: what the sandbox's names are delegated to, and what lives on them. */
+/** The DNS of the demo: the delegations of the sandbox's names, and their records. */
 export interface DemoDns {
-  /** As `DNS_SERVERS` takes it. */
+  /** The address for `DNS_SERVERS`. */
   readonly resolver: string;
-  /** The scripted DNS; undefined where this machine cannot have one. */
+  /** The scripted DNS; undefined where this machine cannot run one. */
   readonly sandbox: SandboxDns | undefined;
-  /** Has the registries delegate every name as the service has it now. */
+  /** Makes the registries delegate every name that the service has now. */
   follow(): void;
   close(): Promise<void>;
 }
 
-/** Names that something lives on; all others are delegated and empty. */
+/** The records of names that are in use. All others are delegated and empty. */
 const RECORDS: Readonly<Record<string, readonly string[]>> = {
   'cafe.rest': [
     '@ A 198.51.100.7',
@@ -28,13 +28,15 @@ const RECORDS: Readonly<Record<string, readonly string[]>> = {
 /** Nothing listens there. */
 const NOBODY = '127.0.0.1:9';
 
-/** Starts the demo's DNS. Its nameservers need addresses in 127.0.0.0/8, which Linux has by itself. */
+/**
+ * Starts the demo's DNS. Its nameservers need addresses in 127.0.0.0/8, which Linux has by default.
+ */
 export async function startDemoDns(service: SandboxService, contexts: readonly number[]): Promise<DemoDns> {
   const sandbox = await startSandboxDns().catch(() => undefined);
   if (sandbox === undefined) {
     return { resolver: NOBODY, sandbox, follow: () => undefined, close: async () => undefined };
   }
-  // A registry takes what was deleted out of its zone at once.
+  // A registry removes a deleted name from its zone at once.
   const domains = () =>
     contexts
       .flatMap((context) => service.state.domains(context))

@@ -7,8 +7,8 @@ import { startDemo } from './demo.ts';
 import { pageDir } from './page-files.ts';
 
 /*
- * `npm run demo`: the bot beside a sandbox of the domain service and a local workspace, in one process. Needs nothing
- * set; `PORT`, `DATA_DIR` and `LOG_LEVEL` are read when they are.
+ * `npm run demo`: the bot with a sandbox of the domain service and a local workspace, in one process. No settings are
+ * needed; `PORT`, `DATA_DIR` and `LOG_LEVEL` are used when set.
  */
 
 const environment = z.object({
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   }
   const { PORT, DATA_DIR, LOG_LEVEL } = settings.data;
   const log = createLog(LOG_LEVEL);
-  // A library's slip must not end what somebody is trying out.
+  // An error of a library must not end the demo that somebody is trying out.
   process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
   const demo = await startDemo({
     port: PORT,

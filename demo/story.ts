@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type SandboxDns, type SandboxService, type Scene, theft } from '@domain-steward/sandbox-service';
 
 /*
- * The second path of the guide, *Lose a domain*: a watched name is stolen step by step, and the bot tells of it.
+ * The second path of the guide, *Lose a domain*: a watched name is stolen step by step, and the bot reports it.
  */
 
 /** What a story needs of the demo. */
@@ -12,7 +12,7 @@ export interface StoryParts {
   readonly name: string;
   /** Moves the clock of the bot and the sandbox. */
   readonly moveTime: (byMs: number) => Promise<unknown>;
-  /** How many alarms of the name have been told. */
+  /** How many alarms of the name were reported. */
   readonly alarmsTold: () => number;
 }
 
@@ -23,7 +23,7 @@ const MAX_LOOKS = 8;
 const LOOK_MS = 250;
 const WAITS = 12;
 
-/** Lets a name be stolen: its locks go, it is transferred, its date moves as if it had been renewed. */
+/** Plays the theft of a name: its locks go, it is transferred, and its date moves as after a renewal. */
 export async function playTheft({ service, dns, name, moveTime, alarmsTold }: StoryParts): Promise<void> {
   await dns.addNameserver('ns1.thief.example');
   service.registry.show(name, {

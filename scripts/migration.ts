@@ -48,7 +48,7 @@ if (sql === '') {
 async function withScratchServer<T>(work: (url: string) => Promise<T>): Promise<T> {
   const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-migration-'));
   try {
-    // For root: PostgreSQL's user must get into it.
+    // For root: PostgreSQL's user must be able to enter it.
     await chmod(dataDir, 0o755);
     const server = await startEmbeddedPostgres({ dataDir });
     try {

@@ -5,7 +5,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import * as engine from '@prisma/schema-engine-wasm/schema_engine_bg';
 
-/** As much of it as is needed here; Node's types leave it to the browser's. */
+/** The parts that are needed here. Node's types leave `WebAssembly` to the browser's types. */
 declare const WebAssembly: {
   instantiate(
     bytes: Uint8Array,
@@ -14,9 +14,8 @@ declare const WebAssembly: {
 };
 
 /**
- * Says what SQL leads from one Prisma schema to another, by Prisma's own engine in WebAssembly (its binary is
- * downloaded from a host that not every network reaches).
- *
+ * Computes the SQL that leads from one Prisma schema to another, with Prisma's own engine in WebAssembly,
+ * because its binary is downloaded from a host that not every network reaches.
  * @param from the schema to start from; undefined means an empty database
  * @param to the schema to arrive at
  * @param url a PostgreSQL; the engine only asks it for its version

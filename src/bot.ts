@@ -84,18 +84,21 @@ import { createSpendStore } from './store/spend.ts';
 import { createStandInStore } from './store/stand-ins.ts';
 import { createTokenStepStore } from './store/token-steps.ts';
 
-/** How long things take, in milliseconds. */
+/** Durations that tests change, in milliseconds. */
 export interface Pace {
-  /** How long an order belongs to a worker that has fallen silent. */
+  /** How long an order belongs to a worker without a sign of life. */
   readonly leaseMs: number;
-  /** A request that has not left so long after its `sentAt` does not leave. */
+  /** A request that has not left this long after its `sentAt` is not sent. */
   readonly sendWithinMs: number;
-  /** How long the messages of an order belong to a process that has fallen silent. */
+  /** How long the messages of an order belong to a process without a sign of life. */
   readonly notificationLeaseMs: number;
-  /** Between two looks for orders that are due: a lost wake-up costs no more. */
+  /** The time between two looks for due orders, which bounds what a lost wake-up costs. */
   readonly periodMs: number;
   readonly purgeMs: number;
-  /** Between two requests to one registry, two messages of a digest, and two people; their own when left out. */
+  /**
+   * The pause between two requests to one registry, between two messages of a digest, and between two people. When left
+   * out, each has its own default.
+   */
   readonly spacingMs?: number;
 }
 
@@ -107,27 +110,30 @@ export const PACE: Pace = {
   purgeMs: 10_000,
 };
 
-/** What tests and the demo put in place of the real thing. Nothing else sets it. */
+/** What tests and the demo put in the place of the real parts. Nothing else sets it. */
 export interface Seams {
-  /** The clock that orders and expiry go by. Signatures, tokens and sessions follow real time, as their other ends do. */
+  /**
+   * The clock that orders and expiry go by. Signatures, tokens and sessions follow real time, because their other ends
+   * do.
+   */
   readonly now?: () => Date;
-  /** Address that the HTTP server listens on; every one of the machine when left out. */
+  /** The address that the HTTP server listens on; every address of the machine when left out. */
   readonly host?: string;
   /** Commands that one person may use in a minute. */
   readonly commandsPerMinute?: number;
   readonly pace?: Pace;
   /** The policy that is in force. */
   readonly policy?: PolicySource;
-  /** Stands between the orders and the database: tests learn here what is committed, and when. */
+  /** Wraps the store of orders: tests learn here what is committed, and when. */
   readonly wrapOrderStore?: (store: KeptOrders) => KeptOrders;
 }
 
-/** What keeps orders, their messages and the audit log. */
+/** The store of orders, their messages and the audit log. */
 export type KeptOrders = ReturnType<typeof createOrderStore>;
 
 export interface BotOptions {
   readonly log?: Log;
-  /** Gives a start up that is still waiting for something. */
+  /** Aborts a start that is still waiting for something. */
   readonly signal?: AbortSignal;
   readonly seams?: Seams;
 }
@@ -140,35 +146,35 @@ export interface Bot {
   readonly metricsPort: number;
   readonly expiry: Expiry;
   readonly prices: PriceStore;
-  /** Looks at once for what is due, instead of at the next turn: for clocks that jump. */
+  /** Looks for due work at once, instead of at the next turn: for clocks that jump. */
   catchUp(): Promise<void>;
-  /** Ends work under way or leaves it where it can be resumed; takes at most 10 seconds. */
+  /** Ends work under way, or leaves it where it can be resumed. Takes at most 10 seconds. */
   stop(): Promise<void>;
 }
 
-/** How the registries are told who asks. */
+/** The `User-Agent` of requests to registries. */
 const USER_AGENT = 'domain-steward (expiry watch list)';
-/** How long a jump of the clock waits for the registries before it looks at what is due. */
+/** How long a jump of the clock waits for the registries before it looks for due work. */
 const CATCH_UP_MS = 10_000;
-/** Credentials that the service refuses, of one person. */
+/** How many refused credentials one person may try. */
 const LINK_TRIES_PER_HOUR = 10;
 /** Metrics and readiness are computed at most this often, however many ask. */
 const READINESS_CACHE_MS = 1_000;
-/** Between two looks for names to look up. */
+/** The time between two looks for due look-ups. */
 const REFRESH_MS = 5 * 60_000;
 const DIGEST_MS = 60_000;
-/** Names of the watch list are found by the observation after this at the latest. */
+/** The observation picks up new names of the watch list within this time. */
 const FOLLOW_WATCH_LIST_MS = 5 * 60_000;
-/** Names that one process looks at at once. */
+/** The number of names that one process looks at in parallel. */
 const OBSERVED_AT_ONCE = 8;
 const ALARMS_TOLD_AT_ONCE = 4;
-/** Shutdown in all takes at most 10 s: work under way gets this long, then requests are given up. */
+/** Shutdown takes at most 10 s in all. Work under way gets this long; then its requests are aborted. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
 const LAST_BEAT_MS = 1_000;
 
 /**
- * Builds the bot out of its parts and starts it. The only place that knows all of them.
+ * Builds the bot from its parts and starts it. This is the only place that knows all of them.
  * @throws {StartError} with what the operator has to do
  */
 export async function startBot(config: Config, options: BotOptions = {}): Promise<Bot> {
@@ -183,7 +189,7 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const rdap = openRdap(site);
     const expiry = buildExpiry(site, { stores, slack, accounts, money, rdap, port: servers.port });
     const names = buildNames(site, { stores, slack, rdap, expiry });
-    // Before any work is taken.
+    // Runs before any work is taken.
     const heartbeat = await checkServer(site, stores);
     const work = startWork(site, { stores, slack, accounts, money, orders, expiry, names });
     const people = watchPeople(site, stores, slack, accounts);
@@ -198,7 +204,7 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
   }
 }
 
-/** What every step of the composition uses. */
+/** What every step of the composition needs. */
 type Site = ReturnType<typeof createSite>;
 type Stores = Awaited<ReturnType<typeof openStores>>;
 type Slack = Awaited<ReturnType<typeof connectSlack>>;
@@ -211,10 +217,10 @@ function createSite(config: Config, options: BotOptions) {
   const { log = createLog(config.logLevel), signal = new AbortController().signal, seams = {} } = options;
   const { now = () => new Date(), pace = PACE } = seams;
   const closers: (() => Promise<void>)[] = [];
-  // Every request under way listens to it.
+  // Every request under way listens to this signal.
   const stopWork = new AbortController();
   setMaxListeners(0, stopWork.signal);
-  /** Parts that others ask for before they are built. */
+  /** Parts that others refer to before they are built. */
   const late: {
     probe?: DatabaseProbe;
     expiry?: Expiry;
@@ -237,12 +243,12 @@ function createSite(config: Config, options: BotOptions) {
     spacing: pace.spacingMs === undefined ? {} : { spacingMs: pace.spacingMs },
     pause: pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs },
     late,
-    /** What is not ready. */
+    /** The parts that are not ready. */
     missing,
     metrics: createMetrics({ orders: async () => late.probe?.figures(now()) }),
     stopWork,
     stopExpiry: new AbortController(),
-    /** Each closes a part; the last one that was built goes first. */
+    /** Each function closes a part. The parts that were built last are closed first. */
     closers,
     async closeAll() {
       for (const close of closers.splice(0).reverse()) {
@@ -252,7 +258,7 @@ function createSite(config: Config, options: BotOptions) {
   };
 }
 
-/** The ports are open from the first moment, so that health checks hear what is missing. */
+/** Opens the ports at once, so that health checks learn what is missing. */
 async function startServers(site: Site): Promise<{ port: number; metricsPort: number }> {
   const { config, log, late, closers } = site;
   const { metricsPort } = config;
@@ -290,7 +296,7 @@ function readMetrics(metrics: Metrics) {
   }));
 }
 
-/** Tells what is not ready. */
+/** Reports what is not ready. */
 function readiness({ late, missing }: Site): () => Promise<Readiness> {
   const databaseAnswers = cacheFor(READINESS_CACHE_MS, async () => (await late.probe?.ping()) ?? true);
   return async () => {
@@ -347,7 +353,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
   };
 }
 
-/** Learns who the bot is at Slack. */
+/** Asks Slack who the bot is. */
 async function connectSlack({ config, log, signal, now, metrics }: Site, stores: Stores) {
   const { botToken, apiUrl } = config.slack;
   const web = createSlackWeb(botToken, apiUrl, metrics.slackCall);
@@ -372,7 +378,7 @@ async function connectSlack({ config, log, signal, now, metrics }: Site, stores:
   return { web, bot, directory };
 }
 
-/** The linked accounts, and the clients of the service that go by them. */
+/** The linked accounts, and the clients of the service that use them. */
 function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stores, { bot }: Slack) {
   const { service } = config;
   const logMissingKey = createMissingKeyLog(log, now);
@@ -404,7 +410,7 @@ function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stor
   return { vault, accounts };
 }
 
-/** The team's price list and budgets, and what orders cost and take out of them. */
+/** The team's price list and budgets, and the functions that apply them to orders. */
 function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory }: Slack) {
   const { teamId } = bot;
   const prices = stores.pricesOf(teamId);
@@ -417,7 +423,7 @@ function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory
     priceOf: createOrderPricer({ prices, now }),
     tagsOf,
     lookAtBudgets: createBudgetLook({ teamId, budgets, tagsOf, now }),
-    /** Whether a person is an admin at this moment; nobody is while Slack does not tell. */
+    /** Whether a person is an admin at this moment. Nobody is while Slack does not tell. */
     isAdmin: async (userId: string) => {
       try {
         return isAdmin(config, await directory.person(userId, undefined));
@@ -430,7 +436,7 @@ function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory
   };
 }
 
-/** Tags that decide something: the bot goes by one of them, rules and budgets by others. */
+/** Tags that decide something: rules and budgets use some, and the bot itself uses one. */
 async function decidingTags(policy: PolicySource, budgets: BudgetStore): Promise<ReadonlySet<string>> {
   const [{ rules }, listed] = await Promise.all([policy.current(), budgets.list()]);
   const ofRules = rules.flatMap(({ names }) => names.flatMap((name) => tagOfPattern(name) ?? []));
@@ -445,7 +451,7 @@ function firstExpiryOf({ watchList }: Stores): FirstExpiry {
   };
 }
 
-/** What the use cases of orders work with. */
+/** What the use cases of orders need. */
 function buildOrders(
   { config, now, seams, late }: Site,
   stores: Stores,
@@ -479,7 +485,7 @@ function buildOrders(
   };
 }
 
-/** What asks the registries: one, so that none is asked more often than it likes. */
+/** The only client of the registries, so that none is asked more often than it allows. */
 function openRdap({ config, now, spacing, closers }: Site): RdapClient {
   const rdap = createRdapClient({
     bootstrapUrl: config.rdapBootstrapUrl,
@@ -543,7 +549,7 @@ interface NamesParts {
   readonly expiry: Expiry;
 }
 
-/** What registries and the DNS show of names. */
+/** The use cases of names: what registries and the DNS show, impact and alarms. */
 function buildNames(
   { config, now, log, late, stopExpiry }: Site,
   { stores, slack, rdap, expiry }: NamesParts,
@@ -566,7 +572,7 @@ function buildNames(
   return names;
 }
 
-/** Learns whether the database has lost anything since it was last used; nothing is sent before that. */
+/** Finds out whether the database has lost anything since it was last used. Nothing is sent before that. */
 async function checkServer({ log, now, signal, processId, closers }: Site, stores: Stores) {
   const guard = { store: stores.orders, heartbeat: stores.heartbeat, now, log, processId };
   const known = await retryAtStart('the database', log, signal, () => markUnsentUnknown(guard));
@@ -585,7 +591,7 @@ interface WorkParts {
   readonly names: Names;
 }
 
-/** Begins with all that is due. What is due is told by the rows, not by the tick: replicas share it. */
+/** Starts with everything that is due. Rows say what is due, and replicas share it. */
 function startWork(site: Site, parts: WorkParts) {
   const { log, late, pace, closers } = site;
   const { stores, expiry, names } = parts;
@@ -651,7 +657,10 @@ function startWork(site: Site, parts: WorkParts) {
   return { notifier, reconciler, alarmTelling, following, refreshing, reporting, purging, loops };
 }
 
-/** Tells of names that have changed: apart from the looks, which a slow Slack must not hold up. */
+/**
+ * Tells people about names that have changed. It is separate from the looks, because a slow Slack must not hold them
+ * up.
+ */
 function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop {
   const { config, now, log, pace, closers } = site;
   const alarms = stores.alarmsOf(slack.bot.teamId);
@@ -678,7 +687,7 @@ function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop
     parallel: ALARMS_TOLD_AT_ONCE,
     periodMs: pace.periodMs,
     claim,
-    // One that was changed here is claimed like any other: another process may be at it.
+    // An alarm that was changed here is claimed like any other, because another process may be telling it.
     work: (id, isClaimed) => (isClaimed ? tellAlarm(teller, id) : telling.look()),
     log,
   });
@@ -688,7 +697,7 @@ function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop
   return telling;
 }
 
-/** What shows orders in Slack. */
+/** The part that shows orders in Slack. */
 function notifierOf(
   { config, now, log, pace }: Site,
   { stores, slack: { web, directory }, money, orders, names }: WorkParts,
@@ -720,7 +729,7 @@ function notifierOf(
   };
 }
 
-/** What carries orders out. */
+/** What carrying out orders needs. */
 function executionOf(site: Site, parts: WorkParts) {
   const { stores, slack, orders, expiry, names } = parts;
   const { vault, accounts } = parts.accounts;
@@ -776,7 +785,7 @@ interface AppParts extends WorkParts {
   readonly people: People;
 }
 
-/** Begins to take what Slack delivers. */
+/** Starts taking deliveries from Slack. */
 async function startApp(site: Site, parts: AppParts): Promise<SlackApp> {
   const { config, signal, late, missing, seams } = site;
   const { botToken, apiUrl } = config.slack;
@@ -803,7 +812,7 @@ async function startApp(site: Site, parts: AppParts): Promise<SlackApp> {
   return app;
 }
 
-/** What the subcommands, forms and buttons work with. */
+/** What the subcommands, forms and buttons need. */
 function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
   const { stores, slack, accounts, money, orders, expiry, names, work, people } = parts;
   return {
@@ -840,7 +849,7 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
   };
 }
 
-/** The bot works already: a database that is slow at this moment must not end it. */
+/** The bot works already, so a database that is slow at this moment must not end it. */
 function noteMissingChannel({ log }: Site, { settings }: Stores): void {
   settings().then(
     ({ reminderChannel }) =>
@@ -850,7 +859,7 @@ function noteMissingChannel({ log }: Site, { settings }: Stores): void {
   );
 }
 
-/** Tells admins once which tasks wait for approval from now on, where nobody has set them. */
+/** Tells admins once which tasks wait for approval by default, where nobody has set them. */
 function tellOfNewDefault({ config, now, log }: Site, stores: Stores, { web, directory }: Slack): void {
   announceNewDefault({
     web,
@@ -909,16 +918,16 @@ async function stop(site: Site, { heartbeat, work, people, app }: RunningParts):
   site.missing['shutdown'] = 'shutting down';
   people.offboarding.stop();
   for (const loop of loops) loop.stop();
-  // Look-ups and digests are resumed where they were left.
+  // Look-ups and digests are resumed later where they were left.
   site.stopExpiry.abort();
   const idle = Promise.all(loops.map((loop) => loop.idle())).then(() => true);
   const drained = await Promise.all([
     app.stop(DRAIN_MS),
     Promise.race([idle, sleep(DRAIN_MS, false, { ref: false })]),
   ]);
-  // What is still under way is given up; what was sent becomes UNKNOWN and is settled by a person.
+  // Requests that are still under way are aborted. What was sent becomes `UNKNOWN` and is settled by a person.
   site.stopWork.abort();
-  // What still may be sent leaves the next start something to doubt.
+  // Without a clean stop the next start doubts orders that may still have been sent.
   if (!drained.includes(false) || (await Promise.race([idle, sleep(FINAL_NOTIFICATIONS_MS, false)]))) {
     const lastBeat = heartbeat
       .stopCleanly()

@@ -1,6 +1,6 @@
 /**
- * Computes something once for all who ask at the same time, and keeps it for a while after it is known. A failure is
- * kept as long, so that a source that fails is not asked more often than one that works.
+ * Computes a value once for all concurrent callers, and keeps it for a while. A failure is kept as long, so that a
+ * failing source is not asked more often than a working one.
  * @param keepMs in milliseconds
  * @param now a clock that never goes back, in milliseconds
  */

@@ -8,10 +8,10 @@ import { exponentOf } from './money/amount.ts';
 import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES, type OrderTaskName } from './orders/tasks.ts';
 import { Secret } from './service/secret.ts';
 
-/** A key of the vault: its id stands beside every ciphertext it made. */
+/** A key of the vault. Its id stands beside every ciphertext made with it. */
 export interface VaultKey {
   readonly id: string;
-  /** 32 bytes */
+  /** 32 bytes. */
   readonly key: Buffer;
 }
 
@@ -21,14 +21,14 @@ export interface TeamSettings {
   readonly approvers: readonly string[];
   readonly approvalsRequired: number;
   readonly approvalTasks: readonly OrderTaskName[];
-  /** milliseconds */
+  /** In milliseconds. */
   readonly approvalTtl: number;
-  /** milliseconds */
+  /** In milliseconds. */
   readonly approvalRemindAfter: number;
   readonly allowSelfApproval: boolean;
-  /** Where approvers find every waiting card too. */
+  /** The channel where approvers find every waiting card too. */
   readonly approvalChannel: string | undefined;
-  /** How long an order waits before {@link TeamSettings.approvalEscalateTo} hear of it, in milliseconds. */
+  /** How long an order waits before {@link TeamSettings.approvalEscalateTo} are called, in milliseconds. */
   readonly approvalEscalateAfter: number;
   /** Slack user ids and user-group ids; empty: the admins. */
   readonly approvalEscalateTo: readonly string[];
@@ -37,7 +37,7 @@ export interface TeamSettings {
   /** Channel of the monthly report on money; undefined: the reminder channel. */
   readonly reportChannel: string | undefined;
   readonly reminderChannel: string | undefined;
-  /** days before expiry, most distant first */
+  /** Days before expiry, the most distant first. */
   readonly reminderDays: readonly number[];
   readonly reminderCron: string;
   readonly reminderTimezone: string;
@@ -63,12 +63,12 @@ export interface Config {
     readonly xmlAuth: 'auth' | 'session';
     readonly sessionPlace: 'header' | 'cookie';
     readonly sessionMinutes: number;
-    /** milliseconds */
+    /** In milliseconds. */
     readonly timeout: number;
     readonly replyTo: string | undefined;
     readonly defaultContext: number;
   };
-  /** The first encrypts, all decrypt. */
+  /** The first one encrypts, all decrypt. */
   readonly credentialsKeys: readonly [VaultKey, ...VaultKey[]];
   readonly databaseUrl: Secret | undefined;
   readonly dataDir: string;
@@ -77,7 +77,7 @@ export interface Config {
   readonly currency: string;
   readonly team: TeamSettings;
   readonly rdapBootstrapUrl: string;
-  /** Resolvers that the operator set; undefined: those of the operating system. */
+  /** The configured resolvers; undefined: those of the operating system. */
   readonly dnsServers: readonly DnsServer[] | undefined;
   readonly logLevel: string;
 }
@@ -131,7 +131,7 @@ const peopleAndGroups = z
     'must be Slack user ids (U…) or user-group ids (S…), separated by commas',
   );
 
-/** The parsers of the settings that `/domain settings` edits: the form and the environment read them alike. */
+/** The parsers of the settings that `/domain settings` edits. The form and the environment share them. */
 export const teamSettingParsers = {
   approvers: peopleAndGroups.refine((ids) => ids.length > 0, 'must name at least one approver'),
   approvals_required: wholeNumber(1, 20),
@@ -163,7 +163,7 @@ export const teamSettingParsers = {
   reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name'),
 } as const;
 
-/** Five fields that the schedule's parser takes, and that some moment matches. */
+/** Whether a text has five fields that the schedule's parser takes, and that match some moment. */
 function isCronLine(line: string): boolean {
   if (line.split(/\s+/).length !== 5) return false;
   try {
@@ -174,7 +174,7 @@ function isCronLine(line: string): boolean {
   }
 }
 
-/** A name that this runtime and the schedule's parser both know. */
+/** Whether this runtime and the schedule's parser both know the name. */
 function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
@@ -203,7 +203,7 @@ const vaultKeys = z.string().transform((text, context) => {
     const colon = item.indexOf(':');
     const id = item.slice(0, colon);
     const encoded = item.slice(colon + 1);
-    // Not even the id is quoted: with the two mixed up it is the key.
+    // The id is not quoted either: if the two are mixed up, it is the key.
     if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
       return problem(`must be id:base64 for each key, the id of letters and digits, but ${which} is not`);
     if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded))
@@ -287,7 +287,7 @@ const environment = z.object({
 
 type Variable = keyof z.input<typeof environment>;
 
-/** Every variable that is read, with an example for the message that lists what is wrong. */
+/** Every variable that is read, with an example for the message about wrong values. */
 export const VARIABLES: Readonly<Record<Variable, string>> = {
   SLACK_BOT_TOKEN: 'xoxb-…',
   SLACK_SIGNING_SECRET: '32 hex digits from the app’s Basic Information page',
@@ -338,18 +338,31 @@ export class ConfigError extends Error {
 /**
  * Checks all settings together.
  * @param env the environment; empty values count as unset
- * @throws {ConfigError} naming every variable that is wrong, what is wrong and an example
+ * @throws {ConfigError} that names every wrong variable, what is wrong, and an example
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const given = Object.fromEntries(
+  const given = givenVariables(env);
+  const parsed = environment.safeParse(given);
+  const problems = problemsOf(given, parsed.error);
+  if (!parsed.success || problems.size > 0) throw new ConfigError(formatProblems(problems));
+  return configOf(parsed.data);
+}
+
+type GivenVariables = Readonly<Record<string, string>>;
+
+function givenVariables(env: Readonly<Record<string, string | undefined>>): GivenVariables {
+  return Object.fromEntries(
     Object.keys(VARIABLES).flatMap((name) => {
       const value = env[name]?.trim();
       return value === undefined || value === '' ? [] : [[name, value]];
     }),
   );
-  const parsed = environment.safeParse(given);
+}
+
+/** What is wrong with each variable, and with variables that do not go together. */
+function problemsOf(given: GivenVariables, error: z.ZodError | undefined): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();
-  for (const issue of parsed.error?.issues ?? []) {
+  for (const issue of error?.issues ?? []) {
     const name = String(issue.path[0]);
     if (!problems.has(name)) problems.set(name, given[name] === undefined ? 'is required' : issue.message);
   }
@@ -360,16 +373,18 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (port !== 0 && Number(given['METRICS_PORT']) === port) {
     problems.set('METRICS_PORT', 'must be another port than PORT');
   }
-  if (!parsed.success || problems.size > 0) {
-    const examples = new Map<string, string>(Object.entries(VARIABLES));
-    const lines = [...problems].map(
-      ([name, problem]) => `  ${name} ${problem} (example: ${examples.get(name)})`,
-    );
-    throw new ConfigError(
-      `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\nSet them in the environment or in a .env file.`,
-    );
-  }
-  const e = parsed.data;
+  return problems;
+}
+
+function formatProblems(problems: ReadonlyMap<string, string>): string {
+  const examples = new Map<string, string>(Object.entries(VARIABLES));
+  const lines = [...problems].map(
+    ([name, problem]) => `  ${name} ${problem} (example: ${examples.get(name)})`,
+  );
+  return `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\nSet them in the environment or in a .env file.`;
+}
+
+function configOf(e: z.output<typeof environment>): Config {
   return {
     slack: {
       botToken: e.SLACK_BOT_TOKEN,
@@ -419,12 +434,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   };
 }
 
-/** Whether the environment sets a variable, `.env` among it once {@link loadConfig} has read that. */
+/** Whether the environment sets a variable. It includes `.env` once {@link loadConfig} has read it. */
 export function isSetInEnvironment(name: Variable): boolean {
   return (process.env[name]?.trim() ?? '') !== '';
 }
 
-/** Reads `.env` (when present) and the environment; what the environment sets wins. */
+/** Reads `.env`, if present, and the environment, which wins. */
 export function loadConfig(): Config {
   if (existsSync('.env')) process.loadEnvFile('.env');
   return readConfig(process.env);

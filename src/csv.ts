@@ -1,9 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { z } from 'zod';
 
-/*
- * CSV as people bring it, out of spreadsheets of any country.
- */
+/* CSV files as people bring them, from spreadsheets of any country. */
 
 export { CsvError };
 
@@ -15,13 +13,13 @@ export interface CsvRecord {
   readonly raw: readonly string[];
 }
 
-/** What keeps a spreadsheet from reading a cell as a formula is not part of the cell. */
+/** The prefix that keeps a spreadsheet from reading a cell as a formula is not part of the cell. */
 const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 
 const csvRecords = z.array(z.object({ info: z.object({ lines: z.number() }), record: z.array(z.string()) }));
 
 /**
- * Reads CSV whose columns are parted by comma, semicolon or tab.
+ * Reads CSV whose columns are separated by comma, semicolon or tab.
  * @throws {CsvError} where the text is no CSV
  */
 export function parseCsv(text: string): CsvRecord[] {

@@ -1,16 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-/** A log without children: the values that a child is bound to would not be masked. */
+/** A log without child loggers, because the bindings of a child would not be masked. */
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'>;
 
 /**
- * JSON lines on standard output.
- *
- * Secrets are kept out by their type (`Secret` prints `[secret]`). Values under certain names are masked besides, because
- * libraries hand secrets over as plain text.
+ * Writes JSON lines to standard output. Secrets are kept out by their type (`Secret` prints `[secret]`). Values under
+ * certain names are masked as well, because libraries pass secrets as plain text.
  * @param level pino level
- * @param destination where the lines go; standard output when absent
+ * @param destination where the lines go; standard output when left out
  */
 export function createLog(level: string, destination?: DestinationStream): Log {
   return pino(
@@ -23,7 +21,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   );
 }
 
-/** Names of values that no line may hold, as libraries spell them. */
+/** Names of values that must not be logged, as libraries spell them. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'password',
   'token',
@@ -31,10 +29,10 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'totpSecret',
 ]);
-/** Nothing that is logged is nested deeper. The limit ends the walk over values that hold each other. */
+/** Nothing that is logged is nested deeper. The limit ends the walk over circular values. */
 const MAX_DEPTH = 8;
 
-/** The values of a line without secrets; the same object when there is nothing to mask. */
+/** The values of a line with secrets masked; the same object when there is nothing to mask. */
 function masked(values: Readonly<Record<string, unknown>>, depth = 0): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(values)) {
@@ -50,7 +48,7 @@ function masked(values: Readonly<Record<string, unknown>>, depth = 0): Record<st
 
 function maskedWithin(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
-  // `describeError` writes errors, and a value with `toJSON` writes itself.
+  // `describeError` formats errors, and a value with `toJSON` formats itself.
   if (value instanceof Error || 'toJSON' in value) return value;
   if (Array.isArray(value)) return value.map((part) => maskedWithin(part, depth + 1));
   const parts: Record<string, unknown> = { ...value };
@@ -66,16 +64,13 @@ interface DescribedError {
   cause?: DescribedError;
 }
 
-/**
- * What a log line may say of an error. Prisma's messages quote the values of a query, so of them only the
- * code is kept.
- */
+/** What may be logged about an error. Prisma's messages quote the values of a query, so only their code is kept. */
 function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error))
     return { type: typeof error, message: 'a value that is no Error was thrown' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   const fromPrisma = error.name.startsWith('PrismaClient');
-  // A line of the message may look like a frame, so the message goes first.
+  // The message may contain a line that looks like a stack frame, so it is cut off first.
   const frames = error.stack
     ?.replace(error.message, '')
     .split('\n')
@@ -91,7 +86,7 @@ function describeError(error: unknown, depth = 0): DescribedError {
   };
 }
 
-/** A short reference that stands in a message to a person and in the log line of the same fault. */
+/** A short reference that a message to a person shares with the log line of the same error. */
 export function newReference(): string {
   return randomBytes(4).toString('hex');
 }

@@ -13,7 +13,7 @@ import { MigrationError } from './store/migrate.ts';
 /** The process ends within this time: Docker kills it 10 s after the signal. */
 const STOP_MS = 9_500;
 
-/** Errors whose message says to the operator what to do. */
+/** Errors whose message tells the operator what to do. */
 const FOR_OPERATORS = [ConfigError, StartError, MigrationError, EmbeddedPostgresError];
 
 async function main(): Promise<void> {
@@ -21,11 +21,12 @@ async function main(): Promise<void> {
   const starting = Promise.resolve().then(() => {
     const config = loadConfig();
     const log = createLog(config.logLevel);
-    // An error of a library over one delivery must not end the bot for everybody. The state is in the database.
+    // An error of a library in one delivery must not end the bot for everybody. All state is in the database.
     process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
     return startBot(config, { log, signal: stopRequested.signal });
   });
-  // The handlers stand before the start is over: process 1 of a container ignores signals that it does not handle.
+  // The handlers are installed before the start is over, because process 1 of a container ignores signals without
+  // a handler.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       stopRequested.abort();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { ORDER_STATES } from './orders/order.ts';
 
-/** The figures that operators watch. None of them is personal: there are no names, no people and no contexts in them. */
+/** The metrics for operators. They contain no names of domains, no people and no contexts. */
 export interface Metrics {
   /** Prometheus' text format. */
   text(): Promise<string>;
@@ -11,16 +11,16 @@ export interface Metrics {
   serviceRequest(task: string, outcome: string, seconds: number): void;
   /** A call of Slack's Web API ended. */
   slackCall(method: string, outcome: string): void;
-  /** Something could not be opened, because its key is not in `CREDENTIALS_KEYS`. */
+  /** A value could not be opened, because its key is not in `CREDENTIALS_KEYS`. */
   unknownKey(): void;
-  /** Slack's delivery was acknowledged. */
+  /** A delivery from Slack was acknowledged. */
   acknowledged(kind: string, seconds: number): void;
 }
 
 export interface MetricsSources {
   /**
-   * Orders by state, and how long the oldest approved one waits to be carried out, in seconds. Undefined where the
-   * database is not known yet.
+   * Orders by state, and for how long the oldest approved one has waited, in seconds. Undefined while the database is
+   * not reachable.
    */
   readonly orders: () => Promise<
     | {
@@ -34,10 +34,10 @@ export interface MetricsSources {
 /** How long the sources may take. Prometheus waits 10 s for a scrape. */
 const SOURCES_MS = 2_000;
 
-/** The figures of the bot's own; Node's are collected by themselves. */
+/** The bot's own metrics; Node's are collected by the library. */
 function createInstruments(registry: Registry) {
   const registers = [registry];
-  // What cannot be committed in time is acknowledged after 2 s, and Slack gives up after 3 s.
+  // A commit that takes longer is acknowledged after 2 s, and Slack gives up after 3 s.
   const buckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 3, 5, 10, 30];
   const service = new Histogram({
     name: 'domain_steward_service_request_seconds',
@@ -91,7 +91,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
   return {
     contentType: registry.contentType,
     async text() {
-      // Without the database the other figures are still served. Its old figures would mislead, so they are left out.
+      // Without the database the other metrics are still served. Its last values would mislead, so they are left out.
       const figures = await Promise.race([
         sources.orders().catch(() => undefined),
         sleep(SOURCES_MS, undefined, { ref: false }),

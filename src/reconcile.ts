@@ -4,35 +4,39 @@ import type { Order } from './orders/order.ts';
 import type { DueLane, MessageStore, OrderStore } from './orders/ports.ts';
 
 /*
- * Finds what is due in the rows: at start, every two seconds, and at once in the process that made a change. A lost
+ * Finds due work in the rows: at start, every two seconds, and at once in the process that made a change. A lost
  * wake-up, a crash and a second replica need no code of their own.
  */
 
 export interface LoopOptions {
-  /** What the loop does, for the log. */
+  /** The name of the work, for the log. */
   readonly name: string;
   /** How many ids are worked on at once. */
   readonly parallel: number;
-  /** Between two looks, in milliseconds. */
+  /** The time between two looks, in milliseconds. */
   readonly periodMs: number;
-  /** Claims up to `limit` of what is due and has no worker. @returns ids */
+  /** Claims up to `limit` ids that are due and unclaimed. */
   readonly claim: (limit: number) => Promise<readonly string[]>;
   /** @param isClaimed the id comes from {@link LoopOptions.claim} and not from {@link Loop.add} */
   readonly work: (id: string, isClaimed: boolean) => Promise<void>;
   readonly log: Log;
 }
 
-/** Works on what is due, several at once, so that a slow one holds up no other. */
+/** Works on what is due, several ids in parallel, so that a slow one holds up no other. */
 export interface Loop {
-  /** Looks now, and again and again from then on. */
+  /** Looks now and then periodically. */
   start(): void;
   /**
-   * Works on an id at once. An id that waits already is worked on once; one that is being worked on comes again after.
+   * Works on an id at once. An id that waits already is worked on once; one that is being worked on is worked on again
+   * afterwards.
    */
   add(id: string): void;
-  /** Claims what is due and begins to work on it. @param claim replaces the usual one */
+  /**
+   * Claims due ids and starts working on them.
+   * @param claim replaces the usual one
+   */
   look(claim?: LoopOptions['claim']): Promise<void>;
-  /** Begins no further work. */
+  /** Starts no further work. */
   stop(): void;
   /** Resolves when nothing is under way and nothing waits. */
   idle(): Promise<void>;
@@ -56,7 +60,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
     }
     running.delete(id);
     next();
-    // A backlog is worked off without waiting for the period.
+    // A backlog is worked off without waiting for the next turn.
     if (mayBeMore && !isLooking && running.size + waiting.size <= parallel / 2) await look();
   }
 
@@ -100,7 +104,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
     start() {
       void look();
       timer = setInterval(() => {
-        // A slow database must not get the same question twice at once.
+        // A slow database must not get the same query again while it runs.
         if (!isLooking) void look();
       }, periodMs);
     },
@@ -121,25 +125,25 @@ export interface ReconcilerDeps {
   readonly store: OrderStore & MessageStore;
   readonly advance: (orderId: string) => Promise<void>;
   readonly show: (orderId: string, isClaimed: boolean) => Promise<void>;
-  /** How long a claim holds when this process stops to answer for it. */
+  /** How long a claim holds when this process no longer extends it. */
   readonly leaseMs: number;
   readonly showLeaseMs: number;
-  /** Between two looks, in milliseconds. */
+  /** The time between two looks, in milliseconds. */
   readonly periodMs: number;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-/** Carries orders on. */
+/** Continues orders. */
 export interface Reconciler {
   /** Looks now, and every two seconds from then on. */
   start(): void;
-  /** To be called when this process has changed an order: work that is due at once begins. */
+  /** Called when this process has changed an order. Work that is due at once starts. */
   changed(order: Order): void;
-  /** Asks public records about all orders that wait for them, before that is due. */
+  /** Looks up in public records all orders that wait for them, before they are due. */
   askRecords(): Promise<void>;
   /**
-   * Looks for everything that is due and waits until it is done. The demo and tests need it, because their clocks jump.
+   * Looks for everything that is due and waits until it is done. The demo and tests use it, because their clocks jump.
    */
   catchUp(): Promise<void>;
   /** Takes no more work. */
@@ -150,11 +154,11 @@ export interface Reconciler {
 
 /** How many orders one process works on at once. */
 const PARALLEL = { deadlines: 4, execution: 48, observation: 4, telling: 8 } as const;
-/** Asking public records about an order of many names takes long; asking twice does no harm. */
+/** Looking up an order of many names takes long. Doing it twice does no harm. */
 const OBSERVATION_LEASE_MS = 10 * 60_000;
 /** Timers may fire a little early. */
 const TIMER_LEEWAY_MS = 5;
-/** Public records are asked at least once an hour, so everything that waits for them is due within this time. */
+/** Orders that wait for public records are looked up at least once an hour, so all of them are due within this time. */
 const LOOK_AHEAD_MS = 61 * 60_000;
 
 /** Runs one loop for each lane and one for telling, so that a slow Slack, service or registry holds up nothing else. */
@@ -198,7 +202,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     );
   };
 
-  /** Orders that Slack is told of soon, if they are still under way then. */
+  /** Orders that Slack is told of shortly, if they are still under way then. */
   const soon = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
   const tellOnTime = (id: string, due: Date | undefined) => {
     const known = soon.get(id);
@@ -223,7 +227,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       const at = now();
       const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
       tellOnTime(order.id, tellDueAt(order, at));
-      // The worker of an order goes on with it.
+      // The worker of an order continues it.
       if (order.claim !== undefined || !isDue(dueAt(order, at))) return;
       for (const lane of ['deadlines', 'execution', 'observation'] as const)
         if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
@@ -243,23 +247,23 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
 }
 
 export interface RepeatOptions {
-  /** What the work is, for the log. */
+  /** The name of the work, for the log. */
   readonly name: string;
   readonly everyMs: number;
   readonly work: () => Promise<unknown>;
   readonly log: Log;
 }
 
-/** Work that is repeated; it finds out itself what is due. */
+/** Work that is repeated. It finds out itself what is due. */
 export interface Repeated {
-  /** Does the work now; when it is under way, once more after that. Never throws. */
+  /** Runs the work now; if it is running, once more after that. Never throws. */
   now(): Promise<void>;
   stop(): void;
-  /** Resolves when the work is not under way. */
+  /** Resolves when the work is not running. */
   idle(): Promise<void>;
 }
 
-/** Does some work now and then periodically, never twice at once. */
+/** Runs some work now and then periodically, never twice at once. */
 export function repeat({ name, everyMs, work, log }: RepeatOptions): Repeated {
   let turn: Promise<void> | undefined;
   let isWanted = false;

@@ -11,7 +11,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from './log.ts';
 
-/** The parts that are not ready, with the reason; empty when all are. */
+/** The parts that are not ready, each with the reason; empty when all are. */
 export type Readiness = Readonly<Record<string, string>>;
 
 export interface ListenOptions {
@@ -29,9 +29,9 @@ export interface ServerOptions extends ListenOptions {
   readonly readiness: () => Promise<Readiness>;
   /** Undefined where the metrics have a port of their own. */
   readonly metrics: ReadMetrics | undefined;
-  /** Whether Slack has signed a request. It sees the body before anything decodes it. */
+  /** Whether Slack has signed a request. It gets the body before anything decodes it. */
   readonly isSigned: (headers: IncomingHttpHeaders, body: Buffer) => boolean;
-  /** Takes Slack's signed requests; undefined while it cannot, and in Socket Mode. */
+  /** Handles Slack's signed requests; undefined while it cannot, and in Socket Mode. */
   readonly slack: () => RequestListener | undefined;
   /** The calendar feed behind a token, in pieces; undefined when nobody has this token. */
   readonly calendar: (token: string) => Promise<AsyncIterable<string> | undefined>;
@@ -45,24 +45,27 @@ export interface HttpServer {
 
 const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
 
-/** Slack's largest deliveries, forms with every field filled in, are far smaller. */
+/** Slack's largest deliveries, which are forms with every field filled in, are far smaller. */
 const MAX_BODY_BYTES = 1_000_000;
 
-/** The size of a check of the certificate, which is `ssl_check=1` and a token. */
+/** A check of the certificate is `ssl_check=1` and a token, which is smaller than this. */
 const SSL_CHECK_BYTES = 1_000;
 const SSL_CHECK = /(?:^|&)ssl_check=1(?:&|$)/;
 
-/** Slack gives a delivery up after 3 s, so a request that takes longer than these is not one. */
+/** Slack abandons a delivery after 3 s, so a request that takes longer than these comes from somebody else. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 /** How often Node looks for requests that take too long; its default is 30 s. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** Longer than load balancers keep an idle connection (60 s): they would send into a connection that is being closed. */
+/**
+ * Longer than load balancers keep an idle connection (60 s), which would otherwise send into a connection that is being
+ * closed.
+ */
 const KEEP_ALIVE_MS = 65_000;
-/** Slack sends about fifteen, and a load balancer adds some. */
+/** Slack sends about fifteen headers, and a load balancer adds some. */
 const MAX_HEADERS = 100;
 const MAX_HEADER_BYTES = 16_384;
-/** Connections without a whole request; load balancers keep some tens of idle ones. */
+/** Connections without a complete request; load balancers keep some tens of idle ones. */
 const MAX_WAITING_CONNECTIONS = 500;
 const MAX_CONNECTIONS = 1_000;
 
@@ -80,7 +83,7 @@ export function startServer(options: ServerOptions): Promise<HttpServer> {
   return listen(options, (request, response) => route(options, request, response));
 }
 
-/** A server of `/metrics` alone, for a port that the internet does not reach. */
+/** Serves `/metrics` alone, on a port that the internet does not reach. */
 export function startMetricsServer(
   options: ListenOptions & { readonly metrics: ReadMetrics },
 ): Promise<HttpServer> {
@@ -103,9 +106,9 @@ async function listen({ port, host, log }: ListenOptions, handle: Handle): Promi
     (request, response) => {
       for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
       handle(request, response).catch((err: unknown) => {
-        // The other end has closed the connection within its request, or took too long to send it.
+        // The client has closed the connection during its request, or took too long to send it.
         if (!request.complete) return;
-        // Only the first part of the path is logged: the rest may be a token.
+        // Only the first part of the path is logged, because the rest may be a token.
         log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request');
         if (!response.headersSent) answer(response, 500, { error: 'internal error' });
       });
@@ -127,8 +130,8 @@ async function listen({ port, host, log }: ListenOptions, handle: Handle): Promi
 }
 
 /**
- * Closes the oldest connection without a whole request when there are too many of them. Deliveries are complete within
- * milliseconds, so an attacker who opens connections and sends nothing closes only their own.
+ * Closes the oldest connection without a complete request when there are too many. Deliveries are complete within
+ * milliseconds, so an attacker who opens connections and sends nothing loses only their own.
  */
 function limitWaitingConnections(server: Server): void {
   const waiting = new Set<Socket>();
@@ -208,7 +211,7 @@ async function answerMetrics(read: ReadMetrics, response: ServerResponse): Promi
   response.end(text);
 }
 
-/** The whole body, or undefined when it is larger than anything Slack sends. */
+/** The whole body; undefined when it is larger than anything Slack sends. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -223,7 +226,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 
 /**
  * Slack checks the certificate now and then with an unsigned request, and expects 200. Nothing else in that request is
- * read, and a body is read only when it is no longer than such a check.
+ * used, and its body is read only when it is no longer than such a check.
  */
 async function isSslCheck(request: IncomingMessage): Promise<boolean> {
   if (request.headers['x-slack-signature'] !== undefined) return false;
@@ -236,7 +239,8 @@ async function isSslCheck(request: IncomingMessage): Promise<boolean> {
 }
 
 /**
- * Bolt takes every body for an object. When it is none, Bolt leaves a rejection unhandled, which would end the process.
+ * Bolt assumes that every body is an object. Anything else makes it leave a rejection unhandled, which would end the
+ * process.
  */
 function isDelivery(mediaType: string, body: string): boolean {
   const payload =
@@ -250,7 +254,7 @@ function isDelivery(mediaType: string, body: string): boolean {
   }
 }
 
-/** Nothing of a body is decoded before its signature is checked. */
+/** A body is not decoded before its signature is checked. */
 async function takeFromSlack(
   options: ServerOptions,
   request: IncomingMessage,
@@ -292,7 +296,7 @@ async function takeFromSlack(
     answer(response, 400, { error: 'not a delivery of Slack' });
     return;
   }
-  // The body has been read, so Bolt takes it from `rawBody`; it checks the signature once more.
+  // The body has been read, so Bolt takes it from `rawBody` and checks the signature again.
   Object.assign(request, { rawBody: body });
   slack(request, response);
 }

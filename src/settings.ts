@@ -14,7 +14,7 @@ export const CHANNEL_SETTINGS = [
 ] as const;
 export type ChannelSetting = (typeof CHANNEL_SETTINGS)[number];
 
-/** In the order of the form. */
+/** In the sequence of the form. */
 export const SETTING_NAMES = [
   'approvers',
   'approvals_required',
@@ -40,7 +40,7 @@ export interface SettingChange {
   readonly after: string;
 }
 
-/** A line of the settings' audit log. */
+/** An entry of the settings' audit log. */
 export interface SettingChanged extends SettingChange {
   /** Slack user id. */
   readonly by: string;
@@ -49,13 +49,16 @@ export interface SettingChanged extends SettingChange {
 
 /** Where `/domain settings` keeps what it saves. Implemented by the store. */
 export interface SettingsStore {
-  /** What was ever saved, by name. */
+  /** Every saved setting, by name. */
   all(): Promise<Readonly<Record<string, unknown>>>;
-  /** Saves the changes and writes them to the audit log, all or none. */
+  /** Saves the changes with their entries in the audit log, all or none. */
   save(changes: readonly SettingChange[], by: string, at: Date): Promise<void>;
-  /** Notes something that is done once in an installation's life. @returns whether nobody had noted it before */
+  /**
+   * Records something that is done once in an installation's life.
+   * @returns false when it was recorded before
+   */
   noteOnce(note: string, at: Date): Promise<boolean>;
-  /** Takes a note back, so that what it stands for is done at the next occasion. */
+  /** Removes a record, so that what it stands for is done again. */
   forgetNote(note: string): Promise<void>;
   /** Every change from `from` until before `to`, oldest first. */
   changes(from: Date, to: Date): AsyncIterable<SettingChanged>;
@@ -82,14 +85,17 @@ export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingN
   };
 }
 
-/** What was saved laid over the starting values. A saved text that no longer parses counts as not saved. */
+/**
+ * The starting values with the saved ones over them. A saved text that can no longer be parsed counts as not
+ * saved.
+ */
 export function withSaved(start: TeamSettings, saved: Readonly<Record<string, unknown>>): TeamSettings {
   const parsers = teamSettingParsers;
   const read = <T>(name: SettingName, parser: z.ZodType<T>): T | undefined => {
     const text = saved[name];
     return text === undefined ? undefined : parser.safeParse(text).data;
   };
-  // Saved as empty: an admin wants none, whatever the environment says.
+  // Saved as empty: an admin wants no channel, whatever the environment says.
   const readChannel = (name: ChannelSetting, before: string | undefined) =>
     saved[name] === '' ? undefined : (read(name, parsers[name]) ?? before);
   return {

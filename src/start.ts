@@ -8,20 +8,18 @@ import { isTokenError, retryAfterOf, SlackApiError, type SlackWeb } from './slac
 import { StoreError } from './store/database.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 
-/*
- * What a start waits for, and what the operator is told when it does not come.
- */
+/* The parts that a start waits for, and what the operator is told when one does not come. */
 
 /** The bot cannot start. The message is for the operator. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** How long a database or Slack may be away at start before the process gives up. */
+/** How long the database or Slack may be away at start before the process gives up. */
 const MAX_START_WAIT_MS = 120_000;
 
 /**
- * The database that the settings name, else the embedded one, which is started.
+ * The database from the settings, or the embedded one, which is started.
  * @param closers gets a function that stops the embedded database
  * @returns its address
  */
@@ -47,7 +45,7 @@ export async function migrateDatabase(url: string, log: Log): Promise<void> {
 
 const identity = z.object({ team_id: z.string(), user_id: z.string().default('') });
 
-/** Who the bot is, and in which workspace. */
+/** Asks Slack who the bot is, and in which workspace. */
 export async function identify(web: SlackWeb): Promise<{ teamId: string; userId: string }> {
   const answer = await web.call('auth.test', {}, identity);
   return { teamId: answer.team_id, userId: answer.user_id };

@@ -134,7 +134,7 @@ const PURE = [
   /^accounts\/account\.ts$/,
   /^expiry\/(dateless|deadline)\.ts$/,
   /^money\/(amount|budget|order-cost|prices|waiting)\.ts$/,
-  /^names\/(alarms|facts|filter|impact|portfolio|presets|timeline)\.ts$/,
+  /^names\/(facts|filter|impact|portfolio|presets|timeline|unexplained-changes)\.ts$/,
   /^orders\/(bulk-columns|input-issue|order|summary|tasks|waves)\.ts$/,
   /^policy\/(change-log|describe|policy|starting-points|stored-demand)\.ts$/,
   /^zones\//,

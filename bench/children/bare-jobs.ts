@@ -1,12 +1,12 @@
-// pg-boss and nothing else: jobs that change one row each, with the settings that the bot's queues have.
+// pg-boss alone: jobs that change one row each.
 import pg from 'pg';
 import PgBoss from 'pg-boss';
 import { z } from 'zod';
 
 const QUEUE = 'bare';
-/** As many as the bot carries out at once. */
+/** As many as the bot carries out in parallel. */
 const BATCH = 48;
-/** As many clicks as are under way at once. */
+/** As many as the number of clicks under way. */
 const SENDERS = 50;
 
 const connectionString = process.env['DATABASE_URL'] ?? '';
@@ -27,7 +27,7 @@ const worker = await boss.work<{ id: number }>(
   },
 );
 
-/** @returns jobs a second, from the first that is sent until the last row is changed */
+/** @returns jobs a second, from the first one sent until the last row is changed */
 async function run(amount: number): Promise<number> {
   await db.query('TRUNCATE bare');
   await db.query('INSERT INTO bare (id) SELECT generate_series(1, $1::int)', [amount]);

@@ -1,4 +1,4 @@
-// Bolt and `pg` and nothing else: every delivery is one row, committed before it is acknowledged.
+// Bolt and `pg` alone: every delivery is one row, committed before the acknowledgement.
 import { App, HTTPReceiver, LogLevel } from '@slack/bolt';
 import pg from 'pg';
 

@@ -1,5 +1,5 @@
-// A resolver and nameserver as light as can be, in a process of its own. Every host has one address, every zone one
-// nameserver below it, and nothing has anything else.
+// A resolver and nameserver with as little cost as possible, in a process of its own. Every host has one address,
+// every zone has one nameserver below it, and there are no other records.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 

@@ -1,5 +1,5 @@
-// Slack's Web API, the domain service and the registry, as light as can be, in a process of their own: what they
-// cost is not what is measured. Every answer has the shape that the real one has.
+// Slack's Web API, the domain service and the registry, with as little cost as possible, in a process of their
+// own, because their cost is not measured. Every answer has the form of the real one.
 import { z } from 'zod';
 import { type HttpRequest, serve } from '../http.ts';
 
@@ -8,9 +8,11 @@ let hanging = false;
 let posted = 0;
 let origin = '';
 
-/** Requests to the domain service: what about, and when the last byte was there (`process.hrtime`, ms). */
+/**
+ * Requests to the domain service: the order's ctid, and when the last byte had arrived (`process.hrtime`, ms).
+ */
 let requests: [ctid: string, at: number][] = [];
-/** Messages that were posted to Slack: when the last byte was there. */
+/** Messages posted to Slack: when the last byte had arrived. */
 let posts: number[] = [];
 /** Answers to single people: when the last byte was there, and how they begin. */
 let responses: [at: number, text: string][] = [];
@@ -20,7 +22,7 @@ const TS = /(?:^|&)ts=([^&]*)/;
 const CTID = /(?:^|&)ctid=([^&]*)/;
 const TEXT = /"text":"([^"]{0,60})/;
 
-/** One field of a form; the rest, of many kilobytes, is not decoded. */
+/** One field of a form. The rest, which may be many kilobytes, is not decoded. */
 function field(form: string, name: RegExp): string | null {
   const value = name.exec(form)?.[1];
   return value === undefined ? null : decodeURIComponent(value.replaceAll('+', ' '));

@@ -3,9 +3,9 @@ import { command, type Delivery, press } from '../slack-load.ts';
 import { Postgres, Surroundings, until } from '../surroundings.ts';
 
 /*
- * How long Slack waits for the acknowledgement of what people do, 50 a second, beside a Bolt app that commits one row to
- * the same PostgreSQL before it acknowledges, and does nothing else. The bot acknowledges when all that a delivery changes
- * is committed; it looks the person up before, and posts cards and sends renewals at the same time.
+ * How long Slack waits for acknowledgements, at 50 deliveries a second, compared with a Bolt app that commits one row
+ * to the same PostgreSQL before it acknowledges, and does nothing else. The bot acknowledges when all changes of a
+ * delivery are committed. Before that it looks the person up, and it posts cards and sends renewals at the same time.
  */
 
 const PER_SECOND = 50;
@@ -36,7 +36,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       ['/domain renew, complete', async () => many(renew)],
       ['Approve click', clicks],
     ];
-    // Compiled code and open connections first.
+    // Compiles code and opens connections.
     for (const port of [bare.port, bot.port]) await s.slack.atRate(port, many(help), PER_SECOND);
     for (const [what, make] of kinds) {
       const measured = await inTurns(

@@ -5,8 +5,9 @@ import { command, press } from '../slack-load.ts';
 import { Postgres, Surroundings, until } from '../surroundings.ts';
 
 /*
- * From an approver's click until the request for it is at the service, nothing else going on: signature, the person,
- * the policy, the order's commit, the job, the claim, the committed mark of sending, the credential, a connection.
+ * The time from an approver's click until its request is at the service, while nothing else happens. It includes the
+ * signature, the person, the policy, the order's commit, the claim, the committed mark of sending, the credential
+ * and a connection.
  */
 
 const MORE_MS = 60;
@@ -25,7 +26,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ period: 2 }),
       }).then(({ body }) => body.dump());
-    /** @returns milliseconds until the service had the request that something causes */
+    /** @returns milliseconds until the service had the request */
     const untilRequest = async (cause: () => Promise<unknown>): Promise<number> => {
       const startedAt = Number(process.hrtime.bigint()) / 1e6;
       await cause();

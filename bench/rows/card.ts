@@ -5,8 +5,9 @@ import { command } from '../slack-load.ts';
 import { Postgres, Surroundings, until } from '../surroundings.ts';
 
 /*
- * From a complete command until its card is at Slack, nothing else going on: signature, the person, the account, the zone's
- * rules, the commit, and the card. Beside the two calls of Slack's API that this takes, made one after the other.
+ * The time from a complete command until its card is at Slack, while nothing else happens: signature, the person, the
+ * account, the zone's rules, the commit, and the card. The reference is the two calls of Slack's API that this takes,
+ * one after the other.
  */
 
 const MORE_MS = 60;
@@ -25,7 +26,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body,
       }).then((response) => response.body.dump());
-    /** @returns milliseconds until Slack had the message that something causes */
+    /** @returns milliseconds until Slack had the message */
     const untilPosted = async (cause: () => Promise<unknown>): Promise<number> => {
       const startedAt = Number(process.hrtime.bigint()) / 1e6;
       await cause();

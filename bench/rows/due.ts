@@ -11,15 +11,14 @@ import { type Bench, inTurns, type Line, quantile, type Row } from '../measure.t
 import { Postgres } from '../surroundings.ts';
 
 /*
- * What is due today out of a watch list in its everyday state: names that expire through the year, everything said that
- * was due before today, and some names that pass a threshold today. Beside one SQL query by hand that reads the same
- * columns of the same names out of the same table. The plan that decides about each name, and its moment in the team's
- * time zone, are ours.
+ * The reminders that are due today, of a watch list in its usual state: names that expire through the year, all earlier
+ * reminders given, and some names that pass a threshold today. The reference is one SQL query by hand that reads the
+ * same columns of the same names from the same table. The plan that decides about each name is on our side only.
  */
 
 const TIMES = 1.5;
 const NOW = new Date('2027-06-15T09:00:00Z');
-/** What the plan and the digest need of a name. */
+/** The columns of a name that the plan and the digest need. */
 const COLUMNS = `name, expires_at, expiry_source, renewed_until, deleted_at, snoozed_until, reminded_threshold, added_by,
   registered_by, check_problem, lapse_reason, lapse_requested_by`;
 const OPTIONS = { now: NOW, thresholds: [60, 30, 14, 7, 3, 1], timeZone: 'UTC' };
@@ -84,7 +83,7 @@ async function timed(find: () => Promise<number>, expected: number): Promise<num
   return performance.now() - startedAt;
 }
 
-/** Everything that the query by hand needs to know is given to it. */
+/** The query by hand gets all its parameters. */
 async function dueByHand(client: pg.Client): Promise<number> {
   const values: unknown[] = [];
   const each = candidateRanges(OPTIONS).map(({ threshold, from, until }) => {
@@ -96,7 +95,7 @@ async function dueByHand(client: pg.Client): Promise<number> {
   return new Set(rows.map(({ name }) => name)).size;
 }
 
-/** The most that the heap grew while looking, in megabytes. */
+/** The largest growth of the heap while looking, in megabytes. */
 async function memoryOf(reminders: ReminderStore): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');

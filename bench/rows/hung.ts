@@ -7,7 +7,7 @@ import { Postgres, Surroundings } from '../surroundings.ts';
 
 /*
  * The same acknowledgements while neither the database nor the domain service answers: connections stay open, and
- * nothing comes. The bot acknowledges after 2 s what it could not commit; Slack gives up after 3 s.
+ * nothing arrives. The bot acknowledges after 2 s what it could not commit; Slack gives up after 3 s.
  */
 
 const PER_SECOND = 50;

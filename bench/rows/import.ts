@@ -5,8 +5,8 @@ import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { Postgres } from '../surroundings.ts';
 
 /*
- * A pasted list of names onto the watch list: read, each name and date checked, and kept in batches; beside Prisma's
- * `createMany` of the same rows, made beforehand.
+ * A pasted list of names onto the watch list: it is parsed, each name and date is checked, and batches are stored.
+ * The reference is Prisma's `createMany` of the same prepared rows.
  */
 
 const LEAST = 0.5;

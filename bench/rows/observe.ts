@@ -3,20 +3,21 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createDnsClient } from '../../src/dns/client.ts';
 import { unseen } from '../../src/names/facts.ts';
+import { createLookPlanner, nextLook } from '../../src/names/look-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
-import { createLookPlanner, nextLook } from '../../src/names/schedule.ts';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { startProcess } from '../processes.ts';
 
 /*
- * Names looked at in the DNS, as many at once as a process does. Beside as many questions a name by Node's own resolver,
- * which asks for neither DS nor DNSKEY: it asks for other types instead. And a million names that are given their moments.
+ * Names looked at in the DNS, as many in parallel as in a process of the bot. The reference asks as many questions with
+ * Node's own resolver, which supports neither DS nor DNSKEY and asks for other types instead. Beside that, moments for
+ * the looks at a million names.
  */
 
 const LEAST = 0.7;
 const AT_ONCE = 8;
 const PLANNED = 1_000_000;
-/** A million of anything takes more. */
+/** If memory grew with a million names, it would grow by more. */
 const FLAT_MB = 5;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
@@ -74,7 +75,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   };
 }
 
-/** Thirteen questions: what a look asks for of one name, once the nameservers above it are known. */
+/** Thirteen questions, as in a look at one name once the nameservers of its parent zone are known. */
 async function askByHand(resolver: Resolver, name: string): Promise<void> {
   const nothing = () => undefined;
   await Promise.all([
@@ -94,7 +95,7 @@ async function askByHand(resolver: Resolver, name: string): Promise<void> {
   ]);
 }
 
-/** The most that the heap grew while names were given their moments one after the other, in megabytes. */
+/** The largest growth of the heap while moments are assigned to names one after the other, in megabytes. */
 function memoryOfPlanning(names: number): number {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');

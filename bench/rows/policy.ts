@@ -47,7 +47,7 @@ async function* measure({ effort }: Bench): AsyncGenerator<Line> {
   }
 }
 
-/** Rules differ in what does not fit: the name, the tag, who asks, the amount. */
+/** Rules differ in the condition that does not fit: the name, the tag, who asks, the amount. */
 function ruleNumber(n: number, fits: boolean): PolicyRule {
   const narrow = [
     { names: [`*.zone-${n}.rest`] },

@@ -4,24 +4,24 @@ import type { Process } from '../processes.ts';
 import { Postgres, Surroundings } from '../surroundings.ts';
 
 /*
- * The same with more processes on one PostgreSQL, clicks spread over them. How far it grows is a matter of the cores
- * that are left for them; it must not fall.
+ * The same with more processes on one PostgreSQL, with clicks spread over them. How much the rate grows depends on
+ * the cores that are left; it must not fall.
  */
 
 const HOLDS = 0.9;
 const MOST = 3;
-/** Rounds of all together before those that count. */
+/** The number of rounds of all processes before those that count. */
 const WARM_UPS = 5;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const amount = effort.quick ? 20 : 600;
-  // Three processes on the cores of one differ by a third from round to round.
+  // The rates of three processes on two cores differ much between rounds, so there are more rounds.
   const rounds = effort.quick ? effort.rounds : Math.max(7, effort.rounds);
   const rates: number[][] = Array.from({ length: MOST }, () => []);
   const postgres = await Postgres.start();
   const s = await Surroundings.open(postgres);
   try {
-    // All the time, and warm alike; those that are not measured get no clicks and idle.
+    // All processes run and are warmed up; those that are not measured get no clicks.
     const bots: Process[] = [];
     for (let n = 0; n < MOST; n += 1) bots.push(await s.start('bot.ts'));
     progress('warming up');

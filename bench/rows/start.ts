@@ -7,13 +7,13 @@ import { command, press } from '../slack-load.ts';
 import { Postgres, Surroundings } from '../surroundings.ts';
 
 /*
- * What users run, as it was built: from its start until it is ready, on a database that is there, and the memory that
- * it takes, idle and after many orders. Beside Bolt and Prisma that take the same deliveries and do one query for each.
+ * The built program as users run it: the time from its start until it is ready on an existing database, and its memory,
+ * idle and after many orders. The reference is Bolt and Prisma, which take the same deliveries with one query each.
  */
 
 const MORE_MS = 2_000;
 const TIMES = 1.5;
-/** Memory after all orders, beside that after the first quarter of them. */
+/** The limit of memory after all orders, relative to that after the first quarter. */
 const GROWTH = 1.1;
 
 const MAIN = new URL('../../dist/main.js', import.meta.url);
@@ -40,7 +40,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     return { ms: program.startedWithinMs, idle };
   };
   try {
-    // The first one makes the queues and fills the system's caches.
+    // The first start fills the system's caches.
     for (const file of [MAIN, BARE]) await once(file);
     const started = await inTurns(
       starts,
@@ -90,7 +90,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       await s.slack.inTurn(bare.port, [...asked, ...pressed], 8);
     }
     await s.quiet();
-    // What is idle for a while gives back what it needed for the moment.
+    // A process that is idle for a while returns memory that it needed for a moment.
     await sleep(idleMs * 6);
     const most = residentMb(bot.pid);
     const bareMost = residentMb(bare.pid);

@@ -4,15 +4,17 @@ import { carryOut } from '../orders.ts';
 import { Postgres, Surroundings } from '../surroundings.ts';
 
 /*
- * Orders from their approval until they are settled, one process: click, commit, job, claim, mark of sending, request,
- * outcome, and the card and thread in Slack, all at once. Beside pg-boss with jobs that change one row each: sent one
- * by one, worked on with the same settings.
+ * Orders from their approval until they are settled, in one process, all at the same time: click, commit, claim, mark
+ * of sending, request, outcome, and the card and thread in Slack. The reference is pg-boss with jobs that change one
+ * row each, sent one by one.
  */
 
 const LEAST = 0.35;
-/** What a team with some hundred names does, generously. */
+/** A generous estimate for a team with some hundred names. */
 const ORDERS_A_YEAR = 2_000;
-/** Rounds before those that count: what is asked for is the rate that lasts, so V8 has compiled what runs often. */
+/**
+ * The number of rounds before those that count: the lasting rate is measured, after V8 has compiled what runs often.
+ */
 const WARM_UPS = 3;
 
 const rated = z.object({ rate: z.number() });

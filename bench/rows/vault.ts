@@ -3,7 +3,9 @@ import { createVault } from '../../src/accounts/vault.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 
-/* Sealing and opening a credential, beside the same AES-256-GCM with `node:crypto` by hand. */
+/*
+ * Sealing and opening a credential, compared with the same AES-256-GCM by hand with `node:crypto`.
+ */
 
 const LEAST = 0.8;
 const CREDENTIAL = JSON.stringify({

@@ -3,7 +3,7 @@ import type { View } from '@domain-steward/slack-workspace/protocol';
 import type { HintAccount, Hints } from './host.ts';
 
 /*
- * What the sandbox knows that a form asks for, so that nobody has to copy made-up credentials.
+ * Values of the sandbox for the inputs of a form, so that nobody has to copy invented credentials.
  */
 
 export interface FormHint {
@@ -20,9 +20,8 @@ function methodOf({ uuid, totpSecret }: HintAccount): Method {
 }
 
 /**
- * What can be filled in, the person's own first.
- *
- * @param person the person's name as in an account of the sandbox
+ * The values that can be filled in, the person's own first.
+ * @param person the person's name in the sandbox's accounts
  */
 export function hintsFor(view: View, hints: Hints, person: string): FormHint[] {
   switch (view.callback_id) {

@@ -99,7 +99,7 @@ function Steal() {
   );
 }
 
-/** Offers to fill a form with what the sandbox knows. */
+/** Offers to fill a form with values of the sandbox. */
 export function SandboxHints({ view, next, fill, hints }: FormHelp & { hints: Hints | undefined }) {
   const { me } = useChat();
   const list = hints === undefined ? [] : hintsFor(view, hints, me.name);

@@ -1,6 +1,4 @@
-/*
- * What the demonstration's own routes answer, beside the workspace's: the clock, the sandbox's requests, hints.
- */
+/* The answers of the demonstration's own routes: the clock, the sandbox's requests, hints. */
 
 /** `GET /local/time`, and the answer to `POST /local/time` with `{ addMs }` or `{ reset: true }`. */
 export interface ClockState {
@@ -38,21 +36,21 @@ export interface RequestsAnswer {
   readonly requests: readonly SeenRequest[];
 }
 
-/** An account of the sandbox that forms offer to fill in, by the names of their fields; nothing in it is a secret. */
+/** An account of the sandbox that forms offer to fill in, by field names. It holds no secrets. */
 export interface HintAccount {
   readonly password: string;
   readonly user?: string;
   readonly context?: number;
-  /** Base32; of two-factor accounts only. */
+  /** Base32; two-factor accounts have it. */
   readonly totpSecret?: string;
-  /** With `application`; of trusted applications only. */
+  /** With `application`; trusted applications have it. */
   readonly uuid?: string;
   readonly application?: string;
 }
 
 /** `GET /local/hints` */
 export interface Hints {
-  /** By whose they are, for example `alice`. */
+  /** By person, for example `alice`. */
   readonly accounts: Readonly<Record<string, HintAccount>>;
   /** A name that can be transferred. */
   readonly transfer: { readonly name: string; readonly authCode: string };

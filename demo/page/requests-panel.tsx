@@ -7,7 +7,10 @@ interface RequestsPanelProps {
   close(): void;
 }
 
-/** The requests that reached the sandbox of the domain service: one sees that exactly one left. */
+/**
+ * The requests that reached the sandbox of the domain service, which show that exactly one was
+ * sent.
+ */
 export function RequestsPanel({ requests, close }: RequestsPanelProps) {
   const [lookups, setLookups] = useState(false);
   const shown = requests.filter((request) => lookups || !isLookup(request));
@@ -43,7 +46,7 @@ export function RequestsPanel({ requests, close }: RequestsPanelProps) {
   );
 }
 
-/** Whether it asks the directory for a date, which is no task of the service. */
+/** Whether it is a request to the registry, which is no task of the service. */
 export function isLookup({ task }: SeenRequest): boolean {
   return task?.startsWith('rdap.') === true;
 }
@@ -84,7 +87,7 @@ function Request({ request }: { request: SeenRequest }) {
   );
 }
 
-/** A line for each name, as it would stand in a request. */
+/** One line for each name, as in a request. */
 function lines(pairs: readonly (readonly [string, string | readonly string[]])[]): string {
   return pairs.map(([name, value]) => `${name}: ${String(value)}`).join('\n');
 }

@@ -2,13 +2,15 @@ import type { SeenRequest } from './host.ts';
 
 const KEPT_REQUESTS = 1_000;
 
-/** Puts new reports of requests over the known ones, newest first. */
+/** Merges new reports of requests into the known ones, newest first. */
 export function mergeRequests(known: readonly SeenRequest[], fresh: readonly SeenRequest[]): SeenRequest[] {
   const byNumber = new Map([...known, ...fresh].map((request) => [request.n, request]));
   return [...byNumber.values()].sort((a, b) => b.n - a.n).slice(0, KEPT_REQUESTS);
 }
 
-/** The number after which requests have to be read again: those without an answer may have got one. */
+/**
+ * The number after which requests are read again, because those without an answer may have one by now.
+ */
 export function requestsReadFrom(known: readonly SeenRequest[]): number {
   const open = known.filter(({ durationMs }) => durationMs === null).map(({ n }) => n);
   return Math.min(...open.map((n) => n - 1), known[0]?.n ?? 0);

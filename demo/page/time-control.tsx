@@ -11,8 +11,8 @@ const STEPS = [
   { text: '+30 days', ms: 30 * DAY_MS },
 ] as const;
 
-/** `+7 days`, `+1 day 2 hours`; nothing when the clock is right. */
-function shiftInWords(aheadMs: number): string {
+/** `+7 days`, `+1 day 2 hours`; empty when the clock is not moved. */
+function formatShift(aheadMs: number): string {
   const hours = Math.round(aheadMs / HOUR_MS);
   if (hours === 0) return '';
   const parts = [
@@ -28,7 +28,7 @@ function shiftInWords(aheadMs: number): string {
 interface TimeControlProps {
   clock: ClockState;
   moved(clock: ClockState): void;
-  /** A week is what to go by next. */
+  /** The guide asks to move the clock by a week. */
   next: boolean;
 }
 
@@ -48,7 +48,7 @@ export function TimeControl({ clock, moved, next }: TimeControlProps) {
     ...(new Date(now).getFullYear() !== new Date(real).getFullYear() && { year: 'numeric' }),
     timeZone: me.tz,
   }).format(now);
-  const shift = shiftInWords(clock.aheadMs);
+  const shift = formatShift(clock.aheadMs);
   const move = (by: { addMs: number } | { reset: true }): void => {
     setBusy(true);
     postJson<ClockState>('/local/time', by)

@@ -76,7 +76,7 @@ export function useDemo({ snapshot, place, listen }: Situation): HostParts {
   };
 }
 
-/** The sandbox's requests, newest first, and its clock, kept up to date. */
+/** The sandbox's requests, newest first, and its clock, both kept up to date. */
 function useSandbox(listen: Situation['listen']) {
   const [requests, setRequests] = useState<readonly SeenRequest[]>([]);
   const [clock, setClock] = useState<ClockState>();
@@ -102,14 +102,14 @@ function useSandbox(listen: Situation['listen']) {
     return listen({
       connected: (open) => {
         if (!open) return;
-        // The demonstration may have been started anew, with its request log empty.
+        // The demonstration may have been restarted, with an empty request log.
         setRequests([]);
         known.current = [];
         readAll();
       },
       changed: ({ topic }) => {
         if (topic === 'host.requests') readRequests();
-        // Moved in another window, perhaps.
+        // Another window may have moved the clock.
         if (topic === 'host.time') readClock();
       },
     });
@@ -117,7 +117,7 @@ function useSandbox(listen: Situation['listen']) {
   return { requests, clock, setClock };
 }
 
-/** What forms offer to fill in. */
+/** The values that forms offer to fill in. */
 function useHints(): Hints | undefined {
   const [hints, setHints] = useState<Hints>();
   useEffect(() => {
@@ -126,7 +126,7 @@ function useHints(): Hints | undefined {
   return hints;
 }
 
-/** Notes when a result, a digest or an alarm of the paths is on the screen. */
+/** Records when the story's result or digest is on the screen. */
 function useSeen(snapshot: Snapshot, place: Place, note: (ts: string) => void): void {
   const order = latestRenewal(snapshot);
   const digest = latestDigest(snapshot);

@@ -27,10 +27,9 @@ export interface CalendarText {
 const MAX_OCTETS = 75;
 
 /**
- * Writes the watch list as an iCalendar feed (RFC 5545): an all-day event a name on the day of its expiry, without
- * alarms, and without anything secret. An event keeps its UID, so that a renewal moves it.
- *
- * @returns the feed in pieces, the head first, so that a long list needs no memory.
+ * Writes the watch list as an iCalendar feed (RFC 5545): one all-day event per name on the day of its expiry,
+ * without alarms and without secrets. An event keeps its UID, so that a renewal moves it.
+ * @returns the feed in pieces, the head first, so that a long list needs no memory
  */
 export async function* calendarFeed(
   names: Iterable<CalendarName> | AsyncIterable<CalendarName>,
@@ -88,7 +87,7 @@ function fold(line: string): string {
     if (octets + size > MAX_OCTETS) {
       folded.push(part);
       part = '';
-      // The blank that begins a continued line counts.
+      // A continued line begins with a blank, which counts.
       octets = 1;
     }
     part += character;

@@ -17,15 +17,18 @@ export interface CandidateRange {
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const SECOND_MS = 1_000;
-/** Ranges are in moments, the plan counts calendar days of any time zone: what may lie between. */
+/**
+ * Ranges are moments, while the plan counts calendar days of any time zone. This many days may lie between the two.
+ */
 const PAD_DAYS = 2;
-/** The time zones' days begin at most this far from those of UTC, changes of the clock included. */
+/** The days of any time zone begin at most this far from those of UTC, daylight saving included. */
 const MAX_OFFSET_HOURS = 16;
 
 /**
- * Where to look for names that can be due, so that a list of a million names need not be read: per threshold, names
- * whose expiry lies in the range and that have not been reminded for that threshold and expiry. The ranges are a
- * little wider than needed; `planReminders` decides. Names with a known deletion lie outside of this order.
+ * The ranges of expiries in which names can be due, so that a list of a million names need not be read. Per
+ * threshold they find names whose expiry lies in the range and that have not been reminded for that threshold and
+ * expiry. The ranges are a little wider than needed; `planReminders` decides. Names with a known deletion are found
+ * separately.
  */
 export function candidateRanges(options: PlanOptions): CandidateRange[] {
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
@@ -49,8 +52,8 @@ export function candidateRanges(options: PlanOptions): CandidateRange[] {
 }
 
 /**
- * The first moment of an expiry that people no longer see on a day. Exact, because the names of one day more are
- * many in a long list: they would be read in vain each time.
+ * The first moment of an expiry that people no longer see on a day. It is exact because one day of a long list has
+ * many names, which would be read in vain each time.
  */
 function endOfExpiries(day: Day, timeZone: string): Date {
   const next = shiftDay(day, 1);
@@ -62,11 +65,11 @@ function endOfExpiries(day: Day, timeZone: string): Date {
     if (calendarDay(new Date(middle), timeZone) < next) early = middle;
     else late = middle;
   }
-  // A day that a person gave stands at midnight UTC and is the same in every zone.
+  // A day that a person gave is stored as midnight UTC and is the same day in every zone.
   return new Date(Math.max(late, Date.parse(day) + 1));
 }
 
-/** The days after the expiry in which a mark is the present one, for each documented zone. */
+/** The days after the expiry in which a mark is the latest one, for each documented zone. */
 function markSpans(mark: Mark): { readonly begin: number; readonly end: number }[] {
   if (mark.phase === 'expired') return [{ begin: 0, end: LOOK_BACK_DAYS }];
   const expiresAt = new Date(0);

@@ -3,10 +3,10 @@ import type { WatchedDomain, WatchListStore } from './ports.ts';
 const ATTEMPTS = 20;
 
 /**
- * Changes a name of the watch list, again and again until nobody else changed it in between.
- *
- * @param decide the name as it shall be; undefined leaves it as it is.
- * @returns the name as it stands then; undefined when it is not on the list.
+ * Changes a name of the watch list by compare-and-swap, and tries again when somebody else changed
+ * it in between.
+ * @param decide returns the changed name; undefined leaves it as it is
+ * @returns the name as it then is; undefined when it is not on the list
  */
 export async function changeWatched(
   store: WatchListStore,
@@ -23,7 +23,7 @@ export async function changeWatched(
   throw new Error(`changing ${name} on the watch list: others changed it ${ATTEMPTS} times meanwhile`);
 }
 
-/** An entry of the list that nothing is known of yet. */
+/** A new entry of the list, of which nothing is known yet. */
 export function newlyWatched(name: string, addedBy: string, now: Date): WatchedDomain {
   return {
     name,

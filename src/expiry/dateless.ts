@@ -3,8 +3,8 @@ import { NO_EXPIRATION } from '../rdap/registration.ts';
 import type { WatchedDomain } from './ports.ts';
 
 /**
- * Whether the registry of a name tells no date of expiry, and never will: some zones, such as .de, publish none. Its date
- * comes from orders and from people.
+ * Whether the registry of a name publishes no dates of expiry, as that of .de. Its date comes from orders and from
+ * people.
  */
 export function isDateless({ checkProblem }: Pick<WatchedDomain, 'checkProblem'>): boolean {
   return checkProblem === NO_PUBLIC_RECORD || checkProblem === NO_EXPIRATION;

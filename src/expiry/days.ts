@@ -8,7 +8,10 @@ export type ExpirySource = 'rdap' | 'order' | 'person';
 
 const DAY_MS = 86_400_000;
 
-/** Whole calendar days from one day to another; negative when `to` is earlier. Free of daylight saving. */
+/**
+ * Whole calendar days from one day to another; negative when `to` is earlier. Daylight saving does not
+ * matter.
+ */
 export function daysBetween(from: Day, to: Day): number {
   return dayNumber(to) - dayNumber(from);
 }

@@ -1,7 +1,7 @@
 import type { LifePhase } from '../zones/lifecycle.ts';
 import { type Day, daysBetween, shiftDay } from './days.ts';
 
-/** What can still be done about a name, and until when: the one number that lists show and sort by. */
+/** What can still be done about a name, and until when. Lists show this date and sort by it. */
 export interface Deadline {
   readonly action: 'renew' | 'restore' | 'none';
   /**
@@ -13,7 +13,7 @@ export interface Deadline {
   readonly daysLeft: number | undefined;
 }
 
-/** What a deadline follows from. */
+/** What a deadline is computed from. */
 export interface DeadlineFacts {
   readonly phase: LifePhase;
   readonly expiryDay: Day;
@@ -31,7 +31,7 @@ const ACTIONS: Readonly<Record<LifePhase, Deadline['action']>> = {
   released: 'none',
 };
 
-/** The deadline of a name that stands in a phase of its life. */
+/** The deadline of a name in a phase of its life. */
 export function deadlineOf({ phase, expiryDay, daysLeft, lastSafeDay }: DeadlineFacts): Deadline {
   const action = ACTIONS[phase];
   if (phase === 'registered') return { action, until: expiryDay, daysLeft };
@@ -41,7 +41,7 @@ export function deadlineOf({ phase, expiryDay, daysLeft, lastSafeDay }: Deadline
   return { action, until: lastSafeDay, daysLeft: daysBetween(today, lastSafeDay) };
 }
 
-/** Compares two deadlines: what is lost first comes first, what nothing can be done about comes last. */
+/** Compares two deadlines. What is lost first comes first; names that cannot be saved come last. */
 export function byDeadline(a: Deadline | undefined, b: Deadline | undefined): number {
   return urgency(a) - urgency(b);
 }
@@ -49,6 +49,6 @@ export function byDeadline(a: Deadline | undefined, b: Deadline | undefined): nu
 function urgency(deadline: Deadline | undefined): number {
   if (deadline === undefined) return Number.MAX_SAFE_INTEGER;
   if (deadline.action === 'none') return Number.MAX_SAFE_INTEGER - 1;
-  // Past its expiry in a zone of which no periods are documented: it may be lost at any moment.
+  // Past its expiry in a zone without documented periods: it may be lost at any moment.
   return deadline.daysLeft ?? -1;
 }

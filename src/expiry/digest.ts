@@ -28,7 +28,7 @@ import {
 import { DISPUTE_DAYS } from './refresh.ts';
 import { lastScheduled } from './schedule.ts';
 
-/** What the digest works with. */
+/** What the digest needs. */
 export interface DigestDeps {
   readonly store: WatchListStore;
   readonly reminders: ReminderStore;
@@ -48,10 +48,10 @@ type Due = DueReminder<WatchedReminder>;
 const DAY_MS = 86_400_000;
 /** Names in one message, each with its buttons. */
 const NAMES_PER_MESSAGE = 20;
-/** Names that are read and claimed at once; what is due beyond comes after them. */
+/** Names that are read and claimed at once. What is due beyond them follows afterwards. */
 const MAX_NAMES = 1_000;
 const MAX_DISPUTED = 20;
-/** Stands in the place of a threshold, above all of them, so that it silences none. */
+/** Takes the place of a threshold. It is above all thresholds, so that it silences none. */
 const DISPUTED_CODE = 100_000;
 const LEASE_MS = 5 * 60_000;
 const BROKEN_WAIT_MS = 15 * 60_000;
@@ -62,10 +62,9 @@ const PAUSE_MS = 1_100;
 
 /**
  * Posts the digest if a time of the schedule has come since the last one, or a digest was left unfinished. It may be
- * asked as often as wanted, by any number of processes: what is said is claimed first, each reminder by one digest.
- *
- * A process that dies after claiming loses nothing: what is not posted is free again. One that dies between posting
- * and noting it says one message twice.
+ * called at any time and by any number of processes: reminders are claimed before they are posted, each by one
+ * digest. If a process dies after claiming, its unposted reminders become free again. If it dies between posting and
+ * recording, one message is posted twice.
  */
 export async function runDigest(deps: DigestDeps, signal: AbortSignal): Promise<DigestOutcome> {
   const settings = await deps.settings();
@@ -92,7 +91,7 @@ export async function runDigest(deps: DigestDeps, signal: AbortSignal): Promise<
   return progress.heads.size === 0 ? 'nothing_to_say' : 'posted';
 }
 
-/** How far a digest is. */
+/** The progress of a digest. */
 interface Progress {
   readonly run: DigestRun;
   /** The common channel. */
@@ -103,7 +102,7 @@ interface Progress {
   readonly unreachable: Set<Destination>;
 }
 
-/** What was claimed in one go. */
+/** The names that were claimed together. */
 interface Claimed {
   readonly claimed: readonly Due[];
   readonly more: boolean;
@@ -111,10 +110,9 @@ interface Claimed {
 }
 
 /**
- * Posts what was claimed, each name in one place: in its channel, else to its owner, else in the common channel. What
- * cannot be told in its own place is told in the common channel, which therefore comes last.
- *
- * @returns how the digest ended; undefined: go on
+ * Posts what was claimed. Each name goes to one place: to its channel, else to its owner, else to the common channel.
+ * What cannot be posted in its own place goes to the common channel, which therefore comes last.
+ * @returns how the digest ended; undefined: it continues
  */
 async function postEverywhere(
   deps: DigestDeps,
@@ -166,8 +164,7 @@ function destinationOf({ watched }: Due): Destination {
 
 /**
  * Posts names in one place, message by message.
- *
- * @returns how the digest ended; what a place of their own did not take; undefined: go on
+ * @returns how the digest ended; or the names that a place of their own refused; undefined: it continues
  */
 async function postParts(
   deps: DigestDeps,
@@ -218,7 +215,7 @@ async function postParts(
   return undefined;
 }
 
-/** What is due and not claimed, most urgent first, as much as is claimed at once: memory stays flat. */
+/** What is due and not claimed, most urgent first, limited to what is claimed at once, so that memory stays flat. */
 export async function collectDue(
   reminders: ReminderStore,
   options: PlanOptions,
@@ -240,7 +237,7 @@ export async function collectDue(
   return finish(false);
 }
 
-/** What can still be saved first, what nothing saves last. */
+/** Names that can be saved come first, names that cannot come last. */
 function byRescuability(a: CandidateRange, b: CandidateRange): number {
   return urgency(a) - urgency(b);
 }
@@ -266,7 +263,7 @@ async function claimDisputed(deps: DigestDeps, run: DigestRun, now: Date): Promi
   return disputed.filter(({ name }) => claimed.has(name));
 }
 
-/** Leaves out what was renewed, snoozed or decided since the plan was made. */
+/** Leaves out names that were renewed, snoozed or decided since the plan was made. */
 async function stillDue(
   deps: DigestDeps,
   chunk: readonly Due[],
@@ -302,8 +299,9 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
 
 /**
  * Posts, waiting as Slack asks.
- * @param isCommon nothing takes its place when Slack refuses it: the digest waits until somebody has mended it
- * @returns `postponed` when it has to wait for another turn
+ * @param isCommon there is no other place when Slack refuses it: the digest waits until somebody has fixed the
+ * channel
+ * @returns `postponed` when it has to wait for another run
  */
 async function posted(
   deps: DigestDeps,
@@ -338,7 +336,7 @@ async function posted(
   }
 }
 
-/** The chart of the coming months, where there is enough to see in it. */
+/** The chart of the coming months, where it has enough to show. */
 async function monthsIfHelpful(deps: DigestDeps, { now, timeZone }: PlanOptions) {
   const months = renewalsByMonth(
     await deps.store.countByMonth(now, new Date(now.getTime() + 366 * DAY_MS), timeZone),

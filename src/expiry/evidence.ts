@@ -5,7 +5,7 @@ import type { RdapClient, RdapFound } from '../rdap/client.ts';
 import { addYears, periodOf } from './expiry-date.ts';
 import type { RegistryRecord, WatchedDomain } from './ports.ts';
 
-/** What {@link findEvidence} works with. */
+/** What {@link findEvidence} needs. */
 export interface EvidenceDeps {
   readonly rdap: Pick<RdapClient, 'lookup'>;
   /** What the watch list knew of the name. */
@@ -30,8 +30,8 @@ interface SentRequest {
 }
 
 /**
- * Looks for what public records tell of an item whose answer was lost. Only what cannot have another cause is proof, and
- * only over https: of anything else a person is told what is seen, and what is not.
+ * Looks in public records for the outcome of an item whose answer was lost. Only what has no other possible cause is
+ * proof, and only over https. Everything else is shown to a person as a hint.
  */
 export async function findEvidence(
   deps: EvidenceDeps,
@@ -40,7 +40,7 @@ export async function findEvidence(
   signal: AbortSignal,
 ): Promise<Evidence> {
   const { sentAt } = item;
-  // The names of the demo system are not those of the registries.
+  // The names of the demo system are not in the registries.
   if (sentAt === undefined || isDemoContext(order.account.context)) return NOTHING;
   const known = await deps.find(item.name);
   const record = await deps.rdap.lookup(item.name, signal);
@@ -48,14 +48,14 @@ export async function findEvidence(
     return { kind: 'hint', source: record.server, text: 'No registration of the name was seen.' };
   }
   if (record.kind !== 'found') return NOTHING;
-  const told = findingOf(record, { order, sentAt, known, now: deps.now() });
-  if (told === undefined) return NOTHING;
-  if ('done' in told) return { kind: 'done', seen: told.done };
-  const text = record.secure ? told.hint : `${told.hint} The record came over plain http.`;
+  const finding = findingOf(record, { order, sentAt, known, now: deps.now() });
+  if (finding === undefined) return NOTHING;
+  if ('done' in finding) return { kind: 'done', seen: finding.done };
+  const text = record.secure ? finding.hint : `${finding.hint} The record came over plain http.`;
   return { kind: 'hint', source: record.server, text };
 }
 
-/** What a record tells: that it was done, or what people should know of it. */
+/** What a record shows: that it was done, or a hint for people. */
 type Finding = { readonly done: string } | { readonly hint: string } | undefined;
 
 function findingOf(record: RdapFound, sent: SentRequest): Finding {
@@ -76,7 +76,10 @@ function findingOf(record: RdapFound, sent: SentRequest): Finding {
   }
 }
 
-/** That there is a registration proves nothing: somebody else may have been faster. Its nameservers say whose it is. */
+/**
+ * That a registration exists proves nothing, because somebody else may have been faster. Its nameservers show whose it
+ * is.
+ */
 function creationFinding(record: RdapFound, { order, sentAt }: SentRequest): Finding {
   const { registeredAt } = record;
   const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
@@ -93,8 +96,8 @@ function creationFinding(record: RdapFound, { order, sentAt }: SentRequest): Fin
 }
 
 /**
- * A date moves for other reasons too: after the old date by itself, with a transfer, or when somebody else renews. Only
- * by exactly the years that were asked for, in time, and at the same registrar is it taken for this renewal.
+ * A date also moves for other reasons: by itself after the old date, with a transfer, or when somebody else renews. It
+ * counts as this renewal only when it moved by exactly the years that were asked for, in time, at the same registrar.
  */
 function renewalFinding(record: RdapFound, { order, sentAt, known, now }: SentRequest): Finding {
   const years = periodOf(order.input);
@@ -130,7 +133,7 @@ function recordBefore(known: WatchedDomain | undefined, moment: Date): RegistryR
   );
 }
 
-/** Since when a record is known to have been as it is. */
+/** When a record was first seen in its present form. */
 function seenSince(known: WatchedDomain | undefined, { expiresAt }: RdapFound, now: Date): Date {
   const { record } = known ?? {};
   return record?.expiresAt.getTime() === expiresAt.getTime() ? record.seenAt : now;
@@ -182,7 +185,7 @@ function formatList(texts: readonly string[]): string {
   return `${texts.slice(0, LISTED).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }
 
-/** `3 Mar 2027`; of a registry's moment the day in UTC. */
+/** `3 Mar 2027`; for a registry's moment the day in UTC. */
 function formatDay(moment: Date): string {
   return DAY.format(moment);
 }
@@ -194,14 +197,14 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** Of two dates of one moment, as they are read from records of one registry. */
+/** Whether two dates, read from records of one registry, mean the same moment. */
 function isSameDay(one: Date, other: Date): boolean {
   return Math.abs(one.getTime() - other.getTime()) <= DAY_MS;
 }
 
 /**
- * Whether the registry's record shows that what the service accepted has happened: a deletion that is gone, a transfer
- * that was made since. Of an owner change no public record tells.
+ * Whether the registry's record shows that what the service accepted has happened: a deleted name is gone, a transfer
+ * was made since. No public record shows an owner change.
  */
 export async function isShown(
   { rdap }: Pick<EvidenceDeps, 'rdap'>,

@@ -6,12 +6,12 @@ import type { ExpirySource } from './days.ts';
 export interface KnownExpiry {
   readonly expiresAt: Date;
   readonly source: ExpirySource;
-  /** A renewal was carried out: an earlier date in the registry's record is stale. */
+  /** The end after a renewal that was carried out. An earlier date in the registry's record is stale. */
   readonly renewedUntil?: Date;
 }
 
 const DAY_MS = 86_400_000;
-/** An estimate is made from the old expiry or the clock; the registry's date may lie a little before it. */
+/** An estimate is computed from the old expiry or the clock. The registry's date may lie a little before it. */
 const ESTIMATE_SLACK_MS = 2 * DAY_MS;
 
 /** The period that an order's input asks for, in years; undefined where its task has none. */
@@ -21,15 +21,13 @@ export function periodOf(input: unknown): number | undefined {
 }
 
 /**
- * What to believe after the registry's record was read.
- *
- * A record older than a renewal is stale and changes nothing. A record in the auto-renew grace shows a year that the
- * registry added by itself and nobody has paid for; the name is still at its old end.
- *
- * @param known what the list holds; undefined for a name without a date.
- * @param record what the registry says.
- * @param zone the name's zone.
- * @param now the moment of the look-up.
+ * The expiry to go by after the registry's record was read. A record older than a renewal is stale and changes
+ * nothing. A record in the auto-renew grace shows a year that the registry added by itself and that nobody has paid
+ * for; the name still has its old end.
+ * @param known what the list holds; undefined for a name without a date
+ * @param record what the registry says
+ * @param zone the name's zone
+ * @param now the moment of the look-up
  */
 export function mergeRegistryDate(
   known: KnownExpiry | undefined,
@@ -46,7 +44,7 @@ export function mergeRegistryDate(
   return { expiresAt: unpaidYearTakenOff(record, zone, now), source: 'rdap' };
 }
 
-/** Adds calendar years; 29 February becomes the 28th, which is never too late. */
+/** Adds calendar years. 29 February becomes the 28th, so that the result is never too late. */
 export function addYears(moment: Date, years: number): Date {
   const shifted = new Date(moment);
   shifted.setUTCFullYear(moment.getUTCFullYear() + years);

@@ -29,7 +29,7 @@ import {
 import { refreshDue, refreshName } from './refresh.ts';
 import * as list from './watch-list.ts';
 
-/** The parts that expiry is joined from. */
+/** The parts that the use cases of expiry are made of. */
 export interface ExpiryParts {
   readonly store: WatchListStore;
   readonly reminders: ReminderStore;
@@ -48,7 +48,7 @@ export interface ExpiryParts {
   readonly log: Log;
   /** Between two messages of a digest, milliseconds. */
   readonly pauseMs?: number;
-  /** Ends what is under way. */
+  /** Ends what is under way at shutdown. */
   readonly signal: AbortSignal;
 }
 
@@ -66,12 +66,12 @@ export interface ListedName {
 /** One page of the list of names that expire. */
 export interface ListPage {
   readonly names: readonly ListedName[];
-  /** In the window, and without a date. */
+  /** How many names expire in the window, and how many have no date. */
   readonly dated: number;
   readonly undated: number;
 }
 
-/** What people and the bot itself can do with the watch list: the use cases, with their parts joined. */
+/** The use cases of the watch list, for people and for the bot itself. */
 export interface Expiry {
   watch(text: string, date: string | undefined, by: string): Promise<list.WatchedOutcome>;
   unwatch(text: string, by: string): Promise<list.WatchOutcome>;
@@ -83,7 +83,7 @@ export interface Expiry {
   snooze(name: string, days: number, by: string, reason: string | undefined): Promise<list.WatchOutcome>;
   requestLapse(name: string, by: string, reason: string): Promise<list.WatchOutcome>;
   confirmLapse(name: string, by: string): Promise<list.WatchOutcome>;
-  /** A transfer of a name is right: the registrar that its record names is believed from now on. */
+  /** Confirms a transfer of a name: the registrar that its record names is trusted from now on. */
   trustRegistrar(name: string): Promise<void>;
   /** @param name in ASCII */
   find(name: string): Promise<WatchedDomain | undefined>;
@@ -93,11 +93,14 @@ export interface Expiry {
   findListed(name: string): Promise<ListedName | undefined>;
   /** Names that expire within some days, and those that expired lately, soonest first; those without a date last. */
   list(days: number, offset: number, limit: number): Promise<ListPage>;
-  /** The names that a digest said in one place, that can be renewed still and that nobody decided about. */
+  /**
+   * The names that a digest posted in one place, without those that cannot be renewed any more or that somebody
+   * decided about.
+   */
   renewable(digestId: string, destination?: Destination): Promise<readonly ListedName[]>;
   /** Those of some names that can be renewed and that nobody decided about, the most urgent first. */
   renewableAmong(names: readonly string[]): Promise<readonly ListedName[]>;
-  /** What expires next and is not let go. */
+  /** The names that expire next, without those that are let go. */
   expiringNext(limit: number): Promise<readonly ListedName[]>;
   /** Renewals of the present month and the eleven after it. */
   countsByMonth(): Promise<readonly MonthCount[]>;
@@ -116,19 +119,19 @@ export interface Expiry {
 }
 
 const DAY_MS = 86_400_000;
-/** How long an expired name stands on the list: through its auto-renew grace and redemption. */
+/** How long an expired name stays on the list: through its auto-renew grace and redemption. */
 const SHOWN_AFTER_EXPIRY_DAYS = 80;
 const EVIDENCE_MS = 20_000;
 
 /** Joins the use cases of expiry. */
 export function createExpiry(parts: ExpiryParts): Expiry {
   const { store, reminders, now, log, signal } = parts;
-  // Every look-up under way listens to it.
+  // Every look-up under way listens to this signal.
   setMaxListeners(0, signal);
   const timeZone = async () => (await parts.settings()).reminderTimezone;
   const lookUps = { store, rdap: parts.rdap, now, log };
   const feed = { ...parts, timeZone };
-  /** One digest at a time in a process, however the clock jumps. */
+  /** A process runs one digest at a time, even when the clock jumps. */
   let lastDigest: Promise<unknown> = Promise.resolve();
 
   const listed =
@@ -190,7 +193,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
         store.count(from, until),
         timeZone(),
       ]);
-      // Pages come by the day of the expiry; a deleted name's deadline is another day.
+      // Pages are sorted by the day of the expiry, but a deleted name's deadline is another day.
       const names = domains.map(listed(zone)).sort((a, b) => byDeadline(a.deadline, b.deadline));
       return { names, ...counts };
     },

@@ -5,7 +5,7 @@ import { type CalendarOptions, calendarFeed } from './calendar.ts';
 import { LOOK_BACK_DAYS } from './marks.ts';
 import type { FeedRecord, FeedStore, WatchListStore } from './ports.ts';
 
-/** What the calendar feed works with. */
+/** What the calendar feed needs. */
 export interface FeedDeps {
   readonly feeds: FeedStore;
   readonly store: WatchListStore;
@@ -22,10 +22,9 @@ const TOKEN_BYTES = 32;
 const DAY_MS = 86_400_000;
 
 /**
- * The private address of a person's feed; made at the first call.
- *
- * @param reset make a new one: the former is gone.
- * @throws {UnknownKeyError} when the address cannot be told here; it goes on working
+ * The private address of a person's feed, created at the first call.
+ * @param reset create a new one, and the former stops working
+ * @throws {UnknownKeyError} when this process lacks the key of the address, which goes on working
  */
 export async function feedAddress(deps: FeedDeps, userId: string, reset: boolean): Promise<Secret> {
   const fresh = () => newRecord(deps, userId);
@@ -35,7 +34,7 @@ export async function feedAddress(deps: FeedDeps, userId: string, reset: boolean
     try {
       return addressOf(deps, deps.vault.open(record.sealed, owner(deps, userId)));
     } catch (error) {
-      // Of one whose key is missing the address goes on working.
+      // If its key is missing, the address goes on working elsewhere.
       if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
     }
   }

@@ -6,7 +6,7 @@ import { addYears, periodOf } from './expiry-date.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
 import type { TrustedRecord } from './trust.ts';
 
-/** What {@link followOrder} works with. */
+/** What {@link followOrder} needs. */
 export interface FollowDeps {
   readonly store: WatchListStore;
   readonly load: (orderId: string) => Promise<Order | undefined>;
@@ -17,11 +17,10 @@ const DAY_MS = 86_400_000;
 const DEFAULT_GRACE_DAYS = 45;
 
 /**
- * Takes the success of an order into the watch list: a registered, transferred or renewed name is watched, a renewal
- * stops the alarm, a deletion starts the name's last periods. Doing it again changes nothing.
- *
- * @param n the item of the order, from 1.
- * @returns the name, whose date the registry's record should confirm; undefined when there was nothing to do.
+ * Adds the success of an order to the watch list: a registered, transferred or renewed name is watched, a renewal ends
+ * its reminders, a deletion starts the name's last periods. Safe to repeat.
+ * @param n the item of the order, from 1
+ * @returns the name, whose date the registry's record should confirm; undefined when there was nothing to do
  */
 export async function followOrder(deps: FollowDeps, orderId: string, n: number): Promise<string | undefined> {
   const order = await deps.load(orderId);
@@ -33,10 +32,9 @@ export async function followOrder(deps: FollowDeps, orderId: string, n: number):
 }
 
 /**
- * The name on the list after an order for it succeeded.
- *
- * @returns undefined when nothing changes: the demo system's names live apart from the real ones, and a name that is
- *   deleted or restored is watched only if it was before.
+ * The entry of the list after an order for its name succeeded.
+ * @returns undefined when nothing changes: names of the demo system are not on the list, and a name that is deleted or
+ * restored is watched only if it was before
  */
 export function afterSuccess(
   order: Pick<Order, 'task' | 'input' | 'account' | 'requesterId'>,
@@ -63,7 +61,7 @@ export function afterSuccess(
       return { ...domain, ...mine, ...undecided, renewed, expiry: { at: until, source: 'order' } };
     }
     case 'transfer': {
-      // It takes days and may be refused: a date of the registry stands until its record shows another.
+      // A transfer takes days and may be refused, so a date of the registry stays until its record shows another.
       const expected = { trusted: transferKnown(domain, doneAt) };
       if (known?.expiry?.source === 'rdap') return { ...domain, ...mine, ...expected };
       const at = paidUntil(item.name, known, years, doneAt);
@@ -72,19 +70,19 @@ export function afterSuccess(
     case 'delete':
       return known && { ...domain, deletedAt: doneAt };
     case 'restore':
-      // The service has only accepted it: the name counts as deleted until the registry shows it restored.
+      // The service has only accepted it, so the name counts as deleted until the registry shows it restored.
       return known && { ...domain, ...undecided };
     default:
       return undefined;
   }
 }
 
-/** Of a name that was registered anew: whichever registrar its record names first. */
+/** For a name that was registered anew, any registrar that its record names first is trusted. */
 function anyRegistrar(at: Date): TrustedRecord {
   return { registrar: undefined, at, transferKnownAt: undefined };
 }
 
-/** Whom to believe after the team has asked for a transfer: the other registrar, when it comes. */
+/** The trusted record after the team has asked for a transfer: the other registrar is trusted when it comes. */
 function transferKnown(
   { trusted, record }: Pick<WatchedDomain, 'trusted' | 'record'>,
   at: Date,
@@ -93,10 +91,9 @@ function transferKnown(
 }
 
 /**
- * Until when a name is paid for after some more years were paid: an estimate, until the registry shows its own date.
- *
- * Where its end before is not known, the earliest that it can have: it may have been in the last days of its auto-renew
- * grace. Too early warns too soon; too late would lose the name.
+ * Estimates until when a name is paid for after some more years were paid, until the registry shows its own date. Where
+ * its former end is not known, the earliest possible one is assumed: it may have been in the last days of its
+ * auto-renew grace. An estimate that is too early warns too soon; one that is too late could lose the name.
  */
 function paidUntil(name: string, known: WatchedDomain | undefined, years: number, doneAt: Date): Date {
   if (known?.expiry !== undefined) return addYears(known.expiry.at, years);

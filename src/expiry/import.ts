@@ -14,7 +14,7 @@ export interface ImportedName {
 export interface RejectedLine {
   /** From 1. */
   readonly line: number;
-  /** What stood there, cut. */
+  /** The line's text, shortened. */
   readonly text: string;
   readonly issue: LineIssue;
 }
@@ -25,7 +25,7 @@ export interface NameIssue {
   readonly issue: ZoneIssue;
 }
 
-/** What is wrong with a date, and the date as it was typed, cut. */
+/** What is wrong with a date, and the date as it was typed, shortened. */
 export interface DateIssue {
   readonly code: 'ambiguous_date' | 'not_a_date' | 'no_such_day' | 'unlikely_year' | 'no_such_time';
   readonly text: string;
@@ -36,21 +36,21 @@ export type LineIssue =
   | NameIssue
   | DateIssue
   | { readonly code: 'open_quote' }
-  /** The name stands in the list with another date before. */
+  /** The name stands further up with another date. */
   | { readonly code: 'other_date' }
-  /** Only so many lines of a list are read. */
+  /** Only this many lines of a list are read. */
   | { readonly code: 'too_many_lines'; readonly limit: number };
 
-/** What reading a text gave: the value, or what is wrong with it. */
+/** The result of reading a text: its value, or what is wrong with it. */
 type Read<T, Issue> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issue: Issue };
 
-/** What a pasted list gave, in the order of its lines. */
+/** The result of reading a pasted list, in the order of its lines. */
 export interface ImportReport {
   readonly accepted: readonly ImportedName[];
   readonly rejected: readonly RejectedLine[];
-  /** Lines that repeat a name with nothing new. */
+  /** Lines that repeat a name and add nothing. */
   readonly duplicates: readonly { readonly line: number; readonly name: string }[];
 }
 
@@ -78,10 +78,9 @@ interface Columns {
 
 /**
  * Reads a pasted list or a CSV file: one name a line, with an optional date after a comma, semicolon, tab or blank.
- * A header line may name the columns, in which case others are passed over. Empty lines and lines that start with
- * `#` are passed over too.
- *
- * @param text as it was pasted; a byte order mark and any line ends will do.
+ * A header line may name the columns; other columns are then ignored. Empty lines and lines that start with `#` are
+ * ignored too.
+ * @param text as it was pasted, with or without a byte order mark, with any line ends
  */
 export function parseImport(text: string): ImportReport {
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
@@ -193,7 +192,7 @@ function readCells(cells: readonly string[], columns: Columns): Read<ImportedNam
   return date.ok ? { ok: true, value: { name: name.value.ascii, expiresAt: date.value } } : date;
 }
 
-/** Reads a name that can be registered, and so watched; what its zone has against it is the issue. */
+/** Reads a name that can be registered and therefore watched. The issue is what its zone has against it. */
 export function registrableName(text: string): Read<DomainName, NameIssue> {
   const name = readName(text);
   if (!name.ok) return name;
@@ -201,13 +200,13 @@ export function registrableName(text: string): Read<DomainName, NameIssue> {
   return first === undefined ? name : { ok: false, issue: { code: 'invalid_name', issue: first } };
 }
 
-/** Reads a domain name, whatever its zone has against it. */
+/** Reads a domain name without asking its zone. */
 export function readName(text: string): Read<DomainName, NameIssue> {
   const name = parseDomainName(text);
   return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.issue } };
 }
 
-/** A first line is a header when it names a column of names, and no domain. */
+/** The first line is a header when it names a column of names and is not a domain. */
 function readHeader(cells: readonly string[]): Columns | undefined {
   const titles = cells.map((cell) => cell.toLowerCase());
   const name = titles.findIndex((title) => NAME_HEADERS.has(title));
@@ -217,10 +216,9 @@ function readHeader(cells: readonly string[]): Columns | undefined {
 }
 
 /**
- * Splits at the first kind of separator that the line has outside of quotes: tab, semicolon, comma; without any, at
- * the first blank.
- *
- * @returns undefined when a quote is not closed.
+ * Splits a line at the first kind of separator that it has outside of quotes: tab, semicolon, comma, else at the
+ * first blank.
+ * @returns undefined when a quote is not closed
  */
 function splitLine(line: string): string[] | undefined {
   const unquoted = line.replace(/"(?:[^"]|"")*"/g, '');

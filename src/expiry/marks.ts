@@ -1,18 +1,21 @@
 import type { LifePhase } from '../zones/lifecycle.ts';
 
-/** A name that expired longer ago says nothing new: every known life is over by then. */
+/**
+ * Nothing more is said about a name that expired longer ago: every documented period is over by
+ * then.
+ */
 export const LOOK_BACK_DAYS = 120;
 
 /** A moment after the expiry at which the digest speaks. */
 export interface Mark {
-  /** Stands in the place of a threshold; each later moment has a smaller code. */
+  /** Takes the place of a threshold. Each later moment has a smaller code. */
   readonly threshold: number;
   readonly phase: LifePhase;
   /** How many days before the phase's last safe day; undefined: when the phase begins. */
   readonly daysToSafeDay?: number;
 }
 
-/** Each phase once when it begins, and twice more where the name can still be saved. */
+/** One mark when each phase begins, and two more where the name can still be saved. */
 export const AFTER_EXPIRY: readonly Mark[] = [
   { threshold: -1, phase: 'auto_renew_grace' },
   { threshold: -2, phase: 'auto_renew_grace', daysToSafeDay: 7 },

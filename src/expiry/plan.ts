@@ -5,24 +5,24 @@ import { type Day, daysBetween, type ExpirySource, expiryDay, shiftDay, utcDay }
 import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
 
 /**
- * What is due to be said at a moment, computed from the data alone: it does not matter how often or how rarely it is
- * asked, or by how many replicas, as long as what was said is remembered by ({@link DueReminder.name},
- * {@link DueReminder.expiry}, {@link DueReminder.threshold}).
+ * The reminders that are due at a moment, computed from the data alone. It does not matter how often or by how many
+ * replicas this is called, as long as given reminders are recorded by ({@link DueReminder.name}, {@link
+ * DueReminder.expiry}, {@link DueReminder.threshold}).
  */
 
-/** A name of the watch list as far as reminders need it. */
+/** What reminders need of a name on the watch list. */
 export interface WatchedName {
   /** In ASCII. */
   readonly name: string;
   readonly expiresAt: Date;
   readonly source: ExpirySource;
-  /** A renewal was carried out: the name is good until then, whatever `expiresAt` still says. */
+  /** A renewal was carried out: the name is paid for until then, even if `expiresAt` is earlier. */
   readonly renewedUntil?: Date | undefined;
   readonly deletedAt?: Date | undefined;
   readonly snoozedUntil?: Date | undefined;
   /** Two people decided to let it go. */
   readonly lapsing?: boolean | undefined;
-  /** What was said already about this expiry. */
+  /** The thresholds of this expiry that were reminded already. */
   readonly remindedThresholds: readonly number[];
 }
 
@@ -39,7 +39,7 @@ export interface PlanOptions {
 export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly watched: Watched;
   readonly name: string;
-  /** The day of the expiry in UTC: part of the reminder's identity, so it is free of settings and of hours. */
+  /** The day of the expiry in UTC. It is part of the reminder's identity, so it does not depend on settings. */
   readonly expiry: Day;
   /** Days before the expiry, or a code below zero for a moment after it (`-1` to `-9`). */
   readonly threshold: number;
@@ -50,7 +50,7 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   /** The tightest threshold before the expiry: the digest then also names who registered the name. */
   readonly lastThreshold: boolean;
   readonly phase: LifePhase;
-  /** Last whole day on which what can be done in this phase can still be done: yesterday on the day of the expiry. */
+  /** The last whole day on which the action of this phase is still possible: yesterday on the day of the expiry. */
   readonly lastSafeDay: Day | undefined;
   /** Last day of a restore, from the redemption on and in the grace before it. */
   readonly restoreUntil: Day | undefined;
@@ -58,7 +58,7 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly estimated: boolean;
 }
 
-/** Reminders of the digest that belong together. */
+/** Reminders that the digest shows as one group. */
 export interface DigestGroup<Watched extends WatchedName = WatchedName> {
   readonly phase: LifePhase;
   /** The days left that all of them share; undefined after the expiry. */
@@ -67,7 +67,10 @@ export interface DigestGroup<Watched extends WatchedName = WatchedName> {
 }
 
 const DAY_MS = 86_400_000;
-/** Most urgent first: what is lost soonest and can be saved, then what comes, then what nothing saves. */
+/**
+ * The most urgent first: names that can be saved and are lost soonest, then names that expire later, then names that
+ * cannot be saved.
+ */
 const URGENCY: Readonly<Record<LifePhase, number>> = {
   redemption: 0,
   auto_renew_grace: 1,
@@ -78,12 +81,10 @@ const URGENCY: Readonly<Record<LifePhase, number>> = {
 };
 
 /**
- * The reminders that are due, most urgent first. A name gets one at most: the tightest threshold that it has passed,
- * unless that one or a tighter one was said about this expiry. Nothing is due for names that are let go, or snoozed:
- * a snooze ends on the last safe day at the latest, and does not keep the beginning of a phase after the expiry
- * quiet, because that is news.
- *
- * @param watched names of the list; those that cannot be due may be left out (see `candidateRanges`).
+ * The reminders that are due, most urgent first. A name gets at most one: the tightest threshold that it has passed,
+ * unless that one or a tighter one was reminded for this expiry. Names that are let go or snoozed have none. A snooze
+ * ends on the last safe day at the latest, and does not cover the beginning of a phase after the expiry.
+ * @param watched names of the list; those that cannot be due may be left out (see `candidateRanges`)
  */
 export function planReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
@@ -92,7 +93,7 @@ export function planReminders<Watched extends WatchedName>(
   return [...dueReminders(watched, options)].sort(byUrgency);
 }
 
-/** The same in the order in which the names are given, for a list that comes in parts. */
+/** The same, in the order in which the names are given, for a list that is read in parts. */
 export function* dueReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
   options: PlanOptions,
@@ -105,7 +106,7 @@ export function* dueReminders<Watched extends WatchedName>(
   }
 }
 
-/** The reminders as the digest shows them: by days left before the expiry, by phase after it; order is kept. */
+/** The reminders as the digest groups them: by days left before the expiry, by phase after it. The order is kept. */
 export function groupForDigest<Watched extends WatchedName>(
   reminders: readonly DueReminder<Watched>[],
 ): DigestGroup<Watched>[] {
@@ -125,10 +126,9 @@ export function groupForDigest<Watched extends WatchedName>(
 }
 
 /**
- * Until when a name is quiet when somebody asks for it.
- *
- * @param days as asked for.
- * @returns the moment to store; never after an expiry that is still to come.
+ * The end of a snooze that somebody asks for.
+ * @param days as asked for
+ * @returns the moment to store, which is never after an expiry that is still to come
  */
 export function snoozeUntil(expiresAt: Date, days: number, now: Date): Date {
   const asked = new Date(now.getTime() + days * DAY_MS);
@@ -154,7 +154,7 @@ function reminderFor<Watched extends WatchedName>(
     daysLeft >= 0 && deletedAt === undefined
       ? dueBefore(watched, when, thresholds, options)
       : dueAfter(watched, when, options);
-  // Field by field: spreading them takes V8 longer than all the rest.
+  // Written field by field, because spreading the objects dominates the time of a long list.
   return (
     due && {
       watched,
@@ -172,7 +172,7 @@ function reminderFor<Watched extends WatchedName>(
   );
 }
 
-/** What a name's dates come to today. */
+/** The dates of a name as of today. */
 interface When {
   readonly today: Day;
   /** The day of the expiry as people see it. */
@@ -182,7 +182,7 @@ interface When {
   readonly deletedAt: Date | undefined;
 }
 
-/** What there is to say. */
+/** The reminder that applies. */
 type LastReminder = Pick<
   DueReminder,
   'threshold' | 'lastThreshold' | 'phase' | 'lastSafeDay' | 'restoreUntil'
@@ -226,7 +226,7 @@ function wasReminded({ remindedThresholds }: WatchedName, threshold: number): bo
   return remindedThresholds.some((said) => said <= threshold);
 }
 
-/** Snoozes count in days: one that ends in the afternoon must not swallow that day's morning digest. */
+/** Snoozes count in days: one that ends in the afternoon must not silence that day's morning digest. */
 function isSnoozed(
   { snoozedUntil }: WatchedName,
   today: Day,

@@ -6,23 +6,23 @@ import type { ImportedName } from './import.ts';
 import type { DigestGroup, WatchedName } from './plan.ts';
 import type { TrustedRecord } from './trust.ts';
 
-/** Somebody asked to be left alone about a name for a while. */
+/** Somebody snoozed the reminders of a name. */
 export interface Snooze {
   readonly until: Date;
   readonly by: string;
   readonly reason: string | undefined;
 }
 
-/** Somebody wants to let a name go; it is decided once somebody else has confirmed. */
+/** Somebody asked to let a name go. It is decided once somebody else has confirmed. */
 export interface Lapse {
   readonly reason: string;
   readonly requestedBy: string;
   readonly confirmed: { readonly by: string; readonly at: Date } | undefined;
 }
 
-/** What a registry's record showed of a name: evidence for orders whose answer was lost. */
+/** What a registry's record showed of a name. It is evidence for orders whose answer was lost. */
 export interface RegistryRecord {
-  /** The registry's own date, whatever is believed of it. */
+  /** The registry's own date, whether or not it is trusted. */
   readonly expiresAt: Date;
   readonly registrar: string | undefined;
   /** It came over https. */
@@ -50,7 +50,7 @@ export interface WatchedDomain {
   readonly record: RegistryRecord | undefined;
   /** What it showed before that changed. */
   readonly recordBefore: RegistryRecord | undefined;
-  /** The registrar whose dates are believed; undefined while no record was read. */
+  /** The registrar whose dates are trusted; undefined while no record was read. */
   readonly trusted: TrustedRecord | undefined;
   readonly deletedAt: Date | undefined;
   readonly checkedAt: Date | undefined;
@@ -64,7 +64,7 @@ export interface WatchedDomain {
 /** What a batch of imported names did. */
 export interface ImportCounts {
   readonly added: number;
-  /** Were on the list and took the date that was given. */
+  /** Names that were on the list and took the date that was given. */
   readonly dated: number;
 }
 
@@ -75,17 +75,17 @@ export interface WatchListStore {
   /** @returns false when the name is on the list already */
   add(domain: WatchedDomain): Promise<boolean>;
   /**
-   * Commits a change if nobody else changed the name since `before` was read. Where the expiry moves by less than
-   * a month (a better date for the same end), what was said about it counts as said.
+   * Commits a change if nobody else changed the name since `before` was read. Where the expiry moves by less than a
+   * month, it is a better date for the same end, and its reminders count as given.
    * @returns false when somebody else was faster: read again
    */
   change(before: WatchedDomain, after: WatchedDomain): Promise<boolean>;
   /** @returns false when it was not on the list */
   remove(name: string): Promise<boolean>;
-  /** Adds names; a given date replaces none of the registry's or of an order. */
+  /** Adds names. A given date does not replace one of the registry or of an order. */
   importBatch(names: readonly ImportedName[], by: string, now: Date): Promise<ImportCounts>;
   /**
-   * Takes names whose look-up is due; nobody else gets them before `until`.
+   * Claims names whose look-up is due; nobody else gets them before `until`.
    * @returns the longest due first
    */
   claimDueChecks(now: Date, until: Date, limit: number): Promise<readonly WatchedDomain[]>;
@@ -93,13 +93,13 @@ export interface WatchListStore {
   page(from: Date, until: Date, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
   /** How many names {@link WatchListStore.page} has. */
   count(from: Date, until: Date): Promise<{ readonly dated: number; readonly undated: number }>;
-  /** Names by the month (YYYY-MM) of their expiry in the time zone, without those that are let go. */
+  /** Numbers of names by the month (YYYY-MM) of their expiry in the time zone, without those that are let go. */
   countByMonth(from: Date, until: Date, timeZone: string): Promise<readonly (readonly [string, number])[]>;
   /** Every name with a date from `from` on, by date; read in batches. */
   calendarNames(from: Date): AsyncIterable<CalendarName>;
   /**
-   * Takes a success of an order into the list: runs `change` for the name, once for each (order, item).
-   * @returns false when it was taken in before
+   * Adds a success of an order to the list: runs `change` for the name, once for each (order, item).
+   * @returns false when it was added before
    */
   follow(
     orderId: string,
@@ -115,13 +115,13 @@ export interface WatchedReminder
     Pick<WatchedDomain, 'addedBy' | 'registeredBy' | 'checkProblem' | 'lapse'> {
   /** Slack user id of whose name it is. */
   readonly owner?: string | undefined;
-  /** Where it is told instead of the common channel. */
+  /** The channel where it is told instead of the common one. */
   readonly channel?: string | undefined;
-  /** The channel or person that could not be told: the common channel is told instead. */
+  /** The channel or person that refused its message, so that it is told in the common channel. */
   readonly undelivered?: string | undefined;
 }
 
-/** What a reminder is known by. */
+/** Identifies a reminder. */
 export interface ReminderKey {
   readonly name: string;
   readonly expiry: Day;
@@ -139,28 +139,31 @@ export interface PostedAt {
   readonly ts: string;
 }
 
-/** A digest in the hands of one process. */
+/** A digest that one process has claimed. */
 export interface DigestRun {
   readonly id: string;
-  /** Where its first messages stand, by destination, as far as a process got before. */
+  /** Where its first messages stand, by destination, if another process has begun it. */
   readonly heads: ReadonlyMap<Destination, PostedAt>;
 }
 
-/** Digests and what they said. Implemented by the store. */
+/** Digests and their reminders. Implemented by the store. */
 export interface ReminderStore {
   /**
-   * Takes the digest of a scheduled time, or one that a process left unfinished. Reminders that were claimed and not
-   * posted are free again then. The first call ever only notes where the schedule stands.
+   * Claims the digest of a scheduled time, or one that a process left unfinished, whose claimed but unposted
+   * reminders become free again. The first call ever only records where the schedule stands.
    * @returns undefined when there is nothing to do, or another process does it
    */
   claimDigest(scheduledFor: Date, now: Date, leaseUntil: Date): Promise<DigestRun | undefined>;
-  /** The process is alive. @returns false when the digest was taken over */
+  /**
+   * Says that the process is alive.
+   * @returns false when another process has taken the digest over
+   */
   extendDigest(id: string, leaseUntil: Date): Promise<boolean>;
-  /** Gives an unfinished digest back for a later try. */
+  /** Releases an unfinished digest for a later try. */
   postponeDigest(id: string, until: Date): Promise<void>;
   recordHead(id: string, destination: Destination, head: PostedAt): Promise<void>;
   finishDigest(id: string, now: Date): Promise<void>;
-  /** @returns false when admins were told of a problem less than a day ago */
+  /** @returns false when the admins were told of a problem less than a day ago */
   claimAlert(id: string, now: Date): Promise<boolean>;
   /** Names that can be due in these ranges of expiries, one range after the other, in batches. */
   candidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
@@ -168,7 +171,10 @@ export interface ReminderStore {
   deletedCandidates(since: Date): AsyncIterable<readonly WatchedReminder[]>;
   /** Names that were renewed before `before` and that the registry still shows unrenewed. */
   disputed(before: Date, limit: number): Promise<readonly WatchedDomain[]>;
-  /** Claims reminders; each goes to one digest. @returns those that nobody had */
+  /**
+   * Claims reminders; each belongs to one digest.
+   * @returns those that were free
+   */
   claim(digestId: string, keys: readonly ReminderKey[], now: Date): Promise<readonly ReminderKey[]>;
   recordPosted(
     digestId: string,
@@ -176,22 +182,22 @@ export interface ReminderStore {
     keys: readonly ReminderKey[],
     now: Date,
   ): Promise<void>;
-  /** What a digest has said in one place. */
+  /** The reminders of a digest in one place. */
   remindersOf(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
 }
 
-/** What stands in one message of a digest. */
+/** The content of one message of a digest. */
 export interface DigestPart {
   readonly digestId: string;
   readonly destination: Destination;
   readonly groups: readonly DigestGroup<WatchedReminder>[];
-  /** Renewed through the bot, but the registry does not show it: said once. */
+  /** Names that were renewed through the bot while the registry does not show it. Said once. */
   readonly disputed: readonly WatchedDomain[];
 }
 
 /** A message in a digest's thread. */
 export interface DigestMore extends DigestPart {
-  /** How many names come after it, of those that are known by now. */
+  /** How many of the known names come after it. */
   readonly left: number;
   /** Even more names follow. */
   readonly more: boolean;
@@ -212,7 +218,7 @@ export interface DigestPoster {
   /** @param to a channel or a person. @returns where it stands */
   postHead(to: string, head: DigestHead): Promise<PostedAt>;
   postMore(at: PostedAt, part: DigestMore): Promise<void>;
-  /** What to do about an error: wait, or have somebody mend the channel. */
+  /** How to treat an error: wait, or have somebody fix the channel. */
   explain(error: unknown): { readonly retryAfterMs: number } | { readonly broken: string };
   /** Tells the admins that reminders cannot be posted in the channel. */
   alertAdmins(channelId: string, why: string): Promise<void>;
@@ -228,7 +234,7 @@ export interface FeedRecord {
 /** Addresses of calendar feeds. Implemented by the store. */
 export interface FeedStore {
   find(userId: string): Promise<FeedRecord | undefined>;
-  /** Puts the record in place of the person's former one. */
+  /** Replaces the person's former record. */
   save(record: FeedRecord, now: Date): Promise<void>;
   /** Keeps the record if the person has none. @returns the one that stands */
   keepFirst(record: FeedRecord, now: Date): Promise<FeedRecord>;

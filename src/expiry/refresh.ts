@@ -6,7 +6,7 @@ import { type KnownExpiry, mergeRegistryDate } from './expiry-date.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
 import { type Doubt, doubtOf, type TrustedRecord, trustAfter } from './trust.ts';
 
-/** What looking names up works with. */
+/** What look-ups need. */
 export interface RefreshDeps {
   readonly store: WatchListStore;
   readonly rdap: Pick<RdapClient, 'lookup'>;
@@ -19,24 +19,23 @@ export interface RefreshDeps {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const NEAR_DAYS = 60;
-/** A process that has a name in hand and says nothing for this long has lost it. */
+/** A process that has claimed a name and is silent for this long has lost it. */
 const CLAIM_MS = 10 * 60_000;
 const CLAIMED_AT_ONCE = 5;
 const WORKERS = 6;
-/** One turn ends after this; what is left is due at the next. */
+/** A run ends after this; what is left is due in the next one. */
 const TURN_MS = 4 * 60_000;
-/** The registry shows a renewal within hours; after this long it does not know of it. */
+/** The registry shows a renewal within hours. After this long it does not seem to know of it. */
 export const DISPUTE_DAYS = 14;
-/** How the problem of a name begins that was renewed long ago and that the registry shows unrenewed. */
+/** The beginning of the problem of a name that was renewed long ago and that the registry shows unrenewed. */
 export const DISPUTED_PROBLEM = 'it was renewed, but the registry still shows';
-/** A date that moves forward by more than this is another end of the name, not a better date for the same. */
+/** A date that moves forward by more than this is a new end of the name, not a better date for the same end. */
 const NEW_END_MS = 30 * DAY_MS;
 
 /**
- * Looks up the names that are due, a few at a time, until none is left or the turn is over. Any number of processes
+ * Looks up the names that are due, a few at a time, until none is left or the run is over. Any number of processes
  * may do it at once; each name goes to one.
- *
- * @returns how many names were looked up.
+ * @returns how many names were looked up
  */
 export async function refreshDue(deps: RefreshDeps, signal: AbortSignal): Promise<number> {
   const began = performance.now();
@@ -59,10 +58,9 @@ export async function refreshDue(deps: RefreshDeps, signal: AbortSignal): Promis
 }
 
 /**
- * Looks one name up and keeps what was found.
- *
- * @param signal gives up; the name is then due again later.
- * @returns the name as the list has it then; undefined when it is not on the list, or the look-up was given up.
+ * Looks one name up and keeps the result.
+ * @param signal gives up; the name is due again later
+ * @returns the name as it is then on the list; undefined when it is not, or the look-up was given up
  */
 export async function refreshName(
   deps: RefreshDeps,
@@ -114,7 +112,7 @@ export function afterLookup(
   };
   const believed = mergeRegistryDate(before, result, zoneFor(known.name), now);
   const deletedAt = result.deletedAt;
-  // The name stays at its old end, so that reminders go on.
+  // The name keeps its old end, so that reminders go on.
   if (doubt !== undefined && before !== undefined && isNewEnd(before, believed)) {
     const after = { ...checked, deletedAt, checkProblem: formatDoubt(doubt, result.expiresAt) };
     return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
@@ -143,7 +141,7 @@ export function afterLookup(
   return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
 }
 
-/** Of a name that was looked up before anybody asked whose word its date is. */
+/** The trust of a name that was looked up before registrars were compared. */
 function firstTrust({ record, checkedAt }: WatchedDomain): TrustedRecord | undefined {
   return (
     record && { registrar: record.registrar, at: checkedAt ?? record.seenAt, transferKnownAt: undefined }
@@ -154,7 +152,7 @@ function isNewEnd(before: KnownExpiry, after: KnownExpiry): boolean {
   return after.expiresAt.getTime() - before.expiresAt.getTime() > NEW_END_MS;
 }
 
-/** The registry's record as it is now, and as it was before it changed. */
+/** The registry's record as it is now, and as it was before its last change. */
 function recordsAfter(
   { record, recordBefore }: WatchedDomain,
   { expiresAt, registrar, secure }: RdapFound,
@@ -169,7 +167,10 @@ function recordsAfter(
     : { record: { expiresAt, registrar, secure, seenAt: now }, recordBefore: record };
 }
 
-/** Weekly, daily inside 60 days and wherever something is going on; spread, so that a list is not due at once. */
+/**
+ * Weekly; daily within 60 days of the expiry and wherever something is under way. Spread, so that a list is not due
+ * at once.
+ */
 function nextAfterSuccess(
   domain: Pick<WatchedDomain, 'expiry' | 'renewed' | 'deletedAt'>,
   now: Date,

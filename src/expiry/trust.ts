@@ -1,34 +1,34 @@
 import type { RdapRegistration } from '../rdap/registration.ts';
 
 /*
- * Whose word a date is. A name that was stolen has a new registrar and a later date, as a renewed one has a later date:
- * only the same registrar’s date is believed without a question.
+ * Whether a registry's date is trusted. A stolen name gets a new registrar and a later date, and a renewed name a later
+ * date too. A later date is therefore trusted only from the same registrar.
  */
 
-/** The record that is believed. */
+/** The registry record that is trusted. */
 export interface TrustedRecord {
-  /** What its registrar is called; undefined: whichever the next record names. */
+  /** The registrar's name; undefined: whichever the next record names. */
   readonly registrar: string | undefined;
-  /** When a record of it was last believed. */
+  /** When a record of it was last trusted. */
   readonly at: Date;
-  /** A transfer that the team has asked for, or knows of: its registrar is believed when it comes. */
+  /** When the team asked for a transfer or confirmed one: the new registrar is trusted when it comes. */
   readonly transferKnownAt: Date | undefined;
 }
 
-/** Why a date of a record is not believed, if it has moved forward. */
+/** Why a date that has moved forward is not trusted. */
 export type Doubt =
   | { readonly code: 'another_registrar'; readonly before: string; readonly now: string }
-  /** The record does not name the registrar any more. */
+  /** The record no longer names the registrar. */
   | { readonly code: 'registrar_unseen'; readonly before: string }
   | { readonly code: 'transferred'; readonly at: Date };
 
 const DAY_MS = 86_400_000;
-/** A transfer comes within this time, or has come to nothing. */
+/** A transfer is completed within this time, or has failed. */
 const TRANSFER_MS = 60 * DAY_MS;
 
 type Seen = Pick<RdapRegistration, 'registrar' | 'transferredAt'>;
 
-/** Whether a record speaks of a transfer that nobody here knows of. */
+/** Why a record is not trusted, if it may show a transfer that the team does not know of. */
 export function doubtOf(trusted: TrustedRecord | undefined, record: Seen, now: Date): Doubt | undefined {
   if (trusted === undefined) return undefined;
   const { registrar: before, at } = trusted;
@@ -43,7 +43,7 @@ export function doubtOf(trusted: TrustedRecord | undefined, record: Seen, now: D
     : undefined;
 }
 
-/** What is believed after a record that was. */
+/** The new trusted record, once a record was trusted. */
 export function trustAfter(trusted: TrustedRecord | undefined, record: Seen, now: Date): TrustedRecord {
   const { registrar = trusted?.registrar } = record;
   const known = trusted?.transferKnownAt;

@@ -13,9 +13,7 @@ import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
 import { type RefreshDeps, refreshName } from './refresh.ts';
 
-/*
- * What people do with the watch list. Every refusal is a code with its data; the views have the sentences.
- */
+/* What people do with the watch list. Every refusal is a code with its data; the sentences stand in the views. */
 
 /** Why nothing was changed for a person. */
 export type WatchRefusal =
@@ -25,11 +23,11 @@ export type WatchRefusal =
   /** Somebody took the name off the list at the same moment. */
   | { readonly code: 'removed_meanwhile' }
   | { readonly code: 'invalid_snooze'; readonly maxDays: number }
-  /** That the name lapses is decided already. */
+  /** It is decided already that the name lapses. */
   | { readonly code: 'lapse_decided' }
-  /** Nobody asks to let the name lapse, or nobody does any more. */
+  /** Nobody has asked to let the name lapse, or the request was withdrawn. */
   | { readonly code: 'lapse_not_requested' }
-  /** Who asked to let a name lapse cannot confirm it. */
+  /** The person who asked to let a name lapse cannot confirm it. */
   | { readonly code: 'own_lapse_request' };
 
 /** How something that a person asked for ended. */
@@ -44,16 +42,16 @@ export type WatchedOutcome =
       readonly domain: WatchedDomain;
       /** It was on the list already. */
       readonly known: boolean;
-      /** The date that was given and does not count, because a better one is known. */
+      /** The given date that was not taken, because a better one is known. */
       readonly dateNotTaken: Date | undefined;
     }
   | { readonly ok: false; readonly refusal: WatchRefusal };
 
-/** What became of a pasted list. */
+/** The result of a pasted list. */
 export interface ImportSummary {
   readonly added: number;
   readonly dated: number;
-  /** Were on the list, and nothing changed. */
+  /** Names that were on the list and did not change. */
   readonly kept: number;
   readonly duplicates: number;
   readonly rejected: readonly RejectedLine[];
@@ -65,10 +63,9 @@ const IMPORT_BATCH = 1_000;
 export const MAX_SNOOZE_DAYS = 365;
 
 /**
- * Puts a name on the list and asks its registry. The registry's date counts, else the one that is known from an order,
- * else the one that is given. A name that was to be let go is watched again.
- *
- * @param date as typed; undefined when none was given.
+ * Puts a name on the list and asks its registry. The registry's date counts, else the one known from an order, else
+ * the one that is given. A name that was to be let go is watched again.
+ * @param date as typed; undefined when none was given
  */
 export async function watchName(
   deps: RefreshDeps,
@@ -110,9 +107,8 @@ export async function unwatchName(store: WatchListStore, text: string): Promise<
 }
 
 /**
- * Puts a pasted list on the watch list, in batches; every batch that is done stays.
- *
- * @param progress told after each batch how many names of how many are done.
+ * Puts a pasted list on the watch list, in batches; finished batches stay.
+ * @param progress called after each batch with the number of names done and the total
  */
 export async function importNames(
   deps: Pick<RefreshDeps, 'store' | 'now'>,
@@ -133,7 +129,7 @@ export async function importNames(
   return { added, dated, kept: accepted.length - added - dated, duplicates: duplicates.length, rejected };
 }
 
-/** Leaves everybody alone about a name for some days, until its expiry at the longest. */
+/** Stops the reminders of a name for some days, until its expiry at the latest. */
 export async function snoozeName(
   deps: Pick<RefreshDeps, 'store' | 'now'>,
   name: string,
@@ -152,7 +148,7 @@ export async function snoozeName(
   return domain === undefined ? notWatched(name) : { ok: true, domain };
 }
 
-/** Asks for a name to be let go; it is decided once somebody else confirms. */
+/** Asks to let a name go. It is decided once somebody else confirms. */
 export async function requestLapse(
   store: WatchListStore,
   name: string,
@@ -168,7 +164,7 @@ export async function requestLapse(
   return decided ? { ok: false, refusal: { code: 'lapse_decided' } } : { ok: true, domain };
 }
 
-/** A second person agrees that a name is let go: no more reminders. */
+/** A second person agrees to let a name go: there are no more reminders. */
 export async function confirmLapse(
   deps: Pick<RefreshDeps, 'store' | 'now'>,
   name: string,
@@ -184,7 +180,7 @@ export async function confirmLapse(
   return refusal === undefined ? { ok: true, domain } : { ok: false, refusal };
 }
 
-/** A person says that a transfer of a name is right: the registrar that its record names is believed from now on. */
+/** A person confirms a transfer of a name: the registrar that its record names is trusted from now on. */
 export async function trustRegistrar(
   { store, now }: Pick<RefreshDeps, 'store' | 'now'>,
   name: string,

@@ -1,6 +1,6 @@
 /*
- * Amounts of money are integers of the currency's minor unit. No floating point is near them: text is read digit by
- * digit, and written the same way.
+ * Amounts of money are integers of the currency's minor unit. They are read and written digit by digit, so that no
+ * floating point is involved.
  */
 
 /** An amount in the smallest unit of its currency: `{ currency: 'EUR', minor: 1250 }` is €12.50. */
@@ -16,7 +16,7 @@ export interface Amount {
  */
 const MAX_MINOR = 1_000_000_000_000;
 
-/** ISO 4217, the currencies whose minor unit is not a hundredth. */
+/** The currencies of ISO 4217 whose minor unit is not a hundredth. */
 const EXPONENTS = new Map<string, number>([
   ...['BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF']
     .concat('XOF', 'XPF')
@@ -95,14 +95,14 @@ export function formatAmount({ currency, minor }: Amount, locale: string): strin
   return minor < 0 ? `\u2212${text}` : text;
 }
 
-/** The whole units of an amount, what is behind the point left out: for charts, which take plain numbers. */
+/** The whole units of an amount, without its decimals: for charts, which take plain numbers. */
 export function wholeUnits({ currency, minor }: Amount): number {
   return Number(BigInt(minor) / 10n ** BigInt(exponentOf(currency) ?? 2));
 }
 
 const formats = new Map<string, Intl.NumberFormat>();
 
-/** Making a format takes long; there are few of them. */
+/** Creating a format is slow and only a few are needed, so each one is kept. */
 function currencyFormat(locale: string, currency: string, exponent: number): Intl.NumberFormat {
   const key = `${locale} ${currency}`;
   const known = formats.get(key);

@@ -3,7 +3,7 @@ import { type Amount, parseAmount } from './amount.ts';
 import { type Price, type PricedTask, quoteOn } from './prices.ts';
 
 /*
- * What the service's answers tell of money. Its document shows no amount, so one is taken only where it cannot be anything
+ * Amounts in the service's answers. Its document shows none, so an amount is taken only where it cannot be anything
  * else: a single price or amount with its currency beside it.
  */
 
@@ -16,19 +16,19 @@ export interface PricedAnswer {
   /** Years; undefined for tasks without a period. */
   readonly period: number | undefined;
   readonly at: Date;
-  /** As it was kept. */
+  /** As the store keeps it. */
   readonly answer: unknown;
 }
 
 const AMOUNT_FIELDS: ReadonlySet<string> = new Set(['price', 'amount', 'value']);
-/** Deeper than anything in the service's document. */
+/** Nothing in the service's document nests deeper than this. */
 const MAX_DEPTH = 6;
 
-const told = z.looseObject({ object: z.unknown(), data: z.unknown() }).partial();
+const answerParts = z.looseObject({ object: z.unknown(), data: z.unknown() }).partial();
 
-/** The one amount that an answer tells in its object and data; undefined where there is none, or more than one. */
+/** The only amount in an answer's object and data; undefined where there is none, or more than one. */
 export function amountInAnswer(answer: unknown): Amount | undefined {
-  const parts = told.safeParse(answer).data;
+  const parts = answerParts.safeParse(answer).data;
   const found = parts === undefined ? [] : [...amountsIn(parts.object, 0), ...amountsIn(parts.data, 0)];
   const [first, ...others] = found;
   const isOne = others.every(({ currency, minor }) => currency === first?.currency && minor === first.minor);
@@ -46,23 +46,26 @@ function amountsIn(value: unknown, depth: number): Amount[] {
   return [...own, ...entries.flatMap(([, each]) => amountsIn(each, depth + 1))];
 }
 
-/** A text or a number as it was written; never one that JSON has rounded. */
+/** Accepts a text or a number, but no number that JSON may have rounded. */
 function readAmount(value: unknown, currency: string): Amount[] {
   const text = typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
   const read = parseAmount(text, currency.trim().toUpperCase());
   return read.ok ? [read.amount] : [];
 }
 
-/** An answer that tells another amount than the price list. */
+/** An answer whose amount differs from the price list. */
 export interface PriceDifference {
   readonly orderId: string;
   readonly name: string;
   readonly task: PricedTask;
   readonly listed: Amount;
-  readonly told: Amount;
+  readonly answered: Amount;
 }
 
-/** The answers whose amount is another one than that of the list of their day. What either does not tell is no difference. */
+/**
+ * The answers whose amount differs from the price list of their day. An answer without an amount, or a task without a
+ * price, is no difference.
+ */
 export function priceDifferences(
   list: readonly Price[],
   answers: readonly PricedAnswer[],
@@ -73,6 +76,6 @@ export function priceDifferences(
     if (amount === undefined || listed === undefined) return [];
     if (amount.currency === listed.currency && amount.minor === listed.minor) return [];
     const { orderId, name, task } = answered;
-    return [{ orderId, name, task, listed, told: amount }];
+    return [{ orderId, name, task, listed, answered: amount }];
   });
 }

@@ -17,7 +17,7 @@ export interface BudgetLook {
   readonly reservation: Reservation;
   /** The budgets that it takes something out of. */
   readonly shares: readonly BudgetShare[];
-  /** Those of them that do not have as much. */
+  /** The budgets among them that do not have as much. */
   readonly over: readonly Shortfall[];
 }
 

@@ -12,7 +12,7 @@ export type BudgetSpan = (typeof BUDGET_SPANS)[number];
 
 export interface Budget {
   readonly id: string;
-  /** Of which names; undefined for all. */
+  /** The tag whose names it covers; undefined for all names. */
   readonly tag: string | undefined;
   readonly span: BudgetSpan;
   readonly amount: Amount;
@@ -34,10 +34,10 @@ export interface ReservedItem {
 /** What an order takes out of the budgets from its last approval on. */
 export interface Reservation {
   readonly teamId: string;
-  /** YYYY-MM-DD in UTC: decides in which month and year it counts. */
+  /** YYYY-MM-DD in UTC. It decides in which month and year the order counts. */
   readonly day: string;
   readonly items: readonly ReservedItem[];
-  /** An admin agreed: it is reserved although a budget does not have as much. */
+  /** An admin agreed, so it is reserved even where a budget does not have as much. */
   readonly mayExceed: boolean;
 }
 
@@ -76,7 +76,7 @@ export interface BudgetStanding {
   readonly period: string;
   /** Spent: names whose order was carried out. */
   readonly booked: bigint;
-  /** Approved, and not carried out yet, or nobody knows whether it was. */
+  /** Approved, and not yet carried out or of unknown outcome. */
   readonly reserved: bigint;
 }
 

@@ -3,11 +3,9 @@ import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
 import { costOf, isCharged, isPricedTask, type OrderCost, type Price } from './prices.ts';
 
-/*
- * What an order costs by the team's price list, and how that is kept with the order's events.
- */
+/* What an order costs by the team's price list, and the form in which the cost is kept with the order's events. */
 
-/** An order as far as its price goes. */
+/** What the price of an order depends on. */
 export interface PricedOrder {
   readonly task: string;
   /** In ASCII. */
@@ -23,9 +21,8 @@ const periodOf = z
 
 /**
  * What an order costs on a day.
- *
  * @param day YYYY-MM-DD
- * @returns undefined for a task that has no price, and for one that need not have one and has none on the list
+ * @returns undefined for a task that cannot have a price, and for one that may be free and is not on the list
  */
 export function costOfOrder(
   list: readonly Price[],

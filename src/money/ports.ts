@@ -91,8 +91,8 @@ export interface Decision {
 export interface MoneyReportStore {
   /**
    * Claims the report of a month (YYYY-MM), or of the answers of a day (YYYY-MM-DD), for this process.
-   * @param leaseMs another process posts it when this one has said nothing for so long
-   * @returns false when it was posted, or somebody is at it
+   * @param leaseMs after this long without a post another process may claim it
+   * @returns false when it was posted, or another process has claimed it
    */
   claim(period: string, now: Date, leaseMs: number): Promise<boolean>;
   posted(period: string, now: Date): Promise<void>;

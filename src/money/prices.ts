@@ -2,7 +2,8 @@ import { zoneFor } from '../zones/rules.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 
 /*
- * The team's own price list: dated data. What is not on it is not known, which is neither free nor an obstacle.
+ * The team's own price list, as dated data. A price that is not listed is unknown: the task is neither taken to be free
+ * nor refused.
  */
 
 /** The tasks that cost money in any zone. */
@@ -26,7 +27,7 @@ export interface Price {
   readonly amount: Amount;
   /** The first day on which it is valid, YYYY-MM-DD. */
   readonly validFrom: string;
-  /** Where the team has it from, such as a contract. */
+  /** The team's source of the price, such as a contract. */
   readonly source: string;
 }
 
@@ -35,7 +36,7 @@ export interface Quote {
   readonly amount: Amount;
   readonly validFrom: string;
   readonly source: string;
-  /** How often the price of one year was taken, where the list has none for the whole period. */
+  /** How often the price of one year was added up, where the list has none for the whole period. */
   readonly times: number;
 }
 
@@ -44,7 +45,7 @@ export function isPricedTask(task: string): task is PricedTask {
   return PRICED_TASKS.some((each) => each === task);
 }
 
-/** Whether a task is known to cost money. Of the others nothing is said where the list has no price. */
+/** Whether a task is known to cost money. For the other tasks a missing price is not mentioned. */
 export function isCharged(task: PricedTask): boolean {
   return CHARGED_TASKS.some((each) => each === task);
 }
@@ -54,14 +55,14 @@ export function hasPeriod(task: PricedTask): boolean {
   return TASKS_WITH_PERIOD.has(task);
 }
 
-/** What names the price of a list: a second one of the same key would contradict the first. */
+/** Identifies a price in a list: two prices with the same key would contradict each other. */
 export function priceKey({ zone, task, period, validFrom }: Omit<Price, 'amount' | 'source'>): string {
   return `${zone} ${task} ${period} ${validFrom}`;
 }
 
 /**
- * The zone of a name in the list: all behind its first label, so that the price of `de` is not taken for a name of
- * `com.de`, which is sold by somebody else.
+ * The zone of a name in the list: everything behind its first label. The price of `de` is therefore not taken for a
+ * name of `com.de`, which another registry sells.
  */
 export function zoneOf(name: string): string {
   return name.slice(name.indexOf('.') + 1);
@@ -111,7 +112,7 @@ function times({ currency, minor }: Amount, factor: number): Amount {
   return { currency, minor: minor * factor };
 }
 
-/** Whether a name may cost more than the list says, because its zone has premium names or nobody knows whether it has. */
+/** Whether a name may cost more than the list says: its zone has premium names, or it is not known whether it has. */
 function mayCostMore(name: string, task: PricedTask): boolean {
   const zone = zoneFor(name);
   return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.documented);
@@ -131,7 +132,7 @@ export interface OrderCost {
   readonly sums: readonly Amount[];
   /** Names whose price is not known: they are in no sum. */
   readonly unknown: number;
-  /** A name may be a premium name, for which the sum is too low. */
+  /** One of the names may be a premium name, for which the sum is too low. */
   readonly mayCostMore: boolean;
   /** The days since which the prices in the sum are valid, the latest first. */
   readonly days: readonly string[];

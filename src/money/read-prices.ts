@@ -10,7 +10,7 @@ import { hasPeriod, isPricedTask, type Price, priceKey } from './prices.ts';
 /** The fields of a price, which are the inputs of the form and the columns of the CSV. */
 export const PRICE_FIELDS = ['zone', 'task', 'period', 'amount', 'valid_from', 'source'] as const;
 export type PriceField = (typeof PRICE_FIELDS)[number];
-/** The file that is handed out says the currency too; a file that is read need not. */
+/** An exported file names the currency too; an imported file may leave it out. */
 export const PRICE_COLUMNS = [...PRICE_FIELDS, 'currency'] as const;
 
 /** The longest source that is kept. */
@@ -82,7 +82,7 @@ function isDay(text: string): boolean {
   return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
 }
 
-/** Something that keeps a file from being taken. */
+/** A reason to refuse a file. */
 export type LineIssue =
   | {
       readonly line: number;
@@ -90,7 +90,10 @@ export type LineIssue =
       readonly field: PriceField | 'currency';
       readonly issue: PriceIssue;
     }
-  /** The file is no CSV from this line on, such as for a quotation mark that is never closed. */
+  /**
+   * The file is not valid CSV from this line on, for example because a quotation mark is never
+   * closed.
+   */
   | { readonly line: number; readonly kind: 'not_csv' }
   | { readonly line: number; readonly kind: 'missing_column' | 'unknown_column'; readonly column: string }
   /** The same price as on another line. */
@@ -102,9 +105,8 @@ export type ReadPrices =
   | { readonly ok: false; readonly issues: readonly LineIssue[] };
 
 /**
- * Reads a price list as CSV with a header. Comma, semicolon or tab may part the columns.
- *
- * @returns the prices, or everything that is wrong with the file: one bad line keeps all of it out
+ * Reads a price list as CSV with a header. The columns may be separated by comma, semicolon or tab.
+ * @returns the prices, or all issues of the file: one bad line refuses the whole file
  */
 export function readPrices(text: string, currency: string): ReadPrices {
   let records: readonly { readonly line: number; readonly cells: readonly string[] }[];

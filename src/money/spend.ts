@@ -1,9 +1,7 @@
 import { type Amount, sumByCurrency } from './amount.ts';
 import { isCharged, type Price, type PricedTask, type Quote, quoteOn, zoneOf } from './prices.ts';
 
-/*
- * What was spent and what is ahead, by the price list: the service tells no amounts.
- */
+/* What was spent and what is ahead, by the price list, because the service's answers state no amounts. */
 
 /** One name of an order that succeeded. */
 export interface Purchase {
@@ -30,7 +28,7 @@ export interface SpendLine extends SpendSum {
   readonly key: string;
 }
 
-/** What was spent, each name once in every list but that of the tags. */
+/** What was spent. Each name counts once in every list except `byTag`. */
 export interface Spend {
   readonly total: SpendSum;
   /** YYYY-MM, in UTC. */

@@ -5,22 +5,22 @@ import type { Amount } from './amount.ts';
 import { type Price, type Quote, quoteOn } from './prices.ts';
 
 /*
- * What it costs to wait with a name, from the dates of its zone and the price list.
+ * What it costs to wait before doing something about a name, from the dates of its zone and the price list.
  */
 
 /** What can be done about a name during one stretch of its life, and for how much. */
 export type WaitingStep =
   | { readonly kind: 'renew'; readonly until: string; readonly renewal: Quote | undefined }
-  /** Expired: a renewal still keeps it, and nobody promises that it is there tomorrow. */
+  /** Expired: a renewal still keeps the name, but it may be deleted on any day. */
   | { readonly kind: 'at_own_risk'; readonly until: string; readonly renewal: Quote | undefined }
-  /** Deleted: it is restored by hand, and renewed. */
+  /** Deleted: the registry restores it by hand, and it is renewed. */
   | {
       readonly kind: 'restore';
       readonly until: string;
       readonly restore: Quote | undefined;
       readonly renewal: Quote | undefined;
     }
-  /** Nothing brings it back. */
+  /** Nothing brings the name back. */
   | { readonly kind: 'lost' };
 
 /** When and for whom the cost of waiting is told. */
@@ -72,8 +72,8 @@ export function costOfWaiting(
 }
 
 /**
- * What a name costs at most before it can be lost: a restore with its renewal where there is one, else the renewal.
- *
+ * What a name costs at most before it can be lost: a restore with its renewal where the zone has one, else the
+ * renewal.
  * @returns undefined where the list does not tell, or the amounts are of two currencies
  */
 export function stakeOf(steps: readonly WaitingStep[]): Amount | undefined {

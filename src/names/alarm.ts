@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { AlarmKind, NameEvent, RaisedAlarm, UnfitOrder } from './alarms.ts';
 import type { FactName, FactValue } from './facts.ts';
+import type { AlarmKind, NameEvent, RaisedAlarm, UnfitOrder } from './unexplained-changes.ts';
 
 /*
- * An alarm: a change of a name that no order explains, and what people make of it. Pure; the store commits every change by
- * compare-and-swap on `version`.
+ * An alarm: a change of a name that no order explains, and what people did about it. Pure; the store commits every
+ * change by compare-and-swap on `version`.
  */
 
 export const ALARM_STATES = ['raised', 'explained', 'escalated'] as const;
 export type AlarmState = (typeof ALARM_STATES)[number];
 
-/** What a look has raised. */
+/** An alarm that a look at a name has raised. */
 export interface NewAlarm {
   readonly id: string;
   /** In ASCII. */
@@ -23,9 +23,9 @@ export interface NewAlarm {
   /** It happened between these two moments. */
   readonly lastSeenBefore: Date;
   readonly firstSeenAfter: Date;
-  /** When a second look had shown it. */
+  /** When a second look confirmed it. */
   readonly raisedAt: Date;
-  /** Orders that were looked at, the latest first. */
+  /** Orders that were considered, the latest first. */
   readonly orders: readonly UnfitOrder[];
 }
 
@@ -33,24 +33,24 @@ export interface NewAlarm {
 export interface Alarm extends NewAlarm {
   readonly version: number;
   readonly state: AlarmState;
-  /** Who said first that the change is ours, where another person has to say so too. */
+  /** Who was first to say that the team made the change, where a second person has to agree. */
   readonly proposed: { readonly by: string; readonly reason: string } | undefined;
   readonly explained: { readonly by: string; readonly reason: string } | undefined;
   readonly escalatedBy: string | undefined;
   /** Where its message stands; undefined while nobody was told. */
   readonly message: { readonly channelId: string; readonly ts: string } | undefined;
-  /** What Slack was told of it besides the message. */
+  /** What Slack was told about it besides the message. */
   readonly told: readonly string[];
   readonly failedAttempts: number;
 }
 
-/** Why something is not done for a person about an alarm. */
+/** Why a person may not do something about an alarm. */
 export type AlarmRefusal =
   | { readonly code: 'no_such_alarm' }
-  /** Somebody has said already whose change it is. */
+  /** Somebody has already said whose change it is. */
   | { readonly code: 'explained_already'; readonly by: string }
   | { readonly code: 'escalated_already'; readonly by: string }
-  /** A guarded name needs the word of another person. */
+  /** A guarded name needs another person to agree. */
   | { readonly code: 'needs_another_person' };
 
 export type AlarmChange =
@@ -59,7 +59,7 @@ export type AlarmChange =
 
 const MAX_ORDERS = 10;
 
-/** The alarms of one look. Locks that go together are one. */
+/** The alarms of one look. Locks that change at the same time are one alarm. */
 export function newAlarms(name: string, raised: readonly RaisedAlarm[], at: Date): NewAlarm[] {
   const [first, ...others] = raised.filter(({ event }) => event.kind === 'lock_gone');
   const locks =
@@ -81,7 +81,7 @@ export function newAlarms(name: string, raised: readonly RaisedAlarm[], at: Date
   });
 }
 
-/** A person says that a change is the team's own. A guarded name needs two persons who say so. */
+/** A person says that the team made the change. For a guarded name two people have to say so. */
 export function sayOurs(
   alarm: Alarm,
   said: { readonly by: string; readonly reason: string },

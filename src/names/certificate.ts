@@ -6,7 +6,7 @@ export interface CertificateOptions {
   /** Whether this address may be connected to. */
   readonly mayConnect: (address: string) => boolean;
   readonly timeoutMs?: number;
-  /** 443, unless told. */
+  /** The port; 443 when left out. */
   readonly port?: number;
 }
 
@@ -15,12 +15,11 @@ const DEFAULT_TIMEOUT_MS = 5_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Reads when the certificate of `https://name` ends. Nothing is sent over the connection, and whether the certificate
- * can be trusted is left open: what counts is its date.
- *
- * @param addresses of the name, as they were seen; only they are connected to, so a second look-up cannot lead
- *   elsewhere.
- * @throws the signal's reason when it is aborted.
+ * Reads when the certificate of `https://name` ends. Nothing is sent over the connection. Whether the certificate can
+ * be trusted is not checked, because only its date is needed.
+ * @param addresses of the name, as they were seen; only these are connected to, so that a second look-up cannot lead
+ * elsewhere
+ * @throws the signal's reason when it is aborted
  */
 export async function readCertificate(
   name: string,

@@ -1,8 +1,8 @@
-/** How a name can hang on another one. */
+/** How a name can depend on another one. */
 export const DEPENDENCIES = ['nameservers', 'mail', 'redirects'] as const;
 export type Dependency = (typeof DEPENDENCIES)[number];
 
-/** Where a watched name leads. */
+/** A watched name with the hosts that it uses. */
 export interface DependentName {
   /** In ASCII. */
   readonly name: string;
@@ -12,14 +12,17 @@ export interface DependentName {
   readonly redirectTargets: readonly string[];
 }
 
-/** Names that hang on another one: how many, and the first of them. */
+/** Names that depend on another one: how many, and the first of them. */
 export type Dependents = {
   readonly [Kind in Dependency]: { readonly count: number; readonly names: readonly string[] };
 };
 
 const MAX_NAMES = 10;
 
-/** The names that stop working when a name does: their nameservers, mail servers or redirect targets stand under it. */
+/**
+ * The names that stop working when a name does, because their nameservers, mail servers or redirect targets are below
+ * it.
+ */
 export function findDependents(name: string, watched: Iterable<DependentName>): Dependents {
   const found = { nameservers: emptyList(), mail: emptyList(), redirects: emptyList() };
   for (const other of watched) {

@@ -5,7 +5,7 @@ import type { ZoneIssue } from '../zones/zone-issue.ts';
 import { MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
 
 /*
- * Owners, tags, channels and notes as CSV with a header. A column that is missing leaves what stands there, an empty cell
+ * Owners, tags, channels and notes as CSV with a header. A missing column leaves the field unchanged, an empty cell
  * clears it.
  */
 
@@ -21,7 +21,7 @@ export const importRow = z.object({
 });
 export type ImportRow = z.infer<typeof importRow>;
 
-/** What is wrong with a line; all of the file stays out. */
+/** What is wrong with a line. Any issue refuses the whole file. */
 export type ImportIssue =
   | {
       readonly line: number;
@@ -34,7 +34,7 @@ export type ImportIssue =
   | { readonly line: number; readonly code: 'tags'; readonly issue: TagIssue };
 
 const SET_COLUMNS = ['owner', 'tags', 'channel', 'note'] as const;
-/** In the file that is handed out, and not set by people. */
+/** Columns of the exported file that people cannot set. */
 const READ_ONLY: readonly string[] = ['expires', 'registrar'];
 const MAX_ROWS = 5_000;
 
@@ -42,7 +42,7 @@ export type ReadImport =
   | { readonly ok: true; readonly rows: readonly ImportRow[] }
   | { readonly ok: false; readonly issues: readonly ImportIssue[] };
 
-/** Reads a file as a whole: one bad line keeps all of it out. */
+/** Reads a whole file. One bad line refuses all of it. */
 export function readImport(text: string): ReadImport {
   let records: readonly CsvRecord[];
   try {

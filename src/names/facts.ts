@@ -6,11 +6,11 @@ import { DNS_FAILURES } from '../dns/client.ts';
  * looks at the same thing give the same value whatever order or case the answer had.
  */
 
-/** What a registry's record tells. */
+/** The facts of a registry's record. */
 export const REGISTRY_FACTS = [
   /** `registered`; absent when the registry knows no such name. */
   'registration',
-  /** `iana:292` and `name:Example Registrar`, each as far as it is told. */
+  /** `iana:292` and `name:Example Registrar`, each if the record has it. */
   'registrar',
   /** In the words of RFC 8056, such as `client transfer prohibited`. */
   'statuses',
@@ -27,7 +27,7 @@ export const REGISTRY_FACTS = [
   'deleted_at',
 ] as const;
 
-/** What the DNS tells. */
+/** The facts of the DNS. */
 const DNS_FACTS = [
   /** As the zone above delegates it. */
   'parent_nameservers',
@@ -69,12 +69,12 @@ export const ALARM_FACTS = [
   'ds',
 ] as const satisfies readonly FactName[];
 
-/** Why something was not seen. Nothing follows from it about the name. */
+/** Why something was not seen. It says nothing about the name. */
 export const UNSEEN_REASONS = [
   ...DNS_FAILURES,
   /** The registry did not answer, or its record cannot be read. */
   'registry_unavailable',
-  /** The registry's record does not tell it, or hides it. */
+  /** The registry's record leaves it out or hides it. */
   'not_told',
   /** Nobody has looked yet, or not for too long. */
   'stale',
@@ -88,7 +88,7 @@ export type UnseenReason = (typeof UNSEEN_REASONS)[number];
 /** A value that is there; never empty. */
 export type FactValue = readonly string[];
 
-/** What one look gave: a value, that there is none, or that nobody knows. */
+/** The result of one look: a value, its absence, or that it could not be seen. */
 export type Fact =
   | { readonly state: 'seen'; readonly value: FactValue }
   | { readonly state: 'absent' }
@@ -98,7 +98,7 @@ export type Facts = { readonly [Name in FactName]?: Fact };
 
 const MAX_TEXT = 500;
 
-/** One look at a name. A fact that is missing was not looked for. */
+/** One look at a name. A fact without an entry was not looked for. */
 export interface Observation {
   /** In ASCII. */
   readonly name: string;
@@ -108,15 +108,16 @@ export interface Observation {
 
 export const ABSENT: Fact = { state: 'absent' };
 
-/** A fact out of its texts in any order; none of them says that it is absent. */
+/** A fact from its texts in any order. Without any text it is absent. */
 export function seen(texts: readonly string[]): Fact {
   const value = [...new Set(texts.map(storable))].sort();
   return value.length === 0 ? ABSENT : { state: 'seen', value };
 }
 
 /**
- * Anybody can put anything into the records of a name: what cannot be stored or shown is replaced, and of what is too
- * long the beginning is kept, with a digest of all, so that a change behind it is one all the same.
+ * Makes a text safe to store and to show, because anybody can put anything into the records of a name. Other
+ * characters are replaced. A text that is too long is cut and gets a digest of the whole, so that a change behind the
+ * cut is noticed.
  */
 function storable(text: string): string {
   const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd');
@@ -143,29 +144,34 @@ export function isSameValue(fact: FactName, one: FactValue, other: FactValue): b
   return one.length === other.length && one.every((text, index) => text === other[index]);
 }
 
-/** A value after the same one was seen again: of an owner, what is hidden now was seen before. */
+/**
+ * The value to keep after the same one was seen again: fields of an owner that are hidden now stay as they were seen.
+ */
 export function mergeSameValue(fact: FactName, before: FactValue, now: FactValue): FactValue {
   if (fact !== 'owner') return now;
   const fields = new Map([...before, ...now].map((text) => [fieldOf(text), text]));
   return [...fields.values()].sort();
 }
 
-/** By IANA's number where both have one: a registrar may change its name. Else by name, without punctuation. */
+/**
+ * Compared by IANA's number where both have one, because a registrar may change its name; otherwise by name, without
+ * punctuation.
+ */
 function isSameRegistrar(one: FactValue, other: FactValue): boolean {
   const [oneId, otherId] = [partOf(one, 'iana'), partOf(other, 'iana')];
   if (oneId !== undefined && otherId !== undefined) return oneId === otherId;
   const [oneName, otherName] = [partOf(one, 'name'), partOf(other, 'name')];
-  // One told only its number, the other only its name: nothing shows that they differ.
+  // One look gave only a number, the other only a name: nothing shows that they differ.
   return oneName === undefined || otherName === undefined || comparable(oneName) === comparable(otherName);
 }
 
-/** By the fields that can be seen in both: registries hide and show them as they like. */
+/** Compared by the fields that can be seen in both, because registries hide and show them as they like. */
 function isSameOwner(one: FactValue, other: FactValue): boolean {
   const fields = new Map(one.map((text) => [fieldOf(text), text]));
   return other.every((text) => (fields.get(fieldOf(text)) ?? text) === text);
 }
 
-/** The part of a value behind its label. */
+/** The part of a value after its label. */
 function partOf(value: FactValue, label: string): string | undefined {
   return value.find((text) => text.startsWith(`${label}:`))?.slice(label.length + 1);
 }

@@ -1,10 +1,11 @@
 import { NONE } from './portfolio.ts';
 
 /*
- * What people type to find names of the portfolio. Kinds are combined by AND, several of one kind by OR.
+ * What people type to find names of the portfolio. Different kinds are combined by AND, several of one
+ * kind by OR.
  */
 
-/** What is looked for; an empty list or undefined asks for nothing. */
+/** What is looked for. An empty list or undefined does not restrict the search. */
 export interface NameFilter {
   readonly tags: readonly string[];
   /** As they were typed: an id, a name, `me`. */
@@ -53,7 +54,7 @@ export type ReadFilter =
   | { readonly ok: true; readonly filter: NameFilter }
   | { readonly ok: false; readonly issues: readonly FilterIssue[] };
 
-/** Finds every name. */
+/** The filter that finds every name. */
 export const EVERY_NAME: NameFilter = {
   tags: [],
   owners: [],
@@ -79,7 +80,10 @@ export function readFilter(text: string): ReadFilter {
   return issues.length > 0 ? { ok: false, issues } : { ok: true, filter };
 }
 
-/** Words, of which a quoted part is one: `registrar:"Sandbox Registrar"`. Phones type curly quotes. */
+/**
+ * The words of a filter. A quoted part belongs to one word: `registrar:"Sandbox Registrar"`. Phones type
+ * curly quotes.
+ */
 function wordsOf(text: string): string[] {
   return [...text.replace(/[“”„]/g, '"').matchAll(/(?:"[^"]*"?|[^\s"])+/g)]
     .map(([word]) => word.replaceAll('"', '').trim())

@@ -4,10 +4,10 @@ import type { FactName, FactValue } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import { askedNameServers } from './name-orders.ts';
 
-/** What is delegated, the registry's own word first. */
+/** The facts about the delegation, those of the registry itself first. */
 const DELEGATION: readonly FactName[] = ['registry_nameservers', 'parent_nameservers', 'nameservers'];
 
-/** The nameservers of a name, as they count now; undefined when nobody has seen them. */
+/** The nameservers of a name that count now; undefined when nobody has seen them. */
 export function currentNameServers(history: NameHistory): FactValue | undefined {
   return DELEGATION.map((fact) => history[fact]?.current?.value).find(isFilled);
 }
@@ -22,9 +22,8 @@ function nameServersAt(history: NameHistory, at: Date): FactValue | undefined {
 }
 
 /**
- * What an order that has changed nameservers found.
- *
- * @param atAsking as they were when it was asked for; undefined when nobody knew.
+ * The nameservers before an order that has changed them.
+ * @param atAsking as they were when it was asked for; undefined when nobody knew
  */
 export function formerNameServers(
   order: Order,

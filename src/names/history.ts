@@ -14,8 +14,8 @@ import {
 } from './facts.ts';
 
 /*
- * What is known of a name, out of many looks at it. One look proves nothing: registries and resolvers answer with old
- * data now and then, so a value counts when two looks in a row have shown it.
+ * What is known of a name from many looks at it. Registries and resolvers answer with outdated data now and then, so a
+ * value counts when two looks in a row have shown it.
  */
 
 /** A value that was seen. An empty one says that the fact was absent. */
@@ -25,7 +25,7 @@ export interface KnownValue {
   readonly lastSeen: Date;
 }
 
-/** A value that differs from the one that counts, until enough looks have shown it. */
+/** A value that differs from the one that counts, until enough looks have confirmed it. */
 export interface Candidate extends KnownValue {
   readonly sightings: number;
 }
@@ -34,7 +34,7 @@ export interface Candidate extends KnownValue {
 export interface KnownFact {
   readonly current: KnownValue | undefined;
   readonly candidate: Candidate | undefined;
-  /** What it was before, the latest first. */
+  /** The values before it, the latest first. */
   readonly past: readonly KnownValue[];
   /** The latest look could not see it. */
   readonly unseen: { readonly reason: UnseenReason; readonly since: Date } | undefined;
@@ -42,7 +42,7 @@ export interface KnownFact {
 
 export type NameHistory = { readonly [Name in FactName]?: KnownFact };
 
-/** A fact has changed, by two sightings. */
+/** A fact has changed, confirmed by two looks. */
 export interface FactChange {
   readonly fact: FactName;
   readonly before: FactValue;
@@ -52,7 +52,7 @@ export interface FactChange {
   readonly firstSeenAfter: Date;
 }
 
-/** A name after one more look. */
+/** The result of one more look at a name. */
 export interface Merged {
   readonly history: NameHistory;
   readonly changes: readonly FactChange[];
@@ -63,15 +63,15 @@ const SIGHTINGS_NEEDED = 2;
 const MAX_SIGHTINGS_NEEDED = 16;
 /** Two looks closer together may be answered out of one cache. */
 const MIN_BETWEEN_SIGHTINGS_MS = 60_000;
-/** A value that comes back within this time is one that goes back and forth. */
+/** A value that comes back within this time counts as flapping. */
 const FLAP_WINDOW_MS = 7 * 86_400_000;
 
 const NOTHING_KNOWN: KnownFact = { current: undefined, candidate: undefined, past: [], unseen: undefined };
 
 /**
- * Takes a look into what is known of a name. The first value that is seen of a fact counts at once; another one counts
- * after two looks in a row, more of them when the fact has had that value shortly before. Looks that come late or twice
- * change nothing.
+ * Adds a look to what is known of a name. The first value that is seen of a fact counts at once. Another value counts
+ * after two looks in a row, and after more when the fact has had that value shortly before. Looks that arrive late or
+ * twice change nothing.
  */
 export function mergeObservation(history: NameHistory, observation: Observation): Merged {
   const merged: { -readonly [Name in FactName]?: KnownFact } = { ...history };
@@ -93,9 +93,8 @@ export function mergeObservation(history: NameHistory, observation: Observation)
 }
 
 /**
- * The facts as they count at a moment.
- *
- * @param maxAgeMs what was last seen longer ago is not known any more.
+ * The facts that count at a moment.
+ * @param maxAgeMs what was last seen longer ago is not known any more
  */
 export function currentFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
   return Object.fromEntries(
@@ -108,7 +107,7 @@ export function currentFacts(history: NameHistory, now: Date, maxAgeMs: number):
   );
 }
 
-/** Whether something of which people may have to hear waits for another look that shows it again. */
+/** Whether a change that may be an alarm waits for another look to confirm it. */
 export function isUnsettled(history: NameHistory): boolean {
   return ALARM_FACTS.some((fact) => history[fact]?.candidate !== undefined);
 }
@@ -162,7 +161,7 @@ function sightAgain(fact: FactName, candidate: Candidate | undefined, value: Fac
   };
 }
 
-/** Servers that answer by turns with two values would otherwise make a change of every second look. */
+/** Servers that alternate between two values would otherwise make every second look a change. */
 function sightingsNeeded(fact: FactName, past: readonly KnownValue[], value: FactValue, at: Date): number {
   const returns = past.filter(
     (each) => isSameValue(fact, each.value, value) && at.getTime() - each.lastSeen.getTime() < FLAP_WINDOW_MS,

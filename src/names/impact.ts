@@ -3,27 +3,27 @@ import { type FactName, type Facts, type FactValue, factValue, type UnseenReason
 import type { NameserverCheck } from './nameserver-check.ts';
 
 /*
- * What hangs on a name when something is done to it: facts in, codes with values out, the worst first. What could not be
- * seen is an item of its own and never counts as safe.
+ * The impact of doing something to a name: facts in, codes with values out, the worst first. What could not be seen is
+ * an item of its own and never counts as safe.
  */
 
-/** What is to be done to a name, by what it does to it. */
+/** What is to be done to a name, by its effect. */
 export const IMPACT_TASKS = ['delete', 'lapse', 'nameservers', 'change_of_owner', 'authcode'] as const;
 export type ImpactTask = (typeof IMPACT_TASKS)[number];
 
-/** From the worst on. */
+/** From the worst to the least severe. */
 export const SEVERITIES = [
   /** Will not work any more. */
   'stops',
-  /** Goes along, and is lost if it goes wrong. */
+  /** It moves with the name, and is lost if the move goes wrong. */
   'at_stake',
-  /** Nobody knows. */
+  /** It is not known. */
   'unseen',
   'note',
 ] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** One thing to know before deciding. */
+/** One item to know before deciding. */
 export type ImpactItem = { readonly severity: Severity } & (
   | {
       readonly code:
@@ -60,11 +60,11 @@ export type ImpactItem = { readonly severity: Severity } & (
 
 export type Certainty = 'yes' | 'no' | 'unknown';
 
-/** What hangs on a name. */
+/** The impact of a task on a name. */
 export interface Impact {
   readonly task: ImpactTask;
   readonly items: readonly ImpactItem[];
-  /** Mail, a website or other names live on it. */
+  /** Mail, a website or other names use it. */
   readonly isInUse: Certainty;
   /** The new nameservers answer for it, and the DS fits; undefined when none are to be set. */
   readonly areNewNameserversReady: Certainty | undefined;
@@ -77,17 +77,17 @@ export interface ImpactInput {
   readonly facts: Facts;
   /** Undefined when it could not be found out. */
   readonly dependents: Dependents | undefined;
-  /** Of task `nameservers`: what the new ones say; undefined while nobody has asked. */
+  /** For the task `nameservers`: what the new ones answer; undefined while nobody has asked them. */
   readonly checks?: readonly NameserverCheck[] | undefined;
 }
 
-/** Facts that tell what lives on a name. */
+/** The facts that show whether a name is in use. */
 const LIFE: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'];
 export const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
-/** A mail server that says that there is none (RFC 7505). */
+/** The mail server of a name that takes no mail (RFC 7505). */
 export const NO_MAIL = '0 .';
 const TRANSFER_LOCKS: readonly string[] = ['client transfer prohibited', 'server transfer prohibited'];
-/** From the worst on; no item stands before one of a worse severity. */
+/** From the worst to the least severe; no code stands before one of a worse severity. */
 const CODES: readonly ImpactItem['code'][] = [
   'new_nameservers_not_authoritative',
   'new_nameservers_silent',
@@ -107,7 +107,7 @@ const CODES: readonly ImpactItem['code'][] = [
   'signed',
 ];
 
-/** What hangs on a name when the task is carried out. */
+/** The impact on a name when the task is carried out. */
 export function impactOf(input: ImpactInput): Impact {
   const items = [
     ...(input.task === 'nameservers' ? checkItems(input.checks) : []),
@@ -125,8 +125,8 @@ export function impactOf(input: ImpactInput): Impact {
 }
 
 /**
- * Whether the name must be typed again before the task is asked for: always where the name or its owner goes; of new
- * nameservers, unless they are known to answer or nothing is known to live on the name.
+ * Whether the name must be typed again before the task is asked for: always where the name or its owner goes. For new
+ * nameservers it must, unless they are known to answer or the name is known to be unused.
  */
 export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: ready }: Impact): boolean {
   switch (task) {
@@ -141,14 +141,14 @@ export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: r
   }
 }
 
-/** What has changed between two impacts of one task, such as between asking and approving. */
+/** The difference between two impacts of one task, such as between asking and approving. */
 export interface ImpactDifference {
   readonly appeared: readonly ImpactItem[];
   readonly gone: readonly ImpactItem[];
   readonly changed: readonly { readonly before: ImpactItem; readonly after: ImpactItem }[];
 }
 
-/** Compares two impacts; both worst first, as is the result. */
+/** Compares two impacts. Both are sorted worst first, and so is the result. */
 export function compareImpacts(before: Impact, after: Impact): ImpactDifference {
   const was = new Map(before.items.map((item) => [keyOf(item), item]));
   const is = new Map(after.items.map((item) => [keyOf(item), item]));
@@ -164,7 +164,7 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
   };
 }
 
-/** What an item is about: two of one impact never are about the same. */
+/** Identifies what an item is about. No two items of one impact are about the same. */
 function keyOf(item: ImpactItem): string {
   switch (item.code) {
     case 'records_differ':
@@ -184,7 +184,7 @@ function byWorst(a: ImpactItem, b: ImpactItem): number {
   return CODES.indexOf(a.code) - CODES.indexOf(b.code);
 }
 
-/** What becomes of what lives on the name. */
+/** What happens to whatever uses the name. */
 function severityOfLife({ task, checks }: ImpactInput): Severity {
   if (task === 'delete' || task === 'lapse') return 'stops';
   return task === 'nameservers' && areReady(checks) === 'no' ? 'stops' : 'at_stake';
@@ -238,7 +238,7 @@ function unseenItems({ task, facts }: ImpactInput): ImpactItem[] {
   }));
 }
 
-/** Whoever has the auth code can move a name that nothing locks. */
+/** Anybody with the auth code can move a name that is not locked. */
 function lockItems({ task, facts }: ImpactInput): ImpactItem[] {
   const statuses = factValue(facts.statuses);
   const matters = task === 'authcode' || task === 'change_of_owner';
@@ -287,7 +287,7 @@ function checkItems(checks: readonly NameserverCheck[] | undefined): ImpactItem[
   return [...groups.filter(({ hosts }) => hosts.length > 0), ...recordItems(checks)];
 }
 
-/** Nameservers that have a record in the same way are told together. */
+/** Nameservers with the same record share one item. */
 function recordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
   const differing = new Map<string, Extract<ImpactItem, { readonly code: 'records_differ' }>>();
   for (const { host, differences } of checks) {

@@ -1,13 +1,13 @@
 import type { Log } from '../log.ts';
 import type { RdapAnswer, RdapClient } from '../rdap/client.ts';
 import { newAlarms } from './alarm.ts';
-import { type NameOrder, reconcile } from './alarms.ts';
 import type { Observation } from './facts.ts';
 import { mergeObservation } from './history.ts';
+import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } from './look-planner.ts';
 import type { DnsObserver } from './observe.ts';
 import type { ObservationStore, ObservedName } from './ports.ts';
 import { observeRegistryRecord, registryUnavailable } from './registry-record.ts';
-import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } from './schedule.ts';
+import { type NameOrder, reconcile } from './unexplained-changes.ts';
 
 /** What the bot itself knows of a name. */
 export interface NameContext {
@@ -15,13 +15,13 @@ export interface NameContext {
   readonly endsAt: Date | undefined;
   readonly orders: readonly NameOrder[];
   readonly hasOpenOrder: boolean;
-  /** Something has happened to it that nobody has explained: more may follow. */
+  /** An event of it is unexplained, so more may follow. */
   readonly isAlarmed: boolean;
-  /** People have tagged it as one that must not be lost. */
+  /** It has the tag `guarded`: it must not be lost. */
   readonly isGuarded: boolean;
 }
 
-/** What a look at a watched name works with. */
+/** What a look at a watched name needs. */
 export interface LookDeps {
   readonly store: Pick<ObservationStore, 'find' | 'save'>;
   readonly observer: DnsObserver;
@@ -37,10 +37,9 @@ export interface LookDeps {
 const HOUR_MS = 3_600_000;
 
 /**
- * Looks at a watched name where a look is due, and keeps what it gave. The names of one registry share its budget: a look
- * that finds it used up has its moment reserved.
- *
- * @throws the signal's reason, and what the store throws; the name is then due again when its claim ends.
+ * Looks at a watched name if a look is due, and keeps the result. The names of one registry share its budget; when that
+ * is used up, the look gets a reserved moment.
+ * @throws the signal's reason, and what the store throws; the name is then due again when its claim ends
  */
 export async function lookAtName(deps: LookDeps, name: string, signal: AbortSignal): Promise<void> {
   const known = await deps.store.find(name);
@@ -93,13 +92,16 @@ export async function lookAtName(deps: LookDeps, name: string, signal: AbortSign
   }
 }
 
-/** When the registry may be asked; in the future when it is not due, or when others go first. */
+/** When the registry may be asked. The moment is in the future when the look is not due, or others go first. */
 function registryTurn(planner: LookPlanner, known: ObservedName, now: Date): Date {
   if (known.nextRegistryAt > now || known.isRegistryReserved) return known.nextRegistryAt;
   return planner.reserve(registryOf(known.name), known.isUrgent, now);
 }
 
-/** Whose budget a look uses. A registry has several zones at most under one server: to be too careful does no harm. */
+/**
+ * The registry whose budget a look uses. At most, several zones share one server; then the look is more careful than it
+ * need be.
+ */
 function registryOf(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }

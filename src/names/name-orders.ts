@@ -2,12 +2,10 @@ import { z } from 'zod';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import { inputOfItem, type Order, type OrderItem, type OrderTaskName } from '../orders/order.ts';
 import type { Alarm } from './alarm.ts';
-import { idOfAlarm, type NameOrder, type NameTask } from './alarms.ts';
 import type { ImpactTask } from './impact.ts';
+import { idOfAlarm, type NameOrder, type NameTask } from './unexplained-changes.ts';
 
-/*
- * What the bot's orders and people's decisions are to a name.
- */
+/* Orders and people's decisions, in the form in which they can explain changes of a name. */
 
 const NAME_TASKS: Readonly<Partial<Record<OrderTaskName, NameTask>>> = {
   create: 'create',
@@ -29,7 +27,7 @@ const IMPACT_TASKS: Readonly<Partial<Record<OrderTaskName, ImpactTask>>> = {
 
 const moveInput = z.object({ nameServers: z.array(z.string()) });
 
-/** What a task can do to what hangs on a name; undefined when nothing is lost by it. */
+/** The kind of impact that a task can have; undefined for a task that puts nothing at risk. */
 export function impactTaskOf(task: OrderTaskName): ImpactTask | undefined {
   return IMPACT_TASKS[task];
 }
@@ -70,7 +68,7 @@ export function ordersOfName(
     : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: decided.at }];
 }
 
-/** Transfers that were under way without an order, and of which somebody has said that they are the team's own. */
+/** Transfers without an order of which somebody has said that the team made them. */
 export function expectedTransfers(alarms: readonly Alarm[]): NameOrder[] {
   return alarms
     .filter(({ kind, explained }) => kind === 'pending_transfer' && explained !== undefined)
@@ -87,7 +85,7 @@ function stateOf({ state, result }: OrderItem): NameOrder['state'] {
     case 'SUCCEEDED':
       return 'succeeded';
     case 'FAILED':
-      // What was settled or answered otherwise later may have been carried out.
+      // An order that was settled, or answered differently later, may have been carried out.
       return result?.late === undefined || result.late === 'FAILED' ? 'refused' : 'unknown';
     case 'UNKNOWN':
       return 'unknown';

@@ -7,25 +7,25 @@ import type { LookForEvidence } from '../orders/evidence.ts';
 import { isOpen, type Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { RdapClient } from '../rdap/client.ts';
-import { type Alarms, createAlarms } from './alarm-cases.ts';
-import type { LedgerEntry } from './alarms.ts';
+import { type Alarms, createAlarms } from './alarm-actions.ts';
 import type { Observation } from './facts.ts';
 import { mergeObservation, type NameHistory } from './history.ts';
 import { lookAtName, type NameContext, registryObservation } from './look.ts';
+import { createLookPlanner } from './look-planner.ts';
 import { expectedTransfers, ordersOfName } from './name-orders.ts';
 import type { DnsObserver } from './observe.ts';
 import { createEvidenceLook } from './order-evidence.ts';
 import { createImpacts, type Impacts } from './order-impact.ts';
 import { GUARDED } from './portfolio.ts';
 import type { AlarmStore, ImpactStore, ObservationStore, TagSource } from './ports.ts';
-import { createLookPlanner } from './schedule.ts';
+import type { LedgerEntry } from './unexplained-changes.ts';
 
-/** The parts that the use cases of names are joined from. */
+/** The parts that the use cases of names are made of. */
 export interface NamesParts {
   readonly store: ObservationStore;
   readonly impacts: ImpactStore;
   readonly alarms: AlarmStore;
-  /** An alarm has changed: Slack has to be told. */
+  /** Called when an alarm has changed and Slack has to be told. */
   readonly alarmChanged: (id: string) => void;
   readonly orders: Pick<OrderStore, 'list'>;
   readonly expiry: Pick<Expiry, 'find' | 'trustRegistrar' | 'evidence'>;
@@ -33,12 +33,12 @@ export interface NamesParts {
   readonly rdap: Pick<RdapClient, 'fetchRecord' | 'lookup'>;
   readonly dns: DnsClient;
   readonly observer: DnsObserver;
-  /** The same for a person who waits: gives each server less time. */
+  /** For a person who waits: gives each server less time. */
   readonly quickObserver: DnsObserver;
   readonly quickDns: DnsClient;
   readonly now: () => Date;
   readonly log: Log;
-  /** Ends what is under way. */
+  /** Ends what is under way at shutdown. */
   readonly signal: AbortSignal;
 }
 
@@ -46,43 +46,45 @@ export interface NamesParts {
 export interface KnownName {
   readonly history: NameHistory;
   readonly ledger: readonly LedgerEntry[];
-  /** Nobody looks at it regularly: this was seen a moment ago, and nothing before it is known. */
+  /** The name is not looked at regularly: this was seen a moment ago, and nothing before it is known. */
   readonly isFirstLook: boolean;
 }
 
-/** What people and the bot itself can do with what is known of names. */
+/** What people and the bot itself do with what is known of names. */
 export interface Names {
-  /** Has every watched name looked at, and those no more that were taken off the list. */
+  /** Schedules looks at every watched name, and ends those of names that were taken off the list. */
   followWatchList(): Promise<void>;
   /** Names whose look is due, claimed for this process. */
   claimDue(limit: number): Promise<readonly string[]>;
-  /** Has a watched name looked at as soon as possible. */
+  /** Schedules a look at a watched name as soon as possible. */
   requestLook(name: string): Promise<void>;
   /** Looks at a claimed name. */
   look(name: string): Promise<void>;
-  /** What is known of a name; where nobody has looked at it yet, what can be seen within two seconds. */
+  /** What is known of a name. Where nobody has looked at it yet, it is what can be seen within two seconds. */
   known(name: string): Promise<KnownName>;
   /** Whether a name is tagged `guarded`. */
   isGuarded(name: string): Promise<boolean>;
-  /** Changes that no order explains, and what people make of them. */
+  /** Changes that no order explains, and what people did about them. */
   readonly alarms: Alarms;
-  /** What public records tell of an order whose answer was lost. */
+  /** Looks in public records for the outcome of an order whose answer was lost. */
   readonly evidence: LookForEvidence;
-  /** What hangs on names. */
+  /** The impact of orders and decisions on names. */
   readonly impacts: Impacts;
 }
 
-/** A process that has a name in hand and says nothing for this long has lost it. */
+/** A process that has claimed a name and is silent for this long has lost it. */
 const LEASE_MS = 2 * 60_000;
-/** Of one registry: what is asked of it weekly for a million names, and as much again for urgent ones. */
+/** For one registry: the weekly looks of a million names, and as much again for urgent ones. */
 const LOOKS_PER_HOUR = 12_000;
-/** Orders of one name that can explain what has changed. */
+/** The latest orders of a name that are considered as explanations. */
 const ORDERS_LOOKED_AT = 50;
-/** Alarms of one name that people may have said something about. */
+/** The latest alarms of a name that are considered. */
 const ALARMS_LOOKED_AT = 10;
-/** A name is looked at every few hours for so long after a change that nobody has explained: thefts come in steps. */
+/**
+ * For this long after an unexplained change a name is looked at every few hours, because a theft happens in steps.
+ */
 const ALARMED_MS = 30 * 86_400_000;
-/** Slack gives a command three seconds. */
+/** The time for a look that a command waits for; Slack gives a command three seconds. */
 const QUICK_MS = 1_800;
 
 /** Joins the use cases of names. */
@@ -99,7 +101,7 @@ export function createNames(parts: NamesParts): Names {
     log,
   };
 
-  /** Whether people have tagged a name as one that must not be lost. */
+  /** Whether a name has the tag of names that must not be lost. */
   async function isGuarded(name: string): Promise<boolean> {
     return (await parts.tags.tagsOf([name])).get(name)?.includes(GUARDED) ?? false;
   }
@@ -123,10 +125,10 @@ export function createNames(parts: NamesParts): Names {
     };
   }
 
-  /** What has not come in time is left out, and told as not seen. */
+  /** What has not arrived in time is left out, and reported as not seen. */
   async function quickLook(name: string): Promise<NameHistory> {
     const stop = new AbortController();
-    // Every question under way listens to it.
+    // Every question under way listens to this signal.
     setMaxListeners(0, stop.signal);
     const inTime = (look: Promise<Observation>) =>
       Promise.race([

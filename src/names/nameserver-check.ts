@@ -14,7 +14,7 @@ import {
 } from './facts.ts';
 import { addressesOf, lookAtUse } from './observe.ts';
 
-/** What a nameserver that is to be used for a name says of it now. */
+/** What a nameserver that is to be used for a name answers about it now. */
 export interface NameserverCheck {
   readonly host: string;
   readonly state:
@@ -31,14 +31,14 @@ export interface NameserverCheck {
   readonly ds: DsMatch | 'unsigned';
 }
 
-/** A record that the new nameserver has otherwise. */
+/** A record that the new nameserver has with another value. */
 export interface RecordDifference {
   readonly fact: FactName;
   readonly now: FactValue;
   readonly there: FactValue;
 }
 
-/** What people would miss if the new nameservers did not have it. */
+/** The records that people would miss if the new nameservers did not have them. */
 const COMPARED = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx', 'caa', 'spf', 'dmarc'] as const;
 type Compared = (typeof COMPARED)[number];
 
@@ -55,8 +55,7 @@ export interface CheckedName {
 
 /**
  * Asks nameservers what they would answer for a name, before the name is moved to them.
- *
- * @throws only the signal's reason.
+ * @throws only the signal's reason
  */
 export async function checkNameservers(
   dns: Client,
@@ -103,7 +102,10 @@ async function checkNameserver(
 
 type Ask = <Type extends RecordType>(name: string, type: Type) => Promise<NameserverAnswer<RecordData[Type]>>;
 
-/** An address at which the host answers for the name with authority; else the best that is known of it. */
+/**
+ * An address at which the host answers with authority for the name; otherwise the best answer that it
+ * gave.
+ */
 async function findAddress(
   dns: Client,
   name: string,
@@ -127,7 +129,7 @@ async function findAddress(
   return { state };
 }
 
-/** Failures that are an answer: the server is there and does not hold the name. */
+/** Failures that count as an answer: the server is there and does not hold the name. */
 const SAYS_NO: ReadonlySet<DnsFailure> = new Set(['refused', 'server_failure', 'unexpected_code']);
 
 async function recordsAt(

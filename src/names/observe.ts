@@ -4,10 +4,10 @@ import { keyTagOf } from '../dns/ds.ts';
 import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../dns/records.ts';
 import { ABSENT, type Fact, type Facts, factValue, type Observation, seen, unseen } from './facts.ts';
 
-/** What a look at a name works with. */
+/** What a look at a name needs. */
 export interface ObserverDeps {
   readonly dns: DnsClient;
-  /** The certificate of `https://name` at these addresses. */
+  /** Reads when the certificate of `https://name` ends, at these addresses. */
   readonly readCertificate: (
     name: string,
     addresses: readonly string[],
@@ -29,7 +29,7 @@ const KEY_DIGEST_LENGTH = 16;
 
 type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
 
-/** Makes an observer. It remembers for an hour where the nameservers of the zones above are. */
+/** Creates an observer. It caches the addresses of the nameservers of parent zones for an hour. */
 export function createDnsObserver({ dns, readCertificate, now }: ObserverDeps): DnsObserver {
   const parents = new Map<string, { readonly addresses: readonly string[]; readonly until: number }>();
 
@@ -56,7 +56,10 @@ export function createDnsObserver({ dns, readCertificate, now }: ObserverDeps): 
     return [a, aaaa].find((fact) => fact?.state === 'unseen') ?? ABSENT;
   }
 
-  /** The zone above is asked itself: a resolver would tell what the name's own nameservers say. */
+  /**
+   * The parent zone is asked directly, because a resolver would return what the name's own
+   * nameservers say.
+   */
   async function observeParent(name: string, signal: AbortSignal | undefined): Promise<Fact> {
     let fact = unseen('no_parent');
     for (const address of (await parentAddresses(name, signal)).slice(0, PARENTS_ASKED)) {
@@ -99,7 +102,7 @@ export function createDnsObserver({ dns, readCertificate, now }: ObserverDeps): 
   }
 }
 
-/** The addresses of hosts, IPv4 first: those without any are left out. */
+/** The addresses of hosts, IPv4 first. Hosts without addresses are left out. */
 export async function addressesOf(
   dns: Client,
   hosts: readonly string[],
@@ -133,7 +136,7 @@ async function observeRecords(dns: Client, name: string, signal: AbortSignal | u
   return { nameservers, soa, ...used, ds, dnskey };
 }
 
-/** Asks for the records of a host, and makes texts of them. */
+/** Asks for the records of a host and formats them as texts. */
 export type Look = <Type extends RecordType>(
   host: string,
   type: Type,
@@ -156,7 +159,7 @@ export async function lookAtUse(name: string, look: Look) {
   return { a, aaaa, www_a: wwwA, www_aaaa: wwwAaaa, mx, caa, spf, dmarc };
 }
 
-/** What an answer says of a fact. */
+/** The fact that an answer stands for. */
 function factOf<Data>(
   answer: DnsAnswer<Data>,
   toTexts: (records: readonly Data[]) => readonly string[],
@@ -180,7 +183,7 @@ function caaTexts(records: readonly RecordData['CAA'][]): string[] {
   return records.map(({ critical, tag, value }) => `${critical ? 128 : 0} ${tag} ${value.trim()}`);
 }
 
-/** The texts of a policy among other texts of the name, such as proofs for other services. */
+/** The texts of a policy, among unrelated texts of the name such as proofs for other services. */
 function policyTexts(records: readonly string[], version: string): string[] {
   return records
     .map((record) => record.trim().replace(/\s+/g, ' '))

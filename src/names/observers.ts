@@ -5,7 +5,7 @@ import { unseen } from './facts.ts';
 import { createDnsObserver, type DnsObserver } from './observe.ts';
 import { createReachability, isSandbox } from './reachability.ts';
 
-/** The DNS, and who looks names up in it. */
+/** The DNS client, and the observers that use it. */
 export interface Observers {
   readonly dns: DnsClient;
   readonly quickDns: DnsClient;

@@ -2,18 +2,18 @@ import { isDemoContext } from '../accounts/account.ts';
 import type { Evidence } from '../orders/evidence.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type { RdapClient, RdapFound } from '../rdap/client.ts';
-import type { NameOrder } from './alarms.ts';
 import type { FactName, FactValue } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import { askedNameServers } from './name-orders.ts';
+import type { NameOrder } from './unexplained-changes.ts';
 
 /*
- * What the looks at a name prove of an order whose answer was lost. Only what can have no other cause is proof: the
- * registry showed something else before the request left, shows what was asked for now, over https, and nothing else that
- * the bot knows of can have done it.
+ * What the looks at a name prove about an order whose answer was lost. Only what has no other possible cause is proof:
+ * the registry showed something else before the request left, it shows over https what was asked for now, and nothing
+ * else that the bot knows of can have caused it.
  */
 
-/** What a task did, as its record and the looks before it show. */
+/** What a task did, as shown by the record and the looks before it. */
 export type ProofCode = 'nameservers_set' | 'transferred' | 'deleted' | 'restored';
 
 export interface ProofInput {
@@ -22,7 +22,7 @@ export interface ProofInput {
   /** The registry’s record now. */
   readonly record: RdapFound;
   readonly history: NameHistory;
-  /** What was done about the name, this order among it. */
+  /** What was done about the name, including this order. */
   readonly orders: readonly NameOrder[];
 }
 
@@ -31,7 +31,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 /** The registry's clock may be behind ours by this much. */
 const SKEW_MS = 5 * MINUTE_MS;
-/** What was last seen longer before the request than this may have changed in between. */
+/** If the last look is older than this before the request, something may have changed in between. */
 const SEEN_BEFORE_MS = 9 * DAY_MS;
 const TRANSFER_MS = 21 * DAY_MS;
 const DELETED: readonly string[] = ['redemption period', 'pending delete'];
@@ -56,7 +56,7 @@ export function proofOf({ order, sentAt, record, history, orders }: ProofInput):
     case 'delete': {
       const was = before('statuses');
       const at = record.deletedAt?.getTime() ?? Number.NaN;
-      // A name that has come to its end is deleted by itself.
+      // A name that has reached its end is deleted by itself.
       const isOfThen = at >= sentAt.getTime() - SKEW_MS && at <= sentAt.getTime() + HOUR_MS;
       const isEarly = record.expiresAt.getTime() > sentAt.getTime() + HOUR_MS;
       if (was === undefined || isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
@@ -66,7 +66,7 @@ export function proofOf({ order, sentAt, record, history, orders }: ProofInput):
       const was = before('statuses');
       const registrar = before('registrar')?.value;
       if (was === undefined || !isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
-      // A name that was released and taken by somebody else is not deleted either.
+      // A name that was released and registered by somebody else does not count as deleted.
       const isSameName =
         record.registeredAt !== undefined && record.registeredAt < was.firstSeen && isOf(registrar, record);
       return isSameName && !isDeleted(record.statuses) ? 'restored' : undefined;
@@ -76,7 +76,7 @@ export function proofOf({ order, sentAt, record, history, orders }: ProofInput):
   }
 }
 
-/** A transfer by somebody else does not come with the nameservers that were asked for. */
+/** A transfer by somebody else would not set the nameservers that were asked for. */
 function isTransferred(
   order: Pick<Order, 'task' | 'input'>,
   sentAt: Date,
@@ -101,18 +101,21 @@ interface Seen {
   readonly lastSeen: Date;
 }
 
-/** The value that was seen last before a moment, not too long before it. */
+/** The value that was last seen before a moment, not too long before it. */
 function seenBefore(history: NameHistory, fact: FactName, moment: Date): Seen | undefined {
   const { current, past = [] } = history[fact] ?? {};
   const values = current === undefined ? past : [current, ...past];
   const found = values.find(({ firstSeen }) => firstSeen < moment);
   if (found === undefined) return undefined;
-  // A value that counts still while the change waits for its second look was seen until then at the latest.
+  // A value that still counts, while its change waits for confirmation, was seen until this moment at the latest.
   const lastSeen = found.lastSeen < moment ? found.lastSeen : moment;
   return moment.getTime() - lastSeen.getTime() <= SEEN_BEFORE_MS ? { ...found, lastSeen } : undefined;
 }
 
-/** Whether a record names the registrar that a fact has; without a name on either side nobody can say that it differs. */
+/**
+ * Whether a record names the registrar of a fact. It also holds where either has no name, because nothing shows that
+ * they differ.
+ */
 function isOf(registrar: FactValue | undefined, { registrar: now }: RdapFound): boolean {
   const was = registrar?.find((text) => text.startsWith('name:'))?.slice('name:'.length);
   return was === undefined || now === undefined || comparable(was) === comparable(now);
@@ -131,12 +134,12 @@ function isSameSet(one: readonly string[], other: readonly string[]): boolean {
   return set.size === new Set(other).size && other.every((text) => set.has(text));
 }
 
-/** What {@link createEvidenceLook} works with. */
+/** What {@link createEvidenceLook} needs. */
 export interface EvidenceLookDeps {
   readonly rdap: Pick<RdapClient, 'lookup'>;
   readonly historyOf: (name: string) => Promise<NameHistory | undefined>;
   readonly ordersOf: (name: string) => Promise<readonly NameOrder[]>;
-  /** What the watch list tells of it, where the looks prove nothing. */
+  /** Asks the watch list, where the looks prove nothing. */
   readonly otherwise: (order: Order, item: OrderItem) => Promise<Evidence>;
 }
 
@@ -153,11 +156,11 @@ const SEEN: Readonly<Record<ProofCode, string>> = {
     'The registry showed the name deleted before this was sent. It shows the same registration without that now.',
 };
 
-/** Looks for proof in what was seen of the name, then for what else public records tell. */
+/** Looks for proof in what was seen of the name, then in other public records. */
 export function createEvidenceLook(deps: EvidenceLookDeps) {
   return async (order: Order, item: OrderItem): Promise<Evidence> => {
     const { name, sentAt } = item;
-    // The names of the demo system are not those of the registries.
+    // The names of the demo system are not in the registries.
     if (sentAt !== undefined && PROVABLE.has(order.task) && !isDemoContext(order.account.context)) {
       const [history, orders, record] = await Promise.all([
         deps.historyOf(name),

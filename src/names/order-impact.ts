@@ -14,14 +14,14 @@ import { askedNameServers, impactTaskOf } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { ImpactStore, ObservationStore, OrderImpact } from './ports.ts';
 
-/** What finding out works with. */
+/** What finding out an impact needs. */
 export interface ImpactDeps {
   readonly store: Pick<ObservationStore, 'mentioning' | 'findMany'>;
   readonly impacts: ImpactStore;
   readonly dns: DnsClient;
-  /** The same for a person who waits. */
+  /** For a person who waits. */
   readonly quickDns: DnsClient;
-  /** What is known of a name; where nobody has looked at it yet, what can be seen quickly. */
+  /** What is known of a name. Where nobody has looked at it yet, it is what can be seen quickly. */
   readonly historyOf: (name: string) => Promise<NameHistory>;
   /** What is known of a watched name; undefined when nobody looks at it. */
   readonly watchedHistory: (name: string) => Promise<NameHistory | undefined>;
@@ -30,11 +30,14 @@ export interface ImpactDeps {
   readonly signal: AbortSignal;
 }
 
-/** What hangs on names, for those who decide. */
+/** The impact of orders and decisions on names, for those who decide. */
 export interface Impacts {
-  /** What can be seen in about two seconds; kept as what the order was asked with. Undefined when nothing is lost by it. */
+  /**
+   * What can be seen in about two seconds, kept as the impact with which the order was asked for. Undefined for a task
+   * that puts nothing at risk.
+   */
   atAsking(order: Order): Promise<Impact | undefined>;
-  /** Of a decision that is no order. */
+  /** The impact of a decision that is no order. */
   ofName(name: string, task: ImpactTask): Promise<Impact>;
   /** Whether mail or a website lives on names, as far as the latest looks tell; nobody is asked. */
   inUse(names: readonly string[]): Promise<ReadonlyMap<string, Certainty>>;
@@ -42,27 +45,27 @@ export interface Impacts {
   former(order: Order): Promise<FormerNameServers>;
   /** Whether the nameservers that an order has set answer for its name. */
   delegation(order: Order, item: OrderItem): Promise<DelegationLook>;
-  /** What an order was asked with. */
+  /** The impact with which an order was asked for. */
   asked(order: Order): Promise<Impact | undefined>;
   /**
-   * What is known of what hangs on an order. While it waits for approval and that is old, a look is begun, after which
-   * Slack is told how the order stands.
-   * @returns `none`: nothing is lost by it
+   * The impact of an order for its card. While the order waits for approval and the impact is old, a new look is
+   * started, after which Slack shows the order again.
+   * @returns `none`: the task puts nothing at risk
    */
   forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'>;
-  /** Whether what hangs on an order can be seen by who approves it; waits a moment for a look that is under way. */
+  /** Whether an approver can see the impact of an order; waits a moment for a look that is under way. */
   isKnown(order: Order): Promise<boolean>;
 }
 
 const DAY_MS = 86_400_000;
 /** Names are looked at daily at least; what is older is not known any more. */
 const MAX_AGE_MS = 2 * DAY_MS;
-/** A person waits for it. */
+/** The time for a look that a person waits for. */
 const QUICK_MS = 1_200;
-/** What an approver reads is not older than this when the card is shown. */
+/** The impact on a card that an approver reads is at most this old. */
 const FRESH_MS = 10 * 60_000;
 const THOROUGH_MS = 30_000;
-/** Who approves waits for it, and Slack for them. */
+/** How long an approval waits for the impact; Slack waits for the approval. */
 const APPROVAL_WAIT_MS = 1_500;
 
 interface Question {
@@ -73,7 +76,7 @@ interface Question {
 
 export function createImpacts(deps: ImpactDeps): Impacts {
   const { impacts, now, log } = deps;
-  /** Orders that are being looked at. */
+  /** The looks under way, by order. */
   const underWay = new Map<string, Promise<void>>();
 
   async function find(question: Question, dns: DnsClient, ms: number): Promise<Impact> {
@@ -112,7 +115,7 @@ export function createImpacts(deps: ImpactDeps): Impacts {
   ): Promise<readonly NameserverCheck[] | undefined> {
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, deps.signal]);
-    // Every question under way listens to it.
+    // Every question under way listens to this signal.
     setMaxListeners(0, signal);
     try {
       return await Promise.race([
@@ -156,7 +159,7 @@ export function createImpacts(deps: ImpactDeps): Impacts {
 
     async delegation(order, { name }) {
       const hosts = askedNameServers(order);
-      // The names of the demo system are not those of the DNS.
+      // The names of the demo system are not in the DNS.
       if (hosts === undefined || isDemoContext(order.account.context)) return { kind: 'unknown' };
       const checks = await within(THOROUGH_MS, (signal) =>
         checkNameservers(deps.dns, { name, current: {} }, hosts, signal),

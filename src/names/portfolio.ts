@@ -1,6 +1,4 @@
-/*
- * Whose a name is and how the team deals with it: what people set themselves, beside what registries and the DNS show.
- */
+/* Who owns a name and how the team treats it: what people set themselves, beside what registries and the DNS show. */
 
 /** What people have set for a watched name. */
 export interface NameDetails {
@@ -13,11 +11,11 @@ export interface NameDetails {
   readonly note: string | undefined;
 }
 
-/** What is to be set; a field that is left out stays, `null` clears it. */
+/** The changes to make. A field that is left out stays, `null` clears it. */
 export interface DetailsChange {
   readonly owner?: string | null;
   readonly tags?: readonly string[];
-  /** Beside {@link DetailsChange.tags} for several names: the others of each name stay. */
+  /** Tags to add to those that each name has, instead of {@link DetailsChange.tags}. */
   readonly addTags?: readonly string[];
   readonly removeTags?: readonly string[];
   readonly channel?: string | null;
@@ -26,13 +24,13 @@ export interface DetailsChange {
 
 /** Names with this tag are looked at every few hours, and their alarms need two people. */
 export const GUARDED = 'guarded';
-/** In a filter it stands for names without any, so that no tag can be called so. */
+/** In a filter it stands for names without a value, so no tag can have this name. */
 export const NONE = 'none';
 
 export const MAX_TAGS = 20;
 const MAX_TAG = 40;
 export const MAX_NOTE = 500;
-/** Letters and digits of any script, and what joins words. */
+/** Letters and digits of any script, and characters that join words. */
 const TAG = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;
 
 /** What is wrong with tags. */
@@ -41,7 +39,7 @@ export type TagIssue =
   | { readonly code: 'reserved_tag'; readonly tag: string }
   | { readonly code: 'too_many_tags' };
 
-/** Reads tags as people type them: parted by commas or blanks, with or without `#`. */
+/** Reads tags as people type them: separated by commas or blanks, with or without `#`. */
 export function readTags(
   text: string,
 ):
@@ -79,7 +77,7 @@ export function changedDetails(before: NameDetails, change: DetailsChange): Name
   };
 }
 
-/** Whether two say the same. */
+/** Whether two have the same content. */
 export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
   return (
     a.owner === b.owner &&
@@ -91,10 +89,9 @@ export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
 }
 
 /**
- * Tags that decide about orders and would be changed: whoever may not decide may not change them either. That a name
- * becomes guarded makes it safer, so that everybody may say so.
- *
- * @param deciding tags that rules or the bot itself go by
+ * The changed tags that decide about orders. Only those who may decide may change them. Adding `guarded` makes a name
+ * safer, so everybody may do that.
+ * @param deciding tags that rules or the bot itself use
  */
 export function decidingTagsChanged(
   before: readonly string[],

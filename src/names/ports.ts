@@ -1,5 +1,4 @@
 import type { Alarm, NewAlarm } from './alarm.ts';
-import type { LedgerEntry } from './alarms.ts';
 import type { DependentName } from './dependents.ts';
 import type { ImportRow } from './details-import.ts';
 import type { NameFilter } from './filter.ts';
@@ -7,8 +6,9 @@ import type { NameHistory } from './history.ts';
 import type { Impact } from './impact.ts';
 import type { DetailsChange, NameDetails } from './portfolio.ts';
 import type { Preset, PresetContent } from './presets.ts';
+import type { LedgerEntry } from './unexplained-changes.ts';
 
-/** A name that is looked at again and again, and what the looks have shown. */
+/** A name that is looked at regularly, and what the looks have shown. */
 export interface ObservedName {
   /** In ASCII. */
   readonly name: string;
@@ -18,9 +18,9 @@ export interface ObservedName {
   readonly ledger: readonly LedgerEntry[];
   readonly nextDnsAt: Date;
   readonly nextRegistryAt: Date;
-  /** The look at the registry has its moment in the registry's budget already. */
+  /** The next look at the registry already has a reserved moment in its budget. */
   readonly isRegistryReserved: boolean;
-  /** Goes before others. */
+  /** It is looked at before others. */
   readonly isUrgent: boolean;
 }
 
@@ -32,29 +32,30 @@ export interface ObservationStore {
   findMany(names: readonly string[]): Promise<readonly ObservedName[]>;
   /** Has every watched name looked at, and forgets what is known of those that are watched no more. */
   followWatchList(now: Date): Promise<void>;
-  /** Has a watched name looked at as soon as possible. */
+  /** Schedules a look at a watched name as soon as possible. */
   requestLook(name: string, now: Date): Promise<void>;
   /**
-   * Claims names whose look is due and that nobody is at: for as long as the lease, which goes by the database's clock.
+   * Claims names whose look is due and that are unclaimed, for as long as the lease, which goes by the database's
+   * clock.
    * @returns names, urgent ones first, the longest due first
    */
   claimDue(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /**
-   * Keeps what a look gave, with the alarms that it raises in the same transaction, and ends the claim.
+   * Keeps the result of a look, with the alarms that it raises in the same transaction, and ends the claim.
    * @returns false when somebody else has kept a look since `before` was read: nothing is kept
    */
   save(before: ObservedName, after: ObservedName, alarms?: readonly NewAlarm[]): Promise<boolean>;
-  /** Watched names whose records mention a name: those that hang on it are among them. */
+  /** Watched names whose records mention a name. Those that depend on it are among them. */
   mentioning(name: string): Promise<readonly DependentName[]>;
 }
 
-/** What hangs on the name of an order. */
+/** The impact of an order on its name. */
 export interface OrderImpact {
   /** As it was when the order was asked for; undefined when that cannot be read any more. */
   readonly asked: Impact | undefined;
   /** As it is now. */
   readonly latest: Impact;
-  /** The latest look had all the time that it needed; nobody waited for it. */
+  /** The latest look was not cut short for somebody who waits. */
   readonly isThorough: boolean;
   readonly seenAt: Date;
 }
@@ -63,11 +64,11 @@ export interface OrderImpact {
 export interface ImpactStore {
   impactOf(orderId: string): Promise<OrderImpact | undefined>;
   /**
-   * Keeps the latest impact; of the first one also that it was the one that the order was asked with.
-   * After a thorough look Slack is told how the order stands, though it has not changed.
+   * Keeps the latest impact, and the first one also as the one with which the order was asked for. After a thorough
+   * look Slack shows the order again, although it has not changed.
    */
   saveImpact(orderId: string, impact: Impact, seenAt: Date, look: 'quick' | 'thorough'): Promise<void>;
-  /** Keeps the nameservers that the name of an order has before it changes them: those that were kept first. */
+  /** Keeps the nameservers that the name of an order has before it changes them. The first ones that are kept stay. */
   saveNameServers(orderId: string, nameServers: readonly string[]): Promise<void>;
   nameServersOf(orderId: string): Promise<readonly string[] | undefined>;
 }
@@ -78,34 +79,37 @@ export interface AlarmStore {
   /** The latest first. */
   ofName(name: string, limit: number): Promise<readonly Alarm[]>;
   /**
-   * Commits what a person made of an alarm, of which Slack has to be told from `now` on.
+   * Commits what a person did about an alarm, of which Slack has to be told from `now` on.
    * @returns false when somebody else was faster: read again
    */
   change(before: Alarm, after: Alarm, now: Date): Promise<boolean>;
-  /** Claims alarms of which Slack has to be told and that nobody is at, the longest due first. @returns ids */
+  /**
+   * Claims alarms of which Slack has to be told and that are unclaimed, the longest due first.
+   * @returns ids
+   */
   claimTelling(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
-  /** The lease of an alarm goes on. */
+  /** Extends the lease of an alarm. */
   extendTelling(id: string, leaseMs: number): Promise<void>;
-  /** Where the alarm's message stands. */
+  /** Records where the alarm's message stands. */
   recordMessage(id: string, message: { readonly channelId: string; readonly ts: string }): Promise<void>;
-  /** Slack was told something besides the message. */
+  /** Records that Slack was told something besides the message. */
   recordTold(id: string, what: string): Promise<void>;
   /**
-   * Lets go when all was told.
-   * @param again when its message is to be brought up to date again; undefined: when something happens
+   * Releases the claim when all was told.
+   * @param again when its message is to be updated next; undefined: at its next change
    * @returns false when the alarm has changed meanwhile: there is more to tell
    */
   releaseTelling(alarm: Alarm, again: Date | undefined): Promise<boolean>;
-  /** Telling did not work: it is tried again then. */
+  /** Telling has failed: it is tried again at that moment. */
   postponeTelling(id: string, until: Date): Promise<void>;
 }
 
-/** A change in the audit log: of what is set for a name, or of a preset. */
+/** An entry of the audit log: a change of a name's details, or of a preset. */
 export interface PortfolioChange {
   readonly kind: 'name' | 'preset';
-  /** The name in ASCII, or what the preset is called. */
+  /** The name in ASCII, or the preset's name. */
   readonly subject: string;
-  /** What stood there, by field; undefined where there was nothing. */
+  /** The former values, by field; undefined where there were none. */
   readonly before: Readonly<Record<string, string>> | undefined;
   readonly after: Readonly<Record<string, string>> | undefined;
   /** Slack user id. */
@@ -113,9 +117,12 @@ export interface PortfolioChange {
   readonly at: Date;
 }
 
-/** Tags of names, for whoever decides or counts by them. */
+/** The tags of names, for those who decide or count by them. */
 export interface TagSource {
-  /** Every name that is asked for is in the answer; one that is not watched has no tags. @param names in ASCII */
+  /**
+   * The answer has an entry for every name; a name that is not watched has no tags.
+   * @param names in ASCII
+   */
   tagsOf(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
@@ -128,7 +135,7 @@ export interface FoundName extends NameDetails {
   readonly registrar: string | undefined;
 }
 
-/** The name that a page begins after. */
+/** The name after which a page begins. */
 export type NameCursor = Pick<FoundName, 'name' | 'expiresAt'>;
 
 /** A name whose details change. */
@@ -138,9 +145,9 @@ export interface ChangedName {
   readonly after: NameDetails;
 }
 
-/** What an import would change. */
+/** The changes that an import would make. */
 export interface ImportPlan {
-  /** Of exactly these changes. */
+  /** Identifies exactly these changes. */
   readonly hash: string;
   readonly changed: readonly ChangedName[];
   readonly same: number;
@@ -148,7 +155,7 @@ export interface ImportPlan {
   readonly unwatched: readonly string[];
 }
 
-/** What is looked for in the portfolio. */
+/** A search in the portfolio. */
 export interface NameQuery {
   readonly filter: NameFilter;
   /** The filter's owners as user ids, or `none`. */
@@ -164,11 +171,11 @@ export interface NameQuery {
 export interface PortfolioStore extends TagSource {
   /** @returns undefined when the name is not watched */
   find(name: string): Promise<NameDetails | undefined>;
-  /** Those that are watched. */
+  /** The details of those names that are watched. */
   findMany(names: readonly string[]): Promise<ReadonlyMap<string, NameDetails>>;
   /**
-   * Changes names in one transaction; names that are not watched are passed over.
-   * @param isAllowed refuses the whole of it where one change is not allowed
+   * Changes names in one transaction; names that are not watched are ignored.
+   * @param isAllowed one change that is not allowed refuses all of them
    * @returns the names that were changed, or the one that was refused
    */
   change(
@@ -178,13 +185,13 @@ export interface PortfolioStore extends TagSource {
     isAllowed?: (before: NameDetails, after: NameDetails) => boolean,
   ): Promise<{ readonly changed: readonly string[] } | { readonly refused: string }>;
   /**
-   * Keeps rows of an import, to be applied once somebody has seen what they would change.
-   * @returns what they would change, and what the plan is known by
+   * Keeps the rows of an import, which are applied once somebody has seen what they would change.
+   * @returns the changes, and the id of the plan
    */
   planImport(rows: readonly ImportRow[], by: string, at: Date): Promise<ImportPlan>;
   /**
-   * Applies exactly what a plan has shown, once.
-   * @returns `gone` for a plan that was applied or is too old; another plan where the names have changed since
+   * Applies exactly the changes of a plan, once.
+   * @returns `gone` for a plan that was applied or is too old; another plan when the names have changed since
    */
   applyImport(
     hash: string,
@@ -194,7 +201,7 @@ export interface PortfolioStore extends TagSource {
   ): Promise<
     { readonly changed: number } | { readonly refused: string } | { readonly stale: ImportPlan } | 'gone'
   >;
-  /** Names that a filter finds, in its order. */
+  /** The names that a filter finds, in its order. */
   page(query: NameQuery): Promise<readonly FoundName[]>;
   /** How many names a filter finds, by zone. */
   zones(query: NameQuery): Promise<readonly { readonly zone: string; readonly count: number }[]>;
@@ -208,9 +215,9 @@ export interface PortfolioStore extends TagSource {
 export interface PresetStore {
   /** By name. */
   list(): Promise<readonly Preset[]>;
-  /** @returns `taken` when another preset is called so */
+  /** @returns `taken` when another preset has this name */
   add(preset: PresetContent, by: string, at: Date): Promise<'saved' | 'taken'>;
   replace(id: string, preset: PresetContent, by: string, at: Date): Promise<'saved' | 'taken' | 'gone'>;
-  /** @returns the one that was taken away, if it was there */
+  /** @returns the removed preset, if it was there */
   remove(id: string, by: string, at: Date): Promise<Preset | undefined>;
 }

@@ -3,7 +3,7 @@ import type { ZoneIssue } from '../zones/zone-issue.ts';
 
 /*
  * Named sets of contacts or nameservers that forms offer. A preset holds ids and host names as the fields of the forms
- * take them; what a form asks for is what it shows, however its fields were filled.
+ * take them. An order has the values that its form showed, however they were filled in.
  */
 
 export const PRESET_KINDS = ['contacts', 'nameservers'] as const;
@@ -18,7 +18,7 @@ export const PRESET_FIELDS: Readonly<Record<PresetKind, readonly string[]>> = {
 export interface PresetContent {
   readonly name: string;
   readonly kind: PresetKind;
-  /** By field; nameservers one a line. */
+  /** By field; one nameserver a line. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -29,7 +29,7 @@ export interface Preset extends PresetContent {
 const MAX_NAME = 60;
 const MAX_NAMESERVERS = 13;
 
-/** What is wrong with a preset, by field: a code, or the sentence about a host name. */
+/** What is wrong with a preset, by field: a code, or the issue of a host name. */
 export type PresetIssue =
   | 'no_name'
   | 'long_name'

@@ -3,10 +3,9 @@ import { DNS_PORT, isLoopback } from '../dns/servers.ts';
 import { createAddressGuard, PrivateAddressError } from '../http/public-address.ts';
 
 /**
- * Decides which addresses that public records name may be connected to: public ones only. Anybody may point a name at
- * an address of the network that the bot runs in.
- *
- * @param allowLoopback also the machine itself, where a sandbox has its servers.
+ * Decides which of the addresses in public records may be connected to: public ones only, because anybody may point a
+ * name at an address in the bot's own network.
+ * @param allowLoopback also the machine itself, where a sandbox has its servers
  */
 export function createReachability(allowLoopback: boolean): (address: string) => boolean {
   const guard = createAddressGuard(new URL(allowLoopback ? 'http://127.0.0.1/' : 'http://nobody.invalid/'));
@@ -22,10 +21,9 @@ export function createReachability(allowLoopback: boolean): (address: string) =>
 }
 
 /**
- * Whether the resolvers that the operator set are a sandbox's: on the loopback, at a port of their own. Resolvers at
- * port 53 of the loopback are those of ordinary systems and of containers, and open nothing.
- *
- * @param configured the setting; never what the operating system uses by itself.
+ * Whether the configured resolvers are a sandbox's: on the loopback, at a port of their own. Resolvers at port 53 of
+ * the loopback are those of ordinary systems and of containers, and do not count.
+ * @param configured the setting; never the resolvers of the operating system
  */
 export function isSandbox(configured: readonly DnsServer[]): boolean {
   return configured.some(({ address, port }) => isLoopback(address) && port !== DNS_PORT);

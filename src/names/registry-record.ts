@@ -13,8 +13,8 @@ import { readRfc3339 } from '../rdap/registration.ts';
 import { ABSENT, type Fact, type Facts, type Observation, REGISTRY_FACTS, seen, unseen } from './facts.ts';
 
 /*
- * Reads all that a registry's record (RFC 9083) tells. Whatever is missing or odd is unseen, never absent: a registry
- * that leaves a member out has not said that there is none.
+ * Reads a registry's record (RFC 9083). Whatever is missing or malformed is unseen, never absent: a registry that
+ * leaves a member out has not said that there is none.
  */
 
 const MAX_ITEMS = 50;
@@ -99,7 +99,7 @@ function everyFact(fact: Fact): Facts {
   return Object.fromEntries(REGISTRY_FACTS.map((each) => [each, fact]));
 }
 
-/** Registries write a status as RFC 8056 says, or as EPP does: `clientTransferProhibited`. */
+/** Registries write a status as RFC 8056 says, or as in EPP: `clientTransferProhibited`. */
 function statusOf(status: string): string {
   const words = cleanText(status)
     .replace(/([a-z])([A-Z])/g, '$1 $2')
@@ -124,25 +124,25 @@ function registrarOf(entities: readonly unknown[] | undefined): Fact {
 }
 
 function secureDnsOf(member: unknown): Fact {
-  const told = secureDns.safeParse(member).data;
-  if (told === undefined) return unseen('not_told');
-  if (told.delegationSigned === true || (told.dsData?.length ?? 0) > 0) return seen(['signed']);
-  return told.delegationSigned === false ? ABSENT : unseen('not_told');
+  const delegation = secureDns.safeParse(member).data;
+  if (delegation === undefined) return unseen('not_told');
+  if (delegation.delegationSigned === true || (delegation.dsData?.length ?? 0) > 0) return seen(['signed']);
+  return delegation.delegationSigned === false ? ABSENT : unseen('not_told');
 }
 
 type Event = z.output<typeof event>;
 
-/** Two dates of one event contradict each other; of an expiry the earlier one cannot make anybody late. */
+/** Two dates of one event contradict each other. The earlier date of an expiry is the safe one. */
 function dateOf(events: readonly Event[], action: string): Fact {
-  const told = events.filter(({ eventAction }) => eventAction.toLowerCase() === action);
-  if (told.length === 0) return ABSENT;
-  const dates = told.map(({ eventDate }) => readRfc3339(eventDate)?.getTime() ?? Number.NaN);
+  const matching = events.filter(({ eventAction }) => eventAction.toLowerCase() === action);
+  if (matching.length === 0) return ABSENT;
+  const dates = matching.map(({ eventDate }) => readRfc3339(eventDate)?.getTime() ?? Number.NaN);
   const earliest = Math.min(...dates);
   return Number.isNaN(earliest) ? unseen('not_told') : seen([new Date(earliest).toISOString()]);
 }
 
 const HIDDEN = /redacted|withheld|not disclosed|privacy|data protected|gdpr|masked|statutory/i;
-/** The fields of a contact, as RFC 9537's registered names call them. */
+/** The fields of a contact, under the names that RFC 9537 registers. */
 const FIELD_WORDS: readonly (readonly [field: string, pattern: RegExp])[] = [
   ['fn', /name/i],
   ['org', /organi[sz]ation/i],
@@ -152,8 +152,8 @@ const FIELD_WORDS: readonly (readonly [field: string, pattern: RegExp])[] = [
 ];
 
 /**
- * Fingerprints of what can be seen of the registrant. Only digests are kept: people's data need not be stored to
- * notice that they changed.
+ * Fingerprints of the visible fields of the registrant. Digests are enough to notice changes, so that no personal
+ * data is stored.
  */
 function ownerOf(entities: readonly unknown[] | undefined, redacted: readonly unknown[] | undefined): Fact {
   const hidden = each(redaction, redacted)
@@ -201,7 +201,7 @@ function valuesOf(card: unknown, name: string): unknown[] {
   return properties.flatMap(([called, , , ...values]) => (called.toLowerCase() === name ? values : []));
 }
 
-/** The members that fit; whatever a registry sends, only so many are read. */
+/** The members that fit the schema. However many a registry sends, only a limited number is read. */
 function each<T>(schema: z.ZodType<T>, values: readonly unknown[] | undefined): T[] {
   return fitting(schema, (values ?? []).slice(0, MAX_ITEMS));
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { ALARM_KINDS, type LedgerEntry } from './alarms.ts';
 import { DEPENDENCIES } from './dependents.ts';
 import { FACT_NAMES, type FactName, UNSEEN_REASONS } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
 import { IMPACT_TASKS, type Impact, SEVERITIES } from './impact.ts';
+import { ALARM_KINDS, type LedgerEntry } from './unexplained-changes.ts';
 
 /*
- * Reads what was kept of a name as JSON, where moments are texts. What a later version has kept and this one does not
- * know is left out.
+ * Reads what is kept of a name as JSON, where moments are texts. Values that a later release has kept and that this
+ * one does not know are left out.
  */
 
 const moment = z.iso.datetime().transform((text) => new Date(text));
@@ -31,7 +31,7 @@ const ledgerEntry = z.object({
 });
 const knownLedgerEntry = z.object({ kind: z.enum(ALARM_KINDS), facts: z.array(factName) });
 
-/** @throws ZodError when what was kept is no history. */
+/** @throws ZodError when the JSON is no history */
 export function readHistory(stored: unknown): NameHistory {
   const kept = storedHistory.parse(stored);
   const history: { [Name in FactName]?: KnownFact } = {};
@@ -43,7 +43,7 @@ export function readHistory(stored: unknown): NameHistory {
   return history;
 }
 
-/** @throws ZodError when what was kept is no ledger. */
+/** @throws ZodError when the JSON is no ledger */
 export function readLedger(stored: unknown): LedgerEntry[] {
   return z
     .array(z.unknown())
@@ -105,9 +105,8 @@ const impact = z.object({
 });
 
 /**
- * What an order was asked for with.
- *
- * @returns undefined when it cannot be read: then nobody knows what was told, and the whole impact is news.
+ * The impact with which an order was asked for.
+ * @returns undefined when it cannot be read; the whole impact then counts as new
  */
 export function readImpact(stored: unknown): Impact | undefined {
   const read = impact.safeParse(stored).data;

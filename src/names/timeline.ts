@@ -1,6 +1,6 @@
-import type { LedgerEntry } from './alarms.ts';
 import { FACT_NAMES, type FactName, type FactValue, isSameValue } from './facts.ts';
 import type { NameHistory } from './history.ts';
+import type { LedgerEntry } from './unexplained-changes.ts';
 
 /** A change of a name that looks have shown. */
 export interface PastChange {
@@ -10,11 +10,11 @@ export interface PastChange {
   /** It happened between these two moments. */
   readonly lastSeenBefore: Date;
   readonly firstSeenAfter: Date;
-  /** The order that explains it; `none` when it must have one and has none; undefined when nothing is needed. */
+  /** The order that explains it; `none` when it needs one and has none; undefined when it needs none. */
   readonly cause: { readonly orderId: string } | 'none' | undefined;
 }
 
-/** Facts whose changes tell people nothing: they follow others, or change with every edit. */
+/** Facts whose changes are not shown to people: they follow from others, or change with every edit. */
 const LEFT_OUT: ReadonlySet<FactName> = new Set([
   'updated_at',
   'soa',
@@ -22,14 +22,14 @@ const LEFT_OUT: ReadonlySet<FactName> = new Set([
   'registrar_expires_at',
   'certificate',
 ]);
-/** One change of the nameservers shows in these, in this order, at different times. */
+/** A change of the nameservers shows in these facts, in this order, at different times. */
 const SAME_CHANGE: readonly (readonly FactName[])[] = [
   ['registry_nameservers', 'parent_nameservers', 'nameservers'],
   ['secure_dns', 'ds'],
 ];
 const JOIN_MS = 14 * 86_400_000;
 
-/** What has changed of a name, the latest first; each change once, however many records show it. */
+/** What has changed of a name, the latest first. Each change is listed once, however many records show it. */
 export function pastChanges(history: NameHistory, ledger: readonly LedgerEntry[]): PastChange[] {
   const all = FACT_NAMES.filter((fact) => !LEFT_OUT.has(fact)).flatMap((fact) =>
     changesOfFact(fact, history, ledger),

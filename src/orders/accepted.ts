@@ -8,8 +8,8 @@ import type { OrderStore } from './ports.ts';
 export type IsShownByRegistry = (order: Order, item: OrderItem) => Promise<boolean>;
 
 /**
- * Looks whether the registry shows the end of what the service had only accepted, and notes it with the order, so that
- * its thread says so. Safe to repeat, and on several replicas at once.
+ * Checks whether the registry shows that a task has ended which the service had only accepted, and records it with the
+ * order, so that its thread says so. Safe to repeat, also on several replicas at once.
  */
 export async function recordRegistryConfirmations(
   deps: {

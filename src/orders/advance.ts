@@ -16,15 +16,15 @@ export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
   readonly lookForEvidence: LookForEvidence;
   readonly lookWhetherShown: IsShownByRegistry;
   readonly lookAtDelegation: LookAtDelegation;
-  /** Requests to the service under way at shutdown are given up. */
+  /** Aborts requests to the service at shutdown. */
   readonly stopSending: AbortSignal;
-  /** Look-ups under way at shutdown are given up. */
+  /** Aborts look-ups at shutdown. */
   readonly stopLooking: AbortSignal;
 }
 
 /**
- * Does what is next for an order, which its row says. Safe to repeat, and on several replicas at once, for every step is a
- * compare-and-swap: whatever a crash, a lost wake-up or another process left behind is gone on with here.
+ * Does what is next for an order, as its row says. Every step is a compare-and-swap, so it is safe to repeat, also on
+ * several replicas at once. It continues whatever a crash, a lost wake-up or another process left behind.
  */
 export async function advance(deps: AdvanceDeps, orderId: string): Promise<void> {
   const order = await deps.store.load(orderId);
@@ -46,7 +46,7 @@ export async function advance(deps: AdvanceDeps, orderId: string): Promise<void>
   }
 }
 
-/** Whoever found its lease run out has taken the claim from its worker. */
+/** Continues an order whose worker has died. The claim of due orders has already taken it from that worker. */
 async function takeOver(deps: AdvanceDeps, orderId: string): Promise<void> {
   const outcome = await changeOrder(deps, orderId, ({ claim }) =>
     claim === undefined ? { event: { type: 'released' } } : { refusal: { code: 'not_due' } },
@@ -54,7 +54,7 @@ async function takeOver(deps: AdvanceDeps, orderId: string): Promise<void> {
   if (outcome.ok) deps.log.warn({ orderId, state: outcome.order.state }, 'took over an abandoned order');
 }
 
-/** Takes successes into the watch list; where all are, looks for what public records show. */
+/** Adds successes to the watch list. Once all are there, public records are looked at. */
 async function observe(deps: AdvanceDeps, order: Order): Promise<void> {
   const followed = new Set(unfollowedItems(order).map(({ n }) => n));
   for (const n of followed) await deps.follow(order, n);

@@ -3,14 +3,12 @@ import { approvalProgress, type People, type StandIn } from '../policy/approvals
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import { isGroup } from '../policy/policy.ts';
 import type { StandInSource } from '../policy/ports.ts';
+import type { ApprovalPolicy } from './approval-rights.ts';
 import { askedDemand, currentDemand, type DemandDeps, implicitRequirement } from './demand.ts';
 import { isRequester, type Order } from './order.ts';
-import type { ApprovalPolicy } from './policy.ts';
 import type { Directory } from './ports.ts';
 
-/*
- * Who may decide about an order, read afresh for every decision, as far as it concerns certain people.
- */
+/* Who may decide about an order. It is read anew for every decision, and only for the people concerned. */
 
 export interface ApproverDeps {
   readonly settings: () => Promise<TeamSettings>;
@@ -24,14 +22,14 @@ export interface KnownPeople {
   readonly people: People;
   /** Groups whose members Slack does not tell. */
   readonly unreadableGroups: readonly string[];
-  /** Those who may be approvers, while Slack does not tell whether they are still members. */
+  /** People who may be approvers, but of whom Slack does not tell whether they are still members. */
   readonly unconfirmed: ReadonlySet<string>;
 }
 
 /**
- * Reads what is to be known of some people to say whether they may approve. Slack allows few questions about groups, so it
- * is asked only where somebody is not listed themself.
- * @param options.allGroups ask about the groups in any case, to know which cannot be read
+ * Reads what is needed to say whether some people may approve. Slack limits calls about groups, so it is asked only
+ * where somebody is not listed themselves.
+ * @param options.allGroups ask about all groups, to find those that cannot be read
  */
 export async function readPeople(
   { directory, standIns, now }: Pick<ApproverDeps, 'directory' | 'standIns' | 'now'>,
@@ -53,7 +51,7 @@ export async function readPeople(
   const listed = new Set<string>();
   for (const id of requirements.flatMap(({ approvers }) => approvers)) {
     if (!isGroup(id)) listed.add(id);
-    // A group that nobody was asked about matters to none of these people.
+    // All of these people are listed beside the group, so its members make no difference.
     else if (!needed.has(id)) groups.set(id, new Set());
   }
   for (const { id, members } of read) {
@@ -79,7 +77,7 @@ export async function readPeople(
     else unknown.add(userId);
   }
   const unconfirmed = new Set([...unknown].filter((userId) => userIds.includes(userId)));
-  // Whoever stands in for somebody of whom Slack does not tell can only try again, too.
+  // If Slack does not tell about the absent approver, their stand-in can only try again, too.
   for (const [userId, standIn] of standing) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
   return {
     people: { groups, membership, standIns: away },
@@ -88,7 +86,7 @@ export async function readPeople(
   };
 }
 
-/** What is asked of some people: by a demand, and of which order. */
+/** A question about some people: may they decide about an order with this demand? */
 export interface ApproverQuestion {
   readonly demand: Demand;
   /** Everybody who asked for the order. */
@@ -108,7 +106,7 @@ export function approvalPolicyOf(
       requesters,
       approvals: [userId],
       people,
-      // Whether who asked may approve is decided apart: an approver may always deny.
+      // An approver may always deny, so `refusalToDecide` checks separately whether a requester may approve.
       allowSelfApproval: true,
       now,
     }).requirements.some(({ counted }) => counted.some((seat) => seat.userId === userId));
@@ -125,14 +123,14 @@ export function approvalPolicyOf(
   };
 }
 
-/** Everybody who asked for an order, in this order or in those that it asks for again. */
+/** Everybody who asked for an order, or for one of the orders that it asks for again. */
 export function requestersOf(order: Pick<Order, 'requesterId' | 'earlierRequesters'>): ReadonlySet<string> {
   return new Set([order.requesterId, ...order.earlierRequesters]);
 }
 
 /**
- * Those who could approve what an order asks for, where they may do something else with it: retry, stop, settle.
- * @param also those whom the settings name may do it, too, whatever rules say
+ * Those who could approve what an order asks for. They may also retry, stop and settle it.
+ * @param also `general`: those named by the settings may do it too, whatever the rules say
  */
 export async function approversOf(
   deps: ApproverDeps,
@@ -146,7 +144,7 @@ export async function approversOf(
   return approvalPolicyOf({ demand, requesters: requestersOf(order), userIds }, known, settings, deps.now());
 }
 
-/** A demand that names somebody: where nobody had to approve, whom the settings name. */
+/** A demand that always names approvers. Where nobody had to approve, they are those of the settings. */
 export function deciders(
   demand: Demand,
   settings: TeamSettings,

@@ -1,10 +1,10 @@
+import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
 import { waitingMoments } from './deadlines.ts';
 import type { DecideDeps } from './decide.ts';
 import { currentDemand } from './demand.ts';
 import { isRequester, type Order } from './order.ts';
-import { refusalOfNonApprover } from './policy.ts';
 import type { FirstExpiry } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -30,7 +30,7 @@ export async function askRequester(
   });
 }
 
-/** Why a person may not ask the requester, asked before the form for the question opens as well. */
+/** Why a person may not ask the requester. It is checked before the form for the question opens, too. */
 export async function refusalToAsk(
   deps: DecideDeps,
   order: Order,

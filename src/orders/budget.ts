@@ -4,7 +4,8 @@ import type { LookAtBudgets } from '../money/budget-look.ts';
 import { isRequester, type Order } from './order.ts';
 
 /*
- * What the team's budgets say of an order. What does not fit waits for an admin, besides whoever else has to agree.
+ * What the team's budgets say about an order. An order that exceeds one needs an admin's approval, besides
+ * everybody else's that it needs.
  */
 
 export interface BudgetDeps {
@@ -18,14 +19,14 @@ export interface BudgetCheck {
   readonly over: readonly Shortfall[];
   /** Those who agree and are admins, without those who ask; empty where it fits. */
   readonly admins: readonly string[];
-  /** What is reserved once nobody else has to agree; undefined for an order that costs nothing. */
+  /** What is reserved with the last approval; undefined for an order that costs nothing. */
   readonly reservation: Reservation | undefined;
 }
 
 const NOTHING: BudgetCheck = { over: [], admins: [], reservation: undefined };
 
 /**
- * Looks whether an order fits the budgets at this moment. Test systems cost nothing.
+ * Checks whether an order fits the budgets at this moment. Test systems cost nothing.
  * @param price what it costs, as JSON
  * @param givers those who agree
  */

@@ -3,7 +3,7 @@ import type { CommitOutcome, OrderCommit, OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { transition } from './state-machine.ts';
 
-/** What a decision makes of the order as it is now. */
+/** What a decision makes of the order as it was read. */
 export type Decision =
   | {
       readonly event: OrderEvent;
@@ -19,14 +19,15 @@ export type ChangeOutcome =
       readonly order: Order | undefined;
     };
 
-/** More than this many others changing one order at once means that something is wrong. */
+/** More concurrent changes of one order than this mean that something is wrong. */
 const MAX_ATTEMPTS = 50;
 
 /**
- * Reads an order, decides, and commits by compare-and-swap; when somebody else was faster, reads and decides
- * again on what is there then.
+ * Reads an order, decides, and commits by compare-and-swap. When somebody else committed first, it reads and decides
+ * again.
  * @param decide pure or asynchronous; called again on every try
- * @param known the order as the caller's last change left it. Saves a read; a refusal is always decided on a fresh one.
+ * @param known a snapshot that the caller has just committed. Saves one read; a refusal is always decided on a fresh
+ * read.
  */
 export async function changeOrder(
   deps: { readonly store: OrderStore; readonly now: () => Date },
@@ -60,7 +61,7 @@ export async function changeOrder(
   throw new Error(`changing order ${orderId}: others kept changing it`);
 }
 
-/** What stands in the way of a commit; undefined when somebody else was only faster. */
+/** Why a commit is refused; undefined when somebody else only committed first. */
 function refusalOfConflict({
   conflictingOrderId,
   earlier,

@@ -1,6 +1,7 @@
 import type { TeamSettings } from '../config.ts';
 import { approvalProgress } from '../policy/approvals.ts';
 import type { PolicySource, StandInSource } from '../policy/ports.ts';
+import { type ApprovalPolicy, refusalToDecide } from './approval-rights.ts';
 import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
 import { type BudgetCheck, type BudgetDeps, checkBudgets } from './budget.ts';
 import { isAsPlanned } from './bulk.ts';
@@ -9,7 +10,6 @@ import { askedDemand, type CurrentDemand, currentDemand } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import { inputOfItem, type Order, type OrderItem, waitingItems } from './order.ts';
 import { accountGone, checkMembers, type FindAccount, partiesOf } from './parties.ts';
-import { type ApprovalPolicy, refusalToDecide } from './policy.ts';
 import type { Directory, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import type { PlainSummary } from './summary.ts';
@@ -25,13 +25,15 @@ export interface DecideDeps extends BudgetDeps {
   readonly directory: Directory;
   readonly now: () => Date;
   readonly priceOf?: PriceOf;
-  /** Whether what hangs on an order’s name has been seen; waits a moment for it. Always, when left out. */
+  /**
+   * Whether the impact on an order’s name has been looked up; waits a moment for it. When left out, it counts as known.
+   */
   readonly isImpactKnown?: (order: Order) => Promise<boolean>;
   /** The account an order is bound to, or undefined when it is no longer linked. */
   readonly findAccount: FindAccount;
 }
 
-/** What a decision about an order rests on, read afresh. */
+/** What a decision about an order is based on, read anew. */
 interface Grounds {
   readonly current: CurrentDemand;
   readonly known: KnownPeople;
@@ -43,7 +45,7 @@ interface Grounds {
 async function groundsOf(deps: DecideDeps, order: Order, userIds: readonly string[]): Promise<Grounds> {
   const current = await demandOf(deps, order);
   const { settings } = current;
-  // Where a rule refuses it by now, those may deny it who could approve it when it was asked for.
+  // Where a rule refuses the order now, those may deny it who could approve it when it was asked for.
   const named = current.demand.requirements.length > 0 ? current.demand : current.asked;
   const demand = deciders(named, settings, order);
   const known = await readPeople(deps, demand.requirements, userIds);
@@ -52,7 +54,7 @@ async function groundsOf(deps: DecideDeps, order: Order, userIds: readonly strin
   return { current, known, policy };
 }
 
-/** Of an order that no longer waits nothing is evaluated anew. */
+/** An order that no longer waits is not evaluated again. */
 async function demandOf(deps: DecideDeps, order: Order): Promise<CurrentDemand> {
   if (order.state === 'PENDING') return currentDemand(deps, order);
   const settings = await deps.settings();
@@ -61,8 +63,8 @@ async function demandOf(deps: DecideDeps, order: Order): Promise<CurrentDemand> 
 }
 
 /**
- * An approver says yes. The last approval needed lets the order go, or stops it if its ground has gone. Names of a retry
- * that turned out to have been done are stopped; the approval is for the others.
+ * An approver approves. The last approval needed releases the order, or stops it when a precondition is no longer met.
+ * Names of a retry that turned out to be done already are stopped; the approval counts for the others.
  */
 export async function approveOrder(
   deps: DecideDeps,
@@ -72,7 +74,7 @@ export async function approveOrder(
 ): Promise<ChangeOutcome> {
   return letGo(deps, orderId, async (order, findObstacle) => {
     const earlier = order.approvals.map((approval) => approval.userId);
-    // It may take a moment, so that what decides is read after it.
+    // This may take a moment, so everything that decides is read after it.
     const isImpactUnknown = order.state === 'PENDING' && (await deps.isImpactKnown?.(order)) === false;
     const grounds = await groundsOf(deps, order, [...earlier, userId]);
     const { policy } = grounds;
@@ -119,7 +121,7 @@ export async function letGo(
 }
 
 interface ApprovalGrounds extends Grounds {
-  /** Nobody has seen yet what hangs on the name. */
+  /** The impact on the name has not been looked up yet. */
   readonly isImpactUnknown: boolean;
   /** What it costs, as JSON. */
   readonly price: unknown;
@@ -130,7 +132,7 @@ interface ApprovalGrounds extends Grounds {
   readonly reason: string | undefined;
 }
 
-/** What the approval of somebody who may give one makes of an order. */
+/** The decision when the approver is allowed to approve. */
 async function approval(
   deps: DecideDeps,
   order: Order,
@@ -148,7 +150,7 @@ async function approval(
     now: deps.now(),
   });
   const valid = [...new Set(requirements.flatMap(({ counted }) => counted.map((seat) => seat.userId)))];
-  // Nobody’s approval is dropped, and none counts, because Slack is silent about who gave it.
+  // While Slack does not tell about one of those who approved, no approval is dropped and none is counted.
   const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
   if (doubtful !== undefined && !isApproved)
     return { refusal: { code: 'membership_unknown', userId: doubtful } };
@@ -185,7 +187,7 @@ async function approval(
   };
 }
 
-/** An approver says no. */
+/** An approver denies. */
 export async function denyOrder(
   deps: DecideDeps,
   orderId: string,
@@ -198,7 +200,7 @@ export async function denyOrder(
   });
 }
 
-/** Why a person may not deny at this moment; asked before the form for the reason opens, too. */
+/** Why a person may not deny at this moment. It is checked before the form for the reason opens, too. */
 export async function refusalToDeny(
   deps: DecideDeps,
   order: Order,
@@ -208,7 +210,7 @@ export async function refusalToDeny(
   return refusalToDecide(order, userId, 'deny', policy);
 }
 
-/** Why a person may not approve at this moment, asked before the form for a comment opens. */
+/** Why a person may not approve at this moment. It is checked before the form for a comment opens. */
 export async function refusalToApprove(
   deps: DecideDeps,
   order: Order,
@@ -232,7 +234,7 @@ export function cancelOrder(
   );
 }
 
-/** A waiting order has run out of time. Harmless when it has not, or is decided already. */
+/** Expires a waiting order. Does nothing when it is not time yet, or the order was decided. */
 export function expireOrder(
   deps: Pick<DecideDeps, 'store' | 'now'>,
   orderId: string,
@@ -240,7 +242,7 @@ export function expireOrder(
   return changeOrder(deps, orderId, () => ({ event: { type: 'expired' } }));
 }
 
-/** Approvers are to be reminded, once. Harmless when it is not time, or they were. */
+/** Reminds the approvers, once. Does nothing when it is not time yet, or they were reminded. */
 export function remindApprovers(
   deps: Pick<DecideDeps, 'store' | 'now'>,
   orderId: string,
@@ -249,8 +251,8 @@ export function remindApprovers(
 }
 
 /**
- * What becomes of an order that no longer has what it needs: its account, the zone’s leave, and the people it rests on
- * as members of the workspace. Undefined when all is there.
+ * How an order ends that lacks what it needs: its account, the zone’s permission, and members of the workspace as its
+ * people. Undefined when everything is there.
  */
 async function unmetPrecondition(
   deps: Pick<DecideDeps, 'findAccount' | 'directory'>,

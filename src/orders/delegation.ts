@@ -7,7 +7,7 @@ import type { OrderStore } from './ports.ts';
 /** What the nameservers that an order has set answer for its name. Implemented by names. */
 export type DelegationLook =
   | { readonly kind: 'answering' }
-  /** These do not know the name, or do not answer. */
+  /** These nameservers do not know the name, or do not answer. */
   | { readonly kind: 'not_answering'; readonly hosts: readonly string[] }
   /** Nobody can say. */
   | { readonly kind: 'unknown' };
@@ -15,12 +15,12 @@ export type DelegationLook =
 export type LookAtDelegation = (order: Order, item: OrderItem) => Promise<DelegationLook>;
 
 const HOUR_MS = 3_600_000;
-/** Nameservers that are set up just now have this long before it is said that they do not answer. */
+/** Nameservers that have just been set up get this long before they are reported as not answering. */
 const SETTLING_MS = HOUR_MS;
 
 /**
- * Looks whether the nameservers answer that an order has set, for 48 hours, and notes each change with the order, so that
- * its thread says so. At the end its card is shown anew, without the offer to undo it. Safe to repeat, and on several
+ * Checks for 48 hours whether the nameservers that an order has set answer, and records each change with the order, so
+ * that its thread says so. At the end the card is shown again, without the undo button. Safe to repeat, also on several
  * replicas at once.
  */
 export async function recordDelegations(
@@ -51,7 +51,7 @@ export async function recordDelegations(
     if (found.kind === 'unknown' || isEarly) continue;
     const hosts = found.kind === 'not_answering' ? found.hosts : [];
     const hours = Math.floor(ageMs / HOUR_MS);
-    // What was said already is refused by the order, and nothing is written.
+    // The order refuses what was reported before, and nothing is written.
     await changeOrder(deps, order.id, () => ({
       event: { type: 'delegation_seen', n: item.n, delegation: found.kind, hosts, hours },
     }));

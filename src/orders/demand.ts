@@ -15,9 +15,7 @@ import type { Order, OrderTaskName } from './order.ts';
 import type { Directory, RuleFacts } from './ports.ts';
 import { taskNamed } from './tasks.ts';
 
-/*
- * What an order needs by the policy and the settings: at the moment when it is asked for, and at each decision about it.
- */
+/* What an order needs by the policy and the settings, when it is asked for and at each decision about it. */
 
 /** What is read to say what an order needs. */
 export interface DemandDeps {
@@ -28,7 +26,7 @@ export interface DemandDeps {
   readonly ruleFacts: RuleFacts;
 }
 
-/** What stands behind every policy. */
+/** The settings that apply behind every policy. */
 export function policySettings(settings: TeamSettings): PolicySettings {
   return {
     approvalTasks: settings.approvalTasks,
@@ -41,7 +39,7 @@ export function policySettings(settings: TeamSettings): PolicySettings {
   };
 }
 
-/** An order as far as the policy looks at it. */
+/** What the policy looks at in an order. */
 export interface DecidedOrder {
   readonly task: Order['task'];
   readonly names: readonly string[];
@@ -144,8 +142,8 @@ export function implicitRequirement(settings: TeamSettings, names: readonly stri
 }
 
 /**
- * What an order needed when it was asked for. What the settings ask for is asked of the approvers of this moment. An
- * order from before there was a policy needs as many of them as it says.
+ * What an order needed when it was asked for. Requirements of the settings name the approvers of this moment. An order
+ * from before there was a policy needs as many approvals of theirs as it says.
  */
 export function askedDemand(order: Order, settings: TeamSettings): Demand {
   const names = order.items.map(({ name }) => name);
@@ -173,7 +171,7 @@ export interface CurrentDemand {
   readonly settings: TeamSettings;
   /** Everything that was needed when it was asked for, and everything that is needed now. */
   readonly demand: Demand;
-  /** What it was asked for with. */
+  /** What was needed when it was asked for. */
   readonly asked: Demand;
   /** The version of the policy that is in force. */
   readonly policyVersion: number;
@@ -194,7 +192,7 @@ export async function currentDemand(deps: DemandDeps, order: Order): Promise<Cur
   return { settings, demand, asked, policyVersion, isStricter };
 }
 
-/** The same demand without requirements that another one of the same people meets anyhow. */
+/** The same demand without the requirements that another one of the same people includes. */
 function withoutWeaker(demand: Demand): Demand {
   const strongest = new Map<string, Requirement>();
   for (const requirement of demand.requirements) {
@@ -207,7 +205,7 @@ function withoutWeaker(demand: Demand): Demand {
   return { ...demand, requirements: [...strongest.values()] };
 }
 
-/** The least number of people who have to approve. */
+/** The least number of approvals that can be enough. */
 export function approvalsRequiredBy(demand: Demand, settings: TeamSettings): number {
   return demand.outcome === 'approve'
     ? Math.max(1, ...demand.requirements.map(({ needed }) => needed))

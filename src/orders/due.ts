@@ -24,15 +24,15 @@ export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Public records are asked often for this long, while people wait, and then once an hour. */
+/** Public records are asked often for this long, while people wait, and once an hour after that. */
 const OFTEN_MS = 60 * MINUTE_MS;
 const OFTEN_EVERY_MS = 5 * MINUTE_MS;
 const LATER_EVERY_MS = 60 * MINUTE_MS;
-/** An unknown outcome that no record has shown by now is left to people. */
+/** An unknown outcome that no record has shown by then is left to people. */
 const EVIDENCE_MS = 3 * DAY_MS;
-/** The end of an accepted task that no record has shown by now is not looked for any more. */
+/** The end of an accepted task that no record has shown by then is no longer looked for. */
 const CONFIRMATION_MS = 30 * DAY_MS;
-/** Slack is told that an order is under way when it takes longer than this; most outcomes are known before. */
+/** Slack is told that an order is under way when it takes longer than this. Most outcomes are known before. */
 const UNDER_WAY_MS = 1_000;
 /** An order in waves changes all the time. */
 const WAVES_UNDER_WAY_MS = 3_000;
@@ -40,8 +40,8 @@ const WAVES_UNDER_WAY_MS = 3_000;
 const APPROVED_MS = 3_000;
 
 /**
- * When somebody has to do something about an order next: carry it out, send it again, expire it, remind of it, take it
- * over from a dead worker, take its success into the watch list, look for what became of it. Undefined: never.
+ * When something has to be done about an order next: carry it out, send it again, expire it, remind of it, take it over
+ * from a dead worker, add its success to the watch list, look for its outcome. Undefined: never.
  * @param at the moment of the change, or of the look, that leaves the order like this
  */
 export function dueAt(order: Order, at: Date): Date | undefined {
@@ -69,7 +69,7 @@ export function dueAt(order: Order, at: Date): Date | undefined {
 }
 
 /**
- * When Slack has to be told how an order stands. Undefined for a draft, which only its requester knows.
+ * When Slack has to be told how an order stands. Undefined for a draft, which only its requester sees.
  * @param at the moment of the change that leaves the order like this
  */
 export function tellDueAt(order: Order, at: Date): Date | undefined {
@@ -81,7 +81,7 @@ export function tellDueAt(order: Order, at: Date): Date | undefined {
   return beginsSoon ? new Date(at.getTime() + APPROVED_MS) : at;
 }
 
-/** The successes that the watch list does not know yet. */
+/** The successes that are not on the watch list yet. */
 export function unfollowedItems({ task, items }: Pick<Order, 'task' | 'items'>): readonly OrderItem[] {
   return FOLLOWED_TASKS.includes(task)
     ? items.filter(({ state, isFollowed }) => state === 'SUCCEEDED' && !isFollowed)
@@ -107,14 +107,14 @@ export function unconfirmedItems({ task, state, items }: Order): readonly OrderI
     : [];
 }
 
-/** The items that have set nameservers, of which it is looked whether they answer. */
+/** The items that have set nameservers which are still checked for answers. */
 export function delegatedItems(order: Order): readonly OrderItem[] {
   return order.state === 'SUCCEEDED'
     ? order.items.filter((item) => undoableUntil(order, item) !== undefined)
     : [];
 }
 
-/** The last look is at the end, when the offer to undo it ends. */
+/** The last check is at the end, when the undo button goes. */
 function nextDelegationLook(until: Date | undefined, at: Date): Date | undefined {
   if (until === undefined || until <= at) return undefined;
   const forMs = UNDO_HOURS * 60 * MINUTE_MS;

@@ -1,8 +1,8 @@
 import { type ItemState, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
 
 /*
- * What a retry has to know of the orders that it asks for again: one of them may turn out to have been carried out
- * after all, when its answer comes late.
+ * What a retry has to know of the orders that it asks for again: one of them may turn out to have been carried out,
+ * when its answer comes late.
  */
 
 /** An item of an earlier order. */
@@ -36,8 +36,8 @@ export function findingsIn(items: readonly EarlierItem[], names: readonly string
 }
 
 /**
- * Which items of a retry the orders that it asks for again have done, or may still do.
- * @param asked the items that it still has to send when left out
+ * Which items of a retry have been done by the orders that it asks for again, or may still be.
+ * @param asked the items to look at; those still to be sent when left out
  */
 export async function findEarlier(
   load: (orderId: string) => Promise<Order | undefined>,
@@ -59,7 +59,7 @@ export async function findEarlier(
 }
 
 /**
- * The event that stops the names that belong to the order of the first finding. Those of another order get an event of
+ * The event that stops the names found in the same order as the first finding. The names of other orders get events of
  * their own.
  */
 export function stopForEarlier(

@@ -8,8 +8,8 @@ export interface EscalateDeps extends DemandDeps {
 }
 
 /**
- * Others are to be called about an order that still waits, once. Harmless when it is not time, or they were. A private
- * order is no business of theirs, so admins are called.
+ * Calls others about an order that still waits, once. Does nothing when it is not time yet, or they were called. For a
+ * private order only admins are called.
  */
 export async function escalateOrder(deps: EscalateDeps, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, async (order) => {

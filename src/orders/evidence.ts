@@ -6,9 +6,9 @@ import type { OrderStore } from './ports.ts';
 
 /** What public records tell of a request whose answer was lost. */
 export type Evidence =
-  /** It was carried out, and nothing else can have caused what is seen; `seen` says so to people. */
+  /** It was carried out: nothing else can have caused what is seen. `seen` says to people what that is. */
   | { readonly kind: 'done'; readonly seen: string }
-  /** Something for the person who settles it, which proves nothing. */
+  /** Proves nothing, but helps the person who settles it. */
   | ({ readonly kind: 'hint' } & Omit<Hint, 'seenAt'>)
   | { readonly kind: 'nothing' };
 
@@ -24,9 +24,9 @@ interface EvidenceDeps {
 }
 
 /**
- * Settles unknown outcomes of an order as done where public records prove it, and keeps what else they show as a hint.
- * Nothing is ever settled as failed: that a record does not show it yet proves nothing. Safe to repeat, and on several
- * replicas at once.
+ * Settles unknown outcomes of an order as done where public records prove it, and keeps anything else they show as a
+ * hint. Nothing is settled as failed: a record that does not show it yet proves nothing. Safe to repeat, also on
+ * several replicas at once.
  */
 export async function resolveByEvidence(deps: EvidenceDeps, order: Order): Promise<void> {
   const { look, log, signal } = deps;

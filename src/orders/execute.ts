@@ -54,7 +54,7 @@ export interface ExecuteDeps {
   readonly sendWithinMs?: number;
   /**
    * Measures how long a request waits between its mark and its first byte, in milliseconds since 1970; `Date.now` when
-   * left out. A monotonic clock would not do: it stops with a virtual machine that is frozen.
+   * left out. A monotonic clock stops while a virtual machine is frozen.
    */
   readonly wallClock?: () => number;
   /** Called after every request to the service. */
@@ -63,7 +63,10 @@ export interface ExecuteDeps {
 
 /** How long a worker may be silent before its order is taken for abandoned. */
 export const LEASE_MS = 20_000;
-/** A request that has not left this long after its mark is kept back: after the lease somebody may settle the order. */
+/**
+ * A request that has not left this long after its mark is not sent, because after the lease somebody may settle the
+ * order.
+ */
 export const SEND_WITHIN_MS = LEASE_MS / 4;
 /** Extensions of the lease within one lease. */
 const HEARTBEATS = 4;
@@ -82,8 +85,8 @@ interface Worker extends ExecuteDeps {
 }
 
 /**
- * Changes the order of a claim; it is read again only when somebody else has changed it. Every change renews the lease,
- * so that an item that is marked as sent has the whole of it to be answered in.
+ * Changes the order of a claim. The order is read again only when somebody else has changed it. Every change renews the
+ * lease, so that an item that is marked as sent has all of it to be answered in.
  */
 async function change(worker: Worker, decide: (order: Order) => Decision): Promise<ChangeOutcome> {
   const { leaseMs = LEASE_MS } = worker;
@@ -114,9 +117,8 @@ class ClaimLostError extends Error {
 }
 
 /**
- * Carries an approved order out: claims it, sends one request an item, and commits what became of each. An order that is
- * not approved, or not any more, is left alone; one that cannot go out at this moment is put off.
- *
+ * Carries an approved order out: claims it, sends one request per item, and commits the outcome of each. An order that
+ * is not approved any more is left alone; one that cannot go out at this moment is put off.
  * @param signal aborts requests under way at shutdown; what was sent becomes `UNKNOWN`
  */
 export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: AbortSignal): Promise<void> {
@@ -256,7 +258,7 @@ function secretOf({ secret, secrets }: ExecutionContext, item: OrderItem): Secre
   return secrets.get(item.n) ?? secret;
 }
 
-/** The context, or why there is none. Neither of the two: the account is gone. */
+/** The context, or why there is none. Both are undefined when the account is gone. */
 interface PreparedExecution {
   readonly context?: ExecutionContext | undefined;
   readonly error?: unknown;
@@ -306,7 +308,7 @@ async function sendItem(execution: ItemExecution, context: ExecutionContext): Pr
   if (outcome.answer !== undefined) await worker.accepted(order.account.id);
 }
 
-/** @returns undefined when the claim was lost before the request left: another worker speaks for the item. */
+/** @returns undefined when the claim was lost before the request left: the item belongs to another worker now */
 async function requestItem(
   execution: ItemExecution,
   context: ExecutionContext,
@@ -342,7 +344,7 @@ async function requestItem(
   }
 }
 
-/** Commits that an item is about to be sent, and keeps a request back that has not left soon after that. */
+/** Commits that an item is about to be sent, and does not send a request that is held up after that. */
 function markSending(
   { worker, order, item }: ItemExecution,
   progress: SendProgress,
@@ -382,7 +384,7 @@ function reportOutcome(
 ): void {
   const ended = event.type === 'answered' ? event.outcome : event.type;
   worker.observe(task.name, ended, seconds);
-  // What the answer says of people and things is kept with the order and not in the log.
+  // The data of an answer names people and belongings. It is kept with the order, and not in the log.
   const { data: _data, ...result }: Partial<ItemResult> = event.type === 'answered' ? event.result : {};
   worker.log.info(
     { orderId: order.id, ctid: item.ctid, task: task.name, ended, result },
@@ -416,7 +418,7 @@ function outcomeOfError(
   const decision = decideRetry(error, task, sent?.attempts ?? item.attempts + 1, mayBeDone);
   const answered = (outcome: 'FAILED' | 'UNKNOWN'): AnsweredEvent => {
     const result = resultOfError(error, outcome, order.account);
-    // That the last request was not carried out says nothing about the one before it.
+    // That the last request was not carried out proves nothing about the one before it.
     const isOpen = outcome === 'FAILED' && item.result?.inDoubt === true;
     return {
       type: 'answered',
@@ -476,7 +478,7 @@ async function commitOutcome(execution: ItemExecution, outcome: Outcome): Promis
   });
 }
 
-/** Writes an order again that the database has lost, as far as this worker knows it. */
+/** Creates an order again that the database has lost, as far as this worker knows it. */
 async function recommitOutcome(worker: Worker, outcome: Outcome): Promise<void> {
   const { event, sent, end } = outcome;
   const said = event.type === 'answered' ? event : end;
@@ -488,7 +490,7 @@ async function recommitOutcome(worker: Worker, outcome: Outcome): Promise<void> 
   const { order, log } = lost;
   const first = await worker.store.create(order, undefined, log);
   if (first === undefined) return;
-  // Slack has delivered the command again meanwhile, and the delivery's id belongs to another order.
+  // Slack has delivered the command again meanwhile, and its delivery id belongs to another order.
   const second =
     first.conflictingOrderId === id
       ? first
@@ -497,9 +499,9 @@ async function recommitOutcome(worker: Worker, outcome: Outcome): Promise<void> 
     throw new Error(`writing order ${id} again: ${second.conflictingOrderId} is there`);
 }
 
-/** Gives an order back whose items wait for their `notBefore`: another claim sends them then. */
+/** Releases an order whose items wait for their `notBefore`. Another claim sends them then. */
 async function release(worker: Worker): Promise<void> {
-  // Only this worker makes items of its claim wait again, so its own copy of the order tells.
+  // Only this worker schedules retries for items of its claim, so its own snapshot is enough.
   if (waitingItems(worker.latest).length === 0) return;
   await change(worker, (order) =>
     order.claim?.workerId === worker.workerId && waitingItems(order).length > 0

@@ -5,8 +5,8 @@ import type { ZoneIssue } from '../zones/zone-issue.ts';
 import type { limitIssueCode, PlainIssueCode } from './input-issue.ts';
 
 /*
- * The fields that inputs of orders are made of, as people type them and as they are stored. The message of each
- * issue is its code.
+ * The fields of order inputs, as people type them and as they are stored. The message of each issue is its
+ * code.
  */
 
 /** A zone's issue has data beside its code, so it travels in the parameters of the schema's issue. */
@@ -26,7 +26,7 @@ export const hostName = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** A number as it is stored, or as people type it: `1e3`, `0x1f` and an empty text are none. */
+/** A number as it is stored or typed. `1e3`, `0x1f` and an empty text are refused. */
 const wholeNumber = (message: PlainIssueCode) =>
   z
     .union(
@@ -49,12 +49,12 @@ export const contactId = wholeNumber(NO_CONTACT)
   .pipe(z.number().positive(NO_CONTACT))
   .pipe(z.number().max(MAX_INT32, 'number_too_large_for_contact' satisfies PlainIssueCode));
 
-/** The document gives the id of an SSL contact no type: any whole number goes. */
+/** The document gives the id of an SSL contact no type, so any whole number is taken. */
 export const sslContactId = wholeNumber(NO_CONTACT).pipe(z.number().positive(NO_CONTACT));
 
 export const years = wholeNumber('no_whole_years');
 
-/** Characters that nobody can see or that are half of one: neither the interfaces nor the database carry them. */
+/** Control characters and lone surrogates: neither the interfaces nor the database can carry them. */
 const UNSEEN = /[\p{Cc}\p{Cs}]/u;
 
 const TOO_LONG: z.output<typeof limitIssueCode> = 'text_too_long';

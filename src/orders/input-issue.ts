@@ -44,7 +44,7 @@ export const plainIssueCode = z.enum(PLAIN_CODES);
 export const limitIssueCode = z.enum(['text_too_long', 'too_many_lines', 'too_many_names']);
 const interfaceConstraint = z.enum(INTERFACE_CONSTRAINTS);
 
-/** A field is called as forms call it: `names` for its third line, `parent_user` for a field of an object. */
+/** A field has its name in forms: `names` for its third line, `parent_user` for a field of an object. */
 const field = z.string();
 
 export const inputIssue = z.discriminatedUnion('code', [

@@ -18,12 +18,12 @@ export const INTERFACE_CONSTRAINTS = [
   'title',
 ] as const;
 
-/** Something in an input that one interface of the service documents alone. */
+/** A part of an input that only one interface of the service documents. */
 export interface InterfaceConstraint {
-  /** The field that says it. */
+  /** The field that holds it. */
   readonly field: string;
   readonly what: (typeof INTERFACE_CONSTRAINTS)[number];
 }
 
-/** What ties an input to an interface; nothing does where both lists are empty. */
+/** What ties an input to an interface. Where both lists are empty, any interface will do. */
 export type InterfaceConstraints = Readonly<Record<Interface, readonly InterfaceConstraint[]>>;

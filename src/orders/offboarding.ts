@@ -27,8 +27,8 @@ export interface OffboardingDeps {
 }
 
 /**
- * Wipes all that is kept sealed for a person, ends the sessions held with it, and stops what they asked for and what
- * uses their accounts. The team's account is nobody's own and stays, whoever linked it. Harmless when repeated.
+ * Wipes everything that is sealed for a person, ends the sessions held with it, and stops what they asked for and
+ * what uses their accounts. Safe to repeat.
  */
 export async function offboard(deps: OffboardingDeps, userId: string): Promise<void> {
   const accounts = await deps.accounts.list(userId);
@@ -99,12 +99,12 @@ const DAY_MS = 24 * 60 * 60_000;
 const HOUR_MS = 60 * 60_000;
 
 export interface Offboarding {
-  /** Looks when a day has passed; waits for a look that is under way. Never throws. */
+  /** Asks when a day has passed, and waits for a look that is under way. Never throws. */
   lookIfDue(): Promise<void>;
   stop(): void;
 }
 
-/** Looks now and then once a day. Every replica does so, which does no harm. */
+/** Asks now and then once a day. Every replica does so, which does no harm. */
 export function keepOffboarding(deps: OffboardingLook): Offboarding {
   let lastComplete: Date | undefined;
   let underWay: Promise<void> | undefined;

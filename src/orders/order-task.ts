@@ -50,11 +50,11 @@ export type Risk = 'none' | 'loses_name' | 'takes_down';
 /** What follows once the service has accepted a task that it carries out later. */
 export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_record';
 
-/** What people read of a task: the phrases that cards, help, menus and confirmations are made of. */
+/** The phrases for a task that cards, help, menus and confirmations are made of. */
 export interface TaskWords {
   /** Stands before the name, the same everywhere: `Renew`. */
   readonly verb: string;
-  /** What several of its orders are, inside a sentence: `renewals`. */
+  /** The noun for several of its orders, inside a sentence: `renewals`. */
   readonly plural: string;
   /** Above its form, and in menus of tasks. */
   readonly title: string;
@@ -66,7 +66,7 @@ export interface TaskWords {
   readonly confirm?: string;
 }
 
-/** What the orders know of a task. A row of {@link ORDER_TASKS}. */
+/** What orders have to know about a task. A row of {@link ORDER_TASKS}. */
 export interface OrderTask<Name extends string = OrderTaskName> {
   readonly name: Name;
   readonly words: TaskWords;
@@ -74,17 +74,17 @@ export interface OrderTask<Name extends string = OrderTaskName> {
   readonly risk: Risk;
   /** Doing it twice does no more than doing it once. */
   readonly idempotent: boolean;
-  /** Starts as `DRAFT`: the requester confirms before anybody else hears of it. */
+  /** Starts as `DRAFT`: the requester confirms before anybody else sees it. */
   readonly confirmFirst: boolean;
   /** Its names are domain names. */
   readonly domain: boolean;
   /** What it means in zones; undefined for a task of no domain. */
   readonly zoneTask: ZoneTask | undefined;
-  /** The service only accepts it: it is manual, slow or a process, and ends later. */
+  /** The service only accepts it, because it is manual or slow; it ends later. */
   readonly acceptedOnly: boolean;
-  /** What follows then; undefined for a task that is done with its answer. */
+  /** What follows its acceptance; undefined for a task that is done with its answer. */
   readonly nextStep: NextStep | undefined;
-  /** Said beside the name in its form; undefined when nothing has to be. */
+  /** The note beside the name in its form; undefined when there is none. */
   readonly formNote: TaskNote | undefined;
   /** The secret field of the input, if it has one. */
   readonly secretField: 'auth' | 'password' | undefined;
@@ -95,11 +95,11 @@ export interface OrderTask<Name extends string = OrderTaskName> {
   /** The interfaces that the account reaches for it. Sends nothing. */
   availableInterfaces(client: ServiceClient): AvailableInterfaces;
   /**
-   * What in an input one interface alone documents: it picks the interface.
+   * What in an input only one interface documents; it picks the interface.
    * @param input as typed, or as stored
    */
   constraints(input: unknown): InterfaceConstraints;
-  /** What keeps an input from the interface that it asks for, at the fields that ask. */
+  /** Why an input cannot go to the interface that it asks for, at the fields that ask for it. */
   routeIssues(client: ServiceClient, input: unknown): readonly InputIssue[];
   /**
    * Checks what a person asked for against the zone's rules, and again before it is sent.
@@ -110,11 +110,11 @@ export interface OrderTask<Name extends string = OrderTaskName> {
   ):
     | { readonly ok: true; readonly input: unknown; readonly names: readonly string[] }
     | { readonly ok: false; readonly issues: readonly InputIssue[] };
-  /** What an approver must know beyond the fields: what the zone and the service's document say of the task. */
+  /** What an approver must know beyond the fields: what the zone and the service's document say about the task. */
   notes(names: readonly string[]): readonly TaskNote[];
-  /** A lock of transfers that it begins for a name; undefined when it begins none. */
+  /** The lock of transfers that it starts for a name; undefined when it starts none. */
   locksTransfers(name: string): { readonly days: number; readonly since: string } | undefined;
-  /** Whether it costs money; where the document does not say, it is not known to be free. */
+  /** Whether it costs money. Where the document does not say, it is not assumed to be free. */
   charge(names: readonly string[]): Charge;
   /** The input for some of its names: what a retry asks for again. */
   onlyFor(input: unknown, names: readonly string[]): unknown;
@@ -122,7 +122,7 @@ export interface OrderTask<Name extends string = OrderTaskName> {
   send(client: ServiceClient, sending: OutgoingRequest): Promise<CompletedRequest>;
 }
 
-/** What a row of {@link ORDER_TASKS} says of its task. */
+/** What a row of {@link ORDER_TASKS} declares. */
 interface Definition<Name extends string, Input, Wire, Output> {
   readonly name: Name;
   readonly service: ServiceTask<Wire, Output>;
@@ -139,8 +139,9 @@ interface Definition<Name extends string, Input, Wire, Output> {
   /** Field that holds the names; `name` when left out. */
   readonly nameField?: string;
   /**
-   * What is wrong beyond the shape of single fields; asked too when only some of them could be read.
-   * @param zones of the names that were given, of those that cannot be read too; the general rules where none tells
+   * Issues beyond the shape of single fields. It is called even when only some fields could be read.
+   * @param zones of the names that were given, also of those that cannot be read; the general rules where none
+   * tells
    */
   readonly issues?: (
     input: Partial<Input>,
@@ -150,9 +151,9 @@ interface Definition<Name extends string, Input, Wire, Output> {
   readonly wire: (input: Input, name: string, secret: Secret | undefined) => Wire;
   readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
   readonly secretOf?: (output: Output) => Secret | undefined;
-  /** What the service's document says of the task, whatever the zone. */
+  /** What the service's document says about the task, in any zone. */
   readonly remarks?: readonly TaskNote[];
-  /** What in an input one interface alone documents; nothing when left out. */
+  /** What in an input only one interface documents; nothing when left out. */
   readonly constraints?: (input: Readonly<Record<string, unknown>>) => InterfaceConstraints;
 }
 
@@ -179,7 +180,7 @@ function routeIssues(
   return [...issuesOf('xml', xml), ...issuesOf('json', json)];
 }
 
-/** Which interface an input asks for; undefined: whichever the account has. */
+/** The interface that an input asks for; undefined when the account's will do. */
 function interfaceOf({ json, xml }: InterfaceConstraints): Interface | undefined {
   return xml.length > 0 ? 'xml' : json.length > 0 ? 'json' : undefined;
 }
@@ -192,7 +193,7 @@ function without(raw: unknown, issues: readonly z.core.$ZodIssue[]): object {
   );
 }
 
-/** The zones of names as typed; a name that cannot be read tells its zone by its ending. */
+/** The zones of names as typed. The zone of a name that cannot be read is told by its ending. */
 function zonesOf(raw: unknown, nameField: string): readonly ZoneProfile[] {
   const given = typeof raw === 'object' && raw !== null ? Object.entries(raw) : [];
   const names = given.flatMap(([field, value]: [string, unknown]) =>
@@ -205,10 +206,10 @@ function zonesOf(raw: unknown, nameField: string): readonly ZoneProfile[] {
   return zones.length === 0 ? [zoneFor('')] : [...new Set(zones)];
 }
 
-/** Of whatever no field has a code of its own for, such as an input that another release kept. */
+/** For an input that no field has a code for, such as one that another release kept. */
 const UNREADABLE: PlainIssueCode = 'unreadable';
 
-/** What the schema of a field says is wrong: its message is a code, or its parameters hold the zone's issue. */
+/** The issue in a schema's error: its message is a code, or its parameters hold the zone's issue. */
 function inputIssueOf(issue: z.core.$ZodIssue): InputIssue {
   // `names` for its third line, `parent_user` for a field of an object.
   const field = issue.path.filter((part) => typeof part === 'string').join('_');
@@ -225,7 +226,7 @@ function distinct<T>(values: readonly T[]): T[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
-/** Joins what is particular to a task with what all tasks do alike. */
+/** Joins a task's own declaration with the behaviour that all tasks share. */
 export function defineOrderTask<const Name extends string, Input, Wire, Output>(
   definition: Definition<Name, Input, Wire, Output>,
 ): OrderTask<Name> {
@@ -268,7 +269,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       if (!parsed.success) {
         const { issues } = parsed.error;
         const readable = definition.input.partial().safeParse(without(raw, issues));
-        // Each of its fields was read by the schema of that field.
+        // Each of these fields was read by its own schema.
         const input = (readable.data ?? {}) as Partial<Input>;
         const zones = zonesOf(raw, field);
         return {

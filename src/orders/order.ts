@@ -13,11 +13,11 @@ import type { Bulk, PauseReason } from './waves.ts';
  * - **order**: one request of one person for one task, for one or several names.
  * - **item**: one name of an order; it becomes exactly one request to the domain service.
  * - **ctid**: the client transaction id that the item's request carries.
- * - **claim**: a worker takes an approved order; its **lease**, which goes by the database's clock, says until when its
- *   silence is taken for life.
- * - **sentAt**: committed before the first byte of an item's request may leave. From then on the item is
- *   `SENT`, and nothing but proof that the service did not carry it out brings it back to `WAITING`, or has it sent
- *   again under a `sentAt` of its own.
+ * - **claim**: a worker takes an approved order. The claim's **lease** goes by the database's clock; until it ends, a
+ * silent worker counts as alive.
+ * - **sentAt**: committed before the first byte of an item's request may leave. From then on the item is `SENT`. Only
+ * proof that the service did not carry it out brings it back to `WAITING`, or has it sent again under a `sentAt` of its
+ * own.
  * - **requester**: who asked. **Approver**: who may let a waiting order go.
  */
 
@@ -77,12 +77,12 @@ export interface ItemResult {
   /** The service's transaction id. */
   readonly stid?: string;
   readonly httpStatus?: number;
-  /** The kind of the status, such as SUCCESS or NOTICE. */
+  /** The type of the status, such as SUCCESS or NOTICE. */
   readonly type?: string;
   readonly messages?: readonly ResultMessage[];
   /** What the answer is about. */
   readonly object?: ResultObject;
-  /** What the answer says of it; left out where it is too long to stand with an order. */
+  /** The data of the answer; left out where it is too long to stand with an order. */
   readonly data?: unknown;
   /** The answer holds more than this: all of it is kept beside the order. */
   readonly hasAnswer?: boolean;
@@ -92,19 +92,19 @@ export interface ItemResult {
   readonly hasSecret?: boolean;
   /** Set when a person or evidence settled an unknown outcome. */
   readonly resolvedBy?: string;
-  /** What the service answered after the item had ended without it, which changes nothing any more. */
+  /** What the service answered after the item had ended without it. Nothing changes for it any more. */
   readonly late?: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
-  /** Of an item that goes out again: an earlier request may have been carried out all the same. */
+  /** For an item that goes out again: an earlier request may have been carried out all the same. */
   readonly inDoubt?: boolean;
-  /** Who stopped it before it was sent, or before it was sent again. */
+  /** Who stopped it before it was sent, or sent again. */
   readonly stoppedBy?: string;
   /** The earlier order that turned out to have been carried out: this one was stopped for it. */
   readonly doneIn?: string;
   /** The registry shows the end of what the service had only accepted. */
   readonly confirmedByRegistry?: boolean;
-  /** What the nameservers that were set answered last, as it was said. */
+  /** What its nameservers answered, as last reported. */
   readonly delegation?: Delegation;
-  /** What public records showed while the outcome was not known: for people to weigh, and no proof. */
+  /** What public records showed while the outcome was unknown: a help for people, but no proof. */
   readonly hint?: Hint;
 }
 
@@ -131,7 +131,7 @@ export interface OrderItem {
   /** What it asks of the service, where each item of the order asks for something of its own. */
   readonly input?: unknown;
   readonly state: ItemState;
-  /** How often a request for it has left or tried to. */
+  /** How many requests for it have left or were attempted. */
   readonly attempts: number;
   /** Not to be sent before this moment. */
   readonly notBefore: Date | undefined;
@@ -177,7 +177,7 @@ export interface Order {
   readonly demand?: Demand | undefined;
   /** When a DRAFT is forgotten or a PENDING order expires. */
   readonly expiresAt: Date | undefined;
-  /** When approvers are nudged; undefined when they were, or need not be. */
+  /** When approvers are reminded; undefined when they were, or need not be. */
   readonly remindAt: Date | undefined;
   /** When others are called because it still waits; undefined when they were, or need not be. */
   readonly escalateAt: Date | undefined;
@@ -211,7 +211,7 @@ export interface OrderAccount {
   readonly isTeamAccount?: boolean;
 }
 
-/** Stands in the place of a person where public records settle an unknown outcome. */
+/** Takes the place of a person where public records settle an unknown outcome. */
 export const EVIDENCE = 'evidence';
 
 /** What an order needs by the policy, when it is asked for or confirmed. */
@@ -222,12 +222,12 @@ export interface DecisionByPolicy {
   readonly decidedBy: readonly RuleReference[];
 }
 
-/** How far an order is with an approval. */
+/** The approvals that an order has and needs. */
 export interface ApprovalsGiven {
   readonly isApproved: boolean;
   /** The version of the policy at this moment. */
   readonly policyVersion: number;
-  /** It needs more by now than when it was asked for. */
+  /** It needs more than when it was asked for. */
   readonly isStricter: boolean;
   readonly requirements: readonly (Pick<Requirement, 'rule' | 'needed' | 'approvers'> & {
     readonly given: readonly Seat[];
@@ -249,17 +249,17 @@ export type OrderEvent =
       readonly by: string;
       /** Those of all who approved (with `by`) who may approve at this moment. */
       readonly validApprovers: readonly string[];
-      /** How far each of its requirements is; undefined where `approvalsRequired` approvals are all that is needed. */
+      /** The progress of each requirement; undefined where `approvalsRequired` approvals are all that is needed. */
       readonly progress?: ApprovalsGiven;
-      /** Approver groups whose members Slack did not tell, so that none of them counted. */
+      /** Approver groups whose members Slack did not tell, so that nobody counted as a member. */
       readonly unreadableGroups?: readonly string[];
       /** What it costs at this moment by the team's price list, as JSON. */
       readonly price?: unknown;
       /** What the approver says to it. */
       readonly reason?: string | undefined;
-      /** Nobody has seen yet what hangs on the name. */
+      /** The impact on the name was not looked up yet. */
       readonly isImpactUnknown?: boolean;
-      /** The budgets that it exceeds, and the admins among those who approved: without one it goes on waiting. */
+      /** The budgets that it exceeds, and the admins among those who approved. Without an admin it goes on waiting. */
       readonly budget?: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
     }
   /** An admin approves it alone where the policy allows that in an emergency. */
@@ -303,17 +303,17 @@ export type OrderEvent =
       readonly type: 'sending';
       readonly workerId: string;
       readonly n: number;
-      /** Of a second request of the same claim: the proof that the service did not carry the first one out. */
+      /** For a second request of the same claim: the proof that the service did not carry out the first one. */
       readonly again?: RetryReason;
     }
-  /** Proof that the service did not carry item `n` out, or that repeating it does no harm: it may go again. */
+  /** Item `n` may be sent again: the service provably did not carry it out, or repeating it does no harm. */
   | {
       readonly type: 'retry_scheduled';
       readonly workerId: string;
       readonly n: number;
       readonly notBefore: Date;
       readonly why: RetryReason;
-      /** The request may have been carried out: this is what people are told until it has gone out again. */
+      /** The request may have been carried out: what people are told until it has gone out again. */
       readonly doubt?: PlainSummary;
     }
   | {
@@ -324,7 +324,10 @@ export type OrderEvent =
       /** The worker that gave the item up before its request left; absent when it left. */
       readonly givenUpBy?: string;
     }
-  /** The outcome of a request that left, after its item had ended without it: settled, denied, answered to another. */
+  /**
+   * The outcome of a request that arrived after its item had ended without it: settled, denied, or answered to another
+   * worker.
+   */
   | {
       readonly type: 'answered_late';
       readonly n: number;
@@ -333,7 +336,7 @@ export type OrderEvent =
     }
   /** The registry shows the end of what the service had only accepted. */
   | { readonly type: 'shown'; readonly n: number }
-  /** The nameservers that were set answer, or do not: said when it changes. */
+  /** Whether the nameservers that were set answer. Recorded when that changes. */
   | {
       readonly type: 'delegation_seen';
       readonly n: number;
@@ -343,11 +346,13 @@ export type OrderEvent =
       /** Whole hours since they were set. */
       readonly hours: number;
     }
-  /** What has not been sent is not sent any more: what the order needs has gone, or a person stops it. */
+  /**
+   * What has not been sent is not sent any more: a precondition of the order is no longer met, or a person stops it.
+   */
   | {
       readonly type: 'stopped';
       readonly summary: PlainSummary;
-      /** The person, if it was one. An order of which nothing was sent is then cancelled, and has not failed. */
+      /** The person, if it was one. An order of which nothing was sent is then `CANCELLED`, not `FAILED`. */
       readonly by?: string;
       /** Only these items; all that wait when left out. */
       readonly only?: readonly number[];
@@ -356,11 +361,14 @@ export type OrderEvent =
     }
   /** Public records show something that proves nothing. */
   | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
-  /** The database was put back, slept or lost commits: what it calls unsent may have been carried out. */
+  /**
+   * The database was restored, lost commits, or was without a bot for long: what it calls unsent may have been carried
+   * out.
+   */
   | {
       readonly type: 'invalidated';
       readonly summary: PlainSummary;
-      /** A request that left, of which the database knows nothing, and what became of it. */
+      /** A request that left, with its outcome, of which the database knows nothing. */
       readonly known?: LostRequest;
     }
   /** Too much went wrong: nothing more of a bulk order is sent until a person resumes it. */
@@ -417,7 +425,7 @@ export function isOpen(state: OrderState): boolean {
   return state !== 'DRAFT' && !isFinal(state);
 }
 
-/** The items that a retry asks for again: those that failed, and of which nothing says that they may have been done. */
+/** The items that a retry asks for again: those that failed, unless they may have been carried out. */
 export function retryableItems(order: Order): readonly OrderItem[] {
   return order.items.filter(
     ({ state, result }) =>
@@ -435,7 +443,7 @@ export function isRetryOver(order: Pick<Order, 'closedAt' | 'createdAt'>, now: D
   return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * 86_400_000;
 }
 
-/** For how long nameservers that were set are looked at, and can be set back with one click. */
+/** For this long the nameservers that were set are checked, and can be set back with one click. */
 export const UNDO_HOURS = 48;
 
 /** Until when the nameservers that an item has set can be undone; undefined for everything else. */
@@ -450,7 +458,7 @@ export function undoableUntil(
   return new Date(since.getTime() + UNDO_HOURS * 3_600_000);
 }
 
-/** Whether a person asked for this: in this order, or in one that it retries. */
+/** Whether a person asked for this, in this order or in one that it retries. */
 export function isRequester(
   order: Pick<Order, 'requesterId' | 'earlierRequesters'>,
   userId: string,
@@ -458,10 +466,7 @@ export function isRequester(
   return order.requesterId === userId || order.earlierRequesters.includes(userId);
 }
 
-/**
- * Whose account an order is carried out with: of the person who asked first, however often it was retried. Where that is the
- * team's account, its secrets are for that person all the same.
- */
+/** The person with whose account an order is carried out: who asked first, however often it was retried. */
 export function accountOwner(order: Pick<Order, 'requesterId' | 'earlierRequesters'>): string {
   return order.earlierRequesters[0] ?? order.requesterId;
 }

@@ -2,8 +2,8 @@ import { isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts
 import type { RequestSummary } from './summary.ts';
 
 /*
- * The event for the outcome of a request. Whatever the order says by then, nothing that is known of a request that left
- * is lost.
+ * The event for the outcome of a request. The outcome of a request that left is never dropped, whatever the order says
+ * by then.
  */
 
 export type AnsweredEvent = OrderEvent & {
@@ -21,18 +21,18 @@ export interface SendOutcome {
   readonly end?: AnsweredEvent;
 }
 
-/** The event that an outcome is for its order as the order stands now. Pure. */
+/** The event that records an outcome in its order as the order stands now. Pure. */
 export function eventOfOutcome(current: Order, outcome: SendOutcome): OrderEvent {
   const { event, sent, end } = outcome;
   const item = current.items.find(({ n }) => n === event.n);
-  // A request that never left concerns its own claim alone. So does a retry that is scheduled already.
+  // A request that never left matters to its own claim only. So does a retry that is scheduled already.
   if (sent === undefined || item === undefined) return event;
   if (event.type === 'retry_scheduled' && (item.state === 'SENT' || isRetryScheduled(item, event, sent)))
     return event;
   const said = event.type === 'answered' ? event : (end ?? event);
   if (said.type === 'retry_scheduled') return said;
   const { n, outcome: became, result } = said;
-  // The connection was refused after the mark, so nothing left. This matters only where the item was taken for sent.
+  // The connection was refused after the mark, so nothing left. It matters only where the item was taken for sent.
   const isTakenForSent = item.state === 'UNKNOWN' || item.result?.resolvedBy !== undefined;
   if (result.errorKind === 'not_sent' && !isTakenForSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
@@ -46,7 +46,7 @@ function isRetryScheduled(item: OrderItem, event: RetryScheduledEvent, sent: Ord
   return item.sentAt === undefined && (event.doubt === undefined || item.result?.inDoubt === true);
 }
 
-/** The event that stops an order whose row does not know any more that a request left. */
+/** The event that stops an order whose row has lost that a request left. */
 export function lostRequest(
   said: AnsweredEvent,
   sent: OrderItem,

@@ -4,7 +4,8 @@ import type { Directory } from './ports.ts';
 import type { PlainSummary } from './summary.ts';
 
 /*
- * The people an order rests on. Once one of them has left, nothing of it is sent any more.
+ * The people an order depends on. Once one of them has left the workspace, nothing more of it is
+ * sent.
  */
 
 export type FindAccount = (accountId: string) => Promise<Account | undefined>;
@@ -42,7 +43,7 @@ export function accountGone({ account }: Pick<Order, 'account'>): PlainSummary {
 export type MemberCheck =
   | { readonly kind: 'members' }
   | ({ readonly kind: 'left' } & Party)
-  /** Slack does not tell: nothing may be sent, and nothing is given up for it. */
+  /** Slack does not tell: nothing may be sent, and the order is not given up either. */
   | ({ readonly kind: 'unknown' } & Party);
 
 /** Whether all of an order’s people are still full members of the workspace. */

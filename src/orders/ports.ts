@@ -9,15 +9,15 @@ export interface OrderCommit {
   readonly before: Order;
   readonly after: Order;
   readonly log: readonly OrderLogEntry[];
-  /** From now on for how long the silence of the order's worker is taken for life. */
+  /** For how long from now on the order's worker counts as alive without a sign of it. */
   readonly leaseMs?: number;
   /** A secret result, to be shown once to the requester. */
   readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
   /** What the service answered to an item's request, whole, its secrets masked. */
   readonly answer?: { readonly n: number; readonly answer: unknown };
   /**
-   * What the order takes out of the team's budgets: reserved in the same transaction if the change lets it go, and the change
-   * is not made where a budget does not have as much.
+   * What the order takes out of the team's budgets. It is reserved in the same transaction if the change releases the
+   * order; where a budget does not have as much, the change is not made.
    */
   readonly reservation?: Reservation | undefined;
 }
@@ -34,7 +34,7 @@ export type CommitOutcome =
   | {
       readonly ok: false;
       readonly conflictingOrderId: string | undefined;
-      /** A retry was about to be sent, and the order that it asks for again was done, or may be. */
+      /** The commit would have sent a retry whose earlier order was done, or may be. */
       readonly earlier?: EarlierFinding;
     };
 
@@ -55,8 +55,8 @@ export interface OrderFilter {
 }
 
 /**
- * What is due goes three ways, so that neither a slow service nor a slow registry holds up anything else: orders whose time,
- * or whose worker's, has run out; orders that are carried out; orders of which public records are asked.
+ * Due orders are claimed in three lanes, so that neither a slow service nor a slow registry holds up anything else:
+ * orders whose time or worker has run out, orders to be carried out, and orders to look up in public records.
  */
 export type DueLane = 'deadlines' | 'execution' | 'observation';
 
@@ -64,8 +64,7 @@ export type DueLane = 'deadlines' | 'execution' | 'observation';
 export type FirstExpiry = (names: readonly string[]) => Promise<Date | undefined>;
 
 /**
- * What an order costs by the team's price list, as JSON that is kept with what happens to the order; undefined where it has
- * no price.
+ * What an order costs by the team's price list, as JSON that is kept with its events; undefined where it has no price.
  */
 export type PriceOf = (order: {
   readonly task: OrderTaskName;
@@ -77,7 +76,7 @@ export type PriceOf = (order: {
 export interface RuleFacts {
   /** ISO 4217 code of the team's amounts. */
   readonly currency: string;
-  /** The tags of each name. A name that is missing is one of which nobody knows. */
+  /** The tags of each name. A name without an entry is not known. */
   tagsOf(names: readonly string[]): Promise<PolicyFacts['tags']>;
   /** What a task that may cost money costs for each name, as far as that is known. */
   pricesOf(order: {
@@ -92,10 +91,9 @@ export interface OrderStore {
   load(id: string): Promise<Order | undefined>;
   /**
    * Keeps a new order.
-   * @returns the id of the order that stands in its way, if there is one: the one of the same delivery, or an
-   *   open one for the same task and name; undefined in its place when a budget does not have what the order takes (look
-   *   again)
    * @param reservation of an order that goes out at once: reserved in the same transaction
+   * @returns undefined when it was kept; else the id of the conflicting order, which has the same delivery, or is open
+   * for the same task and name. Without an id a budget does not have what the order takes: check the budgets again
    */
   create(
     order: Order,
@@ -106,17 +104,21 @@ export interface OrderStore {
     sealedItems?: ReadonlyMap<number, Sealed>,
   ): Promise<{ readonly conflictingOrderId: string | undefined } | undefined>;
   /**
-   * Commits a change if nobody else changed the order since `before` was read. Closing an order wipes its
-   * sealed input and frees its names. A claim and a mark of sending fail while it is not known whether the database has
-   * lost commits (`restore-guard.ts`).
-   * That an item of a retry is about to be sent is committed only while no order that it asks for again is known to
-   * have done that name, or may be doing it; whatever changes those orders waits meanwhile.
-   * @returns not `ok` when somebody else was faster (read again), or, on leaving `DRAFT`, when another open
-   *   order has the same task and name, or when an earlier order stands in the way of a retry, or when a budget no longer has
-   *   what it takes (read again)
+   * Commits a change if nobody else changed the order since `before` was read. Closing an order wipes its sealed input
+   * and frees its names.
+   *
+   * A claim and a mark of sending fail while it is not known whether the database has lost commits
+   * (`restore-guard.ts`). An item of a retry is marked as sent only while no order that it asks for again has done that
+   * name or may be doing it; changes of those orders wait meanwhile.
+   * @returns not `ok` when somebody else was faster (read again); or, on leaving `DRAFT`, when another open order has
+   * the same task and name; or when an earlier order stands in the way of a retry; or when a budget no longer has what
+   * it takes (read again)
    */
   commit(change: OrderCommit): Promise<CommitOutcome>;
-  /** The worker is alive. @returns false when the claim is no longer its own */
+  /**
+   * Says that the worker is alive.
+   * @returns false when the claim is no longer its own
+   */
   extendLease(id: string, workerId: string, leaseMs: number): Promise<boolean>;
   sealedInput(id: string): Promise<Sealed | undefined>;
   /** The secret inputs of the items that have not ended, by their number. */
@@ -130,47 +132,52 @@ export interface OrderStore {
   /** The newest order of a task by a person in a context: what forms are prefilled from. */
   latest(task: OrderTaskName, requesterId: string, context: number | undefined): Promise<Order | undefined>;
   /**
-   * Claims orders that are due and that nobody is at: for as long as the lease, which goes by the database's clock, nobody
-   * else gets them. Who was at one before and has fallen silent loses its claim. A change of an order ends the lease.
-   * @param until what is due by then
+   * Claims orders that are due and unclaimed: until the lease ends, which goes by the database's clock, nobody else
+   * gets them. A worker whose lease has ended loses its claim. A change of an order ends the lease.
+   * @param until claims what is due by then
    * @returns ids, the longest due first
    */
   claimDue(lane: DueLane, until: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
-  /** Nothing could be done about an order at this moment: nobody tries before a pause that grows from try to try. */
+  /** Nothing could be done about an order at this moment: nobody tries before a pause that grows with each try. */
   putOff(id: string): Promise<void>;
-  /** An order was looked at and has not changed: says when it is due again, if at all. Nothing when it has changed. */
+  /**
+   * An order was looked at and has not changed: sets when it is due again, if at all. Does nothing when the order has
+   * changed.
+   */
   reschedule(order: Pick<Order, 'id' | 'version'>, due: Date | undefined): Promise<void>;
-  /** Has Slack told how an order stands, though it has not changed. */
+  /** Makes Slack show an order again, although it has not changed. */
   requestTelling(id: string, now: Date): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
   unsent(): Promise<readonly string[]>;
-  /** Ids of orders of which something may still be sent, that a person asked for or that use one of the accounts. */
+  /**
+   * Ids of the orders of which something may still be sent, that a person asked for or that use one of the accounts.
+   */
   unfinishedOf(requesterId: string, accountIds: readonly string[]): Promise<readonly string[]>;
   /** Forgets a person's drafts and wipes the secret results that wait to be shown to them. */
   forgetPrivate(requesterId: string): Promise<void>;
   /** Forgets drafts that ran out and wipes secrets past their life. @returns how many of each */
   purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
-  /** Hands a revealable secret out, once: it is gone from the store when this answers. */
+  /** Hands a secret out, once: it is gone from the store when this returns. */
   takeRevealable(orderId: string, n: number, now: Date): Promise<Sealed | 'gone' | undefined>;
-  /** Takes back what was handed out and could not be shown. Its hour goes on. */
+  /** Takes back what was handed out and could not be shown. Its end of life stays. */
   returnRevealable(orderId: string, n: number, sealed: Sealed): Promise<void>;
 }
 
 /** Where a message about an order stands. */
 export interface MessageRef {
   /**
-   * `card`; `card:<ts>`, `card:in:<channel>` and `card:to:<person>` for copies of it; `reply:<version>:<kind of event>`, or
-   * `notice:…:<person or channel>` where that is told elsewhere.
+   * `card`; `card:<ts>`, `card:in:<channel>` and `card:to:<person>` for copies of it; `reply:<version>:<kind of
+   * event>`; or `notice:…:<person or channel>` for an event that is told elsewhere.
    */
   readonly purpose: string;
   readonly channelId: string;
   readonly ts: string;
 }
 
-/** An order, all that happened to it, oldest first, and where its messages stand. */
+/** An order with its log, oldest first, and the places of its messages. */
 export interface UnnotifiedOrder {
   readonly order: Order;
-  /** The version that its messages show; lower than that by the number of messages found since. */
+  /** The version that its messages show, lowered by one for each message found since. */
   readonly shownVersion: number;
   readonly history: readonly HistoryEntry[];
   readonly messages: readonly MessageRef[];
@@ -181,23 +188,23 @@ export interface UnnotifiedOrder {
 /** What Slack shows of orders. Implemented by the store. */
 export interface MessageStore {
   /**
-   * Claims orders of which Slack has to be told and that nobody tells of, as {@link OrderStore.claimDue} does.
+   * Claims orders of which Slack has to be told and that nobody has claimed, as {@link OrderStore.claimDue} does.
    * @returns ids, the longest due first
    */
   claimTelling(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /**
-   * One process at a time shows an order.
+   * Claims an order for showing; one process at a time shows an order.
    * @returns all there is to show of it, or undefined while another process shows it, or it is put off
    */
   claimNotification(orderId: string, now: Date, leaseMs: number): Promise<UnnotifiedOrder | undefined>;
   /**
-   * Lets go if what was shown is still all there is to show.
+   * Releases the claim if what was shown is still all there is to show.
    * @param posted where messages stand that were posted since: kept in any case
-   * @param again when there is more to show, though nothing has changed
-   * @returns false when the order has moved on, or one of its messages was found since: show again
+   * @param again when there is more to show, although nothing has changed
+   * @returns false when the order has moved on, or one of its messages was found since: show it again
    */
   releaseNotification(shown: UnnotifiedOrder, posted: readonly MessageRef[], again?: Date): Promise<boolean>;
-  /** The process is alive. */
+  /** Says that the process is alive. */
   extendShowLease(orderId: string, leaseMs: number): Promise<void>;
   /** Slack is away or limits us: nobody tries before `until`. */
   postponeNotification(orderId: string, until: Date): Promise<void>;
@@ -208,7 +215,7 @@ export interface MessageStore {
   unnotified(orderId: string): Promise<UnnotifiedOrder | undefined>;
   /** Keeps where a message stands. @returns false when there is one for the purpose already, which stays */
   recordMessage(orderId: string, message: MessageRef): Promise<boolean>;
-  /** Keeps where a message stands that was found: it shows nobody knows what, and is to be brought up to date. */
+  /** Keeps where a message stands that was found. What it shows is unknown, so it is updated next. */
   adoptMessage(orderId: string, message: MessageRef, now: Date): Promise<void>;
 }
 
@@ -223,8 +230,8 @@ export type Membership = 'member' | 'left' | 'unknown';
 
 /** Who belongs to the workspace and to its user groups. Implemented by `slack`. */
 export interface Directory {
-  /** `left` is also who became a guest, or never was a member. */
+  /** `left` also means somebody who became a guest, or never was a member. */
   membership(userId: string): Promise<Membership>;
-  /** @returns undefined while Slack does not tell: nobody may be taken for an approver on a guess */
+  /** @returns undefined while Slack does not tell; then nobody may be taken for an approver */
   membersOf(groupId: string): Promise<readonly string[] | undefined>;
 }

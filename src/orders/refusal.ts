@@ -12,16 +12,16 @@ export type Refusal =
   | { readonly code: 'no_such_order' }
   /** The event does not apply in the order's state. */
   | { readonly code: 'wrong_state'; readonly wanted: OrderEvent['type']; readonly state: OrderState }
-  /** The bot wanted to change an order by itself, and there is nothing to change. Nobody is told. */
+  /** The bot wanted to change an order by itself and found nothing to do. Nobody is told. */
   | { readonly code: 'not_due' }
   | { readonly code: 'draft_forgotten' }
   /** Another order for the same task and name is open. */
   | { readonly code: 'open_already'; readonly orderId: string }
   | { readonly code: 'time_is_over' }
   | { readonly code: 'approved_already' }
-  /** Nobody asks themselves. */
+  /** The requester cannot be asked by themselves. */
   | { readonly code: 'own_question' }
-  /** Everybody agreed who has to, and an admin has to agree to the budgets that it exceeds. */
+  /** Everybody else has agreed; an admin has to agree to the budgets that it exceeds. */
   | { readonly code: 'over_budget'; readonly over: readonly Shortfall[] }
   | { readonly code: 'own_order'; readonly isApprover: boolean }
   | {
@@ -32,7 +32,7 @@ export type Refusal =
     }
   /** A rule of the policy refuses what is asked for. */
   | { readonly code: 'policy_refuses'; readonly rules: readonly RuleReference[] }
-  /** Whoever they stand in for has approved, or somebody else who stands in for them. */
+  /** The approver they stand in for has approved, or another stand-in has. */
   | { readonly code: 'stand_in_not_needed' }
   /** Only admins approve alone in an emergency, and review that. */
   | { readonly code: 'not_an_admin'; readonly wanted: 'break_glass' | 'sign_off' }
@@ -50,7 +50,7 @@ export type Refusal =
   | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }
   /** Slack does not tell whether the person who acts is still a member. */
   | { readonly code: 'own_membership_unknown' }
-  /** Nor whether somebody else is, on whom a decision rests. */
+  /** Slack does not tell whether somebody else is still a member on whom the decision depends. */
   | { readonly code: 'membership_unknown'; readonly userId: string }
   /** Slack does not tell who belongs to groups of approvers. */
   | { readonly code: 'groups_unreadable'; readonly groupIds: readonly string[] }
@@ -58,10 +58,10 @@ export type Refusal =
   | { readonly code: 'earlier_order'; readonly finding: EarlierFinding }
   | { readonly code: 'not_failed'; readonly state: OrderState }
   | { readonly code: 'retry_over'; readonly days: number }
-  /** It has changed no nameservers, or not to others than before. */
+  /** The order has changed no nameservers, or set the same ones as before. */
   | { readonly code: 'nothing_to_undo' }
   | { readonly code: 'undo_over'; readonly hours: number }
-  /** Nobody has seen what they were before. */
+  /** It is not known what they were before. */
   | { readonly code: 'undo_unknown' }
   | { readonly code: 'retry_unanswered' }
   | { readonly code: 'retry_done_since' }

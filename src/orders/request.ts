@@ -56,8 +56,8 @@ export interface OrderRequest {
   readonly reason: string | undefined;
   readonly requesterId: string;
   /**
-   * What it is to be done with: the person's active account, the team's for a person who has none, or that of an order that is
-   * retried; if any is linked.
+   * The account to be used: the person's active account, or that of the order that is retried. Undefined when none is
+   * linked.
    */
   readonly account: Account | undefined;
   readonly channelId: string;
@@ -66,7 +66,7 @@ export interface OrderRequest {
   readonly isPrivate?: boolean;
   /** The order that is asked for again. */
   readonly retries?: Pick<Order, 'id' | 'requesterId' | 'earlierRequesters'>;
-  /** Names the command, form or click: delivered again, it is the same order. */
+  /** Identifies the command, form or click. Delivered again, it is the same order. */
   readonly deliveryId: string;
 }
 
@@ -79,7 +79,7 @@ export type RequestOutcome =
   /** An order for the same task and name is open. */
   | { readonly kind: 'open_already'; readonly order: Order };
 
-/** An order's id, which is also its `ctid`: 60 random bits in letters and digits that are told apart easily. */
+/** An order's id, which is also its `ctid`: 60 random bits in letters and digits that are easily told apart. */
 export function newOrderId(): string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   return Array.from(randomBytes(12), (byte) => alphabet[byte & 31]).join('');
@@ -155,7 +155,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     channelId: request.channelId,
     threadTs: request.threadTs,
     approvals: [],
-    // An order that nobody else has to decide about waits for an admin alone where it exceeds a budget.
+    // An order that exceeds a budget and needs nobody else waits for an admin alone.
     approvalsRequired: over.length > 0 ? 0 : decision.approvalsRequired,
     policyVersion: decision.policyVersion,
     demand,
@@ -201,11 +201,11 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     bulk && sealRows(deps.vault, order, bulk.rows),
   );
   if (conflict === undefined) return { kind: 'accepted', order };
-  // Others were faster: the budgets no longer have what this takes.
+  // Other orders have reserved what is left of the budgets meanwhile.
   if (conflict.conflictingOrderId === undefined) return requestOrder(deps, request);
   const open = await deps.store.load(conflict.conflictingOrderId);
   if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };
-  // It may have closed between the two reads: then the way is free.
+  // It may have closed between the two reads. Then nothing stands in the way.
   return open === undefined || !isOpen(open.state)
     ? requestOrder(deps, request)
     : { kind: 'open_already', order: open };

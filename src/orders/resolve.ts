@@ -1,8 +1,8 @@
+import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
 import type { DecideDeps } from './decide.ts';
 import type { Order } from './order.ts';
-import { refusalOfNonApprover } from './policy.ts';
 import type { Refusal } from './refusal.ts';
 
 /** Why a person may not settle an unknown outcome, or undefined when they may. */

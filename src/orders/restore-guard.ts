@@ -3,13 +3,13 @@ import { changeOrder } from './change.ts';
 import type { OrderStore } from './ports.ts';
 
 /*
- * A database may hold less than was committed: a backup was put back, a standby took over, or a disk did not keep what it
- * had confirmed. Orders that it calls approved and unsent may have been carried out, and only a person can find out.
+ * A database may hold less than was committed: a backup was restored, a standby took over, or a disk did not keep what
+ * it had confirmed. Orders that it calls approved and unsent may have been carried out, and only a person can find out.
  */
 
-/** What the database says of itself, and what the bots wrote into it. */
+/** What the database says about itself, and the last heartbeat in it. */
 export interface Sighting {
-  /** Identifies the database: a copy, another server and a promoted standby have another id. */
+  /** Identifies the database. A copy, another server and a promoted standby each have another id. */
   readonly database: string;
   /** Identifies the run of the server: each start has another id. */
   readonly server: string;
@@ -21,7 +21,7 @@ export interface Sighting {
   readonly last: HeartbeatRow | undefined;
 }
 
-/** What the bots wrote last. */
+/** The last heartbeat of any bot. */
 export interface HeartbeatRow {
   readonly seenAt: Date;
   readonly database: string;
@@ -29,7 +29,7 @@ export interface HeartbeatRow {
   readonly server: string | null;
   /** Grows with each beat of any process. */
   readonly count: number;
-  /** The transaction that the row names has written it. This is not so for a row that was loaded from a dump. */
+  /** The row was written by the transaction that it names. This is not so for a row that was loaded from a dump. */
   readonly isOriginal: boolean;
   /** Processes that have not stopped cleanly: they are at work, or were killed. */
   readonly atWork: readonly string[];
@@ -80,16 +80,16 @@ export interface GuardDeps {
 const BEAT_MS = 15_000;
 const RETRY_MS = 1_000;
 /**
- * When the server was started again, other processes may have seen later commits than this one. They look within this
+ * When the server was started again, other processes may have seen later commits than this one. They notice within this
  * time, because each of them uses the database every few seconds.
  */
 const OTHERS_MS = 10_000;
-/** Tries to write that a process has stopped cleanly. */
+/** Attempts to write that a process has stopped cleanly. */
 const LAST_TRIES = 5;
-/** After this long without a bot, what the database says of orders under way is not relied on. */
+/** After this long without a bot, the database is not relied on about orders under way. */
 const ASLEEP_MS = 15 * 60_000;
 
-/** What a process knows of its database. */
+/** What a process knows about its database. */
 export interface Known {
   readonly database: string;
   readonly server: string;
@@ -114,7 +114,7 @@ function restoreSignAtStart({ database, server, last }: Sighting, now: Date): st
   if (last.database !== database) return 'another database, or a server that was promoted';
   if (!last.isOriginal) return 'its heartbeat was loaded from a dump';
   if (now.getTime() - last.seenAt.getTime() > ASLEEP_MS) return 'nobody was at work for long';
-  // A folder that was put back cannot be told from a machine that lost power.
+  // A data folder that was restored cannot be told from a machine that lost power.
   if (last.atWork.length > 0 && last.server !== server)
     return 'the server was started after a bot had been killed';
   return undefined;
@@ -128,7 +128,7 @@ function rewindSign(known: Known, { database, isBehind, last }: Sighting): strin
   return last.isOriginal ? undefined : 'its heartbeat was loaded from a dump';
 }
 
-/** Comes after the orders are marked: a process that starts before this must come to the same conclusion. */
+/** Runs after the orders are marked: a process that starts before this must come to the same conclusion. */
 async function verify(deps: GuardDeps, seen: Sighting, isLast: boolean): Promise<Known> {
   const { heartbeat, now, processId } = deps;
   const count = await heartbeat.beat({ at: now(), seen, processId, isLast });
@@ -150,7 +150,7 @@ async function invalidateUnsent(deps: GuardDeps, why: string): Promise<void> {
 /** A heartbeat that was started. */
 export interface RunningHeartbeat {
   stop(): void;
-  /** Stops, and writes that this process has stopped cleanly, so that the next start need not doubt its orders. */
+  /** Stops, and records that this process has stopped cleanly, so that the next start need not doubt its orders. */
   stopCleanly(): Promise<void>;
 }
 

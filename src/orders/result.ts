@@ -7,7 +7,7 @@ import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
 import type { CompletedRequest, OrderTask } from './order-task.ts';
 import type { PlainSummary, RetryReason } from './summary.ts';
 
-/** Further tries, where the service provably did not carry the task out or repeating it is harmless. */
+/** Retries where the service provably did not carry the task out, or repeating it is harmless. */
 const MAX_RETRIES = 3;
 /** A busy service is asked more often: it has refused, so nothing was carried out. */
 const MAX_BUSY_RETRIES = 20;
@@ -21,7 +21,7 @@ export class SuspendedError extends Error {
   override readonly name = 'SuspendedError';
 }
 
-/** The service refused a request because its session had ended, and the order no longer lets it go out again. */
+/** The service refused a request because its session had ended, and the order no longer allows to send it again. */
 export class RetryRefusedError extends Error {
   override readonly name = 'RetryRefusedError';
   /** The refusal of the request. */
@@ -38,7 +38,9 @@ export type RetryDecision =
       readonly kind: 'again';
       readonly afterMs: number;
       readonly why: RetryReason;
-      /** It may have been carried out, and repeating it does no harm. Otherwise it provably was not carried out. */
+      /**
+       * It may have been carried out, and repeating it does no harm. When left out, it provably was not carried out.
+       */
       readonly inDoubt?: boolean;
     }
   | { readonly kind: 'over'; readonly outcome: 'FAILED' | 'UNKNOWN' };
@@ -55,7 +57,7 @@ export function decideRetry(
   attempts: number,
   sent: boolean,
 ): RetryDecision {
-  // A sealed value that does not open now will not open at the next try.
+  // A sealed value that does not open now will not open at the next try either.
   if (error instanceof VaultError && !sent) return { kind: 'over', outcome: 'FAILED' };
   if (error instanceof SuspendedError) return { kind: 'over', outcome: 'UNKNOWN' };
   if (error instanceof RetryRefusedError) return { kind: 'over', outcome: 'FAILED' };
@@ -101,7 +103,7 @@ export function decideRetry(
   }
 }
 
-/** The decision where nothing of the item left, so that trying again is safe. */
+/** Decides where nothing of the item left, so that trying again is safe. */
 function retryBeforeSending(attempts: number, why: RetryReason): RetryDecision {
   return attempts > MAX_RETRIES
     ? { kind: 'over', outcome: 'FAILED' }
@@ -157,7 +159,7 @@ export function fullResponse(envelope: Envelope): unknown {
   return envelope.received ?? envelope;
 }
 
-/** What is kept of a good answer. */
+/** What is kept of a successful answer. */
 export function resultOfResponse(
   answer: CompletedRequest,
   task: Pick<OrderTask, 'secretResult'>,
@@ -170,7 +172,7 @@ export function resultOfResponse(
   };
 }
 
-/** What is kept of a refusal or of an answer that never came. */
+/** What is kept of a refusal, or of an answer that never came. */
 export function resultOfError(
   error: unknown,
   outcome: 'FAILED' | 'UNKNOWN',

@@ -1,7 +1,7 @@
+import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
 import type { DecideDeps } from './decide.ts';
-import { refusalOfNonApprover } from './policy.ts';
 
 /** The requester or an approver lets a paused order go on. What has gone wrong so far does not pause it again. */
 export function resumeOrder(deps: DecideDeps, orderId: string, userId: string): Promise<ChangeOutcome> {

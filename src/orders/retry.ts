@@ -1,8 +1,8 @@
+import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
 import type { DecideDeps } from './decide.ts';
 import { findEarlier } from './earlier.ts';
 import { accountOwner, isRequester, isRetryOver, type Order, RETRY_DAYS, retryableItems } from './order.ts';
-import { refusalOfNonApprover } from './policy.ts';
 import type { Refusal } from './refusal.ts';
 import { type OrderRequest, type RequestDeps, type RequestOutcome, requestOrder } from './request.ts';
 import { taskNamed } from './tasks.ts';
@@ -57,7 +57,7 @@ export async function retryOrder(
     ...request,
     ...content,
     retries: order,
-    // An order is retried once, however often the button is pressed. The new order can be retried in its turn.
+    // An order is retried once, however often the button is pressed. The new order can be retried as well.
     deliveryId: `retry:${order.id}`,
   });
 }
@@ -77,12 +77,12 @@ async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<Refusal | 
   if (order.bulk !== undefined) return { code: 'retry_bulk' };
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryOver(order, deps.now())) return undefined;
-  // The card still has its button from when there was time; telling takes it off.
+  // The card still has its button from before the time was over; showing it again removes the button.
   await deps.store.requestTelling(order.id, deps.now());
   return { code: 'retry_over', days: RETRY_DAYS };
 }
 
-/** The names that failed, without those that an earlier order turned out to have done. */
+/** The names that failed, except those that an earlier order turned out to have done. */
 async function namesToRetry(
   deps: Pick<RetryDeps, 'store'>,
   order: Order,

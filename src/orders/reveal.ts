@@ -10,13 +10,13 @@ export type RevealOutcome =
       readonly kind: 'revealed';
       readonly secret: Secret;
       readonly order: Order;
-      /** To be called when the secret could not be shown: it can be asked for again until its hour is over. */
+      /** Called when the secret could not be shown: it can be asked for again until its hour is over. */
       readonly giveBack: () => Promise<void>;
     }
   | {
       readonly kind: 'refused';
       readonly refusal: Refusal;
-      /** For the log, where the secret is there and does not open. */
+      /** For the log, where the secret is kept but cannot be opened. */
       readonly err?: VaultError;
     };
 

@@ -20,7 +20,7 @@ import { mayBeSentNext, resumedBulk } from './waves.ts';
 /*
  * The state machine of an order: which event applies in which state, and what it makes of the order. Pure; the store
  * commits the result by compare-and-swap on `version`. The table comes first, then a function for each event in the
- * table's order, then what they share.
+ * table's order, then shared helpers.
  */
 
 /** The order after an event, and what the audit log says of it. */
@@ -43,7 +43,7 @@ interface Row<Type extends OrderEvent['type']> {
   readonly apply: (order: Order, event: EventOf<Type>, now: Date) => Transition | undefined;
 }
 
-/** States of orders to which something may still happen. */
+/** The states in which something may still happen to an order. */
 const NOT_FINAL = ORDER_STATES.filter((state) => !isFinal(state));
 
 const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
@@ -120,7 +120,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   if (order.expiresAt !== undefined && order.expiresAt <= now) {
     return { ok: false, refusal: { code: 'time_is_over' } };
   }
-  // Who approved before may press again: somebody whose approval had lapsed may be an approver once more.
+  // Those who approved before may press again: somebody whose approval had lapsed may be an approver again.
   const isRepeated = order.approvals.some((approval) => approval.userId === event.by);
   const approvals = isRepeated ? order.approvals : [...order.approvals, { userId: event.by, at: now }];
   const { over = [], admins = [] } = event.budget ?? {};
@@ -244,13 +244,16 @@ function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition
   );
 }
 
-/** The request of an item is about to leave. Of one that is out already only what proves that it may go again. */
+/**
+ * The request of an item is about to leave. If one is out already, another may leave only with the proof that allows
+ * it.
+ */
 function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
   const item = order.items.find((candidate) => candidate.n === event.n);
   const applies =
     event.again === undefined
       ? item?.state === 'WAITING' && item.sentAt === undefined
-      : // Somebody may have stopped the order while the request whose session had ended was out.
+      : // Somebody may have stopped the order while the request whose session had ended was under way.
         item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return undefined;
   if (event.again === undefined && !mayBeSentNext(order, item)) return undefined;
@@ -265,7 +268,9 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   );
 }
 
-/** An item’s request was proven not to have been carried out: it may go again. */
+/**
+ * An item’s request was proven not to have been carried out, or may be repeated without harm: it may be sent again.
+ */
 function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Date): Transition | undefined {
   const item = order.items.find((candidate) => candidate.n === event.n);
   if (
@@ -291,7 +296,7 @@ function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Da
   });
 }
 
-/** Somebody stopped the order while this item’s request was out: it would have gone again, and does not. */
+/** Somebody stopped the order while this item’s request was under way, so it is not sent again. */
 function notRetried(
   order: Order,
   item: OrderItem,
@@ -311,7 +316,7 @@ function notRetried(
   return finishIfComplete(changedOrder(order, now, entry, { items }), now);
 }
 
-/** What was sent and has no answer is unknown; what was not sent goes on in another claim. */
+/** What was sent and has no answer is unknown. What was not sent waits for another claim. */
 function released(order: Order, event: EventOf<'released'>, now: Date): Transition {
   const lost = order.items.filter((item) => item.state === 'SENT');
   return finishIfComplete(
@@ -338,9 +343,9 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
   const { by, only, doneIn } = event;
   const isStopped = (item: OrderItem) =>
     item.state === 'WAITING' && (only === undefined || only.includes(item.n));
-  // Items are sent side by side, and each finds out for itself that somebody has left: the first one stops all.
+  // Items are sent in parallel, and each one notices by itself that somebody has left. The first one stops all.
   if (!order.items.some(isStopped)) return undefined;
-  // A person stops what was approved; what still waits for approval is cancelled.
+  // A person can stop only what was approved. What still waits for approval is cancelled instead.
   if (order.state === 'PENDING' && by !== undefined) return undefined;
   const entry = {
     kind: event.type,
@@ -356,7 +361,7 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
   }
   const items = order.items.map((item) => {
     if (isStopped(item)) return stoppedItem(item, event);
-    // Should it turn out not to have been carried out, it is not sent again either.
+    // Should the service turn out not to have carried it out, it is not sent again either.
     return by !== undefined && item.state === 'SENT'
       ? { ...item, result: { ...(item.result ?? { summary: { code: 'stopped_under_way' } }), stoppedBy: by } }
       : item;
@@ -409,8 +414,8 @@ function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'sto
 }
 
 /**
- * An answer may also come late, after the item was given up as unknown: it is the best evidence there is. A worker
- * that sent nothing speaks for its own claim alone: by now another one's request may be on its way.
+ * An answer may also come late, after the item was given up as unknown; it is the best evidence there is. A worker
+ * that sent nothing may only answer for its own claim, because another worker's request may be under way by now.
  */
 function answered(order: Order, event: EventOf<'answered'>, now: Date): Transition | undefined {
   const item = order.items.find((candidate) => candidate.n === event.n);
@@ -449,8 +454,9 @@ function answered(order: Order, event: EventOf<'answered'>, now: Date): Transiti
 }
 
 /**
- * Nobody knows any more what of the order was sent. Without a request that is known to have left this concerns what
- * was to be sent; such a request stops whatever has not ended, an order that waits for its approval too.
+ * It is no longer known what of the order was sent. Without a request that is known to have left, only an order that
+ * was about to be sent is affected. Such a request stops any order that has not ended, even one that waits for
+ * approval.
  */
 function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, known } = event;
@@ -487,7 +493,7 @@ function unknownItem(item: OrderItem, summary: ItemSummary): OrderItem {
   return item.state === 'UNKNOWN' ? item : { ...item, state: 'UNKNOWN', result: { ...item.result, summary } };
 }
 
-/** Public records show something of an item that nobody knows of. It is kept for the person who settles. */
+/** Public records show something about an item of unknown outcome. It is kept for the person who settles it. */
 function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition | undefined {
   const { n, hint } = event;
   const item = order.items.find((candidate) => candidate.n === n);
@@ -509,7 +515,7 @@ function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition |
   );
 }
 
-/** A person, or public records, say what became of items that nobody knew of. */
+/** A person, or public records, settle items of unknown outcome. */
 function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transition | undefined {
   const unknown = order.items.filter(
     (item) => item.state === 'UNKNOWN' && (event.n === undefined || item.n === event.n),
@@ -539,15 +545,15 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
 }
 
 /**
- * What has ended stays as it ended, for people and later orders rest on it. What became of the request is kept beside
- * that, and people are told.
+ * An end stays as it is, because people and later orders rely on it. The outcome of the request is kept beside it,
+ * and people are told.
  */
 function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
   const item = order.items.find((candidate) => candidate.n === event.n);
   const hasEnded = isFinal(order.state) || item?.state === 'SUCCEEDED' || item?.state === 'FAILED';
   if (item === undefined || !hasEnded) return undefined;
   const { summary, resolvedBy, late } = item.result ?? {};
-  // That the outcome is not known was known when it was settled.
+  // Whoever settled it knew already that the outcome was unknown.
   const saysNothing = event.outcome === 'UNKNOWN' && resolvedBy !== undefined;
   const wasLost = item.sentAt === undefined && resolvedBy === undefined;
   const isRepeated = late === 'SUCCEEDED' || (late === 'UNKNOWN' && event.outcome === 'UNKNOWN');
@@ -579,7 +585,7 @@ function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date):
   );
 }
 
-/** The registry shows that what the service had accepted has happened: said once an item. */
+/** The registry shows that what the service had accepted has happened. Recorded once per item. */
 function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Transition | undefined {
   const item = order.items.find((candidate) => candidate.n === event.n);
   const isConfirmed = item?.result?.confirmedByRegistry === true;
@@ -594,7 +600,7 @@ function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Tr
   );
 }
 
-/** The nameservers that were set answer, or do not: said when it differs from what was said last. */
+/** Whether the nameservers that were set answer. Recorded only when it differs from what was recorded last. */
 function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Date): Transition | undefined {
   const { n, delegation, hosts, hours } = event;
   const item = order.items.find((candidate) => candidate.n === n);
@@ -636,12 +642,12 @@ function replaceItem(order: Order, n: number, changes: Partial<OrderItem>): read
   return order.items.map((item) => (item.n === n ? { ...item, ...changes } : item));
 }
 
-/** A try that failed before `sentAt` counts all the same, or it could go on for ever. */
+/** A try that failed before `sentAt` counts too; otherwise it could be repeated for ever. */
 function attemptsOf(item: OrderItem): number {
   return item.state === 'WAITING' ? item.attempts + 1 : item.attempts;
 }
 
-/** Surely nothing of it was carried out: it was never sent, or the service refused for load. */
+/** It was certainly not carried out: it was never sent, or the service refused it for load. */
 function isUnsent(item: OrderItem): boolean {
   return item.state === 'WAITING' && item.result?.inDoubt !== true;
 }
@@ -655,14 +661,16 @@ function hasOutcome({ state }: OrderItem): boolean {
   return state === 'SUCCEEDED' || state === 'FAILED';
 }
 
-/** Whether an item keeps this very answer already: the commit of it may have gone unconfirmed. */
+/** Whether an item keeps this very answer already, because its commit went through without a confirmation. */
 function isKept(item: OrderItem, result: ItemResult): boolean {
   const kept = statusTextOf(item.result);
   const isAnswer = item.answeredAt !== undefined && Object.values(kept).some((word) => word !== undefined);
   return isAnswer && isDeepStrictEqual(kept, statusTextOf(result));
 }
 
-/** What came from the service; the bot's own summary changes when an item is doubted or settled. */
+/**
+ * The part of a result that came from the service. The bot's own summary changes when an item is doubted or settled.
+ */
 function statusTextOf(result: ItemResult | undefined) {
   const { code, text, stid, httpStatus, messages, errorKind } = result ?? {};
   return { code, text, stid, httpStatus, messages, errorKind };
@@ -670,15 +678,15 @@ function statusTextOf(result: ItemResult | undefined) {
 
 const SYSTEM = 'system';
 
-/** What no longer waits has no time that is left. */
+/** An order that no longer waits has no deadlines. */
 const NO_DEADLINES = { expiresAt: undefined, remindAt: undefined, escalateAt: undefined } as const;
 
-/** What closes an order. */
+/** The changes that close an order. */
 function closedOrder(state: OrderState, now: Date): Partial<Order> {
   return { state, closedAt: now, ...NO_DEADLINES, claim: undefined };
 }
 
-/** The order with what has changed, and the line that says so in the audit log. */
+/** The order after its changes, with the entry for the audit log. */
 function changedOrder(
   order: Order,
   now: Date,
@@ -699,7 +707,7 @@ function changedOrder(
   };
 }
 
-/** Appends the line that says how the whole order ended, once no item is left to send. */
+/** Appends the entry that says how the whole order ended, once no item is left to send. */
 function finishIfComplete(result: Changed, now: Date): Changed {
   const outcome = outcomeOf(result.order.items);
   if (outcome === undefined || outcome === result.order.state) return result;

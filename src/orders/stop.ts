@@ -1,9 +1,9 @@
+import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
 import type { DecideDeps } from './decide.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import { isFinal, type Order, waitingItems } from './order.ts';
-import { refusalOfNonApprover } from './policy.ts';
 import type { OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 

@@ -3,8 +3,8 @@ import { requestIssue } from '../service/request-issue.ts';
 import { inputIssue } from './input-issue.ts';
 
 /*
- * What the bot itself says of an item or an event, as codes with their data. They are kept with orders, so a code stays
- * once it is released. Older releases kept whole sentences in their place.
+ * What the bot itself says about an item or an event, as codes with their data. They are kept with orders, so a code
+ * stays once it is released. Older releases kept whole sentences instead.
  */
 
 const PLAIN_CODES = [
@@ -55,7 +55,7 @@ const plainSummary = z.discriminatedUnion('code', PLAIN);
 
 const EARLIER_UNANSWERED = z.object({
   code: z.literal('earlier_unanswered'),
-  /** What came after the request that may have been carried out. */
+  /** What followed the request that may have been carried out. */
   since: plainSummary,
 });
 
@@ -64,11 +64,11 @@ const requestSummary = z.discriminatedUnion('code', [...PLAIN, EARLIER_UNANSWERE
 
 const SENDING_LOST = z.object({
   code: z.literal('sending_lost'),
-  /** What became of the request of which the database had lost that it was sent. */
+  /** The outcome of the request whose mark the database had lost. */
   since: requestSummary.exactOptional(),
 });
 
-/** What a newer release has kept, with a code that this one does not know. */
+/** Kept by a newer release, with a code that this one does not know. */
 const OF_NEWER_RELEASE = z.object({ code: z.literal('of_newer_release'), was: z.string() });
 
 const itemSummary = z.discriminatedUnion('code', [
@@ -78,7 +78,7 @@ const itemSummary = z.discriminatedUnion('code', [
   OF_NEWER_RELEASE,
 ]);
 
-/** A summary as it is kept: of an older release, a sentence. */
+/** A summary as it is kept. Older releases kept a sentence. */
 export const storedSummary = z.union([
   z.string(),
   itemSummary,
@@ -105,6 +105,6 @@ const RETRY_REASONS = [
 /** Why a request goes out again. */
 export type RetryReason = (typeof RETRY_REASONS)[number];
 
-/** A reason as it is kept: of an older release, a sentence. */
+/** A reason as it is kept. Older releases kept a sentence. */
 export const storedRetryReason = z.union([z.object({ code: z.enum(RETRY_REASONS) }), z.string()]);
 export type StoredRetryReason = z.output<typeof storedRetryReason>;

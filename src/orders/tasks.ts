@@ -304,7 +304,7 @@ const nameservers = defineOrderTask({
 /** An address with a scheme, or a host with a dot and perhaps a path: `www.example.com/menu`. */
 const WEB_ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/\S+|[^\s/:?#@]+\.[^\s/:?#@]+(?::\d{1,5})?(?:[/?#]\S*)?)$/i;
 
-/** What is wrong with where a redirect leads; an e-mail redirect leads to an e-mail address. */
+/** The issues of a redirect's target. An e-mail redirect leads to an e-mail address. */
 function targetIssues(
   field: 'target' | 'backup',
   target: string | undefined,
@@ -315,7 +315,9 @@ function targetIssues(
   return fits ? [] : [{ field, code: type === 'email' ? 'target_no_email' : 'target_no_web_address' }];
 }
 
-/** A redirect's source as it goes out: a host in ASCII, with its path if it has one; else what was typed. */
+/**
+ * A redirect's source as it is sent: a host in ASCII, with its path if it has one; otherwise what was typed.
+ */
 function sourceOf(text: string): string | undefined {
   const bare = text.replace(/^<(?:[^<>|]*\|)?([^<>|]*)>$/, '$1').replace(/^https?:\/\//i, '');
   const [first = '', ...path] = bare.split('/');
@@ -324,7 +326,7 @@ function sourceOf(text: string): string | undefined {
   return /^[!-~]+$/.test(source) ? source : undefined;
 }
 
-/** Something that was given. */
+/** The constraint, if a value was given. */
 function constraint(value: unknown, field: string, what: InterfaceConstraint['what']): InterfaceConstraint[] {
   return value === undefined || value === '' ? [] : [{ field, what }];
 }
@@ -483,8 +485,8 @@ const user = defineOrderTask({
 });
 
 /**
- * Every task that becomes an order, in the order that people see them in. Adding one is a row here, beside its
- * declaration in `service/tasks`.
+ * Every task that becomes an order, in the sequence in which people see them. Adding one takes a row here,
+ * beside its declaration in `service/tasks`.
  */
 export const ORDER_TASKS = {
   create,

@@ -1,15 +1,15 @@
+import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
 import type { DecideDeps } from './decide.ts';
 import { isRequester, type Order, UNDO_HOURS, undoableUntil } from './order.ts';
-import { refusalOfNonApprover } from './policy.ts';
 import type { Refusal } from './refusal.ts';
 import { type RequestDeps, type RequestOutcome, requestOrder } from './request.ts';
 
-/** The nameservers that a name had before an order changed them, as far as anybody knows. */
+/** The nameservers that a name had before an order changed them, as far as it is known. */
 export type FormerNameServers =
   | { readonly kind: 'known'; readonly nameServers: readonly string[] }
   | { readonly kind: 'unknown' }
-  /** They are those that the order asked for. */
+  /** They are the same that the order asked for. */
   | { readonly kind: 'same' };
 
 export type UndoOutcome = RequestOutcome | { readonly kind: 'refused'; readonly refusal: Refusal };
@@ -24,8 +24,8 @@ export interface UndoRequest {
 }
 
 /**
- * A new order with the nameservers as they were, with the account of the order that it undoes. It is confirmed and
- * approved like any other; who presses is asking.
+ * Asks for a new order with the former nameservers, with the account of the order that it undoes. It is confirmed
+ * and approved like any other; whoever presses the button is its requester.
  */
 export async function undoOrder(deps: RequestDeps & DecideDeps, request: UndoRequest): Promise<UndoOutcome> {
   const { orderId, userId } = request;
@@ -40,7 +40,7 @@ export async function undoOrder(deps: RequestDeps & DecideDeps, request: UndoReq
   const until = item && undoableUntil(order, item);
   if (item === undefined || until === undefined) return refused({ code: 'nothing_to_undo' });
   if (until <= deps.now()) {
-    // Its card was shown while there was time: this takes the button off.
+    // The card was shown before the time was over; showing it again removes the button.
     await deps.store.requestTelling(order.id, deps.now());
     return refused({ code: 'undo_over', hours: UNDO_HOURS });
   }

@@ -1,7 +1,7 @@
+import { refusalToDecide } from './approval-rights.ts';
 import { type ApproverDeps, approversOf, waitingDecision, waitingFor } from './approvers.ts';
 import type { DemandDeps } from './demand.ts';
 import { isRequester, type Order } from './order.ts';
-import { refusalToDecide } from './policy.ts';
 import type { OrderFilter, OrderStore } from './ports.ts';
 
 /*
@@ -21,7 +21,10 @@ async function seesAll(deps: ApproverDeps, { id, isAdmin }: Viewer): Promise<boo
   return isAdmin || (await waitingFor(deps, id, [])).isApprover;
 }
 
-/** The orders of a filter that a person may see. Whether they are an approver is asked only where that matters. */
+/**
+ * The orders that match a filter and that a person may see. It is checked only where it matters whether they are an
+ * approver.
+ */
 export async function visibleOrders(
   deps: ApproverDeps & { readonly store: Pick<OrderStore, 'list'> },
   viewer: Viewer,
@@ -41,7 +44,7 @@ export async function maySee(deps: ApproverDeps, order: Order, { id, isAdmin }: 
   return (await approversOf(deps, order, [id], 'general')).approvers.has(id);
 }
 
-/** People and the members of groups, each once; a group that Slack does not tell adds nobody. */
+/** People and the members of groups, each once. A group whose members Slack does not tell adds nobody. */
 export async function peopleAmong(
   { directory }: Pick<ApproverDeps, 'directory'>,
   ids: readonly string[],
@@ -52,7 +55,7 @@ export async function peopleAmong(
   return [...new Set(people.flat())];
 }
 
-/** The people who may approve a waiting order at this moment, those who stand in for others among them. */
+/** The people who may approve a waiting order at this moment, including stand-ins. */
 export async function peopleWhoMayApprove(
   deps: ApproverDeps & DemandDeps,
   order: Order,

@@ -2,12 +2,12 @@ import type { Demand, Requirement } from './evaluate.ts';
 import { isGroup } from './policy.ts';
 
 /*
- * Whether the approvals that were given are what an order needs. Everything is looked at afresh at the moment of the
- * decision: who is in which group, who is still a member, who stands in for whom.
+ * Whether the given approvals are what an order needs. Groups, members and stand-ins are those of the moment of the
+ * decision.
  *
- * A requirement has as many seats as it has approvers. One approval takes at most one seat of a requirement, and a seat
- * is taken once. Who is an approver takes their own seat. Anybody else takes the seat of an approver who is away and
- * for whom they stand in, so a stand-in is never passed on.
+ * A requirement has as many seats as it has approvers. One approval takes at most one seat of a requirement, and each
+ * seat is taken once. An approver takes their own seat. Anybody else takes the seat of an absent approver for whom they
+ * stand in, so a stand-in is never passed on.
  */
 
 /** While somebody is away. */
@@ -18,7 +18,7 @@ export interface StandIn {
   readonly until: Date;
 }
 
-/** What is known of people at one moment. What is missing here is not known. */
+/** What is known about people at one moment. People and groups without an entry are not known. */
 export interface People {
   /** The members of each group. */
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
@@ -29,7 +29,7 @@ export interface People {
 }
 
 export interface ApprovalContext {
-  /** Everybody who asked for the order, such as who asked first and who asked again for what had failed. */
+  /** Everybody who asked for the order, including those who asked for it first when it is a retry. */
   readonly requesters: ReadonlySet<string>;
   /** The user ids of those who approved, in any order. */
   readonly approvals: readonly string[];
@@ -38,7 +38,7 @@ export interface ApprovalContext {
   readonly now: Date;
 }
 
-/** Somebody's approval, or somebody who could give one. */
+/** Somebody's approval, or the approval that somebody could give. */
 export interface Seat {
   readonly userId: string;
   /** The approver who is away and whose place this person takes. */
@@ -47,7 +47,7 @@ export interface Seat {
 
 export interface RequirementProgress {
   readonly requirement: Requirement;
-  /** The approvals that count for it. More than needed if more were given. */
+  /** The approvals that count for it, which may be more than needed. */
   readonly counted: readonly Seat[];
   /** How many more it needs. */
   readonly missing: number;
@@ -60,10 +60,10 @@ export interface RequirementProgress {
 }
 
 export interface Progress {
-  /** Nothing is missing, and nothing refuses it. */
+  /** No approval is missing, and no rule refuses it. */
   readonly isApproved: boolean;
   readonly requirements: readonly RequirementProgress[];
-  /** Everybody who could bring one of the requirements forward, each once. */
+  /** Everybody whose approval would count for one of the requirements, each once. */
   readonly canApprove: readonly Seat[];
 }
 
@@ -73,7 +73,7 @@ export function approvalProgress(demand: Demand, context: ApprovalContext): Prog
   const canApprove = new Map<string, Seat>();
   for (const { canApprove: seats } of requirements) {
     for (const seat of seats) {
-      // Who may approve in their own right is named so, whatever else they could be.
+      // Somebody who may approve in their own right is listed so, even if they could also stand in.
       const known = canApprove.get(seat.userId);
       if (known === undefined || seat.standsInFor === undefined) canApprove.set(seat.userId, seat);
     }
@@ -148,7 +148,7 @@ function freeSeatFor(
   userId: string,
   context: ApprovalContext,
 ): string | undefined {
-  // An approver counts as themself or not at all.
+  // An approver counts as themselves or not at all.
   if (approvers.has(userId) || !isMember(context.people, userId)) return undefined;
   return [...approvers].find((away) => !taken.has(away) && standsIn(userId, away, context));
 }
@@ -156,7 +156,7 @@ function freeSeatFor(
 function standsIn(userId: string, away: string, { people, requesters, now }: ApprovalContext): boolean {
   const standIn = people.standIns.get(away);
   if (standIn?.userId !== userId || standIn.until <= now) return false;
-  // Not even where people may approve what they asked for themselves.
+  // A requester cannot stand in, even where people may approve what they asked for themselves.
   return !requesters.has(userId) && !requesters.has(away);
 }
 

@@ -4,8 +4,8 @@ import type { PolicyRule } from './policy.ts';
 import { RULE_FIELDS, ruleToText } from './rule-text.ts';
 
 /*
- * What a change did to the rules, as the audit log keeps it: texts that stay readable whatever later releases make of
- * rules.
+ * What a change did to the rules, in the form of the audit log: texts that stay readable whatever later releases make
+ * of rules.
  */
 
 const texts = z.array(z.string()).readonly();
@@ -25,7 +25,7 @@ export type LoggedChange = z.output<typeof loggedChange>;
 /** Amounts are kept with their currency, because `CURRENCY` may change. */
 const NO_CURRENCY = '';
 
-/** What turns one list of rules into another, as it is kept. */
+/** The differences between two lists of rules, as they are kept. */
 export function loggedChanges(
   before: readonly PolicyRule[],
   after: readonly PolicyRule[],

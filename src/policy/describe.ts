@@ -2,8 +2,8 @@ import type { Amount } from '../money/amount.ts';
 import { type Decision, isGroup, type PolicyRule, TASK_SELECTORS } from './policy.ts';
 
 /*
- * What the sentence of a rule says, part by part: “*Transfers* of `*.rest` asked for by *@marketing* over *€500* need
- * *2 of @finance*”. The words themselves belong to whoever shows it.
+ * The parts of a rule's sentence: “*Transfers* of `*.rest` asked for by *@marketing* over *€500* need *2 of @finance*”.
+ * The words themselves belong to whoever shows it.
  */
 
 export type TaskPart =
@@ -12,7 +12,7 @@ export type TaskPart =
 
 export type NamePart =
   | { readonly kind: 'all' }
-  /** Everything under it: `rest` for `*.rest`. */
+  /** Everything below it: `rest` for `*.rest`. */
   | { readonly kind: 'under'; readonly parent: string }
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'tag'; readonly tag: string };
@@ -39,7 +39,7 @@ export interface RuleDescription {
   readonly breakGlass: boolean;
 }
 
-/** The parts of a rule's sentence. What the sentence can leave out is left out: `all` besides tasks, `*` besides names. */
+/** The parts of a rule's sentence. Parts that add nothing are left out: `all` besides tasks, `*` besides names. */
 export function describeRule(rule: PolicyRule): RuleDescription {
   return {
     ...rule,

@@ -2,13 +2,13 @@ import type { PolicyRule } from './policy.ts';
 import { RULE_FIELDS, type RuleField, ruleToText } from './rule-text.ts';
 
 /*
- * What differs between two versions of the policy, as data. Rules are the same rule when they have the same name; the
- * names of a policy are distinct.
+ * What differs between two versions of the policy, as data. A rule is identified by its name; the names of a policy
+ * are distinct.
  */
 
 export interface FieldChange {
   readonly field: RuleField;
-  /** As a file would have it; empty: it was not there. */
+  /** As a file would have it; empty when it was absent. */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }

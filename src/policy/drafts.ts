@@ -2,13 +2,13 @@ import type { Policy, PolicyRule } from './policy.ts';
 import type { PolicyDraft } from './ports.ts';
 
 /*
- * How admins change a list of rules. A rule is meant by its name, and where its place matters by both, so that a click on
- * a list that has changed meanwhile, or one that is delivered twice, does nothing else.
+ * How admins change a list of rules. A rule is identified by its name, and also by its position where that matters, so
+ * that a click on an outdated list, or one that is delivered twice, changes nothing else.
  */
 
 /** What a change starts from: the draft, or the version in force where there is none. */
 export interface DraftBase {
-  /** Names exactly this base: a change is saved only on what it was made on. */
+  /** Identifies this base: a change is saved only on the base that it was made on. */
   readonly revision: string;
   readonly rules: readonly PolicyRule[];
 }

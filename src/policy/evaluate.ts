@@ -2,16 +2,16 @@ import type { Amount } from '../money/amount.ts';
 import { isGroup, type Policy, type PolicyRule, type RuleReference, tagOfPattern } from './policy.ts';
 
 /*
- * What an order needs by a version of the policy. Pure: the answer depends on the arguments alone, and there is one for
- * every input.
+ * What an order needs by a version of the policy. Pure: the result depends on the arguments alone, and every input has
+ * one.
  *
- * Names are decided one by one, and the order needs everything that its names need. What cannot be evaluated counts
- * against the order: a rule with the decision `free` does not fit then. A rule that refuses does. A rule that asks for
- * approvers does too, and the rules below it are asked as well, because it may not be the one that decides; the order
- * then needs both. A price that is not known counts as above any amount, so it leaves no doubt for such a rule.
+ * Names are evaluated one by one, and the order needs everything that its names need. What cannot be evaluated counts
+ * against the order. A rule with the decision `free` does not fit then, and a rule that refuses does. A rule that asks
+ * for approvers fits as well, but as it may not be the one that decides, the rules below it are evaluated too, and the
+ * order needs both. A price that is not known counts as above any amount, so it leaves no doubt about such a rule.
  */
 
-/** The settings that stand behind every policy. */
+/** The settings that apply behind every policy. */
 export interface PolicySettings {
   readonly approvalTasks: readonly string[];
   /** Ids of people and groups. */
@@ -30,11 +30,11 @@ export interface PolicyOrder {
   readonly names: readonly string[];
   /** Slack user id of who asks. */
   readonly requester: string;
-  /** It goes out with the team's account, which only approved orders may use. */
+  /** It uses the team's account, which only approved orders may use. */
   readonly usesTeamAccount: boolean;
 }
 
-/** What is known at the moment of the evaluation. What is missing here is not known. */
+/** What is known at the moment of the evaluation. What has no entry is not known. */
 export interface PolicyFacts {
   readonly task: {
     readonly effect: 'read' | 'write' | 'charge';
@@ -62,7 +62,7 @@ export type Condition = (typeof CONDITIONS)[number];
 /** A rule that did not decide about a name. */
 export interface SkippedRule {
   readonly rule: RuleReference;
-  /** The first condition that does not hold; `unknown`: it may hold, and the rule would have made the order free. */
+  /** The first condition that does not hold. `unknown`: the rule may fit, and would have made the order free. */
   readonly because: Condition | 'unknown';
   readonly unknowns: readonly Unknown[];
 }
@@ -70,7 +70,7 @@ export interface SkippedRule {
 /** A rule that decides about a name. */
 export interface DecidingRule {
   readonly rule: RuleReference;
-  /** What could not be evaluated and was counted against the order. */
+  /** What could not be evaluated and counted against the order. */
   readonly unknowns: readonly Unknown[];
 }
 
@@ -117,10 +117,10 @@ export interface Evaluation {
   readonly unknowns: readonly Unknown[];
 }
 
-/** Whether a condition holds; a list: nobody knows, because of these. */
+/** Whether a condition holds. A list: it is not known, for these reasons. */
 type Fit = 'yes' | 'no' | readonly Unknown[];
 
-/** A rule with what is the same for all names of the order. */
+/** A rule with the conditions that are the same for all names of the order. */
 interface Candidate {
   readonly rule: PolicyRule;
   readonly reference: RuleReference;
@@ -135,14 +135,14 @@ interface Candidate {
   readonly otherName: SkippedRule;
 }
 
-/** A name with what rules look at. */
+/** A name with the facts that rules look at. */
 interface SeenName {
   readonly name: string;
   readonly host: string;
   readonly tags: readonly string[] | undefined;
 }
 
-/** What asks for approvers: a rule, or what stands behind every policy. */
+/** The source of a requirement: a rule, or the settings behind every policy. */
 interface Approval {
   readonly reference: RuleReference;
   readonly rule: Omit<PolicyRule, 'name' | 'tasks' | 'names' | 'by' | 'over' | 'decision'>;
@@ -153,18 +153,18 @@ interface Approval {
 interface Collected {
   readonly approvals: Map<Approval['rule'], Approval>;
   readonly refusals: Map<PolicyRule, RuleReference>;
-  /** The order needs an approval however what is not known turns out. */
+  /** The order needs an approval whatever the unknown facts turn out to be. */
   isCertain: boolean;
 }
 
-/** Says what an order needs, and which rule says so. */
+/** Says what an order needs, and which rule decides it. */
 export function evaluate(
   policy: Policy,
   settings: PolicySettings,
   order: PolicyOrder,
   facts: PolicyFacts,
 ): Evaluation {
-  // An order without a name is decided by the rules that fit every name. Without this it would need nothing.
+  // An order without a name is decided by the rules that fit every name. Otherwise it would need nothing.
   const names = order.names.length === 0 ? [''] : [...new Set(order.names)];
   const totals = new Map<string, Total>();
   const totalIn = (currency: string): Total => {
@@ -200,7 +200,7 @@ export function evaluate(
   };
 }
 
-/** What is left to be decided about a name after all rules were looked at. */
+/** The decision about a name after all rules were evaluated. */
 interface NameDecision extends Omit<NameEvaluation, 'name'> {
   /** No rule has decided for certain. */
   readonly isOpen: boolean;
@@ -230,7 +230,7 @@ function decideName(candidates: readonly Candidate[], name: SeenName, collected:
     decidedBy.push({ rule: reference, unknowns });
     if (rule.decision === 'approve') addApproval(collected, rule, reference, name.name);
     if (rule.decision === 'refuse') collected.refusals.set(rule, reference);
-    // A refusal outweighs whatever the rules below ask for.
+    // A refusal outweighs what the rules below ask for.
     if (rule.decision === 'refuse') return { decidedBy, skipped, isOpen: false };
     if (doubts.length > 0) continue;
     if (rule.decision === 'approve') collected.isCertain ||= !mayBeFree(skipped);
@@ -295,7 +295,7 @@ function fitsName({ patterns, tags: wanted }: Candidate, { name, host, tags }: S
   return tags.some((tag) => wanted.includes(tag.toLowerCase())) ? 'yes' : 'no';
 }
 
-/** The host of what an order is about: of a redirect's source with a path, of an e-mail address. */
+/** The host of an order's name: of a redirect's source with a path, or of an e-mail address. */
 function hostOf(name: string): string {
   return name
     .replace(/^[^/@]*@/, '')
@@ -403,7 +403,7 @@ function distinctUnknowns(names: readonly NameEvaluation[]): Unknown[] {
 }
 
 /**
- * The demand that asks for everything that either of two ask for: what an order needs that was asked for under one
+ * The demand that includes everything that two demands ask for. It applies to an order that was asked for under one
  * version of the policy and waits under another.
  */
 export function stricter(a: Demand, b: Demand): Demand {
@@ -425,7 +425,7 @@ export function stricter(a: Demand, b: Demand): Demand {
   };
 }
 
-/** Joins requirements that ask for as many of the same people; the first one's rule names them. */
+/** Joins requirements for the same number of the same people. The first one's rule is kept. */
 function distinctRequirements(requirements: readonly Requirement[]): Requirement[] {
   const joined = new Map<string, Requirement>();
   for (const requirement of requirements) {
@@ -437,7 +437,7 @@ function distinctRequirements(requirements: readonly Requirement[]): Requirement
   return [...joined.values()];
 }
 
-/** Equal for requirements that ask for as many of the same people. */
+/** Equal for requirements for the same number of the same people. */
 export function requirementKey({ needed, approvers }: Pick<Requirement, 'needed' | 'approvers'>): string {
   return JSON.stringify([needed, [...new Set(approvers)].sort()]);
 }

@@ -2,11 +2,11 @@ import type { Amount } from '../money/amount.ts';
 import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
 import { isGroup, type PolicyRule } from './policy.ts';
 
-/*
- * What has to be found out before an order can be evaluated. Only what a rule looks at is asked for.
- */
+/* Reads the facts that the evaluation of an order needs. Only facts that a rule looks at are read. */
 
-/** Where facts come from. What a source does not know it leaves out, and the evaluation counts that against the order. */
+/**
+ * The sources of facts. A source leaves out what it does not know, and the evaluation counts that against the order.
+ */
 export interface FactSources<Task extends string = string> {
   /** The members of a group; undefined when Slack does not tell. */
   readonly groupsOf: (groupId: string) => Promise<readonly string[] | undefined>;
@@ -16,7 +16,7 @@ export interface FactSources<Task extends string = string> {
   readonly tagsOf: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-/** An order with what tells its facts. */
+/** An order with everything that its facts are read by. */
 export interface FactOrder<Task extends string = string> extends PolicyOrder {
   readonly task: Task;
   /** What the task asks of the service; its period counts. */

@@ -2,7 +2,7 @@ import type { PolicyIssue, PolicyIssueCode } from './rule-text.ts';
 import type { YamlIssue, YamlIssueCode } from './yaml.ts';
 
 /*
- * What is wrong with a policy, in a sentence that says what to write instead. What was written stands in it as it is:
+ * The sentence for an issue of a policy, which says what to write instead. What was written is quoted as it is:
  * whoever shows the sentence escapes it.
  */
 
@@ -61,7 +61,9 @@ const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: Parts)
   not_yaml: () => 'YAML cannot be read from here on. Check the indentation, the quotes and the brackets.',
 };
 
-/** Says what is wrong and what to write instead, for a place that is plain already, such as a field of a form. */
+/**
+ * Says what is wrong and what to write instead, for a place that names the rule already, such as a field of a form.
+ */
 export function policyIssueText(issue: PolicyIssue | YamlIssue): string {
   const instead = 'instead' in issue ? issue.instead : [];
   return SENTENCES[issue.code]({

@@ -1,7 +1,7 @@
 import type { Amount } from '../money/amount.ts';
 
 /*
- * Who decides what, as data. A policy is an ordered list of rules; `evaluate.ts` says what an order needs by it,
+ * Who decides what, as data. A policy is an ordered list of rules. `evaluate.ts` says what an order needs by it;
  * `rule-text.ts` reads and writes rules with the field names that people know.
  */
 
@@ -43,7 +43,7 @@ export interface Policy {
   readonly rules: readonly PolicyRule[];
 }
 
-/** What has to be known to read a rule. */
+/** The vocabulary that a rule is read with. */
 export interface PolicyVocabulary {
   /** The names of all tasks. */
   readonly tasks: readonly string[];
@@ -51,14 +51,14 @@ export interface PolicyVocabulary {
   readonly currency: string;
 }
 
-/** Names a rule. The last three stand after the rules of every policy and cannot be taken away. */
+/** Identifies a rule. The last three stand behind the rules of every policy and cannot be removed. */
 export type RuleReference =
   | { readonly kind: 'rule'; readonly version: number; readonly index: number; readonly name: string }
   /** What is in the setting `APPROVAL_TASKS` needs `APPROVALS_REQUIRED` of `APPROVERS`. */
   | { readonly kind: 'approval_tasks' }
   /** Everything else is free. */
   | { readonly kind: 'rest' }
-  /** What is otherwise free needs an approval when it goes out with the team's account. */
+  /** An order that would be free needs an approval when it uses the team's account. */
   | { readonly kind: 'team_account' };
 
 /** Whether an id is that of a user group of Slack. */

@@ -10,7 +10,7 @@ export interface PolicySource {
 
 /** Says who stands in for whom. */
 export interface StandInSource {
-  /** Those that hold at a moment, by the user id of who is away. */
+  /** The stand-ins of a moment, by the user id of who is away. */
   current(now: Date): Promise<ReadonlyMap<string, StandIn>>;
 }
 
@@ -44,12 +44,12 @@ export interface PublishedPolicy extends Policy {
 
 /** The next version while admins work on it. */
 export interface PolicyDraft {
-  /** Another one with every change. */
+  /** Changes with every change of the draft. */
   readonly revision: string;
   readonly rules: readonly PolicyRule[];
   readonly changedBy: string;
   readonly changedAt: Date;
-  /** Set while it waits for the confirmation of another admin; any change takes that back. */
+  /** Set while it waits for the confirmation of another admin. Any change of the draft clears it. */
   readonly published: { readonly by: string; readonly at: Date } | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface PolicyLogEntry {
   readonly kind: (typeof POLICY_EVENTS)[number];
   /** The version that came into force, for a confirmation. */
   readonly version: number | undefined;
-  /** Of a change of the draft: what it changed; of all others: what differs from the version in force. */
+  /** For a change of the draft: what it changed. For everything else: what differs from the version in force. */
   readonly changes: readonly LoggedChange[];
   readonly by: string;
   readonly at: Date;
@@ -70,9 +70,9 @@ export type PublishOutcome =
   | { readonly kind: 'published'; readonly draft: PolicyDraft }
   /** It waits for a confirmation already. */
   | { readonly kind: 'published_already'; readonly by: string }
-  /** It says what is in force. */
+  /** The draft is the same as the version in force. */
   | { readonly kind: 'no_difference' }
-  /** It is not the draft any more that the person saw. */
+  /** The draft has changed since the person saw it. */
   | { readonly kind: 'stale' };
 
 export type ConfirmPolicyOutcome =
@@ -87,9 +87,9 @@ export interface PolicyStore extends PolicySource {
   published(): Promise<PublishedPolicy | undefined>;
   draft(): Promise<PolicyDraft | undefined>;
   /**
-   * Puts rules in the place of the draft's.
-   * @param expected the revision of what the change was made on, see `draftBase`
-   * @returns undefined when somebody else has changed it meanwhile: nothing is saved then
+   * Replaces the draft's rules.
+   * @param expected the revision that the change was made on, see `draftBase`
+   * @returns undefined when somebody else has changed it meanwhile; nothing is saved then
    */
   saveDraft(
     rules: readonly PolicyRule[],
@@ -97,7 +97,7 @@ export interface PolicyStore extends PolicySource {
     by: string,
     at: Date,
   ): Promise<PolicyDraft | undefined>;
-  /** @returns whether it was still the draft that was meant */
+  /** @returns whether it was still this revision */
   discardDraft(revision: string, by: string, at: Date): Promise<boolean>;
   /** Marks a draft as what is to be in force; another admin confirms it. */
   publish(revision: string, by: string, at: Date): Promise<PublishOutcome>;

@@ -9,8 +9,8 @@ import {
 import type { Policy } from './policy.ts';
 
 /*
- * What past orders would have needed under a draft. Pure: whoever asks brings the orders with the facts of today, or of
- * then where they were kept.
+ * What past orders would have needed under a draft. Pure: the caller provides the orders with today's facts, or with
+ * those of their time where they were kept.
  */
 
 export interface PastOrder {
@@ -21,7 +21,7 @@ export interface PastOrder {
   readonly demand: Demand;
 }
 
-/** `other`: it needs other people, and neither more nor less. */
+/** `other`: it needs other people, and neither more nor fewer. */
 export type ReplayChange = 'stricter' | 'looser' | 'other';
 
 export interface ReplayedOrder {
@@ -59,7 +59,7 @@ export function replay(draft: Policy, settings: PolicySettings, past: readonly P
   return { total: past.length, unchanged: past.length - changed.length, counts, outcomes, changed };
 }
 
-/** How what is needed differs; undefined when it is the same, whichever rule says so. */
+/** How two demands differ; undefined when they ask for the same, whichever rule says so. */
 function changeBetween(before: Demand, after: Demand): ReplayChange | undefined {
   const isStricter = asksForAllOf(after, before);
   const isLooser = asksForAllOf(before, after);
@@ -67,7 +67,7 @@ function changeBetween(before: Demand, after: Demand): ReplayChange | undefined 
   return isStricter ? 'stricter' : isLooser ? 'looser' : 'other';
 }
 
-/** Whether whatever meets one demand meets another too. */
+/** Whether everything that meets one demand meets the other too. */
 function asksForAllOf(demand: Demand, other: Demand): boolean {
   if (demand.outcome === 'refuse' || other.outcome === 'refuse') return demand.outcome === 'refuse';
   return other.requirements.every((wanted) =>

@@ -13,8 +13,8 @@ import {
 
 /*
  * Rules as people write them: texts and lists of texts, with the field names of the form. A YAML file, a submitted form
- * and a stored version are all read here. What is wrong is told all at once, with the rule, the field and what to write
- * instead.
+ * and a stored version are all read here. All issues are returned at once, each with the rule, the field and what to
+ * write instead.
  */
 
 /** The fields of a rule, in the order of a file. */
@@ -35,7 +35,7 @@ export const RULE_FIELDS = [
 ] as const;
 export type RuleField = (typeof RULE_FIELDS)[number];
 
-/** A rule as text. What is left out is not there. */
+/** A rule as text. A field that is left out has no entry. */
 export type RuleText = Readonly<Partial<Record<RuleField, string | readonly string[]>>>;
 
 export const MAX_RULES = 500;
@@ -70,7 +70,7 @@ export type PolicyIssueCode =
 /** Something that is wrong with a rule. */
 export interface PolicyIssue {
   readonly code: PolicyIssueCode;
-  /** Where it stands: the rule's index, the field, the item of a list. Empty: the policy as a whole. */
+  /** Where it is: the rule's index, the field, the item of a list. Empty: the policy as a whole. */
   readonly path: readonly (string | number)[];
   /** The rule's name, as far as it has one. */
   readonly ruleName: string | undefined;
@@ -116,7 +116,7 @@ export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ReadRu
   return issues.length === 0 ? { ok: true, rules } : { ok: false, issues };
 }
 
-/** Reads one rule and collects what is wrong with it. What cannot be read is left out of the rule it makes. */
+/** Reads one rule and collects its issues. What cannot be read is left out of the resulting rule. */
 class RuleReader {
   readonly #fields: Readonly<Record<string, string | readonly string[]>>;
   readonly #isReadable: boolean;
@@ -143,7 +143,7 @@ class RuleReader {
   }
 
   read(): PolicyRule {
-    // Everything else would be told as missing besides.
+    // Otherwise every field would be reported as missing too.
     if (!this.#isReadable) return UNREADABLE;
     this.#unknownFields();
     const decision = this.#decision();
@@ -294,7 +294,7 @@ class RuleReader {
     return text === 'true';
   }
 
-  /** What does not go together in a rule that asks for approvers. */
+  /** The fields of a rule that asks for approvers and that contradict each other. */
   #agreement({ approvers, needed, ttlMs, remindAfterMs, escalateAfterMs }: PolicyRule) {
     const people = approvers.length;
     if (people > 0 && needed > people && !approvers.some(isGroup)) {
@@ -310,7 +310,7 @@ class RuleReader {
     }
   }
 
-  /** Fields that say how an approval goes, in a rule that asks for none. */
+  /** Fields about approvals in a rule that asks for none. */
   #leftovers(decision: Decision) {
     const approvalOnly = RULE_FIELDS.slice(RULE_FIELDS.indexOf('approvers'));
     for (const field of approvalOnly) {

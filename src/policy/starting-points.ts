@@ -4,7 +4,7 @@ import type { RuleText } from './rule-text.ts';
  * Policies to start from. Their people are placeholders, which the admin who picks one replaces by people and groups.
  */
 
-/** Who stands in a starting policy until somebody picks people and groups. */
+/** The roles that stand in a starting policy until an admin picks people and groups. */
 export const ROLES = ['managers', 'finance', 'legal', 'brand_owners', 'security'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -146,10 +146,9 @@ export function startingPoint(name: StartingPointName): StartingPoint {
 }
 
 /**
- * Puts people and groups in the place of roles. A role without anybody stays an empty list, which reading the rules
- * tells as missing.
- *
- * @param people ids of people and groups by role.
+ * Replaces roles by people and groups. A role without anybody stays an empty list, which the reading of rules reports
+ * as missing.
+ * @param people ids of people and groups by role
  */
 export function fillStartingPoint(
   { rules }: StartingPoint,

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import type { Demand } from './evaluate.ts';
 
-/*
- * What an order needs, as it is kept with the order. JSON is read here and nowhere else.
- */
+/* What an order needs, as it is kept with the order. Its JSON is read here only. */
 
 const rule = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rule'), version: z.int(), index: z.int(), name: z.string() }),

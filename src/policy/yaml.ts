@@ -5,13 +5,13 @@ import { MAX_RULES, type PolicyIssue, parseRules, ruleToText } from './rule-text
 /*
  * The policy as a YAML file. All scalars are read as texts, so `over: 100.00` never becomes a floating-point number.
  *
- * The file comes from outside. The parser builds nested structures recursively and can end the process on deep ones, and
- * aliases multiply what is written. So the lexer, which is not recursive, looks at the file first and refuses those.
+ * The file comes from outside. The parser builds nested structures recursively, so deep ones could end the process, and
+ * aliases multiply what is written. The lexer, which is not recursive, therefore reads the file first and refuses both.
  */
 
 /** Characters of a file. */
 export const MAX_YAML_LENGTH = 128 * 1_024;
-/** Far more than the most rules have. It bounds the time that a hostile file takes. */
+/** Far more than the largest list of rules has. It bounds the time that a hostile file takes. */
 const MAX_TOKENS = 120 * MAX_RULES;
 const MAX_FLOW_DEPTH = 4;
 const MAX_INDENT = 40;
@@ -39,7 +39,7 @@ export type ReadYaml =
   | { readonly ok: true; readonly rules: readonly PolicyRule[] }
   | { readonly ok: false; readonly issues: readonly YamlIssue[] };
 
-/** Reads a policy from the text of a YAML file. Every problem has its line. */
+/** Reads a policy from the text of a YAML file. Every issue has its line. */
 export function policyFromYaml(text: string, vocabulary: PolicyVocabulary): ReadYaml {
   const source = text.replace(/^\uFEFF/, '');
   const forbidden = findForbidden(source);
@@ -115,7 +115,7 @@ const INDICATORS: ReadonlySet<CST.TokenType | null> = new Set([
 
 type LineAt = (offset: number) => number;
 
-/** Keys that stand twice in a map, and the first one that is no name of a field. */
+/** Keys that occur twice in a map, and the first key that is not the name of a field. */
 function keyIssues(document: Document.Parsed, lineAt: LineAt) {
   let unreadable: YamlIssue | undefined;
   const duplicates: YamlIssue[] = [];
@@ -124,7 +124,7 @@ function keyIssues(document: Document.Parsed, lineAt: LineAt) {
       const seen = new Set<string>();
       for (const { key } of map.items) {
         const line = lineAt(startOf(key) ?? 0);
-        // An object takes only texts as keys, and `__proto__` is no key of its own in many.
+        // Only texts can be keys of an object, and `__proto__` as a key would set the prototype of many.
         if (!isScalar(key) || key.value === '__proto__') {
           unreadable ??= { line, code: 'unreadable_key', given: undefined };
           continue;

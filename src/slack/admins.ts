@@ -8,11 +8,14 @@ import { code, type Message, mention, mentionApprover, textMessage } from './vie
 export interface AdminAlertDeps {
   readonly web: SlackWeb;
   readonly directory: Pick<SlackDirectory, 'directMessage'>;
-  /** `ADMINS`: the admins whom the bot knows by id. */
+  /** `ADMINS`: admins beside those of the workspace, by id. */
   readonly admins: readonly string[];
 }
 
-/** Tells each admin something in a direct message. @throws {SlackApiError} */
+/**
+ * Sends each admin a direct message.
+ * @throws {SlackApiError}
+ */
 export async function alertAdmins(
   { web, directory, admins }: AdminAlertDeps,
   message: Message,
@@ -26,8 +29,8 @@ export async function alertAdmins(
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Tells admins that an approver group cannot be read: once a day for each group, and only where Slack refuses, for
- * everything else passes by itself.
+ * Tells admins once a day that an approver group cannot be read. Only a refusal of Slack counts, because any other
+ * error passes by itself.
  */
 export function createGroupAlert(
   deps: AdminAlertDeps & { readonly now: () => Date; readonly log: Log },

@@ -24,8 +24,8 @@ import {
 import type { Message } from './views/blocks.ts';
 
 /*
- * Telling people of alarms. What is to be told stands in the row of the alarm, and each message is noted once Slack has
- * taken it: what a crash leaves untold is told later, and at most its last message twice.
+ * Tells people about alarms. The row of an alarm says what has to be told, and each message is recorded once Slack has
+ * taken it. After a crash the rest is told later; at most one message is repeated.
  */
 
 export interface AlarmTellerDeps {
@@ -33,9 +33,9 @@ export interface AlarmTellerDeps {
   readonly web: SlackWeb;
   readonly directory: Pick<SlackDirectory, 'directMessage' | 'membersOf'>;
   readonly settings: () => Promise<TeamSettings>;
-  /** `ADMINS`: the admins whom the bot knows by id. */
+  /** `ADMINS`: admins beside those of the workspace, by id. */
   readonly admins: readonly string[];
-  /** Whose name it is; undefined when nobody is known. */
+  /** Who owns the name; undefined when nobody is known. */
   readonly placeOf: (
     name: string,
   ) => Promise<{ readonly owner: string | undefined; readonly channel: string | undefined }>;
@@ -43,26 +43,28 @@ export interface AlarmTellerDeps {
   readonly log: Log;
 }
 
-/** For how long one process has an alarm's messages to itself; renewed before each of them. */
+/** For this long one process may post an alarm's messages. It extends the time before each of them. */
 export const ALARM_LEASE_MS = 60_000;
 const MAX_WAIT_MS = 10 * 60_000;
-/** The countdown of a transfer is brought up to date so often. */
+/** How often the countdown of a transfer is updated. */
 const COUNTDOWN_MS = 3_600_000;
 const COUNTDOWN_DAYS = 10;
 /** What has happened to a name since its transfer began is among these. */
 const LATEST_ALARMS = 20;
 
-/** Where alarms are told; undefined: nowhere, and then admins hear of them in a direct message. */
+/** Where alarms are posted. Undefined: admins get a direct message instead. */
 function alertChannelOf(settings: TeamSettings): string | undefined {
   return settings.alertChannel ?? settings.reminderChannel;
 }
 
-/** Tells of an alarm that this process has claimed. Safe to repeat; what Slack does not take is tried again later. */
+/**
+ * Tells people about an alarm that this process has claimed. Safe to repeat; what Slack refuses is tried again later.
+ */
 export async function tellAlarm(deps: AlarmTellerDeps, id: string): Promise<void> {
   const alarm = await deps.alarms.find(id);
   if (alarm === undefined) return;
   try {
-    await tell(deps, alarm);
+    await notifyOfAlarm(deps, alarm);
   } catch (error) {
     const waitMs =
       retryAfterOf(error) ?? Math.min(1_000 * 2 ** Math.min(alarm.failedAttempts, 10), MAX_WAIT_MS);
@@ -86,14 +88,14 @@ async function movedAfter(
     ?.firstSeenAfter;
 }
 
-/** A countdown goes on while nobody has said whose transfer it is. */
+/** The countdown runs until somebody has said whose transfer it is. */
 function nextUpdate({ kind, state, firstSeenAfter }: Alarm, now: Date): Date | undefined {
   if (kind !== 'pending_transfer' || state === 'explained') return undefined;
   const isOver = now.getTime() - firstSeenAfter.getTime() > COUNTDOWN_DAYS * 24 * COUNTDOWN_MS;
   return isOver ? undefined : new Date(now.getTime() + COUNTDOWN_MS);
 }
 
-async function tell(deps: AlarmTellerDeps, alarm: Alarm): Promise<void> {
+async function notifyOfAlarm(deps: AlarmTellerDeps, alarm: Alarm): Promise<void> {
   const at = await showMessage(deps, alarm);
   const standing: Alarm = { ...alarm, message: at };
   const once = async (what: string, isDue: boolean, message: () => Promise<Message> | Message) => {
@@ -114,7 +116,7 @@ async function tell(deps: AlarmTellerDeps, alarm: Alarm): Promise<void> {
   await once('explained', alarm.explained !== undefined, () => explainedReply(alarm));
 }
 
-/** Posts the message of an alarm, or brings it up to date. */
+/** Posts the message of an alarm, or updates it. */
 async function showMessage(
   deps: AlarmTellerDeps,
   alarm: Alarm,
@@ -146,7 +148,7 @@ async function showMessage(
   throw problem;
 }
 
-/** Somebody may have deleted the message: its thread goes on. */
+/** Somebody may have deleted the message. Its thread remains. */
 async function update(
   deps: AlarmTellerDeps,
   alarm: Alarm,
@@ -167,7 +169,7 @@ async function update(
   }
 }
 
-/** @returns false when the person cannot be told */
+/** @returns false when Slack does not deliver to the person */
 async function tellPerson(deps: AlarmTellerDeps, alarm: Alarm, person: string): Promise<boolean> {
   const what = `dm:${person}`;
   if (alarm.told.includes(what)) return true;

@@ -6,7 +6,7 @@ import { announcement, homePayload } from './payload.ts';
 import { ACKNOWLEDGE_WITHIN_MS } from './platform/acknowledgement.ts';
 import type { WorkTracker } from './work-tracker.ts';
 
-/** Takes in what Slack announces of people and groups. Resolves when it is kept, or has taken too long. */
+/** Handles an event about people and groups. Resolves when it is committed, or has taken too long. */
 export async function takeIn(deps: SlackDeps, { track }: WorkTracker, body: unknown): Promise<void> {
   const announced = announcement.safeParse(body).data;
   if (announced?.team_id !== deps.teamId) return;
@@ -16,7 +16,7 @@ export async function takeIn(deps: SlackDeps, { track }: WorkTracker, body: unkn
     const { user } = event;
     deps.directory.forgetPerson(user.id);
     if (isFullMember(user, deps.teamId)) return;
-    // What fails is found again by the daily look.
+    // If this fails, the daily look finds the person.
     const offboarded = track('offboarding', () => deps.offboard(user.id));
     await Promise.race([offboarded, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);
   }

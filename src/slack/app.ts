@@ -15,24 +15,27 @@ export interface SlackAppOptions {
   readonly botUserId: string;
   readonly apiUrl: string | undefined;
   readonly mode: SlackMode;
-  /** Told after how many seconds a delivery of a kind was acknowledged, for metrics. */
+  /** Called with the kind of each delivery and the seconds until its acknowledgement, for metrics. */
   readonly acknowledged?: (kind: string, seconds: number) => void;
-  /** Commands, shortcuts and presses of one person in a minute; 600 when left out. */
+  /** Commands, shortcuts and presses per person and minute; 600 when left out. */
   readonly commandsPerMinute?: number | undefined;
 }
 
 export interface SlackApp {
-  /** Takes Slack's signed requests; undefined in Socket Mode. */
+  /** Handles Slack's signed requests; undefined in Socket Mode. */
   readonly requestListener: RequestListener | undefined;
-  /** Begins to take what Slack delivers. */
+  /** Starts taking deliveries. */
   start(): Promise<void>;
   /** Whether deliveries can arrive. */
   connected(): boolean;
-  /** Takes nothing new and waits for what is under way. @returns false when `timeoutMs` was not enough */
+  /**
+   * Stops taking deliveries and waits for those under way.
+   * @returns false when `timeoutMs` was not enough
+   */
   stop(timeoutMs: number): Promise<boolean>;
 }
 
-/** Joins Bolt and the features: what Slack delivers goes to its feature, and what is under way is known. */
+/** Joins Bolt and the features: each delivery goes to its feature, and all work under way is tracked. */
 export function createSlackApp(options: SlackAppOptions): SlackApp {
   const { deps, mode } = options;
   const tracker = createWorkTracker(deps.log);
@@ -53,7 +56,8 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
   };
   measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
 
-  // A listener passes on the body and the acknowledgement alone: the rest of what Bolt has made is let go of.
+  // A listener keeps only the body and the acknowledgement, so that the rest of Bolt's objects can be
+  // collected.
   const { onCommand, onButton, onShortcut, onGlobalShortcut, onForm } = createDeliveryHandlers(
     deps,
     tracker,
@@ -79,7 +83,7 @@ export function createSlackApp(options: SlackAppOptions): SlackApp {
       const begunAt = performance.now();
       if (!isStopping) {
         isStopping = true;
-        // What came over a socket is acknowledged over it.
+        // A delivery over a socket is acknowledged over it, so the socket stays open for that.
         if (mode.kind === 'socket') await tracker.settled(Math.min(ACKNOWLEDGE_WITHIN_MS, timeoutMs));
         await receiver.stop();
       }

@@ -11,10 +11,12 @@ export interface ChannelAlertDeps extends AdminAlertDeps {
   readonly log: Log;
 }
 
-/** Tells admins once that the channel of the approvers cannot be posted in; again only after it could. */
+/**
+ * Tells admins when the bot cannot post in the approvers' channel, once until it can post there again.
+ */
 export function createChannelAlert(deps: ChannelAlertDeps): ChannelAlert {
   const { store, log } = deps;
-  /** Channels that were posted in since they could not be, so that no note stands of them. */
+  /** Channels in which the bot has posted since, so that no record of a refusal exists. */
   const working = new Set<string>();
   const noteOf = (channelId: string) => `approval channel ${channelId} cannot be posted in`;
   const alert = async (channelId: string, problem: SlackApiError): Promise<void> => {

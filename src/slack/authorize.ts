@@ -6,10 +6,10 @@ import { okResponse, SlackApiError } from './platform/web.ts';
 import { respond, respondWithRetries } from './respond.ts';
 import { type Message, textMessage } from './views/blocks.ts';
 
-/** Something that a person did in Slack, as far as its kinds are alike. */
+/** Something that a person did in Slack: what all kinds of deliveries have in common. */
 export interface Delivery {
   readonly userId: string;
-  /** The person's own workspace as Slack's signed request names it, if it does. */
+  /** The person's own workspace, if Slack's signed request names it. */
   readonly homeTeamId: string | undefined;
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
@@ -20,11 +20,11 @@ export interface Delivery {
   readonly acknowledgement: Acknowledgement;
 }
 
-/** After this a person is told that it takes longer. */
+/** After this time a person is told that it takes longer. */
 const SLOW_MS = 2_500;
 const SLOW = textMessage('This takes longer than usual. I am still at it and will answer here.');
 
-/** Said where time ran out before the delivery was acknowledged, and nothing else is said. */
+/** Said when the delivery was acknowledged late and the handler itself says nothing. */
 const DONE = textMessage('Done.');
 
 /** Said to people of other workspaces. */
@@ -49,7 +49,10 @@ function notAMember(userId: string): Person {
   return { id: userId, isMember: false, isAdmin: false, isConfirmed: false };
 }
 
-/** How to answer a person. Grants nothing: {@link authorize} says what they may. */
+/**
+ * Creates the interaction that answers a person. It grants nothing: {@link authorize} decides what they may
+ * do.
+ */
 export function interaction(
   deps: SlackDeps,
   delivery: Delivery,
@@ -132,7 +135,7 @@ export async function authorize(
 }
 
 /**
- * Does what somebody asked for, if they may. Whatever happens, they hear something.
+ * Runs what somebody asked for, if they may do it. They get an answer in any case.
  * @param activity for the log
  */
 export async function handle(
@@ -145,7 +148,7 @@ export async function handle(
   let over = false;
   let hasSpoken = false;
   const slow = setTimeout(() => {
-    // Said once or not at all: the answer follows, or has begun.
+    // It is only said while there is no answer yet.
     if (!over && !hasSpoken)
       void respond(deps, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
   }, SLOW_MS);
@@ -164,7 +167,7 @@ export async function handle(
   }
 }
 
-/** Lets no delivery that was acknowledged late end without a word. */
+/** Makes sure that every delivery that was acknowledged late gets an answer. */
 async function runAndRespond(
   call: Interaction,
   run: (call: Interaction) => Promise<void>,

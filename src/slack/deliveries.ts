@@ -23,11 +23,9 @@ import { noticeView } from './views/form.ts';
 import { unknownCommand } from './views/help.ts';
 import type { WorkTracker } from './work-tracker.ts';
 
-/*
- * What people do in Slack, each kind taken to its feature.
- */
+/* Takes what people do in Slack to the feature that handles it. */
 
-/** A delivery as Bolt hands it over. */
+/** A delivery as Bolt passes it. */
 interface Delivered {
   readonly body: unknown;
   readonly ack: () => Promise<void>;
@@ -41,15 +39,15 @@ export interface DeliveryHandlers {
   onForm(submission: SlackViewMiddlewareArgs<ViewSubmitAction>): Promise<void>;
 }
 
-/** Nobody types or presses ten times a second; a program that does must not take the bot from everybody else. */
+/** People do not type or press ten times a second. A program that does must not keep the bot from everybody else. */
 const COMMANDS_PER_MINUTE = 600;
 
-/** In place of a form that an older or newer release opened. */
+/** Shown for a form that another release of the bot opened. */
 const UNKNOWN_FORM = noticeView('Domain Steward', [
   section('I do not know this form any more, so nothing was done with it. Open it again, then submit it.'),
 ]);
 
-/** @param commandsPerMinute commands, shortcuts and presses of one person */
+/** @param commandsPerMinute commands, shortcuts and presses per person */
 export function createDeliveryHandlers(
   deps: SlackDeps,
   { track, runInBackground }: WorkTracker,
@@ -89,7 +87,7 @@ export function createDeliveryHandlers(
   };
 }
 
-/** Handles what a program could ask for as often as it likes. */
+/** Handles deliveries whose number per person is limited. */
 type HandleLimited = (
   delivery: Delivery,
   what: { readonly needs: Needs; readonly activity: string },
@@ -99,7 +97,7 @@ type HandleLimited = (
 function createLimitedHandler(deps: SlackDeps, commandsPerMinute: number): HandleLimited {
   const commands = createLimiter(commandsPerMinute, MINUTE_MS);
 
-  /** @returns what to say to somebody who has asked too much, or undefined */
+  /** @returns what to say to somebody over the limit; undefined below it */
   function isOverLimit(userId: string): Message | undefined {
     const seconds = commands.take(userId);
     if (seconds === undefined) return undefined;
@@ -145,7 +143,7 @@ async function runCommand(
   });
 }
 
-/** @returns whose Home tab the button stands on, if it stands on one */
+/** @returns the person whose Home tab has the button, if it stands on one */
 async function runAction(
   handleLimited: HandleLimited,
   body: unknown,
@@ -205,7 +203,7 @@ async function runShortcut(
   );
 }
 
-/** The shortcut that is there everywhere: the person says where the order's card goes, if not in a direct message. */
+/** The global shortcut. Outside of a direct message, the person chooses the channel of the order's card. */
 async function runGlobalShortcut(
   handleLimited: HandleLimited,
   body: unknown,

@@ -10,19 +10,19 @@ import { digestHead, digestMore, type WaitingOf } from './views/digest.ts';
 import { reminderProblem } from './views/slack-error.ts';
 import { waitingWith } from './waiting.ts';
 
-/** What posting digests works with. */
+/** What posting digests needs. */
 export interface DigestPosterDeps {
   readonly web: SlackWeb;
   readonly directory: SlackDirectory;
-  /** What waiting costs with each name, at this moment. */
+  /** What waiting costs for each name at this moment. */
   readonly waitingCosts?: () => Promise<WaitingOf>;
-  /** Who hears that reminders cannot be posted. */
+  /** Who is told when reminders cannot be posted. */
   readonly admins: readonly string[];
 }
 
 const RETRY_MS = 60_000;
 
-/** Posts digests of what expires in Slack. */
+/** Posts digests of expiring names in Slack. */
 export function createDigestPoster({ web, directory, admins, waitingCosts }: DigestPosterDeps): DigestPoster {
   async function post(channelId: string, threadTs: string | undefined, message: Message) {
     const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
@@ -68,7 +68,7 @@ export function createDigestPoster({ web, directory, admins, waitingCosts }: Dig
   };
 }
 
-/** Tells what waiting costs, by the price list and the clock of this moment; nothing while the list is empty. */
+/** Computes what waiting costs, by the current price list and clock; nothing while the list is empty. */
 export function createWaitingCosts(deps: {
   readonly settings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
   readonly prices: Pick<PriceStore, 'list'>;

@@ -4,7 +4,7 @@ import type { Directory } from '../orders/ports.ts';
 import { createCache } from './platform/cache.ts';
 import { okResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
 
-/** What the bot needs to know of a person. */
+/** What the bot needs to know about a person. */
 export interface Person {
   readonly id: string;
   /** A full member of the bot's own workspace: neither deactivated, nor a guest, nor of another workspace. */
@@ -12,27 +12,27 @@ export interface Person {
   /** Workspace admin or owner. */
   readonly isAdmin: boolean;
   /**
-   * Slack has said so. Where it does not answer, only the signed request vouches for the person, which is enough to ask
-   * and to read, and for nothing else.
+   * Slack has confirmed it. While Slack does not answer, only the signed request vouches for the person. That is enough
+   * to ask and to read, and for nothing else.
    */
   readonly isConfirmed: boolean;
 }
 
 export interface SlackDirectory extends Directory {
   /**
-   * Somebody who does something at this moment.
-   * @param homeTeamId the person's own workspace as a signed request of Slack named it, if it did
+   * Reads who is acting.
+   * @param homeTeamId the person's own workspace, if Slack's signed request names it
    */
   person(userId: string, homeTeamId: string | undefined): Promise<Person>;
   /** The members of a user group. @throws {SlackApiError} when Slack does not tell */
   groupMembers(groupId: string): Promise<readonly string[]>;
   /** Every user group of the workspace, by id. @throws {SlackApiError} when Slack does not tell */
   groupNames(): Promise<ReadonlyMap<string, string>>;
-  /** Slack has announced that a person has changed. */
+  /** Forgets a person, because Slack has announced a change. */
   forgetPerson(userId: string): void;
-  /** Slack has announced that the members of a group have changed. */
+  /** Forgets the members of a group, because Slack has announced a change. */
   forgetGroup(groupId: string): void;
-  /** What a person calls themselves, or undefined when Slack does not say. */
+  /** A person's display name; undefined when Slack does not tell. */
   nameOf(userId: string): Promise<string | undefined>;
   /** How a person writes amounts, as a BCP 47 tag; English where Slack does not say. */
   localeOf(userId: string): Promise<string>;
@@ -74,7 +74,7 @@ const PERSON_MAX_AGE_MS = 60_000;
 /** `usergroups.users.list` is of Tier 2: about 20 calls a minute. */
 const GROUP_MAX_AGE_MS = 10_000;
 
-/** Codes with which Slack says that the workspace has no such person. */
+/** Codes with which Slack says that the workspace does not have this person. */
 const NO_SUCH_PERSON: ReadonlySet<string> = new Set(['user_not_found', 'user_not_visible']);
 
 /** Whether somebody is a full member of a workspace. */
@@ -90,15 +90,15 @@ export function isFullMember(user: SlackUser, teamId: string): boolean {
 }
 
 export interface DirectoryOptions {
-  /** In milliseconds; by default a clock that nobody puts back. */
+  /** In milliseconds; a monotonic clock when left out. */
   readonly now?: () => number;
-  /** Waits for so many milliseconds; by default as long as that takes. */
+  /** Waits for some milliseconds; a real timer when left out. */
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
-  /** Told each time that the members of an approver group could not be read. */
+  /** Called each time that the members of an approver group could not be read. */
   readonly onUnreadableGroup?: (groupId: string, problem: SlackApiError) => void;
 }
 
-/** People and user groups, asked of Slack. A person is cached for a minute, a group for ten seconds. */
+/** People and user groups, read from Slack. A person is cached for a minute, a group for ten seconds. */
 export function createDirectory(
   web: SlackWeb,
   teamId: string,
@@ -138,7 +138,7 @@ export function createDirectory(
       try {
         return await people.get(userId);
       } catch (error) {
-        // Without a signed request of this workspace nobody is let in.
+        // Without a signed request of this workspace nobody is admitted.
         if (!(error instanceof SlackApiError) || homeTeamId === undefined) throw error;
         return saysNoSuchPerson(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
       }
@@ -185,7 +185,7 @@ export function createDirectory(
         const [locale = DEFAULT_LOCALE] = Intl.NumberFormat.supportedLocalesOf(user.locale ?? []);
         return locale;
       } catch (error) {
-        // A tag that is none is a RangeError.
+        // `Intl` throws a RangeError for an invalid tag.
         if (!(error instanceof SlackApiError || error instanceof RangeError)) throw error;
         return DEFAULT_LOCALE;
       }

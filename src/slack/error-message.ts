@@ -10,7 +10,7 @@ const databaseError = z.object({
   code: z.string().optional().catch(undefined),
 });
 
-/** SQLSTATEs (PostgreSQL, appendix A) of a database that answers and keeps nothing. */
+/** SQLSTATEs (PostgreSQL, appendix A) of a database that answers but cannot write. */
 const KEEPS_NOTHING: Readonly<Record<string, string>> = {
   53100: 'My database has no room left, so it keeps nothing new. Tell whoever runs me.',
   25006: 'My database takes no changes right now. Try again in a minute.',
@@ -31,7 +31,7 @@ function formatCause(error: unknown): string {
   );
 }
 
-/** One sentence for a person about something unexpected, with a reference that stands in the log as well. */
+/** A sentence for a person about an unexpected error, with a reference that the log has too. */
 export function errorMessage(log: Log, error: unknown, activity: string): Message {
   const reference = newReference();
   log.error({ err: error, reference, activity }, 'a person was told that something went wrong');
@@ -46,7 +46,7 @@ export function errorMessage(log: Log, error: unknown, activity: string): Messag
     );
   }
   return textMessage(
-    // Most of what people do only reads; an order may have been kept before this went wrong.
+    // Most actions only read, but an order may have been kept before the error.
     `${formatCause(error)} If you asked for an order, look at \`/domain orders mine\` first, so that it is not asked for twice. Reference ${code(reference)}.`,
   );
 }

@@ -8,16 +8,16 @@ import {
   withoutNewBlocks,
 } from './views/blocks.ts';
 
-/** The text of some blocks and their buttons as they are: a card without buttons could not be decided. */
+/** The text of some blocks, with their buttons: without buttons nobody could decide about a card. */
 function plainWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
   const isButtons = ({ type }: AnyBlock) => type === 'actions';
   return [...lines(asText(blocks.filter((block) => !isButtons(block)))), ...blocks.filter(isButtons)];
 }
 
 /**
- * Sends a message with its blocks; where Slack may have refused those, without the newer ones, then as text with its
- * buttons, and at last as text alone.
- * @throws {SlackApiError} the first refusal, where Slack takes none of them
+ * Sends a message. Where Slack refuses its blocks, sends it without the newer blocks, then as text with buttons, and
+ * finally as text only.
+ * @throws {SlackApiError} the first refusal, when Slack takes none of them
  */
 export function withPlainFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
   const { text, blocks } = message;
@@ -34,7 +34,7 @@ export function withPlainFallback<T>(message: Message, send: (shown: Message) =>
   );
 }
 
-/** The same for a view that is nothing but blocks. */
+/** The same for a view that consists of blocks only. */
 export function withPlainView<T>(
   blocks: readonly AnyBlock[],
   send: (blocks: readonly AnyBlock[]) => Promise<T>,

@@ -22,11 +22,11 @@ import type { SlackWeb } from './platform/web.ts';
 import type { Message } from './views/blocks.ts';
 import type { Form, FormOrigin, FormValues, FormView } from './views/form.ts';
 
-/** What the features work with. Built once in `bot.ts`. */
+/** What the features need. Built once in `bot.ts`. */
 export interface SlackDeps {
   readonly teamId: string;
   readonly accounts: Accounts;
-  /** What the use cases of orders need. What people look up is read from its `store`. */
+  /** What the use cases of orders need. Features read orders from its `store`. */
   readonly orders: RequestDeps & DecideDeps;
   /** The watch list, its dates and its reminders. */
   readonly expiry: Expiry;
@@ -36,26 +36,26 @@ export interface SlackDeps {
   readonly portfolio: PortfolioStore;
   /** Named sets of contacts and nameservers. */
   readonly presets: PresetStore;
-  /** Tags that decide about orders: those alone who may decide change them. */
+  /** The tags that decide about orders. Only people who may decide can change them. */
   readonly decidingTags: () => Promise<ReadonlySet<string>>;
   readonly audit: AuditStore;
   /** The team's price list. */
   readonly prices: PriceStore;
   /** Who stands in for whom. */
   readonly standIns: StandInStore;
-  /** Who decides what: the versions and the draft. */
+  /** The versions of the policy, and the draft. */
   readonly policies: PolicyStore;
-  /** What the team wants to spend at most. */
+  /** The team's budgets. */
   readonly budgets: BudgetStore;
-  /** What was bought, and what the watch list has ahead. */
+  /** What was bought, and the renewals ahead. */
   readonly spending: SpendStore;
   /** The tags of names. */
   readonly tagsOf: TagsOf;
   /** ISO 4217 code of new prices. */
   readonly currency: string;
-  /** Has the cards of orders that wait for approval show prices and approvers as they are now. */
+  /** Shows the cards of waiting orders again, with current prices and approvers. */
   readonly refreshWaitingCards: () => Promise<void>;
-  /** Takes up a card of an order that nobody knew of. */
+  /** Records a card of an order whose place was not known. */
   readonly adoptCard: (
     orderId: string,
     message: { readonly channelId: string; readonly ts: string },
@@ -70,44 +70,49 @@ export interface SlackDeps {
   readonly isSlackAddress: (address: string) => boolean;
   readonly settings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
-  /** `ADMINS`: may change settings besides workspace admins and owners. */
+  /** `ADMINS`: people who may change settings besides workspace admins and owners. */
   readonly admins: readonly string[];
-  /** How often a person tries credentials that the service refuses: nobody guesses passwords through the bot. */
+  /**
+   * Limits how often a person may try credentials that the service refuses, so that nobody guesses passwords through
+   * the bot.
+   */
   readonly linkTries: Limiter;
-  /** Context offered in the link form. */
+  /** The context that the link form offers. */
   readonly defaultContext: number;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-/** Somebody does something, and this is how to answer. */
+/** Something that a person does, and the ways to answer. */
 export interface Interaction {
   readonly deps: SlackDeps;
   readonly person: Person;
-  /** Where it happened; undefined in the Home tab. */
+  /** The channel where it happened; undefined in the Home tab. */
   readonly channelId: string | undefined;
-  /** Set when it happened in a thread, or on a message whose thread the answer belongs in. */
+  /** Set when it happened in a thread, or on a message in whose thread the answer belongs. */
   readonly threadTs: string | undefined;
-  /** Names this delivery: the same when Slack delivers it again. */
+  /** Identifies this delivery: the same when Slack delivers it again. */
   readonly deliveryId: string;
-  /** The person's active account, read once: all that one delivery does is done with one account. */
+  /** The person's active account. It is read once, so that everything in one delivery uses the same account. */
   account(): Promise<Account | undefined>;
   /** What the person's orders go out with: their active account, or the team's where they have none; read once too. */
   orderAccount(): Promise<Account | undefined>;
   /** All that this delivery changes is committed: Slack is told so. What follows is not waited for. */
   acknowledge(): void;
   /**
-   * Says something to this person alone. It acknowledges the delivery: whatever changes something commits it before.
-   * @param options.replace in place of the message whose button was pressed, where Slack still takes that
+   * Says something to this person alone. It acknowledges the delivery, so changes are to be committed before.
+   * @param options.replace replaces the message whose button was pressed, where Slack still allows it
    */
   respond(message: Message, options?: { readonly replace?: boolean }): Promise<void>;
   /**
-   * Says what became of it where that is said elsewhere, but for a delivery that was acknowledged before it was known.
+   * Says the outcome, but only for a delivery that was acknowledged before the outcome was known. Otherwise it is
+   * shown elsewhere.
    */
   respondIfLate(message: Message): Promise<void>;
   /**
-   * Opens a modal; has to happen within 3 seconds of what the person did, who is told when it was too late.
-   * @param options.undo run when it could not be opened, before the person hears of it
+   * Opens a modal, which Slack allows within 3 seconds of what the person did. When it is too late, the person is
+   * told.
+   * @param options.undo runs when the modal could not be opened, before the person is told
    */
   open(view: ModalView, options?: { readonly undo?: () => Promise<void> }): Promise<void>;
 }
@@ -119,13 +124,13 @@ export interface CommandCall extends Interaction {
 }
 
 export interface ActionCall extends Interaction {
-  /** The button's value, or what was chosen. */
+  /** The button's value, or the chosen option. */
   readonly value: string;
   /** `block_id` of the row that it stands in. */
   readonly blockId: string;
-  /** The message that it was pressed on; undefined in a view. */
+  /** The message with the button; undefined in a view. */
   readonly messageTs: string | undefined;
-  /** When it was pressed inside a modal: what is in it. */
+  /** The content of the modal, when the button stands in one. */
   readonly view:
     | {
         readonly id: string;
@@ -142,13 +147,13 @@ export interface SubmissionCall extends Interaction {
   readonly origin: FormOrigin;
 }
 
-/** What becomes of a submitted form. */
+/** The result of a submitted form. */
 export type Submitted =
   /** Shown at the fields; what was typed stays. */
   | { readonly kind: 'errors'; readonly errors: Readonly<Record<string, string>> }
   /** The form closes; `say` goes to this person alone. */
   | { readonly kind: 'done'; readonly say?: Message }
-  /** Another view takes its place. What takes long goes on in `meanwhile`, which may change that view again. */
+  /** Another view replaces it. Long work runs in `meanwhile`, which may change that view again. */
   | {
       readonly kind: 'view';
       readonly view: ModalView;
@@ -177,9 +182,9 @@ export interface FormFeature {
   readonly needs: Needs;
   /** Why the person's active account cannot do what the form is for; undefined when it can. */
   refusal?(call: Interaction): Promise<Message | undefined>;
-  /** The form as it stands for these values; fields may depend on them. */
+  /** The form for these values; its fields may depend on them. */
   render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> | FormView;
-  /** By field: what is wrong with values that the form opens with, as far as nobody has to be asked. */
+  /** The issues of the values that a form opens with, by field, as far as they can be found without a request. */
   issuesOf?(values: FormValues): Readonly<Record<string, string>>;
   submit(call: SubmissionCall): Promise<Submitted>;
 }
@@ -203,7 +208,7 @@ export function isAdmin(deps: Pick<SlackDeps, 'admins'>, person: Person): boolea
   return person.isConfirmed && person.isMember && (person.isAdmin || deps.admins.includes(person.id));
 }
 
-/** An interaction's person, as far as what they may see goes. */
+/** The part of an interaction's person that decides what they may see. */
 export function viewerOf({ deps, person }: Pick<Interaction, 'deps' | 'person'>): Viewer {
   return { id: person.id, isAdmin: isAdmin(deps, person) };
 }

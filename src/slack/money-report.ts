@@ -9,7 +9,7 @@ import { withPlainFallback } from './fallback.ts';
 import { postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { type MoneyReport, moneyReport } from './views/money-report.ts';
 
-/** What the monthly report is made and posted with. */
+/** What the monthly report needs. */
 export interface MoneyReportDeps {
   readonly web: SlackWeb;
   readonly settings: () => Promise<TeamSettings>;
@@ -21,14 +21,14 @@ export interface MoneyReportDeps {
   readonly log: Log;
 }
 
-/** A bot that was off on the 1st reports until this day; later nobody wants to hear of the month before. */
+/** A bot that was off on the 1st posts the report until this day. After that it is skipped. */
 const LAST_DAY = 7;
-/** Another process posts it when this one has said nothing for so long. */
+/** Another process may post it after this long without a post. */
 const LEASE_MS = 10 * 60_000;
-/** More than the twelve months ahead. */
+/** Longer than the twelve months ahead. */
 const AHEAD_MS = 366 * 86_400_000;
 
-/** Posts the report of the month before, from the first digest of a month on, once. */
+/** Posts the report of the previous month once, with the first digest of a month or later. */
 export async function postMoneyReport(deps: MoneyReportDeps): Promise<void> {
   const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await deps.settings();
   const channel = reportChannel ?? reminderChannel;
@@ -52,13 +52,13 @@ export async function postMoneyReport(deps: MoneyReportDeps): Promise<void> {
   await deps.reports.posted(span.text, deps.now());
 }
 
-/** Whether the team has prices or budgets: without them there is nothing to report. */
+/** Whether the team has prices or budgets. Without them there is nothing to report. */
 async function keepsBooks({ prices, budgets, now }: MoneyReportDeps): Promise<boolean> {
   const [list, standings] = await Promise.all([prices.list(), budgets.standings(utcDayOf(now()))]);
   return list.length + standings.length > 0;
 }
 
-/** The month before that of a day. */
+/** The month before the month of a day. */
 function monthBefore(day: string): SpendSpan | undefined {
   const first = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
   return readSpan(utcDayOf(new Date(first.getTime() - 1)).slice(0, 7));

@@ -3,10 +3,10 @@ import type { SettingsStore } from '../settings.ts';
 import { type AdminAlertDeps, alertAdmins } from './admins.ts';
 import { newApprovalTasks } from './views/new-default.ts';
 
-/** What {@link announceNewDefault} works with. */
+/** What {@link announceNewDefault} needs. */
 export interface NewDefaultDeps extends AdminAlertDeps {
   readonly store: Pick<SettingsStore, 'all' | 'noteOnce' | 'forgetNote'>;
-  /** The environment does not say which tasks wait for approval. */
+  /** The environment does not set which tasks wait for approval. */
   readonly isDefault: boolean;
   readonly hasOrders: () => Promise<boolean>;
   readonly now: () => Date;
@@ -16,9 +16,9 @@ export interface NewDefaultDeps extends AdminAlertDeps {
 const NOTE = 'new default of approval_tasks';
 
 /**
- * Tells admins once that more tasks wait for approval than before: only of an installation that has worked with the
- * former default, so not where the tasks are set, nor where nobody has ordered yet. A message that could not be sent is
- * tried again at the next start.
+ * Tells admins once that more tasks wait for approval than before. Only an installation that has used the former
+ * default is told: the tasks are not set, and somebody has ordered before. A message that could not be sent is tried
+ * again at the next start.
  */
 export async function announceNewDefault(deps: NewDefaultDeps): Promise<void> {
   const { store, isDefault, hasOrders, now, log } = deps;

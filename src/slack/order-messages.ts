@@ -37,9 +37,9 @@ export interface NotifierDeps {
   readonly settings: () => Promise<TeamSettings>;
   /** What an order costs today by the team's price list. */
   readonly priceOf?: PriceOrder;
-  /** What that takes out of the team's budgets. */
+  /** What the order takes out of the team's budgets. */
   readonly lookAtBudgets?: LookAtBudgets;
-  /** What hangs on an order’s name. */
+  /** The impact on an order’s name. */
   readonly impacts: Pick<Impacts, 'forCard'> & Partial<Pick<Impacts, 'former'>>;
   /** When the first of an order’s names expires. */
   readonly firstExpiry?: FirstExpiry;
@@ -56,20 +56,19 @@ export interface NotifierDeps {
   readonly leaseMs?: number;
 }
 
-/** For how long one process has an order's messages to itself; renewed while it is at it. */
+/** For this long one process may post an order's messages. It extends the time while it does. */
 export const NOTIFICATION_LEASE_MS = 12_000;
 const HEARTBEATS = 4;
 const MAX_WAIT_MS = 10 * 60_000;
 
 /**
- * Brings what Slack shows of an order to its latest state: posts the card if it is not there, updates it, and
- * posts the replies that are missing. Repeating it is harmless. When Slack is away or limits us, it is put off, this
- * order alone.
+ * Brings what Slack shows of an order to its latest state: posts the card if it is missing, updates it, and posts the
+ * missing replies. Safe to repeat. When Slack is away or limits the bot, this order alone is put off.
  * @param isClaimed its messages are claimed for this process already
  */
 export async function notifyOrder(deps: NotifierDeps, orderId: string, isClaimed = false): Promise<void> {
   const { messages } = deps;
-  // Whoever has the lease sees our change too: it looks for newer versions before it lets go.
+  // The process with the lease shows this change too, because it looks for newer versions before it releases the lease.
   let known = isClaimed
     ? await messages.unnotified(orderId)
     : await messages.claimNotification(orderId, deps.now(), deps.leaseMs ?? NOTIFICATION_LEASE_MS);
@@ -121,13 +120,13 @@ async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => 
     return await work();
   } finally {
     clearInterval(heartbeat);
-    // Or it would take the lease again after it was given back.
+    // An extension under way could otherwise take the lease again after its release.
     await renewal;
   }
 }
 
 /**
- * Takes up a card that was posted while the answer, or the bot, was lost: from now on it is kept up to date as well.
+ * Records a card that was posted while the answer, or the bot, was lost. From now on it is updated as well.
  * @param message where a button of a card was pressed
  */
 export async function adoptCard(
@@ -142,7 +141,7 @@ export async function adoptCard(
   await deps.messages.adoptMessage(orderId, { purpose, ...message }, deps.now());
 }
 
-/** Has Slack shown anew how the orders stand that wait for approval: what their cards say of prices or people has changed. */
+/** Shows all orders again that wait for approval, because what their cards say of prices or people has changed. */
 export async function refreshWaitingCards({
   orders,
   now,
@@ -154,11 +153,11 @@ export async function refreshWaitingCards({
   for (const { id } of waiting) await orders.requestTelling(id, now());
 }
 
-/** More orders than ever wait for approval. */
+/** More than the number of orders that ever wait for approval. */
 const MAX_REFRESHED = 1_000;
 
 const CARD = 'card';
-/** A copy of the card where it was asked for: its thread may be gone on with. Copies elsewhere are no such place. */
+/** A copy of the card in its own channel, whose thread may be continued. This is not so for copies elsewhere. */
 const OLD_COPY = /^card:\d/;
 
 function waitAfter(error: unknown, attempt: number): number {
@@ -166,9 +165,9 @@ function waitAfter(error: unknown, attempt: number): number {
 }
 
 interface Updated {
-  /** The message posted last, which is yet to be recorded: with letting go of all of them. */
+  /** The message that was posted last. It is recorded by the statement that releases the lease. */
   readonly last?: MessageRef | undefined;
-  /** When somebody is to be told what they are not told at night. */
+  /** When somebody is to be told who is not disturbed at night. */
   readonly again?: Date | undefined;
 }
 
@@ -205,7 +204,7 @@ async function updateMessages(
   if (card === undefined) {
     const at = await postCard(deps, order, extras, since);
     const copy = { purpose: `${CARD}:${at.ts}`, ...at };
-    // Who was so slow that another one took over keeps a second card up to date as well.
+    // If another process took over meanwhile, there is a second card, which is updated as well.
     const isFirst =
       cards.length === 0 && (await deps.messages.recordMessage(order.id, { ...copy, purpose: CARD }));
     if (!isFirst) await deps.messages.recordMessage(order.id, copy);
@@ -233,12 +232,12 @@ async function updateMessages(
       orderReply(order, entry, approvers, now) ??
       repricedReply(entry, history);
     if (reply === undefined) continue;
-    // Under a message when the order was asked for there: that thread, not one below the card.
+    // An order that was asked for on a message is shown in that message's thread, not in a thread below the card.
     const threadTs =
       order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts;
     const shown = { ...order, state: entry.state };
     if (last !== undefined) await deps.messages.recordMessage(order.id, last);
-    // Where the card is a direct message to who asks again, whose account it is would not see it there.
+    // If the card is a direct message to whoever retries, the owner of the account would not see the reply there.
     const to =
       entry.kind === 'requested' && card.channelId !== order.channelId
         ? { channelId: await deps.directory.directMessage(accountOwner(order)), threadTs: undefined }
@@ -257,13 +256,13 @@ async function updateMessages(
   throw problem;
 }
 
-/** Who decided about an order that no longer waits: those whom its rules name, or the settings. */
+/** Those who decided about an order that no longer waits: the approvers of its rules, or of the settings. */
 function formerApprovers({ demand }: Order, general: readonly string[]): readonly string[] {
   if (demand === undefined || !isRuled(demand)) return general;
   return [...new Set(demand.requirements.flatMap(({ approvers }) => approvers))];
 }
 
-/** Nameservers that were set can be set back for a while, where it is known what they were. */
+/** Nameservers can be set back for a while, if it is known what they were before. */
 async function undoOffer({ impacts }: NotifierDeps, order: Order, now: Date): Promise<UndoOffer | undefined> {
   const [item, ...others] = order.items;
   const until = item && undoableUntil(order, item);
@@ -284,7 +283,7 @@ async function budgetsNow(
   return cost === undefined || isDemoContext(account.context) ? undefined : lookAtBudgets?.(cost);
 }
 
-/** A draft that was never confirmed is nobody's business but the requester's; what was sent had been confirmed. */
+/** Only its requester is told of a draft that was never confirmed. Anything that was sent had been confirmed. */
 function wasAskedFor(history: readonly HistoryEntry[]): boolean {
   return history.some(
     ({ state, kind }) =>
@@ -292,7 +291,7 @@ function wasAskedFor(history: readonly HistoryEntry[]): boolean {
   );
 }
 
-/** Codes with which Slack says that a message will never change again. */
+/** Codes with which Slack says that a message can never be updated again. */
 const CANNOT_UPDATE: ReadonlySet<string> = new Set([
   'channel_not_found',
   'cant_update_message',
@@ -318,7 +317,7 @@ async function postCard(
   }
 }
 
-/** Where the bot was sent away since the card was posted, what became of the order is told to the requester. */
+/** If the bot was removed from the channel since the card was posted, the requester is told the outcome directly. */
 async function postReply(
   deps: NotifierDeps,
   order: Order,
@@ -337,9 +336,8 @@ async function postReply(
 }
 
 /**
- * Brings the cards that stand to the latest state. What keeps one from it does not keep its thread from the result:
- * only a limit of Slack's holds that up as well.
- * @returns the card to reply to, undefined where none stands; and what to try again for
+ * Updates the existing cards. An error at one of them does not hold up the thread, except for a rate limit.
+ * @returns the card to reply to, undefined where there is none; and the error to try again for
  */
 async function updateCards(
   deps: NotifierDeps,
@@ -383,7 +381,7 @@ async function updateCard(
     return true;
   } catch (error) {
     if (error instanceof SlackApiError && error.code === 'message_not_found') return false;
-    // The thread goes on without it.
+    // The thread continues without it.
     if (error instanceof SlackApiError && error.code !== undefined && CANNOT_UPDATE.has(error.code)) {
       deps.log.warn(
         { orderId: order.id, code: error.code },

@@ -3,9 +3,7 @@ import { withPlainFallback } from './fallback.ts';
 import { isTokenError, isTransient, postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
 import type { Message } from './views/blocks.ts';
 
-/*
- * Posting a message about an order, and what it means when Slack refuses it.
- */
+/* Posts messages about an order, and classifies Slack's refusals. */
 
 /** Codes with which Slack says that the bot cannot post in a channel. */
 const CANNOT_POST: ReadonlySet<string> = new Set([
@@ -23,19 +21,19 @@ const CANNOT_POST: ReadonlySet<string> = new Set([
   'thread_not_found',
 ]);
 
-/** After this a refusal with a code that is not known here counts as one for good. */
+/** After this time an unknown refusal counts as permanent. */
 const MAX_BLOCKED_MS = 60_000;
 
-/** @param since when that happened which is to be said */
+/** @param since when the event happened that is to be told */
 export function cannotPost({ now }: { readonly now: () => Date }, error: unknown, since: Date): boolean {
   if (!(error instanceof SlackApiError) || error.code === undefined || isTransient(error)) return false;
   if (CANNOT_POST.has(error.code)) return true;
-  // No other place takes a refused token either: what is to be said waits for a good one.
+  // A refused token is refused everywhere, so the message waits for a valid one.
   if (isTokenError(error)) return false;
   return now().getTime() - since.getTime() > MAX_BLOCKED_MS;
 }
 
-/** What machines read of a message. */
+/** The metadata of a message, for programs. */
 export function metadataOf(order: Order) {
   return {
     event_type: 'domain_order',

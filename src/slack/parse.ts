@@ -11,7 +11,7 @@ export interface CommandLine {
   readonly reason: string | undefined;
 }
 
-/** Phones and Macs make a dash of two hyphens. */
+/** The separator before a reason. Phones and Macs turn two hyphens into a dash. */
 const REASON = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
 
 /** Splits the text of a slash command. */
@@ -29,13 +29,15 @@ export function parseCommandLine(text: string): CommandLine {
   };
 }
 
-/** Somebody's reason without characters that nobody can see, cut to a length; undefined when nothing is left. */
+/** A reason without invisible characters, cut to a length; undefined when nothing is left. */
 export function cleanReason(text: string): string | undefined {
   const clean = text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
   return clean === '' ? undefined : truncate(clean, MAX_REASON);
 }
 
-/** Slack makes links of names, with what was typed behind a bar; a person stays a mention that says who it is. */
+/**
+ * Slack turns names into links with the typed text behind a bar. A mention stays, because it identifies a person.
+ */
 function withoutLinks(text: string): string {
   return text
     .replace(
@@ -45,7 +47,7 @@ function withoutLinks(text: string): string {
     .replace(/<([@#!][^<>|\s]*)\|[^<>]*>/g, '<$1>');
 }
 
-/** The same in somebody's words: a mention reads as it was typed. */
+/** The same for a reason: a mention becomes the text that was typed. */
 function withoutMentions(text: string): string {
   return withoutLinks(
     text.replace(
@@ -56,12 +58,12 @@ function withoutMentions(text: string): string {
   );
 }
 
-/** Slack sends `&`, `<` and `>` of what was typed as entities. */
+/** Slack sends `&`, `<` and `>` as entities. */
 function unescapeText(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }
 
-/** The candidate that a mistyped word most likely meant, or undefined when none is near. */
+/** The candidate that a mistyped word most likely meant; undefined when none is near. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   // What was typed may be the beginning of the word.
   const begun = word.length >= 3 ? candidates.find((candidate) => candidate.startsWith(word)) : undefined;

@@ -3,7 +3,8 @@ import { slackUser } from './directory.ts';
 import type { FormOrigin, FormValues } from './views/form.ts';
 
 /*
- * What Slack delivers, read with its edges checked. Only what is used is named; the rest may change.
+ * Slack's deliveries, parsed at the boundary. Only fields that are used are listed; others may
+ * change.
  */
 
 export const commandPayload = z.object({
@@ -85,7 +86,7 @@ export const globalShortcutPayload = z.object({
 
 export const homePayload = z.object({ user: z.string(), tab: z.string().optional() });
 
-/** What Slack announces of people and user groups. */
+/** Slack's events about people and user groups. */
 export const announcement = z.object({
   team_id: z.string(),
   event: z.discriminatedUnion('type', [
@@ -125,7 +126,7 @@ const origin = z.object({
   accountId: z.string().optional(),
 });
 
-/** Where a form came from; undefined when it is none of ours. */
+/** Where a form was opened; undefined for a form that is not the bot's. */
 export function originOf(payload: ViewPayload): FormOrigin | undefined {
   let metadata: unknown;
   try {

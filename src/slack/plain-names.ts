@@ -1,12 +1,12 @@
 import type { SlackDirectory } from './directory.ts';
 import { SlackApiError } from './platform/web.ts';
 
-/** A person or a user group as messages name them, with the label that Slack may add. */
+/** A mention of a person or user group, with the label that Slack may add. */
 const MENTION = /<(?:@([UW][A-Z0-9]+)|!subteam\^(S[A-Z0-9]+))(?:\|[^>]*)?>/g;
 
 /**
- * A sentence with people and groups by name. Errors at fields are plain text: a mention would stand there as it is
- * written. A group keeps its id, because its name is known to those alone whom Slack tells of it.
+ * Replaces mentions of people by their names, because errors at fields are plain text. A group keeps its id,
+ * because its name is shown only to those whom Slack tells about it.
  */
 export async function withPlainNames(
   directory: Pick<SlackDirectory, 'nameOf'>,

@@ -6,7 +6,7 @@ import { type AdminAlertDeps, alertAdmins } from './admins.ts';
 import { SlackApiError } from './platform/web.ts';
 import { differencesMessage } from './views/money-report.ts';
 
-/** What telling of differences works with. */
+/** What telling about differences needs. */
 export interface PriceDifferenceDeps extends AdminAlertDeps {
   readonly prices: Pick<PriceStore, 'list'>;
   readonly reports: Pick<MoneyReportStore, 'claim' | 'posted' | 'answers'>;
@@ -17,7 +17,7 @@ export interface PriceDifferenceDeps extends AdminAlertDeps {
 const DAY_MS = 86_400_000;
 const LEASE_MS = 10 * 60_000;
 
-/** Tells admins, once a day and not in a channel, where yesterday’s answers tell other amounts than the price list. */
+/** Tells admins once a day, by direct message, where yesterday’s answers differ from the price list. */
 export async function tellPriceDifferences(deps: PriceDifferenceDeps): Promise<void> {
   const { prices, reports, now, log } = deps;
   const to = new Date(`${utcDayOf(now())}T00:00:00Z`);

@@ -1,6 +1,4 @@
-/*
- * When a person is left alone: at night of their own time zone. Pure.
- */
+/* The hours in which a person is not disturbed: the night of their own time zone. Pure. */
 
 const QUIET_FROM_HOUR = 22;
 const QUIET_UNTIL_HOUR = 7;
@@ -9,9 +7,9 @@ const STEP_MS = 15 * 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Until when a message to a person waits: 7:00 of their time zone, where it is night there.
- * @param firstExpiry when the first name that it is about expires: tomorrow, or before, is too soon to wait
- * @returns undefined when nothing is to wait, or the time zone is none that this runtime knows
+ * Until when a message to a person waits: 7:00 in their time zone, if it is night there.
+ * @param firstExpiry when the first of its names expires; if that is by tomorrow, the message does not wait
+ * @returns undefined when it does not wait, or this runtime does not know the time zone
  */
 export function quietUntil(now: Date, timeZone: string | undefined, firstExpiry?: Date): Date | undefined {
   const clock = timeZone === undefined ? undefined : clockOf(timeZone);
@@ -27,7 +25,7 @@ function isNight(hour: number): boolean {
   return hour >= QUIET_FROM_HOUR || hour < QUIET_UNTIL_HOUR;
 }
 
-/** Tells the calendar day (YYYY-MM-DD) and the hour of a moment. */
+/** Returns the calendar day (YYYY-MM-DD) and the hour of a moment. */
 function clockOf(
   timeZone: string,
 ): ((at: Date) => { readonly day: string; readonly hour: number }) | undefined {

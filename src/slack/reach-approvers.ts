@@ -14,11 +14,11 @@ import { decisionApprovers } from './views/decision.ts';
 import { escalationNotice, reminderNotice } from './views/waiting.ts';
 
 /*
- * Reaching those who decide about a waiting order where they are: in the channel of the approvers, or each by a direct
- * message where no channel shows them the card.
+ * Brings a waiting order to those who decide about it: in the approvers' channel, or by direct message to each person
+ * who does not see the card in a channel.
  */
 
-/** Hears whether the channel of the approvers can be posted in. */
+/** Is told whether the bot can post in the approvers' channel. */
 export interface ChannelAlert {
   cannotPost(channelId: string, problem: SlackApiError): void;
   posted(channelId: string): void;
@@ -40,7 +40,7 @@ export interface ReachDeps {
   readonly log: Log;
 }
 
-/** People who are written to about one order at most. */
+/** At most this many people get a direct message about one order. */
 const MAX_PEOPLE = 20;
 
 const IN_CHANNEL = 'card:in:';
@@ -56,13 +56,13 @@ interface Waiting {
 
 interface Copied {
   readonly posted: readonly MessageRef[];
-  /** What to try again for. */
+  /** The error because of which it is tried again. */
   readonly problem?: SlackApiError | undefined;
 }
 
 /**
- * Posts copies of a waiting order's card where approvers find it. The copies that stand are kept up to date like the card.
- * @param waiting.since when that happened which is to be shown
+ * Posts copies of a waiting order's card where approvers find it. Existing copies are updated like the card.
+ * @param waiting.since when the event happened that is to be shown
  */
 export async function copyCard(
   deps: ReachDeps,
@@ -117,9 +117,9 @@ async function copyToApprovers(
 }
 
 /**
- * Writes to one person. One who cannot be written to keeps nobody else from hearing of it.
- * @returns where it stands, undefined where Slack refuses it for good, or what to try again for
- * @throws {SlackApiError} a limit of Slack's
+ * Sends a message to one person. A person who cannot be reached does not keep others from being told.
+ * @returns the message's place; undefined where Slack refuses it for good; or the error to try again for
+ * @throws {SlackApiError} a rate limit
  */
 export async function sendTo(
   deps: ReachDeps,
@@ -143,8 +143,8 @@ const escalatedDetail = z.object({ to: z.array(z.string()), toAdmins: z.boolean(
 
 /**
  * Tells people by direct message that an order still waits: approvers who have its card there, and those who are called
- * when it has waited for long. At night of their time zone they are left alone, unless a name expires by tomorrow.
- * @returns when somebody is to be told who was left alone
+ * after a long wait. Nobody is told at night in their time zone, unless a name expires by tomorrow.
+ * @returns when those are to be told who were not disturbed
  */
 export async function remindPeople(
   deps: ReachDeps,
@@ -178,20 +178,20 @@ export async function remindPeople(
 }
 
 interface Recipient {
-  /** A person, or the channel of the approvers. */
+  /** A person, or the approvers' channel. */
   readonly to: string;
-  /** Where it is a reply to. */
+  /** The message that it is a reply to. */
   readonly thread?: MessageRef;
 }
 
-/** Who is told of it besides the card's thread. */
+/** Who is told besides the card's thread. */
 async function recipients(
   deps: ReachDeps,
   { order, card, refs }: Waiting,
   { kind, detail }: HistoryEntry,
 ): Promise<readonly Recipient[]> {
   if (kind === 'reminded') {
-    // Where the card itself stands in a channel, its thread reminds everybody there.
+    // If the card is in a channel, its thread reminds everybody there.
     const copies = isDirect(card) ? [IN_CHANNEL, TO_PERSON] : [TO_PERSON];
     return copies.flatMap((prefix) =>
       refs
@@ -207,7 +207,7 @@ async function recipients(
     .map((to) => ({ to }));
 }
 
-/** Until when a person is left alone. */
+/** Until when a person is not disturbed. */
 async function quietFor(deps: ReachDeps, order: Order, userId: string): Promise<Date | undefined> {
   const now = deps.now();
   const timeZone = await deps.directory.timeZoneOf(userId);

@@ -6,22 +6,23 @@ import { fetchWithin } from './platform/fetch.ts';
 import { isTransient, okResponse, SlackApiError } from './platform/web.ts';
 import { hasNewBlocks, type Message, withoutNewBlocks } from './views/blocks.ts';
 
-/** Where a person can be reached alone. */
+/** The ways to reach one person alone. */
 export interface ResponseTarget {
   readonly person: Person;
   /** Undefined in the Home tab. */
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
-  /** The delivery's own address; takes five answers within 30 minutes. */
+  /** The delivery's own address, which takes five answers within 30 minutes. */
   readonly responseUrl: string | undefined;
 }
 
 const fetchResponse = fetchWithin(5_000);
 
 /**
- * Says something to one person: through the delivery's own address, else as an ephemeral, else directly.
- * @param options.replace in place of the message whose button was pressed; beside it where Slack refuses that
- * @throws {SlackApiError} when none of the ways is open
+ * Says something to one person: through the delivery's own address, else as an ephemeral, else by direct message.
+ * @param options.replace replaces the message whose button was pressed; where Slack refuses that, the answer stands
+ * beside it
+ * @throws {SlackApiError} when none of the ways works
  */
 export async function respond(
   deps: Pick<SlackDeps, 'web' | 'directory' | 'isSlackAddress' | 'log'>,
@@ -31,7 +32,7 @@ export async function respond(
 ): Promise<void> {
   const { responseUrl } = to;
   if (responseUrl !== undefined && !deps.isSlackAddress(responseUrl)) {
-    // Not the whole of it: it is the right to answer.
+    // Only the host is logged, because the whole address grants the right to answer.
     const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
     deps.log.warn({ host }, 'a delivery names an address for answers that is not Slack’s: it is not called');
   } else if (
@@ -59,7 +60,7 @@ export async function respond(
       );
       return;
     } catch (error) {
-      // Refused, limited or lost in this channel: said twice in the worst case, never not at all.
+      // It was refused, limited or lost, so the next way is tried. At worst it is said twice, but never not at all.
       if (!(error instanceof SlackApiError)) throw error;
       if (isTransient(error)) inChannel = error;
     }
@@ -76,12 +77,12 @@ export async function respond(
   }
 }
 
-/** Between two tries to tell a person something, where Slack names no longer time. */
+/** The pauses between attempts to tell a person something, where Slack does not ask for longer ones. */
 const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000, 120_000];
 
 /**
- * Says something to one person, again and again while Slack is away or limits us. Where that comes to nothing, the log
- * says so; the order itself says how it stands.
+ * Says something to one person, with retries while Slack is away or limits the bot. If that fails, it is logged; the
+ * order's messages show its state in any case.
  */
 export async function respondWithRetries(
   deps: Parameters<typeof respond>[0],

@@ -14,19 +14,19 @@ import { escapeText, type Message, section, textMessage } from './views/blocks.t
 import { type FormOrigin, type FormValues, formView, noticeView } from './views/form.ts';
 
 /*
- * What becomes of a submitted form. Slack waits 3 seconds for the answer: what takes longer is answered by a view that
- * says it is checking, and that view changes as soon as there is an outcome.
+ * Handles submitted forms. Slack waits 3 seconds for the answer. What takes longer is answered by a view that says it
+ * is checking, and that changes as soon as there is an outcome.
  */
 
-/** A form has this long before its view says that it is checking. */
+/** After this long a form's view says that it is checking. */
 const SUBMISSION_MS = 2_000;
 
 type Ack = AckFn<ViewResponseAction>;
 
-/** A form is acknowledged with its outcome, below; a late one says in its view what became of it. */
+/** A form is acknowledged with its outcome below. When it is late, its view shows the outcome. */
 const OWN_ACKNOWLEDGEMENT: Acknowledgement = { give: () => undefined, isLate: false };
 
-/** Takes a submitted form to its feature and its outcome to the person. */
+/** Passes a submitted form to its feature, and shows the outcome to the person. */
 export async function submitForm(
   deps: SlackDeps,
   feature: FormFeature,
@@ -49,7 +49,7 @@ export async function submitForm(
   const outcome = submitted(deps, feature, delivery, values, origin);
   const quick = await Promise.race([outcome, sleep(SUBMISSION_MS, undefined, { ref: false })]);
   const teller = interaction(deps, delivery);
-  // A form that was opened from the Home tab changes what the tab shows.
+  // A form that was opened from the Home tab may change what the tab shows.
   const refreshHome = async () => {
     if (delivery.channelId === undefined) await publishHome(deps, user.id);
   };
@@ -68,7 +68,7 @@ export async function submitForm(
   await refreshHome();
 }
 
-/** Never throws: a person who filled in a form is answered in it. */
+/** Never throws: whoever filled in a form gets the answer in it. */
 async function submitted(
   deps: SlackDeps,
   feature: FormFeature,
@@ -124,7 +124,7 @@ async function answerSubmission(
   }
 }
 
-/** Does what a view announced; the person hears of an error, and a view that was closed changes nothing. */
+/** Runs the long work of a form. The person is told about an error; a view that was closed is not changed. */
 async function carryOn(
   { meanwhile }: Submitted & { readonly kind: 'view' },
   viewId: string,
@@ -144,7 +144,7 @@ async function carryOn(
   }
 }
 
-/** The view says "checking" already: it shows the result, or the form again with what was typed. */
+/** The view says "checking" already. It now shows the result, or the form again with what was typed. */
 async function showLateOutcome(
   outcome: Submitted,
   feature: FormFeature,
@@ -165,7 +165,7 @@ async function showLateOutcome(
     } else if (outcome.say === undefined || isPlain(outcome.say)) {
       await update(noticeView(feature.form.title, asSections(outcome.say ?? textMessage('Done.'))));
     } else {
-      // Buttons and tables belong in the channel: a view cannot be left open with them.
+      // Buttons and tables belong in the channel, because a view with them cannot stay open.
       await update(
         noticeView(feature.form.title, [section('Done. The answer is in the channel, for you alone.')]),
       );
@@ -182,7 +182,7 @@ async function showLateOutcome(
   }
 }
 
-/** The form again with what was typed; where even that cannot be had, what is wrong. */
+/** The form again with what was typed; if that cannot be rendered, only the issues. */
 async function problemsView(
   feature: FormFeature,
   teller: Interaction,
@@ -205,7 +205,7 @@ function asSections(message: Message) {
   return message.blocks.filter((block) => block.type === 'section');
 }
 
-/** Nothing but sentences. */
+/** Whether a message consists of sentences only. */
 function isPlain(message: Message): boolean {
   return message.blocks.every((block) => block.type === 'section');
 }

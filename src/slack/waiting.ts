@@ -4,21 +4,21 @@ import type { Price } from '../money/prices.ts';
 import { costOfWaiting, type WaitingOptions, type WaitingStep } from '../money/waiting.ts';
 import type { SlackDeps } from './feature.ts';
 
-/** A watched name, as far as its dates go. */
+/** The dates of a watched name. */
 type Dated = Pick<WatchedReminder, 'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt'>;
 
-/** What waiting costs with a watched name; nothing while the price list is empty. */
+/** What waiting costs for a watched name; nothing while the price list is empty. */
 export function waitingWith(list: readonly Price[], watched: Dated, options: WaitingOptions): WaitingStep[] {
   const { name, expiresAt, source, renewedUntil, deletedAt } = watched;
-  // What the registry does not show of a renewal yet is no danger to the name.
+  // A renewal that the registry does not show yet is no danger to the name.
   const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
   const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt };
-  // A day that a person gave stands as it was given.
+  // A day that a person gave is the same in every zone.
   const timeZone = source === 'person' && !isRenewed ? 'UTC' : options.timeZone;
   return list.length === 0 ? [] : costOfWaiting(list, name, dates, { ...options, timeZone });
 }
 
-/** What waiting costs with a name at this moment; nothing where its date is not known, or it is not watched. */
+/** What waiting costs for a name at this moment; nothing where its date is not known, or it is not watched. */
 export async function waitingNow(
   { prices, settings, now }: Pick<SlackDeps, 'prices' | 'settings' | 'now'>,
   domain: WatchedDomain | undefined,

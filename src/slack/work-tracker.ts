@@ -2,21 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import { type Acknowledgement, createAcknowledgement } from './platform/acknowledgement.ts';
 
-/** Knows all work on deliveries that is under way: it is waited for at shutdown, and no error is lost. */
+/** Tracks all work on deliveries that is under way, so that shutdown waits for it and no error is lost. */
 export interface WorkTracker {
   /** @returns when the work is over; never rejects */
   track(activity: string, run: () => Promise<void>): Promise<void>;
   /**
-   * Works on a delivery and acknowledges it when all that it changes is committed: when it is about to say something, at
-   * its end, or when that takes too long. Nobody waits for it: all that Bolt has made of the delivery would be kept until
-   * its work is done.
+   * Works on a delivery and acknowledges it when all its changes are committed: before it says something, at its end,
+   * or when that takes too long. The caller does not wait for it, because Bolt's objects for the delivery would be kept
+   * until the work is done.
    */
   runInBackground(
     activity: string,
     ack: () => Promise<void>,
     run: (acknowledgement: Acknowledgement) => Promise<void>,
   ): void;
-  /** Waits for what is under way at this moment, but no longer than so many milliseconds. */
+  /** Waits for what is under way at this moment, at most this many milliseconds. */
   settled(timeoutMs: number): Promise<unknown>;
   /** Waits until nothing is under way. @returns false when `timeoutMs` was not enough */
   drained(timeoutMs: number): Promise<boolean>;

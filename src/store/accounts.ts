@@ -107,8 +107,11 @@ export function createAccountStore(database: Pick<Database, 'prisma'>): AccountS
 
     markVerified: (id, at, profile) =>
       withStoreError(`noting that account ${id} was accepted`, async () => {
-        const told = profile === undefined ? {} : { profile: storedProfile(profile) };
-        await prisma.account.updateMany({ where: { id }, data: { verifiedAt: at, updatedAt: at, ...told } });
+        const changes = profile === undefined ? {} : { profile: storedProfile(profile) };
+        await prisma.account.updateMany({
+          where: { id },
+          data: { verifiedAt: at, updatedAt: at, ...changes },
+        });
       }),
 
     sealedWithOtherKey: (keyId, limit, afterId) =>

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ALARM_STATES, type Alarm, type NewAlarm } from '../names/alarm.ts';
-import { ALARM_KINDS, NAME_TASKS, UNFIT_REASONS } from '../names/alarms.ts';
 import { FACT_NAMES } from '../names/facts.ts';
 import type { AlarmStore } from '../names/ports.ts';
+import { ALARM_KINDS, NAME_TASKS, UNFIT_REASONS } from '../names/unexplained-changes.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 import { isLeaseOver, leaseOf } from './statements.ts';
 

@@ -147,14 +147,14 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
       }),
     );
 
-  interface Line {
+  interface NewEntry {
     readonly kind: PolicyLogEntry['kind'];
     readonly version?: number;
     readonly changes: readonly LoggedChange[];
     readonly by: string;
     readonly at: Date;
   }
-  const log = (tx: Transaction, { kind, version, changes, by, at }: Line) =>
+  const log = (tx: Transaction, { kind, version, changes, by, at }: NewEntry) =>
     tx.policyChange.create({
       data: { teamId, kind, version: version ?? null, changes: storableChanges(changes), by, at },
     });

@@ -200,15 +200,7 @@ export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
 
 /** Orders by their ids, in no sequence. */
 export function selectById(ids: readonly string[]): Statement {
-  return selectColumnsById('by id', ORDER_COLUMNS, ids);
-}
-
-/** A statement of its own for one order lets PostgreSQL keep its plan. @param what part of the statement's name */
-function selectColumnsById(what: string, columns: Prisma.Sql, ids: readonly string[]): Statement {
-  const [id, ...more] = ids;
-  return more.length === 0
-    ? named(`order ${what}`, Prisma.sql`SELECT ${columns} FROM orders o WHERE o.id = ${id}`)
-    : named(`orders ${what}`, Prisma.sql`SELECT ${columns} FROM orders o WHERE o.id = ANY(${ids})`);
+  return named('orders by id', Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o WHERE o.id = ANY(${ids})`);
 }
 
 /** Rows of {@link selectEarlierItems}. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inTurns, isMet, judged, type Line, quantile, spreadOf } from '../../bench/measure.ts';
+import { inTurns, isMet, type Line, quantile, spreadOf, targetFigures } from '../../bench/measure.ts';
 import { tableOf } from '../../bench/table.ts';
 
 const LINE: Line = {
@@ -13,15 +13,15 @@ const LINE: Line = {
 };
 
 test('a ratio is taken within each round, and its median is what counts', () => {
-  expect(judged(LINE)).toEqual([0.6, 0.4, 0.4]);
-  expect(spreadOf(judged(LINE))).toEqual({ median: 0.4, least: 0.4, most: 0.6 });
+  expect(targetFigures(LINE)).toEqual([0.6, 0.4, 0.4]);
+  expect(spreadOf(targetFigures(LINE))).toEqual({ median: 0.4, least: 0.4, most: 0.6 });
   expect(isMet(LINE)).toBe(false);
   expect(isMet({ ...LINE, ours: [60, 50, 70] })).toBe(true);
 });
 
 test('a difference and a figure that stands alone are judged as they are', () => {
   const difference = { ...LINE, target: { of: 'difference', kind: 'at most', value: -50 } } as const;
-  expect(judged(difference)).toEqual([-40, -60, -75]);
+  expect(targetFigures(difference)).toEqual([-40, -60, -75]);
   expect(isMet(difference)).toBe(true);
   const alone = { ...LINE, theirs: [], target: { of: 'ours', kind: 'at most', value: 49 } } as const;
   expect(isMet(alone)).toBe(false);

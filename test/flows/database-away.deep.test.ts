@@ -1,23 +1,23 @@
 import { afterAll, expect, test } from 'vitest';
+import { DatabaseProxy } from '../support/database-proxy.ts';
 import { answerTo, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { Line } from '../support/line.ts';
 import { approvedBy, ask, requestsOf } from '../support/orders.ts';
 
 /*
  * The database goes away for a while and comes back.
  */
 
-const line = new Line();
-// Registered first, so it runs last, when the bot no longer uses the line.
-afterAll(() => line.close());
-const t = useTestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8 });
+const proxy = new DatabaseProxy();
+// Registered first, so it runs last, when the bot no longer uses the proxy.
+afterAll(() => proxy.close());
+const t = useTestDemo({ databaseUrl: (url) => proxy.start(url), speedup: 8 });
 
 const ready = async () => (await fetch(`${t.botUrl}/readyz`)).status;
 
 test('it is not ready, says so to people with a reference, and acknowledges in time all the same', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   await t.allShown();
-  line.cut();
+  proxy.cut();
   const { status, missing } = await (async () => {
     const response = await fetch(`${t.botUrl}/readyz`);
     return { status: response.status, missing: await response.text() };
@@ -35,7 +35,7 @@ test('it is not ready, says so to people with a reference, and acknowledges in t
   expect(t.logged()).toContain(`"reference":"${reference}"`);
   expect(requestsOf(t.service, order)).toEqual([]);
 
-  line.mend();
+  proxy.mend();
   await until('it is ready again', async () => (await ready()) === 200);
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
@@ -45,10 +45,10 @@ test('an answer that arrives while it is away is kept, and the request is not se
   t.service.faults.set({ kind: 'slow', delayMs: 700, times: 1, match: { task: 'domain.renew' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew bar.rest'));
   await until('the request is under way', () => requestsOf(t.service, order).length === 1);
-  line.cut();
+  proxy.cut();
   await until('the service has answered', () => requestsOf(t.service, order)[0]?.status === 200);
   await until('the bot has tried to keep it', () => t.logged().includes('keeping the outcome of a request'));
-  line.mend();
+  proxy.mend();
   await order.ends('SUCCEEDED', 15_000);
   expect(requestsOf(t.service, order)).toHaveLength(1);
   expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(/service answered/);

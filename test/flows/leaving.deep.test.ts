@@ -9,7 +9,7 @@ import { linkTwoFactor } from '../support/people.ts';
  * tell whether they have.
  */
 
-const t = useTestDemo({ hurry: 8, settings: { APPROVAL_TASKS: 'create,transfer,renew,restore' } });
+const t = useTestDemo({ speedup: 8, settings: { APPROVAL_TASKS: 'create,transfer,renew,restore' } });
 
 const PRESENT = { deleted: false, is_restricted: false, is_ultra_restricted: false, is_admin: false };
 const SLACK_SILENT = { method: 'users.info', kind: 'http_500' } as const;

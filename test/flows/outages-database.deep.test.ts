@@ -1,8 +1,8 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { DatabaseProxy } from '../support/database-proxy.ts';
 import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { Line } from '../support/line.ts';
 import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { askAndConfirm } from '../support/people.ts';
 
@@ -14,12 +14,12 @@ import { askAndConfirm } from '../support/people.ts';
 const TOLD_WITHIN_MS = 3_000;
 const AWAY = /My database does not answer.*Reference `?[0-9a-f]{8}/s;
 
-const line = new Line();
-// Registered first, so it runs last, when the bot no longer uses the line.
-afterAll(() => line.close());
-const t = useTestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8 });
+const proxy = new DatabaseProxy();
+// Registered first, so it runs last, when the bot no longer uses the proxy.
+afterAll(() => proxy.close());
+const t = useTestDemo({ databaseUrl: (url) => proxy.start(url), speedup: 8 });
 
-afterEach(() => line.mend());
+afterEach(() => proxy.mend());
 
 /** Orders, items, approvals and the watch list, as the database has them. Leases come and go by themselves. */
 async function kept(): Promise<string[]> {
@@ -53,7 +53,7 @@ describe('cut off', () => {
     await t.allShown();
     const before = await kept();
     const cards = t.workspace.messages(DOMAINS).length;
-    line.cut();
+    proxy.cut();
 
     const commands: readonly [Actor, string][] = [
       [t.alice, 'renew deli.rest'],
@@ -100,7 +100,7 @@ describe('cut off', () => {
     expect(t.workspace.messages(DOMAINS)).toHaveLength(cards);
     expect(requestsOf(t.service, waiting)).toEqual([]);
 
-    line.mend();
+    proxy.mend();
     // The form still holds what was typed.
     expect(await t.alice.submit(form)).toMatchObject({ outcome: 'closed' });
     await Promise.all([t.bob, t.carol, t.bob].map((person) => person.click(waiting.card, 'order_approve')));
@@ -118,9 +118,9 @@ describe('cut off', () => {
     await until('the first of them is approved', async () =>
       (await kept()).some((row) => row.startsWith('public.approvals ')),
     );
-    line.cut();
+    proxy.cut();
     for (const click of clicks) expect((await click).acked, 'a click is acknowledged').toBe(true);
-    line.mend();
+    proxy.mend();
     for (const order of orders) {
       // Who was told that it failed presses again; who was not need not.
       if (buttonsOf(order.card).includes('order_approve')) await t.bob.click(order.card, 'order_approve');
@@ -139,7 +139,7 @@ describe('hanging', () => {
   test('people are told that it takes longer; when it is back what they pressed is done, once', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew tables.example');
     await t.allShown();
-    line.goDead();
+    proxy.hang();
     const [first, second] = await Promise.all([
       told(t.bob, () => t.bob.click(order.card, 'order_approve')),
       told(t.carol, () => t.carol.click(order.card, 'order_approve')),
@@ -149,7 +149,7 @@ describe('hanging', () => {
       expect(ms, 'ms until it was said').toBeLessThan(TOLD_WITHIN_MS);
     }
     expect(requestsOf(t.service, order)).toEqual([]);
-    line.mend();
+    proxy.mend();
     await order.ends('SUCCEEDED', 15_000);
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
@@ -157,11 +157,11 @@ describe('hanging', () => {
 
 test('it breaks off while a form says that it is checking: the form says so', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain renew');
-  line.goDead();
+  proxy.hang();
   expect(await t.alice.submit(form, { names: 'bistro-nord.rest', period: '1' })).toMatchObject({
     outcome: 'updated',
   });
-  line.cut();
+  proxy.cut();
   await t.workspace.waitFor(() => t.alice.openedViews().find((view) => AWAY.test(textOf(view))), {
     what: 'the form to say that the database is away',
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Alarm, escalate, newAlarms, sayOurs } from '../../src/names/alarm.ts';
-import type { NameEvent, RaisedAlarm } from '../../src/names/alarms.ts';
+import type { NameEvent, RaisedAlarm } from '../../src/names/unexplained-changes.ts';
 
 const AT = new Date('2027-06-14T12:00:00Z');
 

@@ -3,12 +3,12 @@ import { type Scene, setScene, startSandboxService, theft } from '@domain-stewar
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import { createLog } from '../../src/log.ts';
-import type { NameOrder } from '../../src/names/alarms.ts';
 import { unseen } from '../../src/names/facts.ts';
 import { lookAtName } from '../../src/names/look.ts';
+import { createLookPlanner } from '../../src/names/look-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import type { ObservationStore } from '../../src/names/ports.ts';
-import { createLookPlanner } from '../../src/names/schedule.ts';
+import type { NameOrder } from '../../src/names/unexplained-changes.ts';
 import { createRdapClient, type RdapClient } from '../../src/rdap/client.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { NameOrder } from '../../src/names/alarms.ts';
 import { type Facts, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { type ProofInput, proofOf } from '../../src/names/order-evidence.ts';
+import type { NameOrder } from '../../src/names/unexplained-changes.ts';
 import type { RdapFound } from '../../src/rdap/client.ts';
 
 /*

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type LedgerEntry, reconcile } from '../../src/names/alarms.ts';
 import { FACT_NAMES, type Fact, type FactName, seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { compareImpacts, IMPACT_TASKS, impactOf } from '../../src/names/impact.ts';
 import type { NameserverCheck } from '../../src/names/nameserver-check.ts';
 import { readHistory, readImpact, readLedger } from '../../src/names/stored.ts';
+import { type LedgerEntry, reconcile } from '../../src/names/unexplained-changes.ts';
 import fc from '../support/properties.ts';
 
 const START = new Date('2026-11-22T00:00:00Z');

@@ -9,19 +9,19 @@ import {
 } from '@domain-steward/sandbox-service';
 import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
-import {
-  type AlarmKind,
-  classifyDateMove,
-  type LedgerEntry,
-  type NameOrder,
-  reconcile,
-} from '../../src/names/alarms.ts';
 import { seen, unseen } from '../../src/names/facts.ts';
 import { currentFacts, mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { impactOf } from '../../src/names/impact.ts';
 import { checkNameservers } from '../../src/names/nameserver-check.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { observeRegistryRecord } from '../../src/names/registry-record.ts';
+import {
+  type AlarmKind,
+  classifyDateMove,
+  type LedgerEntry,
+  type NameOrder,
+  reconcile,
+} from '../../src/names/unexplained-changes.ts';
 import { clientFor, startDns } from '../dns/sandbox-dns.ts';
 
 const DAY = 86_400_000;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { LedgerEntry } from '../../src/names/alarms.ts';
 import type { FactName, FactValue } from '../../src/names/facts.ts';
 import type { NameHistory } from '../../src/names/history.ts';
 import { pastChanges } from '../../src/names/timeline.ts';
+import type { LedgerEntry } from '../../src/names/unexplained-changes.ts';
 
 const DAY = 86_400_000;
 const at = (days: number) => new Date(Date.UTC(2027, 0, 1) + days * DAY);

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { DatabaseProxy } from '../support/database-proxy.ts';
 import { DOMAINS, until, useTestDemo } from '../support/demo.ts';
-import { Line } from '../support/line.ts';
 
 /*
  * Health checks and metrics look at the bot from outside: what orders do must not keep an answer from them.
@@ -22,10 +22,10 @@ describe('with the metrics on a port of their own', () => {
 });
 
 describe('on one port', () => {
-  const line = new Line();
-  // Registered first, so it runs last, when the bot no longer uses the line.
-  afterAll(() => line.close());
-  const t = useTestDemo({ databaseUrl: (url) => line.lead(url) });
+  const proxy = new DatabaseProxy();
+  // Registered first, so it runs last, when the bot no longer uses the proxy.
+  afterAll(() => proxy.close());
+  const t = useTestDemo({ databaseUrl: (url) => proxy.start(url) });
 
   const metrics = async () => (await fetch(`${t.botUrl}/metrics`)).text();
   const ready = () => fetch(`${t.botUrl}/readyz`);
@@ -64,8 +64,8 @@ describe('on one port', () => {
 
   test('a database that hangs: readiness says so, and the metrics of the process are there without the orders', async () => {
     await until('it is ready', async () => (await ready()).status === 200);
-    onTestFinished(() => line.mend());
-    line.goDead();
+    onTestFinished(() => proxy.mend());
+    proxy.hang();
     await until('it is not ready', async () => (await ready()).status === 503);
     const begun = performance.now();
     const response = await ready();
@@ -79,7 +79,7 @@ describe('on one port', () => {
     expect(text).not.toContain('domain_steward_orders{');
     expect(text).not.toMatch(/^domain_steward_queue_age_seconds/m);
     expect(text).toContain('process_cpu_user_seconds_total');
-    line.mend();
+    proxy.mend();
     await until('it is ready again', async () => (await ready()).status === 200);
   });
 });

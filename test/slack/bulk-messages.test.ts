@@ -49,6 +49,7 @@ const deps = (): NotifierDeps => ({
     approvalEscalateTo: [],
     alertChannel: undefined,
     reminderChannel: undefined,
+    reportChannel: undefined,
     reminderDays: [],
     reminderCron: '0 9 * * *',
     reminderTimezone: 'UTC',

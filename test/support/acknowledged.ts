@@ -7,7 +7,7 @@ import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/platform/acknowledgement.
 import { CrashSite } from './crash.ts';
 import { DOMAINS } from './demo.ts';
 
-/** What Slack's API takes for a call. */
+/** How long a call of Slack's API takes. */
 const SLACK_MS = 150;
 const ASKED_AT_MOST = 20;
 
@@ -15,17 +15,17 @@ const RESPONSE_URL = 'http://127.0.0.1:9/none';
 
 const rows = z.array(z.object({ id: z.string(), name: z.string() }));
 
-/** Something that people do, many times over, and what it has to leave behind. */
+/** An action of a person, with what it leaves behind. */
 interface Deed {
   readonly delivery: Delivery;
-  /** A name, an order's id or a text that the database holds once it is kept. */
+  /** A name, an order's id or a text that the database holds once the action is kept. */
   readonly mark: string;
 }
 
 export const KINDS = ['command', 'watch', 'approve', 'cancel', 'deny', 'confirm', 'settings'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A bot that is killed the moment it has acknowledged something, with Slack's API as slow as it usually is. */
+/** A bot that is killed the moment it has acknowledged something, while Slack's API is as slow as usual. */
 export class AcknowledgedSite {
   readonly site: CrashSite;
   readonly #db: pg.Pool;
@@ -47,10 +47,10 @@ export class AcknowledgedSite {
   }
 
   /**
-   * Delivers so many things of a kind at once, kills the bot the moment `killAfter` of them are acknowledged, and starts
-   * another one.
-   * @returns how many were acknowledged because they were kept, how many because time ran out, and what is lost of those
-   *   that were kept
+   * Delivers a number of actions of one kind at the same time, kills the bot as soon as `killAfter` of them are
+   * acknowledged, and starts another one.
+   * @returns how many were acknowledged because they were kept, how many because time ran out, and which of those that
+   * were kept are lost
    */
   async killed(
     kind: Kind,
@@ -67,7 +67,7 @@ export class AcknowledgedSite {
       deeds.map((deed) => {
         const startedAt = performance.now();
         return deliver(Number(new URL(url).port), signingSecret, deed.delivery, () => {
-          // A machine that is too busy may take this long: then nothing is promised.
+          // An acknowledgement after this long, on a busy machine, promises nothing.
           if (performance.now() - startedAt >= ACKNOWLEDGE_WITHIN_MS) late += 1;
           else acknowledged.add(deed);
           if (acknowledged.size + late === killAfter) process.kill(child.pid, 'SIGKILL');
@@ -117,7 +117,7 @@ export class AcknowledgedSite {
           mark: id,
         }));
       case 'settings': {
-        // Two at once would say that the other one was faster.
+        // Two at the same time would conflict.
         this.#names += 1;
         const ttl = `${48 + this.#names}h`;
         return [
@@ -141,7 +141,7 @@ export class AcknowledgedSite {
     };
     for (let tries = 1; tries <= ASKED_AT_MOST; tries += 1) {
       const there = new Set((await found()).map(({ name }) => name));
-      // Whom a busy machine keeps waiting is told so, and asks again.
+      // On a busy machine the bot may say that it took too long. Then the person asks again.
       for (const name of names.filter((each) => !there.has(each)))
         await deliver(Number(new URL(url).port), signingSecret, asked(`${task} ${name}`), () => undefined);
       const all = await found();
@@ -237,8 +237,8 @@ function settings(ttl: string): Readonly<Record<string, string>> {
 
 /**
  * Delivers over a connection of its own.
- * @param acknowledged called in the moment in which the first bytes of a 200 are there
- * @returns when the answer is there, or the connection is gone
+ * @param acknowledged called as soon as the first bytes of a 200 have arrived
+ * @returns when the answer has arrived, or the connection is gone
  */
 function deliver(
   port: number,

@@ -6,14 +6,14 @@ import { link, until } from './demo.ts';
 import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';
 import { ask } from './orders.ts';
 
-/** Has no limit that a burst would meet. */
+/** A bot without rate limits that a burst would reach. */
 const UNLIMITED = new URL('./children/crashing-bot.ts', import.meta.url);
 const QUIET_WITHIN_MS = 120_000;
-/** Longer than a limit of Slack’s lasts in these tests. */
+/** Longer than any rate limit of Slack lasts in these tests. */
 const ANSWERED_WITHIN_MS = 40_000;
-/** What is said on the way, and of clicks that were applied. */
+/** Messages that give no reason: those on the way, and those of clicks that were applied. */
 const NO_REASON = /takes longer than usual|^Approved: |^Your approval counts/;
-/** As many connections as Slack may have to one bot. */
+/** The number of connections that Slack may have to one bot. */
 const CONNECTIONS = 250;
 
 const waitingRows = z.array(z.object({ id: z.string(), channelId: z.string(), ts: z.string() }));
@@ -31,23 +31,23 @@ export interface Click {
   readonly hasResponseUrl: boolean;
 }
 
-/** What came of the clicks of a burst. */
+/** The result of the clicks of a burst. */
 export interface BurstOutcome {
   readonly approved: number;
-  /** Clicks that changed nothing, whose person was told something, by what was said first. */
+  /** Clicks that changed nothing and were answered, by the beginning of the answer. */
   readonly told: ReadonlyMap<string, number>;
-  /** Clicks that changed nothing and of which nobody heard anything. */
+  /** Clicks that changed nothing and were not answered. */
   readonly silent: readonly string[];
 }
 
 export interface BurstOptions {
   readonly bots?: number;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Another program than the one without limits. */
+  /** The program to run, if not the one without limits. */
   readonly entry?: URL;
 }
 
-/** Orders like one, each for another name, with a card and with all that was kept of it. */
+/** Copies of an order, each for another name, with its card and everything that was kept. */
 const LIKE_IT = `
   WITH fresh AS (
     SELECT name, substr(md5(random()::text || name), 1, 12) AS id FROM unnest($2::text[]) AS names (name)
@@ -69,7 +69,7 @@ const LIKE_IT = `
   FROM message_refs m, fresh f WHERE m.order_id = $1
   RETURNING order_id AS id, channel_id AS "channelId", ts`;
 
-/** Bots on one database, and many clicks that reach them at one moment, signed and over HTTP. */
+/** Bots on one database, and many signed clicks that reach them over HTTP at the same moment. */
 export class Bursts {
   readonly s: Surroundings;
   readonly #bots: readonly RunningBot[];
@@ -78,7 +78,7 @@ export class Bursts {
   readonly #recorder: Awaited<ReturnType<typeof serve>>;
   readonly #answers: Map<string, string[]>;
   #names = 0;
-  /** The order that the others are like. */
+  /** The order that the others are copies of. */
   #like: string | undefined;
 
   private constructor(
@@ -119,8 +119,8 @@ export class Bursts {
   }
 
   /**
-   * Orders of Alice's that wait for their clicks: one that she asked for, and its like under other names.
-   * @returns so many that nobody has clicked on yet
+   * Orders of Alice's that wait for their clicks: one that she asked for, and copies under other names.
+   * @returns as many that nobody has clicked on yet
    */
   async waiting(count: number): Promise<readonly WaitingOrder[]> {
     this.#like ??= await this.#asked();
@@ -139,7 +139,7 @@ export class Bursts {
     return order.id;
   }
 
-  /** Delivers to all bots in turn, as many at once as there are connections. */
+  /** Sends deliveries to all bots in turn, as many at the same time as there are connections. */
   async #spread(deliveries: readonly Delivery[]): Promise<void> {
     const ports = this.#ports();
     await Promise.all(
@@ -154,7 +154,10 @@ export class Bursts {
     );
   }
 
-  /** As Slack does: what was not acknowledged, because a busy machine took too long, comes up to three times more. */
+  /**
+   * Retries as Slack does: a delivery that was not acknowledged, because a busy machine took too long, is sent up to
+   * three times more.
+   */
   async #redeliver(port: number, delivery: Delivery, redeliveries = 3): Promise<void> {
     try {
       await this.#load.deliver(port, delivery);
@@ -164,7 +167,7 @@ export class Bursts {
     }
   }
 
-  /** Delivers all clicks at once; each has to be answered with 200. Waits so long until each has come to something. */
+  /** Sends all clicks at the same time; each has to be answered with 200. Waits until each has had a result. */
   async click(clicks: readonly Click[], withinMs = ANSWERED_WITHIN_MS): Promise<BurstOutcome> {
     const people = [...new Set(clicks.map(({ userId }) => userId))];
     const before = new Map(people.map((userId) => [userId, this.#directly(userId).length]));
@@ -184,7 +187,8 @@ export class Bursts {
       const told = new Map<string, number>();
       const note = (text: string) => told.set(text, (told.get(text) ?? 0) + 1);
       const silent: string[] = [];
-      // What is said in the channel does not name its order: there are as many answers as clicks without an address.
+      // Answers in the channel do not name their order, so their number is compared with that of clicks without an
+      // address.
       const answers = new Map(
         people.map((userId) => [userId, this.#directly(userId).slice(before.get(userId))]),
       );
@@ -217,7 +221,7 @@ export class Bursts {
     return new Set(approvalRows.parse(rows).map(({ order_id, user_id }) => `${order_id} ${user_id}`));
   }
 
-  /** What a person was told in the channel, for them alone, and in their direct message with the bot. */
+  /** What a person was told in ephemerals and in their direct message with the bot. */
   #directly(userId: string): string[] {
     const { workspace } = this.s;
     return [...workspace.as(userId).ephemerals(), ...workspace.messages(`D${userId.slice(1)}`)]
@@ -225,7 +229,7 @@ export class Bursts {
       .filter((text) => !NO_REASON.test(text));
   }
 
-  /** Waits until nothing is carried out any more, and Slack shows it. */
+  /** Waits until nothing is being carried out any more, and Slack shows it. */
   async quiet(): Promise<void> {
     await until(
       'nothing is under way',
@@ -239,7 +243,7 @@ export class Bursts {
     );
   }
 
-  /** What the bots logged of what went wrong. */
+  /** The errors that the bots logged. */
   complaints(): string {
     return this.#bots
       .map(({ child }) => child.output())

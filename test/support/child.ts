@@ -6,9 +6,9 @@ const STRIP_TYPES = new URL('../../scripts/typescript.mjs', import.meta.url).hre
 
 export interface Child {
   readonly pid: number;
-  /** What it has printed so far, standard output and error together. */
+  /** Everything printed so far, standard output and error. */
   output(): string;
-  /** Waits for a printed line that matches; rejects with all the output when the process ends before. */
+  /** Waits for a printed line that matches; rejects with all output when the process ends first. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
   /** Sends the signal (`SIGKILL` by default) and waits for the end. */
   kill(signal?: NodeJS.Signals): Promise<void>;
@@ -18,16 +18,18 @@ export interface Child {
 
 export interface ChildOptions {
   readonly args?: readonly string[];
-  /** Added to this process's environment; `undefined` takes a variable away. */
+  /** Added to this process's environment; `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** In a process group of its own, so that `process.kill(-pid, …)` reaches it as a terminal's Ctrl-C would. */
+  /**
+   * Starts it in a process group of its own, so that `process.kill(-pid, …)` reaches it as Ctrl-C in a terminal would.
+   */
   readonly ownGroup?: boolean;
 }
 
 /**
- * Runs a TypeScript source as a process of its own, without building it; or a bundle. Node gets the options that it gets
- * from `npm start`.
+ * Runs a TypeScript source or a bundle as a process of its own, without building it. Node gets the options of `npm
+ * start`.
  * @param entry its address, as in `new URL('../../src/main.ts', import.meta.url)`
  */
 export function startChild(entry: URL, options: ChildOptions = {}): Child {

@@ -1,7 +1,7 @@
 import type { OrderLogEntry } from '../../src/orders/order.ts';
 import type { MessageStore, OrderStore } from '../../src/orders/ports.ts';
 
-/** Moments in an order's life at which a process may die. Tests make it die there. */
+/** Moments in an order's life at which tests make the process die. */
 export type CrashPoint =
   | 'order committed'
   | 'card not posted'
@@ -22,9 +22,9 @@ const AFTER: Partial<Record<OrderLogEntry['kind'], CrashPoint>> = {
 };
 
 /**
- * A store that tells when a crash point is reached. All of them lie at its border: what is not in the database
- * does not outlive a crash.
- * @param reached told before anything else happens
+ * A store that reports when a crash point is reached. All points are at its boundary, because only what is in
+ * the database survives a crash.
+ * @param reached called before anything else happens
  */
 export function withCrashPoints<Store extends OrderStore & MessageStore>(
   store: Store,

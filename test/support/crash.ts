@@ -11,7 +11,7 @@ import { buttonsOf, DOMAINS, link, textOf, until } from './demo.ts';
 import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';
 import { orderOf } from './orders.ts';
 
-/** Every named moment: those of the store's border, and the one on the wire. */
+/** Every crash point: those at the store's boundary, and the one on the wire. */
 export const CRASH_POINTS = [
   'order committed',
   'card not posted',
@@ -25,24 +25,24 @@ export const CRASH_POINTS = [
   'reply posted, not recorded',
 ] as const satisfies readonly (CrashPoint | 'request written')[];
 
-/** Between the mark of sending and the kept answer nobody can know. */
+/** The points between the mark of sending and the kept answer, after which the outcome cannot be known. */
 const UNKNOWN_AFTER: readonly string[] = ['sentAt committed', 'request written', 'answer read'];
 
-/** Where the outcome of one name is kept, and others of the order may be on their way. */
+/** The points at which the outcome of one name is kept while other names of the order may be under way. */
 const AMONG_OTHERS: readonly string[] = ['outcome committed', 'reply posted, not recorded'];
 
 const CRASHING = new URL('./children/crashing-bot.ts', import.meta.url);
-/** An order is final or UNKNOWN within this time after the crash, and Slack says so. */
+/** Within this time after the crash an order is final or UNKNOWN, and Slack shows it. */
 const SETTLED_WITHIN_MS = 60_000;
 
-/** How long people wait before they ask or press once more. */
+/** How long people wait before they ask or press again. */
 const TRIES_AGAIN_MS = 2_000;
 
-/** Of a bot that is killed at random: from when it is ready. */
+/** The longest life of a bot that is killed at random, counted from when it is ready. */
 const LONGEST_LIFE_MS = 700;
-/** About how long a bot takes to start. */
+/** The approximate time in which a bot starts. */
 const START_MS = 900;
-/** Asked for in one life. */
+/** The most orders that are asked for in one life. */
 const MOST_ORDERS = 3;
 const SLOWEST_ANSWER_MS = 300;
 const SHARE_OF_BULK = 0.2;
@@ -58,19 +58,19 @@ const keptOrders = z.array(
 /** An order as the database has it. */
 type KeptOrder = z.output<typeof keptOrders>[number];
 
-/** What people ask for at once: one name, or several in one order, separated by commas. */
+/** The names of one order: one, or several separated by commas. */
 type Names = string;
 
-/** A bot that dies again and again, the people who work with it, and what they find afterwards. */
+/** A bot that dies repeatedly, the people who work with it, and the checks afterwards. */
 export class CrashSite {
   readonly s: Surroundings;
   readonly alice: Actor;
   readonly bob: Actor;
   readonly #db: pg.Pool;
   readonly #settings: Readonly<Record<string, string>>;
-  /** Cards that no bot knew of. */
+  /** Cards that the bot did not know about. */
   readonly strays = new Set<string>();
-  /** How often. */
+  /** How often each was asked for. */
   readonly #asked = new Map<Names, number>();
   #bot: RunningBot | undefined;
 
@@ -82,7 +82,7 @@ export class CrashSite {
     this.bob = s.workspace.as('U0BOB');
   }
 
-  /** @param settings of its bots, over those of the surroundings */
+  /** @param settings of its bots, which replace those of the surroundings */
   static async open(
     settings: (s: Surroundings) => Readonly<Record<string, string>> = () => ({}),
   ): Promise<CrashSite> {
@@ -114,7 +114,7 @@ export class CrashSite {
     return { ...this.#settings, CRASH_FILE: this.#crashFile };
   }
 
-  /** One more bot on the same database. */
+  /** Starts another bot on the same database. */
   startBot(): Promise<RunningBot> {
     return this.s.start(CRASHING, this.#botSettings);
   }
@@ -124,30 +124,33 @@ export class CrashSite {
     return this.#bot;
   }
 
-  /** The bot will suspend itself when it comes there next. */
+  /** Makes the bot suspend itself when it next reaches a point. */
   suspendAt(point: (typeof CRASH_POINTS)[number] | 'connected'): Promise<void> {
     return writeFile(this.#crashFile, `SIGSTOP ${point}`);
   }
 
-  /** The bot will kill itself when it comes there next. */
+  /** Makes the bot kill itself when it next reaches a point. */
   crashAt(point: (typeof CRASH_POINTS)[number]): Promise<void> {
     return writeFile(this.#crashFile, point);
   }
 
-  /** Names that can be renewed, and were not yet. */
+  /** Names that can be renewed and were not renewed yet. */
   names(label: string, count = 1): Names {
     const names = Array.from({ length: count }, (_, n) => `${label}${n === 0 ? '' : `-${n}`}.rest`);
     for (const name of names) this.s.service.state.addDomain({ name, context: 4 });
     return names.join(',');
   }
 
-  /** Asks for a renewal. @returns whether Slack says that the bot took it */
+  /**
+   * Asks for a renewal.
+   * @returns whether Slack says that the bot acknowledged it
+   */
   async ask(names: Names): Promise<boolean> {
     this.#asked.set(names, (this.#asked.get(names) ?? 0) + 1);
     return (await this.alice.command(DOMAINS, `/domain renew ${names.replaceAll(',', ' ')}`)).acked;
   }
 
-  /** What people do for a renewal, as far as the bot is there: ask, and approve as soon as there is a card. */
+  /** What people do for a renewal while the bot is running: they ask, and approve as soon as there is a card. */
   async renewal(names: Names, isOver: () => boolean): Promise<void> {
     await this.ask(names);
     while (!isOver() && this.approvable(names) === undefined) await sleep(10);
@@ -160,7 +163,7 @@ export class CrashSite {
     return this.s.service.requests.filter(({ task }) => task === 'domain.renew');
   }
 
-  /** Presses Approve so often at once. */
+  /** Presses Approve several times at once. */
   async press(card: Message, clicks: number): Promise<void> {
     await Promise.all(Array.from({ length: clicks }, () => this.bob.click(card, 'order_approve')));
   }
@@ -176,7 +179,7 @@ export class CrashSite {
     );
   }
 
-  /** The order for these names, as the database has it: the first, where an answer came after it was asked again. */
+  /** The order for these names in the database: the first one, if an answer came after it was asked again. */
   async kept(names: Names): Promise<KeptOrder | undefined> {
     const { rows } = await this.#db.query(
       `SELECT o.id, o.state, (
@@ -199,9 +202,9 @@ export class CrashSite {
   }
 
   /**
-   * Goes on after the crash until the order has ended or its outcome is unknown, and Slack says so. A click or a
-   * command that was lost with the bot is given again, as people do.
-   * @param options.clicks on Approve, all at once
+   * Continues after the crash until the order has ended or its outcome is unknown, and Slack shows it. A click or a
+   * command that was lost with the bot is repeated, as people do.
+   * @param options.clicks on Approve, all at the same time
    */
   async settles(
     names: Names,
@@ -262,7 +265,7 @@ export class CrashSite {
     );
   }
 
-  /** A card of which a bot that was killed could not say any more that it had posted it: the first press tells. */
+  /** A card that a killed bot had posted without recording it: the first press makes it known. */
   async #strayCard(names: Names, order: KeptOrder): Promise<Message | undefined> {
     const { rows } = await this.#db.query<{ ts: string }>('SELECT ts FROM message_refs WHERE order_id = $1', [
       order.id,
@@ -273,7 +276,7 @@ export class CrashSite {
     );
   }
 
-  /** Every card and a reply in the thread of one say the order's state. */
+  /** Every card, and a reply in the thread of one, show the order's state. */
   #isShown(names: Names, order: KeptOrder): boolean {
     const says = (message: Message) => orderOf(message)?.state === order.state;
     const cards = this.#cardsOf(names, order);
@@ -283,7 +286,7 @@ export class CrashSite {
     return cards.length > 0 && cards.every(says) && replies.some(says);
   }
 
-  /** Holds the money to the promise: no request twice, and the order says no more and no less than what happened. */
+  /** Checks the promise about money: no request was sent twice, and the order says exactly what happened. */
   audit(order: KeptOrder, context: string): void {
     const { requests, state } = this.s.service;
     for (const item of order.items) {
@@ -298,7 +301,7 @@ export class CrashSite {
     }
   }
 
-  /** Lets the bot kill itself at a crash point of one order, starts another one and looks at everything. */
+  /** Lets the bot kill itself at a crash point of one order, starts another one and checks everything. */
   async diesAt(point: (typeof CRASH_POINTS)[number], count = 1): Promise<KeptOrder> {
     const names = this.names(`${point.replaceAll(/\W+/g, '-').toLowerCase()}-${count}`, count);
     await this.crashAt(point);
@@ -319,9 +322,9 @@ export class CrashSite {
   }
 
   /**
-   * Kills one bot after the other at random moments while people work, some of them before they are ready; what
-   * one leaves behind the next ones take up. Then looks at everything.
-   * @returns what became of the orders
+   * Kills one bot after the other at random moments while people work, some of them before they are ready. The next
+   * ones take up what is left. Then checks everything.
+   * @returns the orders
    */
   async killed(kills: number, random: () => number, label: string): Promise<readonly KeptOrder[]> {
     const asked: Names[] = [];
@@ -340,7 +343,7 @@ export class CrashSite {
       }
       const people = Promise.all([
         ...fresh.map((names) => this.renewal(names, () => isOver)),
-        // What was not approved in an earlier life.
+        // Orders of an earlier life that were not approved.
         ...asked.map(async (names) => {
           const card = this.approvable(names);
           if (card !== undefined) await this.bob.click(card, 'order_approve');
@@ -368,7 +371,7 @@ export class CrashSite {
   }
 }
 
-/** Numbers from 0 to below 1 that a seed gives again (mulberry32). */
+/** Numbers from 0 to below 1 that are the same for the same seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 
-/** Made by the run's global setup: all migrations applied, no rows. */
+/** Created by the global setup: all migrations applied, no rows. */
 export const TEMPLATE_DATABASE = 'domain_steward_template';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Ends whatever is still connected and removes the database. */
+  /** Closes all connections and removes the database. */
   drop(): Promise<void>;
 }
 
 /**
- * Makes a database of one's own on the run's PostgreSQL.
- * @param template what it begins with: the migrated schema, or `empty`
+ * Creates a database on the run's PostgreSQL.
+ * @param template what it starts with: the migrated schema, or `empty`
  */
 export async function createTestDatabase(template: 'migrated' | 'empty' = 'migrated'): Promise<TestDatabase> {
   const adminUrl = inject('postgresUrl');

@@ -17,22 +17,22 @@ import { CHARGED_TASKS } from './settings.ts';
 export const DOMAINS = 'C0DOMAINS';
 
 export interface TestDemoOptions {
-  /** Settings of the bot over those of the demo. */
+  /** Settings of the bot that replace those of the demo. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly socketMode?: boolean;
   /** How many times faster than usual the bot takes up what was left behind. */
-  readonly hurry?: number;
-  /** Where the bot finds its database, given where it is: for something in between. */
+  readonly speedup?: number;
+  /** Changes the database's address, to put something between the bot and the database. */
   readonly databaseUrl?: (url: string) => string | Promise<string>;
-  /** The least of what is logged, `debug` unless told otherwise. */
+  /** The lowest level that is logged; `debug` by default. */
   readonly logLevel?: string;
   /** The policy that is in force. */
   readonly policy?: PolicySource;
-  /** Who has linked their account of the live context: Alice alone unless told otherwise. */
+  /** Who has linked their account of the live context; Alice alone by default. */
   readonly linked?: readonly ('alice' | 'bob')[];
 }
 
-/** The whole of it, real: sandbox service, workspace and bot, on a database of its own. */
+/** The whole product: sandbox service, workspace and bot, on a database of its own. */
 export class TestDemo {
   readonly #options: TestDemoOptions;
   #running: { readonly demo: Demo; readonly database: TestDatabase; readonly dataDir: string } | undefined;
@@ -46,7 +46,7 @@ export class TestDemo {
     const {
       settings,
       socketMode,
-      hurry,
+      speedup,
       databaseUrl,
       logLevel = 'debug',
       linked = ['alice'],
@@ -66,7 +66,7 @@ export class TestDemo {
       log,
       settings: { APPROVAL_TASKS: CHARGED_TASKS, ...settings },
       seams: {
-        ...(hurry === undefined ? {} : { pace: fasterPace(hurry) }),
+        ...(speedup === undefined ? {} : { pace: fasterPace(speedup) }),
         ...(policy === undefined ? {} : { policy }),
       },
       ...(socketMode === undefined ? {} : { socketMode }),
@@ -116,17 +116,17 @@ export class TestDemo {
     return this.workspace.as('U0ALICE');
   }
 
-  /** Approver by name. */
+  /** An approver by id. */
   get bob(): Actor {
     return this.workspace.as('U0BOB');
   }
 
-  /** Approver by her group. */
+  /** An approver by her group. */
   get carol(): Actor {
     return this.workspace.as('U0CAROL');
   }
 
-  /** Admin. */
+  /** An admin. */
   get ada(): Actor {
     return this.workspace.as('U0ADA');
   }
@@ -136,12 +136,12 @@ export class TestDemo {
     return this.#logged;
   }
 
-  /** Every row of every table, those of the job queue too, as text; bytes in hex. */
+  /** Every row of every table as text; bytes in hex. */
   dump(): Promise<string> {
     return dumpOf(this.databaseUrl);
   }
 
-  /** Waits until the bot has shown every order as it is. */
+  /** Waits until the bot has shown every order in its latest state. */
   allShown(): Promise<void> {
     return until('every order is shown as it is', async () =>
       (await dumpOf(this.databaseUrl, 'public.orders')).split('\n').every((line) => {
@@ -210,7 +210,7 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** Links an account through the form, Alice's of the live context unless told otherwise. */
+/** Links an account through the form; Alice's of the live context by default. */
 export async function link(
   workspace: Workspace,
   person: Actor,
@@ -223,7 +223,7 @@ export async function link(
   });
 }
 
-/** Does something and waits for what the person alone is told after it. */
+/** Does something and waits for the ephemeral message that a person gets after it. */
 export async function toldAfter(
   workspace: Workspace,
   person: Actor,
@@ -240,7 +240,7 @@ export async function toldAfter(
   );
 }
 
-/** Runs a command and waits for what the person alone is told. */
+/** Runs a command and waits for the ephemeral answer. */
 export function answerTo(workspace: Workspace, person: Actor, command: string): Promise<string> {
   return toldAfter(workspace, person, () => person.command(DOMAINS, command));
 }
@@ -275,7 +275,7 @@ export function pressed(payload: Workspace['deliveries'][number]['payload']): st
     : undefined;
 }
 
-/** Waits until something is so that no event tells of. */
+/** Waits until a condition holds that no event announces. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
@@ -288,7 +288,10 @@ export async function until(
   }
 }
 
-/** Sends the bot what Slack never delivered, with Slack's signature. @returns the HTTP status */
+/**
+ * Sends the bot a request that Slack never sent, with Slack's signature.
+ * @returns the HTTP status
+ */
 export async function deliverSigned(
   { workspace, botUrl }: Pick<TestDemo, 'workspace' | 'botUrl'>,
   contentType: string,

@@ -11,7 +11,7 @@ import { CHARGED_TASKS } from './settings.ts';
 
 /** The released entry point. */
 export const MAIN = new URL('../../src/main.ts', import.meta.url);
-/** The same bot, which soon takes a silent one for dead. */
+/** The same bot with short leases. */
 export const IMPATIENT = new URL('./children/bot.ts', import.meta.url);
 
 /** The sandbox service and the workspace, for bots that run as processes of their own. */
@@ -25,9 +25,9 @@ export interface Surroundings {
   readonly settings: Readonly<Record<string, string>>;
   /** Starts a bot and waits until it is ready; over HTTP unless its settings turn on Socket Mode. */
   start(entry?: URL, settings?: Readonly<Record<string, string | undefined>>): Promise<RunningBot>;
-  /** Starts a bot and does not wait. */
+  /** Starts a bot without waiting for it. */
   launch(entry: URL, settings?: Readonly<Record<string, string | undefined>>): Promise<Child>;
-  /** Ends every bot that is still running, then the rest. */
+  /** Stops every bot that is still running, then the rest. */
   stop(): Promise<void>;
 }
 
@@ -44,7 +44,8 @@ export async function startSurroundings(): Promise<Surroundings> {
   const children: Child[] = [];
   const bundles = new Map<URL, Promise<URL>>();
   const program = (entry: URL): Promise<URL> | URL => {
-    // What is released runs as it is; the bots of tests are started again and again.
+    // The released entry point runs as it is. The bots of tests are started often, so they are
+    // bundled.
     if (entry === MAIN) return entry;
     const file = join(folder, `${basename(entry.pathname, '.ts')}.mjs`);
     const bundled = bundles.get(entry) ?? bundle(entry, file);
@@ -63,7 +64,7 @@ export async function startSurroundings(): Promise<Surroundings> {
     APPROVERS: 'U0BOB,S0APPROVERS',
     APPROVAL_TASKS: CHARGED_TASKS,
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
-    // Nothing listens there: what tests do stays on this machine.
+    // Nothing listens there, so that tests stay on this machine.
     DNS_SERVERS: '127.0.0.1:9',
     LOG_LEVEL: 'info',
   };

@@ -3,7 +3,10 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { type ServerOptions, startServer } from '../../src/server.ts';
 
-/** The bot's HTTP server alone, until the end of the test. @returns its address */
+/**
+ * Starts the bot's HTTP server alone, until the end of the test.
+ * @returns its address
+ */
 export async function serve(options: Partial<ServerOptions> = {}): Promise<string> {
   const server = await startServer({
     port: 0,
@@ -19,11 +22,11 @@ export async function serve(options: Partial<ServerOptions> = {}): Promise<strin
   return `http://127.0.0.1:${server.port}`;
 }
 
-/** Stands in for Bolt: says what reached it. */
+/** Takes the place of Bolt and answers with what reached it. */
 export const bolt: RequestListener = (request, response) => {
   const body = 'rawBody' in request && Buffer.isBuffer(request.rawBody) ? request.rawBody.toString() : '';
   response.end(`${request.headers['content-type']} ${body}`);
 };
 
-/** Header of whoever signs, rightly or not. */
+/** The header of a signed request; its signature is not valid. */
 export const SIGNED = { 'x-slack-signature': `v0=${'0'.repeat(64)}` };

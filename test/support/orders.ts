@@ -2,7 +2,7 @@ import type { SandboxService } from '@domain-steward/sandbox-service';
 import type { Actor, Message, Workspace } from '@domain-steward/slack-workspace';
 import { DOMAINS } from './demo.ts';
 
-/** What a message's metadata says of an order, if it says anything. */
+/** The order in a message's metadata, if there is one. */
 export function orderOf(
   message: Message,
 ):
@@ -58,7 +58,7 @@ export class SeenOrder {
     });
   }
 
-  /** Waits for the reply that says how the order stands. */
+  /** Waits for the reply with the order's state. */
   async reply(state: string, timeoutMs = 8_000): Promise<Message> {
     return this.#workspace.waitFor(() => this.replies().find((reply) => orderOf(reply)?.state === state), {
       what: `a reply of order ${this.id} that says ${state}`,
@@ -66,7 +66,7 @@ export class SeenOrder {
     });
   }
 
-  /** Waits until both the card and the thread say it. */
+  /** Waits until both the card and the thread show the state. */
   async ends(state: string, timeoutMs = 8_000): Promise<Message> {
     const reply = await this.reply(state, timeoutMs);
     await this.becomes(state, timeoutMs);
@@ -75,8 +75,8 @@ export class SeenOrder {
 }
 
 /**
- * Does something that asks for an order, and waits for the order's card.
- * @param names of the order, where others are asked for at the same time
+ * Does something that asks for an order, and waits for its card.
+ * @param names of the order, needed when others are asked for at the same time
  */
 export async function orderAfter(
   workspace: Workspace,
@@ -110,7 +110,7 @@ export function ask(
   return orderAfter(workspace, () => person.command(channel, text), channel, names);
 }
 
-/** Has an order approved, whatever comes of it. */
+/** Has an order approved, whatever its outcome. */
 export async function approvedBy(approver: Actor, asked: Promise<SeenOrder>): Promise<SeenOrder> {
   const order = await asked;
   await approver.click(order.card, 'order_approve');

@@ -13,7 +13,7 @@ import { migrate } from '../../src/store/migrate.ts';
 const run = promisify(execFile);
 const STOP_MS = 30_000;
 
-/** A PostgreSQL of a test's own, which can be killed, put back and promoted. Its address stays the same. */
+/** A PostgreSQL for one test, which can be killed, restored and promoted. Its address stays the same. */
 export class OwnServer {
   readonly #dataDir: string;
   readonly #home: Home;
@@ -34,7 +34,10 @@ export class OwnServer {
     this.#settings = settings;
   }
 
-  /** Starts a server with the migrated schema. Nothing waits for the disk: its processes die, the machine does not. */
+  /**
+   * Starts a server with the migrated schema. It does not sync to disk, because its processes die, but not the
+   * machine.
+   */
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<OwnServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-server-'));
     await chmod(dataDir, 0o755); // for root: PostgreSQL's user must get into it
@@ -64,14 +67,14 @@ export class OwnServer {
     this.#port = server.port;
   }
 
-  /** As an operator stops it: nothing is lost. */
+  /** Stops it as an operator does, without any loss. */
   async stop(): Promise<void> {
     if (this.#server === undefined) return;
     await stopServer(this.#home, this.#binaries, this.#server, STOP_MS);
     this.#server = undefined;
   }
 
-  /** All its processes end at once. What they had given to the system to write is there at the next start. */
+  /** Kills all its processes at once. What they had written to the operating system is there at the next start. */
   kill(): void {
     if (this.#server === undefined) throw new Error('the server does not run');
     process.kill(this.#server.pid, 'SIGKILL');
@@ -84,9 +87,12 @@ export class OwnServer {
     await this.start();
   }
 
-  /** Keeps a copy of its folder while it runs, as a disk's snapshot does. @returns kills it and puts the copy back */
+  /**
+   * Copies its folder while it runs, as a disk's snapshot does.
+   * @returns kills it and restores the copy
+   */
   async snapshot(): Promise<() => Promise<void>> {
-    // Hardly anything is left to be written while it is copied.
+    // Leaves little to be written while it is copied.
     await this.sql('CHECKPOINT');
     const copy = `${this.#home.data}.${randomBytes(4).toString('hex')}`;
     await run('cp', ['-a', this.#home.data, copy]);
@@ -99,7 +105,7 @@ export class OwnServer {
     };
   }
 
-  /** The next start is that of a standby. */
+  /** Makes the next start that of a standby. */
   async becomeStandby(): Promise<void> {
     await writeFile(join(this.#home.data, 'standby.signal'), '');
   }

@@ -1,6 +1,6 @@
 import { PACE, type Pace } from '../../src/bot.ts';
 
-/** So many times faster than usual, the bot takes up what was left behind. */
+/** Durations that are shorter than the product's by a factor. */
 export function fasterPace(times: number): Pace {
   const { leaseMs, sendWithinMs, notificationLeaseMs, periodMs, purgeMs } = PACE;
   return {

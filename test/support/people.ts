@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { answerTo, buttonsOf, DOMAINS, openedAfter, openForm } from './demo.ts';
 import { orderAfter, type SeenOrder } from './orders.ts';
 
-/** Opens the link form and chooses a method, as a person does: the fields change with it. */
+/** Opens the link form and chooses a method as a person does, which changes the fields. */
 export async function openLink(workspace: Workspace, person: Actor, method: string): Promise<View> {
   const view = await openForm(workspace, person, '/domain link');
   return method === 'password' ? view : chooseMethod(workspace, person, view, method);
@@ -71,7 +71,10 @@ export function closed(result: SubmitResult): void {
   if (result.outcome !== 'closed') throw new Error(`the form did not close: ${JSON.stringify(result)}`);
 }
 
-/** Presses a button that asks for a reason, and gives it. @returns the form that asked */
+/**
+ * Presses a button whose form asks for a reason, and gives the reason.
+ * @returns the form that asked
+ */
 export async function giveReason(
   workspace: Workspace,
   person: Actor,
@@ -86,7 +89,10 @@ export async function giveReason(
   return form;
 }
 
-/** Has the secret of an order shown to whoever asked for it. @returns the view that shows it */
+/**
+ * Shows the secret of an order to its requester.
+ * @returns the view with the secret
+ */
 export function reveal(workspace: Workspace, person: Actor, order: SeenOrder): Promise<View> {
   const reply = order.replies().find((message) => buttonsOf(message).includes('order_reveal'));
   if (reply === undefined) throw new Error(`no reply of order ${order.id} offers its secret`);
@@ -98,7 +104,7 @@ export function reveal(workspace: Workspace, person: Actor, order: SeenOrder): P
   );
 }
 
-/** Confirms what can lose a name: presses the button and types the name again. */
+/** Confirms a task that can lose a name: presses the button and types the name again. */
 export async function confirmByName(
   workspace: Workspace,
   person: Actor,
@@ -110,7 +116,10 @@ export async function confirmByName(
   closed(await person.submit(form, { name }));
 }
 
-/** Asks for what is confirmed first, and confirms it. @param name typed again, where that is asked for */
+/**
+ * Asks for a task that is confirmed first, and confirms it.
+ * @param name typed again, where that is asked for
+ */
 export async function askAndConfirm(
   workspace: Workspace,
   person: Actor,
@@ -132,7 +141,7 @@ export async function askAndConfirm(
   );
 }
 
-/** What the forms for a new name ask for, of the sandbox. */
+/** Values of the sandbox for the forms of a new name. */
 export const DELEGATION = {
   ownerc: String(SANDBOX_CONTACTS[0]),
   adminc: String(SANDBOX_CONTACTS[1]),
@@ -140,7 +149,7 @@ export const DELEGATION = {
   nameServers: SANDBOX_NAMESERVERS.join('\n'),
 };
 
-/** Has Ada, who is an admin, ask for the audit log, and reads the file that comes. */
+/** Has Ada, who is an admin, ask for the audit log, and reads the file. */
 export async function auditLog(
   workspace: Workspace,
   command = '/domain audit',
@@ -148,12 +157,12 @@ export async function auditLog(
   const ada = workspace.as('U0ADA');
   const directly = () => workspace.messages('D0ADA').filter(({ files }) => files !== undefined);
   const before = directly().length;
-  // That it is there is said last: whoever asks next begins with nothing left to be said.
+  // That it was sent is said last, so nothing of it is left for the next question.
   await answerTo(workspace, ada, command);
   const file = await workspace.waitFor(() => directly()[before]?.files?.[0], {
     what: `the file of ${command}`,
   });
-  // As it is on the wire: reading it as text would take the byte order mark away.
+  // Read as bytes, because reading it as text would remove the byte order mark.
   const bytes = await (await fetch(new URL(file.url_private_download, workspace.url))).arrayBuffer();
   return { name: file.name, csv: Buffer.from(bytes).toString('utf8') };
 }
@@ -163,7 +172,7 @@ export function fieldsOf(view: View): string[] {
   return view.blocks.filter(({ type }) => type === 'input').map((block) => String(block['block_id']));
 }
 
-/** What a form shows in its fields. */
+/** The values that a form shows in its fields. */
 export function filledOf(view: View): Record<string, InputValue> {
   const shown: Record<string, InputValue> = {};
   for (const [field, inputs] of Object.entries(view.state.values)) {
@@ -179,7 +188,7 @@ export function filledOf(view: View): Record<string, InputValue> {
   return shown;
 }
 
-/** What may be chosen in a form's menu. */
+/** The options of a form's menu. */
 export function choicesOf(view: View, field: string): string[] {
   const block = z
     .object({ element: z.object({ options: z.array(z.object({ value: z.string() })) }) })
@@ -187,7 +196,7 @@ export function choicesOf(view: View, field: string): string[] {
   return block.element.options.map(({ value }) => value);
 }
 
-/** The newest message that this person alone sees, once there is one that fits. */
+/** The newest ephemeral message of a person that matches, once there is one. */
 export function ephemeral(
   workspace: Workspace,
   person: Actor,
@@ -204,7 +213,7 @@ const buttons = z.array(
   }),
 );
 
-/** What a button of a message carries. */
+/** The value of a button of a message. */
 export function buttonValue(message: Message, actionId: string): string {
   const found = buttons
     .parse(message.blocks.filter(({ type }) => type === 'actions'))
@@ -214,7 +223,7 @@ export function buttonValue(message: Message, actionId: string): string {
   return found.value;
 }
 
-/** Presses a button that somebody else got: a forged click, signed as Slack would. */
+/** Presses a button that somebody else got: a forged click with a valid signature. */
 export async function clickAs(
   workspace: Workspace,
   userId: string,

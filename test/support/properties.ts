@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /*
- * fast-check with one seed for every run, so that what fails on one machine fails on all.
+ * fast-check with one seed for every run, so that a failure on one machine is a failure on all.
  * SEED tries other values.
  */
 

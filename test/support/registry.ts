@@ -7,12 +7,12 @@ import { z } from 'zod';
 
 const fixture = (name: string): string => fileURLToPath(new URL(`./tls/${name}`, import.meta.url));
 
-/** What a process that is to trust the registry needs in its environment. */
+/** The environment of a process that trusts the registry's certificate. */
 export const TRUSTS_REGISTRY = { NODE_EXTRA_CA_CERTS: fixture('tls-test-ca.pem') };
 
 const record = z.record(z.string(), z.unknown());
 
-/** The sandbox's public records over https, as registries have them. */
+/** The sandbox's public records over https, as registries serve them. */
 export class SecureRegistry {
   /** Changes what the record of a name shows. */
   readonly changes = new Map<string, Readonly<Record<string, unknown>>>();
@@ -41,7 +41,7 @@ export class SecureRegistry {
     return this;
   }
 
-  /** Its certificate is for this name. */
+  /** The address with the name of its certificate. */
   get url(): string {
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new Error('the registry has no port');

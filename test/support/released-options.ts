@@ -9,5 +9,5 @@ function startOptions(): readonly string[] {
   return scripts.start.split(' ').filter((word) => word.startsWith('--'));
 }
 
-/** What `npm start` gives Node, so that a bot that is tested or measured runs as users run it. */
+/** The options of `npm start` for Node, so that tests and the bench run the bot as users do. */
 export const RELEASED_OPTIONS: readonly string[] = startOptions();

@@ -6,19 +6,19 @@ import { until } from './demo.ts';
 import type { RunningBot } from './harness.ts';
 
 const CARD_WITHIN_MS = 30_000;
-/** Between two kills. */
+/** The longest time between two kills. */
 const LONGEST_LIFE_MS = 2_000;
-/** Beyond this the bot has given up whatever it was waiting for. */
+/** After this time the bot has given up whatever it was waiting for. */
 const TOLD_WITHIN_MS = 15_000;
 const ASKED_AT_MOST = 10;
 
 export interface ReplicaOptions {
   readonly socketMode?: boolean;
-  /** Of every bot, over those of the surroundings. */
+  /** Settings of every bot, which replace those of the surroundings. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Several bots on one database, and what spreads Slack's deliveries over them. */
+/** Several bots on one database, with a balancer for Slack's deliveries. */
 export class Replicas {
   readonly site: CrashSite;
   readonly #bots: RunningBot[];
@@ -60,7 +60,7 @@ export class Replicas {
               answer.on('error', () => outgoing.destroy());
             });
             onward.on('error', (error: NodeJS.ErrnoException) => {
-              // As a balancer does: only what reached nobody goes to the next one.
+              // As a balancer does, only what reached no bot goes to the next one.
               if (error.code === 'ECONNREFUSED' && left > 0) tryNext(left - 1);
               else outgoing.destroy();
             });
@@ -88,7 +88,7 @@ export class Replicas {
     this.site.s.workspace.setRequestUrl(`http://127.0.0.1:${address.port}/slack/events`);
   }
 
-  /** Kills one of them and starts another one in its place. */
+  /** Kills one bot and starts another one in its place. */
   async replaceOne(which: number): Promise<void> {
     const index = which % this.#bots.length;
     await this.#bots[index]?.child.kill('SIGKILL');
@@ -96,7 +96,7 @@ export class Replicas {
     this.#lead();
   }
 
-  /** Asks for renewals of so many names and waits for their cards. */
+  /** Asks for a number of renewals and waits for their cards. */
   async asked(count: number, label: string): Promise<readonly string[]> {
     const { site } = this;
     const names = Array.from({ length: count }, (_, n) => site.names(`${label}-${n}`));
@@ -111,8 +111,8 @@ export class Replicas {
   }
 
   /**
-   * As people do, asks again what Slack says was not delivered, and what the bot said it could not do; never what
-   * was taken and not answered.
+   * Asks again what Slack reports as not delivered and what the bot said it could not do, as people do; never
+   * what was acknowledged without an answer.
    */
   async #ask(name: string): Promise<void> {
     const { site } = this;
@@ -127,7 +127,7 @@ export class Replicas {
         const kept = JSON.stringify(await site.kept(name));
         throw new Error(`${String(cause)}; kept: ${kept}\n${this.complaints()}`, { cause });
       });
-      // It may have been another one's: whatever comes of this one comes within that time.
+      // The message may belong to another order. The result of this one appears within that time.
       await thereIsCard(() => false, TOLD_WITHIN_MS).catch(() => undefined);
       if (isThere()) return;
       this.askedAgain += 1;
@@ -139,12 +139,12 @@ export class Replicas {
     throw new Error(`nobody takes /domain renew ${name}\n${this.complaints()}`);
   }
 
-  /** How often the requester was told that nothing came of what was asked. */
+  /** How often the requester was told that a request had no result. */
   #refusals(): number {
     return this.site.alice.ephemerals().filter(({ text }) => /not asked for twice/.test(text ?? '')).length;
   }
 
-  /** What the bots logged of what went wrong. */
+  /** The errors that the bots logged. */
   complaints(): string {
     return this.#bots
       .flatMap(({ child }, n) =>
@@ -158,25 +158,28 @@ export class Replicas {
       .join('\n');
   }
 
-  /** Presses Approve so often at once, on whichever bot the click reaches. */
+  /** Presses Approve several times at once, on whichever bot the click reaches. */
   async press(name: string, clicks: number): Promise<void> {
     const card = this.site.approvable(name);
     if (card !== undefined) await this.site.press(card, clicks);
   }
 
-  /** What each of them says at `/metrics`. */
+  /** The metrics of each bot. */
   metrics(): Promise<string[]> {
     return Promise.all(this.#bots.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
   }
 
-  /** Lets a day pass for all of them at once, and waits until each has looked at what is due. */
+  /** Moves the clock of all bots by a day, and waits until each has looked for due work. */
   async nextDay(): Promise<void> {
     this.#days += 1;
     for (const { child } of this.#bots) process.kill(child.pid, 'SIGUSR2');
     await Promise.all(this.#bots.map(({ child }) => child.line(new RegExp(`^days gone by: ${this.#days}$`))));
   }
 
-  /** Kills and replaces one after the other for as long as the work goes on. @returns how many */
+  /**
+   * Kills and replaces one bot after the other while the work goes on.
+   * @returns how many
+   */
   async whileKilled(random: () => number, work: () => Promise<unknown>): Promise<number> {
     const over = new AbortController();
     const working = work().finally(() => over.abort());

@@ -1,6 +1,6 @@
 import type { FaultKind } from '@domain-steward/sandbox-service';
 
-/** What goes wrong with a request over JSON and is over at once, but for `hang`. */
+/** The faults of a request over JSON. All but `hang` are over at once. */
 export const JSON_FAULTS = [
   'hang',
   'drop_before',

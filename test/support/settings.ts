@@ -1,2 +1,4 @@
-/** `APPROVAL_TASKS` of stories about other subjects: what can lose a name needs no approver in them. */
+/**
+ * `APPROVAL_TASKS` for tests about other subjects: tasks that can lose a name need no approval in them.
+ */
 export const CHARGED_TASKS = 'create,transfer,renew,restore';

@@ -8,8 +8,8 @@ export interface WatchListSize {
 }
 
 /**
- * Fills an empty watch list to its everyday state: names that expire through the year, everything said that was due
- * before today with thresholds of 60, 30, 14, 7, 3 and 1 days, and some names that pass a threshold today.
+ * Fills an empty watch list to its usual state: names that expire through the year, all reminders before today
+ * given for thresholds of 60, 30, 14, 7, 3 and 1 days, and some names that pass a threshold today.
  */
 export async function fillWatchList(
   client: pg.Client,

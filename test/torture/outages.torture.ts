@@ -9,8 +9,8 @@ import { describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { seeded } from '../support/crash.ts';
 import { TEMPLATE_DATABASE } from '../support/database.ts';
+import { DatabaseProxy } from '../support/database-proxy.ts';
 import { buttonsOf, DOMAINS, TestDemo, textOf, toldAfter, until } from '../support/demo.ts';
-import { Line } from '../support/line.ts';
 import { ask, orderOf, requestsOf } from '../support/orders.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
@@ -25,34 +25,34 @@ const AWAY_MS = 30_000;
 const ORDERS = numberFrom('ORDERS', 60);
 const seed = seedFromEnvironment();
 
-/** A running bot with a line to its database, Alice linked. */
+/** A running bot with a proxy to its database, Alice linked. */
 async function withDemo(
-  work: (t: TestDemo, line: Line) => Promise<void>,
+  work: (t: TestDemo, proxy: DatabaseProxy) => Promise<void>,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const line = new Line();
-  const t = new TestDemo({ databaseUrl: (url) => line.lead(url), hurry: 8, settings });
+  const proxy = new DatabaseProxy();
+  const t = new TestDemo({ databaseUrl: (url) => proxy.start(url), speedup: 8, settings });
   try {
     await t.start();
-    await work(t, line);
+    await work(t, proxy);
   } finally {
-    line.mend();
+    proxy.mend();
     await t.stop();
-    line.close();
+    proxy.close();
   }
 }
 
 describe('the database is away for 30 s while people click', () => {
-  test.each(['cut', 'goDead'] as const)(
+  test.each(['cut', 'hang'] as const)(
     '%s: each is told within 3 s, and afterwards each press works, once',
     (how) =>
-      withDemo(async (t, line) => {
+      withDemo(async (t, proxy) => {
         const people = [t.bob, t.carol];
         const names = ['soup.rest', 'sushi.rest', 'tapas.rest', 'tavern.rest'];
         const orders = [];
         for (const name of names) orders.push(await ask(t.workspace, t.alice, `/domain renew ${name}`));
         await t.allShown();
-        line[how]();
+        proxy[how]();
         const until30 = performance.now() + AWAY_MS;
         for (let turn = 0; performance.now() < until30; turn += 1) {
           const person = people[turn % people.length];
@@ -65,7 +65,7 @@ describe('the database is away for 30 s while people click', () => {
           await sleep(500);
         }
         for (const order of orders) expect(requestsOf(t.service, order)).toEqual([]);
-        line.mend();
+        proxy.mend();
         for (const order of orders) {
           if (buttonsOf(order.card).includes('order_approve')) {
             await people[0]?.click(order.card, 'order_approve');
@@ -96,7 +96,7 @@ test(
       await admin.query(`CREATE DATABASE small TEMPLATE ${TEMPLATE_DATABASE} TABLESPACE small`);
       const url = new URL(inject('postgresUrl'));
       url.pathname = '/small';
-      const t = new TestDemo({ databaseUrl: () => url.href, hurry: 8 });
+      const t = new TestDemo({ databaseUrl: () => url.href, speedup: 8 });
       const filler = new pg.Client({ connectionString: url.href });
       await filler.connect();
       try {
@@ -174,7 +174,7 @@ test(
   `everything fails at once, SEED=${seed}: at most one charge an order, each end true, each card right`,
   () =>
     withDemo(
-      async (t, line) => {
+      async (t, proxy) => {
         const random = seeded(seed);
         const below = (n: number) => Math.floor(random() * n);
         const oneOf = <T>(all: readonly T[]): T => {
@@ -225,10 +225,10 @@ test(
               ...oneOf(SLACK_FAULTS),
             }),
           async () => {
-            if (below(2) === 0) line.cut();
-            else line.goDead();
+            if (below(2) === 0) proxy.cut();
+            else proxy.hang();
             await sleep(50 + below(1_500));
-            line.mend();
+            proxy.mend();
           },
           () => move((below(3) === 0 ? -1 : 1) * below(2 * 60) * MINUTE_MS),
           () => pressAll(),
@@ -245,7 +245,7 @@ test(
         }
         t.service.faults.clear();
         t.workspace.faults.clear();
-        line.mend();
+        proxy.mend();
         const isOver = ({ state }: { readonly state: string }) =>
           !['PENDING', 'APPROVED', 'EXECUTING'].includes(state);
         await until(

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
 import { firstClosedFolder, type Home } from './home.ts';
 
-/** PostgreSQL's programs as npm brings them. */
+/** PostgreSQL's programs from npm's packages. */
 export interface Binaries {
   /** Holds `bin`, `lib` and `share`. */
   readonly folder: string;
@@ -85,7 +85,7 @@ async function isReachable(binaries: Binaries, home: Home): Promise<boolean> {
     const closed = await firstClosedFolder(join(binaries.folder, folder), home.runAs);
     if (closed !== undefined) return false;
   }
-  // A strict umask at npm ci closes every file alike, so one stands for all.
+  // A strict umask at `npm ci` restricts all files alike, so checking one is enough.
   return (await firstClosedFolder(program(binaries, 'postgres'), home.runAs)) === undefined;
 }
 

@@ -33,14 +33,14 @@ export function inUse(folder: string, by: string, options?: ErrorOptions): Embed
   );
 }
 
-/** The system's code (`ENOENT`, `EACCES`, …) of an error thrown by Node, if it has one. */
+/** The system's code (`ENOENT`, `EACCES`, …) of an error, if it has one. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
 /**
- * Turns what the file system refused into a sentence for the operator.
+ * Turns an error of the file system into a sentence for the operator.
  * @param activity what was being done, as in "preparing the folder /srv/data"
  */
 export function explainFileError(activity: string, error: unknown): Error {

@@ -8,7 +8,7 @@ import { isAlive, ownIdentity, processSpace } from './processes.ts';
 /** How often the lock is touched, and how old its time may be for a reader who cannot see the process. */
 const TOUCH_MS = 2_000;
 const FRESH_MS = 10_000;
-/** How long a lock of another machine may stay fresh: a container that was killed leaves one that ages. */
+/** How long to watch a lock of another machine: the lock of a killed container is no longer touched, so it ages. */
 const AGING_MS = 15_000;
 
 const RELEASED = 'released';
@@ -20,15 +20,14 @@ const Holder = z.object({
 });
 
 /**
- * Takes the folder's lock, for as long as the server in it is in use. Two servers on one data folder destroy it:
- * PostgreSQL guards against that within one machine; a folder that is mounted in two containers or machines is guarded
- * by the time of the lock, which its holder keeps fresh.
+ * Takes the folder's lock, for as long as the server in it is in use. Two servers on one data folder destroy it.
+ * PostgreSQL prevents that within one machine. For a folder that is mounted in two containers or machines, the lock's
+ * modification time prevents it, which the holder keeps fresh.
  *
- * The lock is the file `lock.<n>` with the highest n. A holder who died is succeeded by creating n + 1, which
- * only one process can; so nobody ever removes a lock that somebody else has just taken.
- *
+ * The lock is the file `lock.<n>` with the highest n. A holder who died is succeeded by creating n + 1, which only one
+ * process can do. So nobody ever removes a lock that somebody else has just taken.
  * @param agingMs how long to wait for a holder who cannot be seen, in milliseconds
- * @returns what gives the lock back
+ * @returns releases the lock
  * @throws {EmbeddedPostgresError} `in_use`
  */
 export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<() => Promise<void>> {
@@ -48,7 +47,7 @@ export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<()
             await writeFile(mine, RELEASED);
           };
         }
-        // Created after the lock had gone through other hands: theirs counts.
+        // The lock has had other holders since this file was numbered, so this file does not count.
         await rm(mine, { force: true });
       }
       continue;
@@ -59,18 +58,20 @@ export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<()
   }
 }
 
-/** Touches a file every two seconds until told to stop, so that others can tell it is in use. */
+/** Touches a file every two seconds until it is stopped, so that others can tell it is in use. */
 function keepFresh(file: string): () => void {
   const timer = setInterval(() => {
     const now = new Date();
-    // A touch that is missed is made up for by the next one.
+    // A missed touch does not matter, because the next one follows.
     utimes(file, now, now).catch(() => undefined);
   }, TOUCH_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/** Who holds a lock: nobody, a process of this machine, or, without `pid`, somebody who cannot be seen from here. */
+/**
+ * The holder of a lock: nobody, a process of this machine, or, without `pid`, a process that cannot be seen from here.
+ */
 type CurrentHolder = typeof NOBODY | { readonly pid: number | undefined };
 const NOBODY = 'nobody';
 const SOMEBODY: CurrentHolder = { pid: undefined };
@@ -90,7 +91,7 @@ async function holderOf(file: string): Promise<CurrentHolder> {
   if (holder.success && holder.data.space === (await processSpace())) {
     return (await isAlive(holder.data)) ? { pid: holder.data.pid } : NOBODY;
   }
-  // Of another machine; or empty, about to be written by who has just created it, unless that process died in between.
+  // It belongs to another machine, or is empty because its creator is about to write it or died before that.
   return Date.now() - touchedAt < FRESH_MS ? SOMEBODY : NOBODY;
 }
 
@@ -115,7 +116,7 @@ async function lockNumbers(folder: string): Promise<number[]> {
 
 async function createNew(file: string, text: string): Promise<boolean> {
   try {
-    // For all to read: root may have run the bot once in another user's folder.
+    // Readable for everybody, because root may run the bot once in another user's folder.
     await writeFile(file, text, { flag: 'wx', mode: 0o644 });
     return true;
   } catch (error) {

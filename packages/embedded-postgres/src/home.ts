@@ -15,17 +15,17 @@ export interface RunAs {
   readonly gid: number;
 }
 
-/** The folder of one embedded PostgreSQL and what lies in it. */
+/** The folder of one embedded PostgreSQL. */
 export interface Home {
-  /** Free of symbolic links. */
+  /** The path without symbolic links. */
   readonly folder: string;
   /** PostgreSQL's own data folder. */
   readonly data: string;
   readonly passwordFile: string;
   readonly logFile: string;
-  /** Undefined: as the user of this process. */
+  /** The user that PostgreSQL runs as; undefined for the user of this process. */
   readonly runAs: RunAs | undefined;
-  /** What the operator should be told once, a sentence each. */
+  /** What the operator should be told once, one sentence each. */
   readonly notes: string[];
 }
 
@@ -67,8 +67,8 @@ export async function prepareHome(dataDir: string): Promise<Home> {
 }
 
 /**
- * Reads the major version that made the data; undefined when there is no data yet.
- * PostgreSQL pins it itself, in `PG_VERSION`.
+ * Reads the major version that created the data; undefined when there is no data yet. PostgreSQL keeps it in
+ * `PG_VERSION`.
  */
 export async function dataVersion(home: Home): Promise<number | undefined> {
   try {
@@ -110,7 +110,7 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
   }
   if (!isRoot() || (await firstClosedFolder(dataDir, { uid: NOBODY, gid: NOBODY })) === undefined) {
     await mkdir(entry, { recursive: true });
-    // Under a strict umask too PostgreSQL's user must get through to its data; the files inside stay private.
+    // PostgreSQL's user must be able to enter this folder even under a strict umask. The files inside stay private.
     if (isRoot()) await chmod(entry, 0o711);
     return entry;
   }
@@ -134,8 +134,8 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
 }
 
 /**
- * A new folder that PostgreSQL's user can reach. One of an earlier `DATA_DIR` in the same place is left alone: whoever
- * deleted that began anew, and may still want it back.
+ * Creates a folder that PostgreSQL's user can reach. The folder of an earlier `DATA_DIR` at the same place is left
+ * alone, because whoever deleted that `DATA_DIR` may want the data back.
  */
 async function makeReachableFolder(
   dataDir: string,
@@ -161,7 +161,7 @@ function movedNote(dataDir: string, folder: string): string {
   return `${dataDir} is in a folder that PostgreSQL's user cannot enter, so the database is kept in ${folder}.`;
 }
 
-/** Data that exists is served as the user it belongs to. */
+/** Existing data is served by the user who owns it. */
 async function chooseUser(data: string): Promise<RunAs | undefined> {
   if (!isRoot()) return undefined;
   try {

@@ -8,29 +8,29 @@ import { ensureRunning, type Server, stopServer } from './server.ts';
 
 export { EmbeddedPostgresError } from './error.ts';
 
-/** `stop` must leave time for the rest of a shutdown, which has 10 s in all. */
+/** `stop` must leave time for the rest of the shutdown, which has 10 s in all. */
 const STOP_MS = 5_000;
 
 /** The advisory lock of the server's owner, on a connection kept for that. */
 const OWNER_LOCK = 7_236_001;
-/** How long the server may take to notice that an owner who died has let go of it. */
+/** How long the server may take to notice that the former owner has died. */
 const LETTING_GO_MS = 2_000;
 
 export interface EmbeddedPostgresOptions {
-  /** `DATA_DIR`: everything lies in its `postgres`. Made when missing. */
+  /** `DATA_DIR`. Everything is in its folder `postgres`, which is created when missing. */
   readonly dataDir: string;
-  /** Told what happens, a sentence each, now and later. */
+  /** Called with a sentence for each event, at start and later. */
   readonly log?: (sentence: string) => void;
   /** The only port to listen on; without it any free one. */
   readonly port?: number;
-  /** Settings of the server over the usual ones. A server that is taken over keeps those it has. */
+  /** Settings of the server that replace the usual ones. A server that is taken over keeps its settings. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface EmbeddedPostgres {
   /** `postgresql://…`, with the password. Stays the same until `stop`. */
   readonly url: string;
-  /** What the operator should know, a sentence each; also told to `log`. */
+  /** What the operator should know, one sentence each; also passed to `log`. */
   readonly notes: readonly string[];
   /** Stops the server. May be called again. Close your connections first. */
   stop(): Promise<void>;
@@ -38,10 +38,9 @@ export interface EmbeddedPostgres {
 
 /**
  * Starts the embedded PostgreSQL of a data folder, which then belongs to this process until `stop`. A server that a
- * killed process left is taken over. Should the server die, it is started again on the same port.
- *
- * @throws {EmbeddedPostgresError} with `problem` and a message that says what to do; `in_use` when the folder belongs to
- *   another process
+ * killed process left is taken over. If the server dies, it is started again on the same port.
+ * @throws {EmbeddedPostgresError} with `problem` and a message that says what to do; `in_use` when the folder belongs
+ * to another process
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const log = options.log ?? (() => undefined);
@@ -133,9 +132,9 @@ class Owner {
 
 interface Owned {
   readonly server: Server;
-  /** It ran already. */
+  /** The server was running already. */
   readonly takenOver: boolean;
-  /** Holds the advisory lock; the system closes it with the process, however that ends. */
+  /** Holds the advisory lock. The system closes it with the process, however that ends. */
   readonly connection: pg.Client;
 }
 
@@ -159,7 +158,10 @@ async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOpti
   }
 }
 
-/** Guards the server itself, where the folder's lock was lost: a file that somebody removed, an earlier release. */
+/**
+ * Protects the server itself, in case the folder's lock is missing: somebody removed the file, or an earlier release
+ * did not write it.
+ */
 async function takeOwnerLock(connection: pg.Client, home: Home): Promise<void> {
   const deadline = Date.now() + LETTING_GO_MS;
   for (;;) {

@@ -4,15 +4,18 @@ import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 import { systemCode } from './error.ts';
 
-/** A process, told apart from a later one that got the same number. `startedAt` is the kernel's own count. */
+/**
+ * Identifies a process, and tells it apart from a later one with the same number. `startedAt` is the kernel's
+ * own count.
+ */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startedAt: string | null;
 }
 
 /**
- * Names the set of processes whose numbers this process can see: one boot of one machine, or one container.
- * A number from another one says nothing here.
+ * Identifies the set of processes whose numbers this process can see: one boot of one machine, or one
+ * container. A number from another one means nothing here.
  */
 export async function processSpace(): Promise<string> {
   if (process.platform !== 'linux') return hostname();
@@ -39,7 +42,7 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
 }
 
 /**
- * Whether `pid` is the PostgreSQL server that has `dataFolder` open. `unknown` when the system does not say:
+ * Whether `pid` is the PostgreSQL server that has `dataFolder` open. `unknown` when the system does not tell;
  * then nothing may be removed that could belong to it.
  */
 export async function servesFolder(pid: number, dataFolder: string): Promise<'yes' | 'no' | 'unknown'> {
@@ -75,7 +78,7 @@ async function linuxStatus(pid: number): Promise<{ startedAt: string; zombie: bo
   if (process.platform !== 'linux') return undefined;
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program, in parentheses, may itself hold blanks and parentheses.
+    // The program's name, in parentheses, may itself contain blanks and parentheses.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const startedAt = fields[19];
     return startedAt === undefined ? undefined : { startedAt, zombie: fields[0] === 'Z' };

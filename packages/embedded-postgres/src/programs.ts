@@ -5,14 +5,15 @@ import type { Home } from './home.ts';
 
 const MAX_LOG_BYTES = 10_000_000;
 
-/** How PostgreSQL's programs are run: as whom, where, and with next to nothing in the environment. */
+/** The user, the folder and the minimal environment for PostgreSQL's programs. */
 export function spawnOptions(home: Home): {
   cwd: string;
   env: NodeJS.ProcessEnv;
   uid?: number;
   gid?: number;
 } {
-  // Nothing of the bot's environment, which holds secrets and perhaps PG* variables of another server.
+  // The bot's environment is not passed on: it holds secrets, and perhaps PG* variables of another
+  // server.
   const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
   for (const name of ['PATH', 'TZ', 'SystemRoot', 'TEMP', 'TMPDIR', 'LD_LIBRARY_PATH']) {
     const value = process.env[name];
@@ -21,7 +22,7 @@ export function spawnOptions(home: Home): {
   return { cwd: home.folder, env, ...(home.runAs ?? {}) };
 }
 
-/** Runs a program to its end; `text` is the last of what it printed. */
+/** Runs a program to its end. `text` is the last part of its output. */
 export async function run(
   file: string,
   home: Home,
@@ -51,13 +52,13 @@ export function whenEnded(child: ChildProcess): Promise<number | null> {
   });
 }
 
-/** Opens the server's log to append to it, and begins a new one when it has grown long. */
+/** Opens the server's log for appending, or starts a new one when it has grown long. */
 export async function openLog(home: Home): Promise<{ handle: FileHandle; size: number }> {
   const append = () => open(home.logFile, 'a', 0o600);
   try {
     let handle = await append().catch((error: unknown) => {
       if (systemCode(error) !== 'EACCES') throw error;
-      return undefined; // root has run the bot once in another user's folder, and left a log of its own
+      return undefined; // Root has run the bot once in another user's folder and left its own log.
     });
     if (handle === undefined || (await handle.stat()).size > MAX_LOG_BYTES) {
       await handle?.close();
@@ -70,7 +71,7 @@ export async function openLog(home: Home): Promise<{ handle: FileHandle; size: n
   }
 }
 
-/** The last lines of what was logged since the file had the size `from`. */
+/** The last lines that were logged since the file had the size `from`. */
 export async function logSince(file: string, from: number): Promise<string> {
   const text = (await readFile(file)).subarray(from).toString('utf8');
   return text.trim().split('\n').slice(-15).join('\n');

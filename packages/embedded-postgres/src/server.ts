@@ -11,23 +11,23 @@ import { dataVersion, type Home } from './home.ts';
 import { servesFolder } from './processes.ts';
 import { logSince, openLog, run, spawnOptions, whenEnded } from './programs.ts';
 
-/** A server that answers. */
+/** A server that accepts connections. */
 export interface Server {
   readonly pid: number;
   readonly port: number;
-  /** With the password. */
+  /** Includes the password. */
   readonly url: string;
 }
 
-/** How long a server may take to be ready: crash recovery replays what was written since the last checkpoint. */
+/** How long a server may take to be ready: crash recovery replays everything since the last checkpoint. */
 const READY_MS = 120_000;
-/** How long to try to reach a process that may be the server before asking the operator. */
+/** How long to try to reach a process that may be the server, before asking the operator. */
 const DOUBT_MS = 10_000;
 const POLL_MS = 10;
 
 /**
- * Small, since one team's bot is all that uses it. Durability keeps PostgreSQL's defaults, said aloud because
- * orders depend on them.
+ * Small settings, because only one team's bot uses the server. Durability keeps PostgreSQL's defaults; they are
+ * explicit because orders depend on them.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
@@ -39,17 +39,16 @@ const SETTINGS: Readonly<Record<string, string>> = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  // Neither statements nor the values in them belong in a log.
+  // Statements and their values must not be logged.
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
 };
 
 /**
- * Makes the data folder if there is none, and starts the server in it or attaches to the one that is running.
+ * Creates the data folder if there is none, and starts the server in it or attaches to the one that is running.
  * Call it with the folder's lock held.
- *
  * @param options.port the only port to use; without it any free one
- * @param options.settings further settings of the server, over the usual ones
+ * @param options.settings settings of the server that replace the usual ones
  * @throws {EmbeddedPostgresError}
  */
 export async function ensureRunning(
@@ -69,7 +68,8 @@ export async function ensureRunning(
 }
 
 /**
- * Stops the server as `SIGINT` does: no new work, open transactions roll back, a checkpoint, the end.
+ * Stops the server as `SIGINT` does: it takes no new work, rolls open transactions back, writes a checkpoint and
+ * ends.
  * @param waitMs how long to wait for the end, in milliseconds
  * @returns false when it is still stopping after that; the next start waits for it
  */
@@ -80,7 +80,7 @@ export async function stopServer(
   waitMs: number,
 ): Promise<boolean> {
   if (process.platform === 'win32') {
-    // Signals do not exist there: pg_ctl has PostgreSQL's own way.
+    // Windows has no signals, so `pg_ctl` is used.
     spawn(program(binaries, 'pg_ctl'), ['stop', '-m', 'fast', '-D', home.data], { stdio: 'ignore' });
   } else {
     try {
@@ -91,7 +91,7 @@ export async function stopServer(
     }
   }
   const deadline = Date.now() + waitMs;
-  // Removing this file is the last thing that the server does.
+  // The server removes this file last.
   while ((await readPidFile(home)) !== undefined) {
     if (Date.now() > deadline) return false;
     await sleep(POLL_MS);
@@ -130,7 +130,7 @@ async function attach(home: Home): Promise<Server | undefined> {
   }
 }
 
-/** A dead server's file is left to PostgreSQL, which also looks for processes that outlived it. */
+/** The file of a dead server is left to PostgreSQL, which also looks for processes that outlived it. */
 async function removeStalePidFile(home: Home, pid: number): Promise<void> {
   try {
     process.kill(pid, 0);
@@ -142,7 +142,8 @@ async function removeStalePidFile(home: Home, pid: number): Promise<void> {
 
 async function initialise(home: Home, binaries: Binaries, unsynced: boolean): Promise<void> {
   const activity = `making the embedded PostgreSQL's data in ${home.data}`;
-  // Made aside and renamed when whole, so that an interrupted start leaves nothing that looks like data.
+  // Created under another name and renamed when complete, so that an interrupted start leaves nothing that looks
+  // like data.
   const fresh = join(home.folder, 'data.partial');
   const passwordForInit = join(home.folder, 'password.partial');
   const password = randomBytes(24).toString('base64url');
@@ -161,7 +162,7 @@ async function initialise(home: Home, binaries: Binaries, unsynced: boolean): Pr
       `--pwfile=${passwordForInit}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // Independent of the locales that the machine has.
+      // Independent of the machine's locales.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
@@ -194,7 +195,7 @@ async function start(
       if (options.port === undefined && conflicts < 5) continue;
       throw new EmbeddedPostgresError('port_taken', `${activity}: port ${port} on 127.0.0.1 is taken`);
     }
-    // Processes of a server that was killed go within moments; only then may a new one use the data.
+    // The processes of a killed server end within moments. Only then may a new one use the data.
     if (
       /pre-existing shared memory block/i.test(attempt.output) &&
       Date.now() < deadline - READY_MS + 10_000
@@ -220,7 +221,7 @@ async function launch(
   const log = await openLog(home);
   const child = spawn(program(binaries, 'postgres'), args, {
     ...spawnOptions(home),
-    // In a session of its own: neither Ctrl-C in the bot's terminal nor the bot's end reaches it.
+    // In a session of its own, so that neither Ctrl-C in the bot's terminal nor the bot's end reaches it.
     detached: true,
     stdio: ['ignore', log.handle.fd, log.handle.fd],
   });
@@ -272,7 +273,7 @@ async function readPassword(home: Home): Promise<string> {
   }
 }
 
-/** Whether the server of this data answers; false while nothing listens or it is not ready. */
+/** Whether the server of this data accepts connections; false while nothing listens or it is not ready. */
 async function answers(url: string, home: Home): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);

@@ -3,7 +3,7 @@ import type { UserRecord } from './model.ts';
 import type { Caller, Desk } from './operations/caller.ts';
 import { Refusal } from './refusal.ts';
 
-/** The way in that a request takes, as it claims (service API, section Authentication). */
+/** The credentials that a request claims (service API, section Authentication). */
 export type Claim =
   | {
       readonly way: 'credentials';
@@ -28,8 +28,8 @@ export function isUuid(text: string): boolean {
 }
 
 /**
- * Lets a request in. A token is used up by being accepted, so this is done once a request.
- * @throws {Refusal} 401 when what is claimed does not hold, 403 for a two-factor user over JSON
+ * Admits a request. Accepting a token uses it up, so this is called once per request.
+ * @throws {Refusal} 401 when the claim is wrong, 403 for a two-factor user over JSON
  */
 export function admit(desk: Desk, claim: Claim, via: 'json' | 'xml'): Caller {
   switch (claim.way) {

@@ -1,6 +1,6 @@
 /**
- * The accounts of a fresh sandbox. Nothing here is a secret: they open a service that lives on one machine
- * and owns nothing.
+ * The accounts of a new sandbox. None of this is secret: they open a service that lives on one machine and
+ * owns nothing.
  */
 export const SANDBOX_ACCOUNTS = {
   alice: { user: 'alice', context: 4, password: 'alice-sandbox-password' },

@@ -1,4 +1,4 @@
-/** An answer of the service before an interface writes it down. */
+/** An answer of the service, before an interface formats it. */
 export interface Answer {
   readonly httpStatus: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -7,7 +7,7 @@ export interface Answer {
   readonly code: string | null;
 }
 
-/** A notice that goes with an answer. */
+/** A notice beside an answer. */
 export interface Notice {
   readonly code: string;
   readonly text: string;
@@ -31,7 +31,7 @@ export function userNotified(user: string, context: number): Notice {
 }
 
 /**
- * Success codes. Those of the domain tasks are not documented: they follow the documented form, `S` and digits,
+ * Success codes. Those of the domain tasks are not documented. They follow the documented form, `S` and digits,
  * and are the sandbox's own.
  */
 export const SUCCESS = {

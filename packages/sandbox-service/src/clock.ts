@@ -1,7 +1,6 @@
 /**
  * The sandbox's two clocks. Sessions, two-factor tokens and the request log follow the real one, because the
- * client at the other end does; domains, orders and the registry follow the shifted one, so that a demo can
- * let years pass.
+ * client does. Domains, orders and the registry follow the shifted one, so that a demo can let years pass.
  */
 export interface SandboxClock {
   /** Milliseconds since the epoch, not shifted. */

@@ -10,7 +10,10 @@ import { describeRequest, type Recorder } from './recorder.ts';
 import { Refusal, type RefusedWith } from './refusal.ts';
 import { planXml, xmlRefusal } from './xml/interface.ts';
 
-/** One request from its first byte to its answer: read, understood, logged, struck by a fault or carried out. */
+/**
+ * One request from its first byte to its answer: it is read, parsed, logged, and answered with a fault or
+ * carried out.
+ */
 
 export interface Sandbox {
   readonly desk: Desk;
@@ -20,7 +23,7 @@ export interface Sandbox {
   readonly origin: string;
 }
 
-/** An interface of the sandbox, as far as one request needs it. */
+/** What one request needs of an interface of the sandbox. */
 interface Counter {
   readonly via: RequestInterface | 'unknown';
   plan(incoming: Incoming): Plan;
@@ -68,7 +71,7 @@ export async function exchange(
   }
 }
 
-/** Reads a request to its end; what cannot be read is refused, and logged without its body. */
+/** Reads a whole request. One that cannot be read is refused, and logged without its body. */
 async function read(
   request: IncomingMessage,
   path: string,
@@ -90,7 +93,7 @@ async function read(
   }
 }
 
-/** Guards against web pages that reach the sandbox under a name of their own. */
+/** Protects against web pages that reach the sandbox under a host name of their own. */
 function isLoopback(host: string | undefined): boolean {
   return /^(?:127\.0\.0\.1|localhost)(?::[0-9]+)?$/.test(host ?? '');
 }

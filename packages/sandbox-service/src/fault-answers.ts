@@ -5,7 +5,7 @@ import type { Answer } from './answer.ts';
 import { type Fault, isCarriedOut, type RequestInterface } from './faults.ts';
 import type { RefusedWith } from './refusal.ts';
 
-/** How faults bite: what goes over the wire in place of the right answer. */
+/** The effects of faults: what is sent instead of the right answer. */
 
 const HUGE_BYTES = 50_000_000;
 const HUGE_CHUNK = Buffer.alloc(256 * 1024, 'a');
@@ -17,11 +17,11 @@ export interface Bite {
   readonly response: ServerResponse;
   /** Carries the task out and gives the right answer. */
   readonly carryOut: () => Answer;
-  /** Writes a refusal as the interface does. */
+  /** Formats a refusal as the interface does. */
   readonly refuse: (refusal: RefusedWith) => Answer;
 }
 
-/** What the client was sent: null where no status line, or no readable envelope, went out. */
+/** What the client was sent; null where no status line, or no readable envelope, was sent. */
 export interface Sent {
   readonly status: number | null;
   readonly code: string | null;
@@ -36,7 +36,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer): Sent {
   return { status: answer.httpStatus, code: answer.code };
 }
 
-/** Strikes one request with a fault. Resolves when no more will be sent. */
+/** Answers one request with a fault. Resolves when nothing more will be sent. */
 export async function bite({ fault, via, response, carryOut, refuse }: Bite): Promise<Sent> {
   if (fault.kind === 'slow') return sendLate(response, fault.delayMs, isCarriedOut(fault), carryOut);
   const answer = isCarriedOut(fault)
@@ -113,7 +113,7 @@ const WRONG_TYPE: Record<RequestInterface, string> = {
   rdap: '{"objectClassName":"domain","events":{"expiration":7}}',
 };
 
-/** The sandbox writes the status in one way alone, so that its first code and type behind it are found as text. */
+/** The sandbox always formats the status in the same way, so its first code and type can be found as text. */
 function withStatus(answer: Answer, { code, type }: { code?: string; type?: string }): Answer {
   const put = (body: string, name: string, value: string | undefined): string =>
     value === undefined
@@ -192,7 +192,7 @@ async function sendHuge(
   return { status: answer.httpStatus, code: null };
 }
 
-/** Aborted once the client has gone. */
+/** A signal that aborts once the client has gone. */
 function closing(response: ServerResponse): AbortSignal {
   const closed = new AbortController();
   if (response.destroyed) closed.abort();

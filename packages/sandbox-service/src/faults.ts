@@ -1,6 +1,6 @@
 import type { SandboxTask } from './tasks.ts';
 
-/** What a fault strikes; every field that is given must fit. */
+/** The requests that a fault affects; every field that is given must match. */
 interface FaultMatch {
   readonly task?: SandboxTask;
   /** The domain, redirect source, contact id or user that the request is about. */
@@ -14,9 +14,9 @@ export type RequestInterface = 'json' | 'xml' | 'rdap';
 
 interface FaultBase {
   readonly match?: FaultMatch;
-  /** Strikes so many requests, then is gone; without it, until cleared. */
+  /** How many requests it affects; without it, all until it is cleared. */
   readonly times?: number;
-  /** Whether the task is carried out before the fault bites. The default stands at each kind. */
+  /** Whether the task is carried out before the fault. Each kind has its own default. */
   readonly carriedOut?: boolean;
 }
 
@@ -118,13 +118,13 @@ const INTERFACES: Partial<Record<FaultKind, readonly RequestInterface[]>> = {
   rdap_wrong_date: ['rdap'],
 };
 
-/** Whether the task is done before the fault bites. */
+/** Whether the task is carried out before the fault. */
 export function isCarriedOut(fault: Fault): boolean {
   if (fault.kind === 'drop_before' || fault.kind === 'drop_after') return CARRIED_OUT[fault.kind];
   return fault.carriedOut ?? CARRIED_OUT[fault.kind];
 }
 
-/** The request as a fault sees it. */
+/** What a fault is matched against in a request. */
 export interface FaultTarget {
   readonly interface: RequestInterface;
   readonly task: SandboxTask | null;
@@ -133,11 +133,11 @@ export interface FaultTarget {
   readonly ctid: string | null;
 }
 
-/** The faults that are switched on. The first that fits a request strikes it. */
+/** The active faults. The first one that matches a request affects it. */
 export class Faults {
   #faults: { readonly fault: Fault; left: number }[] = [];
 
-  /** Adds a fault behind those that are there. */
+  /** Adds a fault after the existing ones. */
   set(fault: Fault): void {
     this.#faults.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY });
   }
@@ -150,7 +150,7 @@ export class Faults {
     return this.#faults.map((one) => one.fault);
   }
 
-  /** The fault that strikes this request, counted as used. */
+  /** The fault that affects this request, counted as used. */
   take(target: FaultTarget): Fault | undefined {
     const found = this.#faults.find((one) => fits(one.fault, target));
     if (found === undefined) return undefined;

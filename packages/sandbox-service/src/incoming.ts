@@ -4,10 +4,10 @@ import type { Answer } from './answer.ts';
 import { Refusal } from './refusal.ts';
 import type { SandboxTask } from './tasks.ts';
 
-/** One request, read to its end. */
+/** A request that was read completely. */
 export interface Incoming {
   readonly method: string;
-  /** As it came, percent-encoded, without the query. */
+  /** As it was sent, percent-encoded, without the query. */
   readonly path: string;
   /** The query without its question mark. */
   readonly query: URLSearchParams;
@@ -15,20 +15,24 @@ export interface Incoming {
   readonly body: Uint8Array;
 }
 
-/** A request that an interface has understood so far; `run` carries it out, and answers refusals too. */
+/** A request that an interface has parsed; `run` carries it out and also answers with refusals. */
 export interface Plan {
   readonly task: SandboxTask | null;
   /** The domain, redirect source, contact id or user that the request is about. */
   readonly name: string | null;
   readonly claim: Claim | null;
-  /** The body as the log may keep it: parsed where it can be, secrets masked. */
+  /** The body for the log: parsed where possible, with secrets masked. */
   readonly loggedBody: unknown;
   readonly run: () => Answer;
 }
 
 const BODY_LIMIT = 1024 * 1024;
 
-/** Reads the body. @throws {Refusal} 413 beyond 1 MB; whatever the connection throws when it ends early */
+/**
+ * Reads the body.
+ * @throws {Refusal} 413 beyond 1 MB
+ * @throws the connection's error when it ends early
+ */
 export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let size = 0;

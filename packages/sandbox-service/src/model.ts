@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What the sandbox keeps. The schemas are the shape of the state file too. Times are milliseconds since the
- * epoch. Everything lives in a context, and contexts never meet: context 1 is the demo system, the others are
+ * What the sandbox keeps. The schemas also describe the state file. Times are milliseconds since the epoch.
+ * Everything belongs to a context, and contexts are separate: context 1 is the demo system, the others are
  * live. Within a context, users with the same group share domains, contacts and redirects.
  */
 
@@ -27,7 +27,7 @@ const trustedApplication = z.strictObject({
   uuid: z.string(),
   application: z.string(),
   password: z.string(),
-  /** The user in whose name the application acts. */
+  /** The user on whose behalf the application acts. */
   user: z.string(),
   context: z.int(),
 });
@@ -57,7 +57,7 @@ const domain = z.strictObject({
   /** The domain cannot be transferred before this time. */
   transferLockUntil: z.number().optional(),
   deletedAt: z.number().optional(),
-  /** When it last came from another customer. */
+  /** When it was last transferred from another customer. */
   transferredAt: z.number().optional(),
   pendingTransfer: pendingTransfer.optional(),
 });

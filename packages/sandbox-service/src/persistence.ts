@@ -21,7 +21,10 @@ export async function loadState(file: string): Promise<StateData | undefined> {
   }
 }
 
-/** Keeps the state in a file: shortly after a change, and when told to. A crash leaves the old file or the new. */
+/**
+ * Keeps the state in a file: shortly after a change, and on request. After a crash the file is either the old or
+ * the new one.
+ */
 export class StateFile {
   readonly #file: string;
   readonly #read: () => StateData;
@@ -58,7 +61,7 @@ export class StateFile {
       await rename(draft, this.#file);
     } catch (error) {
       this.#dirty = true;
-      // What went wrong first is what the caller must hear of.
+      // The first error is the one to report.
       await rm(draft, { force: true }).catch(() => undefined);
       throw new Error(`keeping the sandbox's state in ${this.#file}`, { cause: error });
     }

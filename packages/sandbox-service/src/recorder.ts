@@ -5,12 +5,14 @@ import { maskHeaders } from './mask.ts';
 import type { Sessions } from './sessions.ts';
 import type { SandboxTask } from './tasks.ts';
 
-/** One request as it reached the sandbox. Holds no secret: masked are the authorization, sessions, passwords,
- * tokens and auth codes. */
+/**
+ * One request to the sandbox, without secrets: the authorization, sessions, passwords, tokens and auth codes
+ * are masked.
+ */
 export interface RecordedRequest {
   /** Counts up from 1. */
   readonly n: number;
-  /** When it had been read, milliseconds since the epoch, real time. */
+  /** When it had been read, in milliseconds since the epoch, real time. */
   readonly at: number;
   readonly interface: RequestInterface | 'unknown';
   readonly method: string;
@@ -18,7 +20,10 @@ export interface RecordedRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, readonly string[]>>;
   readonly ctid: string | null;
-  /** The way in that was claimed, whether or not it held; `user` is the UUID of a trusted application. */
+  /**
+   * The kind of credentials that was claimed, whether or not they were valid; `user` is the UUID of a trusted
+   * application.
+   */
   readonly way: Claim['way'] | null;
   readonly user: string | null;
   readonly context: number | null;
@@ -28,12 +33,12 @@ export interface RecordedRequest {
   readonly task: SandboxTask | null;
   /** The domain, redirect source, contact id or user that it is about. */
   readonly name: string | null;
-  /** Whether the service worked on it: false while it is under way or when a fault struck first. */
+  /** Whether the service worked on it. False while it is under way, or when a fault came first. */
   readonly carriedOut: boolean;
   readonly fault: FaultKind | null;
   /** Null while it is under way, and when no status line was sent. */
   readonly status: number | null;
-  /** Status code of the envelope; null when none was sent whole. */
+  /** Status code of the envelope; null when none was sent completely. */
   readonly answerCode: string | null;
   /** Null while it is under way. */
   readonly durationMs: number | null;
@@ -57,7 +62,7 @@ export class Recorder {
     return this.#requests;
   }
 
-  /** Calls the listener when a request has been read, and once more when it has been answered (same `n`). */
+  /** Calls the listener when a request has been read, and again (same `n`) when it has been answered. */
   onRequest(listener: (request: RecordedRequest) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -95,7 +100,7 @@ export class Recorder {
   }
 }
 
-/** A request as the log shows it before anything is done about it. */
+/** A request for the log, before it is handled. */
 export function describeRequest(
   via: RecordedRequest['interface'],
   { method, path, query, headers }: Incoming,

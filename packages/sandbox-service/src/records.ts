@@ -2,7 +2,7 @@ import { SANDBOX_NAMESERVERS } from './accounts.ts';
 import { DAY } from './clock.ts';
 import type { DomainRecord, UserRecord } from './model.ts';
 
-/** Ordinary domains and users, made from what is particular about them. */
+/** Creates ordinary domains and users from the values in which they differ. */
 
 /** The group that the seeded accounts share. */
 export const SEED_GROUP = 'steward';
@@ -10,7 +10,7 @@ export const SEED_GROUP = 'steward';
 export type DomainSeed = Pick<DomainRecord, 'name' | 'context'> & Partial<DomainRecord>;
 export type UserSeed = Pick<UserRecord, 'user' | 'context' | 'password'> & Partial<UserRecord>;
 
-/** A user of the seeded group without a superior, unless told otherwise. */
+/** A user of the seeded group without a superior, unless the seed says otherwise. */
 export function userRecord(seed: UserSeed): UserRecord {
   return {
     group: SEED_GROUP,
@@ -23,7 +23,10 @@ export function userRecord(seed: UserSeed): UserRecord {
   };
 }
 
-/** A domain of the seeded group, registered 400 days before `now` and expiring in a year, unless told otherwise. */
+/**
+ * A domain of the seeded group, registered 400 days before `now` and expiring in a year, unless the seed says
+ * otherwise.
+ */
 export function domainRecord(seed: DomainSeed, now: number): DomainRecord {
   const created = seed.created ?? now - 400 * DAY;
   return {

@@ -1,9 +1,9 @@
 /**
- * A request the sandbox refuses.
+ * A request that the sandbox refuses.
  *
  * The document lists the error codes of the .rest zone without their meaning, and neither the HTTP status nor
  * the body of a failed request (service API, section Errors). The pairing of code, HTTP status and sentence
- * below is the sandbox's own: the answer is an ordinary envelope whose status has one of the listed codes, a
+ * below is the sandbox's own. The answer is an ordinary envelope whose status has one of the listed codes, a
  * sentence that names what is wrong, and the type ERROR.
  */
 
@@ -36,7 +36,7 @@ const HTTP_STATUS: Record<RefusalKind, number> = {
 
 export type RefusalKind = keyof typeof CODES;
 
-/** What an interface needs to write a refusal down. Without an HTTP status, the interface has its usual one. */
+/** What an interface needs to format a refusal. Without an HTTP status it uses its default. */
 export interface RefusedWith {
   readonly code: string;
   readonly message: string;
@@ -49,9 +49,9 @@ export class Refusal extends Error implements RefusedWith {
   readonly httpStatus: number;
 
   /**
-   * @param kind what is wrong, which decides the status code and the HTTP status
+   * @param kind what is wrong; it decides the status code and the HTTP status
    * @param sentence what is wrong, for the reader of the answer; never contains a secret
-   * @param httpStatus set where HTTP has a more exact status (405, 413, 415)
+   * @param httpStatus given where HTTP has a more exact status (405, 413, 415)
    */
   constructor(kind: RefusalKind, sentence: string, httpStatus: number = HTTP_STATUS[kind]) {
     super(sentence);

@@ -1,8 +1,8 @@
-/** What the public record of a name shows in place of what the sandbox would show by itself. */
+/** What the public record of a name shows instead of the sandbox's own data. */
 export interface RegistryPatch {
   readonly registrar?: { readonly ianaId: string; readonly name: string };
   readonly statuses?: readonly string[];
-  /** `redacted` shows a registrant without anything to be read. */
+  /** `redacted` shows a registrant without readable fields. */
   readonly owner?: { readonly name: string; readonly organization: string } | 'redacted';
   readonly nameServers?: readonly string[];
   readonly isSigned?: boolean;
@@ -14,16 +14,16 @@ export interface RegistryPatch {
   readonly isGone?: boolean;
 }
 
-/** What the registry's public records are made to show, beside what people order. */
+/** Overrides what the registry's public records show. */
 export class RegistryScript {
   readonly #patches = new Map<string, RegistryPatch>();
 
-  /** Has a name's record show this from now on, besides what it was made to show before. */
+  /** Makes a name's record show this from now on, in addition to earlier overrides. */
   show(name: string, patch: RegistryPatch): void {
     this.#patches.set(name, { ...this.#patches.get(name), ...patch });
   }
 
-  /** Has a name's record show what the sandbox knows. */
+  /** Makes a name's record show the sandbox's own data again. */
   clear(name: string): void {
     this.#patches.delete(name);
   }
@@ -33,7 +33,7 @@ export class RegistryScript {
   }
 }
 
-/** The entities of a record (RFC 9083, 5.1) that a patch names. */
+/** The entities of a record (RFC 9083, 5.1) for a patch. */
 export function entitiesOf({ registrar, owner }: RegistryPatch): readonly unknown[] {
   return [
     ...(registrar === undefined

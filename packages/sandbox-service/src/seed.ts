@@ -3,7 +3,7 @@ import { DAY } from './clock.ts';
 import type { DomainRecord, PreregRecord, RedirectRecord, SslContactRecord, StateData } from './model.ts';
 import { domainRecord, SEED_GROUP, type UserSeed, userRecord } from './records.ts';
 
-/** A customer that is not ours. */
+/** The customer who holds the names of others. */
 const ELSEWHERE = 'elsewhere';
 
 /** Names and the days until they expire; negative has expired. */
@@ -28,7 +28,7 @@ const MORE_NAMES =
   'harvest juice kitchen ladle lunch mezze noodle olive oven pantry pasta picnic plate ramen saffron soup ' +
   'spoon sushi tapas tavern';
 
-/** A sandbox as it is on its first day. Dates are relative to `now`, so that something is always about to expire. */
+/** The state of a new sandbox. Dates are relative to `now`, so that something is always about to expire. */
 export function seedState(now: number, users: readonly UserSeed[] = []): StateData {
   return {
     version: 1,

@@ -13,7 +13,7 @@ import { Sessions } from './sessions.ts';
 import { SandboxState } from './state.ts';
 
 export interface SandboxServiceOptions {
-  /** 0, the default, takes a free one. */
+  /** 0, the default, takes any free port. */
   readonly port?: number;
   readonly host?: '127.0.0.1';
   /** Real time, milliseconds since the epoch. */
@@ -24,7 +24,7 @@ export interface SandboxServiceOptions {
   readonly users?: readonly UserSeed[];
 }
 
-/** A running sandbox of the domain service, and what a test or a demo may see and change of it. */
+/** A running sandbox of the domain service, with what a test or a demo may read and change. */
 export interface SandboxService {
   /** Base of the JSON interface with its version segment: `http://127.0.0.1:PORT/v1`. */
   readonly jsonUrl: string;
@@ -34,14 +34,17 @@ export interface SandboxService {
   readonly rdapBootstrapUrl: string;
   /** The last 10,000 requests, oldest first. */
   readonly requests: readonly RecordedRequest[];
-  /** Called when a request has been read, and again (same `n`) when it has been answered. Returns the end. */
+  /**
+   * Calls the listener when a request has been read, and again (same `n`) when it has been answered.
+   * @returns stops it
+   */
   onRequest(listener: (request: RecordedRequest) => void): () => void;
   requestsFor(filter: RequestFilter): RecordedRequest[];
   readonly faults: Faults;
   readonly state: SandboxState;
   readonly sessions: Sessions;
   readonly clock: SandboxClock;
-  /** What public records show beside what people order. */
+  /** Overrides of the public records. */
   readonly registry: RegistryScript;
   close(): Promise<void>;
 }
@@ -61,7 +64,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
 
   const server = createServer((request, response) => {
     exchange({ desk, recorder, faults, origin }, request, response).catch((error: unknown) => {
-      // A fault of the sandbox itself: the connection is lost, and the test that meets it sees why.
+      // An error of the sandbox itself: the connection is closed, so that a test notices it.
       response.destroy();
       process.emitWarning(error instanceof Error ? error : String(error));
     });

@@ -13,8 +13,8 @@ export interface Session {
 export const DEFAULT_SESSION_MINUTES = 10;
 
 /**
- * Working sessions. They end after their run time whether used or not, and with the process. A session of one
- * interface does not open the other.
+ * Open sessions. A session ends after its run time whether it was used or not, and with the process. A
+ * session of one interface is not valid on the other.
  */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
@@ -47,7 +47,7 @@ export class Sessions {
     this.#sessions.clear();
   }
 
-  /** Sessions that have not run out. */
+  /** The number of sessions that have not expired. */
   count(): number {
     return [...this.#sessions.values()].filter((one) => this.#now() < one.endsAt).length;
   }

@@ -3,15 +3,13 @@ import { type DomainStatus, isTransferLocked, settleDomain, statusOf } from './l
 import type { Charge, DomainRecord, StateData, TrustedApplicationRecord, UserRecord } from './model.ts';
 import { type DomainSeed, domainRecord, type UserSeed, userRecord } from './records.ts';
 
-/** A domain as it stands at the registry's present time. */
+/** A domain at the registry's present time. */
 export interface DomainView extends DomainRecord {
   readonly status: DomainStatus;
   readonly transferLocked: boolean;
 }
 
-/**
- * All that the sandbox knows, in memory. Whoever changes a record calls {@link changed}, so that it is kept.
- */
+/** The sandbox's state, in memory. Whoever changes a record calls {@link changed}, so that it is saved. */
 export class SandboxState {
   readonly data: StateData;
   readonly #clock: SandboxClock;
@@ -36,7 +34,7 @@ export class SandboxState {
     return `${date}-sandbox1-${number}`;
   }
 
-  /** The domain as it stands now, or undefined when nobody holds the name in that context. */
+  /** The domain at present, or undefined when nobody holds the name in that context. */
   domain(name: string, context: number): DomainView | undefined {
     const index = this.data.domains.findIndex((one) => one.name === name && one.context === context);
     const record = this.data.domains[index];
@@ -55,7 +53,7 @@ export class SandboxState {
       .filter((one) => one !== undefined);
   }
 
-  /** The holder of a name for the public directory: the live contexts only, lowest first. */
+  /** The holder of a name in the public records: live contexts only, the lowest first. */
   publicDomain(name: string): DomainView | undefined {
     const contexts = this.data.domains.filter((one) => one.name === name && one.context !== 1);
     const [first] = contexts.map((one) => one.context).sort((a, b) => a - b);
@@ -67,7 +65,7 @@ export class SandboxState {
     return { ...record, status: statusOf(record, now), transferLocked: isTransferLocked(record, now) };
   }
 
-  /** Puts a domain in, replacing one of the same name and context. */
+  /** Adds a domain, or replaces the one with the same name and context. */
   putDomain(record: DomainRecord): void {
     const index = this.data.domains.findIndex(
       (one) => one.name === record.name && one.context === record.context,
@@ -77,7 +75,10 @@ export class SandboxState {
     this.changed();
   }
 
-  /** For tests and demos: a domain of the seeded accounts that expires in a year, unless told otherwise. */
+  /**
+   * For tests and demos: adds a domain of the seeded accounts that expires in a year, unless the seed says
+   * otherwise.
+   */
   addDomain(seed: DomainSeed): DomainView {
     this.putDomain(domainRecord(seed, this.#clock.registry()));
     const added = this.domain(seed.name, seed.context);
@@ -97,7 +98,7 @@ export class SandboxState {
     return this.data.trustedApplications.find((one) => one.uuid === uuid.toLowerCase());
   }
 
-  /** For tests and demos: a user of the seeded group, unless told otherwise. */
+  /** For tests and demos: adds a user of the seeded group, unless the seed says otherwise. */
   addUser(seed: UserSeed): UserRecord {
     if (this.user(seed.user, seed.context) !== undefined) {
       throw new RangeError(`adding user ${seed.user}: there is one in context ${seed.context}`);

@@ -8,11 +8,11 @@ export interface StoryStep {
   readonly day: number;
   /** For people. */
   readonly title: string;
-  /** Has it happen. */
+  /** Makes it happen. */
   readonly run: () => void;
 }
 
-/** Where a story takes place: a name that is registered at the sandbox, with mail and a website. */
+/** The name of a story: registered at the sandbox, with mail and a website. */
 export interface Scene {
   readonly service: Pick<SandboxService, 'registry' | 'clock' | 'state'>;
   readonly dns: SandboxDns;
@@ -36,7 +36,7 @@ function linesOf(address: string): string[] {
   ];
 }
 
-/** Puts the name where every story begins: locked, ours, delegated to nameservers that answer. */
+/** Sets the name up as every story begins: locked, ours, delegated to nameservers that answer. */
 export async function setScene({ service, dns, name }: Scene): Promise<void> {
   for (const host of [...HOSTS, ...NEW_HOSTS, ...THIEF_HOSTS]) await dns.addNameserver(host);
   dns.world.serve(name, HOSTS, linesOf('198.51.100.7'));
@@ -90,7 +90,7 @@ export function theft({ service, dns, name }: Scene): readonly StoryStep[] {
   ];
 }
 
-/** A move to nameservers that do not hold the name yet: it is gone from the DNS, until it is moved back. */
+/** A move to nameservers that do not hold the name yet: it disappears from the DNS until it is moved back. */
 export function botchedMove({ service, dns, name }: Scene): readonly StoryStep[] {
   return [
     {
@@ -112,7 +112,9 @@ export function botchedMove({ service, dns, name }: Scene): readonly StoryStep[]
   ];
 }
 
-/** The name's zone is dropped at its nameservers while the delegation stands; then somebody else sets one up there. */
+/**
+ * The name's zone is removed from its nameservers while the delegation stays; then somebody else sets up a zone there.
+ */
 export function lapsedDelegation({ dns, name }: Scene): readonly StoryStep[] {
   return [
     {

@@ -1,7 +1,7 @@
 import type { SUCCESS } from './answer.ts';
 
-/** The tasks of the domain service as the request log and the matches of faults name them. */
+/** The tasks of the domain service, as the request log and faults name them. */
 export type ServiceTask = keyof typeof SUCCESS;
 
-/** Those of the service and of the directory beside it. */
+/** The tasks of the service, and requests for public records. */
 export type SandboxTask = ServiceTask | 'rdap.domain' | 'rdap.bootstrap';

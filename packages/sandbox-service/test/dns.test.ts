@@ -9,7 +9,7 @@ afterEach(async () => {
   dns = undefined;
 });
 
-/** A resolver of Node's at a server of the sandbox's: what another program than ours makes of it. */
+/** Node's resolver on a server of the sandbox, to test it with an independent client. */
 function nodeResolver(server: string): Resolver {
   const resolver = new Resolver({ timeout: 2_000, tries: 1 });
   resolver.setServers([server]);

@@ -11,13 +11,16 @@ const agent = new Agent();
 afterAll(() => agent.destroy());
 
 interface Struck {
-  /** What the client met: a status, or how the exchange broke. */
+  /** What the client got: a status, or how the exchange broke. */
   readonly status: number | string;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly text: string;
 }
 
-/** Sends a renewal, or a contact update over XML, and waits for its answer no longer than `patience`. */
+/**
+ * Sends a renewal, or a contact update over XML, and waits for its answer at most `patience`
+ * milliseconds.
+ */
 async function strike(service: SandboxService, via: 'json' | 'xml', patience = 5_000): Promise<Struck> {
   const signal = AbortSignal.timeout(patience);
   const task = '<task><code>400202</code><contact><id>501</id><city>Struck</city></contact></task>';

@@ -5,7 +5,7 @@ import { basic, basicOnly, delegation, type JsonAnswer, startBench } from './san
 const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
 const password = trustedApplication.password;
 
-/** What a refusal must look like, wherever it comes from. */
+/** Checks the form that every refusal must have. */
 function expectRefusal(answer: JsonAnswer, status: number, sentence: RegExp): void {
   expect(answer.body.status?.text ?? answer.text).toMatch(sentence);
   expect(answer.status).toBe(status);

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { SANDBOX_ACCOUNTS } from '../src/accounts.ts';
 import { type SandboxService, type SandboxServiceOptions, startSandboxService } from '../src/server.ts';
 
-/** A sandbox on a clock that the test moves, and the shortest way to talk to it over HTTP. */
+/** A sandbox with a clock that the test moves, and short helpers for HTTP requests to it. */
 export interface Bench {
   readonly service: SandboxService;
   /** Lets time pass. */
@@ -24,7 +24,7 @@ export interface JsonAnswer {
   readonly body: Envelope;
 }
 
-/** What the tests read of an answer; a wrong shape shows as a failed expectation. */
+/** The parts of an answer that tests read. A wrong shape fails the expectation. */
 interface Envelope {
   readonly stid?: string;
   readonly status?: { readonly code: string; readonly text: string; readonly type: string };
@@ -48,12 +48,12 @@ interface XmlAnswer {
   readonly result: Record<string, unknown>;
 }
 
-/** Noon of a day before a leap day, so that calendar arithmetic is met. */
+/** Noon of a day before a leap day, to test calendar arithmetic. */
 export const START = Date.UTC(2027, 1, 27, 12);
 
 const open: { service: SandboxService; agent: Agent }[] = [];
 
-/** Ends what a test has started; done after each test, and earlier where the order matters. */
+/** Stops what a test has started. Runs after each test, or earlier where the order matters. */
 export async function closeBenches(): Promise<void> {
   for (const { service, agent } of open.splice(0)) {
     await service.close();
@@ -110,7 +110,7 @@ export function basicOnly(user: string, password: string): Record<string, string
   return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
 }
 
-/** Payload of a registration or transfer that is in order. */
+/** A valid payload of a registration or transfer. */
 export function delegation(name: string): Record<string, unknown> {
   return {
     name,

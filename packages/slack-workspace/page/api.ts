@@ -9,9 +9,7 @@ import type {
   SubmitResult,
 } from '../src/protocol.ts';
 
-/*
- * The requests of the page. What comes back was made by this package's own server, so its shape is taken as given.
- */
+/* The requests of the page. The answers come from this package's own server, so their shape is not checked. */
 
 interface Answers {
   command: ActResult;
@@ -27,8 +25,7 @@ interface Answers {
 
 /**
  * Does something as a person.
- *
- * @throws Error with the server's words when it refuses, or when it cannot be reached.
+ * @throws Error with the server's message when it refuses, or when it cannot be reached
  */
 export async function perform<N extends RequestName>(name: N, body: RequestBody<N>): Promise<Answers[N]> {
   return read(await post(`/local/${name}`, body));
@@ -67,13 +64,16 @@ async function read<T>(response: Response): Promise<T> {
 
 export interface Listener {
   changed(change: Change): void;
-  /** Called with true at each (new) connection and with false when it is lost, which is not the end. */
+  /** Called with true at each connection, and with false when it is lost. A lost connection is opened again. */
   connected(open: boolean): void;
 }
 
 const RECONNECT_MS = 1_000;
 
-/** Listens to what changes in the workspace. @returns the end */
+/**
+ * Listens to changes of the workspace.
+ * @returns stops listening
+ */
 export function listen({ changed, connected }: Listener): () => void {
   let events = connect();
   let again: number | undefined;
@@ -83,7 +83,7 @@ export function listen({ changed, connected }: Listener): () => void {
     source.onopen = () => connected(true);
     source.onerror = () => {
       connected(false);
-      // After an answer that is no stream, such as that of a workspace that is starting, browsers give up for good.
+      // After an answer that is not a stream, as from a workspace that is starting, browsers do not reconnect.
       if (source.readyState !== EventSource.CLOSED) return;
       again = window.setTimeout(() => {
         events = connect();

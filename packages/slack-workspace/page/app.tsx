@@ -18,7 +18,7 @@ function personAtStart(): string {
   return readPerson(location.hash) ?? sessionStorage.getItem(PERSON_KEY) ?? '';
 }
 
-/** The page: reads what there is for a person, and waits until it is there. */
+/** The page. It reads the data of a person, and retries until the workspace is available. */
 export function App({ useHost = addNothing }: { useHost?: UseHost }) {
   const [person, setPerson] = useState(personAtStart);
   const live = useLive(person);
@@ -27,7 +27,7 @@ export function App({ useHost = addNothing }: { useHost?: UseHost }) {
     sessionStorage.setItem(PERSON_KEY, id);
     setPerson(id);
   }, []);
-  // While another person's view is read, the one before stays instead of an empty page.
+  // While another person's data is read, the former view stays, to avoid an empty page.
   const last = useRef(snapshot);
   const shown = snapshot ?? last.current;
   last.current = shown;
@@ -63,7 +63,7 @@ function Workspace({ snapshot, live, become, useHost }: WorkspaceProps) {
     wanted.channel !== undefined && channels.has(wanted.channel)
       ? wanted
       : { channel: firstChannel(snapshot) ?? '' };
-  // The address says who one is, so that it can be opened again.
+  // The address holds the person, so that it can be opened again.
   useEffect(() => {
     const named = new URLSearchParams(location.hash.slice(1));
     if (named.get('as') === snapshot.me) return;

@@ -7,7 +7,7 @@ import { Home } from './home.tsx';
 import { CloseIcon, LockIcon } from './icons.tsx';
 import { MessageList } from './message-list.tsx';
 
-/** Marks something as read while somebody looks at it. */
+/** Marks messages as read while they are on the screen. */
 function useReading(key: string, ts: string | undefined): void {
   const { markRead } = useChat();
   useEffect(() => {
@@ -21,12 +21,12 @@ function useReading(key: string, ts: string | undefined): void {
   }, [key, ts, markRead]);
 }
 
-/** A channel or direct message; the one with the app has its Home tab besides. */
+/** A channel or direct message. The one with the app also has its Home tab. */
 export function ChannelPane({ channel, back }: { channel: Channel; back: () => void }) {
   const { snapshot, users, me, place, go } = useChat();
   const messages = snapshot.messages[channel.id] ?? [];
   const isApp = partnerIn(channel, me.id) === snapshot.bot.user_id;
-  // Who looks at the Home tab has not read the messages.
+  // Looking at the Home tab does not mark messages as read.
   useReading(channel.id, isApp && place.home === true ? undefined : messages.at(-1)?.ts);
   const name = channelName(channel, me.id, users);
   const title = channel.is_im ? name : `#${name}`;

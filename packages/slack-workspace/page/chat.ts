@@ -5,7 +5,7 @@ import type { Placed } from './forms.ts';
 import type { HostParts, Target } from './host.ts';
 import type { Place } from './place.ts';
 
-/** What every part of the chat can see and do. */
+/** What every component of the chat can read and do. */
 export interface Chat {
   snapshot: Snapshot;
   me: User;
@@ -16,7 +16,7 @@ export interface Chat {
   /** What the host wants to be used next. */
   target: Target | undefined;
   formHelp: HostParts['formHelp'];
-  /** Says something that went wrong. */
+  /** Shows an error. */
   warn(text: string): void;
   /** Up to which `ts` a channel, or `channel/ts` for a thread, was read. */
   reads: Readonly<Record<string, string>>;
@@ -32,16 +32,16 @@ export function useChat(): Chat {
   return chat;
 }
 
-/** The message or view that blocks stand in: what its elements hold and what using them does. */
+/** The message or view that holds some blocks: the values of its elements, and their actions. */
 export interface Surface {
   /** Unique on the page; ids of elements start with it. */
   id: string;
-  /** The `ts` of the message that it is. */
+  /** The message's `ts`, for a message. */
   ts?: string;
   value(placed: Placed): InputValue;
-  /** Puts something into an element. */
+  /** Sets the value of an element. */
   change(placed: Placed, value: InputValue): void;
-  /** Enter in a text input. */
+  /** Called on Enter in a text input. */
   enter(placed: Placed): void;
   /** Presses a button, or chooses in a menu that acts at once. */
   press(placed: Placed, chosen?: string): void;

@@ -1,11 +1,9 @@
 import type { CommandHint } from '../src/protocol.ts';
 
-/*
- * What the composer offers while somebody types a slash command.
- */
+/* The suggestions of the composer while somebody types a slash command. */
 
 export interface Suggestion {
-  /** What is written when it is chosen, for example `/domain renew `. */
+  /** The text that a choice inserts, for example `/domain renew `. */
   insert: string;
   /** `/domain renew` */
   command: string;
@@ -14,7 +12,7 @@ export interface Suggestion {
   description: string;
 }
 
-/** Words that are typed as they stand, and then what a person fills in. */
+/** Splits a usage into its fixed words and what a person fills in. */
 function splitUsage(hint: CommandHint): { command: string; usage: string } {
   const words = [hint.command, ...hint.usage_hint.split(/\s+/)].join(' ').trim().split(/\s+/);
   const first = words.findIndex((word, index) => index > 0 && !/^[a-z][a-z-]*$/.test(word));
@@ -27,7 +25,10 @@ function suggestionOf(hint: CommandHint): Suggestion {
   return { insert: `${command}${usage === '' ? '' : ' '}`, command, usage, description: hint.description };
 }
 
-/** The commands that go on from what was typed; none once one is typed out and its arguments follow. */
+/**
+ * The commands that start with what was typed; none once a command is complete and its arguments
+ * follow.
+ */
 export function suggestionsFor(typed: string, hints: readonly CommandHint[]): Suggestion[] {
   if (!typed.startsWith('/') || typed.includes('\n')) return [];
   const lower = typed.toLowerCase();
@@ -37,7 +38,7 @@ export function suggestionsFor(typed: string, hints: readonly CommandHint[]): Su
   });
 }
 
-/** How the command being typed goes on: the one that was typed out, the longest such. */
+/** The longest command that was typed completely. */
 export function typedCommand(typed: string, hints: readonly CommandHint[]): Suggestion | undefined {
   const lower = `${typed.toLowerCase()} `;
   return hints
@@ -46,7 +47,7 @@ export function typedCommand(typed: string, hints: readonly CommandHint[]): Sugg
     .sort((a, b) => b.command.length - a.command.length)[0];
 }
 
-/** Whether Enter sends: what was typed is a whole command, or no command that is known. */
+/** Whether Enter sends: what was typed is a complete command, or no known command. */
 export function isComplete(typed: string, suggestions: readonly Suggestion[]): boolean {
   const trimmed = typed.trim().toLowerCase();
   return suggestions.length === 0 || suggestions.some(({ command }) => command === trimmed);

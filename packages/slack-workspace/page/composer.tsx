@@ -9,7 +9,7 @@ interface ComposerProps {
   thread?: string;
 }
 
-/** Where messages and commands are typed. */
+/** The input for messages and commands. */
 export function Composer({ channel, label, thread }: ComposerProps) {
   const { snapshot, me, target, warn } = useChat();
   const id = useId();
@@ -57,7 +57,7 @@ export function Composer({ channel, label, thread }: ComposerProps) {
         const reply = thread === undefined ? {} : { thread_ts: thread };
         await perform('say', { user: me.id, channel, text: message, ...reply });
       } else {
-        // What goes wrong with a command is said in the channel, to this person alone.
+        // An error of a command is shown in the channel, to this person only.
         await perform('command', { user: me.id, channel, text: message });
       }
     } catch (error) {

@@ -1,11 +1,9 @@
 import type { Channel, Message, Snapshot, User } from '../src/protocol.ts';
 import type { Place } from './place.ts';
 
-/*
- * How messages make conversations: what stands in a channel, what in a thread, and what somebody has not read.
- */
+/* Groups messages: those of a channel, those of a thread, and those that somebody has not read. */
 
-/** What a channel shows itself: everything but replies. */
+/** The messages that a channel shows itself: all but replies. */
 export function topLevel(messages: readonly Message[]): Message[] {
   return messages.filter(({ thread_ts, ts }) => thread_ts === undefined || thread_ts === ts);
 }
@@ -41,13 +39,12 @@ export function threadSummaries(messages: readonly Message[]): ReadonlyMap<strin
 
 export interface Unread {
   count: number;
-  /** How many of them are for this person in particular. */
+  /** How many of them mention this person. */
   mentions: number;
 }
 
 /**
- * What a person has not read in a channel. Replies count when they mention the person, as in the chat people know.
- *
+ * What a person has not read in a channel. Replies count when they mention the person, as in Slack.
  * @param readTs the newest message read, undefined when nothing was
  */
 export function unreadIn(
@@ -72,18 +69,18 @@ function mentions({ notifies }: Message, me: string): boolean {
   return notifies.includes(me) || notifies.some((id) => ['here', 'channel', 'everyone'].includes(id));
 }
 
-/** The other one of a direct message, for its name and face. */
+/** The other person of a direct message, for its name and picture. */
 export function partnerIn(channel: Channel, me: string): string | undefined {
   return channel.is_im ? (channel.members.find((id) => id !== me) ?? me) : undefined;
 }
 
-/** `domains`, or the other one's name of a direct message. */
+/** `domains`, or the other person's name for a direct message. */
 export function channelName(channel: Channel, me: string, users: ReadonlyMap<string, User>): string {
   const partner = partnerIn(channel, me);
   return partner === undefined ? channel.name : (users.get(partner)?.real_name ?? channel.name);
 }
 
-/** Whether a message goes on from the one before it, so that its author need not be named again. */
+/** Whether a message continues the one before it, so that its author is not shown again. */
 export function continues(message: Message, before: Message | undefined): boolean {
   return (
     before !== undefined &&
@@ -96,7 +93,7 @@ export function continues(message: Message, before: Message | undefined): boolea
 }
 
 /**
- * Where a click on a channel's name leads. The app opens at its Home tab, but for messages that nobody has read.
+ * Where a click on a channel's name leads. The app opens at its Home tab, unless it has unread messages.
  * @param unread messages that the person has not read there
  */
 export function placeIn(channel: Channel, me: string, botUserId: string, unread: number): Place {
@@ -104,7 +101,7 @@ export function placeIn(channel: Channel, me: string, botUserId: string, unread:
   return { channel: channel.id, ...(isApp && unread === 0 && { home: true }) };
 }
 
-/** Where the page begins: the first channel that the person and the app share. */
+/** The page's first place: the first channel that the person and the app share. */
 export function firstChannel({ channels, bot }: Snapshot): string | undefined {
   const shared = channels.find(({ is_im, members }) => !is_im && members.includes(bot.user_id));
   return (shared ?? channels[0])?.id;

@@ -19,7 +19,7 @@ export function clockTime(at: number, zone: string): string {
   return formatted(at, zone, { hour: 'numeric', minute: '2-digit' });
 }
 
-/** The place that a time zone is named after: `New York` for `America/New_York`. */
+/** The place in the name of a time zone: `New York` for `America/New_York`. */
 export function placeOfZone(zone: string): string {
   return (zone.split('/').at(-1) ?? zone).replaceAll('_', ' ');
 }

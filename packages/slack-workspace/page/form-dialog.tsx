@@ -12,7 +12,7 @@ import { act } from './surface.tsx';
 
 const NO_ANSWER = 'The app did not respond. Try again.';
 
-/** A view of the app: a form, or something to read. What was typed lives here until it is sent. */
+/** A view of the app: a form, or something to read. Typed values stay here until they are sent. */
 export function FormDialog({ view }: { view: View }) {
   const chat = useChat();
   const id = useId();
@@ -38,13 +38,13 @@ export function FormDialog({ view }: { view: View }) {
     setPending(undefined);
   };
 
-  /** Brings everything that was typed to the workspace, so that the app sees it when it is told of one input. */
+  /** Sends all typed values to the workspace, because the app gets them with the event of one input. */
   const dispatch = async (place: Placed, value: InputValue): Promise<void> => {
     setPending(inputKey(place));
     const others = inputsOf(view).filter((one) => inputKey(one) !== inputKey(place));
     for (const one of others) {
       const own = typed[inputKey(one)];
-      // Inputs that dispatch have told already.
+      // Inputs that dispatch have sent theirs already.
       if (own === undefined || one.block['dispatch_action'] === true) continue;
       await fill(one, own);
     }
@@ -78,7 +78,7 @@ export function FormDialog({ view }: { view: View }) {
       setTyped((all) => ({ ...all, [inputKey(place)]: value }));
       const { [place.blockId]: _, ...rest } = errors;
       setErrors(rest);
-      // A text tells the app on Enter.
+      // A text input sends its event on Enter.
       const isText = textOf(place.element, 'type')?.endsWith('_input') === true;
       if (place.block['dispatch_action'] === true && !isText) dispatch(place, value).catch(failed);
     },

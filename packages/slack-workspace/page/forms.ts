@@ -1,11 +1,9 @@
 import type { InputValue, Snapshot, StateValues, View } from '../src/protocol.ts';
 import { isObject, type JsonObject, objectsOf, textOf, wordsOf } from './json.ts';
 
-/*
- * What the inputs of views hold.
- */
+/* The values of inputs in views. */
 
-/** An interactive element with the ids of where it stands. */
+/** An interactive element with the ids of its place. */
 export interface Placed {
   block: JsonObject;
   blockId: string;
@@ -13,7 +11,7 @@ export interface Placed {
   actionId: string;
 }
 
-/** The element with its ids, or undefined when it has none and so cannot be acted on. */
+/** The element with its ids; undefined when it has none and cannot be used. */
 export function placed(block: JsonObject, element: JsonObject | undefined): Placed | undefined {
   const blockId = textOf(block, 'block_id');
   const actionId = textOf(element, 'action_id');
@@ -22,7 +20,7 @@ export function placed(block: JsonObject, element: JsonObject | undefined): Plac
     : { block, blockId, element, actionId };
 }
 
-/** Names an element of a view; the same as long as a person's input in it is kept. */
+/** Identifies an element of a view, for as long as a person's input in it is kept. */
 export function inputKey({ blockId, actionId, element }: Placed): string {
   return [blockId, actionId, textOf(element, 'type')].join(' ');
 }
@@ -38,7 +36,7 @@ export function inputsOf(view: View): Placed[] {
   });
 }
 
-/** What an element holds by the state that Slack keeps: a text, an option's value, several, or nothing. */
+/** The value of an element in Slack's state: a text, an option's value, several values, or none. */
 export function stateValue(values: StateValues, { blockId, actionId }: Placed): InputValue {
   const state = values[blockId]?.[actionId];
   if (state === undefined) return null;
@@ -58,7 +56,7 @@ function valuesOf(options: readonly JsonObject[]): string[] {
   return options.map((option) => textOf(option, 'value') ?? '');
 }
 
-/** What people and channels there are to pick from. */
+/** The people and channels to choose from. */
 export type Workspace = Pick<Snapshot, 'users' | 'channels'>;
 
 export interface Option {
@@ -66,7 +64,7 @@ export interface Option {
   text: string;
 }
 
-/** The options that an element brings with it. */
+/** The options of an element itself. */
 export function optionsOf(element: JsonObject): Option[] {
   return objectsOf(element, 'options').map((option) => ({
     value: textOf(option, 'value') ?? '',
@@ -74,7 +72,7 @@ export function optionsOf(element: JsonObject): Option[] {
   }));
 }
 
-/** What an element offers to choose from: its own options, or what the workspace has. */
+/** The options to choose from: the element's own, or those of the workspace. */
 export function choicesOf(element: JsonObject, { users, channels }: Workspace): Option[] {
   switch (textOf(element, 'type')) {
     case 'users_select':

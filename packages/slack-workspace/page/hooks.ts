@@ -3,19 +3,20 @@ import type { Snapshot } from '../src/protocol.ts';
 import { fetchSnapshot, type Listener, listen } from './api.ts';
 import { addressOf, type Place, readPlace } from './place.ts';
 
-/*
- * What the page knows, and how it stays up to date.
- */
+/* The page's data, and how it is kept up to date. */
 
 export interface Live {
-  /** What the person sees; undefined until it was read for this person. */
+  /** The data of the person; undefined until it was read. */
   snapshot: Snapshot | undefined;
   online: boolean;
-  /** Listens over the page's one connection: a browser opens only a few to a server. @returns the end */
+  /**
+   * Listens on the page's only connection, because a browser opens few connections to a server.
+   * @returns stops listening
+   */
   listen(listener: Listener): () => void;
 }
 
-/** Reads one thing at a time; what is asked for meanwhile is read once more afterwards. */
+/** Reads one thing at a time. If it is requested while it is read, it is read once more afterwards. */
 export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): () => void {
   const state = useRef({ busy: false, again: false, read, take });
   state.current.read = read;
@@ -31,11 +32,11 @@ export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): 
       const reading = current.read;
       try {
         const value = await reading();
-        // Another person may have been chosen while this was on its way.
+        // Another person may have been chosen in the meantime.
         if (reading === current.read) current.take(value);
         else current.again = true;
       } catch {
-        // The event stream tells that the workspace is away, and its return reads everything again.
+        // The event stream tells when the workspace is away. When it returns, everything is read again.
       } finally {
         current.busy = false;
       }
@@ -49,9 +50,8 @@ export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): 
 }
 
 /**
- * Everything that changes by itself, for one person.
- *
- * @param userId empty for the first person that there is
+ * All data that changes by itself, for one person.
+ * @param userId empty for the first person
  */
 export function useLive(userId: string): Live {
   const [snapshot, setSnapshot] = useState<Snapshot>();
@@ -67,7 +67,7 @@ export function useLive(userId: string): Live {
       listen({
         connected: (open) => {
           setOnline(open);
-          // The workspace may have been started anew.
+          // The workspace may have been restarted.
           if (open) readSnapshot();
           for (const listener of listeners.current) listener.connected(open);
         },
@@ -86,7 +86,7 @@ export function useLive(userId: string): Live {
   return { snapshot: isTheirs ? snapshot : undefined, online, listen: listenToo };
 }
 
-/** Where the page is, following the browser's back and forward. */
+/** The place of the page, which follows the browser's back and forward buttons. */
 export function usePlace(person: string): { place: Place; go: (place: Place) => void } {
   const [place, setPlace] = useState<Place>(() => readPlace(location));
   useEffect(() => {
@@ -106,7 +106,7 @@ export function usePlace(person: string): { place: Place; go: (place: Place) => 
   return { place, go };
 }
 
-/** A value that outlasts a reload, shared by the windows of this browser. */
+/** A value that survives a reload, shared by the windows of this browser. */
 export function useStored<T>(key: string, start: T): [T, (change: (before: T) => T) => void] {
   const load = useCallback((): T => {
     const text = localStorage.getItem(key);

@@ -4,7 +4,7 @@ import type { Listener } from './api.ts';
 import type { Place } from './place.ts';
 
 /*
- * What a host adds to the page: a program that serves the workspace beside something of its own.
+ * What a host adds to the page. A host is a program that serves the workspace with additions of its own.
  */
 
 /** What a host wants to be used next; the page marks it. */
@@ -16,11 +16,14 @@ export type Target =
   | { kind: 'thread'; ts: string }
   | { kind: 'form'; callbackId: string };
 
-/** What a host is told at each rendering. */
+/** What a host gets at each rendering. */
 export interface Situation {
   snapshot: Snapshot;
   place: Place;
-  /** Listens to what changes in the workspace, and to what the host's server announces. @returns the end */
+  /**
+   * Listens to changes of the workspace and to events of the host's server.
+   * @returns stops listening
+   */
   listen(listener: Listener): () => void;
 }
 
@@ -44,5 +47,5 @@ export interface HostParts {
   formHelp?(form: FormHelp): ComponentChildren;
 }
 
-/** A hook that tells what the host adds. */
+/** A hook that returns the host's additions. */
 export type UseHost = (situation: Situation) => HostParts;

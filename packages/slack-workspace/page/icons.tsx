@@ -1,8 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/*
- * Small drawings in the colour of the text around them. What they stand for is said in words beside them.
- */
+/* Icons in the colour of the text around them. Text beside them says what they mean. */
 
 function Icon({ children }: { children: ComponentChildren }) {
   return (

@@ -1,6 +1,6 @@
 /*
- * For a host that builds a page of its own around the workspace's. What has no components can be had by its file too,
- * as in `@domain-steward/slack-workspace/page/json`.
+ * The exports for a host with a page of its own. Modules without components can also be imported by their file, as in
+ * `@domain-steward/slack-workspace/page/json`.
  */
 export { getJson, postJson } from './api.ts';
 export { App } from './app.tsx';

@@ -2,9 +2,7 @@ import type { Json, JsonObject } from '../src/protocol.ts';
 
 export type { Json, JsonObject };
 
-/*
- * Blocks come as an app sent them, so their fields are read one by one and a missing one is nothing special.
- */
+/* Reads blocks as an app sent them. Fields are read one by one, and may be missing. */
 
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -36,7 +34,7 @@ export function objectsOf(object: JsonObject | undefined, field: string): JsonOb
   return listOf(object, field).filter(isObject);
 }
 
-/** The words of a text object (`plain_text` or `mrkdwn`), as they were sent. */
+/** The text of a text object (`plain_text` or `mrkdwn`), as it was sent. */
 export function wordsOf(object: JsonObject | undefined, field: string): string {
   return textOf(objectOf(object, field), 'text') ?? '';
 }

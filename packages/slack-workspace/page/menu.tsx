@@ -12,7 +12,7 @@ interface MenuProps {
   entries: readonly MenuEntry[];
 }
 
-/** A button with a menu, in the browser's top layer so that no pane cuts it off. */
+/** A button with a menu in the browser's top layer, so that no pane cuts it off. */
 export function Menu({ label, entries }: MenuProps) {
   const id = useId();
   const [open, setOpen] = useState(false);

@@ -6,7 +6,7 @@ import { dayLine, dayOf, timeOf } from './dates.ts';
 import { Message, useArrowKeys } from './message.tsx';
 
 interface MessageListProps {
-  /** What the list is of; another one starts at its end again. */
+  /** Identifies the list. Another list starts at its end. */
   id: string;
   label: string;
   messages: readonly MessageData[];
@@ -19,7 +19,9 @@ interface MessageListProps {
 const NEAR_END_PX = 40;
 const END_PADDING_PX = 20;
 
-/** Where to scroll to for the end of a list: a last message that does not fit is shown from its beginning. */
+/**
+ * The scroll position for the end of a list. A last message that does not fit is shown from its beginning.
+ */
 function endOf(list: HTMLElement): number {
   const last = list.lastElementChild;
   const height = last instanceof HTMLElement ? last.offsetHeight : 0;
@@ -27,11 +29,11 @@ function endOf(list: HTMLElement): number {
   return height > list.clientHeight ? list.scrollHeight - height - END_PADDING_PX : end;
 }
 
-/** Messages under each other, kept at the end while new ones come. */
+/** A list of messages that stays at its end while new ones arrive. */
 export function MessageList({ id, label, messages, threads, inThread, marked }: MessageListProps) {
   const { me, snapshot } = useChat();
   const { list, onKeyDown } = useArrowKeys();
-  // Whether new messages are scrolled to: until somebody scrolls away, and again from the end on.
+  // Whether to scroll to new messages: until somebody scrolls away, and again once they reach the end.
   const following = useRef({ on: true, top: 0 });
   useLayoutEffect(() => {
     following.current.on = true;

@@ -12,17 +12,17 @@ import { MessageSurface } from './surface.tsx';
 
 interface MessageProps {
   message: MessageData;
-  /** The author was named just before. */
+  /** The author is shown with the message before. */
   goesOn?: boolean;
   thread?: ThreadSummary | undefined;
   inThread?: boolean;
   /** Linked to: shown first. */
   marked?: boolean;
-  /** The one of a list that the Tab key leads to. */
+  /** The message of a list that the Tab key leads to. */
   tabStop?: boolean;
 }
 
-/** One message with everything that can be done with it. */
+/** One message with its actions. */
 export function Message({ message, goesOn, thread, inThread, marked, tabStop }: MessageProps) {
   const { users, me, go, place } = useChat();
   const author = users.get(message.user);
@@ -166,7 +166,7 @@ function FileCard({ file }: { file: FileInfo }) {
   );
 }
 
-/** Arrow keys go from message to message of a list. */
+/** Arrow keys move between the messages of a list. */
 export function useArrowKeys() {
   const list = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: KeyboardEvent): void => {

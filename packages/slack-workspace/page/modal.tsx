@@ -9,7 +9,7 @@ interface ModalProps {
   onCancel(): void;
 }
 
-/** A dialog over everything else; the browser keeps the focus inside and gives it back afterwards. */
+/** A modal dialog. The browser keeps the focus inside and returns it afterwards. */
 export function Modal({ labelledBy, children, onCancel }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -18,7 +18,7 @@ export function Modal({ labelledBy, children, onCancel }: ModalProps) {
     current?.showModal();
     return () => {
       current?.close();
-      // What had the focus may have been drawn anew meanwhile; then the composer is the place to go on.
+      // The element that had the focus may have been rendered again; then the composer gets the focus.
       const back = before instanceof HTMLElement && before.isConnected && before !== document.body;
       const goal = back ? before : document.querySelector<HTMLElement>('.composer textarea');
       goal?.focus();

@@ -96,7 +96,7 @@ function InlinePiece({ piece }: { piece: Inline }) {
   }
 }
 
-/** Read out by its name, where a name says more than the character. */
+/** Screen readers say its name where a name says more than the character. */
 function Emoji({ name, character }: { name: string; character: string }) {
   return (
     <span class="emoji" role="img" aria-label={name.replaceAll('_', ' ')}>
@@ -105,7 +105,7 @@ function Emoji({ name, character }: { name: string; character: string }) {
   );
 }
 
-/** A link; one to a message of this workspace stays in the page. */
+/** A link. One to a message of this workspace stays in the page. */
 function Link({ url, children }: { url: string; children: ComponentChildren }) {
   const { go } = useChat();
   const address = new URL(url, location.href);

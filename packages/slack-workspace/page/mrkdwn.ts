@@ -1,8 +1,8 @@
 import { emojiOf } from './emoji.ts';
 
 /*
- * Slack's mrkdwn as a tree (docs.slack.dev, formatting message text). What is not markup stays text, and the tree
- * has no place for HTML, so that no message can bring any.
+ * Parses Slack's mrkdwn into a tree (docs.slack.dev, formatting message text). What is not markup stays text, and
+ * the tree cannot hold HTML, so no message can inject any.
  */
 
 export type Inline =
@@ -22,14 +22,14 @@ export type Paragraph =
   | { kind: 'preformatted'; text: string };
 
 export interface ReadingOptions {
-  /** Leave addresses that stand in the text alone, as blocks with `verbatim` ask for. */
+  /** Does not link addresses in the text, as for blocks with `verbatim`. */
   verbatim?: boolean;
 }
 
 /** Reads a mrkdwn text. */
 export function readMrkdwn(text: string, options: ReadingOptions = {}): Paragraph[] {
   const parts = text.split(/\n?```\n?([\s\S]+?)\n?```\n?/);
-  // A text split at a group has what the group caught at every second place.
+  // `split` with a group returns the group's matches at every second place.
   return parts.flatMap((part, index): Paragraph[] =>
     index % 2 === 1 ? [{ kind: 'preformatted', text: unescaped(part) }] : paragraphs(part, options),
   );
@@ -56,7 +56,7 @@ function paragraphs(text: string, options: ReadingOptions): Paragraph[] {
   return found;
 }
 
-/** First of a row of characters without meaning; each stands for one piece that was read already. */
+/** The first of a range of private characters. Each stands for one parsed piece. */
 const HOLDER = 0xe000;
 const HOLDERS = /[\ue000-\uf8ff]/;
 const HOLDERS_COUNT = 0xf8ff - HOLDER;
@@ -64,7 +64,7 @@ const PIECES = /`(?!\u2060)([^`\n]+)(?<!\u2060)`|<([^<>\n]+)>|:([a-z0-9_+-]+):/g
 const PIECES_AND_ADDRESSES =
   /`(?!\u2060)([^`\n]+)(?<!\u2060)`|<([^<>\n]+)>|:([a-z0-9_+-]+):|(https?:\/\/[^\s<>|`]*[^\s<>|`.,;:!?)\ue000-\uf8ff])/g;
 
-/** Reads one run of text: code, links, mentions, dates and emoji first, then what stands in bold and so on. */
+/** Parses one run of text: code, links, mentions, dates and emoji first, then bold and other styles. */
 export function readInline(text: string, options: ReadingOptions = {}): Inline[] {
   const pieces: Inline[] = [];
   const held = text
@@ -96,7 +96,7 @@ function pieceOf(
     : { kind: 'emoji', name: emoji, character };
 }
 
-/** What stands between `<` and `>`. */
+/** Parses the content between `<` and `>`. */
 function tokenOf(token: string): Inline | undefined {
   const bar = token.indexOf('|');
   const target = bar < 0 ? token : token.slice(0, bar);
@@ -122,7 +122,7 @@ function tokenOf(token: string): Inline | undefined {
   return isAddress(url) ? { kind: 'link', url, text: label ?? url.replace(/^mailto:/, '') } : undefined;
 }
 
-/** Whether a link may lead there: nothing that runs code. */
+/** Whether a link may lead to an address: none that runs code. */
 export function isAddress(url: string): boolean {
   return /^(https?:\/\/|mailto:)/i.test(url);
 }
@@ -134,8 +134,8 @@ const STYLES = [
 ] as const;
 
 /*
- * A mark opens after no letter and before no blank, and closes the other way round. A word joiner beside it is how
- * apps keep Slack from reading it as a mark.
+ * A mark opens before a character and not after a letter, and closes the other way round. Apps put a word joiner
+ * beside a mark to keep Slack from reading it.
  */
 const MARKED = new RegExp(
   STYLES.map(

@@ -1,6 +1,6 @@
 /*
- * Where the page is, as its address says it. Messages have the address that links to them carry:
- * `/archives/CHANNEL/pTS?thread_ts=TS`. Who one is stands in the fragment, so that each window can be somebody else.
+ * The place of the page, as its address has it. Messages have the address of their link:
+ * `/archives/CHANNEL/pTS?thread_ts=TS`. The person is in the fragment, so that each window can have another one.
  */
 
 export interface Place {

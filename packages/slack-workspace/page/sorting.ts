@@ -1,8 +1,6 @@
 import { isObject, type Json, type JsonObject, objectsOf, textOf } from './json.ts';
 
-/*
- * Cells of tables: their words, and their order.
- */
+/* The texts of table cells, and their order. */
 
 /** The words of a cell, markup left out. */
 export function cellText(cell: JsonObject): string {
@@ -21,7 +19,7 @@ export type Direction = 'ascending' | 'descending';
 
 const words = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
-/** Rows in the order of one column: as words, with the numbers in them by value. */
+/** Rows sorted by one column: as text, with numbers in it by value. */
 export function sortedRows(
   rows: readonly JsonObject[][],
   column: number,

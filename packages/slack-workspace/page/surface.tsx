@@ -6,7 +6,7 @@ import { type Chat, type Surface, SurfaceProvider, useChat } from './chat.ts';
 import { inputKey, type Placed } from './forms.ts';
 import { textOf } from './json.ts';
 
-/** Presses a button and says when the app did not take it. */
+/** Presses a button, and shows an error when the app did not accept it. */
 export async function act(
   chat: Chat,
   target: { view: string } | { channel: string; ts: string },

@@ -36,14 +36,17 @@ export interface CommandResult extends ActResult {
   response?: Json;
 }
 
-/** Narrows down which element is meant when several carry the same action id. */
+/** Tells elements with the same action id apart. */
 export interface Which {
-  /** Of a button its own, of a menu what is chosen in it. */
+  /** The value of a button, or the option chosen in a menu. */
   value?: string;
   blockId?: string;
 }
 
-/** One person at the screen: everything that person can do. Each action resolves when the app has acknowledged. */
+/**
+ * A person in front of the workspace, with everything that they can do. Each action resolves when the app has
+ * acknowledged it.
+ */
 export class Actor {
   readonly user: User;
   readonly #core: Core;
@@ -83,7 +86,7 @@ export class Actor {
     return { ...acted(answer, triggerId), ...(answer.body !== undefined && { response: answer.body }) };
   }
 
-  /** Writes an ordinary message; apps without the right to read channels do not hear of it. */
+  /** Posts an ordinary message. Apps without the right to read channels get no event. */
   say(channelId: string, text: string, threadTs?: string): Message {
     const channel = this.#channel(channelId);
     const message: Message = {
@@ -101,9 +104,8 @@ export class Actor {
   }
 
   /**
-   * Presses a button, of a message or of a view.
-   *
-   * @throws Error when there is no such button before this person, naming those that are.
+   * Presses a button of a message or of a view.
+   * @throws Error when this person sees no such button; it lists those that they see
    */
   click(target: Message | View | string, actionId: string, which: Which = {}): Promise<ActResult> {
     if (typeof target !== 'string' && 'ts' in target) return this.#clickInMessage(target, actionId, which);
@@ -112,8 +114,7 @@ export class Actor {
 
   /**
    * Fills one input of an open dialog.
-   *
-   * @returns the app's acknowledgement when the input is one that dispatches, else undefined.
+   * @returns the app's acknowledgement when the input dispatches, else undefined
    */
   async changeInput(
     target: View | string,
@@ -137,8 +138,7 @@ export class Actor {
 
   /**
    * Submits a dialog.
-   *
-   * @param values by block id or action id; what is not named keeps what the form shows.
+   * @param values by block id or action id; an input without a value keeps what the form shows
    */
   async submit(target: View | string, values: Record<string, InputValue> = {}): Promise<SubmitResult> {
     const core = this.#core;
@@ -185,7 +185,7 @@ export class Actor {
     return acted(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
-  /** Uses a global shortcut, which happens in no channel. */
+  /** Uses a global shortcut, which belongs to no channel. */
   async globalShortcut(callbackId: string): Promise<ActResult> {
     const core = this.#core;
     const triggerId = core.triggers.issue({ userId: this.user.id });
@@ -193,7 +193,7 @@ export class Actor {
     return acted(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
-  /** Opens the app's Home tab. The event's retries go on in the background. */
+  /** Opens the app's Home tab. Retries of the event continue in the background. */
   async openHome(): Promise<ActResult> {
     const event = eventPayload(this.#core, homeOpenedEvent(this.#core, this.user));
     return acted(await this.#core.deliverer.deliverEvent(event), '');
@@ -208,7 +208,7 @@ export class Actor {
     return this.#core.state.homes.get(this.user.id);
   }
 
-  /** What only this person sees, oldest first. */
+  /** The messages that only this person sees, oldest first. */
   ephemerals(channelId?: string): Message[] {
     return this.#core.state.ephemerals.filter(
       (message) =>

@@ -13,7 +13,7 @@ interface Kind {
 
 const ALL: readonly Surface[] = ['message', 'modal', 'home'];
 
-/** The layout blocks of this workspace with the surfaces they may stand on (docs.slack.dev, reference of blocks). */
+/** The layout blocks that this workspace supports, with their surfaces (docs.slack.dev, reference of blocks). */
 const KINDS: Readonly<Record<string, Kind>> = {
   divider: { surfaces: ALL, fields: [], check: () => {} },
   header: {
@@ -66,9 +66,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 /**
- * Checks the blocks of a message or view: what this workspace knows of them, and Slack's limits.
- *
- * @param pointer where the list stands, for example `/blocks` or `/view/blocks`.
+ * Checks the blocks of a message or view against this workspace's support and Slack's limits.
+ * @param pointer where the list is, for example `/blocks` or `/view/blocks`
  */
 export function checkBlocks(blocks: Json, surface: Surface, pointer: string): Problem[] {
   const check = new Checker();
@@ -107,7 +106,7 @@ function checkBlock(check: Checker, block: JsonObject, at: string, surface: Surf
   }
 }
 
-/** The limits that hold for all blocks of one surface together. */
+/** Checks the limits for all blocks of one surface together. */
 function checkTogether(check: Checker, blocks: JsonObject[], pointer: string): void {
   const ofType = (type: string): JsonObject[] => blocks.filter((block) => block['type'] === type);
   if (ofType('data_visualization').length > LIMITS.message.charts) {
@@ -125,7 +124,7 @@ export function elementsOf(block: JsonObject): JsonObject[] {
   return isObject(block['element']) ? [block['element']] : [];
 }
 
-/** All text a block shows, for the limit on a whole message; tables have their own. */
+/** The length of all text that a block shows, for the limit of a whole message; tables have a limit of their own. */
 export function textLength(value: Json): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textLength(item), 0);
   if (!isObject(value) || value['type'] === 'data_table') return 0;
@@ -146,12 +145,12 @@ function checkSection(check: Checker, block: JsonObject, at: string): void {
   }
 }
 
-/** What a part of rich text holds, by the type of the part. */
+/** The pieces that each type of rich text may contain. */
 const RICH_BLOCKS: Readonly<Record<string, readonly string[]>> = {
   rich_text_section: ['text', 'user', 'date'],
   rich_text_preformatted: ['text'],
 };
-/** The fields that a piece of rich text must have, with their types. */
+/** The required fields of each piece of rich text, with their types. */
 const RICH_PIECES: Readonly<Record<string, Readonly<Record<string, 'string' | 'number'>>>> = {
   text: { text: 'string' },
   user: { user_id: 'string' },

@@ -15,7 +15,7 @@ interface ExtraRequest {
   body: unknown;
 }
 
-/** Routes of the host by method and path, for example `GET /local/requests`; what they give is sent as JSON. */
+/** Routes of the host by method and path, for example `GET /local/requests`. Their results are sent as JSON. */
 export type ExtraRoutes = Readonly<Record<string, (request: ExtraRequest) => unknown>>;
 
 interface BrowserOptions {
@@ -53,11 +53,11 @@ const PAGE_HEADERS = {
 };
 
 const LOCAL_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
-/** Changes that no page shows. */
+/** Changes that the page does not show. */
 const UNSEEN_TOPICS = ['call', 'delivery', 'socket'];
 const KEEP_ALIVE_MS = 20_000;
 
-/** The page and its API: state, events, and what the acting person does. */
+/** The page and its API: state, events, and the person's actions. */
 export function createBrowser(options: BrowserOptions): Browser {
   const { core } = options;
   const streams = new Set<ServerResponse>();
@@ -104,7 +104,7 @@ export function createBrowser(options: BrowserOptions): Browser {
   };
 }
 
-/** Other sites in the same browser can send requests here; names and origins tell them apart. */
+/** Other sites in the same browser can send requests here; host names and origins tell them apart. */
 function refuseForeign(request: IncomingMessage): void {
   const host = request.headers.host ?? '';
   const name = host.replace(/:\d+$/, '');
@@ -115,7 +115,7 @@ function refuseForeign(request: IncomingMessage): void {
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const type = request.headers['content-type'] ?? '';
-  // A form of another site cannot send this type without asking first.
+  // The form of another site cannot send this type without a preflight request.
   if (!type.startsWith('application/json')) throw new HttpError(415, 'the body must be application/json');
   try {
     return JSON.parse((await readBody(request)).toString('utf8'));
@@ -136,7 +136,7 @@ function openStream(response: ServerResponse, streams: Set<ServerResponse>): voi
   response.on('close', () => streams.delete(response));
 }
 
-/** Whom the page opens as when it was not told. */
+/** The person that the page opens with by default. */
 function firstPerson({ state }: Core): string {
   return [...state.users.values()].find(({ is_bot }) => !is_bot)?.id ?? '';
 }
@@ -251,7 +251,7 @@ function pageFile(pageDir: string, path: string): string | undefined {
   return file.startsWith(normalize(pageDir + sep)) && !relative.includes('\0') ? file : undefined;
 }
 
-/** The path without percent signs; one that cannot be read leads nowhere. */
+/** The decoded path; for one that cannot be decoded, a path that no file has. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);

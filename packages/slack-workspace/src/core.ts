@@ -6,14 +6,14 @@ import type { SocketMode } from './socket.ts';
 import type { State } from './state.ts';
 import type { Triggers } from './triggers.ts';
 
-/** One call of the Web API as it came in. */
+/** One call of the Web API as it was received. */
 export interface ApiCall {
   method: string;
   args: JsonObject;
   /** Milliseconds since 1970, the workspace's clock. */
   at: number;
   ok: boolean;
-  /** Slack's error code, or the kind of fault that was switched on. */
+  /** Slack's error code, or the kind of a fault. */
   error?: string;
 }
 
@@ -30,7 +30,7 @@ export interface Core {
   readonly appToken: string;
   /** Scopes the bot token was granted; undefined grants all. */
   readonly scopes: readonly string[] | undefined;
-  /** Messages a channel takes per second from the app; undefined is no limit. */
+  /** Messages that a channel accepts from the app per second; undefined is no limit. */
   readonly postsPerSecond: number | undefined;
   /** Whether the command is declared with `should_escape`. */
   readonly escapeEntities: boolean;

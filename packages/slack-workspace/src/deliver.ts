@@ -6,7 +6,7 @@ import { LIMITS } from './limits.ts';
 import type { Json, JsonObject } from './protocol.ts';
 import type { EnvelopeType, SocketMode } from './socket.ts';
 
-/** One thing that was sent to the app, with what came back. */
+/** One delivery to the app, with its answer. */
 export interface Delivery {
   type: EnvelopeType;
   payload: JsonObject;
@@ -36,7 +36,7 @@ export interface DeliverOptions {
   onDelivered: () => void;
   /** How long the app may take. */
   ackTimeoutMs?: number;
-  /** When an event that was not taken is sent again; Slack: at once, after a minute, after five. */
+  /** The delays of retries after an event was not accepted; Slack: at once, after a minute, after five. */
   eventRetryDelaysMs?: readonly number[];
 }
 
@@ -59,7 +59,7 @@ export class Deliverer {
 
   constructor(options: DeliverOptions) {
     this.#options = options;
-    // Every event that waits to be delivered again listens to it.
+    // Every event that waits for a retry listens to this signal.
     setMaxListeners(0, this.#closed.signal);
   }
 
@@ -86,9 +86,8 @@ export class Deliverer {
   }
 
   /**
-   * Sends an event; when it was not taken, again in the background (docs.slack.dev, Events API, retries).
-   *
-   * @returns the answer to the first attempt.
+   * Sends an event, with retries in the background (docs.slack.dev, Events API, retries).
+   * @returns the answer to the first attempt
    */
   async deliverEvent(payload: JsonObject): Promise<DeliveryAnswer> {
     const answer = await this.deliver('events_api', payload);
@@ -152,7 +151,8 @@ export class Deliverer {
       const response = await request(this.requestUrl ?? '', {
         method: 'POST',
         dispatcher: this.#agent,
-        // A kept connection may be closing just then; Slack would not take that for the app's refusal.
+        // Without keep-alive: a kept connection may be closing just then, and Slack would not report that as a refusal
+        // by the app.
         reset: true,
         signal: given.signal,
         headers: {

@@ -2,7 +2,7 @@ import { LIMITS } from './limits.ts';
 import { type Checker, isObject, objectsOf, textOf } from './problems.ts';
 import type { JsonObject } from './protocol.ts';
 
-/** Where an element stands; decides which types are taken there. */
+/** The place of an element; it decides which types are allowed. */
 export type Place = 'actions' | 'input';
 
 interface Kind {
@@ -14,7 +14,9 @@ interface Kind {
 
 const TYPED = ['placeholder', 'initial_value'];
 
-/** The block elements of this workspace (docs.slack.dev, reference of block elements). */
+/**
+ * The block elements that this workspace supports (docs.slack.dev, reference of block elements).
+ */
 const KINDS: Readonly<Record<string, Kind>> = {
   button: {
     places: ['actions'],
@@ -121,7 +123,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** Checks one block element: what this workspace knows of it, and Slack's limits. */
+/** Checks one block element against this workspace's support and Slack's limits. */
 export function checkElement(check: Checker, element: JsonObject, pointer: string, place: Place): void {
   const type = textOf(element, 'type') ?? '';
   const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
@@ -147,7 +149,7 @@ function checkOptions(check: Checker, owner: JsonObject, pointer: string, max: n
   checkInitial(check, owner, pointer);
 }
 
-/** An initial option must be one of the options, word for word. */
+/** An initial option must be exactly one of the options. */
 function checkInitial(check: Checker, element: JsonObject, pointer: string): void {
   const known = new Set(objectsOf(element, 'options').map((option) => canonical(option)));
   const match = (option: JsonObject, at: string): void => {

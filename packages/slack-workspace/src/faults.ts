@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How a Web API call goes wrong; the call is carried out only for `slow` and `lost_answer`. */
+/** The failure of a Web API call. Only `slow` and `lost_answer` carry the call out. */
 type FaultKind =
   | { kind: 'ratelimited' /** Seconds. */; retryAfter?: number }
   | { kind: 'error' /** One of Slack's codes, for example `internal_error`. */; code: string }
@@ -9,7 +9,7 @@ type FaultKind =
   | { kind: 'timeout' }
   /** Carried out after `delayMs`. */
   | { kind: 'slow'; delayMs: number }
-  /** Carried out, then the connection is cut instead of answering. */
+  /** Carried out; then the connection is cut instead of answering. */
   | { kind: 'lost_answer' };
 
 export type Fault = FaultKind & {
@@ -17,11 +17,11 @@ export type Fault = FaultKind & {
   method: string;
   /** Only calls that name this channel. */
   channel?: string;
-  /** How many calls it hits; all when left out. */
+  /** How many calls it affects; all when left out. */
   times?: number;
 };
 
-/** A fault after which the caller has no good answer. */
+/** A fault after which the caller gets no good answer. */
 export type BreakingFault = Exclude<Fault, { kind: 'slow' }>;
 
 /** Switchable faults of the Web API. */
@@ -36,7 +36,10 @@ export class Faults {
     this.#active = [];
   }
 
-  /** The fault that hits this call, counted as used. One that only takes time has taken it by then. */
+  /**
+   * The fault that affects this call, counted as used. A fault that only takes time has taken it by
+   * then.
+   */
   async meet(method: string, channel: string | undefined): Promise<BreakingFault | undefined> {
     const fault = this.#take(method, channel);
     if (fault?.kind !== 'slow') return fault;

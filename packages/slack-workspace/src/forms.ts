@@ -10,7 +10,7 @@ export interface Placed {
   actionId: string;
 }
 
-/** All interactive elements of a list of blocks whose ids are filled in. */
+/** All interactive elements of some blocks whose ids are set. */
 export function placedElements(blocks: JsonObject[]): Placed[] {
   return blocks.flatMap((block) =>
     elementsOf(block).flatMap((element) => {
@@ -26,7 +26,7 @@ interface StateRule {
   shape: 'text' | 'option' | 'options' | 'id' | 'ids' | 'files';
   /** Field of the state that carries the value. */
   field: string;
-  /** Field of the element that carries the value it starts with. */
+  /** The field of the element that has its initial value. */
   initial: string;
 }
 
@@ -34,7 +34,7 @@ const TEXT: StateRule = { shape: 'text', field: 'value', initial: 'initial_value
 const OPTION: StateRule = { shape: 'option', field: 'selected_option', initial: 'initial_option' };
 const OPTIONS: StateRule = { shape: 'options', field: 'selected_options', initial: 'initial_options' };
 
-/** How the state of each stateful element looks (docs.slack.dev, view interaction payloads). */
+/** The state of each stateful element (docs.slack.dev, view interaction payloads). */
 const STATE: Readonly<Record<string, StateRule>> = {
   plain_text_input: TEXT,
   number_input: TEXT,
@@ -57,7 +57,7 @@ function ruleOf(element: JsonObject): StateRule | undefined {
   return Object.hasOwn(STATE, type) ? STATE[type] : undefined;
 }
 
-/** The state a form starts with: what each stateful element is given as its initial value. */
+/** The initial state of a form: the initial values of its elements. */
 export function initialValues(blocks: JsonObject[]): StateValues {
   const values: StateValues = {};
   for (const { blockId, element, actionId } of placedElements(blocks)) {
@@ -72,7 +72,7 @@ export function initialValues(blocks: JsonObject[]): StateValues {
   return values;
 }
 
-/** Takes over what a person had filled in, where block, action and type of element stayed the same. */
+/** Keeps what a person had filled in, where block, action and type of element are the same. */
 export function keepValues(fresh: StateValues, before: StateValues): StateValues {
   const kept: StateValues = {};
   for (const [blockId, actions] of Object.entries(fresh)) {
@@ -86,10 +86,8 @@ export function keepValues(fresh: StateValues, before: StateValues): StateValues
 }
 
 /**
- * The state after a person has put something into an element.
- *
- * @param fileOf gives an uploaded file by its id, as payloads show it
- * @throws Error when the element does not offer it, naming what it offers.
+ * The state after a person has filled an element.
+ * @throws Error when the element does not offer the value; it lists what it offers
  */
 export function filled(
   placed: Placed,
@@ -112,13 +110,13 @@ export function filled(
   };
   if (takesSeveral(rule)) return { type, [rule.field]: list.map(pick) };
   const [single] = list;
-  // An empty text input counts as not filled in.
+  // An empty text input counts as not filled.
   return { type, [rule.field]: single === undefined || single === '' ? null : pick(single) };
 }
 
 /**
- * What Slack itself tells a person before it asks the app, by block id: required inputs that are empty, numbers and
- * addresses that are none.
+ * The errors that Slack itself shows before it asks the app, by block id: empty required inputs, invalid numbers
+ * and addresses.
  */
 export function inputErrors(blocks: JsonObject[], values: StateValues): Record<string, string> {
   const errors: Record<string, string> = {};

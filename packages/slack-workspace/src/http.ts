@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
-/** A request was wrong in itself; becomes an answer with that status. */
+/** An invalid request; it is answered with this status. */
 export class HttpError extends Error {
   readonly status: number;
 
@@ -48,7 +48,7 @@ export function sendText(response: ServerResponse, status: number, body: string)
   response.end(body);
 }
 
-/** The bytes of a body, taken out of its multipart envelope when it has one. */
+/** The bytes of a body, without its multipart envelope if it has one. */
 export async function uploadedBytes(contentType: string, body: Buffer): Promise<Buffer> {
   if (!contentType.startsWith('multipart/form-data')) return body;
   const form = await new Response(new Uint8Array(body), {

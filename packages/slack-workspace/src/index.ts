@@ -41,46 +41,46 @@ export { APP, defaultSeed, TEAM } from './seed.ts';
 export { checkView } from './views.ts';
 
 export interface WorkspaceOptions {
-  /** 0 or nothing: a free one. */
+  /** 0, the default, takes any free port. */
   port?: number;
   /** Default 127.0.0.1. */
   host?: string;
   /** Milliseconds since 1970: times of messages, triggers and response URLs. Signatures use the real clock. */
   now?: () => number;
-  /** Messages, Home views and files are kept here across restarts. */
+  /** The file that keeps messages, Home views and files across restarts. */
   stateFile?: string;
   bot?: {
-    /** Where signed requests go; can be set later. An open Socket Mode connection goes first. */
+    /** Where signed requests go; can be set later. An open Socket Mode connection takes precedence. */
     requestUrl?: string;
     botToken?: string;
     appToken?: string;
     signingSecret?: string;
-    /** Granted to the bot token; left out, all are. */
+    /** The scopes of the bot token; all when left out. */
     scopes?: readonly string[];
     /** The command is declared with `should_escape`. */
     escapeEntities?: boolean;
   };
-  /** Instead of the seeded people and places. */
+  /** Replaces the seeded people and places. */
   seed?: Partial<Seed>;
   /** Offered in the page's composer. */
   commands?: readonly CommandHint[];
   /** Offered on each message in the page. */
   shortcuts?: readonly ShortcutHint[];
-  /** Milliseconds the app has for an acknowledgement; Slack's 3 seconds. */
+  /** Milliseconds in which the app has to acknowledge; Slack's 3 seconds by default. */
   ackTimeoutMs?: number;
   /** Delays before an event is sent again. */
   eventRetryDelaysMs?: readonly number[];
-  /** Messages per second that a channel takes from the app; no limit when left out. */
+  /** Messages that a channel accepts from the app per second; no limit when left out. */
   postsPerSecond?: number;
   /** Folder of the page, served at `/`; the workspace's own when left out. */
   pageDir?: string;
   /** Further JSON routes of the host, for example `GET /local/requests`. */
   extraRoutes?: ExtraRoutes;
-  /** Whether people may come in; until then the page says that it is starting. Always when left out. */
+  /** Whether people may enter; until then the page says that it is starting. Always when left out. */
   open?: () => boolean;
 }
 
-/** What a workspace's admins can change of a person. */
+/** What admins of a workspace can change about a person. */
 export type PersonChanges = Partial<
   Pick<User, 'deleted' | 'is_restricted' | 'is_ultra_restricted' | 'is_admin'>
 >;
@@ -98,29 +98,33 @@ export interface Workspace {
   setRequestUrl(url: string): void;
   /** Sends Slack's `url_verification` to the request URL; true when the challenge came back. */
   verifyRequestUrl(): Promise<boolean>;
-  /** A person at the screen. @throws Error when there is no such person. */
+  /**
+   * A person in front of the workspace.
+   * @throws Error when there is no such person
+   */
   as(userId: string): Actor;
   channel(idOrName: string): Channel & { messages: Message[]; thread(ts: string): Message[] };
-  /** Messages of a channel, oldest first, replies included, without what only one person sees. */
+  /** Messages of a channel, oldest first, with replies and without ephemerals. */
   messages(channelId: string): Message[];
   homeView(userId: string): View | undefined;
-  /** Resolves with the first value that is not undefined, looked for again after each change. */
+  /** Resolves with the first value that is not undefined; it is read again after each change. */
   waitFor<T>(read: () => T | undefined, options: { timeoutMs?: number; what: string }): Promise<T>;
   readonly faults: Faults;
   readonly calls: readonly ApiCall[];
-  /** Everything sent to the app, in the order of the answers. */
+  /** Everything that was sent to the app, in the order of the answers. */
   readonly deliveries: readonly Delivery[];
-  /** Sends something again exactly as it was, freshly signed unless told otherwise. */
+  /** Sends a delivery again with the same body, and a new signature unless `signing` says otherwise. */
   redeliver(delivery: Delivery, signing?: SigningOverrides): Promise<DeliveryAnswer>;
   /** Socket Mode from Slack's side. */
   readonly socket: { readonly connections: number; askToReconnect(): void; cut(): void };
   onChange(listener: (change: Change) => void): () => void;
-  /** Tells what the host has added to the page, under the topic `host.` and the word. */
+  /** Announces an event of the host under the topic `host.` and the word. */
   announce(word: string): void;
-  /** Changes who is in a group. Resolves when the app has acknowledged the event, if it may hear of it. */
+  /** Changes the members of a group. Resolves when the app has acknowledged the event, if it gets one. */
   setUsergroup(id: string, users: string[]): Promise<void>;
   /**
-   * Deactivates a person, makes them a guest or an admin, or undoes it. Resolves when the app has acknowledged the event.
+   * Deactivates a person, makes them a guest or an admin, or reverts it. Resolves when the app has acknowledged the
+   * event.
    * @param announced false for an event that is lost on its way
    */
   changePerson(id: string, changes: PersonChanges, announced?: boolean): Promise<void>;
@@ -128,7 +132,7 @@ export interface Workspace {
 }
 
 const DEFAULT_WAIT_MS = 5_000;
-/** Built beside the program; the same whether that runs as source or built. */
+/** Built beside the program, so the path is the same for source and build. */
 const OWN_PAGE = fileURLToPath(new URL('../dist/page', import.meta.url));
 
 /** Starts a local Slack workspace: Web API, deliveries to the app, and the server of the page. */
@@ -251,7 +255,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
   };
 }
 
-/** Sends an event to the app if it was granted the scope that the event needs. */
+/** Sends an event to the app, if it has the scope for it. */
 async function announce(core: Core, scope: string, event: JsonObject): Promise<void> {
   if (core.scopes !== undefined && !core.scopes.includes(scope)) return;
   await core.deliverer.deliverEvent(eventPayload(core, event));
@@ -286,7 +290,7 @@ async function route(
   }
 }
 
-/** Comes again by itself. */
+/** The page reloads itself. */
 const STARTING = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -296,7 +300,7 @@ const STARTING = `<!doctype html>
 </html>
 `;
 
-/** Takes what an app posts to a response URL; in the log and for faults its method is `response_url`. */
+/** Handles what an app posts to a response URL. In the log and for faults its method is `response_url`. */
 async function answerResponseUrl(
   core: Core,
   key: string,
@@ -382,7 +386,7 @@ function waitFor<T>(
   });
 }
 
-/** What is there, for a wait that came to nothing. */
+/** The content of the workspace, for the error of a wait that timed out. */
 function summary(core: Core): string {
   const { state } = core;
   const lines: string[] = [];

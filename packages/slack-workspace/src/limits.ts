@@ -6,9 +6,9 @@ export const LIMITS = {
   message: {
     blocks: 50,
     text: 40_000,
-    /** `chat.update` takes far less than `chat.postMessage`. */
+    /** The limit of `chat.update`, far below that of `chat.postMessage`. */
     updatedText: 4_000,
-    /** Not documented, but `msg_blocks_too_long` is answered at about this sum of all texts in the blocks. */
+    /** Not documented: `msg_blocks_too_long` is the answer at about this sum of all texts in the blocks. */
     blocksText: 13_000,
     /** In bytes of JSON. */
     metadata: 16_000,
@@ -32,8 +32,8 @@ export const LIMITS = {
   context: { elements: 10, text: 3_000 },
   input: { label: 2_000, hint: 2_000 },
   /**
-   * `rows` counts the header. The reference was raised from 101 rows and 10,000 characters to 201 and 20,000;
-   * what passes under the smaller pair passes everywhere.
+   * `rows` includes the header. The reference was raised from 101 rows and 10,000 characters to 201 and 20,000.
+   * The smaller limits are accepted everywhere.
    */
   dataTable: { minRows: 2, rows: 101, cells: 20, text: 10_000, pageSize: 100 },
   chart: { title: 50, series: 6, points: 20, name: 20, label: 20, axisLabel: 50 },

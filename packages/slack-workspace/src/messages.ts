@@ -9,19 +9,19 @@ import { APP, SLACKBOT_ID } from './seed.ts';
 import { botAuthor } from './state.ts';
 import { nameBlocks } from './views.ts';
 
-/** What an app sends as the content of a message, before any check. */
+/** The content of a message as an app sent it, before any check. */
 export interface Content {
   text?: string | undefined;
   blocks?: Json | undefined;
-  /** Refused: this workspace has none. */
+  /** Refused, because this workspace supports none. */
   attachments?: Json | undefined;
   metadata?: Json | undefined;
 }
 
-/** Slack has no such code, so that nobody takes it for Slack's own refusal and tries something else. */
+/** Slack has no such code, so nobody mistakes it for a refusal of Slack's. */
 const UNSUPPORTED = 'unsupported_by_local_workspace';
 
-/** The answer for refused blocks or views, in Slack's form. What only this workspace refuses has a code of its own. */
+/** The answer to refused blocks or views, in Slack's form. What only this workspace refuses has a code of its own. */
 export function refusal(code: string, problems: Problem[]): SlackError {
   const errors = problems.map(describeProblem);
   const own = problems.some(({ unsupported }) => unsupported === true);
@@ -84,9 +84,8 @@ function checkedMetadata(metadata: Json | undefined): Message['metadata'] {
 }
 
 /**
- * The channel an app may write to: an id, a name with or without `#`, or a person's id for the direct message.
- *
- * @throws SlackError `channel_not_found` or `not_in_channel`.
+ * The channel that an app writes to: an id, a name with or without `#`, or a person's id for the direct message.
+ * @throws SlackError `channel_not_found` or `not_in_channel`
  */
 export function writableChannel(core: Core, given: string): Channel {
   const { state } = core;
@@ -106,7 +105,7 @@ export function knownChannel(core: Core, given: string): Channel {
   return found;
 }
 
-/** What Slack itself says to a person, seen by nobody else. */
+/** Posts a message of Slack itself that only one person sees. */
 export function tellPerson(core: Core, channel: string, userId: string, text: string): Message {
   const message: Message = {
     type: 'message',

@@ -101,7 +101,7 @@ export function messageActionsPayload(
     },
     trigger_id: triggerId,
     channel: place(channel),
-    // Slack does not keep ephemeral messages, so it cannot send them back.
+    // Slack does not keep ephemeral messages, so its payload has none.
     ...(!ephemeral && { message: messageForApps(message, false) }),
     state: { values: {} },
     response_url: core.origin + responsePath,
@@ -222,7 +222,7 @@ export function userChangeEvent(core: Core, user: User): JsonObject {
   };
 }
 
-/** Says who came and who went, not who is in the group. */
+/** The event lists who joined and who left, not all members. */
 export function membersChangedEvent(
   core: Core,
   groupId: string,

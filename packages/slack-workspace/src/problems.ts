@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from './protocol.ts';
 
-/** One thing that Slack refuses, with the place in Slack's notation (`/blocks/0/text/text`). */
+/** Something that Slack refuses, with its place in Slack's notation (`/blocks/0/text/text`). */
 export interface Problem {
   message: string;
   pointer: string;
-  /** Slack may well take it; this workspace does not know it. */
+  /** Slack may accept it, but this workspace does not support it. */
   unsupported?: true;
 }
 
@@ -29,7 +29,7 @@ export function objectsOf(object: JsonObject, field: string): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Collects problems while a structure is walked; each helper answers what it found to be usable. */
+/** Collects problems while a structure is read. Each helper returns what is usable. */
 export class Checker {
   readonly problems: Problem[] = [];
 
@@ -37,7 +37,9 @@ export class Checker {
     this.problems.push({ message, pointer });
   }
 
-  /** Says that something is beyond this workspace; `what` as in "the block `carousel`". */
+  /**
+   * Adds a problem: this workspace does not support something; `what` as in "the block `carousel`".
+   */
   unsupported(what: string, pointer: string): void {
     const message = `the local workspace does not support ${what}`;
     this.problems.push({ message, pointer, unsupported: true });
@@ -131,7 +133,7 @@ export class Checker {
     return undefined;
   }
 
-  /** A field beyond these is refused: it would have no effect here. */
+  /** Refuses a field beyond these, because it would have no effect here. */
   onlyFields(object: JsonObject, allowed: readonly string[], pointer: string): void {
     for (const field of Object.keys(object)) {
       if (!allowed.includes(field)) this.unsupported(`the field \`${field}\``, `${pointer}/${field}`);

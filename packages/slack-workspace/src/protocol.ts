@@ -1,7 +1,8 @@
 /**
- * What the workspace's server and its page say to each other, and the objects both know.
+ * The protocol between the workspace's server and its page, and the objects of both.
  *
- * Slack's own objects keep Slack's field names. The page imports this file in the browser: nothing from Node here.
+ * Slack's own objects keep Slack's field names. The page imports this file in the browser, so nothing from Node is used
+ * here.
  */
 import { z } from 'zod';
 
@@ -27,7 +28,7 @@ const userSchema = z.object({
   /** A guest, in several channels or in one alone. */
   is_restricted: z.boolean(),
   is_ultra_restricted: z.boolean(),
-  /** What this person is for in the demonstration, for example "asks". */
+  /** The role of this person in the demonstration, for example "asks". */
   role: z.string(),
 });
 export type User = z.infer<typeof userSchema>;
@@ -117,7 +118,7 @@ export type ShortcutHint = z.infer<typeof shortcutHintSchema>;
 
 /** `GET /local/state?user=U…`: everything that person sees; without a user, the first one. */
 export const snapshotSchema = z.object({
-  /** Rises with each change; compare with the events. */
+  /** Grows with each change; events carry it too. */
   version: z.number(),
   /** Milliseconds since 1970, the workspace's clock. */
   now: z.number(),
@@ -129,7 +130,7 @@ export const snapshotSchema = z.object({
   users: z.array(userSchema),
   usergroups: z.array(z.object({ id: z.string(), handle: z.string(), name: z.string() })),
   channels: z.array(channelSchema),
-  /** By channel id, oldest first, thread replies and what only this person sees included. */
+  /** By channel id, oldest first, including replies and ephemerals of this person. */
   messages: z.record(z.string(), z.array(messageSchema)),
   /** The open dialogs, the one on top last. */
   views: z.array(viewSchema),
@@ -148,7 +149,7 @@ export const changeSchema = z.object({
 export type Change = z.infer<typeof changeSchema>;
 
 const inputValue = z.union([z.string(), z.array(z.string()), z.null()]);
-/** What a person puts into an element: text, an option's value, several values, or nothing. */
+/** The value that a person gives an element: text, an option's value, several values, or none. */
 export type InputValue = z.infer<typeof inputValue>;
 
 const viewTarget = z.object({ view: z.string() });
@@ -165,7 +166,10 @@ export const requestSchemas = {
     text: z.string(),
     thread_ts: z.string().optional(),
   }),
-  /** Presses a button of a message or view (the Home tab is a view too); the value tells apart those of one action id. */
+  /**
+   * Presses a button of a message or view (the Home tab is a view too). The value tells buttons with the same action id
+   * apart.
+   */
   act: z.object({
     user: z.string(),
     target: z.union([viewTarget, messageTarget]),
@@ -173,7 +177,7 @@ export const requestSchemas = {
     block_id: z.string().optional(),
     value: z.string().optional(),
   }),
-  /** Fills one input of a dialog; the app hears of it when the input asks for that. */
+  /** Fills one input of a dialog. The app gets an event when the input dispatches. */
   input: z.object({
     user: z.string(),
     view: z.string(),
@@ -193,13 +197,13 @@ export type RequestName = keyof typeof requestSchemas;
 export type RequestBody<N extends RequestName> = z.infer<(typeof requestSchemas)[N]>;
 
 /**
- * Answer to `command`, `act`, `input`, `shortcut` and `home`: whether the app took it in time. `input` answers `{}` when
- * the app is not to hear of it, `close` always.
+ * Answer to `command`, `act`, `input`, `shortcut` and `home`: whether the app acknowledged in time. `input` answers
+ * `{}` when the app gets no event, `close` always.
  */
 export interface ActResult {
   /** The app acknowledged within Slack's 3 seconds. */
   acked: boolean;
-  /** Milliseconds until the acknowledgement or until it was given up. */
+  /** Milliseconds until the acknowledgement, or until the wait was given up. */
   ackMs: number;
   /** HTTP status; null when there was no answer, 200 over Socket Mode. */
   status: number | null;
@@ -210,11 +214,11 @@ export interface ActResult {
 
 /** Answer to `submit`. */
 export type SubmitResult =
-  /** By block id; `sent` is false when Slack itself refused, before asking the app. */
+  /** By block id; `sent` is false when Slack itself refused, without asking the app. */
   | { outcome: 'errors'; errors: Record<string, string>; sent: boolean }
   | { outcome: 'closed' }
   | { outcome: 'updated' | 'pushed'; view: View }
-  /** The app did not answer, or answered what Slack does not take; the dialog stays. */
+  /** The app did not answer, or its answer was invalid; the dialog stays. */
   | { outcome: 'failed'; error: string };
 
 /** Answer to `say`. */

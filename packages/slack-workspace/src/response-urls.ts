@@ -10,7 +10,7 @@ import type { JsonObject, Message } from './protocol.ts';
 export interface ResponsePlace {
   channel: string;
   userId: string;
-  /** The message that was acted on, when there was one. */
+  /** The message that was acted on, if any. */
   ts?: string;
   ephemeral?: boolean;
 }
@@ -58,9 +58,8 @@ export class ResponseUrls {
 }
 
 /**
- * Carries out what an app posts to a response URL, or gives as the direct answer to a command.
- *
- * @throws SlackError with the codes of `chat.postMessage`, or `message_not_found`.
+ * Carries out what an app posts to a response URL, or returns as the direct answer to a command.
+ * @throws SlackError with the codes of `chat.postMessage`, or `message_not_found`
  */
 export function respond(core: Core, place: ResponsePlace, given: JsonObject): void {
   const { state } = core;

@@ -1,6 +1,6 @@
 import type { Channel, User } from './protocol.ts';
 
-/** Identity of the workspace, the app and its bot. All of it is made up and holds only on this machine. */
+/** Identity of the workspace, the app and its bot. It is invented and valid on this machine only. */
 export const TEAM = { id: 'T0STEWARD', domain: 'steward-demo' } as const;
 const OTHER_TEAM_ID = 'T0ELSEWHERE';
 export const APP = {
@@ -11,7 +11,7 @@ export const APP = {
   botUser: 'app',
   verificationToken: 'local-verification-token',
 } as const;
-/** Author of what Slack itself says to a person, for example that a command failed. */
+/** Author of Slack's own messages to a person, for example that a command failed. */
 export const SLACKBOT_ID = 'USLACKBOT';
 
 export interface Usergroup {
@@ -22,9 +22,9 @@ export interface Usergroup {
 }
 
 export interface Seed {
-  /** What the workspace is called. */
+  /** The workspace's name. */
   teamName: string;
-  /** What the app's bot is called. */
+  /** The name of the app's bot. */
   appName: string;
   users: User[];
   channels: Channel[];
@@ -59,7 +59,7 @@ export function directMessageId(userId: string): string {
   return `D${userId.slice(1)}`;
 }
 
-/** People and places to begin with; a fresh copy each time. */
+/** The initial people and places; a new copy each time. */
 export function defaultSeed(): Seed {
   const people = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
   const bot = APP.botUserId;

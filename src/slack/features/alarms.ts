@@ -34,7 +34,7 @@ function refusalText(refusal: AlarmRefusal): string {
   }
 }
 
-/** Approvers and admins; why not, for everybody else. */
+/** Why a person may not act on alarms; undefined for approvers and admins. */
 async function refusalOfPerson(call: Interaction): Promise<string | undefined> {
   if (isAdmin(call.deps, call.person)) return undefined;
   const { isApprover, unreadableGroups } = await waitingFor(call.deps.orders, call.person.id, []);

@@ -32,7 +32,7 @@ import { formatSlackError } from '../views/slack-error.ts';
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
 
-/** Whole days in UTC, the last one included. */
+/** Whole days in UTC, including the last one. */
 interface Span {
   readonly first: string;
   readonly last: string;
@@ -87,7 +87,7 @@ async function* csvOf(
   }
 }
 
-/** Changes of one kind, each with how its row is written. */
+/** The changes of one kind, with the function that formats their rows. */
 async function* rowsOf<Change extends { readonly at: Date }>(
   changes: AsyncIterable<Change>,
   toCells: (change: Change, nameOf: NameOf) => Promise<string[]>,
@@ -98,7 +98,7 @@ async function* rowsOf<Change extends { readonly at: Date }>(
 async function runAudit(call: CommandCall): Promise<void> {
   const span = spanOf(call.words, call.deps.now());
   if ('problem' in span) return call.respond(textMessage(span.problem));
-  // Slack wants to know the length first, so the file is written to disk before it goes out.
+  // Slack needs the length first, so the file is written to disk before the upload.
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-audit-'));
   const progress: Progress = { rows: 0, at: undefined, isWritten: false };
   const said = await withProgress(
@@ -109,10 +109,10 @@ async function runAudit(call: CommandCall): Promise<void> {
   await call.respond(said);
 }
 
-/** How far an export is. */
+/** The progress of an export. */
 interface Progress {
   rows: number;
-  /** Of the last line. */
+  /** The moment of the last line. */
   at: Date | undefined;
   isWritten: boolean;
 }
@@ -123,7 +123,7 @@ function progressText({ rows, at, isWritten }: Progress): string {
   return `Writing the audit log: ${count(rows, 'line')} so far${until}. I will say when it is there.`;
 }
 
-/** @returns what became of it */
+/** @returns what to tell the person */
 async function handOver(
   { deps, person }: CommandCall,
   span: Span,

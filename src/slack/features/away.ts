@@ -3,16 +3,14 @@ import type { CommandCall, Feature, Interaction, SlackDeps } from '../feature.ts
 import { okResponse } from '../platform/web.ts';
 import { code, type Message, mention, mentionApprover, moment, textMessage } from '../views/blocks.ts';
 
-/*
- * Being away: who approves in one's place, and until when.
- */
+/* Absences: who approves instead of somebody, and until when. */
 
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 366;
 const USAGE =
   'Say until when and who stands in for you, such as `/domain away 2026-12-24 @carol` or `/domain away 2w @carol`.';
 
-/** The first moment at which somebody is back: after a day (UTC), or some days or weeks from now. */
+/** The first moment at which somebody is back: after a day (UTC), or in some days or weeks. */
 function readUntil(word: string, now: Date): Date | undefined {
   const [, amount, unit] = /^(\d{1,3})([dw])$/i.exec(word) ?? [];
   if (amount !== undefined) {
@@ -25,7 +23,7 @@ function readUntil(word: string, now: Date): Date | undefined {
   return new Date(at + DAY_MS);
 }
 
-/** The id of a person whom Slack made a mention of. */
+/** The id in a mention of a person. */
 function readPerson(word: string): string | undefined {
   return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
 }
@@ -34,7 +32,7 @@ type ReadLine =
   | { readonly ok: true; readonly standIn: StandIn }
   | { readonly ok: false; readonly say: string };
 
-/** What the line asks for, as far as nobody has to be asked. */
+/** What the line asks for, checked without any request. */
 function readLine({ words, person, deps }: CommandCall): ReadLine {
   const [first, second, ...rest] = words;
   if (first === undefined || second === undefined || rest.length > 0) return { ok: false, say: USAGE };
@@ -88,9 +86,9 @@ async function runAway(call: CommandCall): Promise<void> {
   await Promise.all([
     ...(before === undefined || before.userId === standIn.userId
       ? []
-      : [tell(deps, before.userId, endedText(person.id))]),
-    tell(deps, standIn.userId, beganText(person.id, until)),
-    tell(
+      : [notify(deps, before.userId, endedText(person.id))]),
+    notify(deps, standIn.userId, beganText(person.id, until)),
+    notify(
       deps,
       person.id,
       `${mention(standIn.userId)} stands in for you until ${until}. \`/domain back\` ends it earlier.`,
@@ -132,15 +130,15 @@ async function runBack(call: CommandCall): Promise<void> {
   call.acknowledge();
   const text = `Welcome back. ${mention(ended.userId)} no longer stands in for you.`;
   await Promise.all([
-    tell(deps, ended.userId, endedText(person.id)),
-    tell(deps, person.id, text),
+    notify(deps, ended.userId, endedText(person.id)),
+    notify(deps, person.id, text),
     refresh(deps),
   ]);
   await call.respond(textMessage(text));
 }
 
-/** It is kept already: that somebody cannot be told of it does not undo it. */
-async function tell(deps: SlackDeps, userId: string, text: string): Promise<void> {
+/** The absence is committed already, so a failed message does not undo it. */
+async function notify(deps: SlackDeps, userId: string, text: string): Promise<void> {
   try {
     const said: Message = textMessage(text);
     const channel = await deps.directory.directMessage(userId);
@@ -150,7 +148,7 @@ async function tell(deps: SlackDeps, userId: string, text: string): Promise<void
   }
 }
 
-/** Cards name who can approve. */
+/** Cards name those who can approve, so they are shown again. */
 async function refresh({ refreshWaitingCards, log }: Interaction['deps']): Promise<void> {
   await refreshWaitingCards().catch((err: unknown) => log.warn({ err }, 'showing who stands in on cards'));
 }

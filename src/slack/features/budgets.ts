@@ -7,11 +7,9 @@ import type { Form } from '../views/form.ts';
 import { priceIssue } from '../views/price.ts';
 import { openForm } from './ordering.ts';
 
-/*
- * What the team wants to spend at most: everybody sees it with what was spent, admins change it.
- */
+/* The team's budgets: everybody sees them with what was spent, and admins change them. */
 
-/** As a tag of a name: letters, digits, hyphen and underscore. */
+/** Like the tag of a name: letters, digits, hyphen and underscore. */
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u;
 
 const form: Form = {
@@ -122,7 +120,7 @@ async function edit(call: SubmissionCall, id: string): Promise<Submitted> {
     : saved(call, `Saved: the budget of ${budgetLine({ ...budget, amount: read.amount })}.`);
 }
 
-/** Cards of orders that wait show the budgets as they are. */
+/** Cards of waiting orders show the budgets, so they are shown again. */
 async function saved({ deps, person }: SubmissionCall, said: string): Promise<Submitted> {
   deps.log.info({ by: person.id }, 'budgets changed');
   await deps.refreshWaitingCards();

@@ -14,9 +14,7 @@ import { formatTaskNote } from '../views/task-notes.ts';
 import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
 import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
 
-/*
- * The tasks of a domain's life. Each runs at once when the line is complete and opens its form when it is not.
- */
+/* The tasks for domains. Each runs at once when the line is complete, and opens its form when it is not. */
 
 const NAME: Field = { name: 'name', label: 'Domain name', kind: 'text', placeholder: 'cafe.rest' };
 
@@ -125,13 +123,13 @@ function splitNames(texts: readonly string[]): string[] {
   return texts.flatMap((text) => text.split(/[\s,;]+/)).filter((name) => name !== '');
 }
 
-/** A task of a domain: its subcommand, and the form for what the line did not say. */
+/** A task for domains: its subcommand, and the form for what the line leaves out. */
 interface DomainTask {
   readonly command: Command;
   readonly form: FormFeature;
 }
 
-/** A task that takes one name: runs with it, asks for it without. */
+/** A task for one name: it runs with a name on the line, and opens its form without one. */
 function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
   const form = orderForm({
     task,
@@ -147,7 +145,7 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
     async run(call) {
       const names = splitNames(call.words);
       const [name, ...others] = names;
-      // More than one name is most likely a slip: the form shows what was read.
+      // More than one name is most likely a slip, so the form shows what was read.
       if (names.length === 1) await orderFromLine(call, task, { name });
       else await openFromLine(call, form, name === undefined ? {} : { name }, others);
     },
@@ -156,7 +154,7 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
 }
 
 async function runRenew(call: CommandCall): Promise<void> {
-  // A comma inside a number is no separator: `1,5` is one period that is refused.
+  // A comma inside a number does not separate words: `1,5` is one period, which is refused.
   const words = call.words.flatMap((word) => (/^[+-]?\d+,\d+$/.test(word) ? [word] : splitNames([word])));
   const last = words.at(-1);
   const hasPeriod = last !== undefined && /^[+-]?\d+([.,]\d+)?$/.test(last);
@@ -164,7 +162,7 @@ async function runRenew(call: CommandCall): Promise<void> {
   const period = hasPeriod ? last : '1';
   if (names.length === 0) return openFromLine(call, renewForm, { period });
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
-    // What the account cannot do comes first: no other line would help.
+    // If the account cannot do it, that is said first, because no other line would help.
     return call.respond(
       (await refusalOfAccount(call, 'renew')) ??
         textMessage(
@@ -175,7 +173,7 @@ async function runRenew(call: CommandCall): Promise<void> {
   await orderFromLine(call, 'renew', { names, period });
 }
 
-/** For tasks that need more than a line can say. */
+/** Opens the form of a task that needs more than a line can say. */
 function openForName(call: CommandCall, form: FormFeature): Promise<void> {
   const [name = '', ...others] = call.words;
   return openFromLine(call, form, { name }, others);
@@ -192,7 +190,7 @@ const restore = oneName(taskNamed('restore'));
 
 export const restoreForm = restore.form;
 
-/** A subcommand of its own, with what the task's row says of it. */
+/** A subcommand of its own, with the words of the task's row. */
 function ownCommand(
   task: OrderTaskName,
   { usage, example, run }: Pick<Command, 'usage' | 'example' | 'run'>,
@@ -200,7 +198,7 @@ function ownCommand(
   return { name: task, usage, summary: taskNamed(task).words.summary, example, needs: 'account', run };
 }
 
-/** The tasks that need more than one name, or whose form somebody else opens too. */
+/** The tasks that need more than one name, or whose form is opened elsewhere too. */
 const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   create: {
     command: ownCommand('create', {
@@ -237,7 +235,7 @@ const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   },
 };
 
-/** Every task of a domain; one without a form of its own takes one name. */
+/** Every task for domains. One without a form of its own takes one name. */
 const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
   .filter(({ domain }) => domain)
   .map((task) => OWN_FORMS[task.name] ?? oneName(task));

@@ -2,9 +2,7 @@ import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.t
 import { type Message, textMessage } from '../views/blocks.ts';
 import { expiringPage, LIST_LENGTH } from '../views/expiry.ts';
 
-/*
- * The list of what expires, in pages.
- */
+/* The list of expiring names, in pages. */
 
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 3_660;

@@ -14,9 +14,12 @@ import { type HelpReader, helpFor, helpForAll, helpOverview, unknownCommand } fr
  * Help.
  */
 
-/** Help does not wait longer for who reads it: it is needed most while something is away. */
+/** How long help waits to learn who reads it. Help is needed most while something is down. */
 const READER_MS = 800;
-/** What is shown first where nobody says who reads: what most people can use. */
+/**
+ * The reader when Slack or the database does not answer in time: most people are linked and are no
+ * admins.
+ */
 const ANYBODY: HelpReader = { isLinked: true, isAdmin: false };
 
 async function readerOf(call: Interaction): Promise<HelpReader> {
@@ -46,7 +49,7 @@ export function createHelp(others: readonly Command[]): Feature {
     needs: 'nothing',
     async run(call: CommandCall) {
       const [word] = call.words;
-      // Nothing is changed: Slack need not wait for who reads.
+      // Help changes nothing, so it is acknowledged before the reader is known.
       call.acknowledge();
       if (word === undefined) return call.respond(helpOverview(commands, await readerOf(call)));
       const command = commands.find(({ name }) => name === word.toLowerCase());

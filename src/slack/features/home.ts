@@ -13,7 +13,9 @@ import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBloc
  * The bot's Home tab, for the person who opens it.
  */
 
-/** Orders that are read for one part of the tab; what is left out is counted from these. */
+/**
+ * The number of orders read for one part of the tab. Numbers beyond what is shown are counted from these.
+ */
 const READ = 100;
 
 /** Publishes a person's Home tab. */
@@ -56,7 +58,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     teamAccount,
     isAdmin: admin,
     unreadableGroups: waiting.unreadableGroups,
-    // The one that has waited longest first.
+    // The longest waiting comes first.
     toDecide: waiting.isApprover ? waiting.toDecide.toReversed() : undefined,
     toResolve: waiting.toResolve,
     toReview: toReview.map((order) => ({

@@ -9,7 +9,7 @@ import { openForm } from './ordering.ts';
  * Putting many names on the watch list at once.
  */
 
-/** Lists with more lines than this show how far they are. */
+/** Lists with more lines than this report their progress. */
 const SLOW_LINES = 1_000;
 
 const form: Form = {

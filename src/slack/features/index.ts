@@ -1,6 +1,5 @@
 import type { Action, Command, Feature, FormFeature } from '../feature.ts';
 import { alarms } from './alarms.ts';
-import { approvals } from './approvals.ts';
 import { audit } from './audit.ts';
 import { away } from './away.ts';
 import { budgets } from './budgets.ts';
@@ -15,6 +14,7 @@ import { name } from './name.ts';
 import { nameEdit } from './name-edit.ts';
 import { names } from './names.ts';
 import { namesImport } from './names-import.ts';
+import { orderButtons } from './order-buttons.ts';
 import { orders } from './orders.ts';
 import { policy } from './policy.ts';
 import { prereg } from './prereg.ts';
@@ -30,9 +30,7 @@ import { sslContacts } from './ssl-contacts.ts';
 import { users } from './users.ts';
 import { watch } from './watch.ts';
 
-/*
- * Everything that people can do, by subject. A new subject is a line here.
- */
+/* Everything that people can do, by subject. A new subject gets a line here. */
 
 const SUBJECTS: readonly Feature[] = [
   link,
@@ -49,7 +47,7 @@ const SUBJECTS: readonly Feature[] = [
   presets,
   rules,
   orders,
-  approvals,
+  orderButtons,
   bulk,
   away,
   watch,
@@ -70,7 +68,7 @@ const TASK_FORMS: readonly FormFeature[] = [domains, redirects, sslContacts, use
   ({ forms }) => forms ?? [],
 );
 
-/** The menu behind the message shortcut. */
+/** The form of the message shortcut, in which a person chooses a task. */
 export const TASK_MENU: FormFeature = createTaskMenu(TASK_FORMS);
 
 const KNOWN_COMMANDS: readonly Command[] = SUBJECTS.flatMap(({ commands }) => commands ?? []);

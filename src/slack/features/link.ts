@@ -187,7 +187,7 @@ function methodOf(values: FormValues): Method {
   return METHODS.find(({ value }) => value === values['method'])?.value ?? 'password';
 }
 
-/** What was typed as a credential, or what is wrong with it, by field. */
+/** The credential that was typed, or what is wrong with it, by field. */
 function credentialOf(
   values: FormValues,
 ): { readonly credential: Credential } | { readonly errors: Record<string, string> } {
@@ -284,7 +284,7 @@ function linkedText({ account, verified, replaced }: LinkOutcome & { readonly ki
     : `:white_check_mark: Stored: ${name}, not yet used. The service documents no way to check it, so its first use tells. It is your active account now.${gone}`;
 }
 
-/** Opens the form; from the Home tab without a channel. */
+/** Opens the form. It may be opened from the Home tab, which has no channel. */
 async function openLinkForm(call: Interaction): Promise<void> {
   await openForm(
     call,
@@ -377,7 +377,7 @@ function accountLine(account: Account): string {
   return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(accountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${formatProfile(account)}`;
 }
 
-/** What the service told of the user when the account was last checked, on a line of its own. */
+/** What the service said about the user when the account was last checked, on a line of its own. */
 function formatProfile({ profile, method }: Account): string {
   if (profile === undefined) {
     return method === 'password'
@@ -433,10 +433,13 @@ async function runWhoami(call: CommandCall): Promise<void> {
   );
 }
 
-/** Facts that a message shows; a list of rights can be long. */
+/** The number of facts that a message shows; a list of rights can be long. */
 const MAX_FACTS = 60;
 
-/** Has the service tell all that a login can: acl, profile and customer. Told to the account's owner alone. */
+/**
+ * Shows everything that the service tells about a login: acl, profile and customer. Only the account's owner
+ * sees it.
+ */
 async function showDetails(call: ActionCall): Promise<void> {
   const { accounts } = call.deps;
   const mine = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);

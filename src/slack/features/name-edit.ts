@@ -27,7 +27,7 @@ import { mayDecide } from './may-decide.ts';
 import { openForm } from './ordering.ts';
 
 /*
- * What people set for names: owner, tags, channel and note, of one name or of several that are ticked.
+ * What people set for names: owner, tags, channel and note, for one name or for several ticked ones.
  */
 
 const OWNER: Field = {
@@ -61,7 +61,7 @@ const form: Form = {
   fields: [OWNER, TAGS, CHANNEL, NOTE],
 };
 
-/** Menus of people and channels cannot be emptied: what is set is taken away by a tick. */
+/** Slack's menus of people and channels cannot be emptied, so a checkbox clears them. */
 function clearField(details: Pick<NameDetails, 'owner' | 'channel'>): Field[] {
   const options = [
     ...(details.owner === undefined ? [] : [{ value: 'owner', text: 'No owner' }]),
@@ -124,7 +124,7 @@ export const nameEditForm: FormFeature = {
     call.origin.subject === undefined ? saveSeveral(call) : saveOne(call, call.origin.subject),
 };
 
-/** What stands in the fields that one name and several have in common. */
+/** The values of the fields that one name and several have in common. */
 function pickedChange(values: FormValues): Pick<DetailsChange, 'owner' | 'channel'> {
   const cleared = linesOf(values, 'clear');
   const [owner, channel] = [textOf(values, 'owner'), textOf(values, 'channel')];
@@ -201,7 +201,7 @@ async function save(call: SubmissionCall, changes: ReadonlyMap<string, DetailsCh
   return { kind: 'done', say: textMessage(savedText(outcome.changed, changes.size)) };
 }
 
-/** What is guarded from now on does not wait for its next routine look. */
+/** A name that becomes guarded is looked at without waiting for its next routine look. */
 function isGuardedNow(changes: ReadonlyMap<string, DetailsChange>): boolean {
   return [...changes.values()].some(({ tags = [], addTags = [] }) => [...tags, ...addTags].includes(GUARDED));
 }
@@ -216,7 +216,7 @@ async function openNameEdit(call: ActionCall): Promise<void> {
   await openForm(call, nameEditForm, { ...originOf(call), subject: name }, {});
 }
 
-/** Where a form was opened that says what it did in the same place. */
+/** The place of a form that reports its result where it was opened. */
 export function originOf({ channelId = '', threadTs }: Interaction): FormOrigin {
   return { channelId, ...(threadTs === undefined ? {} : { threadTs }) };
 }

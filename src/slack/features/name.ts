@@ -10,7 +10,7 @@ import { waitingNow } from '../waiting.ts';
  * Everything that is known of one name.
  */
 
-/** Orders that stand in its line of time at most. */
+/** The most orders shown in a name's timeline. */
 const ORDERS_SHOWN = 20;
 const ALARMS_READ = 20;
 

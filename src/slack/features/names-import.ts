@@ -12,10 +12,11 @@ import { openForm } from './ordering.ts';
 import { sendFile } from './send-file.ts';
 
 /*
- * Owners, tags, channels and notes as CSV: a dry run shows what would change, a button does exactly that.
+ * Owners, tags, channels and notes as CSV. A dry run shows what would change, and its button does exactly
+ * that.
  */
 
-/** Plans with more changes than a message shows are handed out as a file too. */
+/** Plans with more changes than a message shows are also sent as a file. */
 const FILE_FROM = 20;
 
 const form: Form = {
@@ -70,7 +71,7 @@ function planFile(call: Interaction, changed: Changed): Promise<Message> {
   });
 }
 
-/** What was shown is applied, or nothing: the plan is known by the hash of its changes. */
+/** Applies exactly what was shown, or nothing: the plan is identified by the hash of its changes. */
 async function applyImport(call: ActionCall): Promise<void> {
   const { portfolio, decidingTags, now, log } = call.deps;
   const [deciding, isDecider] = await Promise.all([decidingTags(), mayDecide(call)]);

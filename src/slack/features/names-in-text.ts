@@ -1,16 +1,18 @@
 import { parseDomainName } from '../../zones/names.ts';
 
-/** What may be a name: labels parted by dots, and the link that Slack makes of it (`<http://cafe.rest|cafe.rest>`). */
+/**
+ * A candidate for a name: labels joined by dots, or the link that Slack makes of it (`<http://cafe.rest|cafe.rest>`).
+ */
 const CANDIDATE =
   /<https?:\/\/[^>|]+(?:\|[^>]*)?>|https?:\/\/[^\s<>]+|[\p{L}\p{M}\p{Nd}](?:[\p{L}\p{M}\p{Nd}.-]*[\p{L}\p{M}\p{Nd}])?/gu;
-/** Names of one message that are offered. */
+/** The most names of one message that are offered. */
 const MAX_FOUND = 50;
-/** Endings that are files far more often than names. */
+/** Endings of file names, which are far more frequent than domains with them. */
 const NOT_NAMES = /\.(?:csv|pdf|png|jpe?g|docx?|xlsx?|txt|html?|zip|js|ts|json|ya?ml)$/;
 
 /**
- * The domain names that a message mentions, in ASCII, each once and in its order. Addresses of mail lead to their domain;
- * of web addresses the host counts.
+ * The domain names that a message mentions, in ASCII, each once and in their order. An e-mail address counts as its
+ * domain, a web address as its host.
  */
 export function namesIn(text: string): readonly string[] {
   const found = new Set<string>();

@@ -18,16 +18,17 @@ import { openForm } from './ordering.ts';
 import { renewManyForm } from './reminders.ts';
 import { sendFile } from './send-file.ts';
 
-/*
- * The portfolio: names found by a filter, page by page, and what is done with all that were found.
- */
+/* The portfolio: names found by a filter, page by page, and actions on all found names. */
 
-/** What a button carries: what was looked for, and where its page begins. */
+/** The value of a button: the filter, and where its page begins. */
 const pageState = z.object({
   filter: z.string(),
-  /** How many stand before the page. */
+  /** The number of names before the page. */
   offset: z.number(),
-  /** The name that the page begins after, or ends before, and its moment; left out on the first page. */
+  /**
+   * The name after which the page begins, or before which it ends, with its expiry; left out on the
+   * first page.
+   */
   after: z.string().optional(),
   at: z.string().optional(),
   isBackward: z.boolean().optional(),
@@ -35,12 +36,12 @@ const pageState = z.object({
 type PageState = z.infer<typeof pageState>;
 
 const EXPORT_BATCH = 5_000;
-/** Names of one export: beyond this a file is too long for a spreadsheet. */
+/** The most names of one export; a longer file is too long for a spreadsheet. */
 const MAX_EXPORT = 200_000;
 
 type Found = { readonly query: NameQuery; readonly text: string } | { readonly problem: Message };
 
-/** Reads a filter, and finds out who its owners are. */
+/** Reads a filter and looks up its owners. */
 async function queryOf(call: Interaction, text: string): Promise<Found> {
   const read = readFilter(text);
   if (!read.ok) return { problem: problemsOf(read.issues) };
@@ -65,7 +66,7 @@ function problemsOf(issues: readonly Parameters<typeof filterIssueText>[0][]): M
 
 const PERSON_ID = /^<?@?([UW][A-Z0-9]{2,})(?:\|[^>]*)?>?$/;
 
-/** People by id, as `me`, or by what those who own a name are called. */
+/** Finds people by id, as `me`, or by the display names of those who own a name. */
 async function ownersOf(
   { deps, person }: Interaction,
   { owners }: NameFilter,
@@ -106,7 +107,7 @@ function stateOf(call: ActionCall): PageState {
   try {
     return pageState.parse(JSON.parse(call.value));
   } catch {
-    // A button of an older release: the first page of all.
+    // For a button of an older release: the first page of everything.
     return { filter: '', offset: 0 };
   }
 }
@@ -124,7 +125,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
     state.after === undefined
       ? undefined
       : { name: state.after, expiresAt: state.at === undefined ? undefined : new Date(state.at) };
-  // One more than is shown tells whether there is another page.
+  // One name more than is shown tells whether there is another page.
   const query = { ...found.query, cursor, isBackward, limit: NAMES_PAGE + 1 };
   const [rows, zones, list, locale, { reminderTimezone }] = await Promise.all([
     portfolio.page(query),
@@ -136,7 +137,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
   const shown = isBackward ? rows.slice(0, NAMES_PAGE).reverse() : rows.slice(0, NAMES_PAGE);
   const total = zones.reduce((sum, zone) => sum + zone.count, 0);
   const hasMore = rows.length > NAMES_PAGE;
-  // What was added or taken away since the page before moves the count, and never the names.
+  // Names that were added or removed since the last page change the position, but no name is left out.
   const offset = isBackward && !hasMore ? 0 : Math.min(state.offset, Math.max(0, total - shown.length));
   const [first, last] = [shown[0], shown.at(-1)];
   const turn = (name: FoundName | undefined, to: number, back: boolean) =>
@@ -210,7 +211,7 @@ async function openEdit(call: ActionCall): Promise<void> {
   await openForm(call, nameEditForm, originOf(call), { names });
 }
 
-/** The columns of the file. Those that people set are read again by the import. */
+/** The columns of the file. The import reads those that people set. */
 const COLUMNS = ['name', 'owner', 'tags', 'channel', 'note', 'expires', 'registrar'] as const;
 
 async function exportNames(call: Interaction, text: string): Promise<void> {

@@ -20,8 +20,8 @@ import { interfaceNote, tieText } from '../views/interface.ts';
 import { outcomeMessage, placeOrder, refusalOfAccount, retriedMessage } from './ordering.ts';
 
 /*
- * The form of a task that becomes an order: filled from the line and from what the person used last, and read
- * back with its errors at the fields.
+ * The form of a task that becomes an order. It is filled from the line and from the person's last order, and read back
+ * with errors at its fields.
  */
 
 const BOTH: AvailableInterfaces = { json: true, xml: true };
@@ -36,22 +36,22 @@ const REASON_FIELD: Field = {
 
 export interface OrderFormOptions {
   readonly task: OrderTaskName;
-  /** The fields for the interfaces that an account reaches; `reason` is added. */
+  /** The fields for the interfaces that an account reaches; `reason` is added to them. */
   readonly fields: readonly Field[] | ((reach: AvailableInterfaces) => readonly Field[]);
-  /** For tasks that both interfaces carry. */
+  /** For tasks that both interfaces can carry out. */
   readonly interfaces?: {
-    /** What the XML one alone has, as the beginning of a sentence. */
+    /** What only XML has, as the beginning of a sentence. */
     readonly xmlHas?: string;
-    /** Where no field decides between them: what a person who chooses one should know. */
+    /** What a person should know who chooses an interface, where no field decides. */
     readonly choice?: string;
   };
   /** The task's input from what was typed in these fields. */
   readonly input: (values: FormValues) => unknown;
-  /** What to fill in that the line does not say. */
+  /** The values of fields that the line does not set. */
   readonly presets?: (account: Account | undefined) => FormValues;
-  /** What to take over from the person's last order of the kind. */
+  /** The values to take from the person's last order of the task. */
   readonly recalls?: (last: FormValues, given: FormValues) => FormValues;
-  /** Tasks whose last order is as good a memory as this one's. */
+  /** Other tasks whose last order serves as well. */
   readonly recallsFrom?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
   /** Kinds of presets that fill its fields. */
@@ -62,7 +62,7 @@ type SecretRead = { readonly secret: Secret | undefined } | { readonly problem: 
 
 export interface SecretField {
   readonly name: string;
-  /** Reads what was typed, which may be nothing. Blanks around it are still there: they may be part of a password. */
+  /** Reads what was typed, which may be empty. Blanks around it are kept, because they may belong to a password. */
   readonly read: (typed: string) => SecretRead;
 }
 
@@ -78,7 +78,7 @@ export function readSecret(typed: string): SecretRead {
   return { secret: new Secret(typed) };
 }
 
-/** Which interface carries it, where an account reaches both and nothing else in the form decides. */
+/** The interface to use, where an account reaches both and no other field decides. */
 function interfaceField(hint: string): Field {
   return {
     name: 'interface',
@@ -94,7 +94,7 @@ function interfaceField(hint: string): Field {
   };
 }
 
-/** The team's presets of some kinds, where there are any. What is chosen fills fields, and is not part of the order. */
+/** The team's presets of some kinds, if there are any. The chosen one fills fields and is not part of the order. */
 async function presetField({ deps }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
   if (kinds.length === 0) return [];
   const presets = (await deps.presets.list()).filter(({ kind }) => kinds.includes(kind));
@@ -112,7 +112,7 @@ async function presetField({ deps }: Interaction, kinds: readonly PresetKind[]):
   ];
 }
 
-/** The one interface that was chosen, or all that the account reaches. */
+/** The chosen interface, or all that the account reaches. */
 function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValues): AvailableInterfaces {
   if (!reach.json || !reach.xml || (chosen !== 'json' && chosen !== 'xml')) return reach;
   return { json: chosen === 'json', xml: chosen === 'xml' };
@@ -154,7 +154,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     };
   }
 
-  /** What was typed for one account is not asked for with another. */
+  /** Asks again when the account has changed: values that were typed for one account are not sent with another. */
   async function askAgain(call: SubmissionCall, account: Account): Promise<Submitted> {
     const again = await render(call, call.origin, call.values);
     const problems = [
@@ -163,11 +163,33 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     return { kind: 'view', view: formView({ ...again, problems }) };
   }
 
-  /** What the task has against other fields than those that were found wrong already: every problem at once. */
+  /** The issues of the fields that were not found wrong before, so that all issues are shown at once. */
   function otherProblems(values: FormValues, found: readonly FieldProblem[]): readonly FieldProblem[] {
     const checked = taskNamed(options.task).check(options.input(values));
     const fields = new Set(found.map(({ field }) => field));
     return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
+  }
+
+  /** Places the order that the values of some fields ask for. */
+  async function submitFields(call: SubmissionCall, fields: readonly Field[]): Promise<Submitted> {
+    const values = pick(call.values, ...fields.map(({ name }) => name));
+    const { secret, problems: secretProblems } = secretOf(values, options.secretField);
+    const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
+    if (problems.length > 0) {
+      return { kind: 'errors', errors: errorsByField([...problems, ...otherProblems(values, problems)]) };
+    }
+    const outcome = await placeOrder(call, call.origin, {
+      task: options.task,
+      input: options.input(values),
+      reason: reasonOf(values),
+      ...(secret === undefined ? {} : { secret }),
+    });
+    if (outcome.kind === 'invalid')
+      return { kind: 'errors', errors: errorsByField(fieldProblems(outcome.issues)) };
+    const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
+    const message =
+      (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
+    return message === undefined ? { kind: 'done' } : { kind: 'done', say: message };
   }
 
   return {
@@ -179,7 +201,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     issuesOf(given) {
       const checked = taskNamed(options.task).check(options.input(given));
       if (checked.ok) return {};
-      // What the line leaves out is not wrong: the form asks for it.
+      // A field that the line leaves out is no issue yet, because the form asks for it.
       return errorsByField(
         fieldProblems(checked.issues).filter(({ field }) => textOf(given, field) !== undefined),
       );
@@ -193,34 +215,15 @@ export function orderForm(options: OrderFormOptions): FormFeature {
       }
       const refusal = await refusalOfAccount(call, options.task, account);
       if (refusal !== undefined) return { kind: 'done', say: refusal };
-
       const fields = fieldsFor(await reachOf(call, account), call.values);
-      const values = pick(call.values, ...fields.map(({ name }) => name));
-      const { secret, problems: secretProblems } = secretOf(values, options.secretField);
-      const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
-      if (problems.length > 0) {
-        return { kind: 'errors', errors: errorsByField([...problems, ...otherProblems(values, problems)]) };
-      }
-
-      const outcome = await placeOrder(call, call.origin, {
-        task: options.task,
-        input: options.input(values),
-        reason: reasonOf(values),
-        ...(secret === undefined ? {} : { secret }),
-      });
-      if (outcome.kind === 'invalid')
-        return { kind: 'errors', errors: errorsByField(fieldProblems(outcome.issues)) };
-      const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
-      const message =
-        (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
-      return message === undefined ? { kind: 'done' } : { kind: 'done', say: message };
+      return submitFields(call, fields);
     },
   };
 }
 
 const SHOWN_AT_FIELD = 3;
 
-/** One text a field; more than a few sentences at one field help nobody. */
+/** Joins the issues of each field into one text, up to a few sentences. */
 export function errorsByField(problems: readonly FieldProblem[]): Record<string, string> {
   const fields = [...new Set(problems.map(({ field }) => field))];
   return Object.fromEntries(
@@ -233,7 +236,7 @@ export function errorsByField(problems: readonly FieldProblem[]): Record<string,
   );
 }
 
-/** A menu offers what the account's interface takes, and nothing else comes back from it. */
+/** Refuses values that a menu does not offer for the account's interface. */
 function choiceProblems(field: Field, values: FormValues): FieldProblem[] {
   if (field.kind !== 'choice') return [];
   const chosen = values[field.name];
@@ -274,7 +277,7 @@ async function recall(
   return latest === undefined ? {} : recalls(valuesFromInput(latest.input), given);
 }
 
-/** The input of an order as its form shows it: a list a line each, `parent_user` for a field of an object. */
+/** The input of an order as its form shows it: one line per item of a list, `parent_user` for a field of an object. */
 export function valuesFromInput(input: unknown): FormValues {
   if (typeof input !== 'object' || input === null) return {};
   const values: Record<string, string> = {};

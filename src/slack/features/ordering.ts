@@ -17,9 +17,7 @@ import { confirmMessage, orderTitle } from '../views/order.ts';
 import { formatState, refusalText } from '../views/refusal.ts';
 import { requestIssueText } from '../views/request-issue.ts';
 
-/*
- * What every task that becomes an order shares: placing it, and saying what came of it.
- */
+/* What all tasks that become orders share: placing the order, and saying the result. */
 
 export interface OrderInput {
   readonly task: OrderTaskName;
@@ -61,7 +59,7 @@ export async function placeOrder(
     : retryOrder(call.deps.orders, origin.retryOf, call.person.id, content);
 }
 
-/** What the person hears at once; undefined when the card says it all. */
+/** What the person is told at once; undefined when the card says everything. */
 export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): Promise<Message | undefined> {
   switch (outcome.kind) {
     case 'accepted':
@@ -81,7 +79,7 @@ export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): 
   }
 }
 
-/** What is to be confirmed, with what hangs on the name as far as that can be seen while the person waits. */
+/** The draft to be confirmed, with the impact on the name as far as it can be found while the person waits. */
 async function draftMessage({ deps }: Interaction, order: Order): Promise<Message> {
   const impact = await deps.names.impacts.atAsking(order).catch((err: unknown) => {
     deps.log.error({ err, orderId: order.id }, 'looking what hangs on a name');
@@ -90,7 +88,7 @@ async function draftMessage({ deps }: Interaction, order: Order): Promise<Messag
   return confirmMessage(order, impact);
 }
 
-/** What the person hears who retried an order, now or before. */
+/** What is said to a person who retries an order, now or for a second time. */
 export function retriedMessage({ id, state }: Order): Message {
   return isOpen(state)
     ? textMessage(`Asked for again as order ${code(id)}. Its card follows.`)
@@ -101,7 +99,7 @@ export function retriedMessage({ id, state }: Order): Message {
 
 const SHOWN_PROBLEMS = 10;
 
-/** Every problem named, as far as anybody reads them, and that nothing happened. */
+/** The issues, up to a number that people still read, and that nothing was done. */
 function problemList(problems: readonly string[]): string {
   const [only, ...others] = problems;
   if (only !== undefined && others.length === 0) return `Nothing was asked for yet. ${escapeText(only)}`;
@@ -110,7 +108,7 @@ function problemList(problems: readonly string[]): string {
   return ['Nothing was asked for yet.', ...shown, ...(left > 0 ? [`• … and ${left} more.`] : [])].join('\n');
 }
 
-/** A second order for the same task and name is refused with the way to the open one. */
+/** The refusal of a second order for the same task and name, with the way to the open one. */
 export function openAlready(order: Order): Message {
   if (order.isPrivate) {
     return textMessage(
@@ -123,7 +121,7 @@ export function openAlready(order: Order): Message {
 }
 
 /**
- * The same at the field of a form that stays open. Plain text: errors at fields have no markup.
+ * The same for the field of a form that stays open, in plain text: errors at fields have no markup.
  * @param names as the form gives them, in ASCII
  */
 export function openAlreadyAtField(order: Order, names: readonly string[]): string {
@@ -181,9 +179,9 @@ export async function openForm(
 }
 
 /**
- * Opens a form from a command's line, with what the line says filled in. What is wrong with that is said at once, not
+ * Opens a form from a command's line, with the line's values filled in. Their issues are shown at once, not only
  * after the rest of the form was filled in.
- * @param unread words of the line that the form has no place for
+ * @param unread words of the line that the form has no field for
  */
 export async function openFromLine(
   call: CommandCall,

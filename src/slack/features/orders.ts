@@ -22,9 +22,7 @@ import { breakGlassButtons, signOffButtons } from '../views/emergency.ts';
 import { itemName, ordersTable } from '../views/order.ts';
 import { orderHistory } from '../views/thread.ts';
 
-/*
- * Finding orders: lists, and one with its history.
- */
+/* Lists of orders, and a single order with its history. */
 
 const LIST_LENGTH = 20;
 
@@ -87,7 +85,7 @@ function ordersMessage(title: string, orders: readonly Order[]): Message {
   ]);
 }
 
-/** What the service said of an item; with its name, where there are several. */
+/** What the service said about an item, with its name where there are several. */
 function answersOf(order: Order, { name, result }: OrderItem): string[] {
   const said = result === undefined ? [] : answerLines(result);
   return said.length === 0 || order.items.length === 1

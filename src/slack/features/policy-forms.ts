@@ -34,11 +34,9 @@ import { ruleSentence } from '../views/policy-rule.ts';
 import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
 import { groupOptions } from './settings.ts';
 
-/*
- * The forms of the policy: one rule, a YAML file, a policy to start from. All of them change the draft alone.
- */
+/* The forms of the policy: a rule, a YAML file, a policy to start from. All of them change only the draft. */
 
-/** Slack has no picker of user groups: a menu of them stands beside the people, and both together are the field. */
+/** Slack has no picker of user groups, so a menu of them stands beside the people. Both together are the field. */
 const GROUP_MENUS: Readonly<Partial<Record<RuleField, { readonly name: string; readonly label: string }>>> = {
   by: { name: 'by_groups', label: 'Or whoever belongs to' },
   approvers: { name: 'approver_groups', label: 'Approver groups' },
@@ -124,7 +122,7 @@ const FORM: Form = {
   fields: RULE_FIELDS.map((name) => ({ name, ...FIELDS[name] })),
 };
 
-/** For a workspace that does not take the pickers, such as for a person whom it does not know any more. */
+/** Used where Slack refuses the pickers, for example for a person whom it no longer knows. */
 export const plainRuleForm: Form = {
   ...FORM,
   fields: FORM.fields.map((field) =>
@@ -134,7 +132,10 @@ export const plainRuleForm: Form = {
   ),
 };
 
-/** The fields with a menu of groups behind each picker of people; a menu without options is none. */
+/**
+ * The fields, with a menu of groups after each picker of people. Slack refuses a menu without options, so it is
+ * left out.
+ */
 async function withGroups(
   deps: SlackDeps,
   fields: readonly Field[],
@@ -148,7 +149,7 @@ async function withGroups(
   });
 }
 
-/** Ids as picked or typed; of a pasted mention the id alone. */
+/** Ids that were picked or typed; a pasted mention is reduced to its id. */
 function idsOf(values: FormValues, ...fields: readonly string[]): string[] {
   return fields
     .flatMap((field) => linesOf(values, field))
@@ -156,7 +157,7 @@ function idsOf(values: FormValues, ...fields: readonly string[]): string[] {
     .filter((id) => id !== '');
 }
 
-/** What a form says, as a file would have it. */
+/** The values of a form, as a file would have them. */
 function ruleTextOf(values: FormValues): RuleText {
   const text: Partial<Record<RuleField, string | readonly string[]>> = {};
   for (const field of RULE_FIELDS) {
@@ -183,7 +184,7 @@ function valuesOfRule(rule: PolicyRule, currency: string): FormValues {
   return values;
 }
 
-/** Tells apart what a rule said when its form was opened from what it says now. */
+/** Identifies the content of a rule, to notice changes since its form was opened. */
 function fingerprint(rule: PolicyRule): string {
   return createHash('sha256')
     .update(JSON.stringify(ruleToText(rule, '')))
@@ -191,7 +192,7 @@ function fingerprint(rule: PolicyRule): string {
     .slice(0, 16);
 }
 
-/** What the form of a rule is about: the rule by its name, as it was. */
+/** The subject of a rule's form: its name and its content at that moment. */
 export function ruleSubject(rule: PolicyRule): string {
   return `${fingerprint(rule)} ${rule.name}`;
 }
@@ -229,7 +230,7 @@ function errorsOf(issues: readonly PolicyIssue[]): Errors {
   return errors;
 }
 
-/** The rule that a form says, among the others of the draft. */
+/** The rule of a form, among the other rules of the draft. */
 function readRule(
   values: FormValues,
   others: readonly PolicyRule[],
@@ -323,7 +324,7 @@ export function plainValues(rule: PolicyRule | undefined, currency: string): For
   );
 }
 
-/** Slack takes about this much at a field. */
+/** The longest error that Slack shows at a field, approximately. */
 const ISSUES_LENGTH = 1_900;
 
 const YAML_FORM: Form = {
@@ -344,7 +345,7 @@ const YAML_FORM: Form = {
 const CHANGED_MEANWHILE =
   'Somebody has changed the draft since you opened this, and nothing was saved. Close this, look at /domain policy and open it again.';
 
-/** Puts rules in the place of all that a form was opened on. */
+/** Replaces all the rules that a form was opened on. */
 async function replaceAll(
   call: SubmissionCall,
   rules: readonly PolicyRule[],
@@ -420,7 +421,7 @@ function startOf(call: Pick<SubmissionCall, 'origin'>): StartingPoint {
   return startingPoint(STARTING_POINTS.find((name) => name === wanted) ?? 'small_team');
 }
 
-/** The text of a starting point that a form names, and what is missing, by field. */
+/** The text of the starting point that a form names, and what is missing, by field. */
 function filled(start: StartingPoint, values: FormValues) {
   const people: Partial<Record<Role, readonly string[]>> = {};
   const errors: Record<string, string> = {};
@@ -483,7 +484,10 @@ export const startForm: FormFeature = {
   },
 };
 
-/** Where a form of the policy was opened. @param subject what it is about */
+/**
+ * The place where a form of the policy was opened.
+ * @param subject what it is about
+ */
 export function originOf({ channelId = '' }: Interaction, subject?: string) {
   return { channelId, ...(subject === undefined ? {} : { subject }) };
 }

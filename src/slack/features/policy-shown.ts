@@ -5,15 +5,13 @@ import { type Interaction, isAdmin } from '../feature.ts';
 import type { Message } from '../views/blocks.ts';
 import { policyMessage, RULES_ON_PAGE } from '../views/policy.ts';
 
-/*
- * The policy as it stands, and changes of its draft.
- */
+/* Shows the policy, and changes its draft. */
 
-/** What to show of the policy. */
+/** The part of the policy to show. */
 export interface Shown {
   /** From 0. */
   readonly page?: number;
-  /** Said first: what became of what the reader has just done. */
+  /** Said first: the outcome of the reader's last action. */
   readonly note?: string;
 }
 
@@ -43,15 +41,16 @@ export async function editedRules({ deps }: Interaction) {
   return draftBase(current, draft);
 }
 
-/** Somebody else's changes may come in between so often before a change is given up. */
+/** A change is given up after this many changes by somebody else in between. */
 const MAX_ATTEMPTS = 5;
 
-/** What a change makes of rules, or why it cannot be made any more. */
+/** The rules after a change, or why the change is no longer possible. */
 export type Edit<Problem> = { readonly rules: readonly PolicyRule[] } | { readonly problem: Problem };
 
 /**
- * Changes the draft, or begins one. A change that came in between is kept, and this one is made anew on it.
- * @returns what kept it from being made; undefined when it is saved
+ * Changes the draft, or begins one. If somebody else changes it in between, their change is kept and this
+ * one is applied to it.
+ * @returns why it could not be made; undefined when it is saved
  */
 export async function editDraft<Problem>(
   call: Interaction,

@@ -26,14 +26,12 @@ import {
 import { zoneIssueText } from '../views/zone-issue.ts';
 import { sendFile } from './send-file.ts';
 
-/*
- * Trying a policy before it counts: one line, or the orders of the past.
- */
+/* Tries a policy before it is published: with one line, or with past orders. */
 
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 365;
-/** Orders that one replay holds in memory; of more the newest are looked at. */
+/** The number of orders that one replay holds in memory. If there are more, the newest are used. */
 const MAX_PAST_ORDERS = 20_000;
 const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by @anna`';
 
@@ -42,7 +40,7 @@ type ReadLine = { readonly order: FactOrder<OrderTaskName> } | { readonly proble
 /** An id, or a mention of a person as Slack sends it. */
 const PERSON = /^(?:<@)?([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/;
 
-/** Reads what stands after `policy test`. */
+/** Reads the text after `policy test`. */
 function readTrialLine(words: readonly string[], asker: string): ReadLine {
   const [first = '', ...rest] = words[0] === '/domain' ? words.slice(1) : words;
   const task = ORDER_TASK_NAMES.find((name) => name === first.toLowerCase());

@@ -22,9 +22,7 @@ import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
 import { runReplay, runTrial } from './policy-trial.ts';
 import { sendFile } from './send-file.ts';
 
-/*
- * Who decides what: everybody sees it, admins change a draft, and two of them together bring it into force.
- */
+/* Who decides what: everybody sees it, admins change a draft, and two of them publish it. */
 
 async function runPolicy(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
@@ -44,7 +42,7 @@ async function runPolicy(call: CommandCall): Promise<void> {
   }
 }
 
-/** The form of a rule; where Slack does not take its pickers, with texts in their place. */
+/** The form of a rule, with text fields where Slack refuses its pickers. */
 async function openRule(call: ActionCall, name: string | undefined): Promise<void> {
   const { rules } = await editedRules(call);
   const rule = rules.find((each) => each.name === name);
@@ -125,7 +123,10 @@ async function publish(call: ActionCall): Promise<void> {
   }
 }
 
-/** Asks all other admins for the confirmation. @returns what the publisher hears */
+/**
+ * Asks all other admins for the confirmation.
+ * @returns what the publisher is told
+ */
 async function askToConfirm({ deps, person }: Interaction, draft: PolicyDraft): Promise<Message> {
   const { rules: before } = await deps.policies.current();
   const asked: string[] = [];

@@ -42,24 +42,22 @@ import { requestIssueText } from '../views/request-issue.ts';
 import { openFromLine } from './ordering.ts';
 import { refreshing } from './refresh-form.ts';
 
-/*
- * Preregistrations: searched with the person's own account, told to that person alone.
- */
+/* Preregistrations: a person searches with their own account, and only they see the result. */
 
 const PAGE = 20;
 /** Rows of a table in Slack. */
 const MAX_LIMIT = 100;
-/** A search only reads, so it is given up sooner than an order. */
+/** A search only reads, so its timeout is shorter than that of an order. */
 const SEARCH_MS = 20_000;
-/** A view has to open within 3 seconds of the click. */
+/** A view has to be opened within 3 seconds of the click. */
 const OPEN_MS = 2_300;
 
 const BOTH: AvailableInterfaces = { json: true, xml: true };
 
-/** Fields of a record that the XML interface alone gives when they are asked for, by their names there. */
+/** Fields of a record that only the XML interface returns, when they are asked for, under its names. */
 const XML_KEYS = ['ownerc', 'zonec'] as const;
 
-/** Keys to sort by: the single values that a record has by default. The document names none. */
+/** Keys to sort by: the single values that a record has by default. The document lists none. */
 const ORDER_KEYS = [
   ...['name', 'created', 'updated', 'status', 'phase', 'period', 'order_reference'],
   ...['recommended', 'confirmed'],
@@ -68,7 +66,7 @@ const ORDER_KEYS = [
 const keyName = z.string().regex(/^[A-Za-z][\w.]{0,59}$/);
 const filterValue = z.string().min(1).max(253);
 
-/** What a paging button carries: the search again, from another place. It reads; nothing is bought with it. */
+/** The value of a paging button: the search, with another offset. It only reads. */
 const query = z.object({
   filters: z.partialRecord(z.enum(PREREG_FILTERS), filterValue),
   operator: z.enum(['EQUAL', 'like']).optional(),
@@ -79,7 +77,7 @@ const query = z.object({
   limit: z.int().positive().max(MAX_LIMIT),
 });
 
-/** What in a search one interface alone documents: its field, and how it is called. */
+/** The parts of a search that only one interface documents: the field, and its label. */
 type SearchTies = Readonly<Record<Interface, readonly { readonly field: string; readonly what: string }[]>>;
 
 function tiesOf({ operator, order, keys }: Pick<PreregQuery, 'operator' | 'order' | 'keys'>): SearchTies {
@@ -98,7 +96,7 @@ const WILDCARD = /[%*]/;
 const PART = /^[\p{L}\p{M}\p{Nd}%*-]{1,63}$/u;
 const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?)?$/;
 
-/** One label as it goes out. */
+/** A label as it is sent. */
 function labelOf(text: string): string | undefined {
   if (!PART.test(text)) return undefined;
   if (WILDCARD.test(text)) return text.toLowerCase();
@@ -106,7 +104,7 @@ function labelOf(text: string): string | undefined {
   return host.ok ? host.value.ascii.slice(0, -'.example'.length) : undefined;
 }
 
-/** A filter's value as it goes out, or what is wrong with it. */
+/** A filter's value as it is sent, or what is wrong with it. */
 function readFilter(
   key: PreregFilter,
   text: string,
@@ -141,7 +139,7 @@ type ReadQuery =
 const NO_WILDCARDS =
   'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
 
-/** Checks a search as a whole: its values, and whether one interface carries all of it. */
+/** Checks a search as a whole: its values, and whether one interface can carry it out. */
 function checkQuery(typed: PreregQuery, reach: AvailableInterfaces): ReadQuery {
   const errors: Record<string, string> = {};
   const ties = tiesOf(typed);
@@ -184,7 +182,7 @@ interface Searcher {
   readonly reach: AvailableInterfaces;
 }
 
-/** What the person's active account reaches; undefined when none is linked. */
+/** The interfaces of the person's active account; undefined when none is linked. */
 async function searcherOf(call: Interaction): Promise<Searcher | undefined> {
   const account = await activeAccount(call);
   const client = account === undefined ? undefined : await call.deps.accounts.clientFor(account.id);
@@ -226,7 +224,7 @@ function isCount(text: string): boolean {
   return /^\d{1,15}$/.test(text);
 }
 
-/** Searches and lays the page out, or says in words why there is none. */
+/** Searches and renders the page, or explains why there is none. */
 async function search(call: Interaction, wanted: PreregQuery, via?: Interface): Promise<Message> {
   const searcher = await searcherOf(call);
   if (searcher === undefined) return NOT_LINKED;
@@ -324,7 +322,7 @@ function definedOf(
   return defined;
 }
 
-/** Shows all records of a name in full: looked up anew, for a click is no place for content. */
+/** Shows all records of a name in full. They are looked up again, because a button carries no content. */
 async function openRecord(call: ActionCall): Promise<void> {
   const clickedAt = performance.now();
   const name = call.value;
@@ -362,108 +360,122 @@ const options = (...values: readonly string[]) => values.map((value) => ({ value
 
 const A_MOMENT = { kind: 'text', optional: true, placeholder: '2027-03-01 00:00:00' } as const;
 
-/** Every filter, and what each interface has beyond them (service API, section "Preregistration search"). */
+/** The search's form, with what only one interface has (service API, section "Preregistration search"). */
 function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
   return [
-    {
-      name: 'sld',
-      label: 'Name',
-      kind: 'text',
-      optional: true,
-      placeholder: 'cafe',
-      hint: 'Without its ending. Empty: all names.',
-    },
-    { name: 'tld', label: 'Ending', kind: 'text', optional: true, placeholder: 'rest' },
-    { name: 'subtld', label: 'Ending of several parts', kind: 'text', optional: true, placeholder: 'co.uk' },
-    { name: 'id', label: 'Id of the preregistration', kind: 'text', optional: true },
-    { name: 'prereg_config.confirmation_start', label: 'Confirmation starts', ...A_MOMENT },
-    { name: 'prereg_config.confirmation_end', label: 'Confirmation ends', ...A_MOMENT },
-    { name: 'prereg_config.period_start', label: 'Phase starts', ...A_MOMENT },
-    { name: 'prereg_config.period_end', label: 'Phase ends', ...A_MOMENT },
-    {
-      name: 'operator',
-      label: 'How values are compared',
-      kind: 'choice',
-      optional: true,
-      options: [
-        ...(json ? [{ value: 'EQUAL', text: 'EQUAL: exactly the same' }] : []),
-        ...(xml ? [{ value: 'like', text: 'like: alike, as the service sees it' }] : []),
-      ],
-      hint: 'EQUAL is what the JSON interface shows, like what the XML interface shows. With EQUAL, % and * stand for nothing.',
-      dispatches: true,
-    },
-    ...(xml
-      ? ([
-          {
-            name: 'order',
-            label: 'Sorted by',
-            kind: 'choice',
-            optional: true,
-            options: options(...ORDER_KEYS),
-            dispatches: true,
-          },
-          {
-            name: 'order_mode',
-            label: 'Direction',
-            kind: 'choice',
-            optional: true,
-            options: [{ value: 'asc', text: 'Ascending (asc)' }],
-            hint: 'The document shows no other direction.',
-          },
-        ] as const)
-      : []),
-    {
-      name: 'children',
-      label: 'Whose',
-      kind: 'choices',
-      optional: true,
-      options: [{ value: 'true', text: 'Those of sub-users too (children)' }],
-    },
-    {
-      name: 'limit',
-      label: 'Records a page',
-      kind: 'number',
-      optional: true,
-      hint: `1 to ${MAX_LIMIT}; ${PAGE} when left empty.`,
-    },
-    {
-      name: 'keys',
-      label: 'Show as well',
-      kind: 'choices',
-      optional: true,
-      options: [
-        { value: 'tmch_mark', text: 'Trademark claim (tmch_mark)' },
-        { value: 'extension', text: 'Extension data (extension)' },
-        { value: 'nsentry', text: 'Nameserver entries (nsentry)' },
-        ...(xml
-          ? [
-              { value: 'ownerc', text: 'Owner contact (ownerc)' },
-              { value: 'zonec', text: 'Zone contact (zonec)' },
-            ]
-          : []),
-      ],
-    },
-    ...(xml
-      ? ([
-          {
-            name: 'key',
-            label: 'Other keys',
-            kind: 'lines',
-            optional: true,
-            hint: 'Further fields of a record by their names at the service, one a line.',
-          },
-        ] as const)
-      : []),
+    ...FILTER_FIELDS,
+    operatorField(json, xml),
+    ...(xml ? ORDER_FIELDS : []),
+    ...PAGE_FIELDS,
+    columnsField(xml),
+    ...(xml ? [OTHER_KEYS] : []),
   ];
 }
 
-/** People write an ending with its dot in front. */
+const FILTER_FIELDS: readonly Field[] = [
+  {
+    name: 'sld',
+    label: 'Name',
+    kind: 'text',
+    optional: true,
+    placeholder: 'cafe',
+    hint: 'Without its ending. Empty: all names.',
+  },
+  { name: 'tld', label: 'Ending', kind: 'text', optional: true, placeholder: 'rest' },
+  { name: 'subtld', label: 'Ending of several parts', kind: 'text', optional: true, placeholder: 'co.uk' },
+  { name: 'id', label: 'Id of the preregistration', kind: 'text', optional: true },
+  { name: 'prereg_config.confirmation_start', label: 'Confirmation starts', ...A_MOMENT },
+  { name: 'prereg_config.confirmation_end', label: 'Confirmation ends', ...A_MOMENT },
+  { name: 'prereg_config.period_start', label: 'Phase starts', ...A_MOMENT },
+  { name: 'prereg_config.period_end', label: 'Phase ends', ...A_MOMENT },
+];
+
+function operatorField(json: boolean, xml: boolean): Field {
+  return {
+    name: 'operator',
+    label: 'How values are compared',
+    kind: 'choice',
+    optional: true,
+    options: [
+      ...(json ? [{ value: 'EQUAL', text: 'EQUAL: exactly the same' }] : []),
+      ...(xml ? [{ value: 'like', text: 'like: alike, as the service sees it' }] : []),
+    ],
+    hint: 'EQUAL is what the JSON interface shows, like what the XML interface shows. With EQUAL, % and * stand for nothing.',
+    dispatches: true,
+  };
+}
+
+const ORDER_FIELDS: readonly Field[] = [
+  {
+    name: 'order',
+    label: 'Sorted by',
+    kind: 'choice',
+    optional: true,
+    options: options(...ORDER_KEYS),
+    dispatches: true,
+  },
+  {
+    name: 'order_mode',
+    label: 'Direction',
+    kind: 'choice',
+    optional: true,
+    options: [{ value: 'asc', text: 'Ascending (asc)' }],
+    hint: 'The document shows no other direction.',
+  },
+];
+
+const PAGE_FIELDS: readonly Field[] = [
+  {
+    name: 'children',
+    label: 'Whose',
+    kind: 'choices',
+    optional: true,
+    options: [{ value: 'true', text: 'Those of sub-users too (children)' }],
+  },
+  {
+    name: 'limit',
+    label: 'Records a page',
+    kind: 'number',
+    optional: true,
+    hint: `1 to ${MAX_LIMIT}; ${PAGE} when left empty.`,
+  },
+];
+
+function columnsField(xml: boolean): Field {
+  return {
+    name: 'keys',
+    label: 'Show as well',
+    kind: 'choices',
+    optional: true,
+    options: [
+      { value: 'tmch_mark', text: 'Trademark claim (tmch_mark)' },
+      { value: 'extension', text: 'Extension data (extension)' },
+      { value: 'nsentry', text: 'Nameserver entries (nsentry)' },
+      ...(xml
+        ? [
+            { value: 'ownerc', text: 'Owner contact (ownerc)' },
+            { value: 'zonec', text: 'Zone contact (zonec)' },
+          ]
+        : []),
+    ],
+  };
+}
+
+const OTHER_KEYS: Field = {
+  name: 'key',
+  label: 'Other keys',
+  kind: 'lines',
+  optional: true,
+  hint: 'Further fields of a record by their names at the service, one a line.',
+};
+
+/** People type an ending with a dot in front. */
 function typedFilter(values: FormValues, key: PreregFilter): string | undefined {
   const text = textOf(values, key);
   return key === 'tld' || key === 'subtld' ? text?.replace(/^\./, '') : text;
 }
 
-/** A search as it was typed, and what is wrong with its shape. */
+/** A search as it was typed, with the issues of its shape. */
 function typedQuery(values: FormValues): {
   readonly typed: PreregQuery;
   readonly errors: Record<string, string>;

@@ -28,8 +28,8 @@ import { openForm } from './ordering.ts';
 import { refreshing } from './refresh-form.ts';
 
 /*
- * Named sets of contacts and nameservers. Everybody uses them, approvers and admins change them: a preset decides whose
- * contacts and which nameservers a name gets.
+ * Named sets of contacts and nameservers. Everybody uses them, but only approvers and admins change them, because a
+ * preset decides which contacts and nameservers a name gets.
  */
 
 const NAME: Field = { name: 'preset_name', label: 'Name', kind: 'text', placeholder: 'Our DNS' };
@@ -95,7 +95,7 @@ async function find({ deps }: Interaction, id: string | undefined): Promise<Pres
 
 async function submit(call: SubmissionCall): Promise<Submitted> {
   const { values, deps, person } = call;
-  // Whoever was an approver when the form opened may be none now.
+  // Whoever was an approver when the form opened may not be one any more.
   if (!(await mayDecide(call))) return { kind: 'errors', errors: { preset_name: NOT_A_DECIDER } };
   const kind = kindOf(values) ?? 'contacts';
   const fields = Object.fromEntries(
@@ -145,8 +145,8 @@ async function deletePreset(call: ActionCall): Promise<void> {
 }
 
 /**
- * Fills the open form's fields from a preset. Slack keeps what stands in an input whose ids stay the same, whatever the
- * new view says, so the view is shown without those inputs first.
+ * Fills the open form's fields from a preset. Slack keeps the value of an input whose ids stay the same, whatever the
+ * new view says, so the view is first shown without those inputs.
  */
 async function fillFromPreset(call: ActionCall): Promise<void> {
   const { view } = call;
@@ -161,7 +161,7 @@ async function fillFromPreset(call: ActionCall): Promise<void> {
       await call.deps.web.call('views.update', { view_id: view.id, view: { ...filled, blocks } }, okResponse);
     }
   } catch (error) {
-    // Closed meanwhile: nobody waits for the fields.
+    // The view was closed meanwhile.
     if (!(error instanceof SlackApiError) || error.code !== 'not_found') throw error;
   }
 }

@@ -137,7 +137,7 @@ function errors(issues: Readonly<Record<string, Parameters<typeof priceIssue>[0]
   };
 }
 
-/** Cards of orders that wait show the list as it is. */
+/** Cards of waiting orders show prices, so they are shown again. */
 async function saved(
   { deps, person }: SubmissionCall,
   outcome: { readonly added: number; readonly changed: number },

@@ -6,9 +6,7 @@ import { orderForm, pick } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 import { refreshing } from './refresh-form.ts';
 
-/*
- * Redirects: where a name or an address leads.
- */
+/* Redirects from a name or an address to a target. */
 
 const SOURCE: Field = {
   name: 'source',
@@ -27,7 +25,7 @@ const TARGET: Field = {
 
 const options = (...values: readonly string[]) => values.map((value) => ({ value, text: value }));
 
-/** Every type and mode that the document shows for the interfaces (service API, section "Redirect"). */
+/** Every type and mode that the document shows for each interface (service API, section "Redirect"). */
 function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
   return [
     SOURCE,
@@ -60,7 +58,7 @@ function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
   ];
 }
 
-/** Title and backup belong to one redirect; where redirects lead is often the same. */
+/** Title and backup belong to one redirect, while targets are often the same. */
 function recallRedirect(last: FormValues, given: FormValues): FormValues {
   const same = given['source'] === undefined || given['source'] === last['source'];
   return pick(last, ...(same ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');

@@ -2,20 +2,18 @@ import type { Action, ActionCall, FormFeature } from '../feature.ts';
 import { okResponse, SlackApiError } from '../platform/web.ts';
 import { formView } from '../views/form.ts';
 
-/*
- * Menus of a form whose choice changes the form.
- */
+/* Menus whose choice changes the fields of their form. */
 
-/** Shows the open form as it stands with what was chosen; what was typed is kept. */
+/** Renders the open form again for what was chosen; what was typed is kept. */
 async function refreshForm(call: ActionCall, feature: FormFeature, field: string): Promise<void> {
   if (call.view === undefined) return;
   const { id, values, origin } = call.view;
   const view = formView(await feature.render(call, origin, { ...values, [field]: call.value }));
   try {
-    // Without its hash: of two quick changes the later one counts, whatever the view showed in between.
+    // Without its hash: of two quick changes the later one wins, whatever the view showed in between.
     await call.deps.web.call('views.update', { view_id: id, view }, okResponse);
   } catch (error) {
-    // Closed meanwhile: nobody waits for the fields.
+    // The view was closed meanwhile.
     if (!(error instanceof SlackApiError) || error.code !== 'not_found') throw error;
   }
 }
@@ -25,7 +23,7 @@ export function refreshing(feature: FormFeature, field: string): Action {
   return { id: field, needs: feature.needs, run: (call) => refreshForm(call, feature, field) };
 }
 
-/** The action of such a menu that several forms have. */
+/** The action of such a menu that several forms share. */
 export function refreshingEach(features: readonly FormFeature[], field: string): Action {
   return {
     id: field,

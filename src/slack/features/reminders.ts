@@ -45,10 +45,12 @@ import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from './orde
  */
 
 const DAY_MS = 86_400_000;
-/** Longer values than this cannot be picked from a menu. */
+/** Longer values cannot be options of a menu. */
 const MAX_PICK = 150;
 
-/** Where the order's card goes: the name's own channel, else the reminder channel, wherever the button was pressed. */
+/**
+ * The channel of the order's card: the name's own channel, else the reminder channel, wherever the button was pressed.
+ */
 async function cardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
   const { reminderChannel } = await call.deps.settings();
   return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
@@ -58,21 +60,24 @@ async function channelOf({ deps, value }: ActionCall): Promise<string | undefine
   return (await deps.portfolio.find(value))?.channel;
 }
 
-/** A digest's id, and where it was told: a channel, a person, or empty for the common channel. */
+/** A digest's id and destination: a channel, a person, or empty for the common channel. */
 function placeOf(subject: string): { readonly digestId: string; readonly destination: string } {
   const [digestId = '', destination = ''] = subject.split('/');
   return { digestId, destination };
 }
 
-/** The channel that a digest of its own was told in; a direct message is no place for a card that others decide about. */
+/**
+ * The channel to which the digest was posted. A direct message does not count, because others could not decide about a
+ * card there.
+ */
 function channelOfPlace(subject: string): string | undefined {
   const { destination } = placeOf(subject);
   return /^[CG]/.test(destination) ? destination : undefined;
 }
 
 /**
- * Where what was decided about a name is said: in the thread of the digest. Of what an owner was told alone, others hear
- * in the name's channel or the common one: somebody else has to confirm it.
+ * The thread that is told what was decided about a name: that of the digest. If only the owner got the digest, it is
+ * the name's channel or the common one, because somebody else has to confirm.
  */
 async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
   if (call.channelId?.startsWith('D') === true) {
@@ -86,7 +91,7 @@ async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
   };
 }
 
-/** The digest stays as it was posted: what was renewed since is not paid for again by an old button. */
+/** The digest stays as it was posted, so an old button must not pay for a renewal a second time. */
 async function renewedSince(call: ActionCall): Promise<Message | undefined> {
   const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
     call.deps.expiry.find(call.value),
@@ -154,14 +159,14 @@ const renewManyFields: Form = {
   ],
 };
 
-/** Renews names that are ticked: of a digest, or of what a filter found. */
+/** Renews the names that are ticked, of a digest or of a filter's results. */
 export const renewManyForm: FormFeature = {
   form: renewManyFields,
   needs: 'account',
   refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
-    // A form from the portfolio brings its names, one from a digest the digest’s id.
+    // A form from the portfolio carries its names, one from a digest the digest’s id.
     const names =
       origin.subject === undefined
         ? await call.deps.expiry.renewableAmong(linesOf(values, 'names'))
@@ -197,7 +202,7 @@ export const renewManyForm: FormFeature = {
       return { kind: 'errors', errors: errorsByField(fieldProblems(outcome.issues)) };
     }
     if (outcome.kind === 'open_already') {
-      // The other names stay ticked: one name's order is no reason to tick the rest again.
+      // The other names stay ticked, so that an issue of one name does not make people tick the rest again.
       return {
         kind: 'errors',
         errors: { names: openAlreadyAtField(outcome.order, linesOf(call.values, 'names')) },
@@ -208,7 +213,7 @@ export const renewManyForm: FormFeature = {
   },
 };
 
-/** Offered where so many days are left. */
+/** The snooze that is offered, if that many days are left. */
 const SNOOZE_DAYS = 7;
 
 const snoozeFields: Form = {
@@ -228,7 +233,7 @@ const snoozeForm: FormFeature = {
   async render(call, origin, values) {
     const { daysLeft, until, action } =
       (await call.deps.expiry.findListed(origin.subject ?? ''))?.deadline ?? {};
-    // Where no end is known, or on the last day itself, nothing is left to fit into.
+    // Where no end is known, or on the last day itself, no days are left to snooze.
     const max =
       daysLeft === undefined || daysLeft < 1 ? MAX_SNOOZE_DAYS : Math.min(daysLeft, MAX_SNOOZE_DAYS);
     const hint =
@@ -313,7 +318,7 @@ const lapseForm: FormFeature = {
   },
 };
 
-/** @param known what hangs on the name and what waiting costs, for who confirms */
+/** @param known the impact on the name and what waiting costs, for the person who confirms */
 function lapseRequest({ name }: WatchedDomain, by: string, known: readonly string[]): Message {
   const text = `${formatName(name)}: let it lapse, says ${by}`;
   return message(text, [
@@ -340,7 +345,7 @@ async function confirmLapse(call: ActionCall): Promise<void> {
   await postInThread(call, await threadOrigin(call), textMessage(decided));
 }
 
-/** Says what was decided where everybody sees it; where that cannot be, at least the person hears it. */
+/** Posts a decision where everybody sees it. If that fails, at least the person is told. */
 async function postInThread(call: Interaction, origin: FormOrigin, said: Message): Promise<void> {
   const { channelId, threadTs } = origin;
   const thread = threadTs === undefined ? {} : { thread_ts: threadTs };

@@ -8,9 +8,7 @@ import { ownSentence, textMessage } from '../views/blocks.ts';
 import { type NameDates, rulesMessage, type TransferLock, zonesMessage } from '../views/rules.ts';
 import { zoneIssueText } from '../views/zone-issue.ts';
 
-/*
- * What a zone allows, and where a watched name stands in its life.
- */
+/* What a zone allows, and the phase of a watched name's life. */
 
 async function runRules(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
@@ -44,10 +42,12 @@ function readZone(word: string): string | undefined {
 }
 
 const DAY_MS = 86_400_000;
-/** Orders of one name that are looked through for what locks its transfers. */
+/** The most orders of one name that are searched for a lock of its transfers. */
 const ORDERS_LOOKED_AT = 50;
 
-/** The latest lock that an order of the bot began (service API, section "Limits"). */
+/**
+ * The latest lock of transfers that an order of the bot started (service API, section "Limits").
+ */
 async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
   const found = await call.deps.orders.store.list({ name: ascii, limit: ORDERS_LOOKED_AT });
   const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {

@@ -5,10 +5,9 @@ import { escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { formatSlackError } from '../views/slack-error.ts';
 
 /**
- * Hands a person a text as a file, in their direct message.
- *
+ * Sends a person a text as a file, by direct message.
  * @param file.what the subject of “… is in our direct message.”
- * @returns what became of it
+ * @returns what to tell them
  */
 export async function sendFile(
   { deps, person }: Interaction,

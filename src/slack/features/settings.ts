@@ -45,7 +45,7 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
     name: 'approvers',
     label: 'Approvers',
     kind: 'people',
-    // Groups alone will do.
+    // Groups alone are enough.
     optional: true,
     hint: 'People who may approve.',
   },
@@ -154,7 +154,9 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
 const PEOPLE_SETTINGS = ['approvers', 'approval_escalate_to'] as const;
 type PeopleSetting = (typeof PEOPLE_SETTINGS)[number];
 
-/** Slack has no picker of user groups: these menus stand beside the people, and both are the setting. */
+/**
+ * Slack has no picker of user groups, so these menus stand beside the people. Both together are the setting.
+ */
 const GROUPS: Readonly<Record<PeopleSetting, Field>> = {
   approvers: {
     name: 'approver_groups',
@@ -204,7 +206,7 @@ const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
   reminder_channel: 'Empty: no reminders.',
 } satisfies Record<ChannelSetting, string>;
 
-/** For a workspace that does not take the pickers, such as for a person whom it does not know any more. */
+/** Used where Slack refuses the pickers, for example for a person whom it no longer knows. */
 const plainForm: Form = {
   ...form,
   fields: form.fields.map((field): Field => {
@@ -228,7 +230,9 @@ function isGroup(id: string): boolean {
   return id.startsWith('S');
 }
 
-/** The workspace's groups by name, those that are set first; a group that Slack does not name is its id. */
+/**
+ * The workspace's groups by name, those of the setting first. A group that Slack does not name is shown by id.
+ */
 export async function groupOptions({ directory, log }: SlackDeps, set: readonly string[]) {
   const names = await Promise.race([
     directory.groupNames().catch((err: unknown) => {
@@ -246,12 +250,12 @@ export async function groupOptions({ directory, log }: SlackDeps, set: readonly 
   ];
 }
 
-/** Slack's markup for a person, group or channel, as it is pasted, becomes the id. */
+/** Slack's markup of a person, group or channel, as it is pasted. It becomes the id. */
 const MARKUP = /<(?:@|#|!subteam\^)([A-Z0-9]+)(?:\|[^>]*)?>/g;
-/** What holds several values: any blank, comma or semicolon parts them. */
+/** Settings with several values, separated by blanks, commas or semicolons. */
 const LISTS: ReadonlySet<SettingName> = new Set([...PEOPLE_SETTINGS, 'approval_tasks', 'reminder_days']);
 
-/** What was typed for a setting, as the text that its variable would have. */
+/** The text that a setting's variable would have for what was typed. */
 function typedText(values: FormValues, name: SettingName): string {
   const value = isPeopleSetting(name) ? pickedIn(values, name) : (values[name] ?? '');
   const text = (typeof value === 'string' ? value : value.join(',')).replace(MARKUP, ' $1 ').trim();
@@ -263,7 +267,7 @@ function typedText(values: FormValues, name: SettingName): string {
     : text;
 }
 
-/** Who was picked, people and groups. A text holds both already: ids that were pasted, or sent by a program. */
+/** The picked people and groups. A text holds both already: ids that were pasted, or sent by a program. */
 function pickedIn(values: FormValues, name: PeopleSetting): string | readonly string[] {
   const people = values[name] ?? [];
   return typeof people === 'string' ? people : [...people, ...linesOf(values, GROUPS[name].name)];
@@ -275,13 +279,14 @@ function keepOrder<Each extends string>(chosen: readonly Each[], before: readonl
   return same ? before : chosen;
 }
 
-/** The settings as they would be, or what is wrong, by field. */
+/** The settings that a form asks for, or what is wrong, by field. */
 function readSettings(
   values: FormValues,
   current: TeamSettings,
 ): { readonly settings: TeamSettings } | { readonly errors: Readonly<Record<string, string>> } {
   const before = settingsAsText(current);
-  // What a form did not have stays as it is; an optional input that was emptied is left out by Slack as well.
+  // A setting that the form did not show stays as it is. Slack also leaves out an optional input that was
+  // emptied.
   const isLeftOut = (name: SettingName) => values[name] === undefined && FIELDS[name].optional !== true;
   const typed = Object.fromEntries(
     SETTING_NAMES.map((name) => [name, isLeftOut(name) ? before[name] : typedText(values, name)]),
@@ -305,7 +310,7 @@ function readSettings(
   };
 }
 
-/** Names the settings that a form shows, so that two admins do not undo each other's changes unseen. */
+/** Identifies the settings that a form shows, so that two admins do not overwrite each other's changes. */
 function fingerprint(settings: TeamSettings): string {
   return createHash('sha256')
     .update(JSON.stringify(settingsAsText(settings)))
@@ -313,7 +318,10 @@ function fingerprint(settings: TeamSettings): string {
     .slice(0, 16);
 }
 
-/** Looks people and groups up. @returns the people that they are, or what is wrong with one of them */
+/**
+ * Looks people and groups up.
+ * @returns the people they stand for, or what is wrong with one of them
+ */
 async function lookUpPeople(
   { directory }: SlackDeps,
   ids: readonly string[],
@@ -322,7 +330,7 @@ async function lookUpPeople(
   for (const id of ids) {
     try {
       if (isGroup(id)) {
-        // As it is now: what was read a few seconds ago may be what made somebody open the settings.
+        // Read anew: what was cached a few seconds ago may be the reason for opening the settings.
         directory.forgetGroup(id);
         for (const member of await directory.groupMembers(id)) people.add(member);
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
@@ -339,7 +347,7 @@ async function lookUpPeople(
 }
 
 /**
- * Settings under which nobody could approve anything would stop the team's work.
+ * Refuses settings under which nobody could approve, because they would stop the team's work.
  * @returns what is wrong with the approvers, by field
  */
 async function approverErrors(
@@ -357,7 +365,7 @@ async function approverErrors(
     : {};
 }
 
-/** @returns what is wrong with those who are called about orders that wait for long, by field */
+/** @returns what is wrong with those who are called after a long wait, by field */
 async function escalationErrors(
   deps: SlackDeps,
   { approvalEscalateTo }: TeamSettings,
@@ -366,7 +374,7 @@ async function escalationErrors(
   return typeof people === 'string' ? { approval_escalate_to: people } : {};
 }
 
-/** Says in a new channel what it is for from now on. */
+/** Posts in a new channel what it is used for from now on. */
 async function channelErrors(
   { web }: SlackDeps,
   name: ChannelSetting,
@@ -432,7 +440,7 @@ function formatValue(name: SettingName, value: string): string {
   return isChannelSetting(name) ? `<#${value}>` : code(value);
 }
 
-/** What was changed, from what to what, and what it lets happen that nobody may have wanted. */
+/** What was changed, from what to what, and its consequences that may not be intended. */
 function savedMessage(
   changes: readonly (SettingChange & { readonly name: SettingName })[],
   settings: TeamSettings,
@@ -476,7 +484,7 @@ const settingsForm: FormFeature = {
       call.deps,
       [...new Set([...approvers, ...approvalEscalateTo])].filter(isGroup),
     );
-    // A menu without options is none.
+    // Slack refuses a menu without options.
     const fields = form.fields.flatMap((field) =>
       isPeopleSetting(field.name) && options.length > 0
         ? [field, { ...GROUPS[field.name], options }]

@@ -3,8 +3,8 @@ import { type FormFeature, linesOf, type SubmissionCall, type Submitted, textOf 
 import { type Field, type Form, type FormOrigin, type FormValues, formView } from '../views/form.ts';
 
 /*
- * The shortcuts: the same forms on any message, whose thread the order's card then goes into and whose names are offered,
- * and from anywhere.
+ * The shortcuts: the same forms on any message, whose names are offered and whose thread gets the order's card, and
+ * anywhere else.
  */
 
 function menuOf(forms: readonly FormFeature[], names: readonly string[], origin: FormOrigin): Form {
@@ -32,7 +32,7 @@ function namesField(names: readonly string[]): Field {
   };
 }
 
-/** From anywhere, the order has no channel yet. */
+/** The global shortcut has no channel, so the person picks one. */
 const CHANNEL: Field = {
   name: 'channel',
   label: 'Channel',
@@ -41,7 +41,7 @@ const CHANNEL: Field = {
   hint: 'Where the order’s card goes. Left empty, it goes into our direct message.',
 };
 
-/** @param forms the forms that make sense there */
+/** @param forms the forms to offer */
 export function createTaskMenu(forms: readonly FormFeature[]): FormFeature {
   return {
     form: menuOf(forms, [], { channelId: '-' }),
@@ -65,7 +65,10 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature {
   };
 }
 
-/** The ticked names in the field that a form has for them. @returns undefined when it takes fewer */
+/**
+ * The ticked names, for the field that a form has for them.
+ * @returns undefined when it takes fewer
+ */
 function valuesFor({ form }: FormFeature, names: readonly string[]): FormValues | undefined {
   const [name] = names;
   if (name === undefined) return {};

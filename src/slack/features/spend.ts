@@ -12,7 +12,7 @@ import { sendFile } from './send-file.ts';
  * What was spent, and what is ahead.
  */
 
-/** More than the twelve months of the chart. */
+/** Longer than the twelve months of the chart. */
 const AHEAD_MS = 366 * 86_400_000;
 
 async function runSpend(call: CommandCall): Promise<void> {
@@ -57,7 +57,7 @@ async function figures({ deps, person }: Interaction, span: SpendSpan): Promise<
   };
 }
 
-/** The day of a span that is nearest to today: how budgets stood at its end, or stand now. */
+/** The day of a span that is nearest to today: its last day in the past, or today. */
 function dayWithin({ from, to }: SpendSpan, today: string): string {
   const last = utcDayOf(new Date(to.getTime() - 1));
   return [utcDayOf(from), today, last].sort()[1] ?? today;

@@ -17,7 +17,7 @@ const ID: Field = {
   hint: 'Its id at the service, taken for a whole number. What you leave empty below is not sent; the document does not say whether the service then keeps what it has.',
 };
 
-/** The JSON interface alone documents a person's names (service API, section "SSL contact"). */
+/** Only the JSON interface documents a person's names (service API, section "SSL contact"). */
 const PERSON: readonly Field[] = [
   { name: 'fname', label: 'First name', kind: 'text', optional: true },
   { name: 'lname', label: 'Last name', kind: 'text', optional: true },
@@ -46,7 +46,7 @@ function fieldsFor({ json }: AvailableInterfaces): readonly Field[] {
   return json ? [ID, ...PERSON, ...SHARED] : [ID, ...SHARED].map(overXml);
 }
 
-/** XML takes the address as one text; how several lines become one, and where the id goes, is not documented. */
+/** XML takes the address as one text. How several lines become one, and where the id goes, is not documented. */
 const XML_HINTS: Readonly<Record<string, string>> = {
   id: `${ID.hint} Over XML the document shows no place for the id: it goes first in the contact.`,
   address:
@@ -69,7 +69,7 @@ function contactInput(values: FormValues) {
   };
 }
 
-/** What was given last is filled in for the same contact only: another one is somebody else. */
+/** The last values are filled in for the same contact only; another id is another person. */
 function recallContact(last: FormValues, given: FormValues): FormValues {
   return given['id'] === undefined || given['id'] === last['id'] ? last : {};
 }

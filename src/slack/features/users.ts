@@ -35,14 +35,14 @@ const USER_FIELDS: readonly Field[] = [
   { name: 'parent_context', label: 'Superior user’s context', kind: 'number', optional: true },
 ];
 
-/** The JSON interface takes more of the superior user than the XML one. */
+/** The JSON interface takes more fields of the superior user than XML. */
 const JSON_PARENT_FIELDS: readonly Field[] = [
   { name: 'parent_defaultEmail', label: 'Superior user’s e-mail', kind: 'email', optional: true },
   { name: 'parent_status', label: 'Superior user’s status', kind: 'number', optional: true },
   { name: 'parent_substatus', label: 'Superior user’s substatus', kind: 'number', optional: true },
 ];
 
-/** The document shows that it may be given and that a notice about the user answers it, and nothing else. */
+/** The document only shows that it may be given, and that a notice about the user answers it. */
 const MAIL_KEY: Field = {
   name: 'user_mail_key',
   label: 'Mail key (user_mail_key)',

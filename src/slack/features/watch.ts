@@ -51,7 +51,7 @@ async function runWatch(call: CommandCall): Promise<void> {
   await call.respond(textMessage(sentences.join(' ')));
 }
 
-/** What the DNS shows, where no registry tells anything. */
+/** What the DNS shows of a name whose registry tells no dates. */
 async function dnsOf({ deps }: CommandCall, name: string): Promise<KnownName | undefined> {
   return deps.names.known(name).catch((err: unknown) => {
     deps.log.warn({ err, name }, 'looking at a name whose registry tells no dates');
@@ -74,7 +74,10 @@ function formatDate({ name, expiry }: WatchedDomain, timeZone: string): string {
   }
 }
 
-/** Why a name stays on the list: off it, it would have no tags, and what they decide would be decided otherwise. */
+/**
+ * Why a name stays on the list: without its entry it would lose its tags, and rules that depend on them would
+ * decide otherwise.
+ */
 async function keptByTags(call: CommandCall, text: string): Promise<string | undefined> {
   const parsed = parseDomainName(text);
   if (!parsed.ok) return undefined;

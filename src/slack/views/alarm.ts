@@ -1,5 +1,10 @@
 import type { Alarm } from '../../names/alarm.ts';
-import { type AlarmKind, isOfAlarm, transferCountdown, type UnfitOrder } from '../../names/alarms.ts';
+import {
+  type AlarmKind,
+  isOfAlarm,
+  transferCountdown,
+  type UnfitOrder,
+} from '../../names/unexplained-changes.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
 import {
@@ -23,9 +28,7 @@ import { formatDay } from './expiry.ts';
 import { FACT_LABELS, formatValue } from './facts.ts';
 import { runbookLines } from './runbook.ts';
 
-/*
- * What people are told of a change of a name that no order explains.
- */
+/* What people are told about a change of a name that no order explains. */
 
 /** What has happened, as a whole sentence. */
 export const HAPPENED: Readonly<Record<AlarmKind, string>> = {
@@ -76,14 +79,14 @@ export function alarmRunbook({ kind, name }: Alarm): Message {
   return message(`What to do about ${title}`, lines(runbookLines(kind)));
 }
 
-/** Somebody has said first that the change of a guarded name is ours. */
+/** Somebody was the first to say that the team made the change of a guarded name. */
 export function proposedReply({ proposed }: Alarm): Message {
   return sentence(
     `:ballot_box_with_check: ${mention(proposed?.by ?? '')} says that this is ours: “${quote(proposed?.reason ?? '')}”. The name is guarded, so another approver or admin has to say so too.`,
   );
 }
 
-/** Somebody has said that the change is ours, and it counts. */
+/** Somebody has said that the team made the change, and that is enough. */
 export function explainedReply({ explained }: Alarm): Message {
   return sentence(
     `:white_check_mark: ${mention(explained?.by ?? '')} says that this is ours: “${quote(explained?.reason ?? '')}”. I raise it no further.`,
@@ -104,7 +107,7 @@ export function escalatedReply(
   return sentence(`:sos: ${mention(escalatedBy ?? '')} raised this. ${told}${left}`);
 }
 
-/** What owner, approvers and admins are told. */
+/** What the owner, approvers and admins are told. */
 export function escalationMessage(alarm: Alarm, now: Date): Message {
   const { message: at, escalatedBy } = alarm;
   const where = at === undefined ? '' : ` It stands in <#${at.channelId}>, with what to do in its thread.`;
@@ -142,7 +145,7 @@ function values({ kind, fact, before, after }: Alarm): [string, string][] {
   }
 }
 
-/** A transfer moves the date forward as a renewal does. */
+/** A transfer moves the date forward, as a renewal does. */
 function movedDate({ expiry }: Alarm): string[] {
   return expiry === undefined
     ? []

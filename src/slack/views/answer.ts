@@ -4,14 +4,12 @@ import type { StoredResponse } from '../../orders/ports.ts';
 import { button, code, context, count, escapeText, moment, quote, section } from './blocks.ts';
 import { noticeView, verbatim } from './form.ts';
 
-/*
- * What the service said, in its own words: in short with an order, and all of it behind a button.
- */
+/* What the service said, in its own words: a short form with an order, and everything behind a button. */
 
-/** A name and a value of an answer, `owner.user` for what stands inside. */
+/** A field of an answer and its value; `owner.user` for a nested field. */
 export type Fact = readonly [name: string, value: string];
 
-/** Everything that data holds, in its order. What nothing documents has no label but its own name. */
+/** All fields of some data, in its order. A field that is not documented has its own name as label. */
 export function factsOf(data: unknown, path = ''): Fact[] {
   if (data === undefined || data === null || data === '') return [];
   if (Array.isArray(data)) {
@@ -29,10 +27,10 @@ function inside(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`;
 }
 
-/** Facts of an answer that stand in a reply. */
+/** The most facts of an answer in a reply. */
 const MAX_FACTS = 12;
 
-/** What an answer says beside its status and messages: the object that it is about, and what it tells of it. */
+/** What an answer says besides its status and messages: its object and its data. */
 export function answerLines({ object, data, hasAnswer }: ItemResult): string[] {
   const facts = factsOf(data);
   const left = facts.length - MAX_FACTS;
@@ -49,7 +47,7 @@ export function answerLines({ object, data, hasAnswer }: ItemResult): string[] {
   ];
 }
 
-/** The kind of a status or a message. SUCCESS is what everybody expects; anything else must not read like it. */
+/** The type of a status or a message. SUCCESS is what everybody expects, so any other type is shown. */
 export function formatKind(kind: string | undefined): string | undefined {
   if (kind === undefined || kind.trim() === '') return undefined;
   return kind.toUpperCase() === 'SUCCESS' ? quote(kind, 40) : `*${quote(kind, 40)}*`;
@@ -68,14 +66,14 @@ export function messageLine({ status, code: messageCode, text, objects = [] }: R
     .join(' ');
 }
 
-/** The button that shows everything that the service answered, where there is more than stands with the order. */
+/** The button that shows all that the service answered, if that is more than stands with the order. */
 export function answerButtons({ id, items }: Order) {
   return items.some(({ result }) => result?.hasAnswer === true)
     ? [button({ actionId: 'order_data', text: 'All that the service said', value: id })]
     : [];
 }
 
-/** Characters that a view shows; longer answers come as a file. */
+/** The longest text that a view shows; longer answers are sent as a file. */
 const MAX_VIEW_LENGTH = 12_000;
 
 /** Every answer as text, for a view or a file. */

@@ -14,11 +14,11 @@ import { priceLine } from './price.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /*
- * The audit log as rows of a table: one row for every event of an order, one for every changed setting,
- * team account, price, budget, name, preset and stand-in, and for whatever was done to the policy.
+ * The audit log as rows of a table: one row for every event of an order, for every changed setting, price, budget,
+ * name, preset and stand-in, and for every action on the policy.
  */
 
-/** The first row. Machines read these names, so they stay. */
+/** The header row. Programs read these names, so they stay. */
 export const AUDIT_COLUMNS = [
   'time_utc',
   'event',
@@ -45,7 +45,7 @@ export const AUDIT_COLUMNS = [
 
 type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string>>>;
 
-/** How a person is named in the file; `system` is the bot. */
+/** Looks up how a person is named in the file; `system` is the bot. */
 export type NameOf = (userId: string) => Promise<string>;
 
 const text = z.string().optional().catch(undefined);
@@ -73,7 +73,7 @@ const detailOf = z.object({
     .catch(undefined),
 });
 
-/** Events whose row says what went out, or is to go out. */
+/** Events whose row has the request that is or will be sent. */
 const SENT: ReadonlySet<HistoryEntry['kind']> = new Set(['requested', 'sending']);
 /** Events that are a person's decision about the order. */
 const DECISIONS: ReadonlySet<HistoryEntry['kind']> = new Set([
@@ -189,7 +189,7 @@ function resultOf({ result, summary, why, hint }: z.output<typeof detailOf>): st
   return why === undefined ? (hint ?? '') : retryReasonText(why);
 }
 
-/** A setting that somebody changed, as cells in the order of {@link AUDIT_COLUMNS}. */
+/** A changed setting, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function settingRow(change: SettingChanged, nameOf: NameOf): Promise<string[]> {
   return cells({
     time_utc: change.at.toISOString(),
@@ -229,7 +229,7 @@ export async function priceRow({ before, after, by, at }: PriceChange, nameOf: N
   });
 }
 
-/** Somebody is away, or back, as cells in the order of {@link AUDIT_COLUMNS}. */
+/** The begin or end of an absence, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function standInRow(
   { userId, standIn, by, at }: StandInChange,
   nameOf: NameOf,
@@ -254,7 +254,7 @@ const POLICY_EVENTS: Readonly<Record<PolicyLogEntry['kind'], string>> = {
   confirmed: 'policy_confirmed',
 };
 
-/** Something that was done to the policy, as cells in the order of {@link AUDIT_COLUMNS}. */
+/** An action on the policy, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function policyRow(entry: PolicyLogEntry, nameOf: NameOf): Promise<string[]> {
   const { kind, version, changes, by, at } = entry;
   return cells({
@@ -277,7 +277,7 @@ function policyChangeText({ kind, rule, from, to, fields }: LoggedChange): strin
   return `${kind} "${rule}" (${[...(kind === 'changed' ? [] : places), ...values].join(', ')})`;
 }
 
-/** A budget that somebody changed, as cells in the order of {@link AUDIT_COLUMNS}. */
+/** A changed budget, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function budgetRow({ before, after, by, at }: BudgetChange, nameOf: NameOf): Promise<string[]> {
   const line = (budget: typeof before) => (budget === undefined ? '' : budgetLine(budget));
   return cells({
@@ -290,7 +290,7 @@ export async function budgetRow({ before, after, by, at }: BudgetChange, nameOf:
   });
 }
 
-/** What somebody set for a name, or a preset that they changed, as cells in the order of {@link AUDIT_COLUMNS}. */
+/** A change of a name's details or of a preset, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function portfolioRow(change: PortfolioChange, nameOf: NameOf): Promise<string[]> {
   const { kind, subject, before, after, by, at } = change;
   const words = (values: PortfolioChange['before']) =>

@@ -26,7 +26,7 @@ import {
 
 export * from './mrkdwn.ts';
 
-/** A block of a chart; not in `@slack/types` yet. */
+/** A block of a chart, which `@slack/types` does not have yet. */
 export interface DataVisualizationBlock {
   readonly type: 'data_visualization';
   readonly block_id?: string;
@@ -45,7 +45,7 @@ export interface DataVisualizationBlock {
   };
 }
 
-/** What a message or a view is made of. */
+/** A block of a message or a view. */
 export type AnyBlock = KnownBlock | DataVisualizationBlock;
 
 /** Text and blocks of one message. */
@@ -71,10 +71,12 @@ export function section(text: string): SectionBlock {
   };
 }
 
-/** Characters of a fact that has a column of its own. */
+/** A longer fact takes the whole width. */
 const LONG_FACT = 400;
 
-/** Facts in two columns, at most ten a section; a long one takes the whole width, so that all of it is seen. */
+/**
+ * Facts in two columns, at most ten per section. A long one takes the whole width, so that all of it can be seen.
+ */
 export function facts(pairs: readonly (readonly [label: string, value: string])[]): SectionBlock[] {
   const said = pairs.map(([label, value]) => `*${label}*\n${value}`);
   const short = said.filter((fact) => fact.length <= LONG_FACT);
@@ -91,7 +93,7 @@ export function facts(pairs: readonly (readonly [label: string, value: string])[
   return [...sections, ...long.flatMap((fact) => lines(fact.split('\n')))];
 }
 
-/** Lines joined into as few sections as take them. */
+/** Joins lines into as few sections as possible. */
 export function lines(all: readonly string[]): SectionBlock[] {
   const parts: string[] = [];
   for (const line of all) {
@@ -119,10 +121,10 @@ export const divider: KnownBlock = { type: 'divider' };
 export interface ButtonOptions {
   readonly actionId: string;
   readonly text: string;
-  /** An id, never content: on a click everything is read again. */
+  /** An id and no content: on a click everything is read again. */
   readonly value: string;
   readonly style?: 'primary' | 'danger';
-  /** What a screen reader says, where the text alone does not tell which thing it is about. */
+  /** What a screen reader says, where the text alone does not tell what the button is about. */
   readonly label?: string;
 }
 
@@ -139,14 +141,14 @@ export function button(options: ButtonOptions): Button {
   };
 }
 
-/** A row of buttons; nothing when there is none. */
+/** A row of buttons; empty when there are none. */
 export function actions(blockId: string, buttons: readonly Button[]): ActionsBlock[] {
   return buttons.length === 0
     ? []
     : [{ type: 'actions', block_id: blockId, elements: buttons.slice(0, LIMITS.actions) }];
 }
 
-/** What stands in a cell: raw text, a person who is not pinged by it, or a moment in the reader's time zone. */
+/** The content of a cell: raw text, a person who is not pinged, or a moment in the reader's time zone. */
 export type Cell = string | { readonly person: string } | { readonly moment: Date };
 
 export interface Table {
@@ -156,11 +158,11 @@ export interface Table {
   readonly pageSize?: number;
 }
 
-/** Rows that one table shows; more belong on a next page of ours. */
+/** The most rows of one table; more belong on a next page. */
 export const TABLE_ROWS = LIMITS.tableRows;
 
 /**
- * A table with sorting and paging. Text in its cells is raw: nothing in it is markup. Where all of it would be too
+ * A table with sorting and paging. Text in its cells is raw and has no markup. If the whole table would be too
  * long for Slack, the longest cells are cut.
  */
 export function table({ caption, columns, rows, pageSize }: Table): AnyBlock {
@@ -202,7 +204,7 @@ function tableCell(cell: Cell, limit: number): DataTableBlock['rows'][number][nu
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [element] }] };
 }
 
-/** The largest limit, of at most `most`, under which texts of these lengths fit into `budget` together. */
+/** The largest limit, up to `most`, at which texts of these lengths fit into `budget` together. */
 function cutToFit(lengths: readonly number[], budget: number, most: number): number {
   const total = (limit: number) => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
   let limit = most;
@@ -218,7 +220,7 @@ export interface BarChart {
   readonly yLabel: string;
 }
 
-/** A bar chart; bars beyond what Slack takes are left out. */
+/** A bar chart. Bars beyond Slack's limit are left out. */
 export function barChart(chart: BarChart): DataVisualizationBlock {
   const bars = chart.bars
     .slice(0, LIMITS.chartBars)
@@ -239,8 +241,8 @@ export function barChart(chart: BarChart): DataVisualizationBlock {
 }
 
 /**
- * The same blocks without those that a workspace may not know yet: tables and charts become text.
- * For the second try after Slack refused the blocks.
+ * The same blocks with tables and charts as text, which a workspace may not support yet. Used for a second try
+ * after Slack refused the blocks.
  */
 export function withoutNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
   return withinLimit(
@@ -279,7 +281,10 @@ function cellAsText(cell: DataTableBlock['rows'][number][number]): string {
     .join('');
 }
 
-/** What blocks say, in lines of mrkdwn; without their buttons. For the last try after Slack refused the blocks. */
+/**
+ * The content of blocks as lines of mrkdwn, without their buttons. Used for the last try after Slack refused the
+ * blocks.
+ */
 export function asText(blocks: readonly AnyBlock[]): string[] {
   return withoutNewBlocks(blocks).flatMap((block) => {
     if (block.type === 'header') return [`*${escapeText(block.text.text)}*`];
@@ -298,14 +303,14 @@ export function textMessage(text: string): Message {
 }
 
 /**
- * A message that Slack takes, however long what it quotes.
+ * A message within Slack's limits, however long its quotations are.
  * @param text what notifications and screen readers say; mrkdwn whose foreign parts are escaped already
  */
 export function message(text: string, blocks: readonly AnyBlock[]): Message {
   return { text: plain(text), blocks: withinLimit(blocks) };
 }
 
-/** Blocks within Slack's limit on the text of a whole message; over it, the longest texts are cut. */
+/** Cuts the longest texts when a message exceeds Slack's limit on all of its text. */
 function withinLimit(blocks: readonly AnyBlock[]): AnyBlock[] {
   const kept = blocks.slice(0, LIMITS.messageBlocks);
   const lengths = kept.flatMap(textsOf).map((text) => text.length);

@@ -29,9 +29,7 @@ import {
 import type { HistoryEvent } from './order.ts';
 import { amountsText } from './price.ts';
 
-/*
- * Budgets as people read them: how they stand, what an order takes out of them, that one is exceeded.
- */
+/* Budgets as people read them: how they stand, what an order takes out of them, and when one is exceeded. */
 
 const MONTHS = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
@@ -40,7 +38,7 @@ export function periodText(period: string): string {
   return period.length === 4 ? period : MONTHS.format(new Date(`${period}-01T00:00:00Z`));
 }
 
-/** What a budget is for: `all names`, or its tag. */
+/** The names that a budget is for: `all names`, or its tag. */
 function tagText(tag: string | null | undefined): string {
   return tag === undefined || tag === null ? 'all names' : `the tag ${tag}`;
 }
@@ -55,7 +53,7 @@ function budgetName(tag: string | null | undefined, period: string): string {
   return `the budget of ${escapeText(tagText(tag))} for ${periodText(period)}`;
 }
 
-/** Which budgets do not have what an order takes, and by how much. */
+/** Which budgets do not have what an order takes, and how much is missing. */
 export function overBudgetText(over: readonly Shortfall[]): string {
   return over
     .map(({ tag, period, currency, leftMinor, takesMinor }) => {
@@ -66,7 +64,7 @@ export function overBudgetText(over: readonly Shortfall[]): string {
     .join(' ');
 }
 
-/** What the card of a waiting order says of the budgets; undefined where there is none for it. */
+/** What the card of a waiting order says about the budgets; undefined where none applies. */
 export function budgetFact({ shares, over, reservation }: BudgetLook): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
   const lines = [
@@ -87,7 +85,7 @@ function shareText(share: BudgetShare): string {
   return `Takes about ${minorText(currency, share.takes)} of the ${left} left of ${budgetName(share.budget.tag, share.period)}.`;
 }
 
-/** What the card says once it was approved although it exceeded a budget. */
+/** What the card says after an approval that exceeded a budget. */
 export function exceededFact(history: readonly HistoryEvent[]): string | undefined {
   const approved = history.findLast(({ kind, state }) => kind === 'approved' && state !== 'PENDING');
   const found = approved && overBudgetInDetail(approved.detail);
@@ -96,7 +94,7 @@ export function exceededFact(history: readonly HistoryEvent[]): string | undefin
 }
 
 /**
- * Told in the thread when an order waits for an admin because it exceeds a budget; undefined where it does not.
+ * Said in the thread when an order waits for an admin because it exceeds a budget; undefined where it does not.
  * @param admins who is called, as far as they are known by id
  */
 export function overBudgetReply(event: HistoryEvent, admins: readonly string[]): Message | undefined {
@@ -118,10 +116,10 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   return message(text, [section(text)]);
 }
 
-/** Who reads the budgets. */
+/** The person who reads the budgets. */
 export interface BudgetReader {
   readonly isAdmin: boolean;
-  /** BCP 47 tag: amounts are written as the reader writes them. */
+  /** BCP 47 tag of the locale in which amounts are written. */
   readonly locale: string;
 }
 

@@ -75,32 +75,30 @@ import { costFact, costsInHistory, quoteCell } from './price.ts';
 import { retryReasonText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
 
-/*
- * The card of an order, which the people who approve read.
- */
+/* The card of an order, which approvers read. */
 
 export interface CardExtras {
-  /** People and user groups who may approve, as set now. */
+  /** The people and user groups of the settings who may approve. */
   readonly approvers: readonly string[];
   /** What it needs at this moment, while it waits. */
   readonly decision?: WaitingDecision;
   /** What has happened so far. */
   readonly history?: readonly HistoryEvent[];
-  /** What it costs by the price list of this moment, while it waits. */
+  /** What it costs by the current price list, while it waits. */
   readonly cost?: OrderCost;
-  /** What that takes out of the team's budgets. */
+  /** What it takes out of the team's budgets. */
   readonly budgets?: BudgetLook;
-  /** When it is shown. */
+  /** The moment at which it is shown. */
   readonly now?: Date;
-  /** Said under the card: how to have it in the right channel. */
+  /** Shown under the card: how to have it posted in the right channel. */
   readonly hint?: string;
-  /** What hangs on the name; undefined when nothing is lost by the task. */
+  /** The impact on its name; undefined for a task that puts nothing at risk. */
   readonly impact?: OrderImpact | 'unseen';
-  /** Nameservers that were set and can be set back. */
+  /** The nameservers that can be set back. */
   readonly undo?: UndoOffer;
 }
 
-/** Until when nameservers can be set back, and to which, as far as anybody knows. */
+/** Until when nameservers can be set back, and to which, if that is known. */
 export interface UndoOffer {
   readonly until: Date;
   readonly former: Exclude<FormerNameServers, { readonly kind: 'same' }>;
@@ -108,14 +106,15 @@ export interface UndoOffer {
 
 type Fact = readonly [label: string, value: string];
 
-/** `block_id` of the card's buttons: no other message has a row of that name. */
+/** `block_id` of the card's buttons. No other message has a row with this id. */
 export function cardBlockId(orderId: string): string {
   return `order_${orderId}`;
 }
 
 /**
- * The order's card. One look tells who decides what the click does: what, how it stands, who asks and why; in two columns
- * money, system, until when and with what; then what hangs on it, and the buttons. A row that says nothing is left out.
+ * The order's card. It tells at one look what a click does. First come the task, its state, who asks and why; then in
+ * two columns the money, the system, the deadline and the account; then the impact and the buttons. Rows without
+ * content are left out.
  */
 export function orderCard(order: Order, extras: CardExtras): Message {
   const title = orderTitle(order);
@@ -155,7 +154,7 @@ export function orderCard(order: Order, extras: CardExtras): Message {
 
 const questionDetail = z.object({ question: z.string() });
 
-/** What an approver wanted to know last. */
+/** The latest question of an approver. */
 function questionLines(history: readonly HistoryEvent[]): string[] {
   const last = history.findLast(({ kind }) => kind === 'asked');
   const detail = questionDetail.safeParse(last?.detail).data;
@@ -166,7 +165,7 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
 
 const PRIVATE = 'private: only the person who asked, approvers and admins see it';
 
-/** What hangs on the name, for who decides; and what has changed of it since it was asked for. */
+/** The impact on the name, and what has changed of it since the order was asked for. */
 function impactOf({ impact }: CardExtras): AnyBlock[] {
   if (impact === undefined) return [];
   if (impact === 'unseen') {
@@ -193,7 +192,7 @@ function formatSending(order: Order, { decision }: CardExtras): string {
   return `${live ? ':red_circle: *LIVE*: ' : ''}${approval} sends ${what} ${when}${over}. ${order.bulk === undefined ? 'What is shown here is all that is sent.' : 'The rows of this plan are all that is sent.'}`;
 }
 
-/** What it costs, and where. That it costs nothing is no news. */
+/** What it costs, and in which system. That it costs nothing is not mentioned. */
 function moneyFacts(order: Order, extras: CardExtras): Fact[] {
   const charge = taskNamed(order.task).charge(order.items.map(({ name }) => name));
   return [
@@ -204,14 +203,14 @@ function moneyFacts(order: Order, extras: CardExtras): Fact[] {
   ];
 }
 
-/** By the price list: while it waits of this moment, afterwards as it was when it was approved or asked for. */
+/** The price: by the current list while the order waits, afterwards as it was approved or asked for. */
 function priceFacts({ cost, history = [] }: CardExtras): Fact[] {
   const { asked, approved } = costsInHistory(history);
   const shown = cost ?? approved ?? asked;
   return shown === undefined ? [] : [['Price', costFact(shown, asked)]];
 }
 
-/** What it takes out of the budgets while it waits, and afterwards those that it exceeded. */
+/** What it takes out of the budgets while it waits, and afterwards the budgets that it exceeded. */
 function budgetFacts({ budgets, history = [] }: CardExtras): Fact[] {
   const value = budgets === undefined ? exceededFact(history) : budgetFact(budgets);
   return value === undefined ? [] : [['Budget', value]];
@@ -231,7 +230,7 @@ function decisionFacts({ expiresAt }: Order, { approvers, decision, history = []
   ];
 }
 
-/** The rules of the policy that decided, where any did. */
+/** The rules of the policy that decided, if any did. */
 function ruleFacts({ decision, history = [] }: CardExtras): Fact[] {
   const rules = rulesOf(decision, history);
   return rules.length === 0 ? [] : [['Decided by', ruleNames(rules)]];
@@ -242,12 +241,12 @@ function changedDemand({ decision }: CardExtras): string[] {
   return line === undefined ? [] : [line];
 }
 
-/** With what it goes out, and all that goes out that the title does not say. */
+/** The account, and everything that is sent and not in the title. */
 function inputsShown(order: Order, title: string): Fact[] {
   const [first] = order.items;
   return [
     ['With the account', formatAccount(order)],
-    // A long name is cut in the title, and must be seen in full.
+    // A long name is cut in the title, so it is shown in full here.
     ...(order.items.length === 1 && first !== undefined && title.length > LIMITS.headerText
       ? [['Name', escapeText(itemName(order, first.name))] as const]
       : []),
@@ -261,7 +260,7 @@ const CHARGES: Readonly<Record<Exclude<Charge, 'no'>, string>> = {
   not_stated: 'Not stated by the service’s document',
 };
 
-/** What the zone says of the task, for the approver. That it costs money stands among the facts already. */
+/** What the zone says about the task. That it costs money is among the facts already. */
 function notesOf(order: Order): AnyBlock[] {
   const notes = taskNamed(order.task)
     .notes(order.items.map((item) => item.name))
@@ -270,7 +269,7 @@ function notesOf(order: Order): AnyBlock[] {
   return notes.length === 0 ? [] : [section(notes.join('\n'))];
 }
 
-/** What the state means; not that nothing was sent where a request turned out to have left. */
+/** What the state means. It does not claim that nothing was sent where a request turned out to have left. */
 function stateWords(order: Order): string {
   const words = stateText(order);
   return order.items.some(isKnownToBeSent) ? words.replace(', nothing was sent', '') : words;
@@ -280,7 +279,7 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
   return result?.late !== undefined;
 }
 
-/** Where the order stands, since when, and through whom. */
+/** The state of the order, since when, and through whom. */
 function stateLine(
   order: Order,
   history: readonly HistoryEvent[],
@@ -314,7 +313,7 @@ function formatStateShort(order: Order, history: readonly HistoryEvent[]): strin
   if (paused !== undefined) return paused;
   if (order.state === 'APPROVED' && waitsUntil(order) !== undefined) return 'To be sent again';
   if (order.state !== 'CANCELLED' || stopOf(history) === undefined) return stateWords(order);
-  // What the service refused for load was sent.
+  // A request that the service refused for load was sent all the same.
   return order.items.some(({ attempts }) => attempts > 0)
     ? 'Stopped, nothing was carried out'
     : 'Stopped, nothing was sent';
@@ -333,7 +332,7 @@ function formatApproved({ approvals }: Order, history: readonly HistoryEvent[]):
 
 const retryScheduledDetail = z.object({ why: storedRetryReason });
 
-/** When the first of what waits may be sent again. */
+/** When the first of the waiting items may be sent again. */
 function waitsUntil(order: Order): Date | undefined {
   const moments = waitingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
   return moments.length === 0 ? undefined : new Date(Math.min(...moments));
@@ -349,7 +348,7 @@ function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   return [why === undefined ? until : `${until}: ${ownSentence(retryReasonText(why))}`];
 }
 
-/** `1 of 2 approvals (@Bob)`, and whose approval no longer counts. */
+/** `1 of 2 approvals (@Bob)`, and whose approvals no longer count. */
 function formatApprovals(
   order: Order,
   history: readonly HistoryEvent[],
@@ -363,7 +362,7 @@ function formatApprovals(
       ? ''
       : ` (${counting.map(({ userId }) => approverName(userId, history)).join(', ')})`;
   const gone = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
-  // Where several requirements each need some, the card lists them.
+  // If several requirements each need approvals, the card lists them.
   if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];
   if (needed === 1 && order.approvals.length === 0) return [];
   return [`${counting.length} of ${count(needed, 'approval')}${by}${gone}`];
@@ -407,10 +406,10 @@ function itemTable(order: Order, cost: OrderCost | undefined): AnyBlock[] {
   ];
 }
 
-/** Characters of the service's words that stand in the table; the thread has more of them. */
+/** The length of the service's words in the table; the thread has more of them. */
 const SAID_LENGTH = 80;
 
-/** What is known of a single item, as facts people can quote to the service. */
+/** The result of a single item, as facts that people can quote to the service. */
 function resultLines(order: Order): AnyBlock[] {
   const [item] = order.items;
   const known = item === undefined ? [] : [...resultText(item), ...nextSteps(order, item)];

@@ -1,18 +1,16 @@
 import type { KnownName } from '../../names/names.ts';
 import { formatList } from './facts.ts';
 
-/*
- * Names whose registry tells no date of expiry: what is known otherwise, and what to do.
- */
+/* Names whose registry publishes no date of expiry: what is known otherwise, and what to do. */
 
-/** In a list. */
+/** Used in lists. */
 export const DATELESS_STATE = 'its registry tells no dates';
 
-/** Where a date is found that no registry tells. */
+/** Where to find a date that the registry does not publish. */
 const WHERE =
   'The domain service’s own list or its last invoice has the date: `/domain import` takes many names with their dates.';
 
-/** What a person is told of a name of which nobody knows the date. */
+/** What a person is told about a name without a known date. */
 export function datelessSentences(name: string, known: KnownName | undefined): string[] {
   return [
     'Its registry tells no dates, so I cannot find out when it expires, and remind nobody of it.',
@@ -21,7 +19,7 @@ export function datelessSentences(name: string, known: KnownName | undefined): s
   ];
 }
 
-/** What a person is told who gave the date. */
+/** What a person is told who entered the date. */
 export const DATE_OF_A_PERSON =
   'Its registry tells no dates, so this one counts until a renewal through me moves it. What the DNS shows of the name I look at all the same.';
 

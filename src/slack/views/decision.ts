@@ -8,11 +8,12 @@ import { count } from './blocks.ts';
 import { mention, mentionApprover, moment, quote } from './mrkdwn.ts';
 import type { HistoryEvent } from './order.ts';
 
-/*
- * What the policy asks of an order, and how far it is.
- */
+/* What the policy asks of an order, and which approvals it has. */
 
-/** `rule “transfers of the brand” of policy version 3`; what stands behind every policy by the settings that say it. */
+/**
+ * `rule “transfers of the brand” of policy version 3`; for what stands behind every policy, the settings that decide
+ * it.
+ */
 function ruleName(rule: RuleReference): string {
   switch (rule.kind) {
     case 'rule':
@@ -26,14 +27,14 @@ function ruleName(rule: RuleReference): string {
   }
 }
 
-/** The names of rules after each other. */
+/** The names of several rules, joined. */
 export function ruleNames(rules: readonly RuleReference[]): string {
   return rules.map(ruleName).join(', ');
 }
 
 const decidedDetail = z.object({ decidedBy: z.array(storedRule) });
 
-/** The rules that decided what an order needs when it was asked for; none where only the settings did. */
+/** The rules that decided when the order was asked for; empty where only the settings did. */
 function decidingRules(history: readonly HistoryEvent[]): readonly RuleReference[] {
   const asked = history.findLast(({ kind }) => kind === 'requested' || kind === 'confirmed');
   const rules = decidedDetail.safeParse(asked?.detail).data?.decidedBy ?? [];
@@ -66,25 +67,25 @@ const progressDetail = z.object({
 });
 export type ShownProgress = z.output<typeof progressDetail>['progress'];
 
-/** How far an order was at its last approval; undefined before the first. */
+/** The approvals that counted at the last approval; undefined before the first. */
 export function lastProgress(history: readonly HistoryEvent[]): ShownProgress | undefined {
   const approved = history.findLast(({ kind }) => kind === 'approved');
   return progressDetail.safeParse(approved?.detail).data?.progress;
 }
 
-/** Who approved, each in a mention, with whose place they took: `@Carol for @Bob`. */
+/** An approver, with the person in whose place they approved: `@Carol for @Bob`. */
 function seatName({ userId, standsInFor }: z.output<typeof seat>): string {
   return standsInFor === undefined ? mention(userId) : `${mention(userId)} for ${mention(standsInFor)}`;
 }
 
-/** The same of somebody of whom only the id stands with the order. */
+/** The same for a person of whom the order keeps only the id. */
 export function approverName(userId: string, history: readonly HistoryEvent[]): string {
   const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given) ?? [];
   const own = given.find((each) => each.userId === userId && each.standsInFor === undefined);
   return seatName(own ?? given.find((each) => each.userId === userId) ?? { userId });
 }
 
-/** What each requirement still needs and from whom, a line each. */
+/** What each requirement still needs and from whom, one line each. */
 export function requirementLines(demand: Demand, history: readonly HistoryEvent[]): string[] {
   const progress = lastProgress(history);
   return demand.requirements.map(({ needed, approvers }) => {
@@ -101,7 +102,7 @@ export function requirementLines(demand: Demand, history: readonly HistoryEvent[
   });
 }
 
-/** The rules that decided when an order was asked for, at its last approval, and of what it needs while it waits. */
+/** The rules of a waiting order, including those that decided when it was asked for. */
 export function rulesOf(
   decision: WaitingDecision | undefined,
   history: readonly HistoryEvent[],
@@ -114,7 +115,7 @@ export function rulesOf(
   return [...new Map(named.map((rule) => [ruleName(rule), rule])).values()];
 }
 
-/** That a waiting order needs more than when it was asked for, or is refused by now; undefined when neither. */
+/** Says that a waiting order needs more than when it was asked for, or is now refused; undefined otherwise. */
 export function changedDemandLine({
   demand,
   isStricter,
@@ -145,7 +146,7 @@ export function missingLines({ requirements }: ShownProgress): string[] {
     );
 }
 
-/** Ids of everybody who may bring a waiting order forward: people, groups, and who stands in for a person. */
+/** Ids of everybody whose approval a waiting order needs: people, groups, and stand-ins. */
 export function decisionApprovers({ demand, standIns }: WaitingDecision): string[] {
   const listed = demand.requirements.flatMap(({ approvers }) => approvers);
   return [...new Set([...listed, ...[...standIns.values()].map(({ userId }) => userId)])];

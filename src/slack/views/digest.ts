@@ -32,14 +32,12 @@ import { DEADLINE_COLUMNS, deadlineCells, formatDay, formatDays, formatName } fr
 import { channelMention } from './portfolio.ts';
 import { waitingText } from './price.ts';
 
-/*
- * The digest of what expires: what is most urgent first, what can be done about each name beside it.
- */
+/* The digest of expiring names: the most urgent first, with what can be done about each. */
 
 type Reminder = DueReminder<WatchedReminder>;
 type Group = DigestGroup<WatchedReminder>;
 
-/** What waiting costs with a name; empty where nothing is known of it. */
+/** What waiting costs for a name; empty where nothing is known. */
 export type WaitingOf = (reminder: Reminder) => readonly WaitingStep[];
 
 const nothingKnown: WaitingOf = () => [];
@@ -74,7 +72,7 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
   ]);
 }
 
-/** A message in the digest's thread: says how many names follow, and when that is all. */
+/** A message in the digest's thread. It says how many names follow, or that it is the last one. */
 export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown): Message {
   const names = part.groups.flatMap(({ reminders }) => reminders.map(({ name }) => displayName(name)));
   const follows = part.more
@@ -87,7 +85,7 @@ export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown
   ]);
 }
 
-/** What is lost first comes first, whatever its phase; of a day, the name that costs most. */
+/** What is lost first comes first, whatever its phase; of one day, the name that costs most. */
 function byAtStake(reminders: readonly Reminder[], waitingOf: WaitingOf) {
   return reminders
     .map((reminder) => ({
@@ -108,7 +106,7 @@ function digestTitle({ all, total, more, disputed }: DigestHead, waitingOf: Wait
   return `${more ? 'More than ' : ''}${count(total, 'name')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
 }
 
-/** By its dates alone a name may be gone; the document knows deletions by a deletion only. */
+/** The name's dates say that it may be gone. Only a deletion that was asked for is known to be one. */
 function isAssumedDeleted({ phase, watched }: Reminder): boolean {
   return watched.deletedAt === undefined && !canRenew(phase);
 }
@@ -154,9 +152,9 @@ function groupTitle({ phase, daysLeft = 0, reminders }: Group): string {
   }
 }
 
-/** Every name with its buttons; the title of its group stands above the first of each. */
+/** Every name with its buttons. The title of a group stands above its first name. */
 function partBlocks(part: DigestPart, waitingOf: WaitingOf): AnyBlock[] {
-  // Names may be longer than a block's id.
+  // Blocks are numbered, because a name may be longer than a block's id.
   let block = 0;
   const names = part.groups.flatMap((group) =>
     byAtStake(group.reminders, waitingOf).flatMap(({ reminder }, index) => [
@@ -190,7 +188,7 @@ function reminderText(reminder: Reminder, waiting: readonly WaitingStep[]): stri
   return what.join(' ');
 }
 
-/** Who is asked about it: its owner each time, else who got it, with the last reminder. */
+/** Who is asked about a name: its owner each time; otherwise, with the last reminder, whoever registered it. */
 function ownerSentences({ watched, lastThreshold }: Reminder): string[] {
   const { owner } = watched;
   if (lastThreshold) {
@@ -249,7 +247,8 @@ function reminderButtons(reminder: Reminder): Button[] {
   const shown = displayName(name);
   const make = (actionId: string, text: string, style?: 'primary') =>
     button({ actionId, text, value: name, label: `${text}: ${shown}`, ...(style && { style }) });
-  // By the document a name that nobody deleted has renewed itself: it can be renewed, and is restored only out of caution.
+  // By the document, a name that nobody deleted has renewed itself. So it can be renewed, and restoring it is only
+  // offered as a precaution.
   const renews = canRenew(phase) || isAssumedDeleted(reminder);
   if (!renews && phase !== 'redemption') return [];
   return [

@@ -51,7 +51,7 @@ function formatSource({ domain }: ListedName): string {
   return domain.expiry === undefined ? 'no date known' : SOURCES[domain.expiry.source];
 }
 
-/** What is to be known of a name beyond its date; plain text. */
+/** What to know about a name besides its date; plain text. */
 function formatState(listed: ListedName, now: Date): string {
   const { lapse, snooze, renewed, deletedAt, checkProblem, checkedAt } = listed.domain;
   const parts = [
@@ -91,7 +91,7 @@ export function deadlineCells(deadline: Deadline | undefined): readonly string[]
 /** Names on one page of the list. */
 export const LIST_LENGTH = 20;
 
-/** One page of the names that expire, with buttons to the pages beside it. */
+/** One page of the expiring names, with buttons to the pages beside it. */
 export function expiringPage(page: ListPage, days: number, offset: number, now: Date): Message {
   const total = page.dated + page.undated;
   const within = `within ${count(days, 'day')}`;
@@ -140,7 +140,7 @@ function listTable(caption: string, names: readonly ListedName[], now: Date): An
 const SHOWN_LINES = 40;
 const LINES_A_SECTION = 10;
 
-/** What was taken of a pasted list and what not, and why. */
+/** What was taken from a pasted list, what was not, and why. */
 export function importReport(summary: ImportSummary): {
   readonly text: string;
   readonly blocks: KnownBlock[];
@@ -176,7 +176,7 @@ export function importReport(summary: ImportSummary): {
   return { text: `Imported: ${taken}.`, blocks };
 }
 
-/** How far an import is. */
+/** The progress of an import. */
 export function importProgress(done: number, total: number): KnownBlock[] {
   const filled = Math.round((done / Math.max(total, 1)) * 20);
   return [
@@ -187,7 +187,7 @@ export function importProgress(done: number, total: number): KnownBlock[] {
   ];
 }
 
-/** A name as it stands in a sentence. */
+/** A name inside a sentence. */
 export function formatName(asciiName: string): string {
   return `*${escapeText(displayName(asciiName))}*`;
 }

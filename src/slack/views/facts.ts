@@ -6,7 +6,7 @@ import { code, day, escapeText, quote } from './blocks.ts';
  * What registries and the DNS show of a name, in words.
  */
 
-/** What is shown of a fact, as a label. */
+/** The label of each fact. */
 export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   registration: 'Registration',
   registrar: 'Registrar',
@@ -72,7 +72,7 @@ const DATES: ReadonlySet<FactName> = new Set([
   'certificate',
 ]);
 
-/** A value as people read it. Foreign words in it are harmless. */
+/** A value as people read it, with foreign texts escaped. */
 export function formatValue(fact: FactName, value: FactValue): string {
   const [first] = value;
   if (first === undefined) return 'none';
@@ -113,7 +113,7 @@ function formatRegistrar(value: FactValue): string {
   return quote(called, 100);
 }
 
-/** What changed, as one line says it: `Registrar: A, before B`. */
+/** A change in one line: `Registrar: A, before B`. */
 export function formatChange(fact: FactName, before: FactValue, after: FactValue): string {
   if (fact === 'owner') return 'The owner’s record changed';
   if (fact === 'registration') {

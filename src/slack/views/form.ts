@@ -2,8 +2,8 @@ import type { InputBlock, KnownBlock, ModalView, PlainTextOption } from '@slack/
 import { context, escapeText, LIMITS, plainText, section, truncate } from './blocks.ts';
 
 /**
- * A field of a form, declared once: the view, the reading of what was submitted and the place of errors all
- * come from it. `block_id` and `action_id` of its input are its name.
+ * A field of a form, declared once. The view, the reading of the submission and the place of errors all follow from
+ * it. `block_id` and `action_id` of its input are its name.
  */
 export interface Field {
   /** The field's JSON name in the service API where it has one. */
@@ -25,13 +25,16 @@ export interface Field {
   readonly hint?: string;
   readonly optional?: boolean;
   readonly placeholder?: string;
-  /** For `choice` (menu), `choices` (checkboxes) and `picks` (menu of several): value and what is read. */
+  /**
+   * For `choice` (menu), `choices` (checkboxes) and `picks` (menu of several): the value, and the text that people
+   * read.
+   */
   readonly options?: readonly { readonly value: string; readonly text: string }[];
   /** For `file`: the endings that are taken. */
   readonly fileTypes?: readonly string[];
   /** For `number`: what Slack takes before it asks the bot. */
   readonly range?: { readonly min: number; readonly max: number };
-  /** Changing it asks the bot for another form. */
+  /** A change of the field changes the form. */
   readonly dispatches?: boolean;
 }
 
@@ -43,18 +46,18 @@ export interface Form {
   readonly fields: readonly Field[];
 }
 
-/** What a form holds: a text a field, or several where the field takes several. */
+/** The values of a form: one text per field, or several where the field takes several. */
 export type FormValues = Readonly<Record<string, string | readonly string[]>>;
 
-/** What travels with an open form: where it came from. Never a secret, never content. */
+/** What travels with an open form: where it was opened. It holds no secret and no content. */
 export interface FormOrigin {
   readonly channelId: string;
   readonly threadTs?: string;
-  /** An id that the form is about: an order's, a name. */
+  /** An id that the form is about: an order's id, or a name. */
   readonly subject?: string;
   /** The order that is asked for again. */
   readonly retryOf?: string;
-  /** The linked account that was active when the form opened: what was typed was meant for that one. */
+  /** The linked account that was active when the form opened, for which its values were typed. */
   readonly accountId?: string;
 }
 
@@ -62,11 +65,13 @@ export interface FormView {
   readonly form: Form;
   readonly origin: FormOrigin;
   readonly values?: FormValues;
-  /** Said above the fields, mrkdwn. */
+  /** Shown above the fields, mrkdwn. */
   readonly intro?: readonly KnownBlock[];
-  /** Problems shown above the fields; for views that cannot carry inline errors any more. */
+  /** Issues shown above the fields, for views that can no longer carry errors at fields. */
   readonly problems?: readonly string[];
-  /** By field: what is wrong with a value that it opens with. Slack takes no errors at fields before a submission. */
+  /**
+   * Issues of values that the form opens with, by field, because Slack shows no errors at fields before a submission.
+   */
   readonly fieldIssues?: Readonly<Record<string, string>>;
 }
 
@@ -94,7 +99,7 @@ export function formView(shown: FormView): ModalView {
   };
 }
 
-/** A modal that only says something. */
+/** A modal without fields. */
 export function noticeView(title: string, blocks: readonly KnownBlock[]): ModalView {
   return {
     type: 'modal',
@@ -104,7 +109,7 @@ export function noticeView(title: string, blocks: readonly KnownBlock[]): ModalV
   };
 }
 
-/** A text exactly as it is, to be copied: no markup, no escaping, every character kept. */
+/** A text to be copied exactly as it is: no markup, no escaping, every character kept. */
 export function verbatim(text: string): KnownBlock {
   const parts = text.match(/[\s\S]{1,3000}/gu)?.slice(0, 20) ?? [];
   return {
@@ -129,23 +134,15 @@ function input(field: Field, value: string | readonly string[] | undefined): Inp
 }
 
 function element(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
-  const text = typeof value === 'string' ? value : value?.join('\n');
+  const text = joined(value);
   const initial =
     text === undefined || text === '' ? {} : { initial_value: truncate(text, LIMITS.inputValue) };
-  const shared = {
-    action_id: field.name,
-    ...(field.placeholder === undefined
-      ? {}
-      : { placeholder: plainText(field.placeholder, LIMITS.placeholder) }),
-  };
-  const options = (field.options ?? []).slice(0, LIMITS.options).map(option);
-  const given = typeof value === 'string' ? value.split(/[\s,]+/) : (value ?? []);
-  const chosen = options.filter(({ value: each }) => each !== undefined && given.includes(each));
+  const shared = commonOf(field);
   switch (field.kind) {
     case 'text':
       return { type: 'plain_text_input', ...shared, ...initial };
     case 'secret':
-      // Never prefilled: a secret that was typed is not shown again.
+      // A secret is never prefilled, so that it is not shown again.
       return { type: 'plain_text_input', ...shared };
     case 'file':
       return {
@@ -168,40 +165,64 @@ function element(field: Field, value: string | readonly string[] | undefined): I
       };
     case 'email':
       return { type: 'email_text_input', ...shared, ...initial };
-    case 'choice': {
-      const [selected] = options.filter((each) => each.value === text);
-      return {
-        type: 'static_select',
-        ...shared,
-        options,
-        ...(selected === undefined ? {} : { initial_option: selected }),
-      };
-    }
+    case 'choice':
     case 'choices':
-      return {
-        type: 'checkboxes',
-        action_id: field.name,
-        options,
-        ...(chosen.length === 0 ? {} : { initial_options: chosen }),
-      };
     case 'picks':
-      return {
-        type: 'multi_static_select',
-        ...shared,
-        options,
-        ...(chosen.length === 0 ? {} : { initial_options: chosen }),
-      };
+      return menu(field, value);
     case 'person':
-      return {
-        type: 'users_select',
-        ...shared,
-        ...(text === undefined || text === '' ? {} : { initial_user: text }),
-      };
+    case 'people':
+    case 'channel':
+      return picker(field, value);
+  }
+}
+
+function commonOf({ name, placeholder }: Field) {
+  return {
+    action_id: name,
+    ...(placeholder === undefined ? {} : { placeholder: plainText(placeholder, LIMITS.placeholder) }),
+  };
+}
+
+function joined(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : value?.join('\n');
+}
+
+function separated(value: string | readonly string[] | undefined): readonly string[] {
+  return typeof value === 'string' ? value.split(/[\s,]+/) : (value ?? []);
+}
+
+/** A field whose options come with the form. */
+function menu(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
+  const shared = commonOf(field);
+  const options = (field.options ?? []).slice(0, LIMITS.options).map(option);
+  const given = separated(value);
+  const chosen = options.filter(({ value: each }) => each !== undefined && given.includes(each));
+  if (field.kind === 'choice') {
+    const [selected] = options.filter((each) => each.value === joined(value));
+    return {
+      type: 'static_select',
+      ...shared,
+      options,
+      ...(selected === undefined ? {} : { initial_option: selected }),
+    };
+  }
+  const initial = chosen.length === 0 ? {} : { initial_options: chosen };
+  return field.kind === 'choices'
+    ? { type: 'checkboxes', action_id: field.name, options, ...initial }
+    : { type: 'multi_static_select', ...shared, options, ...initial };
+}
+
+/** A field that offers the people or channels of the workspace. */
+function picker(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
+  const shared = commonOf(field);
+  const text = joined(value);
+  const ids = separated(value).filter((id) => id !== '');
+  switch (field.kind) {
     case 'people':
       return {
         type: 'multi_users_select',
         ...shared,
-        ...(given.every((id) => id === '') ? {} : { initial_users: given.filter((id) => id !== '') }),
+        ...(ids.length === 0 ? {} : { initial_users: ids }),
       };
     case 'channel':
       return {
@@ -209,6 +230,12 @@ function element(field: Field, value: string | readonly string[] | undefined): I
         ...shared,
         filter: { include: ['public', 'private'], exclude_bot_users: true },
         ...(text === undefined || text === '' ? {} : { initial_conversation: text }),
+      };
+    default:
+      return {
+        type: 'users_select',
+        ...shared,
+        ...(text === undefined || text === '' ? {} : { initial_user: text }),
       };
   }
 }

@@ -12,13 +12,11 @@ import {
 } from './blocks.ts';
 import { NOT_TOLD } from './rules.ts';
 
-/*
- * Help, and what is said to a subcommand that nobody knows.
- */
+/* Help, and the answer to an unknown subcommand. */
 
 type Described = Pick<Command, 'name' | 'usage' | 'summary' | 'example' | 'needs'>;
 
-/** Who reads help, as far as it matters to what they can use. */
+/** What decides which subcommands the reader can use. */
 export interface HelpReader {
   readonly isLinked: boolean;
   /** Without an account of their own they ask with the team's. */
@@ -26,7 +24,7 @@ export interface HelpReader {
   readonly isAdmin: boolean;
 }
 
-/** What no group below names is done every day: the tasks. */
+/** The group of subcommands that no group below names, which are the tasks. */
 const EVERYDAY = 'Everyday';
 
 /** Subcommands by what people look for, in the order in which help shows them. */
@@ -49,7 +47,7 @@ interface Group {
   readonly commands: readonly Described[];
 }
 
-/** The groups with what fits. */
+/** The groups, with the commands that fit. */
 function groupsOf(commands: readonly Described[], fits: (command: Described) => boolean): Group[] {
   const groupOf = ({ name }: Described) =>
     HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
@@ -94,7 +92,7 @@ function namesLine({ title, commands }: Group): string {
   return `*${title}*: ${commands.map(({ name }) => code(name)).join(' · ')}`;
 }
 
-/** What the reader needs most, and the names of the rest. */
+/** The commands that the reader needs most, and the names of the others. */
 export function helpOverview(commands: readonly Described[], reader: HelpReader): Message {
   const [first, ...others] = groupsOf(commands, (command) => canUse(command, reader));
   const later = commands.filter((command) => lacksAccount(command, reader));
@@ -112,7 +110,7 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
   ]);
 }
 
-/** Every subcommand on a line; what the reader cannot use yet stands last. */
+/** Every subcommand on a line. Those that the reader cannot use yet come last. */
 export function helpForAll(commands: readonly Described[], reader: HelpReader): Message {
   const usable = groupsOf(commands, (command) => canUse(command, reader));
   const linked = commands.filter((command) => lacksAccount(command, reader));

@@ -45,7 +45,7 @@ import { sumText } from './spend.ts';
  * The Home tab.
  */
 
-/** What the Home tab shows to one person. */
+/** The content of one person's Home tab. */
 export interface HomeData {
   /** The account the person works with. */
   readonly account: Account | undefined;
@@ -54,7 +54,7 @@ export interface HomeData {
   readonly isAdmin: boolean;
   /** Approver groups whose members Slack does not tell, as far as they matter to the person. */
   readonly unreadableGroups: readonly string[];
-  /** Undefined for people who approve nothing. */
+  /** Undefined for people who are no approvers. */
   readonly toDecide: readonly Order[] | undefined;
   /** Orders whose outcome an approver has to settle. */
   readonly toResolve: readonly Order[];
@@ -66,11 +66,11 @@ export interface HomeData {
   readonly standsInFor: readonly StandIn[];
   /** The person's own open orders. */
   readonly open: readonly Order[];
-  /** What expires next, soonest first. */
+  /** The names that expire next, soonest first. */
   readonly next: readonly ListedName[];
-  /** How many names expire in which month. */
+  /** How many names expire in each month. */
   readonly months: readonly MonthCount[];
-  /** What the team spends; undefined for people who are no admins. */
+  /** What the team spends; undefined for people who are not admins. */
   readonly money?: HomeMoney | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface HomeMoney {
   readonly locale: string;
 }
 
-/** How many orders or names one part of the tab shows. */
+/** The most orders or names in one part of the tab. */
 export const HOME_LENGTH = 10;
 
 /** The Home tab of a member of the workspace. */
@@ -165,7 +165,7 @@ export function strangerBlocks(): AnyBlock[] {
   ];
 }
 
-/** The Home tab while something that it shows cannot be read. */
+/** The Home tab while some of its content cannot be read. */
 export function unavailableBlocks(reference: string): AnyBlock[] {
   return [
     header('Domain Steward'),
@@ -175,7 +175,7 @@ export function unavailableBlocks(reference: string): AnyBlock[] {
   ];
 }
 
-/** Who stands in for whom, as far as it concerns the person. */
+/** The absences that concern the person. */
 function standInPart({ standIn, standsInFor }: Pick<HomeData, 'standIn' | 'standsInFor'>): AnyBlock[] {
   return lines([
     ...(standIn === undefined
@@ -187,7 +187,7 @@ function standInPart({ standIn, standsInFor }: Pick<HomeData, 'standIn' | 'stand
   ]);
 }
 
-/** Says what is missing, and to whom it matters also why. */
+/** Says what is missing, and why to those who can do something about it. */
 function unreadablePart({
   unreadableGroups,
   toDecide,
@@ -307,7 +307,7 @@ function detailLine(order: Order): AnyBlock[] {
   return all.length === 0 ? [] : [context(all.join(' · '))];
 }
 
-/** What the team spends. Nothing is said while nothing was bought and there is no budget. */
+/** What the team spends. Empty while nothing was bought and there is no budget. */
 function moneyPart(money: HomeMoney | undefined): AnyBlock[] {
   if (money === undefined || (money.spent.names === 0 && money.budgets.length === 0)) return [];
   const { month, spent, budgets, locale } = money;

@@ -5,7 +5,7 @@ import { count, escapeText } from './blocks.ts';
 import { FACT_LABELS, formatList, formatUnseen, formatValue } from './facts.ts';
 
 /*
- * What hangs on a name, in sentences for who asks and who decides: the worst first, and what was not seen as not seen.
+ * The impact on a name in sentences, for those who ask and decide: the worst first, and what was not seen as not seen.
  */
 
 const ICONS: Readonly<Record<Severity, string>> = {
@@ -15,7 +15,7 @@ const ICONS: Readonly<Record<Severity, string>> = {
   note: ':information_source:',
 };
 
-/** What hangs on a name, a line each under a title. */
+/** The impact on a name, one line per item under a title. */
 export function impactLines(impact: Impact | 'unseen'): string[] {
   if (impact === 'unseen') {
     return [
@@ -36,7 +36,7 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
   return ['*What hangs on it*', ...ready, ...impact.items.map(itemLine), ...nothing];
 }
 
-/** What has changed of it since the order was asked for; empty when nothing has. */
+/** What has changed of an impact since the order was asked for; empty when nothing has. */
 export function impactChangeLines({ appeared, gone, changed }: ImpactDifference): string[] {
   const lines = [
     ...appeared.map((item) => `• New: ${formatItem(item)}`),

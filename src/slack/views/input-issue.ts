@@ -2,11 +2,9 @@ import type { InputIssue, PlainIssueCode } from '../../orders/input-issue.ts';
 import { tieText } from './interface.ts';
 import { zoneIssueText } from './zone-issue.ts';
 
-/*
- * What is wrong with an input, in a sentence that says what to give.
- */
+/* What is wrong with an input, in a sentence that says what to give. */
 
-/** What stands at a field of a form. */
+/** An error at a field of a form. */
 export interface FieldProblem {
   readonly field: string;
   readonly problem: string;
@@ -49,7 +47,7 @@ const OUT_OF_REACH = {
   xml: 'goes over the service’s XML interface alone, whose address is not set here. Ask whoever runs me to set SERVICE_XML_URL.',
 };
 
-/** What is wrong and what to give, as a sentence. Plain text: errors at fields have no markup. */
+/** What is wrong and what to give, as a sentence in plain text: errors at fields have no markup. */
 export function issueText(issue: InputIssue): string {
   switch (issue.code) {
     case 'zone_issue':
@@ -71,7 +69,7 @@ export function issueText(issue: InputIssue): string {
   }
 }
 
-/** The same of several, each with its field. */
+/** The sentences of several issues, each with its field. */
 export function fieldProblems(issues: readonly InputIssue[]): FieldProblem[] {
   return issues.map((issue) => ({ field: issue.field, problem: issueText(issue) }));
 }

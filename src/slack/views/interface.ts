@@ -2,9 +2,7 @@ import type { Account } from '../../accounts/account.ts';
 import type { InterfaceConstraint } from '../../orders/interface-constraint.ts';
 import type { AvailableInterfaces } from '../../orders/order-task.ts';
 
-/*
- * Which interface of the service carries what a form asks for, and why. Who does not care can pass over it.
- */
+/* Which interface of the service carries a form out, and why. Readers may skip it. */
 
 const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
   backup: 'a backup target',
@@ -23,14 +21,14 @@ const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
   title: 'a title',
 };
 
-/** What one interface alone documents, to follow "because of". */
+/** What only one interface documents, to follow "because of". */
 export function tieText(what: InterfaceConstraint['what']): string {
   return TIES[what];
 }
 
 /**
- * @param because what only the XML interface documents and is asked for, to follow "because of"
- * @param xmlHas what the XML interface alone has for the form, such as `Titles and backup targets`
+ * @param because what was asked for and only the XML interface documents, to follow "because of"
+ * @param xmlHas what only the XML interface has for the form, such as `Titles and backup targets`
  */
 export function interfaceNote(
   account: Pick<Account, 'method'> | undefined,

@@ -1,11 +1,9 @@
 import type { LinkRefusal, ServiceStatement } from '../../accounts/accounts.ts';
 import { requestIssueText } from './request-issue.ts';
 
-/*
- * What people read when an account cannot be linked or asked about. Plain text: a form shows it at a field.
- */
+/* Why an account cannot be linked or shown. Plain text: a form shows it at a field. */
 
-/** Why a credential was not taken, or its account not told of, and what to do. */
+/** Why a credential was refused or its account cannot be shown, and what to do. */
 export function formatLinkRefusal(refusal: LinkRefusal): string {
   switch (refusal.code) {
     case 'not_accepted':

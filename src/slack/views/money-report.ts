@@ -23,20 +23,20 @@ import { sumText } from './spend.ts';
  * The report on the money of a month, for the people who keep the books.
  */
 
-/** What the report of a month tells. */
+/** The content of the monthly report. */
 export interface MoneyReport {
   /** YYYY-MM */
   readonly month: string;
   readonly spent: SpendSum;
   readonly byTask: readonly SpendLine[];
-  /** Names of which nobody knows whether they were carried out. */
+  /** The number of names whose outcome is unknown. */
   readonly unknownOutcomes: number;
-  /** A year of the names that were let go. */
+  /** What a year of the names would have cost that were let go. */
   readonly saved: SpendSum;
-  /** The next twelve months at today's list; the first is the month of the report's day. */
+  /** The next twelve months by today's list; the first is the month of the report's day. */
   readonly ahead: readonly SpendLine[];
   readonly aheadTotal: SpendSum;
-  /** How the budgets stood on its last day. */
+  /** How the budgets stood on the last day of the month. */
   readonly budgets: readonly BudgetStanding[];
   readonly decisions: readonly Decision[];
 }
@@ -75,7 +75,7 @@ function decisionLine({ by, kind, count: times, seconds }: Decision): string {
   return `• ${mention(by)} ${kind} ${count(times, 'order')}, half of them within ${lengthText(seconds)}`;
 }
 
-/** A length of time in words, in the largest unit that it fills. */
+/** A duration in words, in the largest unit that it reaches. */
 function lengthText(seconds: number): string {
   const units = [
     ['day', 86_400],
@@ -86,10 +86,10 @@ function lengthText(seconds: number): string {
   return count(Math.max(1, Math.ceil(seconds / length)), unit);
 }
 
-/** Differences that one message names. */
+/** The most differences in one message. */
 const MAX_DIFFERENCES = 20;
 
-/** For admins: where answers of a day tell other amounts than the price list. */
+/** For admins: where the answers of a day differ from the price list. */
 export function differencesMessage(day: string, found: readonly PriceDifference[]): Message {
   const text = `:moneybag: The service told other amounts than the price list for ${count(found.length, 'name')} on ${day}. Look at \`/domain prices\`.`;
   const left = found.length - MAX_DIFFERENCES;
@@ -99,8 +99,8 @@ export function differencesMessage(day: string, found: readonly PriceDifference[
       ...found
         .slice(0, MAX_DIFFERENCES)
         .map(
-          ({ orderId, name, task, listed, told }) =>
-            `• ${escapeText(displayName(name))}, ${task}: ${amountsText([told])} told, ${amountsText([listed])} on the list, order ${code(orderId)}`,
+          ({ orderId, name, task, listed, answered }) =>
+            `• ${escapeText(displayName(name))}, ${task}: ${amountsText([answered])} told, ${amountsText([listed])} on the list, order ${code(orderId)}`,
         ),
       ...(left > 0 ? [`And ${left} more.`] : []),
     ]),

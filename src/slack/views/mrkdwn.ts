@@ -1,5 +1,5 @@
 /*
- * The one place that knows Slack's text rules and limits: everything that a person or the service said goes
+ * Slack's text rules and limits are known here only. Everything that a person or the service said goes
  * through `escapeText` before it stands in a message.
  */
 
@@ -21,9 +21,11 @@ export const LIMITS = {
   hint: 2_000,
   placeholder: 150,
   messageText: 4_000,
-  /** Of all blocks of a message together, tables apart; Slack refuses a little above 13,000. */
+  /**
+   * The limit for all blocks of a message together, without tables. Slack refuses a little above 13,000.
+   */
   messageBlocksText: 12_500,
-  /** Of all cells of a message's tables together. */
+  /** The limit for all cells of a message's tables together. */
   tableText: 9_500,
   cellText: 300,
   tableCaption: 150,
@@ -34,14 +36,14 @@ export const LIMITS = {
   inputValue: 3_000,
 } as const;
 
-/** Cuts a text at a limit, with an ellipsis in place of the rest, and never through a surrogate pair. */
+/** Cuts a text at a limit and adds an ellipsis; never splits a surrogate pair. */
 export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const cut = text.slice(0, limit - 1);
   return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
 }
 
-/** Cuts mrkdwn at a limit, and never through an entity, a mention or a date. */
+/** Cuts mrkdwn at a limit; never splits an entity, a mention or a date. */
 export function truncateMarkup(mrkdwn: string, limit: number): string {
   if (mrkdwn.length <= limit) return mrkdwn;
   return `${truncate(mrkdwn, limit)
@@ -53,7 +55,7 @@ export function truncateMarkup(mrkdwn: string, limit: number): string {
 export const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * Makes somebody's words harmless in mrkdwn: no mention, no link, no markup, no hidden direction marks.
+ * Makes foreign text harmless in mrkdwn: no mention, no link, no markup, no hidden direction marks.
  * https://docs.slack.dev/messaging/formatting-message-text#escaping
  */
 export function escapeText(text: string): string {
@@ -68,17 +70,17 @@ export function escapeText(text: string): string {
   );
 }
 
-/** The bot's own sentence, whose code style stays, with somebody's words in it made harmless. */
+/** The bot's own sentence with foreign text in it: code style stays, everything else is escaped. */
 export function ownSentence(text: string): string {
   return escapeText(text).replaceAll('\u2060`\u2060', '`');
 }
 
-/** Somebody's words on one line, cut to a length, harmless. */
+/** Foreign text on one line, cut to a length and escaped. */
 export function quote(text: string, limit = 300): string {
   return escapeText(truncate(text.replace(/\s+/g, ' ').trim(), limit));
 }
 
-/** A name, id or code in code style, harmless. A backtick cannot be escaped inside, so it is replaced. */
+/** A name, id or code in code style, escaped. A backtick cannot be escaped inside, so it is replaced. */
 export function code(text: string): string {
   const inside = truncate(text.replace(CONTROL, '').replaceAll('`', 'ˋ'), 300)
     .replaceAll('&', '&amp;')
@@ -87,7 +89,7 @@ export function code(text: string): string {
   return `\`${inside}\``;
 }
 
-/** A mention of a person. Pings them, so only for those whom a message is for. */
+/** A mention of a person. It pings them, so it is only for those whom a message is for. */
 export function mention(userId: string): string {
   return /^[UW][A-Z0-9]+$/.test(userId) ? `<@${userId}>` : 'the bot';
 }
@@ -105,12 +107,12 @@ export function moment(at: Date): string {
   return `<!date^${Math.floor(at.getTime() / 1_000)}^{date_short_pretty} {time}|${utcMinute(at)}>`;
 }
 
-/** For readers whose client does not know date tokens. */
+/** The same for readers whose client does not know date tokens. */
 export function utcMinute(at: Date): string {
   return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** A day, written out, the same for every reader: an expiry belongs to the zone, not to the reader. */
+/** A day, written out, the same for every reader: an expiry belongs to the zone and not to the reader. */
 export function day(at: Date): string {
   return at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
 }
@@ -120,7 +122,7 @@ export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
-/** Markup taken out, for notifications. What was escaped stays escaped: Slack reads mentions here too. */
+/** Removes markup, for notifications. Escaped text stays escaped, because Slack reads mentions here too. */
 export function plain(mrkdwn: string): string {
   const bare = mrkdwn.replace(/[*`\u2060]/g, '').replace(/@(?=here|channel|everyone)/g, '@\u2060');
   return truncateMarkup(bare, LIMITS.messageText);

@@ -2,11 +2,11 @@ import { isDateless } from '../../expiry/dateless.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import type { Alarm } from '../../names/alarm.ts';
-import { isOfAlarm } from '../../names/alarms.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
+import { isOfAlarm } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import { displayName } from '../../zones/names.ts';
 import { HAPPENED } from './alarm.ts';
@@ -33,11 +33,9 @@ import { orderLine } from './order.ts';
 import { detailPairs, editButton } from './portfolio.ts';
 import { waitingText } from './price.ts';
 
-/*
- * Everything that is known of one name, on a screen that fits a phone.
- */
+/* Everything that is known about one name, on a screen that fits a phone. */
 
-/** What the screen of a name shows. */
+/** The content of a name's screen. */
 export interface NameScreen {
   /** In ASCII. */
   readonly name: string;
@@ -58,14 +56,14 @@ export interface NameScreen {
 
 type Pair = readonly [label: string, value: string];
 
-/** Changes and orders that fit a phone. */
+/** The most changes and orders, so that they fit a phone. */
 const HISTORY_LINES = 8;
 const OPEN_ORDERS = 3;
 const OPEN_ALARMS = 4;
 const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
-/** What people want to know of a name: of these it is said when they were not seen. */
+/** The facts that people look for. If one was not seen, the screen says so. */
 const WANTED: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'ds'];
-/** A mail server that says that there is none (RFC 7505). */
+/** The mail server of a name that takes no mail (RFC 7505). */
 const NO_MAIL = '0 .';
 
 /** The screen of a name. */
@@ -75,7 +73,7 @@ export function nameScreen(screen: NameScreen): Message {
   const open = orders.filter(({ state }) => isOpen(state));
   return message(`${escapeText(title)}: ${plainStanding(screen)}`, [
     header(title),
-    section(standing(screen)),
+    section(headline(screen)),
     ...(screen.waiting.length === 0 ? [] : [section(`:moneybag: ${waitingText(screen.waiting)}`)]),
     ...facts([...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)]),
     ...unseenBlocks(known),
@@ -90,11 +88,11 @@ export function nameScreen(screen: NameScreen): Message {
 }
 
 function plainStanding(screen: NameScreen): string {
-  return standing(screen).split('\n')[0]?.replace(/[*]/g, '') ?? '';
+  return headline(screen).split('\n')[0]?.replace(/[*]/g, '') ?? '';
 }
 
-/** Whose it is and until when: what a person looks for first. */
-function standing({ name, listed, known, alarms }: NameScreen): string {
+/** Who owns the name and until when, which a person looks for first. */
+function headline({ name, listed, known, alarms }: NameScreen): string {
   const registration = knownValue(known, 'registration');
   const seenExpiry = knownValue(known, 'expires_at')?.[0];
   const sentences = alarms.slice(0, OPEN_ALARMS).map(alarmLine);
@@ -172,7 +170,7 @@ function registryPairs(known: KnownName): Pair[] {
   ];
 }
 
-/** As the zone above delegates it; where the registry or the name itself says otherwise, that too. */
+/** The nameservers of the delegation; where the name's own zone differs, both. */
 function nameserverPair(known: KnownName): Pair[] {
   const atRegistry = knownValue(known, 'registry_nameservers');
   const own = knownValue(known, 'nameservers');
@@ -196,7 +194,7 @@ function dnssecPair(known: KnownName): Pair[] {
   return value === undefined ? [] : [['DNSSEC', value.length > 0 ? 'signed' : 'not signed']];
 }
 
-/** What lives on the name. */
+/** What uses the name: website and mail. */
 function lifePairs(known: KnownName): Pair[] {
   const web = WEB.map((fact) => knownValue(known, fact));
   const addresses = [...new Set(web.flatMap((value) => value ?? []))];
@@ -221,7 +219,7 @@ function lifePairs(known: KnownName): Pair[] {
   ];
 }
 
-/** Whether others can send mail in the name's place. */
+/** Whether others can send mail in the name of this domain. */
 function protection(known: KnownName): Pair[] {
   const [spf, dmarc] = [knownValue(known, 'spf'), knownValue(known, 'dmarc')];
   if (spf === undefined || dmarc === undefined) return [];
@@ -229,7 +227,7 @@ function protection(known: KnownName): Pair[] {
   return [['Against forged mail', parts.length === 0 ? 'nothing: no SPF, no DMARC' : parts.join(' and ')]];
 }
 
-/** What could not be seen, by the reason, and since when what is shown is old. */
+/** What could not be seen, by reason, and since when what is shown is outdated. */
 function unseenBlocks(known: KnownName): AnyBlock[] {
   const byReason = new Map<UnseenReason, string[]>();
   for (const fact of WANTED) {
@@ -247,7 +245,7 @@ function unseenBlocks(known: KnownName): AnyBlock[] {
   ]);
 }
 
-/** What one look alone has shown: it counts when the next one shows it too. */
+/** Changes that only one look has shown. They count when the next look confirms them. */
 function suspectedBlocks(known: KnownName): AnyBlock[] {
   const suspected = FACT_NAMES.flatMap((fact) => {
     const { current, candidate } = known.history[fact] ?? {};
@@ -257,7 +255,7 @@ function suspectedBlocks(known: KnownName): AnyBlock[] {
   return suspected.length === 0 ? [] : lines(['*Seen once, not confirmed yet*', ...suspected]);
 }
 
-/** Changes and orders in one line of time, the latest first. */
+/** Changes and orders in one timeline, the latest first. */
 function historyBlocks(known: KnownName, orders: readonly Order[]): AnyBlock[] {
   const changes = pastChanges(known.history, known.ledger);
   const all = [
@@ -316,7 +314,7 @@ function buttons({ name, listed, renewWithinDays }: NameScreen) {
   ];
 }
 
-/** When it was seen, and what to type next. */
+/** When the name was seen, and what to type next. */
 function footer({ name, listed, known }: NameScreen): string {
   const [dns, registry] = [
     lastSeen(known, ['nameservers', 'soa', 'a', 'mx', 'ds']),

@@ -42,7 +42,7 @@ import { formatState } from './refusal.ts';
 import { summaryText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
 
-/** What follows once the service has accepted a task that it carries out later. */
+/** What follows after the service has accepted a task that it carries out later. */
 const NEXT_STEPS: Readonly<
   Record<NextStep, (approvedAfterDays: number | undefined, after: (days: number) => string) => string>
 > = {
@@ -82,20 +82,20 @@ export const STATE_LINES: Readonly<Record<OrderState, string>> = {
   CANCELLED: 'Cancelled, nothing was sent',
 };
 
-/** The service has accepted what it carries out later, and nothing has shown the end of it. */
+/** Whether the service has only accepted a task that it carries out later, and nothing has shown its end. */
 export function isOnlyAccepted({ task, items }: Pick<Order, 'task' | 'items'>, state: OrderState): boolean {
   if (state !== 'SUCCEEDED' || !taskNamed(task).acceptedOnly) return false;
   return items.some(({ result }) => result?.resolvedBy === undefined);
 }
 
-/** Where an order stands, as its card says it. */
+/** The state of an order, as its card says it. */
 export function stateText(order: Order): string {
   return isOnlyAccepted(order, order.state)
     ? 'Accepted by the service, not done yet'
     : STATE_LINES[order.state];
 }
 
-/** Where an item of an order stands. */
+/** The state of an item. */
 export function itemText(order: Order, item: OrderItem): string {
   const { acceptedOnly } = taskNamed(order.task);
   return acceptedOnly && item.state === 'SUCCEEDED' && item.result?.resolvedBy === undefined
@@ -105,7 +105,7 @@ export function itemText(order: Order, item: OrderItem): string {
 
 const DAY_MS = 86_400_000;
 
-/** What follows after the service accepted an item, and by when, as far as the document tells. */
+/** What follows after the service accepted an item, and by when, if the document tells. */
 export function nextSteps(order: Order, item: OrderItem): string[] {
   if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
   const lock = taskNamed(order.task).locksTransfers(item.name);
@@ -158,10 +158,10 @@ const LABELS: Readonly<Record<string, string>> = {
   parent: 'Superior user',
 };
 
-/** Shown as the order's names, not once more as a field. */
+/** Fields that are shown as the order's names already. */
 const NAME_FIELDS: ReadonlySet<string> = new Set(['name', 'names', 'source', 'id']);
 
-/** The name of an item as people read it: both forms of a name with other letters. */
+/** The name of an item as people read it; a name with other letters in both forms. */
 export function itemName(order: Pick<Order, 'task'>, name: string): string {
   return taskNamed(order.task).domain ? displayName(name) : name;
 }
@@ -198,13 +198,13 @@ function formatValue(field: string, value: unknown): string {
   return escapeText(String(value));
 }
 
-/** Everything that goes out, so that the approver sees what the click does. */
+/** Everything that is sent, so that approvers see what their click does. */
 export function inputFacts(order: Order): (readonly [string, string])[] {
   const input = inputOf(order);
   // The rows of a file stand in a table of their own.
   const pairs = (order.bulk === undefined ? Object.entries(input) : [])
     .filter(([field, value]) => value !== undefined && !NAME_FIELDS.has(field))
-    // The user's name is the order's name already.
+    // The user's name is the order's name.
     .filter(([field]) => !(order.task === 'user' && field === 'user'))
     .map(([field, value]) => [LABELS[field] ?? field, formatValue(field, value)] as const);
   const { secretField } = taskNamed(order.task);
@@ -215,12 +215,12 @@ export function inputFacts(order: Order): (readonly [string, string])[] {
   return pairs;
 }
 
-/** Whether an order goes over the XML interface, which has no place for a client transaction. */
+/** Whether an order goes over the XML interface, which has no place for a client transaction id. */
 export function goesOverXml({ task, account, input }: Order): boolean {
   return account.method === 'two_factor' || taskNamed(task).constraints(input).xml.length > 0;
 }
 
-/** LIVE or DEMO in plain sight. */
+/** The system of a context, LIVE or DEMO, in bold. */
 export function formatContext(contextNumber: number | undefined): string {
   if (contextNumber === undefined) return 'the application’s own context';
   return isDemoContext(contextNumber)
@@ -228,20 +228,20 @@ export function formatContext(contextNumber: number | undefined): string {
     : `*LIVE* (context ${contextNumber})`;
 }
 
-/** With which account, and whose it is. */
+/** The account of an order, and whose it is. */
 export function formatAccount(order: Order): string {
   if (order.account.isTeamAccount === true)
     return `:busts_in_silhouette: *the team’s account*, ${code(accountName(order.account))}`;
   return `${code(accountName(order.account))} of ${mention(accountOwner(order))}`;
 }
 
-/** With which account; whose it is only where that is somebody else’s than the asker’s. */
+/** The account of an order, and whose it is where it is not the requester's. */
 export function formatAccountShort(order: Order): string {
   if (order.account.isTeamAccount === true) return formatAccount(order);
   return accountOwner(order) === order.requesterId ? code(accountName(order.account)) : formatAccount(order);
 }
 
-/** What happened to an order, as its card and thread need to know it. */
+/** What the card and the thread need to know of an event. */
 export interface HistoryEvent {
   readonly kind: string;
   readonly actor: string;
@@ -254,10 +254,10 @@ const approvedDetail = z.object({
   unreadableGroups: z.array(z.string()).default([]),
 });
 
-/** Approvals that did not count when they were last counted. */
+/** Approvals that no longer counted at the last count. */
 export interface LapsedApprovals {
   readonly userIds: readonly string[];
-  /** Slack did not tell who belongs to a group of approvers, so that it is not certain that they no longer count. */
+  /** Slack did not tell the members of an approver group, so it is not certain that they no longer count. */
   readonly isUncertain: boolean;
 }
 
@@ -284,7 +284,7 @@ export function reasonOf({ detail }: HistoryEvent): string {
   return typeof reason === 'string' && reason !== '' ? ` “${quote(reason, 1_000)}”` : '';
 }
 
-/** Mentions of those who may approve; a long list is cut, for nobody reads it. */
+/** Mentions of those who may approve; a long list is cut. */
 export function approverList(approvers: readonly string[]): string {
   const shown = approvers.slice(0, 12).map(mentionApprover).join(', ');
   return approvers.length > 12 ? `${shown} and ${approvers.length - 12} more` : shown;
@@ -306,20 +306,20 @@ export function formatPart({ state, items }: Order): string {
     : '';
 }
 
-/** "Done" and "refused" say no more than the state and the service's words beside them. */
+/** "Done" and "refused" add nothing to the state and the service's words beside them. */
 function isCompleteSummary(state: OrderItem['state'], result: ItemResult, said: string): boolean {
   if (result.resolvedBy !== undefined) return false;
   return state === 'SUCCEEDED' || (state === 'FAILED' && result.errorKind === 'refused' && said !== '');
 }
 
-/** What an answer that came after the end says of it. */
+/** What an answer says that came after the end. */
 function formatLate(agrees: boolean, late: NonNullable<ItemResult['late']>): string {
   if (agrees) return 'The service answered later, and agrees.';
   if (late === 'UNKNOWN') return 'No answer to that request came, so it may have been carried out.';
   return `The service answered later that it ${late === 'SUCCEEDED' ? 'was' : 'was not'} carried out.`;
 }
 
-/** Messages of the service that are shown; an answer may hold any number. */
+/** The most messages of the service that are shown; an answer may hold any number. */
 const MAX_MESSAGES = 5;
 
 function formatSummary({
@@ -334,8 +334,8 @@ function formatSummary({
 }
 
 /**
- * What became of an item: the bot's own sentence where "done" does not say it all, then the service's words.
- * @param detail `full` tells what the answer says of its object too
+ * The result of an item: the bot's own sentence where "done" is not enough, then the service's words.
+ * @param detail `full` adds what the answer says about its object
  */
 export function resultText(
   { state, attempts, result }: OrderItem,
@@ -379,7 +379,7 @@ export function decisionButtons(order: Order): Button[] {
   ];
 }
 
-/** Stop, while something waits to be sent, or sent again. */
+/** The stop button, while something waits to be sent, or sent again. */
 export function stopButtons(order: Order): Button[] {
   const isUnderWay = order.state === 'APPROVED' || order.state === 'EXECUTING';
   if (!isUnderWay || waitingItems(order).length === 0) return [];
@@ -395,8 +395,8 @@ export function stopButtons(order: Order): Button[] {
 }
 
 /**
- * Retry, where there is something to ask for again.
- * @param now when it is shown; without it, it is not too late
+ * The retry button, where something can be asked for again.
+ * @param now when it is shown; without it, time does not matter
  */
 export function retryButtons(order: Order, now?: Date): Button[] {
   if (order.state !== 'FAILED' || order.bulk !== undefined || retryableItems(order).length === 0) return [];
@@ -451,15 +451,15 @@ export function hintLines(order: Order): string[] {
   ];
 }
 
-/** What public records showed, also where that is nothing. */
+/** What public records showed, even where that is nothing. */
 export function seenInRecords(order: Order): string[] {
   const hints = hintLines(order);
   return hints.length > 0 ? hints : ['Public records: nothing was seen that tells.'];
 }
 
 /**
- * What confirms a draft: what will happen, and what hangs on the name.
- * @param impact undefined when nothing is lost by it
+ * The message that confirms a draft: what will happen, and the impact on the name.
+ * @param impact undefined for a task that puts nothing at risk
  */
 export function confirmMessage(order: Order, impact?: Impact | 'unseen'): Message {
   const title = orderTitle(order);

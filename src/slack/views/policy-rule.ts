@@ -18,10 +18,10 @@ const SELECTORS = {
   all: 'everything',
 } as const;
 
-/** Entries of a list that a sentence shows. */
+/** The most entries of a list in a sentence. */
 const SHOWN = 8;
 
-/** The plural noun of a task; of one that this release does not know, its name. */
+/** The plural noun of a task; a task that this release does not know is shown by its name. */
 export function taskNoun(task: string): string {
   const known = ORDER_TASK_NAMES.find((name) => name === task);
   return known === undefined ? code(task) : taskNamed(known).words.plural;
@@ -57,7 +57,7 @@ const UNITS = [
   ['second', 1_000],
 ] as const;
 
-/** A length of time in the largest unit that keeps it whole: `2 days`, `36 hours`. */
+/** A duration in the largest unit that keeps it whole: `2 days`, `36 hours`. */
 function lengthText(ms: number): string {
   const [noun, unitMs] = UNITS.find(([, each]) => ms >= each && ms % each === 0) ?? ['second', 1_000];
   return count(Math.ceil(ms / unitMs), noun);
@@ -126,7 +126,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
   ].join('');
 }
 
-/** The two rules that stand behind every policy, as the settings make them. */
+/** The two rules that stand behind every policy and follow from the settings. */
 export function implicitSentences({ approvalTasks, approvers, approvalsRequired }: PolicySettings): string[] {
   const listed = joined(approvalTasks.map(taskNoun));
   return [
@@ -137,7 +137,7 @@ export function implicitSentences({ approvalTasks, approvers, approvalsRequired 
   ];
 }
 
-/** A rule by its place and name, as sentences name it. */
+/** A rule by its position and name, inside a sentence. */
 export function referenceText(reference: RuleReference): string {
   switch (reference.kind) {
     case 'rule':

@@ -23,23 +23,21 @@ import {
 } from './blocks.ts';
 import { neededText, referenceText, taskNoun } from './policy-rule.ts';
 
-/*
- * What a policy would do: for one line, and for the orders of the past.
- */
+/* What a policy would decide: for one line, and for past orders. */
 
-/** What was tried. */
+/** A line that was tried. */
 export interface TriedLine {
   readonly task: string;
   readonly names: readonly string[];
   readonly requester: string;
-  /** The draft was asked, not what is in force. */
+  /** The draft was tried, not the version in force. */
   readonly isDraft: boolean;
   readonly version: number;
 }
 
-/** Names whose reasons are shown. */
+/** The most names whose reasons are shown. */
 const SHOWN_NAMES = 5;
-/** Rules that did not decide, with why, of the only name and of each of several. */
+/** The most rules that did not decide, with reasons: for an only name, and for each of several. */
 const MAX_REASONS = 40;
 const MAX_REASONS_OF_SEVERAL = 8;
 const SHOWN_ORDERS = 12;
@@ -89,7 +87,7 @@ function skippedText({ rule, because, unknowns }: SkippedRule): string {
   return `• ${reference.charAt(0).toUpperCase()}${reference.slice(1)}, ${why}.`;
 }
 
-/** The rule that decides stands first: it is what was asked for, and it is never cut. */
+/** The rule that decides comes first, because it was asked for and must not be cut. */
 function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean): string[] {
   const shown = skipped.slice(0, isOnly ? MAX_REASONS : MAX_REASONS_OF_SEVERAL);
   const left = skipped.length - shown.length;
@@ -147,12 +145,12 @@ const CHANGES: Readonly<Record<ReplayChange, string>> = {
   other: 'other people',
 };
 
-/** How a replay counts. */
+/** What a replay counted. */
 export interface ShownReplay {
   readonly days: number;
   readonly replay: Replay;
   readonly changed: readonly ReplayedLine[];
-  /** Orders beyond those that were looked at. */
+  /** There were more orders than those that were replayed. */
   readonly isCut: boolean;
   /** Orders of which was not kept what they needed then: compared with the policy in force. */
   readonly withoutDemand: number;

@@ -24,13 +24,11 @@ import {
 } from './blocks.ts';
 import { changeLine, implicitSentences, ruleSentence } from './policy-rule.ts';
 
-/*
- * The policy as people read it: what is in force, the draft with what admins can do to it, what publishing asks for.
- */
+/* The policy as people read it: the version in force, the draft with its buttons, and what publishing asks for. */
 
-/** Rules on one page; each takes two blocks. */
+/** Rules on one page. Each takes two blocks. */
 export const RULES_ON_PAGE = 10;
-/** Characters of one rule, and of a list without buttons, so that all of a message fits. */
+/** The longest sentence of one rule, and the longest list without buttons, so that everything fits into a message. */
 const SENTENCE = 600;
 const LIST = 4_000;
 
@@ -43,11 +41,14 @@ export interface ShownPolicy {
   readonly reader: { readonly userId: string; readonly isAdmin: boolean; readonly locale: string };
   /** From 0. */
   readonly page: number;
-  /** Said first: what became of what the reader has just done. */
+  /** Said first: the outcome of the reader's last action. */
   readonly note?: string | undefined;
 }
 
-/** What a button about a rule carries: where it stood and its name, so that a click on an old list moves no other rule. */
+/**
+ * The value of a button about a rule: its position and its name, so that a click on an outdated list moves no other
+ * rule.
+ */
 function ruleValue(position: number, name: string): string {
   return `${position} ${name}`;
 }
@@ -104,7 +105,7 @@ function row(rule: PolicyRule, position: number, locale: string): string {
   );
 }
 
-/** Rules without buttons, as many as there is room for. */
+/** Rules without buttons, as many as fit. */
 function numbered(rules: readonly PolicyRule[], locale: string): AnyBlock[] {
   const rows = rules.map((rule, index) => row(rule, index + 1, locale));
   let length = 0;
@@ -167,7 +168,7 @@ function adminButtons(shown: ShownPolicy): AnyBlock[] {
   const { draft, published, reader, page } = shown;
   const edited = draft?.rules ?? published?.rules ?? [];
   const from = pageStart(edited, page);
-  // Ids are unique in a row.
+  // Ids are unique within a row.
   const toPage = (actionId: 'policy_page_before' | 'policy_page_after', text: string, to: number) =>
     button({ actionId, text, value: String(to) });
   const index = from / RULES_ON_PAGE;
@@ -211,7 +212,7 @@ function confirmButton(revision: string): Button {
   return button({ actionId: 'policy_confirm', text: 'Confirm', value: revision, style: 'primary' });
 }
 
-/** A menu of policies to start from, each of which opens a form. */
+/** A menu of policies to start from. Choosing one opens a form. */
 function startMenu(): ActionsBlock {
   return {
     type: 'actions',
@@ -241,7 +242,7 @@ function readerButtons({ published, draft }: ShownPolicy): AnyBlock[] {
   ];
 }
 
-/** What differs from the version in force, a line each. */
+/** The differences from the version in force, one line each. */
 function differenceLines(
   before: readonly PolicyRule[],
   after: readonly PolicyRule[],
@@ -276,7 +277,10 @@ export function confirmationRequest({ draft, before, locale }: Proposal, publish
   ]);
 }
 
-/** Told to whoever published. @param told the admins who were asked to confirm, and those who could not be */
+/**
+ * What the publisher is told.
+ * @param told the admins who were asked to confirm, and those who could not be reached
+ */
 export function publishedMessage(
   { draft, before, locale }: Proposal,
   told: { readonly asked: readonly string[]; readonly missed: readonly string[] },
@@ -301,7 +305,7 @@ export function publishedMessage(
   ]);
 }
 
-/** Told when a version came into force. */
+/** What is said when a version has come into force. */
 export function confirmedMessage(
   policy: PublishedPolicy,
   before: readonly PolicyRule[],

@@ -22,16 +22,14 @@ import {
 } from './blocks.ts';
 import { amountsText } from './price.ts';
 
-/*
- * The portfolio as people see it: whose a name is, its tags, where it is told of, and what somebody noted.
- */
+/* The portfolio as people see it: who owns a name, its tags, its channel and its note. */
 
 /** A channel as messages name it. */
 export function channelMention(channelId: string): string {
   return `<#${channelId}>`;
 }
 
-/** What is set for a name, as facts of its screen. */
+/** What people have set for a name, as facts of its screen. */
 export function detailPairs(
   details: NameDetails | undefined,
 ): readonly (readonly [label: string, value: string])[] {
@@ -45,7 +43,7 @@ export function detailPairs(
   ];
 }
 
-/** Opens the form of what is set for a name. */
+/** Opens the form of a name's details. */
 export function editButton(name: string): Button {
   return button({
     actionId: 'name_edit',
@@ -78,13 +76,16 @@ export function savedText(names: readonly string[], asked: number): string {
   return `Saved for ${what}.`;
 }
 
-/** Said where a tag that decides about orders would be changed by somebody who does not decide; plain text. */
+/** Said to somebody who may not decide about orders and would change a tag that does; plain text. */
 export function decidingTagsText(name: string, tags: readonly string[]): string {
   const which = tags.map((tag) => `“${tag}”`).join(', ');
   return `The tag ${which} of ${displayName(name)} decides what orders need. Ask an approver or an admin to change it.`;
 }
 
-/** What is wrong with a filter, and what was most likely meant. @param nearest the nearest of some words, if one is near */
+/**
+ * What is wrong with a filter, and what was most likely meant.
+ * @param nearest finds the nearest of some words, if one is near
+ */
 export function filterIssueText(
   issue: FilterIssue | { readonly code: 'unknown_owner'; readonly value: string },
   nearest: (word: string, of: readonly string[]) => string | undefined,
@@ -122,26 +123,26 @@ export const NAMES_PAGE = 50;
 export interface NamesPage {
   /** The filter as it was typed; empty for all. */
   readonly filter: string;
-  /** What the buttons carry that act on all that was found. */
+  /** The value of the buttons that act on all found names. */
   readonly state: string;
   readonly total: number;
-  /** How many stand before the page. */
+  /** The number of names before the page. */
   readonly offset: number;
   readonly names: readonly (FoundName & {
-    /** The day of its expiry as people see it, written out, and the days to it. */
+    /** The day of its expiry as people see it, written out, and the days until then. */
     readonly expires: { readonly day: string; readonly daysLeft: number } | undefined;
     readonly renewal: Amount | undefined;
   })[];
-  /** What renewing all that was found for a year costs. */
+  /** What renewing all found names for a year costs. */
   readonly renewal: { readonly sums: readonly Amount[]; readonly unknown: number };
-  /** What the buttons to the pages beside it carry. */
+  /** The values of the buttons to the pages beside it. */
   readonly previous: string | undefined;
   readonly next: string | undefined;
   /** BCP 47 tag of the reader. */
   readonly locale: string;
 }
 
-/** What a filter finds, with what can be done with it. */
+/** The names that a filter finds, with the actions on them. */
 export function namesPage(page: NamesPage): Message {
   const { filter, total, offset, names, state } = page;
   const filterText = filter === '' ? '' : ` for ${code(filter)}`;

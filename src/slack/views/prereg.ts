@@ -22,14 +22,12 @@ import {
   truncate,
 } from './blocks.ts';
 
-/*
- * What a search for preregistrations found: a table, and one record in full.
- */
+/* The results of a search for preregistrations: a table, and one record in full. */
 
-/** Data that a search adds to the records when asked to. Service API, section "Preregistration search". */
+/** Data that a search adds to the records on request. Service API, section "Preregistration search". */
 export const PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
 
-/** What a record is filtered by, in the document's sequence. */
+/** The filters of a search, in the document's sequence. */
 export const PREREG_FILTERS = [
   'sld',
   'tld',
@@ -42,11 +40,11 @@ export const PREREG_FILTERS = [
 ] as const;
 export type PreregFilter = (typeof PREREG_FILTERS)[number];
 
-/** A search, and from which record on it is shown. */
+/** A search, and the record with which its page begins. */
 export interface PreregQuery {
   readonly filters: Readonly<Partial<Record<PreregFilter, string>>>;
   readonly operator?: 'EQUAL' | 'like';
-  /** The key to sort by; the document shows ascending order alone. */
+  /** The key to sort by. The document shows only ascending order. */
   readonly order?: string;
   readonly children: boolean;
   readonly keys: readonly string[];
@@ -78,7 +76,7 @@ const LABELS: Readonly<Record<string, string>> = {
   nsentry: 'Nameserver entries',
 };
 
-/** The columns that the service gives by default, in the sequence in which they are read. */
+/** The columns that the service returns by default, in the sequence in which people read them. */
 const DEFAULT_COLUMNS = [
   ...['name', 'status', 'phase', 'period', 'owner', 'created', 'updated', 'updater', 'order_reference'],
   ...['adminc', 'techc', 'nserver', 'confirmation', 'phase_period', 'recommended', 'confirmed'],
@@ -123,7 +121,7 @@ function cellOf(record: Preregistration, column: string): string {
   }
 }
 
-/** `tmch_mark` and `tmchMark`: the interfaces spell differently. */
+/** `tmch_mark` and `tmchMark`: the interfaces spell names differently. */
 function spellingsOf(name: string): readonly string[] {
   return [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
 }
@@ -134,7 +132,7 @@ function configOf({ preregConfig }: Preregistration, name: string): string | und
     .find(isGiven);
 }
 
-/** From when until when a phase goes, as the service writes moments. */
+/** The begin and end of a phase, as the service writes moments. */
 function spanOf(record: Preregistration, phase: 'confirmation' | 'period'): string {
   const start = configOf(record, `${phase}_start`);
   const end = configOf(record, `${phase}_end`);
@@ -142,7 +140,7 @@ function spanOf(record: Preregistration, phase: 'confirmation' | 'period'): stri
   return `${start ?? '?'} – ${end ?? '?'}`;
 }
 
-/** One page of what a search found, with the buttons to the pages beside it and to the records in full. */
+/** One page of a search's results, with buttons to the pages beside it and to full records. */
 export function preregPage(query: PreregQuery, found: Preregistrations, via: Interface): Message {
   const { records, summary } = found;
   const what = `preregistrations${formatQuery(query)}`;
@@ -177,7 +175,7 @@ export function preregPage(query: PreregQuery, found: Preregistrations, via: Int
   ]);
 }
 
-/** The columns that were asked for and hold something, as many as a table takes; a name always stands first. */
+/** The columns that were asked for and have content, as many as a table takes. The name comes first. */
 function columnsOf(
   records: readonly Preregistration[],
   keys: readonly string[],
@@ -211,7 +209,7 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
   return `${name}${more.length === 0 ? '' : `, ${more.join(', ')}`}`;
 }
 
-/** What the operator means on the interface that was searched over. */
+/** What the operator means on the interface that was used. */
 function meaningOf({ filters }: PreregQuery, via: Interface): string {
   const over = `Searched over the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
   if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
@@ -232,10 +230,10 @@ function pageButtons(query: PreregQuery, { records, summary }: Preregistrations)
   ];
 }
 
-/** Characters of an option's value. */
+/** The longest value of an option. */
 const MAX_OPTION = 150;
 
-/** A button for the only record, a menu for several: each is found again by its name. */
+/** A button for a single record, a menu for several. The record is found again by its name. */
 function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   const names = [...new Set(records.flatMap(({ name }) => (name === undefined ? [] : [name])))].filter(
     (name) => name.length <= MAX_OPTION,
@@ -266,7 +264,7 @@ function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   ];
 }
 
-/** Records that a view shows in full; more of one name there hardly are. */
+/** The most records that a view shows in full. One name hardly has more. */
 const MAX_RECORDS = 8;
 
 /** All records of one name, in full. */
@@ -319,7 +317,10 @@ function phaseLine(
 
 const DAY_MS = 86_400_000;
 
-/** How far away an end is, in days: the time zone of a moment over XML is not documented, so no hours are told. */
+/**
+ * How far away an end is, in days. Hours are left out, because the time zone of a moment over XML is not
+ * documented.
+ */
 function formatEnd(end: string | undefined, now: Date): string {
   const at =
     end === undefined
@@ -335,7 +336,7 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** Data whose shape nothing documents: its values, with their names. */
+/** Data whose structure is not documented: its values with their names. */
 function formatData(value: unknown): string {
   if (!isGiven(value)) return '';
   if (typeof value !== 'object') return String(value);

@@ -17,10 +17,10 @@ import { zoneIssueText } from './zone-issue.ts';
  */
 
 const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
-/** Presets that one message shows, each with its buttons. */
+/** The most presets in one message, each with its buttons. */
 const MAX_SHOWN = 20;
 
-/** The list of presets, with buttons for who may change them. */
+/** The list of presets, with buttons for those who may change them. */
 export function presetList(presets: readonly Preset[], mayEdit: boolean): Message {
   const add = button({ actionId: 'preset_add', text: 'Add a preset…', value: 'new', style: 'primary' });
   const text =

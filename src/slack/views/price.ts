@@ -25,14 +25,12 @@ import {
   textMessage,
 } from './blocks.ts';
 
-/*
- * Prices as people read them: the list, what an order costs, what waiting costs.
- */
+/* Prices as people read them: the list, and what orders and waiting cost. */
 
-/** Of what everybody sees alike, such as a card in a channel. */
+/** The locale of what everybody sees, such as a card in a channel. */
 const SHARED_LOCALE = 'en-GB';
 
-/** An amount as everybody in a channel reads it. */
+/** An amount in the locale of a channel. */
 function amountText(amount: Amount): string {
   return formatAmount(amount, SHARED_LOCALE);
 }
@@ -44,7 +42,7 @@ function joined(parts: readonly string[]): string {
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** Said of a price that the list does not tell. */
+/** Said where the list has no price. */
 const NOT_KNOWN = 'price not known';
 
 /** `about €36.00 (price list of 1 Nov 2026)`, with what it leaves out. */
@@ -57,12 +55,12 @@ function costText(cost: OrderCost): string {
   return `about ${amountsText(sums)}${part} (${list})${rest}`;
 }
 
-/** Amounts of different currencies, side by side. */
+/** Amounts of different currencies, joined. */
 export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE): string {
   return joined(amounts.map((amount) => formatAmount(amount, locale)));
 }
 
-/** What must be known beside the sum; empty when nothing is known. */
+/** What must be known besides the sum; empty when nothing is known. */
 function costNotes(cost: OrderCost): string[] {
   if (cost.sums.length === 0) return [];
   const years = cost.names.find(({ quote: found }) => (found?.times ?? 1) > 1)?.quote?.times;
@@ -75,13 +73,13 @@ function costNotes(cost: OrderCost): string[] {
   ];
 }
 
-/** An event of an order, as far as it tells of money. */
+/** An event of an order, as far as it has prices. */
 interface PricedEvent {
   readonly kind: string;
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** What an order was known to cost when it was asked for, and when somebody last approved it. */
+/** What an order cost when it was asked for, and at its last approval. */
 export function costsInHistory(history: readonly PricedEvent[]): {
   readonly asked: OrderCost | undefined;
   readonly approved: OrderCost | undefined;
@@ -93,7 +91,7 @@ export function costsInHistory(history: readonly PricedEvent[]): {
   return { asked: found('requested'), approved: found('approved') };
 }
 
-/** That the price is another one than when the order was asked for; undefined when it is not. */
+/** Says that the price differs from when the order was asked for; undefined when it does not. */
 function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): string | undefined {
   if (asked === undefined || now === undefined || isSameCost(asked, now)) return undefined;
   const before = asked.sums.length === 0 ? 'not known' : amountsText(asked.sums);
@@ -103,7 +101,7 @@ function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): s
     : `The price has changed since this was asked for: it was ${before}, it is ${after}.`;
 }
 
-/** Told in the thread when the price that was approved is another one than that which was asked for. */
+/** Said in the thread when the approved price differs from the one that was asked for. */
 export function repricedReply(
   event: PricedEvent & { readonly state: string },
   history: readonly PricedEvent[],
@@ -113,7 +111,7 @@ export function repricedReply(
   return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
 }
 
-/** What the card says of the price, as the value of a fact. */
+/** What the card says about the price, as the value of a fact. */
 export function costFact(cost: OrderCost, asked: OrderCost | undefined): string {
   const change = costChange(asked, cost);
   return [
@@ -128,7 +126,7 @@ export function quoteCell(found: Quote | undefined): string {
   return found === undefined ? 'not known' : amountText(found.amount);
 }
 
-/** What waiting costs, in one sentence; empty where nothing is known of the zone. */
+/** What waiting costs, in one sentence; empty where the zone's periods are not known. */
 export function waitingText(steps: readonly WaitingStep[]): string {
   const parts = steps.map((step, index) => `${index === 0 ? '' : 'then '}${stepText(step, index === 0)}`);
   return parts.length === 0 ? '' : `What waiting costs: ${parts.join('; ')}.`;
@@ -138,7 +136,10 @@ function aboutText(found: Quote | undefined): string {
   return found === undefined ? NOT_KNOWN : `about ${amountText(found.amount)}`;
 }
 
-/** @param isFirst of what can still be done: a later renewal costs what the first one does */
+/**
+ * @param isFirst the first step that is still possible: a later renewal costs the same and is not
+ * repeated
+ */
 function stepText(step: WaitingStep, isFirst: boolean): string {
   switch (step.kind) {
     case 'renew':
@@ -201,10 +202,10 @@ function lineIssue(found: LineIssue): string {
   }
 }
 
-/** Slack takes about this much at a field. */
+/** The longest error that Slack shows at a field, approximately. */
 const ISSUES_LENGTH = 1_900;
 
-/** Everything that is wrong with a file, a line each; plain text. */
+/** All issues of a file, one line each; plain text. */
 export function lineIssues(found: readonly LineIssue[]): string {
   const all = found.map((each) => `Line ${each.line}: ${lineIssue(each)}`);
   let length = 0;
@@ -221,8 +222,8 @@ export function priceLine({ zone, task, period, amount, validFrom, source }: Pri
   return `.${zone} ${task}, ${count(period, 'year')}: ${amountText(amount)} from ${dayText(validFrom)} (${source})`;
 }
 
-/** A line of the list that is over, valid, or still ahead on a day. */
-function standing(price: Price, list: readonly Price[], today: string): string {
+/** Marks a line of the list that is over, valid, or still ahead on a day. */
+function validityOf(price: Price, list: readonly Price[], today: string): string {
   if (price.validFrom > today) return 'later';
   const followed = list.some(
     ({ zone, task, period, validFrom }) =>
@@ -235,10 +236,10 @@ function standing(price: Price, list: readonly Price[], today: string): string {
   return followed ? 'over' : 'valid';
 }
 
-/** Who reads the list, and when. */
+/** The person who reads the list, and when. */
 export interface PriceReader {
   readonly isAdmin: boolean;
-  /** BCP 47 tag: amounts are written as the reader writes them. */
+  /** BCP 47 tag of the locale in which amounts are written. */
   readonly locale: string;
   /** YYYY-MM-DD */
   readonly today: string;
@@ -246,7 +247,7 @@ export interface PriceReader {
   readonly currency: string;
 }
 
-/** The price list with what can be done about it. */
+/** The price list with its actions. */
 export function priceList(list: readonly ListedPrice[], reader: PriceReader): Message {
   const edit = reader.isAdmin
     ? [
@@ -263,7 +264,7 @@ export function priceList(list: readonly ListedPrice[], reader: PriceReader): Me
       ...actions('prices', edit),
     ]);
   }
-  const valid = list.filter((price) => standing(price, list, reader.today) !== 'over');
+  const valid = list.filter((price) => validityOf(price, list, reader.today) !== 'over');
   const shown = [...valid, ...list.filter((price) => !valid.includes(price))].slice(0, TABLE_ROWS);
   const caption =
     shown.length < list.length
@@ -281,7 +282,7 @@ export function priceList(list: readonly ListedPrice[], reader: PriceReader): Me
         formatAmount(price.amount, reader.locale),
         dayText(price.validFrom),
         price.source,
-        standing(price, list, reader.today),
+        validityOf(price, list, reader.today),
       ]),
     }),
     ...(reader.isAdmin ? editMenu(shown) : []),
@@ -292,7 +293,7 @@ export function priceList(list: readonly ListedPrice[], reader: PriceReader): Me
   ]);
 }
 
-/** A menu of the prices, each of which opens in the form. */
+/** A menu of the prices. Choosing one opens the form. */
 function editMenu(list: readonly ListedPrice[]): AnyBlock[] {
   const menu: ActionsBlock = {
     type: 'actions',
@@ -315,7 +316,7 @@ function editMenu(list: readonly ListedPrice[]): AnyBlock[] {
   return [menu];
 }
 
-/** What became of prices that were saved. */
+/** What is said after prices were saved. */
 export function pricesSaved({
   added,
   changed,

@@ -55,7 +55,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   delegation_seen: 'noted what its nameservers answer',
 };
 
-/** What a person who was refused does next, by the state that the order is in. */
+/** What a person can do after a refusal, by the state of the order. */
 const NEXT: Readonly<Record<OrderState, string>> = {
   DRAFT: 'The person who asked has to confirm it first.',
   PENDING: 'An approver decides about it.',

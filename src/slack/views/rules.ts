@@ -20,15 +20,15 @@ import {
 } from './blocks.ts';
 import { zoneIssueText } from './zone-issue.ts';
 
-/** What is known of a name that somebody asks about. */
+/** What is known about a name that somebody asks about. */
 export interface NameRules {
-  /** As people read it. */
+  /** The name as people read it. */
   readonly name: string;
   /** What the zone has against it. */
   readonly issues: readonly ZoneIssue[];
   /** Its dates, when it is on the watch list and they are known. */
   readonly dates: NameDates | undefined;
-  /** A lock of transfers that an order of the bot began. */
+  /** A lock of transfers that an order of the bot started. */
   readonly transferLock?: TransferLock | undefined;
 }
 
@@ -62,7 +62,7 @@ const PHASES: Readonly<Record<LifePhase, string>> = {
   expired: '*It has expired.* Nothing is documented about what its zone does now.',
 };
 
-/** What people can ask for, as the table of a zone's tasks calls it. */
+/** The label of a task in the table of a zone's tasks. */
 function taskLabel({ words: { verb, title } }: OrderTask): string {
   return verb.includes(' ') ? title : verb;
 }
@@ -80,15 +80,17 @@ const LISTED: ReadonlyMap<string, { readonly label: string; readonly isChargeabl
   ),
 );
 
-/** What people can ask for and no profile lists: whether it costs money is not stated. */
+/**
+ * Tasks that people can ask for and that no profile lists. Whether they cost money is not stated.
+ */
 const UNLISTED: readonly string[] = DOMAIN_TASKS.flatMap(({ listedAs, label }) =>
   listedAs === undefined ? [label] : [],
 );
 
-/** Tasks that a profile may list and that the document shows no request for. */
+/** Used for tasks that a profile lists and for which the document shows no request. */
 const NO_ROUTE = 'the document does not show how to ask for it';
 
-/** A zone's rules, or the general ones; with what is known of one name when there is one. */
+/** A zone's rules, or the general ones; for a single name also what is known about it. */
 export function rulesMessage(
   zone: ZoneProfile,
   zoneName: string,
@@ -116,11 +118,11 @@ export function rulesMessage(
   ]);
 }
 
-/** What the service has and its document does not tell how to use. */
+/** What the service has without its document telling how to use it. */
 export const NOT_TOLD =
   'The service also has single sign-on, domain contacts and their management, and tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. Its document does not tell how to ask for them, so I cannot.';
 
-/** What there is to ask about. */
+/** The zones that can be asked about. */
 export function zonesMessage(zones: readonly ZoneProfile[]): Message {
   const list = zones.map(({ zone }) => `• .${zone}: \`/domain rules ${zone}\``).join('\n');
   return message('Documented zones', [
@@ -177,11 +179,13 @@ function nameBlocks(
   ];
 }
 
-/** By its dates alone a name may be gone; the document knows deletions by a deletion only. */
+/**
+ * The name's dates say that it may be gone. Only a deletion that was asked for is known to be one.
+ */
 const DELETION_ASSUMED =
   '*Its grace is over and no deletion is known.* By the document it has renewed itself. Out of caution the dates below count as if it had been deleted: look at the domain service.';
 
-/** What is possible until when, as far as it still lies ahead. */
+/** What is still possible, and until when. */
 function deadlines(life: Lifecycle): string[] {
   const ahead = life.stages.slice(life.stages.indexOf(life.current));
   const assumed = life.deletionKnown ? '' : ' (caution)';
@@ -248,7 +252,7 @@ function inBrackets(text: string | undefined): string {
   return text === undefined ? '' : ` (${text})`;
 }
 
-/** A fact whose parts may all be unknown. */
+/** A fact that is left out when all its parts are unknown. */
 function optional(
   label: string,
   parts: readonly (string | number | undefined)[],

@@ -1,11 +1,11 @@
-import type { AlarmKind } from '../../names/alarms.ts';
+import type { AlarmKind } from '../../names/unexplained-changes.ts';
 
 /*
- * What to do about a change of a name that no order explains. The page `docs/runbook.md` says the same at more length.
+ * What to do about a change of a name that no order explains. The page `docs/runbook.md` says the same in more detail.
  */
 
 interface Runbook {
-  /** What to ask the domain service, or to look at. */
+  /** What to ask the domain service, or to look up. */
   readonly ask: readonly string[];
   readonly dont: readonly string[];
   readonly call: string;

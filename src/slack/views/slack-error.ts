@@ -10,7 +10,7 @@ const UNKNOWN_ID: ReadonlySet<string> = new Set([
   'users_not_found',
 ]);
 
-/** Codes of a token that is no longer good. */
+/** Codes for a token that is not valid any more. */
 const TOKEN_GONE: ReadonlySet<string> = new Set([
   'account_inactive',
   'invalid_auth',
@@ -19,7 +19,10 @@ const TOKEN_GONE: ReadonlySet<string> = new Set([
   'token_revoked',
 ]);
 
-/** What Slack said to a call, and what to do about it; plain text, for it stands at fields as well. */
+/**
+ * What Slack answered to a call, and what to do about it. Plain text, because it is shown at fields as
+ * well.
+ */
 export function formatSlackError(problem: SlackApiError): { readonly said: string; readonly todo: string } {
   const { kind, code = '', needed, retryAfterMs } = problem;
   if (kind === 'rate_limited') {
@@ -51,7 +54,10 @@ export function approverError(id: string, problem: SlackApiError): string {
   return `I cannot look ${id} up. ${said} ${todo}`;
 }
 
-/** Codes of a channel that cannot be posted in, with why, to follow "cannot be posted:", and what to do. */
+/**
+ * Codes of a channel in which the bot cannot post: the reason, to follow "cannot be posted:", and what to
+ * do.
+ */
 function channelRefusal(code: string): { readonly why: string; readonly todo: string } | undefined {
   if (code === 'not_in_channel') {
     return { why: 'I am not in this channel', todo: 'Invite me with /invite @Domain Steward' };
@@ -79,7 +85,7 @@ export function reminderProblem(problem: SlackApiError): string {
   return `${said} ${todo}`;
 }
 
-/** Why nothing can be posted in a channel that was chosen; plain text. */
+/** Why the bot cannot post in a chosen channel; plain text. */
 export function channelError(problem: SlackApiError): string {
   const code = problem.code ?? '';
   const refusal = channelRefusal(code);

@@ -23,20 +23,20 @@ import { amountsText } from './price.ts';
  * What was spent, and what is ahead.
  */
 
-/** All that the answer to `/domain spend` shows. */
+/** The content of the answer to `/domain spend`. */
 export interface SpendShown {
   /** `2026` or `2026-11`. */
   readonly span: string;
   readonly spend: Spend;
-  /** Names of which nobody knows whether they were carried out. */
+  /** The number of names whose outcome is unknown. */
   readonly unknownOutcomes: number;
-  /** The next twelve months at today's list. */
+  /** The next twelve months by today's list. */
   readonly ahead: readonly SpendLine[];
   /** What the next renewals of names cost on which nothing was seen to live, at today's list. */
   readonly unused: SpendSum;
   /** How the budgets stand in it. */
   readonly budgets: readonly BudgetStanding[];
-  /** Whether who reads it may change the budgets. */
+  /** Whether the reader may change the budgets. */
   readonly isAdmin: boolean;
   /** ISO 4217 code of the chart's bars. */
   readonly currency: string;
@@ -150,10 +150,10 @@ function aheadChart({ ahead, currency }: SpendShown): AnyBlock[] {
     : [barChart({ title: 'Renewals ahead', series: currency, bars, xLabel: 'Month', yLabel: currency })];
 }
 
-/** The first row of the file. */
+/** The header row of the file. */
 export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'amount', 'currency'] as const;
 
-/** The same as rows of a file; a line of several currencies is several rows. */
+/** The same as rows of a file. A line with several currencies becomes several rows. */
 export function spendRows(
   { spend, ahead, unused }: Pick<SpendShown, 'spend' | 'ahead' | 'unused'>,
   nameOf: (userId: string) => string,

@@ -3,7 +3,8 @@ import { issueText } from './input-issue.ts';
 import { requestIssueText } from './request-issue.ts';
 
 /*
- * What the bot itself says of an item or an event. What an older release has kept is a sentence already.
+ * What the bot itself says about an item or an event. What an older release has kept is a sentence
+ * already.
  */
 
 type PlainCode = Exclude<
@@ -51,7 +52,7 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
   unclear_answer: 'The service answered, but its answer does not say clearly whether it was carried out.',
 };
 
-/** What is known of an item, or why it was stopped, in sentences that are not escaped yet. */
+/** The result of an item, or why it was stopped, in sentences that are not escaped yet. */
 export function summaryText(summary: StoredSummary): string {
   return typeof summary === 'string' ? summary : textOf(summary);
 }

@@ -1,8 +1,6 @@
 import type { TaskNote } from '../../zones/tasks.ts';
 
-/*
- * What somebody must know before saying yes to a task, as cards and confirmations say it. Plain text.
- */
+/* What somebody must know before they agree to a task, for cards and confirmations. Plain text. */
 
 /** One note as a sentence. */
 export function formatTaskNote(note: TaskNote): string {

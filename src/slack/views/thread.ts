@@ -48,11 +48,9 @@ import {
 } from './order.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
-/*
- * What an order's thread says, and its history.
- */
+/* The replies in an order's thread, and its history. */
 
-/** The reply in the card's thread to something that happened, or undefined when the card says enough. */
+/** The reply to an event in the card's thread; undefined when the card says enough. */
 export function orderReply(
   order: Order,
   event: HistoryEvent,
@@ -111,14 +109,14 @@ export function orderReply(
   }
 }
 
-/** The bot itself, where a person could stand. */
+/** The actor of an event that the bot itself caused. */
 const SYSTEM = 'system';
 
 function sentence(text: string): Message {
   return message(text, [section(text)]);
 }
 
-/** Whose account is used, or who asked first with the team's, hears of it where somebody else asks again. */
+/** Tells the owner of the account that somebody else has asked again. */
 function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   const owner = accountOwner(order);
   if (order.retryOf === undefined || owner === order.requesterId) return undefined;
@@ -134,7 +132,7 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
 
 const stoppedDetail = z.object({ summary: storedSummary, names: z.array(z.string()).catch([]) });
 
-/** Something of an order is not sent any more. Where that ends it, the reply to its end says so. */
+/** Something of an order is no longer sent. If that ends the order, the reply to its end says so. */
 function stoppedReply(order: Order, event: HistoryEvent): Message | undefined {
   const detail = stoppedDetail.safeParse(event.detail).data;
   if (detail === undefined || ENDED_BY_ITEMS.has(event.state)) return undefined;
@@ -156,7 +154,7 @@ function stoppedReply(order: Order, event: HistoryEvent): Message | undefined {
   );
 }
 
-/** States that an order gets from its items: the reply to its end says what became of each. */
+/** States that follow from the items of an order: the reply to its end gives the result of each. */
 const ENDED_BY_ITEMS: ReadonlySet<Order['state']> = new Set(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
 
 function formatNames(order: Order, names: readonly string[]): string {
@@ -165,7 +163,7 @@ function formatNames(order: Order, names: readonly string[]): string {
 
 const askedDetail = z.object({ question: z.string() });
 
-/** An approver’s question; who asked answers in the thread. */
+/** An approver’s question. The requester answers in the thread. */
 function askedReply(order: Order, event: HistoryEvent): Message | undefined {
   const detail = askedDetail.safeParse(event.detail).data;
   if (detail === undefined) return undefined;
@@ -176,7 +174,7 @@ function askedReply(order: Order, event: HistoryEvent): Message | undefined {
 
 const escalatedDetail = z.object({ to: z.array(z.string()), toAdmins: z.boolean() });
 
-/** It has waited for long, and others are called. */
+/** The order has waited for long, and others are called. */
 function escalatedReply(order: Order, event: HistoryEvent, approvers: readonly string[]): Message {
   const { to, toAdmins } = escalatedDetail.safeParse(event.detail).data ?? { to: [], toAdmins: true };
   const called = [
@@ -189,7 +187,7 @@ function escalatedReply(order: Order, event: HistoryEvent, approvers: readonly s
   );
 }
 
-/** The card says who approved, but neither what they said to it nor what they could not see. */
+/** The card says who approved, but neither their comment nor what they could not see. */
 function lastApprovalReply(event: HistoryEvent): Message | undefined {
   const said = reasonOf(event);
   const unseen = unseenAtApproval(event);
@@ -246,7 +244,7 @@ function resolvedReply(
 
 const resolvedDetail = z.object({ ctids: z.array(z.string()) });
 
-/** What was settled: of several names perhaps only some. */
+/** What was settled, which may be some of several names only. */
 function resolvedTitle(order: Order, { detail }: HistoryEvent): string {
   const ctids = resolvedDetail.safeParse(detail).data?.ctids ?? [];
   const settled = order.items.filter(({ ctid }) => ctids.includes(ctid));
@@ -331,7 +329,7 @@ function lateReply(order: Order, event: HistoryEvent, approvers: readonly string
   ]);
 }
 
-/** A request had left of which the order knew nothing when it ended. */
+/** A request had left, and the order did not know about it when it ended. */
 function lostReply(
   order: Order,
   item: OrderItem,
@@ -365,9 +363,9 @@ function finishedReply(
   approvers: readonly string[],
   now: Date | undefined,
 ): Message | undefined {
-  // It has been settled since, and the reply to that says more.
+  // It has been settled since; the reply to that says more.
   if (event.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
-  // The reply to the settling has said it.
+  // The reply to the settling says it already.
   if (event.detail['through'] === 'resolved') return undefined;
   return outcomeReply(
     order,
@@ -399,7 +397,7 @@ function revealButton(order: Order) {
 
 const REVEAL_HINT = 'Only the person who asked can see it, once, within an hour.';
 
-/** How an order stands, item by item, and what can be done about it. */
+/** The state of an order, item by item, and what can be done about it. */
 function outcomeReply(
   order: Order,
   lead: string,
@@ -427,7 +425,7 @@ function outcomeReply(
   ]);
 }
 
-/** Of all items of an order together, in characters. */
+/** The limit for all items of an order together, in characters. */
 const ITEMS_LENGTH = 9_000;
 
 function itemLines(order: Order, item: OrderItem): string[] {
@@ -494,7 +492,7 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   finished: 'ended:',
 };
 
-/** Where the database had lost that a request was sent. */
+/** Used where the database had lost that a request was sent. */
 const LOST_EVENT_WORDS: Partial<Readonly<Record<HistoryEntry['kind'], string>>> = {
   answered_late: 'end of a request that the database had lost',
   invalidated: 'stopped, because the database had lost that it was sent',
@@ -505,7 +503,7 @@ function eventWords({ kind, detail }: HistoryEntry): string {
   return (isLost ? LOST_EVENT_WORDS[kind] : undefined) ?? EVENT_WORDS[kind];
 }
 
-/** Characters of an order's history that are shown: the newest. */
+/** The most characters of an order's history that are shown, the newest ones. */
 const HISTORY_LENGTH = 5_000;
 
 /** What happened to an order, oldest first. */

@@ -2,7 +2,7 @@ import type { Order } from '../../orders/order.ts';
 import { code, escapeText, type Message, mention, message, moment, section } from './blocks.ts';
 import { approverList, orderTitle } from './order.ts';
 
-/** To one approver, under the card that they were sent: it still waits. */
+/** Tells one approver, under their copy of the card, that the order still waits. */
 export function reminderNotice(order: Order): Message {
   const until = order.expiresAt === undefined ? '' : ` Open until ${moment(order.expiresAt)}.`;
   return sentence(
@@ -10,7 +10,7 @@ export function reminderNotice(order: Order): Message {
   );
 }
 
-/** To one of those who are called about an order that has waited for long. */
+/** Tells one of the people who are called about an order after a long wait. */
 export function escalationNotice(order: Order, approvers: readonly string[]): Message {
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve it.`;
   return sentence(
@@ -18,7 +18,7 @@ export function escalationNotice(order: Order, approvers: readonly string[]): Me
   );
 }
 
-/** To admins: the cards of waiting orders cannot be posted in the channel of the approvers. */
+/** Tells admins that the cards of waiting orders cannot be posted in the approvers' channel. */
 export function approvalChannelAlert(channelId: string, why: string): Message {
   return sentence(
     `:warning: I cannot post in <#${channelId}> (${code(channelId)}), where approvers are to find every waiting order. Slack says ${code(why)}. Until I can, I write to each approver. Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,

@@ -77,7 +77,10 @@ function formatRange({ min, max }: { readonly min: number; readonly max?: number
   return max === undefined ? `at least ${min}` : `${min} to ${max}`;
 }
 
-/** The subject of a sentence about a task, which profiles of zones know by another name than people. */
+/**
+ * The subject of a sentence about a task. Profiles of zones have names for tasks that differ from
+ * people's.
+ */
 function taskSubject(listedAs: string): string {
   const found = Object.values(ORDER_TASKS).find(({ zoneTask }) => zoneTask?.listedAs === listedAs);
   return found?.zoneTask?.words ?? `“${listedAs}”`;

@@ -1,4 +1,4 @@
-// The bot in a hurry: what a dead process left behind is taken up within seconds.
+// The bot with short leases: it takes up what a dead process left behind within seconds.
 import { startBot } from '../../../src/bot.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { fasterPace } from '../pace.ts';

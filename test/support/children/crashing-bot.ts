@@ -1,5 +1,5 @@
-// The bot in a hurry, which kills itself at the crash point that stands in the file CRASH_FILE, once; with SIGSTOP in
-// front of the point it suspends itself there. For it a day passes with each SIGUSR2.
+// The bot with short leases, which kills itself once at the crash point that is in the file CRASH_FILE. With SIGSTOP
+// in front of the point it suspends itself there. Each SIGUSR2 moves its clock by a day.
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync, rmSync } from 'node:fs';
 import { z } from 'zod';

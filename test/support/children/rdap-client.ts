@@ -1,4 +1,4 @@
-// Looks cafe.rest up by way of each of the bootstrap files in turn, and prints how each answer came.
+// Looks cafe.rest up through each of the bootstrap files in turn, and prints each result.
 import { createRdapClient } from '../../../src/rdap/client.ts';
 
 for (const bootstrapUrl of process.argv.slice(2)) {

@@ -1,4 +1,4 @@
-// Seals all credentials with the first of the keys, as the bot does at its start.
+// Seals all credentials with the first key, as the bot does at its start.
 import { createAccounts } from '../../../src/accounts/accounts.ts';
 import { createVault } from '../../../src/accounts/vault.ts';
 import { readConfig } from '../../../src/config.ts';

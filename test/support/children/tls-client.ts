@@ -1,4 +1,4 @@
-// Renews and deletes a domain at each of the addresses in turn, and prints how each call ended.
+// Renews and deletes a domain at each of the addresses in turn, and prints the result of each call.
 import { createServiceClient } from '../../../src/service/client.ts';
 import { ServiceError } from '../../../src/service/errors.ts';
 import { Secret } from '../../../src/service/secret.ts';

@@ -1,4 +1,4 @@
-/** Something that goes wrong with a nameserver or a resolver. */
+/** A fault of a nameserver or a resolver. */
 export interface DnsFault {
   readonly kind:
     | /** No answer, ever. */ 'silence'
@@ -21,9 +21,9 @@ export interface DnsFault {
     readonly server?: string;
     readonly transport?: 'udp' | 'tcp';
   };
-  /** Strikes so many questions, then is gone; without it, until cleared. */
+  /** How many questions it affects; without it, all until it is cleared. */
   readonly times?: number;
-  /** Of `wrong_…`: the right answer follows. */
+  /** For `wrong_…`: the right answer follows. */
   readonly thenRight?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface RecordedQuestion {
   readonly name: string;
   readonly type: string;
   readonly recursionDesired: boolean;
-  /** What the asker can take over UDP (EDNS); undefined when it does not say. */
+  /** The size that the client accepts over UDP (EDNS); undefined when it does not say. */
   readonly udpPayloadSize: number | undefined;
   readonly fromPort: number;
 }
@@ -53,7 +53,7 @@ export class DnsFaults {
     this.#set = [];
   }
 
-  /** The fault that strikes a question; it is used up. */
+  /** The fault that affects a question, which is counted as used. */
   strike(question: RecordedQuestion): DnsFault | undefined {
     const found = this.#set.find(({ fault: { match = {} } }) =>
       [

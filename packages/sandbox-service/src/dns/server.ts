@@ -13,7 +13,7 @@ import { type DnsReply, DnsWorld } from './world.ts';
 import type { SandboxRecord } from './zone.ts';
 
 export interface SandboxDnsOptions {
-  /** 0, the default, takes a free one. */
+  /** 0, the default, takes any free port. */
   readonly port?: number;
   /** The registries' zones. */
   readonly registries?: readonly string[];
@@ -23,7 +23,9 @@ export interface SandboxDnsOptions {
 export interface SandboxDns {
   /** The resolver, as `DNS_SERVERS` takes it: `127.0.0.1:PORT`. */
   readonly resolver: string;
-  /** All servers listen at this port, each at an address of its own in 127.0.0.0/8, which Linux has by itself. */
+  /**
+   * All servers listen on this port, each at an address of its own in 127.0.0.0/8, which Linux has by default.
+   */
   readonly port: number;
   readonly world: DnsWorld;
   readonly faults: DnsFaults;
@@ -89,7 +91,10 @@ interface Desk {
   readonly questions: RecordedQuestion[];
 }
 
-/** UDP and TCP at the same port. A free port of one may be taken for the other: then another one is tried. */
+/**
+ * Listens on UDP and TCP at the same port. A port that is free for one may be taken for the other; then another
+ * one is tried.
+ */
 async function listenAtBoth(
   desk: Desk,
   server: string,
@@ -177,7 +182,7 @@ function serveTcp(desk: Desk, server: string, socket: Socket): void {
         socket.end(Buffer.concat([length, packet.subarray(0, packet.length / 2)]));
         return;
       }
-      // In two parts, as networks deliver what is long.
+      // In two parts, as networks deliver long messages.
       socket.write(length);
       socket.write(packet);
     }
@@ -215,7 +220,7 @@ function record(
   return question;
 }
 
-/** The packets that are sent in place of the right one. */
+/** The packets that are sent instead of the right one. */
 function spoiled(
   desk: Desk,
   fault: DnsFault | undefined,
@@ -289,7 +294,7 @@ function replyTo(desk: Desk, { server, name, type }: RecordedQuestion): DnsReply
   return server === 'resolver' ? desk.world.resolve(name, type) : desk.world.ask(server, name, type);
 }
 
-/** @param forged everything is right but the data, which nobody may believe */
+/** @param forged everything is right but the data, which must not be trusted */
 function answer(desk: Desk, question: RecordedQuestion, query: DecodedPacket, forged?: 'forged'): Buffer {
   if (forged === undefined) return packetOf(query, question, replyTo(desk, question));
   const data = '203.0.113.66';

@@ -8,7 +8,7 @@ import {
   type SandboxRecordType,
 } from './zone.ts';
 
-/** What a server says to a question, before it is put into a packet. */
+/** A server's reply to a question, before it is encoded. */
 export interface DnsReply {
   readonly code: 'NOERROR' | 'FORMERR' | 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED';
   readonly authoritative: boolean;
@@ -29,7 +29,7 @@ interface Zone {
 
 const MAX_ALIASES = 16;
 
-/** The scripted part of the DNS: which names are delegated where, and what each nameserver holds. */
+/** The scripted part of the DNS: the delegations of names, and the zones of each nameserver. */
 export class DnsWorld {
   /** Addresses of nameservers, by host name. */
   readonly #addresses = new Map<string, string>();
@@ -53,8 +53,7 @@ export class DnsWorld {
   }
 
   /**
-   * Puts a zone on nameservers, in place of what they held of it.
-   *
+   * Puts a zone on nameservers and replaces what they had of it.
    * @param lines records as {@link parseRecord} reads them; SOA and NS are added where none is given
    */
   serve(zone: string, hosts: readonly string[], lines: readonly string[]): void {
@@ -69,22 +68,25 @@ export class DnsWorld {
     for (const host of hosts) this.#held(host).set(zone, { name: zone, records });
   }
 
-  /** Takes a zone off nameservers: they refuse questions about it from now on. */
+  /** Removes a zone from nameservers, which then refuse questions about it. */
   drop(zone: string, hosts: readonly string[]): void {
     for (const host of hosts) this.#held(host).delete(zone);
   }
 
-  /** Has the registry delegate a name. @param ds values of DS records */
+  /**
+   * Makes the registry delegate a name.
+   * @param ds values of DS records
+   */
   delegate(name: string, hosts: readonly string[], ds: readonly string[] = []): void {
     this.#delegations.set(name, { hosts, ds: ds.map((value) => parseRecord(name, `@ DS ${value}`)) });
   }
 
-  /** Has the registry take a name out of its zone. */
+  /** Makes the registry remove a name from its zone. */
   undelegate(name: string): void {
     this.#delegations.delete(name);
   }
 
-  /** What a resolver says that follows delegations and aliases. */
+  /** The reply of a resolver that follows delegations and aliases. */
   resolve(name: string, type: string): DnsReply {
     const answers: SandboxRecord[] = [];
     let current = name;
@@ -98,7 +100,7 @@ export class DnsWorld {
     return reply('SERVFAIL');
   }
 
-  /** What a nameserver says of itself. */
+  /** The reply of a nameserver from its own zones. */
   ask(host: string, name: string, type: string): DnsReply {
     for (const [zone, registryHost] of this.#registries) {
       if (registryHost === host && isWithin(name, zone)) return this.#askRegistry(zone, name, type);
@@ -181,7 +183,7 @@ function noData(name: string): DnsReply {
   return reply('NOERROR', { authorities: [defaultSoa(name, name)] });
 }
 
-/** A reply with nothing in it but what is given. */
+/** A reply that is empty except for what is given. */
 function reply(code: DnsReply['code'], rest: Partial<DnsReply> = {}): DnsReply {
   return { code, authoritative: false, answers: [], authorities: [], additionals: [], ...rest };
 }

@@ -99,7 +99,7 @@ export function addressRecord(name: string, address: string): SandboxRecord {
   return { name, ttl: TTL_SECONDS, class: 'IN', type: 'A', data: address };
 }
 
-/** Whether a name is a zone's own or stands below it. */
+/** Whether a name is a zone's own name or below it. */
 export function isWithin(name: string, zone: string): boolean {
   return name === zone || name.endsWith(`.${zone}`);
 }

@@ -12,7 +12,7 @@ import type { Outcome, Route } from './route.ts';
 import { SESSION_ROUTES } from './session-routes.ts';
 import * as shapes from './shapes.ts';
 
-/** The JSON interface: finds the route of a request and writes envelopes. */
+/** The JSON interface: finds the route of a request and formats envelopes. */
 
 const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...OBJECT_ROUTES, ...DOMAIN_ROUTES];
 
@@ -91,7 +91,7 @@ function subject(body: unknown): string | null {
   return typeof named === 'string' ? named : null;
 }
 
-/** The way in as claimed, for the log: a request that is refused shows who it said it was. */
+/** The claimed credentials for the log, so that a refused request shows who it claimed to be. */
 function claimForLog(incoming: Incoming, task: ServiceTask | null, body: unknown): Claim | null {
   if (task === 'session.create') {
     const { success, data } = shapes.login.safeParse(body);

@@ -4,7 +4,7 @@ import { bodyText, checkContentType, type Incoming } from '../incoming.ts';
 import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
 
-/** Reading a JSON request: query parameters, the way in, the body. */
+/** Reads a JSON request: query parameters, credentials and body. */
 
 const GENERAL_PARAMETERS = ['replyTo', 'ctid'];
 
@@ -29,7 +29,7 @@ export function checkQuery(query: URLSearchParams, more: readonly string[]): voi
 }
 
 /**
- * The way in that the headers name: Basic with `X-Service-Context`, Basic of a trusted application, or a session
+ * The credentials in the headers: Basic with `X-Service-Context`, Basic of a trusted application, or a session
  * in its header or cookie (service API, section "JSON interface").
  * @throws {Refusal} 401 without any, 400 with several at once
  */
@@ -109,7 +109,7 @@ export function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text, which may hold a secret.
+    // The parser's own message quotes the text, which may contain a secret.
     throw new Refusal('malformed', 'body: not JSON');
   }
 }

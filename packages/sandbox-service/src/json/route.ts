@@ -6,7 +6,7 @@ import type { Caller, Desk } from '../operations/caller.ts';
 import type { ServiceTask } from '../tasks.ts';
 import { checkNoBody, checkQuery, readClaim, readShape } from './request.ts';
 
-/** The answered part of an envelope beside its status and `stid`. */
+/** An envelope without its status and `stid`. */
 export interface Outcome {
   readonly object?: {
     readonly type: string;
@@ -28,7 +28,7 @@ export interface Route {
   run(desk: Desk, incoming: Incoming, name: string): Outcome;
 }
 
-/** What the work of a route is given once the request has been found in order. */
+/** What a route's work gets once the request was found valid. */
 interface Call<T> {
   readonly desk: Desk;
   readonly caller: Caller;
@@ -43,7 +43,7 @@ type Described = Omit<Route, 'run'> & {
   readonly query?: readonly string[];
 };
 
-/** A route with a body. Who calls is checked first, then the query, then the body. */
+/** A route with a body. The caller is checked first, then the query, then the body. */
 export function route<T>(described: Described, shape: z.ZodType<T>, work: (call: Call<T>) => Outcome): Route {
   return checked(described, (incoming) => readShape(incoming, shape), work);
 }

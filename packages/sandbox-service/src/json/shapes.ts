@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { PREREG_FILTER_KEYS } from '../operations/preregs.ts';
 
-/** The documented request bodies, exactly: a key more, a key less or a wrong type is refused. */
+/**
+ * The documented request bodies, exactly: an additional or missing key or a wrong type is refused.
+ */
 
 const id = z.strictObject({ id: z.int().positive() });
 const nameServers = z.array(z.strictObject({ name: z.string() }));

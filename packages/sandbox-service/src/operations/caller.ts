@@ -3,14 +3,14 @@ import type { RegistryScript } from '../registry-script.ts';
 import type { Sessions } from '../sessions.ts';
 import type { SandboxState } from '../state.ts';
 
-/** Who has been let in. */
+/** Who was admitted. */
 export interface Caller {
   readonly user: string;
   readonly context: number;
   readonly group: string;
 }
 
-/** What an operation works on. */
+/** What an operation needs. */
 export interface Desk {
   readonly state: SandboxState;
   readonly sessions: Sessions;

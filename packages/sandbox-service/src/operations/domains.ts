@@ -7,7 +7,9 @@ import { checkDomainName, checkNameservers } from '../rules.ts';
 import type { DomainView } from '../state.ts';
 import type { Caller, Desk } from './caller.ts';
 
-/** Domain tasks (service API, section Domain). Each checks everything first and changes the state last. */
+/**
+ * Domain tasks (service API, section Domain). Each checks everything first and changes the state at the end.
+ */
 
 interface Contacts {
   readonly ownerc: { readonly id: number };
@@ -50,7 +52,7 @@ export function createDomain(desk: Desk, caller: Caller, input: DomainCreateInpu
   charge(desk, caller, 'domain.create', name, 1, ctid);
 }
 
-/** Starts the transfer of a name that another customer holds; it ends by itself after five days. */
+/** Starts the transfer of a name that another customer holds. It completes by itself after five days. */
 export function transferDomain(desk: Desk, caller: Caller, input: DomainTransferInput, ctid?: string): void {
   const { name } = input;
   checkDomainName(name);
@@ -71,7 +73,7 @@ export function transferDomain(desk: Desk, caller: Caller, input: DomainTransfer
 }
 
 /**
- * Adds years to a domain, during the auto-renew grace period too.
+ * Adds years to a domain, also during the auto-renew grace period.
  * @param period years: the document has no unit, and the zone's periods are in years
  */
 export function renewDomain(desk: Desk, caller: Caller, name: string, period: number, ctid?: string): void {
@@ -88,7 +90,7 @@ export function renewDomain(desk: Desk, caller: Caller, name: string, period: nu
   charge(desk, caller, 'domain.renew', name, period, ctid);
 }
 
-/** Begins the redemption grace period. */
+/** Starts the redemption grace period. */
 export function deleteDomain(desk: Desk, caller: Caller, name: string): void {
   const domain = heldDomain(desk, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted already`);
@@ -96,7 +98,9 @@ export function deleteDomain(desk: Desk, caller: Caller, name: string): void {
   change(desk, domain, { deletedAt: desk.clock.registry() });
 }
 
-/** Takes a deletion back within the redemption grace period. The zone does it by hand; the sandbox at once. */
+/**
+ * Reverses a deletion within the redemption grace period. The real zone does it by hand, the sandbox at once.
+ */
 export function restoreDomain(desk: Desk, caller: Caller, name: string, ctid?: string): void {
   const domain = heldDomain(desk, caller, name);
   if (domain.status !== 'redemption') {
@@ -114,7 +118,7 @@ export function readAuthCode(desk: Desk, caller: Caller, name: string): string {
   return domain.authCode;
 }
 
-/** Begins the change of registrant, which locks transfers for 60 days. */
+/** Starts the change of registrant, which locks transfers for 60 days. */
 export function changeOwner(desk: Desk, caller: Caller, name: string): void {
   const domain = heldDomain(desk, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);

@@ -16,7 +16,7 @@ export const PREREG_FILTER_KEYS = [
 ] as const;
 type PreregFilterKey = (typeof PREREG_FILTER_KEYS)[number];
 
-/** Data that a search adds to the records when asked to. */
+/** Data that a search adds to the records on request. */
 export const PREREG_EXTRA_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
 export type PreregExtraKey = (typeof PREREG_EXTRA_KEYS)[number];
 
@@ -37,7 +37,7 @@ type PreregOrderKey = (typeof PREREG_ORDER_KEYS)[number];
 
 const MAX_LIMIT = 1000;
 
-/** @returns the asked-for page, and how many records there are in all */
+/** @returns the requested page, and the total number of records */
 export function searchPreregs(
   desk: Desk,
   caller: Caller,
@@ -94,7 +94,7 @@ export function serviceTime(time: number): string {
   return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** What the extra keys add; the document names them without their contents, so these are the sandbox's own. */
+/** What the extra keys add. The document names them without their contents, so these are the sandbox's own. */
 export function preregExtras(record: PreregRecord): Record<PreregExtraKey, Record<string, string>> {
   return {
     tmch_mark: { id: `mark-${record.id}`, name: domainToUnicode(record.name) },

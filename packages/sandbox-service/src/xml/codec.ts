@@ -1,12 +1,12 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { Refusal } from '../refusal.ts';
 
-/** Reading and writing XML, without attributes, as the document shows it. Values stay text: `0502` is `0502`. */
+/** Reads and writes XML without attributes, as the document shows it. Values stay text: `0502` is `0502`. */
 
 export interface XmlElement {
   readonly name: string;
   readonly children: readonly XmlElement[];
-  /** Text directly inside, entities decoded. */
+  /** The text directly inside, with entities decoded. */
   readonly text: string;
 }
 
@@ -23,7 +23,7 @@ const parser = new XMLParser({
   trimValues: false,
   ignoreDeclaration: true,
   ignorePiTags: true,
-  // Entities are decoded here, so that CDATA sections are left as they are and unknown ones are refused.
+  // Entities are decoded below, so that CDATA sections stay as they are and unknown entities are refused.
   processEntities: false,
   cdataPropName: CDATA,
   maxNestedTags: MAX_DEPTH,
@@ -37,7 +37,7 @@ export function parseXml(text: string): XmlElement {
   try {
     nodes = readNodes(parser.parse(text)).children;
   } catch (error) {
-    // The parser's own message may quote the text, which may hold a secret.
+    // The parser's own message may quote the text, which may contain a secret.
     throw error instanceof Refusal ? error : new Refusal('malformed', 'the body is not XML as documented');
   }
   const [root] = nodes;
@@ -95,7 +95,7 @@ function characterOf(code: number): string | undefined {
     : undefined;
 }
 
-/** How often a child may stand. */
+/** How often a child may occur. */
 type Occurrence = 'one' | 'optional' | 'many';
 
 /**
@@ -148,7 +148,7 @@ export function readText(element: XmlElement): string {
   return element.text;
 }
 
-/** One element; what is not an element inside it is text, and escaped. */
+/** Formats one element. Anything inside that is not an element is text, and escaped. */
 export function xmlElement(
   name: string,
   ...content: readonly (XmlText | string | number | boolean)[]
@@ -157,7 +157,7 @@ export function xmlElement(
   return new XmlText(`<${name}>${inner}</${name}>`);
 }
 
-/** Text that is XML already. */
+/** Text that is already XML. */
 export class XmlText {
   readonly text: string;
 

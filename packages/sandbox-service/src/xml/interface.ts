@@ -10,8 +10,8 @@ import { XML_TASKS, type XmlOutcome } from './tasks.ts';
 
 /**
  * The XML interface: one address, POST only, without query parameters. A refusal is an ordinary answer with HTTP
- * status 200 and a status of type `error`, except where HTTP itself or the way in is at fault (401, 403, 405, 413,
- * 415): the document shows neither.
+ * status 200 and a status of type `error`, except for errors of HTTP or of the credentials (401, 403, 405, 413,
+ * 415). The document shows neither.
  */
 
 const HTTP_REFUSALS = new Set([401, 403, 405, 413, 415]);
@@ -81,7 +81,7 @@ function subjectOf(task: XmlElement, subject: readonly [string, string] | undefi
   return found === undefined ? null : readText(found);
 }
 
-/** What could not be read may hold a secret anywhere, so that only its size is logged. */
+/** A body that could not be parsed may contain a secret anywhere, so only its size is logged. */
 function logged(body: Uint8Array, understood: Understood | Refusal): string | null {
   if (body.length === 0) return null;
   return understood instanceof Refusal
@@ -90,7 +90,7 @@ function logged(body: Uint8Array, understood: Understood | Refusal): string | nu
 }
 
 function masked({ name, children, text }: XmlElement): XmlText {
-  // `auth` is a secret of JSON bodies, and the block of credentials here.
+  // In JSON bodies `auth` is a secret; here it is the block of credentials.
   if (name !== 'auth' && isSecretName(name)) return xmlElement(name, MASK);
   return xmlElement(name, ...(children.length > 0 ? children.map(masked) : [text]));
 }

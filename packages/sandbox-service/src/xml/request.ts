@@ -2,12 +2,14 @@ import { type Claim, isUuid } from '../access.ts';
 import { Refusal } from '../refusal.ts';
 import { readChildren, readText, readTexts, type XmlElement } from './codec.ts';
 
-/** The frame of an XML request: `request` with an authentication block, then `task` (service API, section "XML
- * interface"). */
+/**
+ * The outer structure of an XML request: `request` with an authentication block, then `task` (service API,
+ * section "XML interface").
+ */
 
 const BLOCKS = ['auth', 'auth_session', 'authentication'];
 
-/** @throws {Refusal} 400 when it is not framed as documented, 401 without an authentication block */
+/** @throws {Refusal} 400 when the structure is not the documented one, 401 without an authentication block */
 export function readFrame(root: XmlElement): { block: XmlElement; code: string; task: XmlElement } {
   if (root.name !== 'request') throw new Refusal('malformed', `the root is request, not ${root.name}`);
   readChildren(root, { auth: 'optional', auth_session: 'optional', authentication: 'optional', task: 'one' });

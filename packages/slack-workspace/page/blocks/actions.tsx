@@ -36,7 +36,7 @@ function Button({ place }: { place: Placed }) {
   );
 }
 
-/** A menu that acts as soon as something is chosen, and then offers its choice anew. */
+/** A menu that sends a choice at once, and can be used again. */
 function Menu({ place }: { place: Placed }) {
   const { press, pending } = useSurface();
   const { element, actionId } = place;

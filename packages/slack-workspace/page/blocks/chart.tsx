@@ -12,7 +12,7 @@ const LEFT = 34;
 const BOTTOM = 44;
 const TOP = 12;
 
-/** A bar chart: bars for the eye, a table for everybody else. */
+/** A bar chart: bars to look at, and a table for screen readers. */
 export function ChartBlock({ block }: { block: JsonObject }) {
   const chart = objectOf(block, 'chart');
   const axis = objectOf(chart, 'axis_config');
@@ -64,7 +64,7 @@ function Bars({ bars, xLabel, yLabel }: BarsProps) {
   const width = slot * 0.7;
   const y = (value: number): number => floor - (value / top) * (floor - TOP);
   const lines = Array.from({ length: Math.round(top / step) + 1 }, (_, index) => index * step);
-  // Labels in two heights keep long ones from running into each other.
+  // Two rows of labels keep long ones from overlapping.
   const crowded = slot < 64;
   return (
     <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">

@@ -6,7 +6,7 @@ import { withEmoji } from '../emoji.ts';
 import { choicesOf, type Placed } from '../forms.ts';
 import { textOf, wordsOf } from '../json.ts';
 
-/** How a control is named and described; `id` is on what a label points to. */
+/** How a control is named and described; a label points to `id`. */
 export interface ControlProps {
   place: Placed;
   id: string;

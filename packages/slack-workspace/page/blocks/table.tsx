@@ -10,7 +10,7 @@ interface Order {
   direction: Direction;
 }
 
-/** A table that people can sort and leaf through. */
+/** A table with sorting and pages. */
 export function DataTableBlock({ block }: { block: JsonObject }) {
   const [order, setOrder] = useState<Order>();
   const [page, setPage] = useState(0);

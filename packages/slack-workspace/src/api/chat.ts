@@ -39,7 +39,7 @@ const update = method(
   ['chat:write'],
   z.object({ channel: z.string(), ts: z.string(), ...content, metadata: jsonArgument.optional() }),
   (core, args) => {
-    // Names and people's ids are not taken here, only ids of conversations.
+    // Only ids of conversations are accepted here, no names and no people's ids.
     const channel = core.state.channels.get(args.channel);
     if (!channel) throw new SlackError('channel_not_found');
     const old = core.state.find(channel.id, args.ts);
@@ -114,7 +114,7 @@ function inThread(core: Core, message: Message, threadTs: string | undefined): M
   return { ...message, thread_ts: threadTs };
 }
 
-/** Answers as the API does when a channel gets more than it may (docs.slack.dev, rate limits). */
+/** The API's answer when a channel gets too many messages (docs.slack.dev, rate limits). */
 export class RateLimited extends Error {
   readonly retryAfter: number;
 

@@ -25,7 +25,7 @@ const getUploadUrl = method(
   },
 );
 
-/** Takes the bytes posted to an upload URL; false when there is no such upload or the length is another. */
+/** Accepts the bytes posted to an upload URL; false when there is no such upload or the length differs. */
 export function receiveUpload(core: Core, fileId: string, content: Buffer): boolean {
   const upload = core.state.uploads.get(fileId);
   if (!upload || content.length !== upload.length) return false;
@@ -106,7 +106,7 @@ export function readPrivateFile(
 }
 
 function share(core: Core, channelId: string, files: FileInfo[], comment = '', threadTs?: string): void {
-  // Ids of people are refused here: open the direct message first.
+  // Ids of people are refused here; their direct message has to be opened first.
   if (!core.state.channels.has(channelId)) throw new SlackError('channel_not_found');
   const channel = writableChannel(core, channelId);
   core.state.post({

@@ -51,7 +51,7 @@ export async function handleApi(
   else sendJson(response, answer.status, answer.body, answer.headers);
 }
 
-/** The log names the conversation that was meant, also when the app gave a person or a name. */
+/** The log has the conversation that was meant, even when the app gave a person or a name. */
 function resolvedArguments(args: JsonObject, answer: JsonObject): JsonObject {
   const channel = textOf(answer, 'channel');
   return channel === undefined ? args : { ...args, channel };
@@ -104,17 +104,17 @@ function rateLimited(retryAfter: number): Answer {
   };
 }
 
-/** How a fault is called in the log. */
+/** The name of a fault in the log. */
 export function faultName(fault: BreakingFault): string {
   return fault.kind === 'error' ? fault.code : fault.kind;
 }
 
-/** Answers as a switched-on fault says, instead of carrying the call out. */
+/** Answers with a fault, instead of carrying the call out. */
 export function answerFault(fault: BreakingFault, response: ServerResponse): void {
   if (fault.kind === 'ratelimited') {
     const { status, body, headers } = rateLimited(fault.retryAfter ?? 1);
     sendJson(response, status, body, headers);
   } else if (fault.kind === 'http_500') sendText(response, 500, 'Internal Server Error');
   else if (fault.kind === 'error') sendJson(response, 200, { ok: false, error: fault.code });
-  // 'timeout' leaves the connection open without a word.
+  // 'timeout' leaves the connection open and sends nothing.
 }

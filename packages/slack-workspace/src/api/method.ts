@@ -12,7 +12,7 @@ export interface Method {
   run(core: Core, args: JsonObject): JsonObject;
 }
 
-/** Builds a method whose arguments are checked by a schema before it runs. */
+/** Builds a method whose arguments a schema checks before it runs. */
 export function method<S extends z.ZodType>(
   scopes: readonly string[],
   schema: S,
@@ -42,7 +42,7 @@ function parseJson(value: unknown): unknown {
   }
 }
 
-/** An argument that is JSON, given as such or as a text of it (form encoding has only texts). */
+/** An argument that is JSON, or a text of it, because form encoding has only texts. */
 export const jsonArgument: z.ZodType<Json> = z.preprocess(parseJson, z.json());
 export const objectArgument: z.ZodType<JsonObject> = z.preprocess(parseJson, z.record(z.string(), z.json()));
 export const booleanArgument = z.preprocess(parseJson, z.boolean());

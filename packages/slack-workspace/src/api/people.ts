@@ -7,7 +7,7 @@ import { type Method, method } from './method.ts';
 
 const none = z.object({});
 
-/** Minutes east of UTC become Slack's seconds, at a moment of the workspace's clock. */
+/** The offset of a time zone from UTC at a moment of the workspace's clock, in Slack's seconds. */
 function offsetSeconds(tz: string, at: number): number {
   const parts = new Intl.DateTimeFormat('en-US', { timeZone: tz, timeZoneName: 'longOffset' }).formatToParts(
     at,

@@ -9,7 +9,10 @@ import { APP, TEAM } from '../seed.ts';
 import { buildView, checkView } from '../views.ts';
 import { type Method, method, objectArgument } from './method.ts';
 
-/** A view payload whose limits hold. @throws SlackError `invalid_arguments`, `unsupported_by_local_workspace`, `view_too_large`. */
+/**
+ * A view payload within the limits.
+ * @throws SlackError `invalid_arguments`, `unsupported_by_local_workspace`, `view_too_large`
+ */
 function checked(payload: JsonObject, type: 'modal' | 'home'): JsonObject {
   if (JSON.stringify(payload).length > LIMITS.view.size) throw new SlackError('view_too_large');
   const problems = checkView(payload, type);
@@ -21,7 +24,7 @@ function newHash(core: Core): string {
   return `${Math.floor(core.state.now() / 1_000)}.${randomBytes(4).toString('hex')}`;
 }
 
-/** A new view on the screen of a person; `below` is the dialog that it goes on top of. */
+/** Opens a view for a person; `below` is the dialog under it. */
 function openView(core: Core, payload: JsonObject, userId: string, below: View | undefined): View {
   const id = core.state.id('V');
   const view = buildView(
@@ -48,7 +51,7 @@ export function pushView(core: Core, payload: JsonObject, userId: string, below:
   return openView(core, payload, userId, below);
 }
 
-/** Replaces what an open view shows, keeping its identity and what was typed where the inputs are the same. */
+/** Replaces the content of an open view. Its identity stays, and so do typed values of inputs that are the same. */
 export function changeView(core: Core, payload: JsonObject, userId: string, old: View): View {
   const view = buildView(checked(payload, old.type), { ...old, hash: newHash(core) }, old);
   core.state.show(userId, view);

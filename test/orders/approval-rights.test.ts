@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { TeamSettings } from '../../src/config.ts';
+import { refusalToDecide } from '../../src/orders/approval-rights.ts';
 import { type ApproverDeps, approvalPolicyOf, readPeople } from '../../src/orders/approvers.ts';
 import { askedDemand, implicitRequirement } from '../../src/orders/demand.ts';
-import { refusalToDecide } from '../../src/orders/policy.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { newOrder } from './sample.ts';

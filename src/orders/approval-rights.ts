@@ -1,16 +1,16 @@
 import { isRequester, type Order } from './order.ts';
 import type { ApproverRight, Refusal } from './refusal.ts';
 
-/** The rules for approvals at one moment, read afresh for every decision, as far as they concern certain people. */
+/** Who may approve at one moment, among the people concerned. It is read anew for every decision. */
 export interface ApprovalPolicy {
   /** Those of these people who may approve: listed, or in a group that is listed, and members of the workspace. */
   readonly approvers: ReadonlySet<string>;
-  /** Those who are listed, or in a group that is, while Slack does not tell whether they are still members. */
+  /** Those who are listed, or in a group that is, but of whom Slack does not tell whether they are still members. */
   readonly unconfirmed: ReadonlySet<string>;
   /** Groups whose members Slack does not tell. Nobody counts as a member of them. */
   readonly unreadableGroups: readonly string[];
   readonly allowSelfApproval: boolean;
-  /** Ids of the people and groups who may, to be named where somebody else wants to; left out where everybody knows. */
+  /** Ids of the people and groups who may, for the refusal of somebody else; left out where the settings name them. */
   readonly named?: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export function refusalToDecide(
   decision: 'approve' | 'deny',
   policy: ApprovalPolicy,
 ): Refusal | undefined {
-  // Who asks again for what failed is asking, and so is whoever asked for it first.
+  // Whoever retries an order counts as a requester, and so does whoever asked for it first.
   if (isRequester(order, userId) && !policy.allowSelfApproval && decision === 'approve') {
     return { code: 'own_order', isApprover: policy.approvers.has(userId) };
   }

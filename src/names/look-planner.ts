@@ -1,8 +1,8 @@
 import { isUnsettled, type NameHistory } from './history.ts';
 
 /*
- * When a name is looked at next. What can be lost soon is looked at every few hours; the rest daily by DNS and weekly at
- * its registry. No registry is asked more often than its budget allows, however many names there are.
+ * When a name is looked at next. Names that may be lost soon are looked at every few hours; the others daily by DNS and
+ * weekly at their registry. No registry is asked more often than its budget allows, however many names there are.
  */
 
 /** What the next look at a name depends on. */
@@ -11,9 +11,9 @@ export interface ScheduledName {
   readonly endsAt: Date | undefined;
   /** Tagged `guarded`. */
   readonly guarded: boolean;
-  /** An order of it is open, or something about it is about to change. */
+  /** It has an open order, or something about it is about to change. */
   readonly inMotion: boolean;
-  /** Something was seen once and waits for its second look. */
+  /** A change was seen once and waits for a second look. */
   readonly unsettled: boolean;
 }
 
@@ -22,18 +22,18 @@ export type LookKind = 'dns' | 'registry';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Before its end, and after it, until it is released. */
+/** The time around the end of a registration, before it and after it until the name is released. */
 const NEAR_MS = 60 * DAY_MS;
 const AFTER_END_MS = 120 * DAY_MS;
 const UNSETTLED_MS = 30 * MINUTE_MS;
 const URGENT_MS = 4 * HOUR_MS;
 const ROUTINE_MS: Readonly<Record<LookKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
-/** Looks are taken earlier by up to this part, so that a list is not due at once. */
+/** Looks are taken earlier by up to this part, so that the names of a list are not due at the same time. */
 const SPREAD = 0.2;
-/** Words of registries for what is about to change. */
+/** The statuses of registries for changes that are under way. */
 const MOVING_STATUS = /^pending |^redemption period$/;
 
-/** Whether a name goes before others. */
+/** Whether a name is looked at before others. */
 export function isUrgent(name: ScheduledName, now: Date): boolean {
   return name.guarded || name.inMotion || name.unsettled || isNearEnd(name, now);
 }
@@ -51,7 +51,7 @@ export function nextLook(kind: LookKind, name: ScheduledName, now: Date, random:
   return nearFrom > now.getTime() && nearFrom < next.getTime() ? new Date(nearFrom) : next;
 }
 
-/** Whether what was seen says that something goes on with a name: a status, or a value that waits for a second look. */
+/** Whether something is going on with a name: a status says so, or a value waits for a second look. */
 export function motionOf(history: NameHistory): Pick<ScheduledName, 'inMotion' | 'unsettled'> {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
@@ -71,28 +71,27 @@ function later(now: Date, ms: number, random: number): Date {
   return new Date(now.getTime() + ms * (1 - random * SPREAD));
 }
 
-/** Gives looks their moments. */
+/** Assigns moments to looks. */
 export interface LookPlanner {
   /**
    * The moment of a look that is due: now, or as soon as the budget of the host allows.
-   *
-   * @param host whose budget it uses: a registry's server, or the resolvers.
+   * @param host whose budget it uses: a registry's server, or the resolvers
    */
   reserve(host: string, urgent: boolean, now: Date): Date;
 }
 
 /** How often a host may be asked. */
 export interface LookBudget {
-  /** Looks an hour, of all kinds together. */
+  /** Looks per hour, of all kinds. */
   readonly perHour: number;
 }
 
-/** Routine looks leave this part of a budget to urgent ones, which would otherwise wait behind a million others. */
+/** Routine looks leave this part of a budget to urgent ones, which would otherwise wait behind all others. */
 const URGENT_SHARE = 0.5;
 
 /**
- * Makes a planner. It remembers two moments a host and nothing of the names, so that a million of them take no memory:
- * looks are to be reserved in the order in which they fall due.
+ * Creates a planner. It keeps two moments per host and nothing per name, so its memory does not grow with the names.
+ * Looks are to be reserved in the order in which they fall due.
  */
 export function createLookPlanner(budgetOf: (host: string) => LookBudget): LookPlanner {
   const lanes = new Map<string, { urgent: number; routine: number }>();

@@ -2,12 +2,12 @@ import { ALARM_FACTS, type FactName, type FactValue, REGISTRY_FACTS } from './fa
 import type { FactChange, NameHistory } from './history.ts';
 
 /*
- * Which changes of a name no order explains. Every change belongs to exactly one entry of the ledger: it is explained by
- * one order, or raised once, or a further sign of an entry that is there (a registry's record and the DNS show the same
- * change at different times).
+ * Finds the changes of a name that no order explains. Every change belongs to exactly one entry of the ledger: it is
+ * explained by one order, or it was raised as an alarm, or it is a further sign of an entry that exists, because a
+ * registry's record and the DNS show the same change at different times.
  */
 
-/** What can happen to a name that people must hear of. */
+/** The events of a name that people must hear of. */
 export const ALARM_KINDS = [
   'registrar',
   'nameservers',
@@ -20,7 +20,7 @@ export const ALARM_KINDS = [
 ] as const;
 export type AlarmKind = (typeof ALARM_KINDS)[number];
 
-/** One happening, as a fact has shown it. */
+/** One event, as a fact has shown it. */
 export interface NameEvent {
   readonly kind: AlarmKind;
   readonly fact: FactName;
@@ -29,11 +29,11 @@ export interface NameEvent {
   /** It happened between these two moments. */
   readonly lastSeenBefore: Date;
   readonly firstSeenAfter: Date;
-  /** Of a registrar: the expiry moved with it, as a transfer does. */
+  /** For a registrar: the change of the expiry that came with it, as in a transfer. */
   readonly expiry?: { readonly before: string; readonly after: string };
 }
 
-/** What an order asks for, as far as it can change a name. */
+/** What an order can change of a name. */
 export const NAME_TASKS = [
   'create',
   'transfer',
@@ -48,13 +48,13 @@ export const NAME_TASKS = [
 ] as const;
 export type NameTask = (typeof NAME_TASKS)[number];
 
-/** An order of a name whose request left, whatever became of it. */
+/** An order for a name whose request left, whatever its outcome. */
 export interface NameOrder {
   readonly id: string;
   readonly task: NameTask;
-  /** `refused`: the service said no, so that nothing follows from it. */
+  /** `refused`: the service refused it, so it has no effects. */
   readonly state: 'sent' | 'succeeded' | 'unknown' | 'refused';
-  /** When its request left; of a decision, when it was made. */
+  /** When its request left; for a decision, when it was made. */
   readonly sentAt: Date;
   /** What it asked for, in ASCII and lower case. */
   readonly nameServers?: readonly string[];
@@ -62,40 +62,40 @@ export interface NameOrder {
 
 const ALARM_PREFIX = 'alarm:';
 
-/** The id under which a transfer explains changes that somebody has said to be the team's own. */
+/** The id under which an alarm's transfer explains further changes, once somebody has said that the team made it. */
 export function idOfAlarm(alarmId: string): string {
   return `${ALARM_PREFIX}${alarmId}`;
 }
 
-/** Whether what explains a change is what somebody said of an alarm, and no order. */
+/** Whether the explanation of a change is what somebody said about an alarm, and no order. */
 export function isOfAlarm(orderId: string): boolean {
   return orderId.startsWith(ALARM_PREFIX);
 }
 
-/** An entry of the ledger: one happening, whom it belongs to and which facts have shown it. */
+/** An entry of the ledger: one event, what explains it, and which facts have shown it. */
 export interface LedgerEntry {
   readonly kind: AlarmKind;
   readonly after: FactValue;
   readonly facts: readonly FactName[];
   readonly firstSeen: Date;
-  /** The order that explains it; undefined when it was raised. */
+  /** The order that explains it; undefined when it was raised as an alarm. */
   readonly orderId: string | undefined;
 }
 
-/** What a look at the changes of one name gave. */
+/** The result of {@link reconcile} for the changes of one name. */
 export interface Reconciled {
   readonly explained: readonly { readonly event: NameEvent; readonly orderId: string }[];
   readonly raised: readonly RaisedAlarm[];
-  /** Further signs of what the ledger had already. */
+  /** Further signs of entries that the ledger had already. */
   readonly joined: readonly NameEvent[];
-  /** To be kept with the history, in the same transaction. */
+  /** The new ledger, to be kept with the history in the same transaction. */
   readonly ledger: readonly LedgerEntry[];
 }
 
-/** Something that no order explains. */
+/** An event that no order explains. */
 export interface RaisedAlarm {
   readonly event: NameEvent;
-  /** Orders of the name that were looked at, the latest first. */
+  /** Orders of the name that were considered, the latest first. */
   readonly orders: readonly UnfitOrder[];
 }
 
@@ -103,30 +103,30 @@ export interface RaisedAlarm {
 export const UNFIT_REASONS = [
   /** The service refused it, so nothing follows from it. */
   'refused',
-  /** What it asks for does not change this. */
+  /** The order asks for something that does not change this. */
   'other_task',
   /** It was sent after the change had been seen. */
   'sent_later',
-  /** It was sent so long before that its effects had ended. */
+  /** It was sent so long ago that its effects had ended. */
   'too_old',
   /** It asked for something else, such as other nameservers. */
   'other_content',
-  /** It explains another change of the kind already. */
+  /** It already explains another change of the kind. */
   'used',
 ] as const;
 
-/** An order of the name that was looked at, and why it does not explain a change. */
+/** An order of the name that was considered, and why it does not explain a change. */
 export interface UnfitOrder {
   readonly id: string;
   readonly task: NameTask;
   readonly why: (typeof UNFIT_REASONS)[number];
 }
 
-/** What {@link reconcile} works on: one name. */
+/** What {@link reconcile} works on, for one name. */
 export interface ReconcileInput {
-  /** As one look has confirmed them. */
+  /** The changes that one look has confirmed. */
   readonly changes: readonly FactChange[];
-  /** After that look. */
+  /** The history after that look. */
   readonly history: NameHistory;
   readonly orders: readonly NameOrder[];
   readonly ledger: readonly LedgerEntry[];
@@ -137,9 +137,9 @@ const DAY_MS = 24 * HOUR_MS;
 /** Clocks of the bot, the service and the registry may differ by this much. */
 const SKEW_MS = 5 * 60_000;
 const DEFAULT_TRANSFER_DAYS = 5;
-/** A happening that one source shows is shown by the others within this time. */
+/** An event that one source shows is shown by the others within this time. */
 const JOIN_MS = 14 * DAY_MS;
-/** From a deletion to the day on which the name is free; grace and redemption are behind it then. */
+/** The time from a deletion to the day on which the name is free, including grace and redemption. */
 const DELETION_MS = 100 * DAY_MS;
 const LEDGER_KEPT_MS = 150 * DAY_MS;
 /** Registries lock new and transferred names against transfers for 60 days, and unlock them by themselves. */
@@ -151,7 +151,7 @@ const LOCKS: readonly string[] = ['transfer', 'delete', 'update'].flatMap((what)
   `server ${what} prohibited`,
 ]);
 
-/** How long after its request an order can explain a change of a kind; what is missing it never explains. */
+/** How long after its request an order can explain a change of a kind. It never explains a kind without an entry. */
 const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<AlarmKind, number>>>>> = {
   create: { registrar: 2 * DAY_MS, nameservers: 2 * DAY_MS, owner: 2 * DAY_MS, ds: 2 * DAY_MS },
   transfer: {
@@ -182,13 +182,13 @@ const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<AlarmKi
   },
 };
 
-/** The nameservers' kind is told by the registry first, then by the zone above, last by the name itself. */
+/** A change of nameservers is shown by the registry first, then by the zone above, last by the name itself. */
 const FACT_ORDER: readonly FactName[] = ALARM_FACTS;
 const OF_REGISTRY: ReadonlySet<FactName> = new Set(REGISTRY_FACTS);
 
 /**
- * Sorts the changes of one name: explained by an order, raised, or signs of what is known. Of equal input it gives the
- * same; nothing that the ledger has is given again.
+ * Sorts the changes of one name: explained by an order, raised, or a sign of a known event. Pure, and what the ledger
+ * has is not returned again.
  */
 export function reconcile({ changes, history, orders, ledger }: ReconcileInput): Reconciled {
   const explained: { event: NameEvent; orderId: string }[] = [];
@@ -213,13 +213,12 @@ export function reconcile({ changes, history, orders, ledger }: ReconcileInput):
   return { explained, raised, joined, ledger: withoutOld(entries, changes) };
 }
 
-/** What the latest change of the expiry date means; `unsettled` while it is open who the registrar is. */
+/** The meaning of the latest change of the expiry date. `unsettled`: the registrar is not yet certain. */
 export type DateMove = 'renewal' | 'transfer' | 'earlier' | 'unsettled';
 
 /**
- * Tells a renewal from a transfer: both move the date forward, and a name that was stolen must not look renewed.
- *
- * @returns undefined when the date has not moved.
+ * Tells a renewal from a transfer. Both move the date forward, and a stolen name must not look renewed.
+ * @returns undefined when the date has not moved
  */
 export function classifyDateMove(history: NameHistory): DateMove | undefined {
   const { current, past } = history.expires_at ?? {};
@@ -242,17 +241,16 @@ export function classifyDateMove(history: NameHistory): DateMove | undefined {
   return registrar?.candidate === undefined && registrar?.unseen === undefined ? 'renewal' : 'unsettled';
 }
 
-/** When a transfer goes through by itself unless somebody objects. */
+/** The moment at which a transfer completes by itself unless somebody objects. */
 export interface TransferCountdown {
   readonly goesThroughAt: Date;
   readonly msLeft: number;
 }
 
 /**
- * The countdown of a transfer that is under way. It was asked for after it was last not seen, so that the moment told
- * is the earliest possible one: nobody who acts by it is late.
- *
- * @param transferDays as the zone has it.
+ * The countdown of a transfer that is under way. It is counted from the last look that did not show the transfer, so
+ * that the moment shown is the earliest possible one and nobody is late.
+ * @param transferDays as the zone has it
  */
 export function transferCountdown(
   event: Pick<NameEvent, 'lastSeenBefore'>,
@@ -263,11 +261,11 @@ export function transferCountdown(
   return { goesThroughAt, msLeft: Math.max(0, goesThroughAt.getTime() - now.getTime()) };
 }
 
-/** The happenings that people must hear of, out of changes of facts. */
+/** The events that people must hear of, among the changes of facts. */
 function eventsOf(changes: readonly FactChange[], history: NameHistory): NameEvent[] {
   const isRegistrationChanged = changes.some(({ fact }) => fact === 'registration');
   const sorted = changes
-    // With the registration all that the registry tells comes or goes.
+    // When the registration comes or goes, all other facts of the registry do too.
     .filter(({ fact }) => !isRegistrationChanged || fact === 'registration' || !OF_REGISTRY.has(fact))
     .toSorted((a, b) => FACT_ORDER.indexOf(a.fact) - FACT_ORDER.indexOf(b.fact));
   return sorted.flatMap((change) => {
@@ -298,7 +296,10 @@ function eventOf(kind: AlarmKind, change: FactChange, after = change.after): Nam
   return { kind, fact, before, after, lastSeenBefore, firstSeenAfter };
 }
 
-/** What appears or goes with the registration itself is told by the registration. */
+/**
+ * Whether a value was replaced by another. A value that comes or goes as a whole belongs to the event of the
+ * registration.
+ */
 function changedBetweenValues({ before, after }: FactChange): boolean {
   return before.length > 0 && after.length > 0;
 }
@@ -333,11 +334,11 @@ function endsByItself(lock: string, { firstSeenAfter }: FactChange, history: Nam
   });
 }
 
-/** Whether another fact has shown the same happening before. A fact shows one happening once. */
+/** Whether another fact has shown the same event before. One fact shows an event once. */
 function isSignOf(event: NameEvent, entry: LedgerEntry, orders: readonly NameOrder[]): boolean {
   if (entry.facts.includes(event.fact)) return false;
   const apartMs = Math.abs(event.firstSeenAfter.getTime() - entry.firstSeen.getTime());
-  // What is deleted loses its delegation, and its registration in the end.
+  // A deleted name loses its delegation, and its registration in the end.
   if (entry.kind === 'pending_delete' || entry.kind === 'unregistered') {
     if (event.kind === 'unregistered') return apartMs < DELETION_MS;
     if (isDelegationGone(event)) return apartMs < JOIN_MS;
@@ -346,14 +347,14 @@ function isSignOf(event: NameEvent, entry: LedgerEntry, orders: readonly NameOrd
   const order = orders.find(({ id }) => id === entry.orderId);
   switch (event.kind) {
     case 'nameservers':
-      // Of a move that was asked for, only what was asked for is a sign.
+      // For a change that an order asked for, only what it asked for is a sign.
       if (order !== undefined) return canExplain(order, event);
       // The name's own zone may list fewer or more servers than the delegation.
       return event.fact === 'nameservers'
         ? isOverlapping(event.after, entry.after)
         : isSameSet(event.after, entry.after);
     case 'ds':
-      // A registry's record tells no more than that there is one.
+      // A registry's record shows only whether there is one.
       return (event.after.length === 0) === (entry.after.length === 0);
     default:
       return false;
@@ -364,7 +365,7 @@ function isDelegationGone({ kind, after }: NameEvent): boolean {
   return (kind === 'nameservers' || kind === 'ds') && after.length === 0;
 }
 
-/** The one order that explains an event: the latest that can. An order explains one happening of a kind. */
+/** The order that explains an event: the latest that can. An order explains one event of each kind. */
 function explainingOrder(
   event: NameEvent,
   orders: readonly NameOrder[],
@@ -375,7 +376,7 @@ function explainingOrder(
       ({ orderId, kind, after }) =>
         orderId === id &&
         kind === event.kind &&
-        // Several locks go with one order.
+        // One order may change several locks.
         (kind !== 'lock_gone' || isSameSet(after, event.after)),
     );
   return latestFirst(orders).find((order) => canExplain(order, event) && !isUsed(order));
@@ -396,7 +397,7 @@ function whyUnfit(order: NameOrder, event: NameEvent): UnfitOrder['why'] | undef
   return isWhatWasAskedFor(order, event) ? undefined : 'other_content';
 }
 
-/** Of an event that none of them explains: one that could have explains another change already. */
+/** Why each order does not explain an event. One that fits otherwise explains another change already. */
 function unfitOrders(event: NameEvent, orders: readonly NameOrder[]): UnfitOrder[] {
   return latestFirst(orders).map((order) => ({
     id: order.id,
@@ -412,7 +413,7 @@ function isWhatWasAskedFor({ task, nameServers }: NameOrder, { kind, fact, after
       return fact === 'nameservers' ? isOverlapping(after, nameServers) : isSameSet(after, nameServers);
     }
     case 'ds':
-      // A move takes the DS away at most: a new one is asked for by nobody.
+      // Such an order can remove the DS, but not set a new one.
       return after.length === 0 || task === 'transfer' || task === 'restore' || task === 'create';
     case 'lock_gone':
       return task !== 'authcode' || after.every((lock) => lock.includes('transfer'));

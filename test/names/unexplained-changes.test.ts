@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import {
   type AlarmKind,
   classifyDateMove,
@@ -8,9 +10,7 @@ import {
   type RaisedAlarm,
   reconcile,
   transferCountdown,
-} from '../../src/names/alarms.ts';
-import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
-import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+} from '../../src/names/unexplained-changes.ts';
 import fc from '../support/properties.ts';
 
 const HOUR = 3_600_000;

@@ -8,7 +8,7 @@ import {
   motionOf,
   nextLook,
   type ScheduledName,
-} from '../../src/names/schedule.ts';
+} from '../../src/names/look-planner.ts';
 import fc from '../support/properties.ts';
 
 const HOUR = 3_600_000;

@@ -1,14 +1,14 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A line to the database that can be cut, or go dead without a word. */
-export class Line {
+/** A TCP proxy to the database whose connections can be cut, or hang. */
+export class DatabaseProxy {
   readonly #server = createServer((client) => this.#join(client));
   readonly #sockets = new Set<Socket>();
   #target = 0;
   #state: 'good' | 'cut' | 'dead' = 'good';
 
-  /** @returns the database's address over this line */
-  async lead(url: string): Promise<string> {
+  /** @returns the database's address through this proxy */
+  async start(url: string): Promise<string> {
     const address = new URL(url);
     this.#target = Number(address.port);
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
@@ -17,14 +17,14 @@ export class Line {
     return address.href;
   }
 
-  /** Every connection breaks, and each new one is closed at once. */
+  /** Closes every connection, and each new one at once. */
   cut(): void {
     this.#state = 'cut';
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Connections stay, and nothing gets through: as with a server that hangs. */
-  goDead(): void {
+  /** Keeps connections open and passes nothing on, as a server that hangs. */
+  hang(): void {
     this.#state = 'dead';
     for (const socket of this.#sockets) socket.pause();
   }

@@ -53,8 +53,8 @@ import { userForm } from './users.ts';
  */
 
 /**
- * Tells the person why nothing changed; what did change, the card and the thread say.
- * @param changed what to say of it where the click was acknowledged before it was known
+ * Tells the person why nothing changed. A change itself is shown by the card and the thread.
+ * @param changed what to say when the click was acknowledged before the outcome was known
  */
 async function respondWithOutcome(
   call: Interaction,
@@ -99,7 +99,7 @@ async function stop(call: ActionCall): Promise<void> {
   );
 }
 
-/** What is asked for then is confirmed and approved like any other order. */
+/** The new order is confirmed and approved like any other order. */
 async function undo(call: ActionCall): Promise<void> {
   const outcome = await undoOrder(call.deps.orders, {
     orderId: call.value,
@@ -134,7 +134,7 @@ function confirmedMessage(outcome: ConfirmOutcome): Message {
   }
 }
 
-/** Of what can lose a name; also when it is not known what hangs on it. */
+/** Whether the name must be typed: for tasks that can lose a name, and when the impact is not known. */
 async function mustTypeName({ deps }: Interaction, order: Order): Promise<boolean> {
   if (order.items.length !== 1 || impactTaskOf(order.task) === undefined) return false;
   const impact = await deps.names.impacts.asked(order);
@@ -192,7 +192,7 @@ async function retry(call: ActionCall): Promise<void> {
   else if (outcome.kind === 'accepted') await call.respond(retriedMessage(outcome.order));
 }
 
-/** The form again with all but the secret, for the account that the order was made with. */
+/** Opens the form again with everything but the secret, for the account of the order. */
 async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   const account = await call.orderAccount();
   if (account?.id !== order.account.id) {
@@ -236,7 +236,7 @@ async function reveal(call: ActionCall): Promise<void> {
   await call.open(view, { undo: outcome.giveBack });
 }
 
-/** All that the service said of an order: in a view, or as a file where that holds too little. */
+/** Shows all answers of the service to an order: in a view, or as a file when they are too long. */
 async function showAnswers(call: ActionCall): Promise<void> {
   const { orders, web, directory } = call.deps;
   const [order, answers] = await Promise.all([
@@ -301,7 +301,7 @@ const denyForm = reasonForm(
   (call, orderId, reason) => denyOrder(call.deps.orders, orderId, call.person.id, reason),
 );
 
-/** The same approval as by the button, with words for the thread. */
+/** The same as the button, with a comment for the thread. */
 const approveForm = reasonForm(
   { name: 'approve', title: 'Approve this order', submit: 'Approve' },
   (call, orderId, reason) => approveOrder(call.deps.orders, orderId, call.person.id, reason),
@@ -364,7 +364,7 @@ const askForm: FormFeature = {
   },
 };
 
-/** The subject names the order and what was found: `<order id>:done` or `<order id>:failed`. */
+/** The subject is the order and the finding: `<order id>:done` or `<order id>:failed`. */
 const resolveForm = reasonForm(
   { name: 'settle', title: 'Settle this order', submit: 'Settle' },
   (call, subject, reason) => {
@@ -391,7 +391,7 @@ function originWith(call: ActionCall, subject: string) {
   };
 }
 
-/** A button that opens a form about its order, for those who may send that. */
+/** A button that opens a form about its order, for those who may submit it. */
 function openAbout(
   form: FormFeature,
   refusalFor: (
@@ -419,7 +419,7 @@ function openResolve(found: 'done' | 'failed') {
   };
 }
 
-/** A card that the bot does not know it posted is known from the first press of its buttons. */
+/** Records a card that the bot did not know about at the first press of one of its buttons. */
 function withCard({ run, ...action }: Action): Action {
   return {
     ...action,
@@ -452,7 +452,7 @@ const BUTTONS: readonly Action[] = [
   { id: 'order_resolve_failed', needs: 'member', run: openResolve('failed') },
 ];
 
-export const approvals: Feature = {
+export const orderButtons: Feature = {
   forms: [confirmForm, approveForm, breakGlassForm, askForm, denyForm, resolveForm],
   actions: BUTTONS.map(withCard),
 };

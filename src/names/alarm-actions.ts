@@ -1,33 +1,36 @@
 import { type Alarm, type AlarmChange, type AlarmRefusal, escalate, sayOurs } from './alarm.ts';
 import type { AlarmStore } from './ports.ts';
 
-/** What people make of alarms. */
+/** What people do about alarms. */
 export interface Alarms {
   find(id: string): Promise<Alarm | undefined>;
   /** The latest first. */
   ofName(name: string, limit: number): Promise<readonly Alarm[]>;
-  /** A person says that a change is the team's own. */
+  /** A person says that the team made the change. */
   sayOurs(id: string, said: { readonly by: string; readonly reason: string }): Promise<AlarmChange>;
   /** A person has the name's owner, the approvers and the admins told. */
   escalate(id: string, by: string): Promise<AlarmChange>;
 }
 
-/** What {@link createAlarms} works with. */
+/** What {@link createAlarms} needs. */
 export interface AlarmDeps {
   readonly store: AlarmStore;
   readonly isGuarded: (name: string) => Promise<boolean>;
-  /** The name is with another registrar, and that is right: its dates are believed from now on. */
+  /** The name is rightly with another registrar, whose dates are trusted from now on. */
   readonly trustRegistrar: (name: string) => Promise<void>;
-  /** An alarm has changed: Slack has to be told. */
+  /** Called when an alarm has changed and Slack has to be told. */
   readonly changed: (id: string) => void;
   readonly now: () => Date;
 }
 
 const NOT_FOUND: AlarmRefusal = { code: 'no_such_alarm' };
 
-/** Joins what is pure with the store. */
+/** Joins the pure decisions with the store. */
 export function createAlarms({ store, isGuarded, trustRegistrar, changed, now }: AlarmDeps): Alarms {
-  /** Whoever is slower reads again: what both did is decided by the one that came first. */
+  /**
+   * When two people act at the same moment, the second one reads again and decides on what the
+   * first one did.
+   */
   async function change(id: string, decide: (alarm: Alarm) => AlarmChange): Promise<AlarmChange> {
     for (;;) {
       const before = await store.find(id);
