@@ -47,7 +47,10 @@ describe('a refusal says why and what to do', () => {
     [{ code: 'retry_done_since' }, /^It turned out since that this was carried out, so it is not asked for/],
     [{ code: 'retry_account_gone' }, /no longer linked\. Link it with `\/domain link` and ask again\.$/],
     [{ code: 'secret_input_of', ownerId: 'U0ALICE' }, /Only the person who asked first, <@U0ALICE>, can ask/],
-    [{ code: 'secret_answer_of', ownerId: 'U0ALICE' }, /a secret for <@U0ALICE> alone, so only they can ask for it/],
+    [
+      { code: 'secret_answer_of', ownerId: 'U0ALICE' },
+      /a secret for <@U0ALICE> alone, so only they can ask for it/,
+    ],
     [
       { code: 'nothing_waits', state: 'SUCCEEDED' },
       /^The order is done; nothing waits to be sent any more\./,
