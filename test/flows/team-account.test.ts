@@ -158,7 +158,9 @@ describe('once an admin has linked it', () => {
 
   test('policy test knows that who asks has no account of their own', async () => {
     const said = await answerTo(t.workspace, t.carol, '/domain policy test nameservers soup.rest');
-    expect(said).toContain('needs *');
+    expect(said).toContain('needs *one of <@U0BOB>');
+    expect(said).toContain('would go out with the team’s account');
+    expect(said).not.toContain('needs *nobody*');
     expect(await answerTo(t.workspace, t.alice, '/domain policy test nameservers soup.rest')).toContain(
       'needs *nobody*',
     );

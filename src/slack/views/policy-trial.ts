@@ -126,6 +126,9 @@ export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Eval
     ...(unknowns.length === 0
       ? []
       : [context(`What I do not know counts against an order, never for it: ${unknownsText(unknowns)}.`)]),
+    ...(demand.requirements.some(({ rule }) => rule.kind === 'team_account')
+      ? [context('It would go out with the team’s account, which only approved orders use.')]
+      : []),
     context('Nothing was asked for.'),
   ]);
 }
