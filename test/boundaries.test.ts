@@ -132,7 +132,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 /** Modules that a view may use, not only name the types of: all of them pure. */
 const PURE = [
   /^accounts\/account\.ts$/,
-  /^expiry\/(dateless|deadline)\.ts$/,
+  /^expiry\/(chart|dateless|deadline)\.ts$/,
   /^money\/(amount|budget|order-cost|prices|waiting)\.ts$/,
   /^names\/(facts|filter|impact|portfolio|presets|timeline|unexplained-changes)\.ts$/,
   /^orders\/(bulk-columns|input-issue|order|summary|tasks|waves)\.ts$/,

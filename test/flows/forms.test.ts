@@ -159,7 +159,7 @@ describe('link', () => {
     expect(fieldsOf(twoFactor)).toEqual(['method', 'user', 'context', 'password', 'token', 'totpSecret']);
     expect(filledOf(twoFactor)).toMatchObject({ method: 'two_factor', user: 'frontdesk', context: '4' });
     const application = await chooseMethod(t.workspace, t.ada, view, 'trusted_application');
-    expect(fieldsOf(application)).toEqual(['method', 'uuid', 'application', 'password']);
+    expect(fieldsOf(application)).toEqual(['method', 'uuid', 'application', 'password', 'team']);
     await chooseMethod(t.workspace, t.ada, view, 'password');
     await t.ada.close(view);
   });

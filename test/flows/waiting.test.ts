@@ -41,7 +41,7 @@ test('is said on the screen of a name, in the digest by what is at stake, and be
   const form = await openedAfter(t.workspace, t.alice, () =>
     t.alice.click(digest, 'reminder_lapse', { value: 'zebra.rest' }),
   );
-  expect(JSON.stringify(form.blocks[0])).toContain('What waiting costs: renew until');
+  expect(JSON.stringify(form.blocks)).toContain('What waiting costs: renew until');
   await t.alice.submit(form, { reason: 'campaign is over' });
   await t.workspace.waitFor(
     () =>
