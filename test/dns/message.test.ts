@@ -1,7 +1,7 @@
 import { encode } from 'dns-packet';
 import { describe, expect, test } from 'vitest';
 import { encodeQuestion, type Question, readResponse } from '../../src/dns/message.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 
 const QUESTION: Question = { name: 'cafe.rest', type: 'A', recursive: true };
 const ID = 4_711;
@@ -73,7 +73,7 @@ describe('a packet', () => {
         if (!wasLetterOfOtherCase) expect(read.kind).not.toBe('response');
         else expect(read.kind).toBe('response');
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 });

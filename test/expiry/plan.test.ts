@@ -3,7 +3,7 @@ import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { daysBetween, expiryDay, shiftDay } from '../../src/expiry/days.ts';
 import { groupForDigest, planReminders, snoozeUntil, type WatchedName } from '../../src/expiry/plan.ts';
 import { calendarDay } from '../../src/zones/calendar-day.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 
 const DAY_MS = 86_400_000;
 const THRESHOLDS = [60, 30, 14, 7, 3, 1];
@@ -219,7 +219,7 @@ test('whatever is due lies in the candidate range of its threshold', () => {
         expect(range && range.from <= expiresAt && expiresAt < range.until).toBe(true);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

@@ -5,7 +5,7 @@ import type { Directory, Membership } from '../../src/orders/ports.ts';
 import { type ApprovalContext, approvalProgress, type StandIn } from '../../src/policy/approvals.ts';
 import type { Demand } from '../../src/policy/evaluate.ts';
 import { GROUPS, groups, ids, PEOPLE, people } from '../policy/arbitraries.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 import { HOUR_MS, type Rig, startRig } from './rig.ts';
 
 /*
@@ -141,7 +141,7 @@ test('what is read of those who approve decides as if everything was known', asy
         expected.requirements.map(({ counted }) => new Set(counted.map(({ userId }) => userId))),
       );
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { nextItems, reasonToPause, waveOf } from '../../src/orders/waves.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 import { newBulk, newOrder, START } from './sample.ts';
 
 const WORKER = 'worker-1';
@@ -151,7 +151,7 @@ describe('however rows end, side by side', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     expect(pauses, 'it was paused in some of them').toBeGreaterThan(10);
   });

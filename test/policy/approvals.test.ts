@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type ApprovalContext, approvalProgress, type People } from '../../src/policy/approvals.ts';
 import type { Demand } from '../../src/policy/evaluate.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 import { GROUPS, groups, ids, PEOPLE, people } from './arbitraries.ts';
 
 const NOW = new Date('2026-11-02T10:00:00Z');
@@ -255,7 +255,7 @@ describe('for random people and approvals', () => {
           expect(allows(approvers, needed, world)).toBe(true);
         }
       }),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     );
   });
 
@@ -266,7 +266,7 @@ describe('for random people and approvals', () => {
         const allowed = order.requirements.every(({ approvers, needed }) => allows(approvers, needed, world));
         expect(approvalProgress(order, world).isApproved).toBe(allowed);
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 
@@ -277,7 +277,7 @@ describe('for random people and approvals', () => {
         const world = { ...any, approvals, allowSelfApproval: false };
         expect(approvalProgress(order, world).isApproved).toBe(false);
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
   });
 
@@ -303,7 +303,7 @@ describe('for random people and approvals', () => {
           expect(approvalProgress(order, world).isApproved).toBe(true);
         }
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
   });
 
@@ -315,7 +315,7 @@ describe('for random people and approvals', () => {
         const left = approvalProgress(order, more).requirements.map((each) => each.missing);
         for (const [index, count] of left.entries()) expect(count).toBeLessThanOrEqual(missing[index] ?? 0);
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
   });
 
@@ -333,7 +333,7 @@ describe('for random people and approvals', () => {
         });
         expect(canApprove.map(({ userId }) => userId).sort()).toEqual([...helpful].sort());
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
   });
 
@@ -343,7 +343,7 @@ describe('for random people and approvals', () => {
         const backwards = { ...world, approvals: world.approvals.toReversed() };
         expect(approvalProgress(order, backwards).isApproved).toBe(approvalProgress(order, world).isApproved);
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 
@@ -358,7 +358,7 @@ describe('for random people and approvals', () => {
           expect(approvalProgress(order, seeing).isApproved).toBe(true);
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 });

@@ -9,7 +9,7 @@ import {
   stricter,
 } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 import { policy, settings, situation, worlds } from './arbitraries.ts';
 import { rule } from './sample.ts';
 
@@ -340,7 +340,7 @@ describe('for random policies and orders', () => {
         expect(demand.outcome === 'refuse').toBe(expected.refused);
         expect([...new Set(keysOf(demand))].sort()).toEqual([...expected.needs].sort());
       }),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     );
   });
 
@@ -355,7 +355,7 @@ describe('for random policies and orders', () => {
           expect(keysOf(demand)).toEqual(expect.arrayContaining(keysOf(known)));
         }
       }),
-      { numRuns: 1_500 },
+      { numRuns: runs(1_500) },
     );
   });
 
@@ -377,7 +377,7 @@ describe('for random policies and orders', () => {
           expect(keysOf(after)).toEqual(expect.arrayContaining(keysOf(before)));
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -403,7 +403,7 @@ describe('for random policies and orders', () => {
           });
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -421,7 +421,7 @@ describe('for random policies and orders', () => {
         }
         expect(demand.ttlMs).toBeLessThan(Number.POSITIVE_INFINITY);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -434,7 +434,7 @@ describe('for random policies and orders', () => {
         expect({ rules, options, order, facts }).toEqual(input);
         expect(evaluate(input.rules, input.options, input.order, input.facts)).toEqual(first);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -479,7 +479,7 @@ describe('for random policies and orders', () => {
           expect(['free', 'approve', 'refuse']).toContain(demand.outcome);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 });
@@ -507,7 +507,7 @@ describe('the stricter of two demands', () => {
           expect(both.breakGlass && !demand.breakGlass).toBe(false);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -518,7 +518,7 @@ describe('the stricter of two demands', () => {
         expect(new Set(keysOf(both))).toEqual(new Set(keysOf(a)));
         expect(both).toMatchObject({ outcome: a.outcome, ttlMs: a.ttlMs, breakGlass: a.breakGlass });
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

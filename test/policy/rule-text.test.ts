@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { policyIssueSentence } from '../../src/policy/issue-sentences.ts';
 import { parseRules, type RuleText, ruleToText } from '../../src/policy/rule-text.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 import { rules, VOCABULARY } from './arbitraries.ts';
 
 const GOOD = {
@@ -139,7 +139,7 @@ describe('for random rules', () => {
         const stored: RuleText[] = JSON.parse(JSON.stringify(texts));
         expect(parseRules(stored, { ...VOCABULARY, currency })).toEqual({ ok: true, rules: possible });
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -172,7 +172,7 @@ describe('for random rules', () => {
           }
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 });

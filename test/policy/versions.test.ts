@@ -7,7 +7,7 @@ import type { PolicyRule } from '../../src/policy/policy.ts';
 import { replay } from '../../src/policy/replay.ts';
 import { parseRules } from '../../src/policy/rule-text.ts';
 import { fillStartingPoint, STARTING_POINTS, startingPoint } from '../../src/policy/starting-points.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 import { policy, rules, settings, situation } from './arbitraries.ts';
 import { rule as sampleRule } from './sample.ts';
 
@@ -95,7 +95,7 @@ describe('the difference of two versions', () => {
           if (!isChanged && was !== undefined) expect(each).toEqual(was);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 });
@@ -185,7 +185,7 @@ describe('past orders under a draft', () => {
         }));
         expect(replay(version, current, kept)).toMatchObject({ unchanged: kept.length, changed: [] });
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

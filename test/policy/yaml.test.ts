@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { policyIssueSentence } from '../../src/policy/issue-sentences.ts';
 import { MAX_YAML_LENGTH, policyFromYaml, policyToYaml } from '../../src/policy/yaml.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 import { rules, VOCABULARY } from './arbitraries.ts';
 
 const EXAMPLE = `- rule_name: transfers of the brand
@@ -229,7 +229,7 @@ describe('for random texts', () => {
           }
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
   });
 });

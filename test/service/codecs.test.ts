@@ -10,7 +10,7 @@ import { ServiceError } from '../../src/service/errors.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { domainRenew } from '../../src/service/tasks/domain.ts';
 import { userCreate } from '../../src/service/tasks/user.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 import { clientOf, password } from './clients.ts';
 import { http, type RawService, startRawService, xmlAnswer } from './raw-service.ts';
 
@@ -301,7 +301,7 @@ describe('whatever the service answers', () => {
           }
         },
       ),
-      { numRuns: 5_000, endOnFailure: true },
+      { numRuns: runs(5_000), endOnFailure: true },
     );
     expect(Object.keys(Object.fromEntries(outcomes)).sort()).toEqual([
       'auth',

@@ -7,4 +7,12 @@ import fc from 'fast-check';
 
 fc.configureGlobal({ seed: Number(process.env['SEED'] ?? 20_261) });
 
+/** `npm test` tries a fifth of the values, `npm run test:all` all of them. */
+const SHARE = process.env['ALL_VALUES'] === undefined ? 1 / 5 : 1;
+
+/** How many values a property is tried on. @param all by the whole suite */
+export function runs(all: number): number {
+  return Math.ceil(all * SHARE);
+}
+
 export default fc;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { calendarDay, dayNumber, numberedDay } from '../../src/zones/calendar-day.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 
 /** Half hours and quarters, daylight saving of half an hour, clocks that change at midnight, a day that never was. */
 const ZONES = [
@@ -43,7 +43,7 @@ test('any moment has the day that Intl tells', () => {
       fc.constantFrom(...ZONES),
       (moment, timeZone) => calendarDay(moment, timeZone) === formats.get(timeZone)?.format(moment),
     ),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 

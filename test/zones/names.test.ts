@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { zoneIssueText } from '../../src/slack/views/zone-issue.ts';
 import { displayName, parseDomainName, parseHostName } from '../../src/zones/names.ts';
-import fc from '../support/properties.ts';
+import fc, { runs } from '../support/properties.ts';
 
 function nameOf(text: string): string {
   const parsed = parseDomainName(text);
@@ -110,7 +110,7 @@ describe('reading a domain name', () => {
         expect(nameOf(unicode)).toBe(ascii);
         expect(domainToASCII(unicode)).toBe(ascii);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });
