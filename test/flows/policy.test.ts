@@ -404,6 +404,23 @@ describe('as YAML', () => {
     );
   });
 
+  it('comes in as a file longer than any field, in the place of what the form shows', async () => {
+    const rules = Array.from(
+      { length: 60 },
+      (_, n) => `- {rule_name: rule number ${n}, tasks: [user], names: ["name-${n}.rest"], decision: free}`,
+    ).join('\n');
+    expect(rules.length).toBeGreaterThan(3_000);
+    const form = await formBehind('policy_upload');
+    closed(await submit(form, { file: [t.ada.upload('policy.yaml', rules)] }));
+    await ephemeral(t.workspace, t.ada, 'that it is the draft', (each) =>
+      textOf(each).includes('This is the draft now.'),
+    );
+    const wrong = await submit(await formBehind('policy_upload'), {
+      file: [t.ada.upload('policy.yaml', '- rule_name: a\n  tasks: [fly]')],
+    });
+    expect(wrong).toMatchObject({ outcome: 'errors', errors: { file: expect.stringContaining('Line 2') } });
+  });
+
   it('has every problem with its line, and is refused when the draft has changed meanwhile', async () => {
     const form = await formBehind('policy_upload');
     const wrong = await submit(form, {

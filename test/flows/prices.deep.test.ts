@@ -175,3 +175,15 @@ describe('a card', () => {
     expect(textOf(order.card)).toContain('about €20.00');
   });
 });
+
+it('the list is read from an attached file, whose problems stand at the file', async () => {
+  const form = await formBehind('prices_import');
+  const wrong = await t.ada.submit(form, { file: [t.ada.upload('prices.csv', 'zone,amount\nrest,1')] });
+  expect(wrong).toMatchObject({ outcome: 'errors', errors: { file: expect.any(String) } });
+  const header = 'zone,task,period,amount,valid_from,source';
+  const file = t.ada.upload('prices.csv', `${header}\nattached,create,1,9.00,2026-01-01,A file\n`);
+  expect(await t.ada.submit(await formBehind('prices_import'), { file: [file] })).toMatchObject({
+    outcome: 'closed',
+  });
+  expect((await t.demo.bot.prices.list()).map(({ zone }) => zone)).toContain('attached');
+});

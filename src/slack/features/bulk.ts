@@ -4,7 +4,7 @@ import type { OrderCost } from '../../money/prices.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
 import { type BulkPlan, bulkInput, planBulk, type RowFacts } from '../../orders/bulk.ts';
 import { BULK_TASKS, type BulkTask } from '../../orders/bulk-columns.ts';
-import { type BulkRow, decodeFile, MAX_FILE_BYTES, MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
+import { type BulkRow, MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
 import { cancelOrder } from '../../orders/decide.ts';
 import { refusedNames } from '../../orders/demand.ts';
 import { resumeOrder } from '../../orders/resume.ts';
@@ -23,28 +23,19 @@ import {
 } from '../feature.ts';
 import { nearest } from '../parse.ts';
 import { csvFile } from '../platform/csv.ts';
-import { SlackApiError } from '../platform/web.ts';
 import { code, context, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { fileIssues, leftOutCells, planMessage } from '../views/bulk.ts';
 import { ruleNames } from '../views/decision.ts';
-import { type Field, type Form, type FormValues, formView } from '../views/form.ts';
+import type { Form } from '../views/form.ts';
 import { orderTitle } from '../views/order.ts';
 import { refusalText } from '../views/refusal.ts';
-import { openForm, outcomeMessage, placeOrder, refusalOfAccount } from './ordering.ts';
+import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
+import { outcomeMessage, placeOrder, refusalOfAccount } from './ordering.ts';
 import { sendFile } from './send-file.ts';
 
 /*
  * One task for hundreds of names: a file is read and checked as a whole, and becomes one order.
  */
-
-const FILE: Field = {
-  name: 'file',
-  label: 'CSV file',
-  kind: 'file',
-  optional: true,
-  fileTypes: ['csv', 'txt', 'tsv'],
-  hint: `A header and a row a name, at most ${MAX_ROWS} rows.`,
-};
 
 const form: Form = {
   name: 'bulk',
@@ -57,7 +48,7 @@ const form: Form = {
       kind: 'choice',
       options: BULK_TASKS.map((task) => ({ value: task, text: taskNamed(task).words.title })),
     },
-    FILE,
+    fileField('CSV file', ['csv', 'txt', 'tsv'], `A header and a row a name, at most ${MAX_ROWS} rows.`),
     {
       name: 'rows',
       label: 'Or the rows as text',
@@ -72,7 +63,7 @@ const form: Form = {
 
 const bulkForm: FormFeature = {
   form,
-  needs: 'linked',
+  needs: 'account',
   render: (_call, origin, values) => ({
     form,
     origin,
@@ -87,7 +78,10 @@ const bulkForm: FormFeature = {
   async submit(call): Promise<Submitted> {
     const task = BULK_TASKS.find((each) => each === textOf(call.values, 'task'));
     if (task === undefined) return { kind: 'errors', errors: { task: 'Choose a task.' } };
-    const given = await textOfRows(call);
+    const given = await attachedText(call, {
+      field: 'rows',
+      missing: 'Attach a CSV file, or paste its rows here.',
+    });
     if ('errors' in given) return { kind: 'errors', errors: given.errors };
     const { text, field } = given;
     const refusal = await refusalOfAccount(call, task);
@@ -100,68 +94,16 @@ const bulkForm: FormFeature = {
   },
 };
 
-/** What was attached or pasted, and at which field what is wrong with it is said. */
-async function textOfRows(
-  call: SubmissionCall,
-): Promise<
-  { readonly text: string; readonly field: string } | { readonly errors: Readonly<Record<string, string>> }
-> {
-  const { deps, values } = call;
-  const pasted = textOf(values, 'rows');
-  const address = [values['file'] ?? []].flat().find((each) => each !== '');
-  if (address !== undefined && pasted !== undefined)
-    return { errors: { rows: 'Give the rows as a file or as text, not both.' } };
-  if (address === undefined)
-    return pasted === undefined
-      ? { errors: { rows: 'Attach a CSV file, or paste its rows here.' } }
-      : { text: pasted, field: 'rows' };
-  try {
-    const decoded = decodeFile(await deps.readFile(address));
-    return decoded.ok
-      ? { text: decoded.text, field: 'file' }
-      : { errors: { file: fileIssues([decoded.issue], 'renew', nearest) } };
-  } catch (error) {
-    if (!(error instanceof SlackApiError)) throw error;
-    deps.log.warn({ err: error, by: call.person.id }, 'reading an attached file');
-    if (error.code === 'too_large')
-      return {
-        errors: { file: fileIssues([{ code: 'too_large', maxBytes: MAX_FILE_BYTES }], 'renew', nearest) },
-      };
-    return {
-      errors: {
-        file:
-          error.code === 'missing_scope'
-            ? 'Slack does not let me read files here: a workspace admin can grant files:read. Paste the rows instead.'
-            : 'I cannot read the file at this moment. Try again in a minute, or paste the rows instead.',
-      },
-    };
-  }
-}
-
-/** Where Slack refuses a form with a place for files, the same without it. */
-async function openBulk(call: CommandCall, values: FormValues): Promise<void> {
-  const origin = { channelId: call.channelId };
-  try {
-    await openForm(call, bulkForm, origin, values);
-  } catch (error) {
-    const isRefused = error instanceof SlackApiError && error.kind === 'refused';
-    if (!isRefused) throw error;
-    const fields = form.fields.filter((field) => field !== FILE);
-    const shown = await bulkForm.render(call, origin, values);
-    await call.open(formView({ ...shown, form: { ...form, fields } }));
-  }
-}
-
 const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
 
 /** What is known of the names of a file, read in a few questions however many they are. */
 async function factsOf(
-  { deps, person, account }: Interaction,
+  { deps, person, orderAccount }: Interaction,
   task: BulkTask,
   rows: readonly BulkRow[],
 ): Promise<ReadonlyMap<string, RowFacts>> {
   const names = rows.map(({ name }) => name);
-  const used = await account();
+  const used = await orderAccount();
   const usesTeamAccount = used !== undefined && isTeamAccount(used);
   const order = { task, names, requesterId: person.id, input: bulkInput(rows), usesTeamAccount };
   const [open, watched, inUse, cost, refused] = await Promise.all([
@@ -245,10 +187,11 @@ async function runBulk(call: CommandCall): Promise<void> {
       ),
     );
   }
-  await openBulk(call, {
+  const values = {
     ...(task === undefined ? {} : { task }),
     ...(call.reason === undefined ? {} : { reason: call.reason }),
-  });
+  };
+  await openFormWithFile(call, bulkForm, { channelId: call.channelId }, values);
 }
 
 async function drop(call: ActionCall): Promise<void> {
@@ -280,7 +223,7 @@ export const bulk: Feature = {
       usage: 'bulk [TASK]',
       summary: 'Ask for one task for up to 2,000 names, from a CSV',
       example: '/domain bulk renew',
-      needs: 'linked',
+      needs: 'account',
       run: runBulk,
     },
   ],

@@ -1,14 +1,14 @@
 import { readImport } from '../../names/details-import.ts';
 import { decidingTagsChanged, type NameDetails } from '../../names/portfolio.ts';
-import { type ActionCall, type Feature, type FormFeature, type Interaction, textOf } from '../feature.ts';
+import type { ActionCall, Feature, FormFeature, Interaction } from '../feature.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { count, type Message, textMessage } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
 import { importIssuesText, importPlan } from '../views/names-import.ts';
 import { decidingTagsText } from '../views/portfolio.ts';
+import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
 import { mayDecide } from './may-decide.ts';
 import { originOf } from './name-edit.ts';
-import { openForm } from './ordering.ts';
 import { sendFile } from './send-file.ts';
 
 /*
@@ -24,10 +24,12 @@ const form: Form = {
   title: 'Import owners, tags',
   submit: 'Show changes',
   fields: [
+    fileField('CSV file', ['csv', 'txt', 'tsv'], 'As the export gives it.'),
     {
       name: 'rows',
-      label: 'Names as CSV',
+      label: 'Or the names as text',
       kind: 'lines',
+      optional: true,
       placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
       hint: 'A header and a name a line, as the export gives it. A missing column leaves what is set, an empty cell clears it. Nothing is changed before you have seen what would be.',
     },
@@ -39,8 +41,13 @@ const importForm: FormFeature = {
   needs: 'member',
   render: (_call, origin, values) => ({ form, origin, values }),
   async submit(call) {
-    const read = readImport(textOf(call.values, 'rows') ?? '');
-    if (!read.ok) return { kind: 'errors', errors: { rows: importIssuesText(read.issues) } };
+    const given = await attachedText(call, {
+      field: 'rows',
+      missing: 'Attach a CSV file, or paste its rows here.',
+    });
+    if ('errors' in given) return { kind: 'errors', errors: given.errors };
+    const read = readImport(given.text);
+    if (!read.ok) return { kind: 'errors', errors: { [given.field]: importIssuesText(read.issues) } };
     const { portfolio, now } = call.deps;
     const plan = await portfolio.planImport(read.rows, call.person.id, now());
     if (plan.changed.length > FILE_FROM) await call.respond(await planFile(call, plan.changed));
@@ -95,7 +102,7 @@ async function applyImport(call: ActionCall): Promise<void> {
 
 /** Opens the form, as `names import` and its button do. */
 export function openNamesImport(call: Interaction): Promise<void> {
-  return openForm(call, importForm, originOf(call), {});
+  return openFormWithFile(call, importForm, originOf(call), {});
 }
 
 export const namesImport: Feature = {

@@ -31,6 +31,7 @@ import { context, LIMITS, section, truncate } from '../views/blocks.ts';
 import type { Field, Form, FormValues } from '../views/form.ts';
 import { startingPointLabel } from '../views/policy.ts';
 import { ruleSentence } from '../views/policy-rule.ts';
+import { attachedText, fileField } from './attached-text.ts';
 import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
 import { groupOptions } from './settings.ts';
 
@@ -332,10 +333,16 @@ const YAML_FORM: Form = {
   title: 'Policy from YAML',
   submit: 'Make it the draft',
   fields: [
+    fileField(
+      'YAML file',
+      ['yaml', 'yml', 'txt'],
+      'As the download gives it. It takes the place of the text below.',
+    ),
     {
       name: 'rules',
-      label: 'The policy as YAML',
+      label: 'Or the policy as text',
       kind: 'lines',
+      optional: true,
       placeholder: '- rule_name: redirects are free\n  tasks: [redirect]\n  names: ["*"]\n  decision: free',
       hint: 'All rules, in their order. They take the place of the draft’s.',
     },
@@ -378,7 +385,7 @@ export const yamlForm: FormFeature = {
         context(
           fits
             ? 'Nothing is in force until it is published and another admin confirms it.'
-            : 'What is there now is too long for this field. Paste the file that takes its place, at most 3,000 characters; a longer one comes in rule by rule.',
+            : 'What is there now is too long for the field below. Attach the file that takes its place.',
         ),
       ],
     };
@@ -387,10 +394,16 @@ export const yamlForm: FormFeature = {
   async submit(call) {
     const { currency } = call.deps;
     const tasks = [...ORDER_TASK_NAMES];
-    const read = policyFromYaml(textOf(call.values, 'rules') ?? '', { tasks, currency });
-    if (read.ok) return replaceAll(call, read.rules, 'rules');
+    const given = await attachedText(call, {
+      field: 'rules',
+      missing: 'Attach the YAML file, or paste its text here.',
+      isPrefilled: true,
+    });
+    if ('errors' in given) return { kind: 'errors', errors: given.errors };
+    const read = policyFromYaml(given.text, { tasks, currency });
+    if (read.ok) return replaceAll(call, read.rules, given.field);
     const sentences = read.issues.map(policyIssueSentence);
-    return { kind: 'errors', errors: { rules: truncate(sentences.join('\n'), ISSUES_LENGTH) } };
+    return { kind: 'errors', errors: { [given.field]: truncate(sentences.join('\n'), ISSUES_LENGTH) } };
   },
 };
 

@@ -8,6 +8,7 @@ import { SlackApiError } from '../platform/web.ts';
 import { code, type Message, mention, textMessage } from '../views/blocks.ts';
 import { formView } from '../views/form.ts';
 import { confirmationRequest, confirmedMessage, publishedMessage, readRuleValue } from '../views/policy.ts';
+import { openFormWithFile } from './attached-text.ts';
 import { openForm } from './ordering.ts';
 import {
   originOf,
@@ -228,7 +229,11 @@ export const policy: Feature = {
     { id: 'policy_publish', needs: 'admin', run: publish },
     { id: 'policy_confirm', needs: 'admin', run: confirm },
     { id: 'policy_download', needs: 'member', run: download },
-    { id: 'policy_upload', needs: 'admin', run: (call) => openForm(call, yamlForm, originOf(call), {}) },
+    {
+      id: 'policy_upload',
+      needs: 'admin',
+      run: (call) => openFormWithFile(call, yamlForm, originOf(call), {}),
+    },
     { id: 'policy_start', needs: 'admin', run: start },
   ],
 };

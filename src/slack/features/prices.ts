@@ -17,6 +17,7 @@ import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { context, count } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
 import { lineIssues, priceIssue, priceList, pricesSaved } from '../views/price.ts';
+import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
 import { openForm } from './ordering.ts';
 import { sendFile } from './send-file.ts';
 
@@ -61,10 +62,12 @@ const importForm: Form = {
   title: 'Import prices',
   submit: 'Import',
   fields: [
+    fileField('CSV file', ['csv', 'txt', 'tsv'], 'As the export gives it.'),
     {
       name: 'rows',
-      label: 'Prices as CSV',
+      label: 'Or the prices as text',
       kind: 'lines',
+      optional: true,
       placeholder: `${PRICE_FIELDS.join(',')}\nrest,renew,1,18.00,2026-11-01,Contract 7`,
       hint: 'A header and a price a line. The same zone, task, period and day takes the place of the former price; nothing else is touched.',
     },
@@ -160,8 +163,13 @@ const pricesImportForm: FormFeature = {
   }),
   async submit(call) {
     const { prices, now, currency } = call.deps;
-    const read = readPrices(textOf(call.values, 'rows') ?? '', currency);
-    if (!read.ok) return { kind: 'errors', errors: { rows: lineIssues(read.issues) } };
+    const given = await attachedText(call, {
+      field: 'rows',
+      missing: 'Attach a CSV file, or paste its rows here.',
+    });
+    if ('errors' in given) return { kind: 'errors', errors: given.errors };
+    const read = readPrices(given.text, currency);
+    if (!read.ok) return { kind: 'errors', errors: { [given.field]: lineIssues(read.issues) } };
     return saved(call, await prices.save(read.prices, call.person.id, now()));
   },
 };
@@ -209,7 +217,7 @@ export const prices: Feature = {
     {
       id: 'prices_import',
       needs: 'admin',
-      run: (call) => openForm(call, pricesImportForm, originOf(call), {}),
+      run: (call) => openFormWithFile(call, pricesImportForm, originOf(call), {}),
     },
     { id: 'prices_export', needs: 'member', run: exportPrices },
   ],

@@ -1,0 +1,85 @@
+import { decodeFile, MAX_FILE_BYTES } from '../../orders/bulk-csv.ts';
+import { type FormFeature, type Interaction, type SubmissionCall, textOf } from '../feature.ts';
+import { nearest } from '../parse.ts';
+import { SlackApiError } from '../platform/web.ts';
+import { fileIssues } from '../views/bulk.ts';
+import { type Field, type FormOrigin, type FormValues, formView } from '../views/form.ts';
+import { openForm } from './ordering.ts';
+
+/*
+ * Text that people attach as a file, or paste where Slack has no place for files.
+ */
+
+const FILE = 'file';
+
+/** The field for the file, beside the one that the same text can be pasted in. */
+export function fileField(label: string, fileTypes: readonly string[], hint: string): Field {
+  return { name: FILE, label, kind: 'file', optional: true, fileTypes, hint };
+}
+
+export type AttachedText =
+  /** The text, and the field that its issues are shown at. */
+  { readonly text: string; readonly field: string } | { readonly errors: Readonly<Record<string, string>> };
+
+/** How a form asks for a text. */
+export interface AttachedTextOptions {
+  /** The field that it can be pasted in. */
+  readonly field: string;
+  /** What is said where there is neither a file nor a text. */
+  readonly missing: string;
+  /** The field shows what there is already, so that an attached file takes its place. */
+  readonly isPrefilled?: boolean;
+}
+
+/** Reads what was attached or pasted. */
+export async function attachedText(
+  call: SubmissionCall,
+  { field, missing, isPrefilled = false }: AttachedTextOptions,
+): Promise<AttachedText> {
+  const { deps, values } = call;
+  const pasted = textOf(values, field);
+  const address = [values[FILE] ?? []].flat().find((each) => each !== '');
+  if (address !== undefined && pasted !== undefined && !isPrefilled)
+    return { errors: { [field]: 'Give it as a file or as text, not both.' } };
+  if (address === undefined)
+    return pasted === undefined ? { errors: { [field]: missing } } : { text: pasted, field };
+  try {
+    const decoded = decodeFile(await deps.readFile(address));
+    return decoded.ok
+      ? { text: decoded.text, field: FILE }
+      : { errors: { [FILE]: fileIssues([decoded.issue], 'renew', nearest) } };
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    deps.log.warn({ err: error, by: call.person.id }, 'reading an attached file');
+    return { errors: { [FILE]: unreadable(error) } };
+  }
+}
+
+function unreadable({ code }: SlackApiError): string {
+  switch (code) {
+    case 'too_large':
+      return fileIssues([{ code: 'too_large', maxBytes: MAX_FILE_BYTES }], 'renew', nearest);
+    case 'missing_scope':
+      return 'Slack does not let me read files here: a workspace admin can grant files:read. Paste the text instead.';
+    default:
+      return 'I cannot read the file at this moment. Try again in a minute, or paste the text instead.';
+  }
+}
+
+/** Opens a form with a place for a file; where Slack refuses that, the same form without it. */
+export async function openFormWithFile(
+  call: Interaction,
+  feature: FormFeature,
+  origin: FormOrigin,
+  values: FormValues,
+): Promise<void> {
+  try {
+    await openForm(call, feature, origin, values);
+  } catch (error) {
+    const isRefused = error instanceof SlackApiError && error.kind === 'refused';
+    if (!isRefused) throw error;
+    const shown = await feature.render(call, origin, values);
+    const fields = shown.form.fields.filter(({ name }) => name !== FILE);
+    await call.open(formView({ ...shown, form: { ...shown.form, fields } }));
+  }
+}
