@@ -16,7 +16,15 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const figures = z.array(z.number().positive()).min(1);
 const results = z.object({
   machine: z.array(z.string()).min(2),
-  results: z.array(z.object({ row: z.string(), ours: figures, theirs: figures, met: z.boolean() })),
+  // A line that stands alone, for the picture that it gives, has no reference and no target.
+  results: z.array(
+    z.object({
+      row: z.string(),
+      ours: figures,
+      theirs: figures.or(z.tuple([])),
+      met: z.boolean().nullable(),
+    }),
+  ),
 });
 
 test('rows are measured, printed as a table and kept as JSON', { timeout: 90_000 }, async () => {
@@ -40,5 +48,5 @@ test('rows are measured, printed as a table and kept as JSON', { timeout: 90_000
   expect(stdout).toContain(`Node ${process.version}`);
   expect(stdout).toMatch(/^orders +orders approved until settled, one process/m);
   const kept = results.parse(JSON.parse(await readFile(json, 'utf8')));
-  expect(kept.results.map(({ row }) => row)).toEqual(['orders', 'vault']);
+  expect(kept.results.map(({ row }) => row)).toEqual(['orders', 'orders', 'vault']);
 });
