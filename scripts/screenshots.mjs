@@ -52,10 +52,10 @@ try {
   await type('/domain renew cafe.rest 2 -- client paid');
   await page.getByRole('heading', { name: 'Renew cafe.rest for 2 years' }).waitFor();
   await be('U0BOB');
-  await page.getByRole('button', { name: /^Approve/ }).waitFor();
+  await page.getByRole('button', { name: /^Approve: / }).waitFor();
   await take(page, 'approve');
 
-  await page.getByRole('button', { name: /^Approve/ }).click();
+  await page.getByRole('button', { name: /^Approve: / }).click();
   await page.getByRole('button', { name: /^1 reply/ }).click();
   await page.getByRole('button', { name: /^Requests/ }).click();
   await page.getByText('_renew').click();

@@ -127,7 +127,7 @@ test('several names are renewed at once from the digest', async () => {
   const card = window.message(/Renew 2 names for 1 year/);
   await card.getByText('Waiting for approval').waitFor();
   await page.getByLabel('You are').selectOption('U0CAROL');
-  await card.getByRole('button', { name: /^Approve/ }).click();
+  await card.getByRole('button', { name: /^Approve: / }).click();
   await card.getByText('Done', { exact: true }).first().waitFor();
   const rows = card.getByRole('row').filter({ hasText: /bakery\.rest|brunch\.rest/ });
   await expect.poll(() => rows.filter({ hasText: 'Done' }).count()).toBe(2);

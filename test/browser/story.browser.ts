@@ -78,7 +78,7 @@ test('a denial with a reason sends nothing', async () => {
 
   const card = alice.message('Renew bar.rest');
   await card.getByText(/Denied/).waitFor();
-  await expect.poll(() => card.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
+  await expect.poll(() => card.getByRole('button', { name: /^Approve: / }).count()).toBe(0);
   await alice.openThread(card);
   await alice
     .message(/We let it go/, 'thread')
@@ -155,7 +155,7 @@ test('an outage of the service is shown as not known, and settled by an approver
   await alice.type('/domain renew cafe.rest');
   await bob
     .message('Renew cafe.rest')
-    .getByRole('button', { name: /^Approve/ })
+    .getByRole('button', { name: /^Approve: / })
     .click();
 
   const card = bob.message('Renew cafe.rest');
