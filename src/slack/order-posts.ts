@@ -40,10 +40,24 @@ export function metadataOf(order: Order) {
     event_payload: {
       order_id: order.id,
       task: order.task,
-      names: order.items.map((item) => item.name).join(','),
+      names: namesInMetadata(order),
       state: order.state,
     },
   };
+}
+
+/** Slack takes about 8,000 characters of metadata. */
+const MAX_METADATA_NAMES = 6_000;
+
+/** The names as far as there is room for them; `…` stands for the rest. */
+function namesInMetadata({ items }: Order): string {
+  let room = MAX_METADATA_NAMES;
+  const fitting = items.filter(({ name }) => {
+    room -= name.length + 1;
+    return room >= 0;
+  });
+  const names = fitting.map(({ name }) => name);
+  return [...names, ...(fitting.length < items.length ? ['…'] : [])].join(',');
 }
 
 /** Posts a message about an order. @returns where it stands */
