@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, readFile, realpath, rmdir, stat, symlink } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, realpath, stat, symlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
 
@@ -119,8 +119,7 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
     await symlink(folder, entry);
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error;
-    // Another bot has just made the link.
-    await rmdir(folder);
+    // Another bot has just made the link, perhaps to this very folder, so it stays.
     return findOrMakeFolder(dataDir, notes);
   }
   notes.push(
@@ -152,6 +151,8 @@ async function makeReachableFolder(
       return { folder, earlier };
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error;
+      // An empty folder holds nobody's data: a bot that starts at the same moment has just made it.
+      if ((await readdir(folder)).length === 0) return { folder, earlier };
       earlier.push(folder);
     }
   }
