@@ -46,6 +46,8 @@ function slack(method: string, body: string): object {
     }
     case 'chat.update':
       return { ok: true, channel: field(body, CHANNEL), ts: field(body, TS), text: '', message: {} };
+    case 'files.getUploadURLExternal':
+      return { ok: true, upload_url: `${origin}/upload`, file_id: 'F0BENCH' };
     default:
       return { ok: true };
   }
@@ -89,7 +91,7 @@ function answer({ target, body }: HttpRequest): string | undefined {
   if (path.startsWith('/files/')) return rowsOf(path);
   if (path.startsWith('/api/')) return JSON.stringify(slack(path.slice('/api/'.length), body));
   if (path.startsWith('/v1/')) return hanging ? undefined : JSON.stringify(service(path, query));
-  return JSON.stringify(path.startsWith('/rdap/') ? registry(path) : respond(body));
+  return JSON.stringify(path.startsWith('/rdap/') ? registry(path) : path === '/upload' ? {} : respond(body));
 }
 
 process.on('message', (message) => {
