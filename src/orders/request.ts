@@ -6,10 +6,10 @@ import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
-import { type BudgetDeps, checkBudgets } from './budget.ts';
+import { type BudgetCheck, type BudgetDeps, checkBudgets } from './budget.ts';
 import { type BulkRequest, checkRows, newBulk } from './bulk-request.ts';
 import { changeOrder } from './change.ts';
-import { waitingMoments } from './deadlines.ts';
+import { type WaitingMoments, waitingMoments } from './deadlines.ts';
 import { approvalsRequiredBy, decidedOrder, type EvaluatedOrder, evaluateOrder } from './demand.ts';
 import type { InputIssue } from './input-issue.ts';
 import {
@@ -87,57 +87,127 @@ export function newOrderId(): string {
 
 /** Turns what a person asked for into an order: a draft, a waiting one, or one that goes out at once. */
 export async function requestOrder(deps: RequestDeps, request: OrderRequest): Promise<RequestOutcome> {
-  const task = taskNamed(request.task);
-  const { account, retries } = request;
+  const { account } = request;
   if (account === undefined) return { kind: 'not_linked' };
+  const checked = await checkRequest(deps, request, account);
+  if (checked.kind !== 'checked') return checked;
+
+  const { task, names, input } = checked;
+  const evaluated = await evaluateOrder(deps, {
+    task: task.name,
+    names,
+    requesterId: request.requesterId,
+    input,
+    usesTeamAccount: isTeamAccount(account),
+  });
+  const { demand } = evaluated;
+  if (demand.outcome === 'refuse')
+    return { kind: 'refused', refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
+  const price = await deps.priceOf?.({ task: task.name, names, input });
+  const wanted: WantedOrder = { request, account, checked, decision: decisionOf(evaluated), price };
+
+  const start = await startOf(deps, wanted);
+  const order = newOrder(wanted, start);
+  const { secret, bulk } = request;
+  const conflict = await deps.store.create(
+    order,
+    secret && deps.vault.seal(secret, inputOwner(order)),
+    [requestedEntry(order, wanted, start)],
+    start.state === 'APPROVED' ? start.reservation : undefined,
+    bulk && sealRows(deps.vault, order, bulk.rows),
+  );
+  return conflict === undefined
+    ? { kind: 'accepted', order }
+    : settleConflict(deps, request, conflict.conflictingOrderId);
+}
+
+/** What a person asked for, once the account and the zone's rules allow it. */
+interface CheckedRequest {
+  readonly kind: 'checked';
+  readonly task: OrderTask;
+  readonly input: unknown;
+  readonly names: readonly string[];
+}
+
+async function checkRequest(
+  deps: Pick<RequestDeps, 'clientFor'>,
+  request: OrderRequest,
+  account: Account,
+): Promise<CheckedRequest | Extract<RequestOutcome, { kind: 'unsupported' | 'invalid' }>> {
+  const task = taskNamed(request.task);
   const client = await deps.clientFor(account.id);
   const issue = client === undefined ? undefined : task.unsupported(client);
   if (issue !== undefined) return { kind: 'unsupported', issue };
   const { bulk } = request;
   const checked = bulk === undefined ? task.check(request.input) : checkRows(task, bulk.rows);
   if (!checked.ok) return { kind: 'invalid', issues: checked.issues };
-  const unreachable = client === undefined ? [] : task.routeIssues(client, checked.input);
-  if (unreachable.length > 0) return { kind: 'invalid', issues: unreachable };
+  const { input, names } = checked;
+  const unreachable = client === undefined ? [] : task.routeIssues(client, input);
+  return unreachable.length > 0
+    ? { kind: 'invalid', issues: unreachable }
+    : { kind: 'checked', task, input, names };
+}
 
-  const evaluated = await evaluateOrder(deps, {
-    task: task.name,
-    names: checked.names,
-    requesterId: request.requesterId,
-    input: checked.input,
-    usesTeamAccount: isTeamAccount(account),
-  });
-  const { demand } = evaluated;
-  if (demand.outcome === 'refuse')
-    return { kind: 'refused', refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
-  const decision = decisionOf(evaluated);
-  const now = deps.now();
+/** Everything that a new order is made of. */
+interface WantedOrder {
+  readonly request: OrderRequest;
+  readonly account: Account;
+  readonly checked: CheckedRequest;
+  readonly decision: DecisionByPolicy;
+  /** What it costs, by the price list; undefined where that says nothing. */
+  readonly price: unknown;
+}
+
+/** How a new order begins. */
+interface Start {
+  readonly state: 'DRAFT' | 'PENDING' | 'APPROVED';
+  readonly at: Date;
+  /** When it is forgotten, reminded of and escalated; undefined for an order that goes out at once. */
+  readonly moments: Partial<WaitingMoments> | undefined;
+  /** Budgets that do not have what it takes. */
+  readonly over: BudgetCheck['over'];
+  readonly reservation: BudgetCheck['reservation'];
+}
+
+/** Only an order that nobody has to confirm or approve is held against the budgets now. */
+async function startOf(
+  deps: RequestDeps,
+  { request, account, checked, decision, price }: WantedOrder,
+): Promise<Start> {
+  const at = deps.now();
+  const isFree = decision.demand.outcome === 'free';
+  const isDraft = checked.task.confirmFirst || request.bulk !== undefined;
+  const { over, reservation } = await checkBudgets(
+    deps,
+    { account, requesterId: request.requesterId, earlierRequesters: earlierRequestersOf(request) },
+    isFree && !isDraft ? price : undefined,
+    [],
+  );
+  const start = { at, over, reservation };
+  if (isDraft) {
+    const expiresAt = new Date(at.getTime() + DRAFT_LIFE_MS);
+    return { ...start, state: 'DRAFT', moments: { expiresAt } };
+  }
+  if (isFree && over.length === 0) return { ...start, state: 'APPROVED', moments: undefined };
+  const firstExpiry = await deps.firstExpiry?.(checked.names);
+  return { ...start, state: 'PENDING', moments: waitingMoments(decision.demand, at, firstExpiry) };
+}
+
+function newOrder({ request, account, checked, decision }: WantedOrder, start: Start): Order {
   const id = newOrderId();
-  const price = await deps.priceOf?.({ task: task.name, names: checked.names, input: checked.input });
-  const parties = {
-    account,
-    requesterId: request.requesterId,
-    earlierRequesters:
-      retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
-  };
-  const isFree = demand.outcome === 'free';
-  const isDraft = task.confirmFirst || bulk !== undefined;
-  const goesAtOnce = isFree && !isDraft;
-  const { over, reservation } = await checkBudgets(deps, parties, goesAtOnce ? price : undefined, []);
-  const waits = !isFree || over.length > 0;
-  const state = isDraft ? 'DRAFT' : waits ? 'PENDING' : 'APPROVED';
-  const moments =
-    state === 'PENDING' ? waitingMoments(demand, now, await deps.firstExpiry?.(checked.names)) : undefined;
-  const order: Order = {
+  const { bulk } = request;
+  const { task, names, input } = checked;
+  return {
     id,
     task: task.name,
-    state,
+    state: start.state,
     version: 1,
     requesterId: request.requesterId,
     account: orderAccount(account),
-    items: checked.names.map((name, index) => ({
+    items: names.map((name, index) => ({
       n: index + 1,
       name,
-      ctid: ctidOf(id, index + 1, checked.names.length),
+      ctid: ctidOf(id, index + 1, names.length),
       input: bulk?.rows[index]?.input,
       state: 'WAITING',
       attempts: 0,
@@ -147,7 +217,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       result: undefined,
       isFollowed: false,
     })),
-    input: checked.input,
+    input,
     bulk: bulk && newBulk(task.name, bulk),
     hasSecretInput:
       request.secret !== undefined || bulk?.rows.some(({ secret }) => secret !== undefined) === true,
@@ -156,34 +226,48 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
     threadTs: request.threadTs,
     approvals: [],
     // An order that exceeds a budget and needs nobody else waits for an admin alone.
-    approvalsRequired: over.length > 0 ? 0 : decision.approvalsRequired,
+    approvalsRequired: start.over.length > 0 ? 0 : decision.approvalsRequired,
     policyVersion: decision.policyVersion,
-    demand,
-    expiresAt: state === 'DRAFT' ? new Date(now.getTime() + DRAFT_LIFE_MS) : moments?.expiresAt,
-    remindAt: moments?.remindAt,
-    escalateAt: moments?.escalateAt,
+    demand: decision.demand,
+    expiresAt: start.moments?.expiresAt,
+    remindAt: start.moments?.remindAt,
+    escalateAt: start.moments?.escalateAt,
     isPrivate: request.isPrivate ?? false,
     claim: undefined,
-    retryOf: retries?.id,
-    earlierRequesters: parties.earlierRequesters,
+    retryOf: request.retries?.id,
+    earlierRequesters: earlierRequestersOf(request),
     deliveryId: request.deliveryId,
-    createdAt: now,
+    createdAt: start.at,
     closedAt: undefined,
   };
-  const log: OrderLogEntry = {
+}
+
+/** Those who asked for what is retried. */
+function earlierRequestersOf({ retries }: OrderRequest): readonly string[] {
+  return retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])];
+}
+
+/** The first line of an order in the audit log. */
+function requestedEntry(
+  order: Order,
+  { request, account, decision, price }: WantedOrder,
+  { over }: Start,
+): OrderLogEntry {
+  const { retries } = request;
+  return {
     kind: 'requested',
-    actor: request.requesterId,
-    state,
+    actor: order.requesterId,
+    state: order.state,
     version: order.version,
-    at: now,
+    at: order.createdAt,
     detail: {
       task: order.task,
       ...(order.bulk === undefined
-        ? { names: checked.names, input: order.input }
+        ? { names: order.items.map(({ name }) => name), input: order.input }
         : { plan: order.bulk.hash, rows: order.items.length }),
       account: accountName(account),
       ...(isTeamAccount(account) ? { usesTeamAccount: true } : {}),
-      reason: request.reason ?? null,
+      reason: order.reason ?? null,
       policyVersion: decision.policyVersion,
       decidedBy: decision.decidedBy,
       ...(price === undefined ? {} : { price }),
@@ -191,19 +275,19 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
       ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
     },
   };
-  const sealed =
-    request.secret === undefined ? undefined : deps.vault.seal(request.secret, inputOwner(order));
-  const conflict = await deps.store.create(
-    order,
-    sealed,
-    [log],
-    order.state === 'APPROVED' ? reservation : undefined,
-    bulk && sealRows(deps.vault, order, bulk.rows),
-  );
-  if (conflict === undefined) return { kind: 'accepted', order };
-  // Other orders have reserved what is left of the budgets meanwhile.
-  if (conflict.conflictingOrderId === undefined) return requestOrder(deps, request);
-  const open = await deps.store.load(conflict.conflictingOrderId);
+}
+
+/**
+ * Says which order stands in the way of a new one, or asks again where nothing does any more.
+ * @param conflictingOrderId undefined when other orders have reserved what was left of the budgets
+ */
+async function settleConflict(
+  deps: RequestDeps,
+  request: OrderRequest,
+  conflictingOrderId: string | undefined,
+): Promise<RequestOutcome> {
+  if (conflictingOrderId === undefined) return requestOrder(deps, request);
+  const open = await deps.store.load(conflictingOrderId);
   if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };
   // It may have closed between the two reads. Then nothing stands in the way.
   return open === undefined || !isOpen(open.state)
