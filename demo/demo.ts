@@ -9,7 +9,7 @@ import {
   type SandboxService,
   startSandboxService,
 } from '@domain-steward/sandbox-service';
-import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { type Seed, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
 import { type Bot, PACE, type Seams, startBot } from '#src/bot.ts';
 import { readConfig } from '#src/config.ts';
@@ -38,6 +38,8 @@ export interface DemoOptions {
   readonly socketMode?: boolean;
   /** Seams of the bot that replace those of the demo. */
   readonly seams?: Seams;
+  /** The workspace's people and places, where they differ from the usual ones. */
+  readonly seed?: Partial<Seed>;
 }
 
 /** Everything running: the sandbox of the domain service, the local workspace, and the bot joined to both. */
@@ -81,7 +83,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     port: options.port,
     now: () => Date.now(),
     bot: { scopes: BOT_SCOPES, escapeEntities: true },
-    seed: { teamName: 'Steward & Co', appName: 'Domain Steward' },
+    seed: { teamName: 'Steward & Co', appName: 'Domain Steward', ...options.seed },
     stateFile: join(options.dataDir, 'workspace.json'),
     commands: [...COMMANDS.values()].map(({ usage, summary }) => ({
       command: '/domain',

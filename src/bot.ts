@@ -371,11 +371,17 @@ async function connectSlack({ config, log, signal, now, metrics }: Site, stores:
   ]);
   // Before any work is taken: new rows belong to the team from here on.
   await retryAtStart('the database', log, signal, () => stores.installation.serve(bot.teamId));
+  const orgId = config.allowOrgMembers ? bot.orgId : undefined;
+  if (config.allowOrgMembers && orgId === undefined)
+    log.warn(
+      'ALLOW_ORG_MEMBERS lets nobody in: this workspace is not part of an Enterprise Grid organisation',
+    );
   const directory: SlackDirectory = createDirectory(web, bot.teamId, {
+    orgId,
     onUnreadableGroup: (groupId, problem) => alertOfGroup(groupId, problem),
   });
   const alertOfGroup = createGroupAlert({ web, directory, admins: config.admins, now, log });
-  return { web, bot, directory };
+  return { web, bot, orgId, directory };
 }
 
 /** The linked accounts, and the clients of the service that use them. */
@@ -817,6 +823,7 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
   const { stores, slack, accounts, money, orders, expiry, names, work, people } = parts;
   return {
     teamId: slack.bot.teamId,
+    orgId: slack.orgId,
     accounts: accounts.accounts,
     orders,
     expiry,

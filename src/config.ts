@@ -73,6 +73,8 @@ export interface Config {
   readonly databaseUrl: Secret | undefined;
   readonly dataDir: string;
   readonly admins: readonly string[];
+  /** Lets members of the organisation's other workspaces in (Enterprise Grid). */
+  readonly allowOrgMembers: boolean;
   /** ISO 4217 code of prices. */
   readonly currency: string;
   readonly team: TeamSettings;
@@ -258,6 +260,7 @@ const environment = z.object({
       'must be Slack user ids, separated by commas',
     )
     .default([]),
+  ALLOW_ORG_MEMBERS: yesOrNo.default(false),
   APPROVERS: teamSettingParsers.approvers,
   APPROVALS_REQUIRED: teamSettingParsers.approvals_required.default(1),
   APPROVAL_TASKS: teamSettingParsers.approval_tasks.default([...DEFAULT_APPROVAL_TASKS]),
@@ -309,6 +312,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   DATABASE_URL: 'postgresql://user:password@host:5432/database',
   DATA_DIR: './data',
   ADMINS: 'U024BE7LH',
+  ALLOW_ORG_MEMBERS: 'false',
   APPROVERS: 'U024BE7LH,S0614TZR7',
   APPROVALS_REQUIRED: '1',
   APPROVAL_TASKS: DEFAULT_APPROVAL_TASKS.join(','),
@@ -410,6 +414,7 @@ function configOf(e: z.output<typeof environment>): Config {
     databaseUrl: e.DATABASE_URL,
     dataDir: e.DATA_DIR,
     admins: e.ADMINS,
+    allowOrgMembers: e.ALLOW_ORG_MEMBERS,
     currency: e.CURRENCY,
     team: {
       approvers: e.APPROVERS,

@@ -43,12 +43,23 @@ export async function migrateDatabase(url: string, log: Log): Promise<void> {
   if (applied.length > 0) log.info({ applied }, 'brought the database to this release’s schema');
 }
 
-const identity = z.object({ team_id: z.string(), user_id: z.string().default('') });
+const identity = z.object({
+  team_id: z.string(),
+  user_id: z.string().default(''),
+  enterprise_id: z.string().optional(),
+});
+
+/** The bot, its workspace, and the Enterprise Grid organisation that this belongs to, if any. */
+export interface Identity {
+  readonly teamId: string;
+  readonly userId: string;
+  readonly orgId: string | undefined;
+}
 
 /** Asks Slack who the bot is, and in which workspace. */
-export async function identify(web: SlackWeb): Promise<{ teamId: string; userId: string }> {
+export async function identify(web: SlackWeb): Promise<Identity> {
   const answer = await web.call('auth.test', {}, identity);
-  return { teamId: answer.team_id, userId: answer.user_id };
+  return { teamId: answer.team_id, userId: answer.user_id, orgId: answer.enterprise_id };
 }
 
 /** How Slack delivers. */

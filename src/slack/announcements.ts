@@ -15,7 +15,7 @@ export async function takeIn(deps: SlackDeps, { track }: WorkTracker, body: unkn
   if (event.type === 'user_change') {
     const { user } = event;
     deps.directory.forgetPerson(user.id);
-    if (isFullMember(user, deps.teamId)) return;
+    if (isFullMember(user, deps)) return;
     // If this fails, the daily look finds the person.
     const offboarded = track('offboarding', () => deps.offboard(user.id));
     await Promise.race([offboarded, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);

@@ -32,6 +32,11 @@ export const NOT_A_MEMBER = textMessage(
   'Only members of this workspace can use Domain Steward. Ask somebody here to do it for you.',
 );
 
+/** The same where the other workspaces of the organisation are let in. */
+const NOT_OF_THE_ORGANISATION = textMessage(
+  'Only members of this organisation can use Domain Steward, and guests are none. Ask somebody here to do it for you.',
+);
+
 /** Said to people without an account where one is needed. */
 export const NOT_LINKED = textMessage(
   'You have no linked account yet. Type `/domain link` first, then try again.',
@@ -103,7 +108,7 @@ export function interaction(
 
 async function refusal(call: Interaction, needs: Needs): Promise<Message | undefined> {
   const { deps, person } = call;
-  if (!person.isMember) return NOT_A_MEMBER;
+  if (!person.isMember) return deps.orgId === undefined ? NOT_A_MEMBER : NOT_OF_THE_ORGANISATION;
   if (needs === 'admin' && !isAdmin(deps, person)) {
     return textMessage(
       person.isConfirmed

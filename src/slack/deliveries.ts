@@ -109,7 +109,8 @@ function createLimitedHandler(deps: SlackDeps, commandsPerMinute: number): Handl
 
   return async (delivery, what, run) => {
     const { userId, homeTeamId = deps.teamId } = delivery;
-    const refused = homeTeamId === deps.teamId ? isOverLimit(userId) : NOT_A_MEMBER;
+    const mayBeMember = homeTeamId === deps.teamId || deps.orgId !== undefined;
+    const refused = mayBeMember ? isOverLimit(userId) : NOT_A_MEMBER;
     if (refused !== undefined) await interaction(deps, delivery).respond(refused);
     else await handle(deps, delivery, what, run);
   };

@@ -7,9 +7,9 @@ import { okResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
 /** What the bot needs to know about a person. */
 export interface Person {
   readonly id: string;
-  /** A full member of the bot's own workspace: neither deactivated, nor a guest, nor of another workspace. */
+  /** A full member of the {@link HomeWorkspace}: neither deactivated, nor a guest, nor from elsewhere. */
   readonly isMember: boolean;
-  /** Workspace admin or owner. */
+  /** Admin or owner of the bot's own workspace. */
   readonly isAdmin: boolean;
   /**
    * Slack has confirmed it. While Slack does not answer, only the signed request vouches for the person. That is enough
@@ -42,6 +42,14 @@ export interface SlackDirectory extends Directory {
   directMessage(userId: string): Promise<string>;
 }
 
+/** Whose people are members. */
+export interface HomeWorkspace {
+  /** The bot's own workspace. */
+  readonly teamId: string;
+  /** The Enterprise Grid organisation whose other workspaces are let in too; undefined for none. */
+  readonly orgId: string | undefined;
+}
+
 /** A person as Slack describes them, in answers and in events. */
 export const slackUser = z.object({
   team_id: z.string().optional(),
@@ -54,6 +62,7 @@ export const slackUser = z.object({
   is_admin: z.boolean().optional(),
   is_owner: z.boolean().optional(),
   is_bot: z.boolean().optional(),
+  enterprise_user: z.object({ enterprise_id: z.string().optional() }).optional(),
 });
 type SlackUser = z.infer<typeof slackUser>;
 
@@ -77,8 +86,9 @@ const GROUP_MAX_AGE_MS = 10_000;
 /** Codes with which Slack says that the workspace does not have this person. */
 const NO_SUCH_PERSON: ReadonlySet<string> = new Set(['user_not_found', 'user_not_visible']);
 
-/** Whether somebody is a full member of a workspace. */
-export function isFullMember(user: SlackUser, teamId: string): boolean {
+/** Whether somebody is a full member of the home workspace, or of its organisation where that is let in. */
+export function isFullMember(user: SlackUser, { teamId, orgId }: HomeWorkspace): boolean {
+  const isOfOrg = orgId !== undefined && user.enterprise_user?.enterprise_id === orgId;
   const excluded = [
     user.deleted,
     user.is_restricted,
@@ -86,10 +96,17 @@ export function isFullMember(user: SlackUser, teamId: string): boolean {
     user.is_stranger,
     user.is_bot,
   ];
-  return (user.team_id ?? teamId) === teamId && !excluded.includes(true);
+  return (isOfOrg || isAtHome(user.team_id, teamId)) && !excluded.includes(true);
+}
+
+/** Slack leaves the workspace out where it is the bot's own. */
+function isAtHome(userTeamId: string | undefined, teamId: string): boolean {
+  return userTeamId === undefined || userTeamId === teamId;
 }
 
 export interface DirectoryOptions {
+  /** As in {@link HomeWorkspace}; none when left out. */
+  readonly orgId?: string | undefined;
   /** In milliseconds; a monotonic clock when left out. */
   readonly now?: () => number;
   /** Waits for some milliseconds; a real timer when left out. */
@@ -103,6 +120,7 @@ export function createDirectory(
   web: SlackWeb,
   teamId: string,
   {
+    orgId,
     now = () => performance.now(),
     sleep = setTimeout,
     onUnreadableGroup = () => undefined,
@@ -114,11 +132,13 @@ export function createDirectory(
     sleep,
     load: async (userId) => {
       const { user } = await web.call('users.info', { user: userId }, userAnswer);
-      const isMember = isFullMember(user, teamId);
+      const isMember = isFullMember(user, { teamId, orgId });
       return {
         id: userId,
         isMember,
-        isAdmin: isMember && (user.is_admin === true || user.is_owner === true),
+        // An admin of a sibling workspace has no say in this one.
+        isAdmin:
+          isMember && isAtHome(user.team_id, teamId) && (user.is_admin === true || user.is_owner === true),
         isConfirmed: true,
       };
     },
@@ -134,12 +154,13 @@ export function createDirectory(
   return {
     async person(userId, homeTeamId) {
       const stranger = { id: userId, isMember: false, isAdmin: false, isConfirmed: true };
-      if (homeTeamId !== undefined && homeTeamId !== teamId) return stranger;
+      const isForeign = homeTeamId !== undefined && homeTeamId !== teamId;
+      if (isForeign && orgId === undefined) return stranger;
       try {
         return await people.get(userId);
       } catch (error) {
-        // Without a signed request of this workspace nobody is admitted.
-        if (!(error instanceof SlackApiError) || homeTeamId === undefined) throw error;
+        // Without a signed request of the bot's own workspace nobody is admitted.
+        if (!(error instanceof SlackApiError) || homeTeamId === undefined || isForeign) throw error;
         return saysNoSuchPerson(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
       }
     },

@@ -14,7 +14,7 @@ import type { RequestDeps } from '../orders/request.ts';
 import type { Viewer } from '../orders/visibility.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingsStore } from '../settings.ts';
-import type { Person, SlackDirectory } from './directory.ts';
+import type { HomeWorkspace, Person, SlackDirectory } from './directory.ts';
 import { cleanReason } from './parse.ts';
 import type { ReadFile } from './platform/download.ts';
 import type { Limiter } from './platform/limiter.ts';
@@ -23,8 +23,7 @@ import type { Message } from './views/blocks.ts';
 import type { Form, FormOrigin, FormValues, FormView } from './views/form.ts';
 
 /** What the features need. Built once in `bot.ts`. */
-export interface SlackDeps {
-  readonly teamId: string;
+export interface SlackDeps extends HomeWorkspace {
   readonly accounts: Accounts;
   /** What the use cases of orders need. Features read orders from its `store`. */
   readonly orders: RequestDeps & DecideDeps;

@@ -61,6 +61,15 @@ describe('a person', () => {
     expect((await directory.person('U0BOB', 'T0ELSEWHERE')).isMember).toBe(false);
   });
 
+  it('of a sibling workspace is let in only when Slack confirms it', async () => {
+    const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+    const open = createDirectory(web, workspace.teamId, { orgId: 'E0STEWARD' });
+    workspace.faults.set({ method: 'users.info', kind: 'http_500' });
+    await expect(open.person('U0DAVE', 'T0ELSEWHERE')).rejects.toThrow(SlackApiError);
+    workspace.faults.clear();
+    expect((await open.person('U0DAVE', 'T0ELSEWHERE')).isMember, 'of no organisation').toBe(false);
+  });
+
   it.each([
     ['http_500', { kind: 'http_500' }],
     ['too many calls', { kind: 'ratelimited', retryAfter: 1 }],

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SANDBOX_ACCOUNTS, type SandboxService } from '@domain-steward/sandbox-service';
-import type { Actor, Message, View, Workspace } from '@domain-steward/slack-workspace';
+import type { Actor, Message, Seed, View, Workspace } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { z } from 'zod';
@@ -17,6 +17,8 @@ import { CHARGED_TASKS } from './settings.ts';
 export const DOMAINS = 'C0DOMAINS';
 
 export interface TestDemoOptions {
+  /** The workspace's people and places, where they differ from those of the demo. */
+  readonly seed?: Partial<Seed>;
   /** Settings of the bot that replace those of the demo. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly socketMode?: boolean;
@@ -51,6 +53,7 @@ export class TestDemo {
       logLevel = 'debug',
       linked = ['alice'],
       policy,
+      seed = {},
     } = this.#options;
     const database = await createTestDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-flow-'));
@@ -64,6 +67,7 @@ export class TestDemo {
       dataDir,
       databaseUrl: (await databaseUrl?.(database.url)) ?? database.url,
       log,
+      seed,
       settings: { APPROVAL_TASKS: CHARGED_TASKS, ...settings },
       seams: {
         ...(speedup === undefined ? {} : { pace: fasterPace(speedup) }),

@@ -37,7 +37,7 @@ export { LIMITS } from './limits.ts';
 export { mentionsIn } from './mentions.ts';
 export { describeProblem } from './problems.ts';
 export type { InputValue, Json, JsonObject, Message, Snapshot, SubmitResult, View } from './protocol.ts';
-export { APP, defaultSeed, TEAM } from './seed.ts';
+export { APP, defaultSeed, type Seed, TEAM } from './seed.ts';
 export { checkView } from './views.ts';
 
 export interface WorkspaceOptions {

@@ -16,6 +16,8 @@ const userSchema = z.object({
   name: z.string(),
   real_name: z.string(),
   team_id: z.string(),
+  /** The Enterprise Grid organisation of the person's workspace. */
+  enterprise_id: z.string().optional(),
   /** IANA name of the time zone, for example `Europe/Berlin`. */
   tz: z.string(),
   is_admin: z.boolean(),

@@ -26,6 +26,8 @@ export interface Seed {
   teamName: string;
   /** The name of the app's bot. */
   appName: string;
+  /** The Enterprise Grid organisation that the workspace belongs to. */
+  enterpriseId?: string;
   users: User[];
   channels: Channel[];
   usergroups: Usergroup[];

@@ -31,6 +31,7 @@ export class State {
   /** Uploads that were announced and not yet completed, by file id; length in bytes. */
   readonly uploads = new Map<string, { name: string; length: number; content?: Buffer }>();
   readonly teamName: string;
+  readonly enterpriseId: string | undefined;
   readonly appName: string;
   readonly now: () => number;
   version = 0;
@@ -41,6 +42,7 @@ export class State {
   constructor(seed: Seed, now: () => number) {
     this.now = now;
     this.teamName = seed.teamName;
+    this.enterpriseId = seed.enterpriseId;
     this.appName = seed.appName;
     for (const user of seed.users) this.users.set(user.id, user);
     for (const channel of seed.channels) this.channels.set(channel.id, channel);

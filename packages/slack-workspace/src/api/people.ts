@@ -37,6 +37,9 @@ export function userForApps(user: User, now: number): JsonObject {
     is_bot: user.is_bot,
     is_app_user: false,
     ...(user.is_stranger && { is_stranger: true }),
+    ...(user.enterprise_id !== undefined && {
+      enterprise_user: { id: user.id, enterprise_id: user.enterprise_id, teams: [user.team_id] },
+    }),
     profile: { real_name: user.real_name, display_name: user.name, team: user.team_id },
   };
 }
@@ -75,6 +78,7 @@ const authTest = method([], none, (core) => ({
   team_id: TEAM.id,
   user_id: APP.botUserId,
   bot_id: APP.botId,
+  ...(core.state.enterpriseId !== undefined && { enterprise_id: core.state.enterpriseId }),
   is_enterprise_install: false,
 }));
 
