@@ -605,7 +605,7 @@ function startWork(site: Site, parts: WorkParts) {
   const execution = executionOf(site, parts);
   const reconciler = createReconciler({
     store: stores.orders,
-    advance: (orderId) => advance(execution, orderId),
+    advance: (orderId, lane) => advance(execution, orderId, lane),
     show: (orderId, isClaimed) => notifyOrder(notifier, orderId, isClaimed),
     leaseMs: pace.leaseMs,
     showLeaseMs: pace.notificationLeaseMs,

@@ -123,7 +123,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
 
 export interface ReconcilerDeps {
   readonly store: OrderStore & MessageStore;
-  readonly advance: (orderId: string) => Promise<void>;
+  readonly advance: (orderId: string, lane: DueLane) => Promise<void>;
   readonly show: (orderId: string, isClaimed: boolean) => Promise<void>;
   /** How long a claim holds when this process no longer extends it. */
   readonly leaseMs: number;
@@ -164,9 +164,9 @@ const LOOK_AHEAD_MS = 61 * 60_000;
 /** Runs one loop for each lane and one for telling, so that a slow Slack, service or registry holds up nothing else. */
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { store, now, log, periodMs, leaseMs, showLeaseMs } = deps;
-  const advance = async (orderId: string) => {
+  const advance = async (orderId: string, lane: DueLane) => {
     try {
-      await deps.advance(orderId);
+      await deps.advance(orderId, lane);
     } catch (err) {
       log.error({ err, orderId }, 'going on with an order; it is put off');
       await store.putOff(orderId);
@@ -178,7 +178,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       parallel: PARALLEL[lane],
       periodMs,
       claim: (limit) => store.claimDue(lane, now(), lease, limit),
-      work: advance,
+      work: (orderId) => advance(orderId, lane),
       log,
     });
   const lanes: Readonly<Record<DueLane, Loop>> = {

@@ -2,12 +2,12 @@ import { type IsShownByRegistry, recordRegistryConfirmations } from './accepted.
 import { changeOrder } from './change.ts';
 import { expireOrder, remindApprovers } from './decide.ts';
 import { type LookAtDelegation, recordDelegations } from './delegation.ts';
-import { dueAt, unfollowedItems } from './due.ts';
+import { DUE_LANES, dueAt, unfollowedItems } from './due.ts';
 import { type EscalateDeps, escalateOrder } from './escalate.ts';
 import { type LookForEvidence, resolveByEvidence } from './evidence.ts';
 import { type ExecuteDeps, executeOrder } from './execute.ts';
 import type { Order } from './order.ts';
-import type { Directory } from './ports.ts';
+import type { Directory, DueLane } from './ports.ts';
 
 export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
   readonly directory: Directory;
@@ -25,13 +25,13 @@ export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
 /**
  * Does what is next for an order, as its row says. Every step is a compare-and-swap, so it is safe to repeat, also on
  * several replicas at once. It continues whatever a crash, a lost wake-up or another process left behind.
+ * @param lane an order that has left it meanwhile is left to the lane where it is now: looking at slow registries must
+ * not keep others from being carried out
  */
-export async function advance(deps: AdvanceDeps, orderId: string): Promise<void> {
+export async function advance(deps: AdvanceDeps, orderId: string, lane: DueLane): Promise<void> {
   const order = await deps.store.load(orderId);
-  if (order === undefined) return;
+  if (order === undefined || !DUE_LANES[lane].includes(order.state)) return;
   switch (order.state) {
-    case 'DRAFT':
-      return;
     case 'PENDING':
       if ((await expireOrder(deps, orderId)).ok) return;
       await remindApprovers(deps, orderId);

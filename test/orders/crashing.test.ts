@@ -128,13 +128,25 @@ describe('a worker that dies', () => {
   });
 });
 
+test('an order that another process has carried out meanwhile is left to the lane where it is now', async () => {
+  const order = await rig.approvedRenewal('cafe.rest');
+  await rig.main.execute(order.id);
+  expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+  const followed: number[] = [];
+  const late = rig.startProcess({ follow: async (_order, n) => void followed.push(n) });
+  await late.advance(order.id, 'execution');
+  expect(followed, 'looked at by the lane that carries orders out').toEqual([]);
+  await late.advance(order.id, 'observation');
+  expect(followed).toEqual([1]);
+});
+
 test('a worker whose sign of life came just in time is not robbed of its order', async () => {
   const answer = heldAnswer();
   const order = await rig.approvedRenewal('cafe.rest');
   const working = rig.startProcess().execute(order.id);
   await until('the request is out', () => rig.service.received.length === 1);
   rig.pass(SILENCE_MS - 2_000);
-  await rig.main.advance(order.id);
+  await rig.main.advance(order.id, 'deadlines');
   await rig.recover();
   expect(await states(order.id)).toEqual(['EXECUTING', 'SENT']);
   answer.open();

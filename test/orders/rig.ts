@@ -219,7 +219,7 @@ export async function startRig(
     };
     return {
       execute: (orderId: string) => executeOrder(deps, orderId, shutdown.signal),
-      advance: (orderId: string) => advance(deps, orderId),
+      advance: (orderId: string, lane: DueLane) => advance(deps, orderId, lane),
       expire: (orderId: string) => expireOrder(deps, orderId),
       nudge: (orderId: string) => remindApprovers(deps, orderId),
       shutDown: () => shutdown.abort(),
@@ -239,10 +239,13 @@ export async function startRig(
   };
   /** Claims what is due in some lanes, and goes on with it. */
   const advanceDue = async (...lanes: readonly DueLane[]) => {
-    const claimed: string[] = [];
-    for (const lane of lanes) claimed.push(...(await store.claimDue(lane, state.now, LEASE_MS, 500)));
-    for (const orderId of claimed) {
-      await main.advance(orderId).catch(async (err: unknown) => {
+    const claimed: (readonly [id: string, lane: DueLane])[] = [];
+    for (const lane of lanes) {
+      const ids = await store.claimDue(lane, state.now, LEASE_MS, 500);
+      claimed.push(...ids.map((id) => [id, lane] as const));
+    }
+    for (const [orderId, lane] of claimed) {
+      await main.advance(orderId, lane).catch(async (err: unknown) => {
         log.error({ err, orderId }, 'going on with an order');
         await store.putOff(orderId);
       });
