@@ -53,7 +53,7 @@ export function selectUnnotified(orderId: string): Statement {
   );
 }
 
-/** Rows of {@link claimNotification}. */
+/** Rows of {@link claimNotifications}. */
 export const claimedRows = z.compile(
   z.array(
     unnotifiedColumns
@@ -63,19 +63,22 @@ export const claimedRows = z.compile(
 );
 
 /**
- * Claims the messages of an order that no process has, and reads all that is shown of it. When another transaction was
- * changing the row, the claim sees the changed row and the read an older one; the answer then says that it is not
- * current.
+ * Claims the messages of orders that no process has, and reads all that is shown of them. When another transaction was
+ * changing a row, the claim sees the changed row and the read an older one; the answer then says that it is not current.
+ * The rows are locked in one sequence, so that two of a kind never wait for each other.
  */
-export function claimNotification(orderId: string, now: Date, leaseMs: number): Statement {
+export function claimNotifications(orderIds: readonly string[], now: Date, leaseMs: number): Statement {
   const farthest = new Date(now.getTime() + FARTHEST_MS);
   return named(
-    'take an order to show',
+    'take orders to show',
     Prisma.sql`
-      WITH taken AS (
-        UPDATE orders o SET notification_lease_until = ${leaseOf(leaseMs)}
-        WHERE o.id = ${orderId} AND ${isLeaseOver(Prisma.sql`o.notification_lease_until`)}
+      WITH free AS (
+        SELECT id AS free_id FROM orders o
+        WHERE o.id = ANY(${orderIds}) AND ${isLeaseOver(Prisma.sql`o.notification_lease_until`)}
           AND (o.tell_due_at IS NULL OR o.tell_due_at <= ${now} OR o.tell_due_at > ${farthest})
+        ORDER BY o.id FOR NO KEY UPDATE
+      ), taken AS (
+        UPDATE orders o SET notification_lease_until = ${leaseOf(leaseMs)} FROM free WHERE o.id = free_id
         RETURNING o.id, o.version, o.shown_version
       )
       SELECT ${UNNOTIFIED_COLUMNS}, o.version = taken.version AND o.shown_version = taken.shown_version AS is_current
@@ -83,30 +86,48 @@ export function claimNotification(orderId: string, now: Date, leaseMs: number): 
   );
 }
 
+type PostedMessage = MessageRef & { readonly orderId: string };
+
 /** Inserts messages that are the first of their purpose; others are left out. */
-function insertMessages(orderId: string, messages: readonly MessageRef[]): Prisma.Sql {
+function insertMessages(messages: readonly PostedMessage[]): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
-    SELECT ${orderId}, m.purpose, m.channel_id, m.ts, ${new Date()}::timestamptz
+    SELECT m.order_id, m.purpose, m.channel_id, m.ts, ${new Date()}::timestamptz
     FROM unnest(
-      ${messages.map(({ purpose }) => purpose)}::text[], ${messages.map(({ channelId }) => channelId)}::text[],
-      ${messages.map(({ ts }) => ts)}::text[]) AS m (purpose, channel_id, ts)
+      ${messages.map(({ orderId }) => orderId)}::text[], ${messages.map(({ purpose }) => purpose)}::text[],
+      ${messages.map(({ channelId }) => channelId)}::text[], ${messages.map(({ ts }) => ts)}::text[]
+    ) AS m (order_id, purpose, channel_id, ts)
     ON CONFLICT DO NOTHING RETURNING order_id AS id`;
 }
 
-/** Keeps what was posted and ends the claim. Answers with a row when nothing else is left to show. */
-export function releaseNotification(
-  { order, shownVersion }: UnnotifiedOrder,
-  posted: readonly MessageRef[],
-  again: Date | undefined,
-): Statement {
+/** An order whose messages were brought up to date. */
+export interface ShownOrder {
+  readonly shown: UnnotifiedOrder;
+  readonly posted: readonly MessageRef[];
+  /** When somebody is to be told later. */
+  readonly again: Date | undefined;
+}
+
+/** Keeps what was posted and ends claims. Answers with a row for each order that has nothing else left to show. */
+export function releaseNotifications(orders: readonly ShownOrder[]): Statement {
+  const messages = orders.flatMap(({ shown, posted }) =>
+    posted.map((message) => ({ orderId: shown.order.id, ...message })),
+  );
   return named(
-    'let go of a shown order',
+    'let go of shown orders',
     Prisma.sql`
-      WITH kept AS (${insertMessages(order.id, posted)})
-      UPDATE orders SET notification_lease_until = NULL, shown_version = version, tell_due_at = ${again ?? null},
+      WITH kept AS (${insertMessages(messages)}), current AS (
+        SELECT o.id AS current_id, s.again FROM orders o JOIN unnest(
+          ${orders.map(({ shown }) => shown.order.id)}::text[], ${orders.map(({ shown }) => shown.order.version)}::int[],
+          ${orders.map(({ shown }) => shown.shownVersion)}::int[], ${orders.map(({ again }) => again ?? null)}::timestamptz[]
+        ) AS s (id, version, shown_version, again) ON s.id = o.id
+        WHERE o.id = ANY(${orders.map(({ shown }) => shown.order.id)}) AND o.version = s.version
+          AND o.shown_version = s.shown_version
+        ORDER BY o.id FOR NO KEY UPDATE OF o
+      )
+      UPDATE orders SET notification_lease_until = NULL, shown_version = version, tell_due_at = current.again,
         tell_failed_attempts = 0
-      WHERE id = ${order.id} AND version = ${order.version} AND shown_version = ${shownVersion}
+      FROM current WHERE id = current_id
       RETURNING id`,
   );
 }
@@ -114,7 +135,7 @@ export function releaseNotification(
 /** Keeps a message that was found. When it was not known, the order is told again. */
 export function adoptMessage(orderId: string, message: MessageRef, now: Date): Statement {
   return Prisma.sql`
-    WITH kept AS (${insertMessages(orderId, [message])})
+    WITH kept AS (${insertMessages([{ orderId, ...message }])})
     UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${now})
     FROM kept WHERE orders.id = kept.id`;
 }

@@ -1,11 +1,13 @@
 import type { MessageStore } from '../orders/ports.ts';
+import { batch } from './batch.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 import {
   adoptMessage,
   claimedRows,
-  claimNotification,
+  claimNotifications,
   claimTellingOrders,
-  releaseNotification,
+  releaseNotifications,
+  type ShownOrder,
   selectUnnotified,
   unnotifiedRows,
 } from './message-statements.ts';
@@ -14,6 +16,32 @@ import { leaseOf } from './statements.ts';
 
 /** What Slack shows of orders, on PostgreSQL. */
 export function createMessageStore({ prisma, run }: Database): MessageStore {
+  const readMessages = batch(async (orderIds: readonly string[]) => {
+    const rows = await prisma.messageRef.findMany({
+      where: { orderId: { in: [...orderIds] } },
+      select: { orderId: true, purpose: true, channelId: true, ts: true },
+      orderBy: [{ postedAt: 'asc' }, { ts: 'asc' }],
+    });
+    return orderIds.map((id) => rows.flatMap(({ orderId, ...message }) => (orderId === id ? [message] : [])));
+  });
+  const claim = batch(
+    async (claims: readonly { readonly orderId: string; readonly now: Date; readonly leaseMs: number }[]) => {
+      const now = new Date(Math.max(...claims.map((each) => each.now.getTime())));
+      const leaseMs = Math.max(...claims.map((each) => each.leaseMs));
+      const ids = claims.map(({ orderId }) => orderId);
+      const rows = claimedRows.parse(await run(claimNotifications(ids, now, leaseMs)));
+      const found = new Map(rows.map((row) => [row.shown.order.id, row]));
+      return ids.map((id) => found.get(id));
+    },
+    ({ orderId }) => orderId,
+  );
+  const release = batch(
+    async (orders: readonly ShownOrder[]) => {
+      const released = idRows.parse(await run(releaseNotifications(orders)));
+      return orders.map(({ shown }) => released.includes(shown.order.id));
+    },
+    ({ shown }) => shown.order.id,
+  );
   const readUnnotified = async (orderId: string) =>
     unnotifiedRows.parse(await run(selectUnnotified(orderId)))[0];
 
@@ -25,15 +53,14 @@ export function createMessageStore({ prisma, run }: Database): MessageStore {
 
     claimNotification: (orderId, now, leaseMs) =>
       withStoreError(`taking the messages of order ${orderId}`, async () => {
-        const [taken] = claimedRows.parse(await run(claimNotification(orderId, now, leaseMs)));
+        const taken = await claim({ orderId, now, leaseMs });
         return taken === undefined || taken.isCurrent ? taken?.shown : readUnnotified(orderId);
       }),
 
     releaseNotification: (shown, posted, again) =>
-      withStoreError(`letting go of the messages of order ${shown.order.id}`, async () => {
-        const rows = idRows.parse(await run(releaseNotification(shown, posted, again)));
-        return rows.length === 1;
-      }),
+      withStoreError(`letting go of the messages of order ${shown.order.id}`, () =>
+        release({ shown, posted, again }),
+      ),
 
     extendShowLease: (orderId, leaseMs) =>
       withStoreError(`keeping the messages of order ${orderId}`, async () => {
@@ -59,13 +86,7 @@ export function createMessageStore({ prisma, run }: Database): MessageStore {
       }),
 
     messages: (orderId) =>
-      withStoreError(`reading where the messages of order ${orderId} stand`, () =>
-        prisma.messageRef.findMany({
-          where: { orderId },
-          select: { purpose: true, channelId: true, ts: true },
-          orderBy: [{ postedAt: 'asc' }, { ts: 'asc' }],
-        }),
-      ),
+      withStoreError(`reading where the messages of order ${orderId} stand`, () => readMessages(orderId)),
 
     unnotified: (orderId) =>
       withStoreError(`reading order ${orderId} and what is shown of it`, () => readUnnotified(orderId)),

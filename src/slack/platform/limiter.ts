@@ -27,13 +27,14 @@ export function createLimiter(
   return {
     take(personId) {
       const at = now();
-      const recent = (taken.get(personId) ?? []).filter((moment) => moment > at - windowMs);
+      const recent = taken.get(personId) ?? [];
+      while (recent[0] !== undefined && recent[0] <= at - windowMs) recent.shift();
       const [oldest] = recent;
       if (recent.length >= most && oldest !== undefined) {
-        taken.set(personId, recent);
         return Math.max(1, Math.ceil((oldest + windowMs - at) / 1_000));
       }
-      taken.set(personId, [...recent, at]);
+      recent.push(at);
+      taken.set(personId, recent);
       if (taken.size > MAX_PEOPLE) {
         for (const [id, moments] of taken) {
           if ((moments.at(-1) ?? 0) <= at - windowMs) taken.delete(id);
