@@ -86,7 +86,7 @@ function chunkedEnd(received: string, start: number): number | undefined {
  * @param answer the JSON; without it the connection stays open, and nothing is ever sent on it
  */
 export async function serve(
-  answer: (request: HttpRequest) => string | undefined,
+  answer: (request: HttpRequest) => string | Promise<string> | undefined,
 ): Promise<{ readonly port: number; readonly server: Server }> {
   const server = createServer({ noDelay: true }, (socket) => {
     let received = '';
@@ -108,10 +108,14 @@ export async function serve(
           return last(`HTTP/1.1 501 Not Implemented\r\nConnection: close${HEAD_END}${request.refused}\n`);
         }
         received = received.slice(request.bytes);
+        const write = (json: string): void => {
+          if (request.keeps) socket.write(`${ANSWER}${Buffer.byteLength(json)}${KEPT}${json}`);
+          else last(`${ANSWER}${Buffer.byteLength(json)}${CLOSED}${json}`);
+        };
         const json = answer(request);
         if (json === undefined) over = true;
-        else if (request.keeps) socket.write(`${ANSWER}${Buffer.byteLength(json)}${KEPT}${json}`);
-        else last(`${ANSWER}${Buffer.byteLength(json)}${CLOSED}${json}`);
+        else if (typeof json === 'string') write(json);
+        else void json.then(write);
       }
     });
   });

@@ -1,10 +1,13 @@
 // Slack's Web API, the domain service and the registry, with as little cost as possible, in a process of their
 // own, because their cost is not measured. Every answer has the form of the real one.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type HttpRequest, serve } from '../http.ts';
 
-const order = z.object({ hang: z.boolean() });
+/** How the service answers from now on. */
+const manner = z.object({ hang: z.boolean().default(false), afterMs: z.number().default(0) });
 let hanging = false;
+let afterMs = 0;
 let posted = 0;
 let origin = '';
 
@@ -86,11 +89,15 @@ function rowsOf(path: string): string {
   return ['name,period', ...rows, ''].join('\n');
 }
 
-function answer({ target, body }: HttpRequest): string | undefined {
+function answer({ target, body }: HttpRequest): string | Promise<string> | undefined {
   const [path = '', query = ''] = target.split('?', 2);
   if (path.startsWith('/files/')) return rowsOf(path);
   if (path.startsWith('/api/')) return JSON.stringify(slack(path.slice('/api/'.length), body));
-  if (path.startsWith('/v1/')) return hanging ? undefined : JSON.stringify(service(path, query));
+  if (path.startsWith('/v1/')) {
+    if (hanging) return undefined;
+    const json = JSON.stringify(service(path, query));
+    return afterMs === 0 ? json : sleep(afterMs, json);
+  }
   return JSON.stringify(path.startsWith('/rdap/') ? registry(path) : path === '/upload' ? {} : respond(body));
 }
 
@@ -110,7 +117,7 @@ process.on('message', (message) => {
     responses = [];
     return;
   }
-  hanging = order.parse(message).hang;
+  ({ hang: hanging, afterMs } = manner.parse(message));
   process.send?.({ hanging });
 });
 process.on('disconnect', () => process.exit());
