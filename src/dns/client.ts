@@ -3,6 +3,7 @@ import { type Question, RESPONSE_CODES, type Response } from './message.ts';
 import { type DsRecord, dnsName, type RecordData, type RecordType, readRecord } from './records.ts';
 import { EXCHANGE_FAILURES, exchange } from './server-exchange.ts';
 import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
+import { createUdpSockets } from './udp-sockets.ts';
 
 /** Why a question got no answer. It says nothing about the name. */
 export const DNS_FAILURES = [
@@ -106,9 +107,11 @@ const LABEL = /^[a-z0-9_-]{1,63}$/;
 /** No name needs more records of one type; an answer with more is not used. */
 const MAX_RECORDS = 200;
 
-/** Makes a client. It keeps nothing between two questions. */
+/** Makes a client. It remembers nothing of what it was answered. */
 export function createDnsClient(options: DnsClientOptions): DnsClient {
   const { servers, mayConnect, timeoutMs = DEFAULT_TIMEOUT_MS, rounds = DEFAULT_ROUNDS } = options;
+
+  const sockets = createUdpSockets();
 
   return {
     async query(name, type, signal) {
@@ -154,10 +157,10 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
 
   async function ask(server: DnsServer, question: Question, signal: AbortSignal | undefined) {
     signal?.throwIfAborted();
-    let result = await exchange(server, question, { timeoutMs, edns: true, signal });
+    let result = await exchange(server, question, { timeoutMs, edns: true, signal, sockets });
     // A server that does not know EDNS answers like this (RFC 6891, 7).
     if (result.ok && result.response.code === RESPONSE_CODES.formatError) {
-      result = await exchange(server, question, { timeoutMs, edns: false, signal });
+      result = await exchange(server, question, { timeoutMs, edns: false, signal, sockets });
     }
     if (!result.ok) return { failure: result.failure };
     const failure = failureOf(result.response.code);

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { createSocket } from 'node:dgram';
-import { connect, isIPv6 } from 'node:net';
+import { connect } from 'node:net';
 import { encodeQuestion, type Question, type Response, readResponse } from './message.ts';
 import type { DnsServer } from './servers.ts';
+import type { UdpSockets } from './udp-sockets.ts';
 
 /** Why a server gave no response that can be used. */
 export const EXCHANGE_FAILURES = ['timeout', 'unreachable', 'malformed', 'too_large'] as const;
@@ -18,6 +18,7 @@ export interface ExchangeOptions {
   readonly timeoutMs: number;
   readonly edns: boolean;
   readonly signal: AbortSignal | undefined;
+  readonly sockets: UdpSockets;
 }
 
 /** Answers to the questions that are asked here are far smaller. */
@@ -41,77 +42,67 @@ export async function exchange(
 }
 
 function exchangeUdp(server: DnsServer, question: Question, options: ExchangeOptions): Promise<Exchanged> {
-  // The kernel chooses a random port, and a connected socket receives from the server that it is connected to alone.
-  const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
-  const id = randomInt(IDS);
-  return attempt(
-    options,
-    (settle) => {
-      socket.on('message', (packet) => {
+  return attempt(options, (settle) =>
+    options.sockets.ask(server, {
+      encode: (id) => encodeQuestion(id, question, options.edns),
+      heard: (packet, id) => {
         const read = readResponse(packet, id, question);
         if (read.kind === 'response') settle({ ok: true, response: read.response });
         if (read.kind === 'malformed') settle({ ok: false, failure: 'malformed' });
-      });
-      socket.on('error', () => settle({ ok: false, failure: 'unreachable' }));
-      socket.on('connect', () => {
-        socket.send(encodeQuestion(id, question, options.edns), (error) => {
-          if (error) settle({ ok: false, failure: 'unreachable' });
-        });
-      });
-      socket.connect(server.port, server.address);
-    },
-    () => socket.close(),
+      },
+      failed: () => settle({ ok: false, failure: 'unreachable' }),
+    }),
   );
 }
 
 function exchangeTcp(server: DnsServer, question: Question, options: ExchangeOptions): Promise<Exchanged> {
-  const socket = connect({ host: server.address, port: server.port });
-  const id = randomInt(IDS);
-  return attempt(
-    options,
-    (settle) => {
-      let received = Buffer.alloc(0);
-      socket.on('connect', () => {
-        const packet = encodeQuestion(id, question, options.edns);
-        const length = Buffer.alloc(2);
-        length.writeUInt16BE(packet.length);
-        socket.write(Buffer.concat([length, packet]));
-      });
-      socket.on('data', (chunk: Buffer) => {
-        received = Buffer.concat([received, chunk]);
-        if (received.length < 2) return;
-        const length = received.readUInt16BE(0);
-        if (length > MAX_RESPONSE_BYTES) return settle({ ok: false, failure: 'too_large' });
-        if (received.length < length + 2) return;
-        // Nobody else can write to this connection: a response to something else is the server's mistake.
-        const read = readResponse(received.subarray(2, length + 2), id, question);
-        settle(
-          read.kind === 'response'
-            ? { ok: true, response: read.response }
-            : { ok: false, failure: 'malformed' },
-        );
-      });
-      socket.on('error', () => settle({ ok: false, failure: 'unreachable' }));
-      socket.on('close', () => settle({ ok: false, failure: 'malformed' }));
-    },
-    () => socket.destroy(),
-  );
+  return attempt(options, (settle) => {
+    const socket = connect({ host: server.address, port: server.port });
+    const id = randomInt(IDS);
+    let received = Buffer.alloc(0);
+    socket.on('connect', () => {
+      const packet = encodeQuestion(id, question, options.edns);
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(packet.length);
+      socket.write(Buffer.concat([length, packet]));
+    });
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      if (received.length < 2) return;
+      const length = received.readUInt16BE(0);
+      if (length > MAX_RESPONSE_BYTES) return settle({ ok: false, failure: 'too_large' });
+      if (received.length < length + 2) return;
+      // Nobody else can write to this connection: a response to something else is the server's mistake.
+      const read = readResponse(received.subarray(2, length + 2), id, question);
+      settle(
+        read.kind === 'response'
+          ? { ok: true, response: read.response }
+          : { ok: false, failure: 'malformed' },
+      );
+    });
+    socket.on('error', () => settle({ ok: false, failure: 'unreachable' }));
+    socket.on('close', () => settle({ ok: false, failure: 'malformed' }));
+    return () => socket.destroy();
+  });
 }
 
-/** Runs until it is settled, the time is up or the signal says so; cleans up in every case. */
+/**
+ * Runs until it is settled, the time is up or the signal says so.
+ * @param start begins the work, settles it later, and returns what cleans up after it in every case
+ */
 function attempt(
   { timeoutMs, signal }: ExchangeOptions,
-  start: (settle: (result: Exchanged) => void) => void,
-  cleanUp: () => void,
+  start: (settle: (result: Exchanged) => void) => () => void,
 ): Promise<Exchanged> {
   return new Promise<Exchanged>((resolve, reject) => {
     let isOver = false;
+    let cleanUp: (() => void) | undefined;
     const end = (finish: () => void) => {
       if (isOver) return;
       isOver = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
-      cleanUp();
+      cleanUp?.();
       finish();
     };
     const settle = (result: Exchanged) => end(() => resolve(result));
@@ -119,6 +110,6 @@ function attempt(
     const timer = setTimeout(() => settle({ ok: false, failure: 'timeout' }), timeoutMs);
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();
-    else start(settle);
+    else cleanUp = start(settle);
   });
 }

@@ -1,0 +1,24 @@
+import { expect, test, vi } from 'vitest';
+import { clientFor, serveName, startDns } from './sandbox-dns.ts';
+
+test('questions of one moment share a port, but not too many, and each gets the answer to itself', async () => {
+  const dns = await startDns();
+  await serveName(dns, 'cafe.rest', ['@ A 198.51.100.7', '@ A 198.51.100.8', '@ AAAA 2001:DB8::7']);
+  const client = clientFor(dns);
+  const openSockets = () => process.getActiveResourcesInfo().filter((each) => each.startsWith('UDP')).length;
+  const before = openSockets();
+  const asked = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? 'A' : 'AAAA'));
+  const answers = await Promise.all(asked.map((type) => client.query('cafe.rest', type)));
+  for (const [n, answer] of answers.entries()) {
+    const records = n % 2 === 0 ? ['198.51.100.7', '198.51.100.8'] : ['2001:db8::7'];
+    expect(answer).toMatchObject({ records });
+  }
+  await vi.waitFor(() => expect(openSockets(), 'sockets left open').toBe(before));
+  const ports = [...new Set(dns.questions.map(({ fromPort }) => fromPort))];
+  expect(ports).toHaveLength(2);
+  for (const port of ports) {
+    const questions = dns.questions.filter(({ fromPort }) => fromPort === port);
+    expect(questions.length, 'questions from one port').toBeLessThanOrEqual(64);
+    expect(new Set(questions.map(({ id }) => id)).size, 'ids from one port').toBe(questions.length);
+  }
+});
