@@ -126,7 +126,7 @@ test('killed in every wave: no row twice, none lost, and the file is right', {
         if (looks % 50 === 0) await goOn();
         return service.requests.some(({ path }) => path.includes(`/${name}/`));
       },
-      60_000,
+      MAX_WAIT_MS,
     );
     await site.bot.child.kill('SIGKILL');
     await site.restart();
