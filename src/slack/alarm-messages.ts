@@ -3,16 +3,8 @@ import type { Log } from '../log.ts';
 import type { Alarm } from '../names/alarm.ts';
 import type { AlarmStore } from '../names/ports.ts';
 import type { SlackDirectory } from './directory.ts';
-import { withPlainFallback } from './fallback.ts';
-import {
-  isTokenError,
-  isTransient,
-  okResponse,
-  postedResponse,
-  retryAfterOf,
-  SlackApiError,
-  type SlackWeb,
-} from './platform/web.ts';
+import { isTokenError, isTransient, retryAfterOf, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { type MessageMetadata, type PostedMessage, postMessage, updateMessage } from './post-message.ts';
 import {
   alarmMessage,
   alarmRunbook,
@@ -102,7 +94,7 @@ async function notifyOfAlarm(deps: AlarmTellerDeps, alarm: Alarm): Promise<void>
     if (!isDue || alarm.told.includes(what)) return;
     const reply = await message();
     await deps.alarms.extendTelling(alarm.id, ALARM_LEASE_MS);
-    await post(deps, standing, at.channelId, at.ts, reply);
+    await postMessage(deps.web, { channelId: at.channelId, threadTs: at.ts }, reply, metadataOf(alarm));
     await deps.alarms.recordTold(alarm.id, what);
   };
   await once('runbook', true, () => alarmRunbook(alarm));
@@ -117,10 +109,7 @@ async function notifyOfAlarm(deps: AlarmTellerDeps, alarm: Alarm): Promise<void>
 }
 
 /** Posts the message of an alarm, or updates it. */
-async function showMessage(
-  deps: AlarmTellerDeps,
-  alarm: Alarm,
-): Promise<{ readonly channelId: string; readonly ts: string }> {
+async function showMessage(deps: AlarmTellerDeps, alarm: Alarm): Promise<PostedMessage> {
   const message = alarmMessage(alarm, deps.now(), await movedAfter(deps, alarm));
   if (alarm.message !== undefined) {
     await update(deps, alarm, alarm.message, message);
@@ -136,7 +125,7 @@ async function showMessage(
     try {
       const channelId = await place();
       if (channelId === undefined) continue;
-      const posted = await post(deps, alarm, channelId, undefined, message);
+      const posted = await postMessage(deps.web, { channelId }, message, metadataOf(alarm));
       await deps.alarms.recordMessage(alarm.id, posted);
       return posted;
     } catch (error) {
@@ -152,17 +141,11 @@ async function showMessage(
 async function update(
   deps: AlarmTellerDeps,
   alarm: Alarm,
-  { channelId, ts }: { readonly channelId: string; readonly ts: string },
+  standing: PostedMessage,
   message: Message,
 ): Promise<void> {
   try {
-    await withPlainFallback(message, ({ text, blocks }) =>
-      deps.web.call(
-        'chat.update',
-        { channel: channelId, ts, text, blocks, metadata: metadataOf(alarm) },
-        okResponse,
-      ),
-    );
+    await updateMessage(deps.web, standing, message, metadataOf(alarm));
   } catch (error) {
     if (!isRefusedForGood(error)) throw error;
     deps.log.warn({ err: error, alarmId: alarm.id }, 'the message of an alarm cannot be updated any more');
@@ -176,7 +159,8 @@ async function tellPerson(deps: AlarmTellerDeps, alarm: Alarm, person: string): 
   await deps.alarms.extendTelling(alarm.id, ALARM_LEASE_MS);
   try {
     const channelId = await deps.directory.directMessage(person);
-    await post(deps, alarm, channelId, undefined, escalationMessage(alarm, deps.now()));
+    const message = escalationMessage(alarm, deps.now());
+    await postMessage(deps.web, { channelId }, message, metadataOf(alarm));
   } catch (error) {
     if (!isRefusedForGood(error)) throw error;
     deps.log.warn({ err: error, alarmId: alarm.id, person }, 'a person cannot be told of an alarm');
@@ -210,31 +194,6 @@ function isRefusedForGood(error: unknown): boolean {
   return error instanceof SlackApiError && !isTransient(error) && !isTokenError(error);
 }
 
-async function post(
-  deps: Pick<AlarmTellerDeps, 'web'>,
-  alarm: Alarm,
-  channelId: string,
-  threadTs: string | undefined,
-  message: Message,
-): Promise<{ readonly channelId: string; readonly ts: string }> {
-  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
-    deps.web.call(
-      'chat.postMessage',
-      {
-        channel: channelId,
-        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-        text,
-        blocks,
-        metadata: metadataOf(alarm),
-        unfurl_links: false,
-        unfurl_media: false,
-      },
-      postedResponse,
-    ),
-  );
-  return { channelId: channel, ts };
-}
-
-function metadataOf({ id, name, kind, state }: Alarm) {
+function metadataOf({ id, name, kind, state }: Alarm): MessageMetadata {
   return { event_type: 'domain_alarm', event_payload: { alarm_id: id, name, kind, state } };
 }
