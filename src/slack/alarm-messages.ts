@@ -2,6 +2,7 @@ import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Alarm } from '../names/alarm.ts';
 import type { AlarmStore } from '../names/ports.ts';
+import { peopleAmong } from '../orders/approvers.ts';
 import type { SlackDirectory } from './directory.ts';
 import { isTokenError, isTransient, retryAfterOf, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { type MessageMetadata, type PostedMessage, postMessage, updateMessage } from './post-message.ts';
@@ -100,10 +101,10 @@ async function notifyOfAlarm(deps: AlarmTellerDeps, alarm: Alarm): Promise<void>
   await once('runbook', true, () => alarmRunbook(alarm));
   await once('proposed', alarm.proposed !== undefined, () => proposedReply(alarm));
   await once('escalated', alarm.escalatedBy !== undefined, async () => {
-    const { people, unreadable } = await concerned(deps, alarm);
+    const { people, unreadableGroups } = await concerned(deps, alarm);
     const reached: string[] = [];
     for (const person of people) if (await tellPerson(deps, standing, person)) reached.push(person);
-    return escalatedReply(alarm, reached, unreadable);
+    return escalatedReply(alarm, reached, unreadableGroups);
   });
   await once('explained', alarm.explained !== undefined, () => explainedReply(alarm));
 }
@@ -170,24 +171,10 @@ async function tellPerson(deps: AlarmTellerDeps, alarm: Alarm, person: string): 
   return true;
 }
 
-/** The name's owner, the approvers and the admins, each once. */
-async function concerned(
-  { settings, directory, admins, placeOf }: AlarmTellerDeps,
-  { name }: Alarm,
-): Promise<{ readonly people: readonly string[]; readonly unreadable: readonly string[] }> {
+/** The name's owner, the admins and the approvers, each once. */
+async function concerned({ settings, directory, admins, placeOf }: AlarmTellerDeps, { name }: Alarm) {
   const [{ approvers }, { owner }] = await Promise.all([settings(), placeOf(name)]);
-  const people = new Set([...(owner === undefined ? [] : [owner]), ...admins]);
-  const unreadable: string[] = [];
-  for (const id of approvers) {
-    if (!id.startsWith('S')) {
-      people.add(id);
-      continue;
-    }
-    const members = await directory.membersOf(id);
-    if (members === undefined) unreadable.push(id);
-    for (const member of members ?? []) people.add(member);
-  }
-  return { people: [...people], unreadable };
+  return peopleAmong(directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
 }
 
 function isRefusedForGood(error: unknown): boolean {

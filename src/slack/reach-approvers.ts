@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
-import type { WaitingDecision } from '../orders/approvers.ts';
+import { peopleAmong, type WaitingDecision } from '../orders/approvers.ts';
 import type { Order } from '../orders/order.ts';
 import type { FirstExpiry, HistoryEntry, MessageRef, MessageStore } from '../orders/ports.ts';
-import { peopleAmong } from '../orders/visibility.ts';
 import type { SlackDirectory } from './directory.ts';
 import { cannotPost, metadataOf } from './order-posts.ts';
 import { isTokenError, isTransient, SlackApiError, type SlackWeb } from './platform/web.ts';
@@ -202,7 +201,7 @@ async function recipients(
     );
   }
   const { to, toAdmins } = escalatedDetail.safeParse(detail).data ?? { to: [], toAdmins: true };
-  const people = await peopleAmong(deps, [...to, ...(toAdmins ? deps.admins : [])]);
+  const { people } = await peopleAmong(deps.directory, [...to, ...(toAdmins ? deps.admins : [])]);
   return people
     .filter((userId) => userId !== order.requesterId)
     .slice(0, MAX_PEOPLE)

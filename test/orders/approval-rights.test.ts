@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { refusalToDecide } from '../../src/orders/approval-rights.ts';
-import { type ApproverDeps, approvalPolicyOf, readPeople } from '../../src/orders/approvers.ts';
+import { type ApproverDeps, approvalPolicyOf, peopleAmong, readPeople } from '../../src/orders/approvers.ts';
 import { askedDemand, implicitRequirement } from '../../src/orders/demand.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
@@ -99,6 +99,13 @@ describe('the policy of the moment', () => {
       'S0LEADS',
     ]);
     expect([...approvers].sort()).toEqual(['U0BOB', 'U0CAROL', 'W0ADA']);
+  });
+
+  it('replaces groups by their members, each person once, and names groups that Slack does not tell', async () => {
+    expect(await peopleAmong(slack(['S0SECRET']), ['U0BOB', 'S0LEADS', 'S0SECRET', 'S0EMPTY'])).toEqual({
+      people: ['U0BOB', 'U0CAROL'],
+      unreadableGroups: ['S0SECRET'],
+    });
   });
 
   it('asks about groups only for people who are not listed themselves', async () => {
