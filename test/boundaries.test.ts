@@ -135,7 +135,7 @@ const PURE = [
   /^expiry\/(chart|dateless|deadline)\.ts$/,
   /^money\/(amount|budget|order-cost|prices|waiting)\.ts$/,
   /^names\/(facts|filter|impact|portfolio|presets|timeline|unexplained-changes)\.ts$/,
-  /^orders\/(bulk-columns|input-issue|order|summary|tasks|waves)\.ts$/,
+  /^orders\/(bulk-columns|input-issue|order|record-finding|summary|tasks|waves)\.ts$/,
   /^policy\/(change-log|describe|policy|starting-points|stored-demand)\.ts$/,
   /^zones\//,
   /^slack\/views\//,

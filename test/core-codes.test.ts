@@ -19,7 +19,6 @@ const FOLDERS = ['accounts', 'expiry', 'orders', 'service', 'zones'];
  */
 const WORDS_BELONG_HERE: ReadonlySet<string> = new Set([
   'expiry/calendar.ts',
-  'expiry/evidence.ts',
   'expiry/refresh.ts',
   'orders/tasks.ts',
   'service/redact.ts',

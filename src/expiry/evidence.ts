@@ -1,6 +1,7 @@
 import { isDemoContext } from '../accounts/account.ts';
 import type { Evidence } from '../orders/evidence.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
+import type { RecordHint, RecordProof } from '../orders/record-finding.ts';
 import type { RdapClient, RdapFound } from '../rdap/client.ts';
 import { addYears, periodOf } from './expiry-date.ts';
 import type { RegistryRecord, WatchedDomain } from './ports.ts';
@@ -45,18 +46,18 @@ export async function findEvidence(
   const known = await deps.find(item.name);
   const record = await deps.rdap.lookup(item.name, signal);
   if (record.kind === 'not_found') {
-    return { kind: 'hint', source: record.server, text: 'No registration of the name was seen.' };
+    return { kind: 'hint', source: record.server, seen: { code: 'not_registered' } };
   }
   if (record.kind !== 'found') return NOTHING;
   const finding = findingOf(record, { order, sentAt, known, now: deps.now() });
   if (finding === undefined) return NOTHING;
   if ('done' in finding) return { kind: 'done', seen: finding.done };
-  const text = record.secure ? finding.hint : `${finding.hint} The record came over plain http.`;
-  return { kind: 'hint', source: record.server, text };
+  const seen = record.secure ? finding.hint : { ...finding.hint, overHttp: true };
+  return { kind: 'hint', source: record.server, seen };
 }
 
 /** What a record shows: that it was done, or a hint for people. */
-type Finding = { readonly done: string } | { readonly hint: string } | undefined;
+type Finding = { readonly done: RecordProof } | { readonly hint: RecordHint } | undefined;
 
 function findingOf(record: RdapFound, sent: SentRequest): Finding {
   switch (sent.order.task) {
@@ -67,10 +68,10 @@ function findingOf(record: RdapFound, sent: SentRequest): Finding {
     case 'transfer':
       return transferFinding(record, sent);
     case 'nameservers':
-      return { hint: `The registry shows ${formatNameServers(record, sent.order.input)}.` };
+      return { hint: { code: 'nameservers_seen', ...shownNameServers(record, sent.order.input) } };
     case 'restore':
     case 'delete':
-      return { hint: `The registry shows the name with ${formatStatuses(record)}.` };
+      return { hint: { code: 'statuses_seen', statuses: record.statuses } };
     default:
       return undefined;
   }
@@ -85,13 +86,14 @@ function creationFinding(record: RdapFound, { order, sentAt }: SentRequest): Fin
   const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
   const isOfThen = after >= -SKEW_MS && after <= HOUR_MS;
   if (record.secure && isOfThen && hasNameServers(record, order.input)) {
-    return {
-      done: 'The registry shows the name registered when this was sent, with the nameservers asked for.',
-    };
+    return { done: { code: 'registered' } };
   }
-  const day = registeredAt === undefined ? 'without a date' : `of ${formatDay(registeredAt)}`;
   return {
-    hint: `The registry shows a registration ${day} with ${formatNameServers(record, order.input)}.`,
+    hint: {
+      code: 'registration_seen',
+      ...(registeredAt === undefined ? {} : { registeredAt: registeredAt.toISOString() }),
+      ...shownNameServers(record, order.input),
+    },
   };
 }
 
@@ -102,28 +104,21 @@ function creationFinding(record: RdapFound, { order, sentAt }: SentRequest): Fin
 function renewalFinding(record: RdapFound, { order, sentAt, known, now }: SentRequest): Finding {
   const years = periodOf(order.input);
   const before = recordBefore(known, sentAt);
-  const shown = formatDay(record.expiresAt);
-  if (before === undefined) {
-    return {
-      hint: `The registry shows that the name expires on ${shown}. What it showed before is not known.`,
-    };
-  }
-  const was = formatDay(before.expiresAt);
-  if (isSameDay(record.expiresAt, before.expiresAt)) {
-    return { hint: `No renewal was seen: the registry shows that the name expires on ${shown}, as before.` };
-  }
-  const moved = `The registry shows that the name expires on ${shown}. Before this was sent, that was ${was}.`;
+  const expiresAt = record.expiresAt.toISOString();
+  if (before === undefined) return { hint: { code: 'expiry_seen', expiresAt } };
+  if (isSameDay(record.expiresAt, before.expiresAt)) return { hint: { code: 'expiry_unmoved', expiresAt } };
+  const dates = { expiresAt, before: before.expiresAt.toISOString() };
+  const moved = { code: 'expiry_moved', ...dates } as const;
   const isMovedByPeriod =
     years !== undefined && isSameDay(record.expiresAt, addYears(before.expiresAt, years));
   if (!isMovedByPeriod) return { hint: moved };
-  if (seenSince(known, record, now) >= before.expiresAt) {
-    return { hint: `${moved} It moved after that day, when registries move it by themselves.` };
-  }
-  if (record.registrar !== before.registrar || (record.transferredAt ?? sentAt) > sentAt) {
-    return { hint: `${moved} The registrar may have changed too, and a transfer moves the date.` };
-  }
+  // After that day registries move it by themselves.
+  if (seenSince(known, record, now) >= before.expiresAt)
+    return { hint: { ...moved, otherCause: 'expiry_passed' } };
+  if (record.registrar !== before.registrar || (record.transferredAt ?? sentAt) > sentAt)
+    return { hint: { ...moved, otherCause: 'transfer' } };
   if (!record.secure || !before.secure) return { hint: moved };
-  return { done: `The registry’s expiry date has moved by the years asked for, from ${was} to ${shown}.` };
+  return { done: { code: 'renewed', ...dates } };
 }
 
 /** The registry's record as it was seen before a moment. */
@@ -140,14 +135,16 @@ function seenSince(known: WatchedDomain | undefined, { expiresAt }: RdapFound, n
 }
 
 function transferFinding(record: RdapFound, { sentAt }: SentRequest): Finding {
-  const { registrar, transferredAt } = record;
+  const { registrar, statuses, transferredAt } = record;
   return {
-    hint: [
-      `The registry names ${registrar === undefined ? 'no registrar' : `“${registrar}” as the registrar`}, with ${formatStatuses(record)}.`,
-      transferredAt === undefined || transferredAt < sentAt
-        ? 'No transfer since this was sent was seen.'
-        : `It shows a transfer of ${formatDay(transferredAt)}.`,
-    ].join(' '),
+    hint: {
+      code: 'registrar_seen',
+      ...(registrar === undefined ? {} : { registrar }),
+      statuses,
+      ...(transferredAt === undefined || transferredAt < sentAt
+        ? {}
+        : { transferredAt: transferredAt.toISOString() }),
+    },
   };
 }
 
@@ -165,37 +162,9 @@ function hasNameServers({ nameServers }: RdapFound, input: unknown): boolean {
   );
 }
 
-function formatNameServers(record: RdapFound, input: unknown): string {
-  if (hasNameServers(record, input)) return 'the nameservers asked for';
-  return record.nameServers.length === 0
-    ? 'no nameservers'
-    : `other nameservers: ${formatList(record.nameServers)}`;
+function shownNameServers(record: RdapFound, input: unknown) {
+  return { nameServers: record.nameServers, areAskedFor: hasNameServers(record, input) };
 }
-
-function formatStatuses({ statuses }: RdapFound): string {
-  return statuses.length === 0
-    ? 'no status'
-    : `the status ${formatList(statuses.map((status) => `“${status}”`))}`;
-}
-
-const LISTED = 6;
-
-function formatList(texts: readonly string[]): string {
-  const left = texts.length - LISTED;
-  return `${texts.slice(0, LISTED).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
-}
-
-/** `3 Mar 2027`; for a registry's moment the day in UTC. */
-function formatDay(moment: Date): string {
-  return DAY.format(moment);
-}
-
-const DAY = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  timeZone: 'UTC',
-});
 
 /** Whether two dates, read from records of one registry, mean the same moment. */
 function isSameDay(one: Date, other: Date): boolean {

@@ -1,6 +1,7 @@
 import { isDemoContext } from '../accounts/account.ts';
 import type { Evidence } from '../orders/evidence.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
+import type { RecordProofCode } from '../orders/record-finding.ts';
 import type { RdapClient, RdapFound } from '../rdap/client.ts';
 import type { FactName, FactValue } from './facts.ts';
 import type { NameHistory } from './history.ts';
@@ -12,9 +13,6 @@ import type { NameOrder } from './unexplained-changes.ts';
  * the registry showed something else before the request left, it shows over https what was asked for now, and nothing
  * else that the bot knows of can have caused it.
  */
-
-/** What a task did, as shown by the record and the looks before it. */
-export type ProofCode = 'nameservers_set' | 'transferred' | 'deleted' | 'restored';
 
 export interface ProofInput {
   readonly order: Pick<Order, 'id' | 'task' | 'input'>;
@@ -36,8 +34,8 @@ const SEEN_BEFORE_MS = 9 * DAY_MS;
 const TRANSFER_MS = 21 * DAY_MS;
 const DELETED: readonly string[] = ['redemption period', 'pending delete'];
 
-/** What the record proves; undefined when it proves nothing. */
-export function proofOf({ order, sentAt, record, history, orders }: ProofInput): ProofCode | undefined {
+/** What the record and the looks before it prove; undefined when they prove nothing. */
+export function proofOf({ order, sentAt, record, history, orders }: ProofInput): RecordProofCode | undefined {
   if (!record.secure) return undefined;
   const before = (fact: FactName) => seenBefore(history, fact, sentAt);
   const hasOtherCause = (since: Date) =>
@@ -146,16 +144,6 @@ export interface EvidenceLookDeps {
 const LOOKUP_MS = 30_000;
 const PROVABLE: ReadonlySet<Order['task']> = new Set(['nameservers', 'transfer', 'delete', 'restore']);
 
-const SEEN: Readonly<Record<ProofCode, string>> = {
-  nameservers_set:
-    'The registry shows the nameservers asked for. It showed others before this was sent, and no other order asked for them.',
-  transferred:
-    'The registry shows a transfer since this was sent, to another registrar than before, with the nameservers asked for.',
-  deleted: 'The registry shows the name deleted when this was sent, before its end.',
-  restored:
-    'The registry showed the name deleted before this was sent. It shows the same registration without that now.',
-};
-
 /** Looks for proof in what was seen of the name, then in other public records. */
 export function createEvidenceLook(deps: EvidenceLookDeps) {
   return async (order: Order, item: OrderItem): Promise<Evidence> => {
@@ -169,7 +157,7 @@ export function createEvidenceLook(deps: EvidenceLookDeps) {
       ]);
       if (history !== undefined && record.kind === 'found') {
         const proof = proofOf({ order, sentAt, record, history, orders });
-        if (proof !== undefined) return { kind: 'done', seen: SEEN[proof] };
+        if (proof !== undefined) return { kind: 'done', seen: { code: proof } };
       }
     }
     return deps.otherwise(order, item);

@@ -17,6 +17,31 @@ export interface ApproverDeps {
   readonly now: () => Date;
 }
 
+/** People whom ids of people and of groups stand for. */
+interface ListedPeople {
+  /** Each once. */
+  readonly people: readonly string[];
+  /** Groups whose members Slack does not tell. They add nobody. */
+  readonly unreadableGroups: readonly string[];
+}
+
+/** Replaces groups by their members of the moment. */
+export async function peopleAmong(
+  directory: Pick<Directory, 'membersOf'>,
+  ids: readonly string[],
+): Promise<ListedPeople> {
+  const listed = await Promise.all(
+    [...new Set(ids)].map(async (id) => ({
+      id,
+      people: isGroup(id) ? await directory.membersOf(id) : [id],
+    })),
+  );
+  return {
+    people: [...new Set(listed.flatMap(({ people }) => people ?? []))],
+    unreadableGroups: listed.filter(({ people }) => people === undefined).map(({ id }) => id),
+  };
+}
+
 /** What is known of some people as approvers. */
 export interface KnownPeople {
   readonly people: People;
@@ -180,11 +205,13 @@ export async function waitingDecision(
     currentDemand(deps, order),
     deps.standIns.current(deps.now()),
   ]);
-  const listed = new Set(demand.requirements.flatMap(({ approvers }) => approvers));
   // Slack is not asked about groups while nobody is away.
-  const groups = away.size === 0 ? [] : [...listed].filter(isGroup);
-  const members = await Promise.all(groups.map((id) => deps.directory.membersOf(id)));
-  for (const userId of members.flatMap((known) => known ?? [])) listed.add(userId);
+  if (away.size === 0) return { demand, isStricter, policyVersion, standIns: away };
+  const { people } = await peopleAmong(
+    deps.directory,
+    demand.requirements.flatMap(({ approvers }) => approvers),
+  );
+  const listed = new Set(people);
   const requesters = requestersOf(order);
   const standIns = [...away].filter(
     ([userId, standIn]) =>

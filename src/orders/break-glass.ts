@@ -1,5 +1,4 @@
-import { isGroup } from '../policy/policy.ts';
-import { requestersOf, type WaitingDecision, waitingDecision } from './approvers.ts';
+import { peopleAmong, requestersOf, type WaitingDecision, waitingDecision } from './approvers.ts';
 import { checkBudgets } from './budget.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { type DecideDeps, letGo } from './decide.ts';
@@ -78,20 +77,12 @@ async function decidersOf(
   userId: string,
   { demand, standIns }: WaitingDecision,
 ) {
-  const listed = [...new Set(demand.requirements.flatMap(({ approvers }) => approvers))];
-  const groups = await Promise.all(
-    listed.filter(isGroup).map(async (id) => ({ id, members: await directory.membersOf(id) })),
-  );
-  const people = [
-    ...listed.filter((id) => !isGroup(id)),
-    ...groups.flatMap(({ members }) => members ?? []),
+  const { people, unreadableGroups } = await peopleAmong(directory, [
+    ...demand.requirements.flatMap(({ approvers }) => approvers),
     ...[...standIns.values()].map((standIn) => standIn.userId),
-  ];
+  ]);
   const requesters = requestersOf(order);
-  return {
-    approvers: [...new Set(people)].filter((id) => id !== userId && !requesters.has(id)),
-    unreadableGroups: groups.filter(({ members }) => members === undefined).map(({ id }) => id),
-  };
+  return { approvers: people.filter((id) => id !== userId && !requesters.has(id)), unreadableGroups };
 }
 
 /** Another admin has reviewed that an order was approved alone. */

@@ -18,8 +18,7 @@ const OPTIONAL_COLUMNS: ReadonlySet<BulkColumn> = new Set(['period']);
 
 /** What keeps a whole file from being read. */
 export type FileIssue =
-  | { readonly code: 'not_text'; readonly line: number }
-  | { readonly code: 'too_large'; readonly maxBytes: number }
+  | UnreadableFile
   | { readonly code: 'empty' }
   /** It is no CSV from this line on, such as for a quotation mark that is never closed. */
   | { readonly code: 'not_csv'; readonly line: number }
@@ -30,6 +29,11 @@ export type FileIssue =
   | { readonly code: 'missing_column'; readonly line: number; readonly column: BulkColumn }
   | { readonly code: 'repeated_column'; readonly line: number; readonly column: BulkColumn }
   | { readonly code: 'too_many_rows'; readonly rows: number; readonly max: number };
+
+/** Why the text of a file cannot be read, whatever it is about. */
+export type UnreadableFile =
+  | { readonly code: 'not_text'; readonly line: number }
+  | { readonly code: 'too_large'; readonly maxBytes: number };
 
 /** What is wrong with one row. */
 export type RowIssue =
@@ -65,7 +69,7 @@ export type ReadFile =
 /** Reads the bytes of a file as text: UTF-8, or UTF-16 where its first bytes say so. */
 export function decodeFile(
   bytes: Uint8Array,
-): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: FileIssue } {
+): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: UnreadableFile } {
   if (bytes.length > MAX_FILE_BYTES)
     return { ok: false, issue: { code: 'too_large', maxBytes: MAX_FILE_BYTES } };
   const [first, second] = bytes;
@@ -82,7 +86,7 @@ export function decodeFile(
   }
 }
 
-function notText(before: string): FileIssue {
+function notText(before: string): UnreadableFile {
   return { code: 'not_text', line: before.split(/\r\n|\n|\r/).length };
 }
 

@@ -1,15 +1,16 @@
 import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
 import { unknownItems } from './due.ts';
-import { EVIDENCE, type Hint, inputOfItem, type Order, type OrderItem } from './order.ts';
+import { EVIDENCE, inputOfItem, type Order, type OrderItem } from './order.ts';
 import type { OrderStore } from './ports.ts';
+import type { RecordHint, RecordProof } from './record-finding.ts';
 
 /** What public records tell of a request whose answer was lost. */
 export type Evidence =
-  /** It was carried out: nothing else can have caused what is seen. `seen` says to people what that is. */
-  | { readonly kind: 'done'; readonly seen: string }
-  /** Proves nothing, but helps the person who settles it. */
-  | ({ readonly kind: 'hint' } & Omit<Hint, 'seenAt'>)
+  /** It was carried out: nothing else can have caused what is seen. */
+  | { readonly kind: 'done'; readonly seen: RecordProof }
+  /** Proves nothing, but helps the person who settles it. `source` is the server that said so. */
+  | { readonly kind: 'hint'; readonly seen: RecordHint; readonly source: string }
   | { readonly kind: 'nothing' };
 
 /** Asks public records about an item. Implemented by expiry. */
@@ -47,10 +48,10 @@ async function resolveAsDone(
   deps: EvidenceDeps,
   { id }: Order,
   { n, ctid }: OrderItem,
-  seen: string,
+  seen: RecordProof,
 ): Promise<void> {
   const settled = await changeOrder(deps, id, () => ({
-    event: { type: 'resolved', by: EVIDENCE, outcome: 'SUCCEEDED', reason: seen, n },
+    event: { type: 'resolved', by: EVIDENCE, outcome: 'SUCCEEDED', reason: undefined, seen, n },
   }));
   if (settled.ok) deps.log.info({ orderId: id, ctid }, 'evidence settled an unknown outcome as done');
 }
@@ -60,8 +61,8 @@ async function keepHint(
   deps: EvidenceDeps,
   { id }: Order,
   { n }: OrderItem,
-  { text, source }: Omit<Hint, 'seenAt'>,
+  { seen, source }: { readonly seen: RecordHint; readonly source: string },
 ): Promise<void> {
-  const hint = { text, source, seenAt: deps.now().toISOString() };
+  const hint = { seen, source, seenAt: deps.now().toISOString() };
   await changeOrder(deps, id, () => ({ event: { type: 'hinted', n, hint } }));
 }

@@ -2,6 +2,7 @@ import type { Shortfall } from '../money/budget.ts';
 import type { Seat } from '../policy/approvals.ts';
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
+import type { RecordProof, StoredRecordFinding } from './record-finding.ts';
 import type { PlainSummary, RetryReason, StoredSummary } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
 import type { Bulk, PauseReason } from './waves.ts';
@@ -114,8 +115,7 @@ export type Delegation = (typeof DELEGATIONS)[number];
 
 /** Something that was seen in public records. */
 export interface Hint {
-  /** A sentence for people. */
-  readonly text: string;
+  readonly seen: StoredRecordFinding;
   /** The server that said so. */
   readonly source: string;
   /** When it was first seen (ISO 8601). */
@@ -382,6 +382,8 @@ export type OrderEvent =
       readonly by: string;
       readonly outcome: 'SUCCEEDED' | 'FAILED';
       readonly reason: string | undefined;
+      /** What public records prove. */
+      readonly seen?: RecordProof;
       /** Only this item; all unknown ones when undefined. */
       readonly n?: number;
     };

@@ -498,14 +498,14 @@ function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition |
   const { n, hint } = event;
   const item = order.items.find((candidate) => candidate.n === n);
   const known = item?.result?.hint;
-  const isSame = known?.text === hint.text && known.source === hint.source;
+  const isSame = isDeepStrictEqual(known?.seen, hint.seen) && known?.source === hint.source;
   if (item?.state !== 'UNKNOWN' || isSame) return undefined;
   return changedOrder(
     order,
     now,
     {
       kind: event.type,
-      detail: { n, name: item.name, ctid: item.ctid, hint: hint.text, source: hint.source },
+      detail: { n, name: item.name, ctid: item.ctid, hint: hint.seen, source: hint.source },
     },
     {
       items: replaceItem(order, n, {
@@ -525,6 +525,7 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
   const detail = {
     outcome: event.outcome,
     reason: event.reason ?? null,
+    ...(event.seen === undefined ? {} : { seen: event.seen }),
     ctids: unknown.map((item) => item.ctid),
   };
   return finishIfComplete(

@@ -1,5 +1,5 @@
 import { refusalToDecide } from './approval-rights.ts';
-import { type ApproverDeps, approversOf, waitingDecision, waitingFor } from './approvers.ts';
+import { type ApproverDeps, approversOf, peopleAmong, waitingDecision, waitingFor } from './approvers.ts';
 import type { DemandDeps } from './demand.ts';
 import { isRequester, type Order } from './order.ts';
 import type { OrderFilter, OrderStore } from './ports.ts';
@@ -44,28 +44,16 @@ export async function maySee(deps: ApproverDeps, order: Order, { id, isAdmin }: 
   return (await approversOf(deps, order, [id], 'general')).approvers.has(id);
 }
 
-/** People and the members of groups, each once. A group whose members Slack does not tell adds nobody. */
-export async function peopleAmong(
-  { directory }: Pick<ApproverDeps, 'directory'>,
-  ids: readonly string[],
-): Promise<readonly string[]> {
-  const people = await Promise.all(
-    ids.map(async (id) => (id.startsWith('S') ? ((await directory.membersOf(id)) ?? []) : [id])),
-  );
-  return [...new Set(people.flat())];
-}
-
 /** The people who may approve a waiting order at this moment, including stand-ins. */
 export async function peopleWhoMayApprove(
   deps: ApproverDeps & DemandDeps,
   order: Order,
 ): Promise<readonly string[]> {
   const { demand, standIns } = await waitingDecision(deps, order);
-  const listed = await peopleAmong(
-    deps,
-    demand.requirements.flatMap(({ approvers }) => approvers),
-  );
-  const people = [...new Set([...listed, ...[...standIns.values()].map(({ userId }) => userId)])];
+  const { people } = await peopleAmong(deps.directory, [
+    ...demand.requirements.flatMap(({ approvers }) => approvers),
+    ...[...standIns.values()].map(({ userId }) => userId),
+  ]);
   const policy = await approversOf(deps, order, people);
   return people.filter((userId) => refusalToDecide(order, userId, 'approve', policy) === undefined);
 }

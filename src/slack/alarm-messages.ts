@@ -2,17 +2,10 @@ import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Alarm } from '../names/alarm.ts';
 import type { AlarmStore } from '../names/ports.ts';
+import { peopleAmong } from '../orders/approvers.ts';
 import type { SlackDirectory } from './directory.ts';
-import { withPlainFallback } from './fallback.ts';
-import {
-  isTokenError,
-  isTransient,
-  okResponse,
-  postedResponse,
-  retryAfterOf,
-  SlackApiError,
-  type SlackWeb,
-} from './platform/web.ts';
+import { isTokenError, isTransient, retryAfterOf, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { type MessageMetadata, type PostedMessage, postMessage, updateMessage } from './post-message.ts';
 import {
   alarmMessage,
   alarmRunbook,
@@ -102,25 +95,22 @@ async function notifyOfAlarm(deps: AlarmTellerDeps, alarm: Alarm): Promise<void>
     if (!isDue || alarm.told.includes(what)) return;
     const reply = await message();
     await deps.alarms.extendTelling(alarm.id, ALARM_LEASE_MS);
-    await post(deps, standing, at.channelId, at.ts, reply);
+    await postMessage(deps.web, { channelId: at.channelId, threadTs: at.ts }, reply, metadataOf(alarm));
     await deps.alarms.recordTold(alarm.id, what);
   };
   await once('runbook', true, () => alarmRunbook(alarm));
   await once('proposed', alarm.proposed !== undefined, () => proposedReply(alarm));
   await once('escalated', alarm.escalatedBy !== undefined, async () => {
-    const { people, unreadable } = await concerned(deps, alarm);
+    const { people, unreadableGroups } = await concerned(deps, alarm);
     const reached: string[] = [];
     for (const person of people) if (await tellPerson(deps, standing, person)) reached.push(person);
-    return escalatedReply(alarm, reached, unreadable);
+    return escalatedReply(alarm, reached, unreadableGroups);
   });
   await once('explained', alarm.explained !== undefined, () => explainedReply(alarm));
 }
 
 /** Posts the message of an alarm, or updates it. */
-async function showMessage(
-  deps: AlarmTellerDeps,
-  alarm: Alarm,
-): Promise<{ readonly channelId: string; readonly ts: string }> {
+async function showMessage(deps: AlarmTellerDeps, alarm: Alarm): Promise<PostedMessage> {
   const message = alarmMessage(alarm, deps.now(), await movedAfter(deps, alarm));
   if (alarm.message !== undefined) {
     await update(deps, alarm, alarm.message, message);
@@ -136,7 +126,7 @@ async function showMessage(
     try {
       const channelId = await place();
       if (channelId === undefined) continue;
-      const posted = await post(deps, alarm, channelId, undefined, message);
+      const posted = await postMessage(deps.web, { channelId }, message, metadataOf(alarm));
       await deps.alarms.recordMessage(alarm.id, posted);
       return posted;
     } catch (error) {
@@ -152,17 +142,11 @@ async function showMessage(
 async function update(
   deps: AlarmTellerDeps,
   alarm: Alarm,
-  { channelId, ts }: { readonly channelId: string; readonly ts: string },
+  standing: PostedMessage,
   message: Message,
 ): Promise<void> {
   try {
-    await withPlainFallback(message, ({ text, blocks }) =>
-      deps.web.call(
-        'chat.update',
-        { channel: channelId, ts, text, blocks, metadata: metadataOf(alarm) },
-        okResponse,
-      ),
-    );
+    await updateMessage(deps.web, standing, message, metadataOf(alarm));
   } catch (error) {
     if (!isRefusedForGood(error)) throw error;
     deps.log.warn({ err: error, alarmId: alarm.id }, 'the message of an alarm cannot be updated any more');
@@ -176,7 +160,8 @@ async function tellPerson(deps: AlarmTellerDeps, alarm: Alarm, person: string): 
   await deps.alarms.extendTelling(alarm.id, ALARM_LEASE_MS);
   try {
     const channelId = await deps.directory.directMessage(person);
-    await post(deps, alarm, channelId, undefined, escalationMessage(alarm, deps.now()));
+    const message = escalationMessage(alarm, deps.now());
+    await postMessage(deps.web, { channelId }, message, metadataOf(alarm));
   } catch (error) {
     if (!isRefusedForGood(error)) throw error;
     deps.log.warn({ err: error, alarmId: alarm.id, person }, 'a person cannot be told of an alarm');
@@ -186,55 +171,16 @@ async function tellPerson(deps: AlarmTellerDeps, alarm: Alarm, person: string): 
   return true;
 }
 
-/** The name's owner, the approvers and the admins, each once. */
-async function concerned(
-  { settings, directory, admins, placeOf }: AlarmTellerDeps,
-  { name }: Alarm,
-): Promise<{ readonly people: readonly string[]; readonly unreadable: readonly string[] }> {
+/** The name's owner, the admins and the approvers, each once. */
+async function concerned({ settings, directory, admins, placeOf }: AlarmTellerDeps, { name }: Alarm) {
   const [{ approvers }, { owner }] = await Promise.all([settings(), placeOf(name)]);
-  const people = new Set([...(owner === undefined ? [] : [owner]), ...admins]);
-  const unreadable: string[] = [];
-  for (const id of approvers) {
-    if (!id.startsWith('S')) {
-      people.add(id);
-      continue;
-    }
-    const members = await directory.membersOf(id);
-    if (members === undefined) unreadable.push(id);
-    for (const member of members ?? []) people.add(member);
-  }
-  return { people: [...people], unreadable };
+  return peopleAmong(directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
 }
 
 function isRefusedForGood(error: unknown): boolean {
   return error instanceof SlackApiError && !isTransient(error) && !isTokenError(error);
 }
 
-async function post(
-  deps: Pick<AlarmTellerDeps, 'web'>,
-  alarm: Alarm,
-  channelId: string,
-  threadTs: string | undefined,
-  message: Message,
-): Promise<{ readonly channelId: string; readonly ts: string }> {
-  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
-    deps.web.call(
-      'chat.postMessage',
-      {
-        channel: channelId,
-        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-        text,
-        blocks,
-        metadata: metadataOf(alarm),
-        unfurl_links: false,
-        unfurl_media: false,
-      },
-      postedResponse,
-    ),
-  );
-  return { channelId: channel, ts };
-}
-
-function metadataOf({ id, name, kind, state }: Alarm) {
+function metadataOf({ id, name, kind, state }: Alarm): MessageMetadata {
   return { event_type: 'domain_alarm', event_payload: { alarm_id: id, name, kind, state } };
 }

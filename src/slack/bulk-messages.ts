@@ -5,15 +5,16 @@ import { createNamer } from './actor-names.ts';
 import type { SlackDirectory } from './directory.ts';
 import { csvFile } from './platform/csv.ts';
 import { uploadText } from './platform/upload.ts';
-import { isTransient, okResponse, postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { isTransient, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { postMessage, updateMessage } from './post-message.ts';
 import { AUDIT_COLUMNS, orderLines } from './views/audit.ts';
-import { count, type Message, textMessage } from './views/blocks.ts';
+import { count, textMessage } from './views/blocks.ts';
 import { planCells, progressMessage } from './views/bulk.ts';
 import { formatSlackError } from './views/slack-error.ts';
 
 /*
  * What the thread of a bulk order has besides replies: one message that shows how far it is, and the files of its plan and
- * its result.
+ * its result. They carry no metadata: it would call them replies that say how the order stands.
  */
 
 /** Where the thread of an order is. */
@@ -36,16 +37,6 @@ type Known = ReadonlyMap<string, MessageRef>;
 
 const PROGRESS = 'progress';
 
-/** Posts into the thread. Its metadata would call it a reply that says how the order stands. */
-async function post({ web, thread }: BulkMessageDeps, { text, blocks }: Message) {
-  const { channel, ts } = await web.call(
-    'chat.postMessage',
-    { channel: thread.channelId, thread_ts: thread.threadTs, text, blocks },
-    postedResponse,
-  );
-  return { channelId: channel, ts };
-}
-
 /** Brings the message that shows how far an order is up to date; posts it when the order has begun. */
 export async function updateProgress(
   deps: BulkMessageDeps,
@@ -58,17 +49,12 @@ export async function updateProgress(
   const message = progressMessage(order, since, deps.now());
   const standing = known.get(PROGRESS);
   if (standing === undefined) {
-    const at = await post(deps, message);
+    const at = await postMessage(deps.web, deps.thread, message);
     await deps.messages.recordMessage(order.id, { purpose: PROGRESS, ...at });
     return;
   }
   try {
-    const { text, blocks } = message;
-    await deps.web.call(
-      'chat.update',
-      { channel: standing.channelId, ts: standing.ts, text, blocks },
-      okResponse,
-    );
+    await updateMessage(deps.web, standing, message);
   } catch (error) {
     if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
     // Somebody has deleted it, or it cannot be changed any more: the card says how it stands.
@@ -115,7 +101,8 @@ async function share(
     if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
     deps.log.warn({ err: error, orderId: order.id, purpose }, 'sharing a file of an order');
     const { said, todo } = formatSlackError(error);
-    await post(deps, textMessage(`I cannot share a file here. ${said} ${todo}`));
+    const message = textMessage(`I cannot share a file here. ${said} ${todo}`);
+    await postMessage(deps.web, deps.thread, message);
   }
   await deps.messages.recordMessage(order.id, { purpose, channelId, ts: purpose });
 }

@@ -3,9 +3,9 @@ import type { DigestPoster } from '../expiry/ports.ts';
 import type { PriceStore } from '../money/ports.ts';
 import { alertAdmins } from './admins.ts';
 import type { SlackDirectory } from './directory.ts';
-import { withPlainFallback } from './fallback.ts';
-import { postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
-import { code, escapeText, type Message, textMessage } from './views/blocks.ts';
+import { SlackApiError, type SlackWeb } from './platform/web.ts';
+import { postMessage } from './post-message.ts';
+import { code, escapeText, textMessage } from './views/blocks.ts';
 import { digestHead, digestMore, type WaitingOf } from './views/digest.ts';
 import { reminderProblem } from './views/slack-error.ts';
 import { waitingWith } from './waiting.ts';
@@ -24,32 +24,14 @@ const RETRY_MS = 60_000;
 
 /** Posts digests of expiring names in Slack. */
 export function createDigestPoster({ web, directory, admins, waitingCosts }: DigestPosterDeps): DigestPoster {
-  async function post(channelId: string, threadTs: string | undefined, message: Message) {
-    const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
-      web.call(
-        'chat.postMessage',
-        {
-          channel: channelId,
-          ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-          text,
-          blocks,
-          unfurl_links: false,
-          unfurl_media: false,
-        },
-        postedResponse,
-      ),
-    );
-    return { channelId: channel, ts };
-  }
-
   return {
     async postHead(to, head) {
       const channelId = /^[UW]/.test(to) ? await directory.directMessage(to) : to;
-      return post(channelId, undefined, digestHead(head, await waitingCosts?.()));
+      return postMessage(web, { channelId }, digestHead(head, await waitingCosts?.()));
     },
 
     async postMore({ channelId, ts }, part) {
-      await post(channelId, ts, digestMore(part, await waitingCosts?.()));
+      await postMessage(web, { channelId, threadTs: ts }, digestMore(part, await waitingCosts?.()));
     },
 
     explain(error) {

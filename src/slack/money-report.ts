@@ -5,8 +5,8 @@ import type { Log } from '../log.ts';
 import { utcDayOf } from '../money/order-cost.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
 import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../money/spend.ts';
-import { withPlainFallback } from './fallback.ts';
-import { postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { SlackApiError, type SlackWeb } from './platform/web.ts';
+import { postMessage } from './post-message.ts';
 import { type MoneyReport, moneyReport } from './views/money-report.ts';
 
 /** What the monthly report needs. */
@@ -41,9 +41,7 @@ export async function postMoneyReport(deps: MoneyReportDeps): Promise<void> {
   if (!(await deps.reports.claim(span.text, now, LEASE_MS))) return;
   const message = moneyReport(await figuresOf(deps, span, reminderTimezone));
   try {
-    await withPlainFallback(message, ({ text, blocks }) =>
-      deps.web.call('chat.postMessage', { channel, text, blocks, unfurl_links: false }, postedResponse),
-    );
+    await postMessage(deps.web, { channelId: channel }, message);
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     deps.log.warn({ err: error, month: span.text }, 'posting the report of a month; will try again');

@@ -17,9 +17,9 @@ import type {
 } from '../orders/ports.ts';
 import { shareFiles, updateProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
-import { withPlainFallback } from './fallback.ts';
-import { cannotPost, metadataOf, post } from './order-posts.ts';
-import { okResponse, retryAfterOf, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { cannotPost, metadataOf } from './order-posts.ts';
+import { retryAfterOf, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { type PostedMessage, postMessage, updateMessage } from './post-message.ts';
 import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
 import { tellOfEmergency } from './tell-emergency.ts';
 import { type Message, mention } from './views/blocks.ts';
@@ -306,14 +306,15 @@ async function postCard(
   order: Order,
   extras: CardExtras,
   since: Date,
-): Promise<{ channelId: string; ts: string }> {
+): Promise<PostedMessage> {
+  const metadata = metadataOf(order);
   try {
-    return await post(deps, order.channelId, order.threadTs, order, orderCard(order, extras));
+    return await postMessage(deps.web, order, orderCard(order, extras), metadata);
   } catch (error) {
     if (!cannotPost(deps, error, since)) throw error;
     const channelId = await deps.directory.directMessage(order.requesterId);
     const hint = `I cannot post where ${mention(order.requesterId)} asked, so this card is here, and approvers hear of it from me. Invite me there with \`/invite @Domain Steward\` to have the next one in that place.`;
-    return post(deps, channelId, undefined, order, orderCard(order, { ...extras, hint }));
+    return postMessage(deps.web, { channelId }, orderCard(order, { ...extras, hint }), metadata);
   }
 }
 
@@ -324,14 +325,15 @@ async function postReply(
   to: { readonly channelId: string; readonly threadTs: string | undefined },
   reply: Message,
   since: Date,
-): Promise<{ channelId: string; ts: string }> {
+): Promise<PostedMessage> {
+  const metadata = metadataOf(order);
   try {
-    return await post(deps, to.channelId, to.threadTs, order, reply);
+    return await postMessage(deps.web, to, reply, metadata);
   } catch (error) {
     if (!cannotPost(deps, error, since)) throw error;
     const channelId = await deps.directory.directMessage(order.requesterId);
     if (channelId === to.channelId) throw error;
-    return post(deps, channelId, undefined, order, reply);
+    return postMessage(deps.web, { channelId }, reply, metadata);
   }
 }
 
@@ -369,15 +371,8 @@ async function updateCard(
   card: MessageRef,
   extras: CardExtras,
 ): Promise<boolean> {
-  const message = orderCard(order, extras);
   try {
-    await withPlainFallback(message, ({ text, blocks }) =>
-      deps.web.call(
-        'chat.update',
-        { channel: card.channelId, ts: card.ts, text, blocks, metadata: metadataOf(order) },
-        okResponse,
-      ),
-    );
+    await updateMessage(deps.web, card, orderCard(order, extras), metadataOf(order));
     return true;
   } catch (error) {
     if (error instanceof SlackApiError && error.code === 'message_not_found') return false;

@@ -1,9 +1,8 @@
 import type { Order } from '../orders/order.ts';
-import { withPlainFallback } from './fallback.ts';
-import { isTokenError, isTransient, postedResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
-import type { Message } from './views/blocks.ts';
+import { isTokenError, isTransient, SlackApiError } from './platform/web.ts';
+import type { MessageMetadata } from './post-message.ts';
 
-/* Posts messages about an order, and classifies Slack's refusals. */
+/* The metadata of messages about an order, and what Slack's refusals of them mean. */
 
 /** Codes with which Slack says that the bot cannot post in a channel. */
 const CANNOT_POST: ReadonlySet<string> = new Set([
@@ -43,7 +42,7 @@ export function metadataOf(order: Order) {
       names: namesInMetadata(order),
       state: order.state,
     },
-  };
+  } satisfies MessageMetadata;
 }
 
 /** Slack takes about 8,000 characters of metadata. */
@@ -58,30 +57,4 @@ function namesInMetadata({ items }: Order): string {
   });
   const names = fitting.map(({ name }) => name);
   return [...names, ...(fitting.length < items.length ? ['…'] : [])].join(',');
-}
-
-/** Posts a message about an order. @returns where it stands */
-export async function post(
-  deps: { readonly web: SlackWeb },
-  channelId: string,
-  threadTs: string | undefined,
-  order: Order,
-  message: Message,
-): Promise<{ channelId: string; ts: string }> {
-  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
-    deps.web.call(
-      'chat.postMessage',
-      {
-        channel: channelId,
-        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-        text,
-        blocks,
-        metadata: metadataOf(order),
-        unfurl_links: false,
-        unfurl_media: false,
-      },
-      postedResponse,
-    ),
-  );
-  return { channelId: channel, ts };
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
-import type { WaitingDecision } from '../orders/approvers.ts';
+import { peopleAmong, type WaitingDecision } from '../orders/approvers.ts';
 import type { Order } from '../orders/order.ts';
 import type { FirstExpiry, HistoryEntry, MessageRef, MessageStore } from '../orders/ports.ts';
-import { peopleAmong } from '../orders/visibility.ts';
 import type { SlackDirectory } from './directory.ts';
-import { cannotPost, post } from './order-posts.ts';
+import { cannotPost, metadataOf } from './order-posts.ts';
 import { isTokenError, isTransient, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { type PostedMessage, postMessage } from './post-message.ts';
 import { quietUntil } from './quiet-hours.ts';
 import type { Message } from './views/blocks.ts';
 import { decisionApprovers } from './views/decision.ts';
@@ -78,7 +78,8 @@ export async function copyCard(
   const purpose = `${IN_CHANNEL}${approvalChannel}`;
   if (approvalChannel === card.channelId || stands(purpose)) return { posted: [] };
   try {
-    const at = await post(deps, approvalChannel, undefined, order, waiting.message());
+    const place = { channelId: approvalChannel };
+    const at = await postMessage(deps.web, place, waiting.message(), metadataOf(order));
     const ref = { purpose, ...at };
     await deps.messages.recordMessage(order.id, ref);
     deps.approvalChannelAlert.posted(approvalChannel);
@@ -127,10 +128,10 @@ export async function sendTo(
   order: Order,
   message: Message,
   thread?: MessageRef,
-): Promise<{ readonly channelId: string; readonly ts: string } | SlackApiError | undefined> {
+): Promise<PostedMessage | SlackApiError | undefined> {
   try {
     const channelId = thread?.channelId ?? (await deps.directory.directMessage(userId));
-    return await post(deps, channelId, thread?.ts, order, message);
+    return await postMessage(deps.web, { channelId, threadTs: thread?.ts }, message, metadataOf(order));
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.kind === 'rate_limited') throw error;
     if (error.code === undefined || isTransient(error) || isTokenError(error)) return error;
@@ -200,7 +201,7 @@ async function recipients(
     );
   }
   const { to, toAdmins } = escalatedDetail.safeParse(detail).data ?? { to: [], toAdmins: true };
-  const people = await peopleAmong(deps, [...to, ...(toAdmins ? deps.admins : [])]);
+  const { people } = await peopleAmong(deps.directory, [...to, ...(toAdmins ? deps.admins : [])]);
   return people
     .filter((userId) => userId !== order.requesterId)
     .slice(0, MAX_PEOPLE)

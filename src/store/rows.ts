@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { EarlierItem } from '../orders/earlier.ts';
 import { DELEGATIONS, ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
+import { storedRecordFinding } from '../orders/record-finding.ts';
 import { storedSummary } from '../orders/summary.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { storedBulk } from '../orders/waves.ts';
@@ -24,6 +25,15 @@ const optionalNumber = z
   .number()
   .nullable()
   .transform((number) => number ?? undefined);
+
+const hintSource = { source: z.string(), seenAt: z.string() };
+const hint = z.union([
+  z.looseObject({ seen: storedRecordFinding, ...hintSource }),
+  /** Older releases kept a sentence. */
+  z
+    .looseObject({ text: z.string(), ...hintSource })
+    .transform(({ text, ...kept }) => ({ seen: text, ...kept })),
+]);
 
 /** Fields that a newer release has added are kept. */
 const itemResult = z.looseObject({
@@ -61,7 +71,7 @@ const itemResult = z.looseObject({
   doneIn: z.string().exactOptional(),
   confirmedByRegistry: z.boolean().exactOptional(),
   delegation: z.enum(DELEGATIONS).exactOptional(),
-  hint: z.looseObject({ text: z.string(), source: z.string(), seenAt: z.string() }).exactOptional(),
+  hint: hint.exactOptional(),
 });
 
 const item = z.object({

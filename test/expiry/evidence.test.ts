@@ -4,6 +4,7 @@ import { findEvidence } from '../../src/expiry/evidence.ts';
 import type { RegistryRecord, WatchedDomain } from '../../src/expiry/ports.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import type { RdapFound, RdapResult } from '../../src/rdap/client.ts';
+import { recordFindingText } from '../../src/slack/views/record-finding.ts';
 import { DAY_MS } from './rig.ts';
 
 const SENT = new Date('2027-06-14T12:00:00Z');
@@ -52,7 +53,7 @@ async function look({ task, result, domain, days = 0.1, context = 4, input = INP
   const order = { task, input, account: { id: 'a', login: 'alice', method: 'password', context } };
   const item = { name: 'cafe.rest', sentAt: SENT };
   const evidence = await findEvidence(deps, order, item, new AbortController().signal);
-  return evidence.kind === 'hint' ? evidence.text : evidence.kind;
+  return evidence.kind === 'hint' ? recordFindingText(evidence.seen) : evidence.kind;
 }
 
 describe('a renewal', () => {

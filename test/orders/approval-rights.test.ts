@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { TeamSettings } from '../../src/config.ts';
 import { refusalToDecide } from '../../src/orders/approval-rights.ts';
-import { type ApproverDeps, approvalPolicyOf, readPeople } from '../../src/orders/approvers.ts';
+import { type ApproverDeps, approvalPolicyOf, peopleAmong, readPeople } from '../../src/orders/approvers.ts';
 import { askedDemand, implicitRequirement } from '../../src/orders/demand.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
+import { newTeamSettings } from '../support/settings.ts';
 import { newOrder } from './sample.ts';
 
 const order = newOrder(['cafe.rest'], { requesterId: 'U0ALICE' });
@@ -54,24 +54,8 @@ describe('who may decide', () => {
 });
 
 describe('the policy of the moment', () => {
-  const team = { allowSelfApproval: false } as const;
-  const settingsWith = (approvers: readonly string[]) => async (): Promise<TeamSettings> => ({
-    ...team,
-    approvers,
-    approvalsRequired: 1,
-    approvalTasks: [],
-    approvalTtl: 1,
-    approvalRemindAfter: 1,
-    approvalChannel: undefined,
-    approvalEscalateAfter: 1,
-    approvalEscalateTo: [],
-    alertChannel: undefined,
-    reportChannel: undefined,
-    reminderChannel: undefined,
-    reminderDays: [],
-    reminderCron: '0 9 * * *',
-    reminderTimezone: 'UTC',
-  });
+  const settingsWith = (approvers: readonly string[]) => async () =>
+    newTeamSettings({ approvers, approvalTasks: [] });
   const groups: Readonly<Record<string, readonly string[]>> = {
     S0LEADS: ['U0CAROL', 'U0BOB'],
     S0EMPTY: [],
@@ -115,6 +99,13 @@ describe('the policy of the moment', () => {
       'S0LEADS',
     ]);
     expect([...approvers].sort()).toEqual(['U0BOB', 'U0CAROL', 'W0ADA']);
+  });
+
+  it('replaces groups by their members, each person once, and names groups that Slack does not tell', async () => {
+    expect(await peopleAmong(slack(['S0SECRET']), ['U0BOB', 'S0LEADS', 'S0SECRET', 'S0EMPTY'])).toEqual({
+      people: ['U0BOB', 'U0CAROL'],
+      unreadableGroups: ['S0SECRET'],
+    });
   });
 
   it('asks about groups only for people who are not listed themselves', async () => {

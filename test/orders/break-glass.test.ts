@@ -47,7 +47,7 @@ describe('approving alone', () => {
       actor: 'U0ADA',
       detail: {
         reason: 'The shop is down',
-        approvers: ['U0LEA', 'U0FAY', 'U0FRED', 'U0CAROL'],
+        approvers: ['U0FAY', 'U0FRED', 'U0LEA', 'U0CAROL'],
         unreadableGroups: [],
         policyVersion: 3,
       },

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { type Evidence, resolveByEvidence } from '../../src/orders/evidence.ts';
+import type { RecordHint } from '../../src/orders/record-finding.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { orderRow } from '../../src/slack/views/audit.ts';
 import { orderCard } from '../../src/slack/views/card.ts';
 import { seenInRecords } from '../../src/slack/views/order.ts';
-import { orderHistory } from '../../src/slack/views/thread.ts';
+import { orderHistory, orderReply } from '../../src/slack/views/thread.ts';
 import { HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 
@@ -22,7 +23,12 @@ afterAll(() => rig.end());
 
 const log = createLog('silent');
 const SEEN = 'No registration of the name was seen.';
-const hint = (text = SEEN, source = 'rdap.example'): Evidence => ({ kind: 'hint', text, source });
+const hint = (seen: RecordHint = { code: 'not_registered' }, source = 'rdap.example'): Evidence => ({
+  kind: 'hint',
+  seen,
+  source,
+});
+const statuses = (...seen: readonly string[]): RecordHint => ({ code: 'statuses_seen', statuses: seen });
 
 /** A renewal of names of which nobody knows what became. */
 const unknown = async (...names: string[]) => {
@@ -49,14 +55,20 @@ const card = async (orderId: string) =>
 
 test('what is proved to be done is settled so, by nobody’s hand', async () => {
   const order = await unknown('one.rest', 'two.rest');
-  const seen = 'The date has moved.';
+  const seen = { code: 'registered' } as const;
   await look(order.id, (name) => (name === 'one.rest' ? { kind: 'done', seen } : { kind: 'nothing' }));
   expect(await rig.read(order.id)).toMatchObject({
     state: 'UNKNOWN',
     items: [{ state: 'SUCCEEDED', result: { resolvedBy: 'evidence' } }, { state: 'UNKNOWN' }],
   });
   const settled = (await rig.store.history(order.id)).find(({ kind }) => kind === 'resolved');
-  expect(settled).toMatchObject({ actor: 'evidence', detail: { outcome: 'SUCCEEDED', reason: seen } });
+  expect(settled).toMatchObject({ actor: 'evidence', detail: { outcome: 'SUCCEEDED', seen } });
+  const words = 'The registry shows the name registered when this was sent, with the nameservers asked for.';
+  if (settled === undefined) throw new Error('nothing was settled');
+  const after = await rig.read(order.id);
+  expect(JSON.stringify(orderReply(after, settled, []))).toContain(`“${words}”`);
+  expect(JSON.stringify(orderHistory([settled]))).toContain(`“${words}”`);
+  expect(await orderRow(after, settled, async (id) => id)).toContain(words);
   expect(await rig.unfollowed(order.id)).toEqual([1]);
 });
 
@@ -73,7 +85,7 @@ test('a hint settles nothing, stands on the card and in the form, and in the aud
         ...order.items[0],
         result: {
           ...order.items[0]?.result,
-          hint: { text: SEEN, source: 'rdap.example', seenAt: rig.now.toISOString() },
+          hint: { seen: { code: 'not_registered' }, source: 'rdap.example', seenAt: rig.now.toISOString() },
         },
       },
     ],
@@ -92,6 +104,43 @@ test('a hint settles nothing, stands on the card and in the form, and in the aud
   expect(await orderRow(hinted, line, async (id) => id)).toContain(SEEN);
 });
 
+test.each<[what: string, kept: unknown, words: RegExp]>([
+  ['a sentence', { text: 'It was *seen*.' }, /It was \u2060\*\u2060seen\u2060\*\u2060\. Seen at/],
+  ['a code of a newer release', { seen: { code: 'dnssec_seen', keys: 2 } }, /newer release.*\(dnssec_seen\)/],
+])(
+  '%s that another release has kept is shown, and kept when the order goes on',
+  async (_what, kept, words) => {
+    const order = await unknown('kept.rest', 'other.rest');
+    const hintKept = { ...(kept as object), source: 'rdap.example', seenAt: rig.now.toISOString() };
+    await rig.sql(
+      `UPDATE order_items SET result = jsonb_set(result, '{hint}', $1::jsonb) WHERE order_id = $2 AND n = 1`,
+      JSON.stringify(hintKept),
+      order.id,
+    );
+    expect(await card(order.id)).toMatch(words);
+    await look(order.id, (name) => (name === 'other.rest' ? hint() : { kind: 'nothing' }));
+    expect(await card(order.id), 'after another change').toMatch(words);
+  },
+);
+
+test.each([
+  ['hinted', { ctid: 'c-1', hint: 'It was seen.', source: 'rdap.example' }],
+  ['resolved', { outcome: 'SUCCEEDED', reason: 'It was seen.', ctids: [] }],
+] as const)('an event (%s) whose sentence an older release has kept says it', async (kind, detail) => {
+  const order = await unknown('former.rest');
+  const entry = {
+    orderId: order.id,
+    version: 9,
+    at: rig.now,
+    actor: 'evidence',
+    kind,
+    state: 'UNKNOWN',
+    detail,
+  } as const;
+  expect(JSON.stringify(orderHistory([entry]))).toContain('“It was seen.”');
+  expect(await orderRow(order, entry, async (id) => id)).toContain('It was seen.');
+});
+
 test('the same hint is not written again; another one is', async () => {
   const order = await unknown('again.rest');
   const events = async () => (await rig.story(order.id)).filter((kind) => kind === 'hinted').length;
@@ -100,10 +149,10 @@ test('the same hint is not written again; another one is', async () => {
     await look(order.id, () => hint());
   }
   expect(await events()).toBe(1);
-  await look(order.id, () => hint(SEEN, 'rdap.other.example'));
-  await look(order.id, () => hint('The registry shows it with the status “active”.'));
+  await look(order.id, () => hint({ code: 'not_registered' }, 'rdap.other.example'));
+  await look(order.id, () => hint(statuses('active')));
   expect(await events()).toBe(3);
-  await Promise.all([1, 2, 3].map(() => look(order.id, () => hint('Something else.'))));
+  await Promise.all([1, 2, 3].map(() => look(order.id, () => hint(statuses('inactive')))));
   expect(await events(), 'of several replicas').toBe(4);
 });
 
@@ -122,14 +171,16 @@ test('a hint goes with what was not known, and settling it is for people', async
   expect((await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
   expect(await card(order.id)).not.toContain('hint, no proof');
   const settled = await rig.read(order.id);
-  await look(order.id, () => hint('Something else.'));
+  await look(order.id, () => hint(statuses('active')));
   expect(await rig.read(order.id)).toEqual(settled);
 });
 
 test('of several names each has its own', async () => {
   const order = await unknown('a.rest', 'b.rest');
-  await look(order.id, (name) => (name === 'b.rest' ? hint('Seen *b*.') : { kind: 'nothing' }));
-  expect(await card(order.id)).toMatch(/• b\.rest: Seen \u2060\*\u2060b/);
+  await look(order.id, (name) => (name === 'b.rest' ? hint(statuses('*b*')) : { kind: 'nothing' }));
+  expect(await card(order.id)).toMatch(
+    /• b\.rest: The registry shows the name with the status “\u2060\*\u2060b/,
+  );
 });
 
 test('a registry that cannot be asked changes nothing', async () => {

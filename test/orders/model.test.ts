@@ -104,7 +104,7 @@ const eventOf = {
     type: fc.constant('hinted' as const),
     n: item,
     hint: fc.record({
-      text: fc.constantFrom('seen', 'not seen'),
+      seen: fc.constantFrom({ code: 'not_registered' as const }, 'not seen'),
       source: fc.constant('rdap.example'),
       seenAt: fc.constant(START.toISOString()),
     }),

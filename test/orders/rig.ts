@@ -27,6 +27,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createStandInStore } from '../../src/store/stand-ins.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { newTeamSettings } from '../support/settings.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 /** Longer than any test takes. */
@@ -48,23 +49,14 @@ export const ALICE: PersonAccount = {
   verifiedAt: START,
 };
 
-const TEAM: TeamSettings = {
+const TEAM = newTeamSettings({
   approvers: ['U0BOB', 'U0CAROL', 'S0LEADS'],
-  approvalsRequired: 1,
   approvalTasks: ['create', 'transfer', 'renew', 'restore'],
   approvalTtl: 72 * HOUR_MS,
   approvalRemindAfter: 4 * HOUR_MS,
-  allowSelfApproval: false,
-  approvalChannel: undefined,
   approvalEscalateAfter: 24 * HOUR_MS,
-  approvalEscalateTo: [],
-  alertChannel: undefined,
-  reportChannel: undefined,
-  reminderChannel: undefined,
   reminderDays: [30],
-  reminderCron: '0 9 * * *',
-  reminderTimezone: 'UTC',
-};
+});
 
 const NO_RULES: Policy = { version: 0, rules: [] };
 

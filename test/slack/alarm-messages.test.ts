@@ -1,7 +1,6 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { TeamSettings } from '../../src/config.ts';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import { escalate, type NewAlarm, newAlarms, sayOurs } from '../../src/names/alarm.ts';
 import type { AlarmStore, ObservationStore } from '../../src/names/ports.ts';
@@ -15,6 +14,7 @@ import { createWatchListStore } from '../../src/store/domains.ts';
 import { createObservationStore } from '../../src/store/observations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { DOMAINS, textOf } from '../support/demo.ts';
+import { newTeamSettings } from '../support/settings.ts';
 
 /*
  * Alarms are kept with the look that raised them, and told whatever breaks in between.
@@ -52,28 +52,11 @@ afterAll(async () => {
 
 function deps(changes: Partial<AlarmTellerDeps> = {}): AlarmTellerDeps {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-  const settings: TeamSettings = {
-    approvers: ['U0BOB'],
-    approvalsRequired: 1,
-    approvalTasks: ['renew'],
-    approvalTtl: 1,
-    approvalRemindAfter: 1,
-    allowSelfApproval: false,
-    approvalChannel: undefined,
-    approvalEscalateAfter: 1,
-    approvalEscalateTo: [],
-    alertChannel: DOMAINS,
-    reportChannel: undefined,
-    reminderChannel: undefined,
-    reminderDays: [],
-    reminderCron: '0 9 * * *',
-    reminderTimezone: 'UTC',
-  };
   return {
     alarms,
     web,
     directory: createDirectory(web, workspace.teamId),
-    settings: async () => settings,
+    settings: async () => newTeamSettings({ alertChannel: DOMAINS }),
     admins: ['U0ADA'],
     placeOf: async () => ({ owner: 'U0ALICE', channel: undefined }),
     now,

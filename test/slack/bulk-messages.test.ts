@@ -9,6 +9,7 @@ import { createSlackWeb, type SlackWeb } from '../../src/slack/platform/web.ts';
 import { newBulk } from '../orders/sample.ts';
 import { newOrder, startRig, T0 } from '../store/order-rig.ts';
 import { DOMAINS, textOf } from '../support/demo.ts';
+import { newTeamSettings } from '../support/settings.ts';
 
 /*
  * How often Slack hears of an order that changes all the time.
@@ -37,23 +38,7 @@ const deps = (): NotifierDeps => ({
   directory: createDirectory(web, workspace.teamId),
   orders: rig.store,
   messages: rig.store,
-  settings: async () => ({
-    approvers: ['U0BOB'],
-    approvalsRequired: 1,
-    approvalTasks: ['renew'],
-    approvalTtl: 1,
-    approvalRemindAfter: 1,
-    allowSelfApproval: false,
-    approvalChannel: undefined,
-    approvalEscalateAfter: 1,
-    approvalEscalateTo: [],
-    alertChannel: undefined,
-    reminderChannel: undefined,
-    reportChannel: undefined,
-    reminderDays: [],
-    reminderCron: '0 9 * * *',
-    reminderTimezone: 'UTC',
-  }),
+  settings: async () => newTeamSettings(),
   peopleWhoMayApprove: async () => ['U0BOB'],
   decisionOf: async () => {
     throw new Error('it does not wait');

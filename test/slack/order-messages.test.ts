@@ -10,6 +10,7 @@ import { createSlackWeb, postedResponse, type SlackWeb } from '../../src/slack/p
 import { newOrder, startRig, T0 } from '../store/order-rig.ts';
 import { DOMAINS, textOf, until } from '../support/demo.ts';
 import { orderOf } from '../support/orders.ts';
+import { newTeamSettings } from '../support/settings.ts';
 
 /*
  * What the cards and the threads say, whatever happens between two reads.
@@ -35,23 +36,7 @@ function deps(changes: Partial<NotifierDeps> = {}): NotifierDeps {
     directory: createDirectory(web, workspace.teamId),
     orders: rig.store,
     messages: rig.store,
-    settings: async () => ({
-      approvers: ['U0BOB'],
-      approvalsRequired: 1,
-      approvalTasks: ['renew'],
-      approvalTtl: 1,
-      approvalRemindAfter: 1,
-      allowSelfApproval: false,
-      approvalChannel: undefined,
-      approvalEscalateAfter: 1,
-      approvalEscalateTo: [],
-      alertChannel: undefined,
-      reportChannel: undefined,
-      reminderChannel: undefined,
-      reminderDays: [],
-      reminderCron: '0 9 * * *',
-      reminderTimezone: 'UTC',
-    }),
+    settings: async () => newTeamSettings(),
     peopleWhoMayApprove: async () => ['U0BOB'],
     decisionOf: async ({ approvalsRequired }) => ({
       demand: {

@@ -1,4 +1,28 @@
+import type { TeamSettings } from '../../src/config.ts';
+
 /**
  * `APPROVAL_TASKS` for tests about other subjects: tasks that can lose a name need no approval in them.
  */
 export const CHARGED_TASKS = 'create,transfer,renew,restore';
+
+/** Settings under which Bob approves renewals; the durations are a millisecond. */
+export function newTeamSettings(changes: Partial<TeamSettings> = {}): TeamSettings {
+  return {
+    approvers: ['U0BOB'],
+    approvalsRequired: 1,
+    approvalTasks: ['renew'],
+    approvalTtl: 1,
+    approvalRemindAfter: 1,
+    allowSelfApproval: false,
+    approvalChannel: undefined,
+    approvalEscalateAfter: 1,
+    approvalEscalateTo: [],
+    alertChannel: undefined,
+    reportChannel: undefined,
+    reminderChannel: undefined,
+    reminderDays: [],
+    reminderCron: '0 9 * * *',
+    reminderTimezone: 'UTC',
+    ...changes,
+  };
+}

@@ -14,7 +14,8 @@ import {
   type Submitted,
   textOf,
 } from '../feature.ts';
-import { postedResponse, SlackApiError } from '../platform/web.ts';
+import { SlackApiError } from '../platform/web.ts';
+import { postMessage } from '../post-message.ts';
 import {
   actions,
   button,
@@ -347,17 +348,14 @@ async function confirmLapse(call: ActionCall): Promise<void> {
 
 /** Posts a decision where everybody sees it. If that fails, at least the person is told. */
 async function postInThread(call: Interaction, origin: FormOrigin, said: Message): Promise<void> {
-  const { channelId, threadTs } = origin;
-  const thread = threadTs === undefined ? {} : { thread_ts: threadTs };
   try {
-    await call.deps.web.call(
-      'chat.postMessage',
-      { channel: channelId, ...thread, text: said.text, blocks: said.blocks, unfurl_links: false },
-      postedResponse,
-    );
+    await postMessage(call.deps.web, origin, said);
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    call.deps.log.warn({ err: error, channelId }, 'saying in a thread what was decided about a name');
+    call.deps.log.warn(
+      { err: error, channelId: origin.channelId },
+      'saying in a thread what was decided about a name',
+    );
     await call.respond(said);
   }
 }

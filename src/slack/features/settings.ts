@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { type TeamSettings, teamSettingParsers } from '../../config.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
+import { isGroup } from '../../policy/policy.ts';
 import {
   CHANNEL_SETTINGS,
   type ChannelSetting,
@@ -225,10 +226,6 @@ const plainForm: Form = {
 
 /** Opening a view cannot wait long for Slack's groups. */
 const GROUPS_MS = 1_000;
-
-function isGroup(id: string): boolean {
-  return id.startsWith('S');
-}
 
 /**
  * The workspace's groups by name, those of the setting first. A group that Slack does not name is shown by id.

@@ -4,6 +4,7 @@ import type { BudgetChange, PriceChange } from '../../money/ports.ts';
 import type { PortfolioChange } from '../../names/ports.ts';
 import { inputOfItem, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
+import { storedRecordFinding } from '../../orders/record-finding.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
@@ -11,6 +12,7 @@ import type { PolicyLogEntry, StandInChange } from '../../policy/ports.ts';
 import type { SettingChanged } from '../../settings.ts';
 import { budgetLine } from './budget.ts';
 import { priceLine } from './price.ts';
+import { recordFindingText } from './record-finding.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /*
@@ -56,7 +58,8 @@ const detailOf = z.object({
   question: text,
   summary: storedSummary.optional().catch(undefined),
   why: storedRetryReason.optional().catch(undefined),
-  hint: text,
+  seen: storedRecordFinding.optional().catch(undefined),
+  hint: storedRecordFinding.optional().catch(undefined),
   outcome: text,
   result: z
     .object({
@@ -166,7 +169,7 @@ export async function orderRow(
     account: `${accountName(order.account)}${order.account.isTeamAccount === true ? ' (the team’s account)' : ''}`,
     reason: order.reason ?? '',
     decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
-    decision_reason: (DECISIONS.has(entry.kind) ? detail.reason : detail.question) ?? '',
+    decision_reason: (DECISIONS.has(entry.kind) ? decisionReasonOf(detail) : detail.question) ?? '',
     ctid: detail.ctid ?? (order.bulk === undefined ? '' : (item?.ctid ?? '')),
     sent: SENT.has(entry.kind) ? sentInput(order, item) : '',
     outcome:
@@ -183,10 +186,15 @@ export async function orderRow(
   });
 }
 
+function decisionReasonOf({ reason, seen }: z.output<typeof detailOf>): string | undefined {
+  return reason ?? (seen === undefined ? undefined : recordFindingText(seen));
+}
+
 function resultOf({ result, summary, why, hint }: z.output<typeof detailOf>): string {
   if (result?.summary !== undefined) return summaryText(result.summary);
   if (summary !== undefined) return summaryText(summary);
-  return why === undefined ? (hint ?? '') : retryReasonText(why);
+  if (why !== undefined) return retryReasonText(why);
+  return hint === undefined ? '' : recordFindingText(hint);
 }
 
 /** A changed setting, as cells in the order of {@link AUDIT_COLUMNS}. */

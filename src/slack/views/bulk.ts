@@ -1,7 +1,7 @@
 import type { OrderCost } from '../../money/prices.ts';
 import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk.ts';
 import { BULK_COLUMNS, type BulkTask } from '../../orders/bulk-columns.ts';
-import type { FileIssue, RowIssue } from '../../orders/bulk-csv.ts';
+import type { FileIssue, RowIssue, UnreadableFile } from '../../orders/bulk-csv.ts';
 import { inputIssue } from '../../orders/input-issue.ts';
 import { type ItemState, inputOfItem, type Order, waitingItems } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -35,14 +35,20 @@ import { costFact } from './price.ts';
 /** Finds what a mistyped word most likely meant. */
 type Nearest = (word: string, candidates: readonly string[]) => string | undefined;
 
-/** What is wrong with a whole file, as a sentence. Plain text. */
+/** Why a file cannot be read, as a sentence. Plain text. */
+function unreadableFileText(issue: UnreadableFile): string {
+  return issue.code === 'not_text'
+    ? `Line ${issue.line} has a character that I cannot read. Save the file as “CSV UTF-8” and send it again.`
+    : `A file may have at most ${count(issue.maxBytes / 1_000, 'kilobyte')}. Send it in parts.`;
+}
+
+/** What is wrong with a file of rows, as a sentence. Plain text. */
 function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): string {
   const columns = BULK_COLUMNS[task].join(', ');
   switch (issue.code) {
     case 'not_text':
-      return `Line ${issue.line} has a character that I cannot read. Save the file as “CSV UTF-8” and send it again.`;
     case 'too_large':
-      return `A file may have at most ${count(issue.maxBytes / 1_000, 'kilobyte')}. Send it in parts.`;
+      return unreadableFileText(issue);
     case 'empty':
       return `There is no row. Give a header (${columns}) and a row a name.`;
     case 'not_csv':
@@ -211,11 +217,18 @@ export function planCells(order: Order): string[][] {
   return [header, ...rows];
 }
 
-/** What is wrong with a whole file, as errors at a field. */
+/** Why an attached file cannot be read, as the error of its field. */
+export function unreadableFile(issue: UnreadableFile): string {
+  return fieldError([unreadableFileText(issue)]);
+}
+
+/** What is wrong with a file of rows, as the error of its field. */
 export function fileIssues(issues: readonly FileIssue[], task: BulkTask, nearest: Nearest): string {
-  return ['Nothing was asked for yet.', ...issues.map((issue) => fileIssueText(issue, task, nearest))].join(
-    '\n',
-  );
+  return fieldError(issues.map((issue) => fileIssueText(issue, task, nearest)));
+}
+
+function fieldError(sentences: readonly string[]): string {
+  return ['Nothing was asked for yet.', ...sentences].join('\n');
 }
 
 /** How many rows ended how. */

@@ -13,6 +13,7 @@ import {
   waitingItems,
 } from '../../orders/order.ts';
 import type { NextStep } from '../../orders/order-task.ts';
+import { storedRecordFinding } from '../../orders/record-finding.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
@@ -38,6 +39,7 @@ import {
   table,
 } from './blocks.ts';
 import { impactLines } from './impact.ts';
+import { recordFindingText } from './record-finding.ts';
 import { formatState } from './refusal.ts';
 import { summaryText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
@@ -278,10 +280,16 @@ export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string 
     : `${whose} approval no longer counts`;
 }
 
-/** The reason that somebody gave with a decision, quoted, with a blank in front. */
+/** The reason that somebody gave with a decision, or what public records prove, quoted, with a blank in front. */
 export function reasonOf({ detail }: HistoryEvent): string {
-  const reason = detail['reason'];
+  const reason = detail['reason'] ?? seenText(detail['seen']);
   return typeof reason === 'string' && reason !== '' ? ` “${quote(reason, 1_000)}”` : '';
+}
+
+/** What public records showed, as an event keeps it, in sentences that are not escaped yet. */
+export function seenText(kept: unknown): string | undefined {
+  const seen = storedRecordFinding.safeParse(kept).data;
+  return seen === undefined ? undefined : recordFindingText(seen);
 }
 
 /** Mentions of those who may approve; a long list is cut. */
@@ -439,7 +447,7 @@ export function hintLines(order: Order): string[] {
     if (hint === undefined) return [];
     const about = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
     return [
-      `• ${about}${ownSentence(hint.text)} Seen at ${code(hint.source)} ${moment(new Date(hint.seenAt))}.`,
+      `• ${about}${ownSentence(recordFindingText(hint.seen))} Seen at ${code(hint.source)} ${moment(new Date(hint.seenAt))}.`,
     ];
   });
   if (hints.length === 0) return [];

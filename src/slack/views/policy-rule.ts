@@ -3,7 +3,7 @@ import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import { describeRule, type NamePart, type PersonPart, type RuleDescription } from '../../policy/describe.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
-import type { PolicyRule, RuleReference } from '../../policy/policy.ts';
+import { isGroup, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { code, count, mentionApprover, quote } from './blocks.ts';
 
@@ -69,7 +69,7 @@ const peopleText = (people: readonly PersonPart[]) => joined(people.map(({ id })
 export function neededText(needed: number, approvers: readonly string[]): string {
   const people = joined(approvers.map(mentionApprover), needed === 1 ? 'or' : 'and');
   const [only = ''] = approvers;
-  if (needed === 1 && approvers.length === 1 && !only.startsWith('S')) return people;
+  if (needed === 1 && approvers.length === 1 && !isGroup(only)) return people;
   return needed === 1 ? `one of ${people}` : `${needed} of ${people}`;
 }
 

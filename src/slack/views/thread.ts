@@ -45,6 +45,7 @@ import {
   resultText,
   retryButtons,
   STATE_LINES,
+  seenText,
 } from './order.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
@@ -520,7 +521,9 @@ export function orderHistory(history: readonly HistoryEntry[]): AnyBlock[] {
 
 function historyLine(entry: HistoryEntry): string {
   const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
-  const { ctid, reason, question, outcome, hint } = entry.detail;
+  const { ctid, question, outcome } = entry.detail;
+  const reason = entry.detail['reason'] ?? seenText(entry.detail['seen']);
+  const hint = seenText(entry.detail['hint']);
   const why = storedRetryReason.safeParse(entry.detail['why']).data;
   const more = [
     typeof ctid === 'string' ? code(ctid) : '',
@@ -528,7 +531,7 @@ function historyLine(entry: HistoryEntry): string {
     typeof reason === 'string' ? `“${quote(reason)}”` : '',
     typeof question === 'string' ? `“${quote(question)}”` : '',
     why === undefined ? '' : `(${escapeText(retryReasonText(why))})`,
-    typeof hint === 'string' ? `“${quote(hint)}”` : '',
+    hint === undefined ? '' : `“${quote(hint)}”`,
     entry.kind === 'finished' ? entry.state.toLowerCase() : '',
   ].filter((part) => part !== '');
   return `${moment(entry.at)}: ${eventWords(entry)}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;

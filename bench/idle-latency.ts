@@ -1,0 +1,82 @@
+import { type Bench, type Line, quantile } from './measure.ts';
+import { Postgres, Surroundings, until } from './surroundings.ts';
+
+/* How long something takes while nothing else happens, and what the reference takes for it. */
+
+/** What a row measures. */
+interface IdleLatency {
+  readonly row: string;
+  readonly what: string;
+  readonly reference: string;
+  /** By how much the median may exceed the reference's. */
+  readonly maxMoreMs: number;
+}
+
+/** Durations in milliseconds, one a sample. */
+interface Samples {
+  readonly ours: readonly number[];
+  readonly theirs: readonly number[];
+}
+
+/** Takes so many samples of each side. */
+type TakeSamples = (amount: number) => Promise<Samples>;
+
+/**
+ * Measures in several rounds with one idle bot, after a round to warm up.
+ * @param prepare is called once, with the bot running
+ */
+export async function* measureIdleLatency(
+  { effort, progress }: Bench,
+  { row, what, reference, maxMoreMs }: IdleLatency,
+  prepare: (surroundings: Surroundings, botPort: number) => TakeSamples,
+): AsyncGenerator<Line> {
+  const postgres = await Postgres.start();
+  const surroundings = await Surroundings.open(postgres);
+  try {
+    const bot = await surroundings.start('bot.ts');
+    const takeSamples = prepare(surroundings, bot.port);
+    await takeSamples(effort.quick ? 1 : 10);
+    const rounds: Samples[] = [];
+    for (let n = 0; n < effort.rounds; n += 1) {
+      progress(`round ${n + 1}`);
+      rounds.push(await takeSamples(effort.quick ? 3 : 20));
+    }
+    for (const [of, part] of [
+      ['p50', 0.5],
+      ['p90', 0.9],
+    ] as const) {
+      yield {
+        row,
+        what: `${what}, idle, ${of}`,
+        reference,
+        unit: 'ms',
+        ours: rounds.map(({ ours }) => quantile(ours, part)),
+        theirs: rounds.map(({ theirs }) => quantile(theirs, part)),
+        ...(of === 'p50' ? { target: { of: 'difference', kind: 'at most', value: maxMoreMs } } : {}),
+      };
+    }
+  } finally {
+    await surroundings.close();
+    await postgres.stop();
+  }
+}
+
+/**
+ * Does something and waits for its effect at a peer.
+ * @param effectAt when the peer saw the effect, by the clock of `process.hrtime`; undefined until then
+ * @returns the milliseconds between the two
+ */
+export async function timeUntil(
+  what: string,
+  cause: () => Promise<unknown>,
+  effectAt: () => Promise<number | undefined>,
+): Promise<number> {
+  const startedAt = Number(process.hrtime.bigint()) / 1e6;
+  await cause();
+  let at: number | undefined;
+  await until(what, async () => {
+    at = await effectAt();
+    return at !== undefined;
+  });
+  return (at ?? Number.NaN) - startedAt;
+}

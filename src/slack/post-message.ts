@@ -1,0 +1,69 @@
+import { withPlainFallback } from './fallback.ts';
+import { okResponse, postedResponse, type SlackWeb } from './platform/web.ts';
+import type { Message } from './views/blocks.ts';
+
+/** Where a message is posted: a conversation, or a thread of it. */
+export interface MessagePlace {
+  readonly channelId: string;
+  readonly threadTs?: string | undefined;
+}
+
+/** Where a message stands. */
+export interface PostedMessage {
+  readonly channelId: string;
+  readonly ts: string;
+}
+
+/** What a message says to programs. */
+export interface MessageMetadata {
+  readonly event_type: string;
+  readonly event_payload: Readonly<Record<string, string>>;
+}
+
+/**
+ * Posts a message, plainer where Slack refuses its blocks.
+ * @returns where it stands
+ * @throws {SlackApiError}
+ */
+export async function postMessage(
+  web: SlackWeb,
+  { channelId, threadTs }: MessagePlace,
+  message: Message,
+  metadata?: MessageMetadata,
+): Promise<PostedMessage> {
+  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
+    web.call(
+      'chat.postMessage',
+      {
+        channel: channelId,
+        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+        text,
+        blocks,
+        ...(metadata === undefined ? {} : { metadata }),
+        unfurl_links: false,
+        unfurl_media: false,
+      },
+      postedResponse,
+    ),
+  );
+  return { channelId: channel, ts };
+}
+
+/**
+ * Replaces what a message says, plainer where Slack refuses its blocks.
+ * @throws {SlackApiError}
+ */
+export async function updateMessage(
+  web: SlackWeb,
+  { channelId, ts }: PostedMessage,
+  message: Message,
+  metadata?: MessageMetadata,
+): Promise<void> {
+  await withPlainFallback(message, ({ text, blocks }) =>
+    web.call(
+      'chat.update',
+      { channel: channelId, ts, text, blocks, ...(metadata === undefined ? {} : { metadata }) },
+      okResponse,
+    ),
+  );
+}
