@@ -45,6 +45,8 @@ export interface Impacts {
   former(order: Order): Promise<FormerNameServers>;
   /** Whether the nameservers that an order has set answer for its name. */
   delegation(order: Order, item: OrderItem): Promise<DelegationLook>;
+  /** The latest impact of an order that was found; nobody is asked. `none`: the task puts nothing at risk */
+  found(order: Order): Promise<Impact | 'unseen' | 'none'>;
   /** The impact with which an order was asked for. */
   asked(order: Order): Promise<Impact | undefined>;
   /**
@@ -188,6 +190,9 @@ export function createImpacts(deps: ImpactDeps): Impacts {
         }),
       );
     },
+
+    found: async (order) =>
+      questionOf(order) === undefined ? 'none' : ((await impacts.impactOf(order.id))?.latest ?? 'unseen'),
 
     asked: async (order) => (await impacts.impactOf(order.id))?.asked,
 
