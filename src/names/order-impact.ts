@@ -39,12 +39,16 @@ export interface Impacts {
   atAsking(order: Order): Promise<Impact | undefined>;
   /** The impact of a decision that is no order. */
   ofName(name: string, task: ImpactTask): Promise<Impact>;
+  /** The same by what was seen before, for a person who would wait for a look; nobody is asked. */
+  stored(name: string, task: ImpactTask): Promise<Impact>;
   /** Whether mail or a website lives on names, as far as the latest looks tell; nobody is asked. */
   inUse(names: readonly string[]): Promise<ReadonlyMap<string, Certainty>>;
   /** The nameservers that a name had before an order changed them. */
   former(order: Order): Promise<FormerNameServers>;
   /** Whether the nameservers that an order has set answer for its name. */
   delegation(order: Order, item: OrderItem): Promise<DelegationLook>;
+  /** The latest impact of an order that was found; nobody is asked. `none`: the task puts nothing at risk */
+  found(order: Order): Promise<Impact | 'unseen' | 'none'>;
   /** The impact with which an order was asked for. */
   asked(order: Order): Promise<Impact | undefined>;
   /**
@@ -179,6 +183,11 @@ export function createImpacts(deps: ImpactDeps): Impacts {
 
     ofName: (name, task) => find({ name, task, newNameServers: undefined }, deps.quickDns, QUICK_MS),
 
+    async stored(name, task) {
+      const [history, dependents] = await Promise.all([deps.watchedHistory(name), dependentsOf(name)]);
+      return impactOf({ task, facts: currentFacts(history ?? {}, now(), MAX_AGE_MS), dependents });
+    },
+
     async inUse(names) {
       const observed = await deps.store.findMany(names);
       return new Map(
@@ -188,6 +197,9 @@ export function createImpacts(deps: ImpactDeps): Impacts {
         }),
       );
     },
+
+    found: async (order) =>
+      questionOf(order) === undefined ? 'none' : ((await impacts.impactOf(order.id))?.latest ?? 'unseen'),
 
     asked: async (order) => (await impacts.impactOf(order.id))?.asked,
 

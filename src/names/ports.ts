@@ -133,6 +133,17 @@ export interface FoundName extends NameDetails {
   readonly expiresAt: Date | undefined;
   readonly expirySource: string | undefined;
   readonly registrar: string | undefined;
+  /** When it was deleted, if the registry shows that. */
+  readonly deletedAt: Date | undefined;
+}
+
+/** How many names a filter finds in a zone. */
+export interface FoundZone {
+  /** In ASCII without a dot in front. */
+  readonly zone: string;
+  readonly count: number;
+  /** How many of them are deleted: no renewal brings them back. */
+  readonly deleted: number;
 }
 
 /** The name after which a page begins. */
@@ -204,7 +215,7 @@ export interface PortfolioStore extends TagSource {
   /** The names that a filter finds, in its order. */
   page(query: NameQuery): Promise<readonly FoundName[]>;
   /** How many names a filter finds, by zone. */
-  zones(query: NameQuery): Promise<readonly { readonly zone: string; readonly count: number }[]>;
+  zones(query: NameQuery): Promise<readonly FoundZone[]>;
   /** Everybody who owns a name. */
   owners(): Promise<readonly string[]>;
   /** Every change of names and presets from `from` until before `to`, oldest first. */

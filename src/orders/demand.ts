@@ -3,6 +3,7 @@ import {
   type Demand,
   type Evaluation,
   evaluate,
+  fitsTask,
   type PolicySettings,
   type Requirement,
   requirementKey,
@@ -94,6 +95,23 @@ export async function refusedNames(
       return rules.length === 0 ? [] : [[name, rules] as const];
     }),
   );
+}
+
+/**
+ * The rules that refuse a task for one name, before the rest of its form is filled in. Nothing that the form asks for
+ * can change their decision: a price only grows with the period. Nothing but the policy is read while it has no rule
+ * that refuses the task.
+ */
+export async function rulesRefusing(
+  deps: DemandDeps,
+  order: DecidedOrder & { readonly names: readonly [string] },
+): Promise<readonly RuleReference[]> {
+  const { facts } = factOrderOf(order);
+  const { rules } = await deps.policy.current();
+  const mayRefuse = rules.some(
+    (rule) => rule.decision === 'refuse' && fitsTask(rule, order.task, { task: facts }),
+  );
+  return mayRefuse ? (await evaluateOrder(deps, order)).demand.refusedBy : [];
 }
 
 /** What rules look at of an order. */

@@ -110,6 +110,8 @@ export interface OrderTask<Name extends string = OrderTaskName> {
   ):
     | { readonly ok: true; readonly input: unknown; readonly names: readonly string[] }
     | { readonly ok: false; readonly issues: readonly InputIssue[] };
+  /** The names in an input whose other fields may be missing or wrong; empty when they cannot be read. */
+  namesIn(input: unknown): readonly string[];
   /** What an approver must know beyond the fields: what the zone and the service's document say about the task. */
   notes(names: readonly string[]): readonly TaskNote[];
   /** The lock of transfers that it starts for a name; undefined when it starts none. */
@@ -287,6 +289,15 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       const zones = names.map(zoneFor);
       const issues = distinct([...zoneIssues, ...(definition.issues?.(parsed.data, zones, true) ?? [])]);
       return issues.length > 0 ? { ok: false, issues } : { ok: true, input: parsed.data, names };
+    },
+
+    namesIn(raw) {
+      const parsed = definition.input.partial().safeParse(raw);
+      const readable = parsed.success
+        ? parsed
+        : definition.input.partial().safeParse(without(raw, parsed.error.issues));
+      const found = Object.entries(readable.data ?? {}).find(([key]) => key === field)?.[1];
+      return [found].flat().filter((name) => typeof name === 'string');
     },
 
     notes(names) {

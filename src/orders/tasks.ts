@@ -374,6 +374,7 @@ const redirect = defineOrderTask({
     title: optionalText(),
     backup: optionalText(2_000),
   }),
+  nameField: 'source',
   names: (input) => [input.source],
   issues: ({ target, backup, type }) => [
     ...targetIssues('target', target, type),

@@ -275,7 +275,12 @@ function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit):
   };
 }
 
-function fitsTask(rule: PolicyRule, task: string, { task: { effect, risk } }: PolicyFacts): boolean {
+/** Whether a rule is about a task. */
+export function fitsTask(
+  rule: Pick<PolicyRule, 'tasks'>,
+  task: string,
+  { task: { effect, risk } }: Pick<PolicyFacts, 'task'>,
+): boolean {
   return rule.tasks.some(
     (each) =>
       each === task ||

@@ -179,8 +179,11 @@ export interface Command {
 export interface FormFeature {
   readonly form: Form;
   readonly needs: Needs;
-  /** Why the person's active account cannot do what the form is for; undefined when it can. */
-  refusal?(call: Interaction): Promise<Message | undefined>;
+  /**
+   * Why the form would be filled in for nothing: the person's active account cannot do what it is for, or the policy
+   * refuses it for the values that the form opens with. Undefined when neither is so.
+   */
+  refusal?(call: Interaction, values?: FormValues): Promise<Message | undefined>;
   /** The form for these values; its fields may depend on them. */
   render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> | FormView;
   /** The issues of the values that a form opens with, by field, as far as they can be found without a request. */

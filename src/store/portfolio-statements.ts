@@ -13,14 +13,16 @@ const text = z
   .nullable()
   .transform((value) => value ?? undefined);
 
+const moment = z
+  .date()
+  .nullable()
+  .transform((value) => value ?? undefined);
+
 /** Rows of {@link namesPage}. */
 export const foundRows = z.array(
   z.object({
     name: z.string(),
-    expiresAt: z
-      .date()
-      .nullable()
-      .transform((value) => value ?? undefined),
+    expiresAt: moment,
     expirySource: text,
     owner: text,
     tags: z
@@ -30,15 +32,17 @@ export const foundRows = z.array(
     channel: text,
     note: text,
     registrar: text,
+    deletedAt: moment,
   }),
 );
 
 /** Rows of {@link zonesOfNames}. */
-export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number() }));
+export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number(), deleted: z.number() }));
 
 const COLUMNS =
   Prisma.raw(`d.name, d.expires_at AS "expiresAt", d.expiry_source AS "expirySource", d.owner_id AS owner,
-  d.tags, d.channel_id AS channel, d.note, d.record->>'registrar' AS registrar`);
+  d.tags, d.channel_id AS channel, d.note, d.record->>'registrar' AS registrar,
+  d.deleted_at AS "deletedAt"`);
 
 function any(conditions: readonly Prisma.Sql[]): Prisma.Sql[] {
   return conditions.length === 0 ? [] : [Prisma.sql`(${Prisma.join([...conditions], ' OR ')})`];
@@ -169,15 +173,28 @@ function byExpiry(
 }
 
 /**
- * How many names a filter finds in each zone. Written as a query of its own, the zones are taken for few, so that they are
- * counted as they come; else all names would be sorted by zone first.
+ * How many names a filter finds in each zone, and how many of them are deleted. Those few are counted on their own, by
+ * their index: the others are then counted from an index alone.
  */
 export function zonesOfNames(query: NameQuery, teamId: string): Prisma.Sql {
+  const conditions = conditionsOf(query, teamId);
+  const isDeleted = Prisma.sql`d.deleted_at IS NOT NULL`;
+  return Prisma.sql`
+    SELECT zone, found.count, COALESCE(gone.count, 0) AS deleted
+    FROM (${countsByZone(conditions)}) found LEFT JOIN (${countsByZone([...conditions, isDeleted])}) gone USING (zone)
+    ORDER BY zone`;
+}
+
+/**
+ * Written as a query of its own, the zones are taken for few, so that they are counted as they come; else all names
+ * would be sorted by zone first.
+ */
+function countsByZone(conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return Prisma.sql`
     SELECT zone, count(*)::int AS count FROM (
       SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone
-      FROM domains d ${where(conditionsOf(query, teamId))} OFFSET 0
-    ) found GROUP BY zone ORDER BY zone`;
+      FROM domains d ${where(conditions)} OFFSET 0
+    ) names GROUP BY zone`;
 }
 
 /** The people who own a name. */

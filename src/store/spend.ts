@@ -63,7 +63,8 @@ export function createSpendStore({ prisma }: Pick<Database, 'prisma'>, teamId: s
             SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month,
               substring(name FROM position('.' IN name) + 1) AS zone, count(*)::int AS count
             FROM domains
-            WHERE expires_at >= ${from} AND expires_at < ${until} AND lapse_confirmed_at IS NULL
+            WHERE expires_at >= ${from} AND expires_at < ${until}
+              AND lapse_confirmed_at IS NULL AND deleted_at IS NULL
             GROUP BY 1, 2 ORDER BY 1, 2`,
         ),
       ),

@@ -233,6 +233,9 @@ describe('the digest', () => {
       t.alice.click(message, 'reminder_lapse', { value: 'lapse.rest' }),
     );
     expect(JSON.stringify(form.blocks), 'which name it is about').toContain('lapse.rest');
+    expect(textOf(form), 'what is lost with it').toMatch(
+      /What hangs on it.*Not seen: .*Something may be there/s,
+    );
     expect(await t.alice.submit(form, { reason: ' ' })).toMatchObject({ outcome: 'errors' });
     const asked = await repliedAfter(message, () => t.alice.submit(form, { reason: 'campaign is over' }));
     expect(textOf(asked)).toMatch(/campaign is over/);

@@ -42,6 +42,7 @@ describe('the Home tab', () => {
     const text = textOf(await home(t.bob, order.id));
     expect(text).toContain('Waiting for your approval');
     expect(text).toContain('costs money · *LIVE* (context 4)');
+    expect(text).toContain('Price: price not known');
     expect(text).toContain('Names: cafe.rest, bistro.rest');
     expect(text).toContain('Asked by <@U0ALICE>');
     expect(text).toContain('“client paid”');

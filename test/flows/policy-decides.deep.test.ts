@@ -1,8 +1,17 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
-import { answerTo, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import {
+  answerTo,
+  DOMAINS,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
 import { ask, type SeenOrder } from '../support/orders.ts';
-import { auditLog, closed } from '../support/people.ts';
+import { auditLog, closed, filledOf } from '../support/people.ts';
 
 /*
  * A rule of the policy names who decides, and people are away.
@@ -26,6 +35,7 @@ const RULE: PolicyRule = {
 const REFUSED: PolicyRule = {
   ...RULE,
   name: 'nothing of leadership',
+  tasks: ['renew', 'transfer'],
   names: ['catering.rest'],
   over: undefined,
   decision: 'refuse',
@@ -126,6 +136,25 @@ test('the stand-in of an approver approves nothing that they asked for', async (
 test('what a rule refuses is not asked for, and the rule is named', async () => {
   const said = await answerTo(t.workspace, t.alice, '/domain renew catering.rest');
   expect(said).toContain('rule “nothing of leadership” of policy version 3. Nothing was sent.');
+});
+
+test('a task that a rule refuses for a name opens no form, and asks for no auth code', async () => {
+  const before = t.alice.openedViews().length;
+  const said = await answerTo(t.workspace, t.alice, '/domain transfer catering.rest');
+  expect(said).toContain('rule “nothing of leadership” of policy version 3. Nothing was sent.');
+  expect(t.alice.openedViews()).toHaveLength(before);
+
+  const message = t.alice.say(DOMAINS, 'catering.rest should come to us');
+  const menu = await openedAfter(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
+  expect(await t.alice.submit(menu, { task: 'transfer', names: ['catering.rest'] })).toMatchObject({
+    outcome: 'errors',
+    errors: { task: expect.stringContaining('nothing of leadership') },
+  });
+  await t.alice.close(menu);
+
+  const other = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
+  expect(filledOf(other)).toMatchObject({ name: 'bistro.rest' });
+  await t.alice.close(other);
 });
 
 test('a policy that asks for more meanwhile is said on the card, and both are needed', async () => {

@@ -159,6 +159,18 @@ describe('names', () => {
     expect(await told('names owner:me', t.ada)).toContain('3 names');
   });
 
+  it('that are deleted stand in no sum of renewals', async () => {
+    await told('watch gone.rest');
+    const text = await told('names acme-one gone.rest');
+    expect(text).toContain('1 is deleted: no renewal brings it back.');
+    expect(text).toContain('Renewing the others for 1 year costs about €18.00.');
+    expect(text).toMatch(/gone\.rest\n.*deleted/s);
+    const alone = await told('names gone.rest');
+    expect(alone).toContain('1 is deleted');
+    expect(alone).not.toContain('Renewing');
+    await told('unwatch gone.rest');
+  });
+
   it('that a filter does not know are told the nearest', async () => {
     expect(await told('names tga:acme')).toContain('There is no filter `tga`. Did you mean `tag:`?');
     expect(await told('names expiring<soon')).toContain('`expiring&lt;60`');

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { createDnsClient } from '../../src/dns/client.ts';
 import { createLog } from '../../src/log.ts';
-import type { NameHistory } from '../../src/names/history.ts';
+import { seen } from '../../src/names/facts.ts';
+import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { createImpacts } from '../../src/names/order-impact.ts';
 import type { OrderImpact } from '../../src/names/ports.ts';
 import { gate } from '../orders/rig.ts';
@@ -14,7 +15,7 @@ import { newOrder } from '../orders/sample.ts';
 const ORDER = newOrder(['cafe.rest'], { task: 'authcode' });
 
 /** Impacts where the look at a name ends when the test says so. */
-function impactsWith() {
+function impactsWith(watched?: NameHistory) {
   const kept = new Map<string, OrderImpact>();
   const { opened, open } = gate();
   const looks = { begun: 0 };
@@ -32,7 +33,7 @@ function impactsWith() {
     },
     dns,
     quickDns: dns,
-    watchedHistory: async () => undefined,
+    watchedHistory: async () => watched,
     historyOf: async (): Promise<NameHistory> => {
       looks.begun += 1;
       await opened;
@@ -60,6 +61,16 @@ test('an approval does not wait longer than a person would', async () => {
   const { impacts, endLook } = impactsWith();
   expect(await impacts.isKnown(ORDER)).toBe(false);
   endLook();
+});
+
+test('what was seen before is told without a look', async () => {
+  const observed = { name: 'cafe.rest', at: new Date(), facts: { mx: seen(['10 mail.cafe.rest']) } };
+  const { impacts, looks } = impactsWith(mergeObservation({}, observed).history);
+  const { items } = await impacts.stored('cafe.rest', 'lapse');
+  expect(items[0]).toMatchObject({ severity: 'stops', code: 'mail' });
+  expect(items).toContainEqual(expect.objectContaining({ severity: 'unseen', code: 'unseen' }));
+  expect((await impactsWith().impacts.stored('cafe.rest', 'lapse')).isInUse).toBe('unknown');
+  expect(looks.begun).toBe(0);
 });
 
 test('nothing is waited for where nothing is lost', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ChangeOutcome } from '../../src/orders/change.ts';
 import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
-import { refusedNames } from '../../src/orders/demand.ts';
+import { refusedNames, rulesRefusing } from '../../src/orders/demand.ts';
 import { confirmOrder } from '../../src/orders/request.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
@@ -73,6 +73,37 @@ describe('asking', () => {
         usesTeamAccount: false,
       }),
     ).toEqual(new Map());
+  });
+
+  test('before a form, only a policy that refuses its task makes anything but the policy be read', async () => {
+    let reads = 0;
+    const orders = {
+      ...rig.orders,
+      settings: () => {
+        reads += 1;
+        return rig.orders.settings();
+      },
+    };
+    const refusing = (requesterId: string) =>
+      rulesRefusing(orders, {
+        task: 'transfer',
+        names: ['cafe.rest'],
+        requesterId,
+        input: { name: 'cafe.rest' },
+        usesTeamAccount: false,
+      });
+    rig.setPolicy(3, { decision: 'refuse', tasks: ['delete'] }, { decision: 'approve', tasks: ['transfer'] });
+    expect(await refusing('U0ALICE')).toEqual([]);
+    expect(reads).toBe(0);
+    rig.setPolicy(4, {
+      decision: 'refuse',
+      name: 'finance buys nothing',
+      tasks: ['charge'],
+      by: ['S0FINANCE'],
+    });
+    expect(await refusing('U0ALICE')).toEqual([]);
+    expect(await refusing('U0FAY')).toMatchObject([{ kind: 'rule', name: 'finance buys nothing' }]);
+    expect(reads).toBe(2);
   });
 
   test('what a rule makes free goes out at once', async () => {

@@ -254,6 +254,25 @@ describe.each(ORDER_TASK_NAMES)('an order to %s', (name) => {
   });
 });
 
+describe('the names of an input that is not complete', () => {
+  it('are read before the rest is given', () => {
+    expect(taskNamed('transfer').namesIn({ name: 'Bücher.rest', ownerc: undefined, techc: 'x' })).toEqual([
+      'xn--bcher-kva.rest',
+    ]);
+    expect(taskNamed('renew').namesIn({ names: ['cafe.rest', 'bar.rest'], period: 'x' })).toEqual([
+      'cafe.rest',
+      'bar.rest',
+    ]);
+    expect(taskNamed('redirect').namesIn({ source: 'www.cafe.rest' })).toEqual(['www.cafe.rest']);
+  });
+
+  it('are none where they cannot be read', () => {
+    expect(taskNamed('transfer').namesIn({ name: 'under_score.rest' })).toEqual([]);
+    expect(taskNamed('renew').namesIn({ names: 3 })).toEqual([]);
+    expect(taskNamed('user').namesIn(undefined)).toEqual([]);
+  });
+});
+
 /** Any code point, halves of surrogate pairs included. */
 const anyCharacter = fc.nat(0x10_ff_ff).map((code) => String.fromCodePoint(code));
 

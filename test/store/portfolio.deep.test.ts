@@ -66,4 +66,5 @@ test('names are counted by zone as they come, without sorting all of them first'
   const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ${zonesOfNames(queryOf(''), 'T0TEAM')}`));
   expect(plan).toContain('HashAggregate');
   expect(plan).toContain('Index Only Scan');
+  expect(plan, 'few are deleted').toContain('domains_deleted_at_idx');
 });

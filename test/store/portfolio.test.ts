@@ -109,6 +109,9 @@ describe('the names that a filter finds', () => {
         expiry: at && { at, source: 'rdap' },
         record: at && registrar ? { expiresAt: at, registrar, secure: true, seenAt: NOW } : undefined,
       });
+      if (name === 'b.page' || name === 'd.sub.page') {
+        await database.prisma.domain.updateMany({ where: { name }, data: { deletedAt: NOW } });
+      }
       const note = name === 'c.page' ? { note: 'Sold 50% to ACME' } : {};
       await store.change(new Map([[name, { tags, owner: owner ?? null, ...note }]]), 'U0ALICE', NOW);
     }
@@ -194,9 +197,14 @@ describe('the names that a filter finds', () => {
 
   test('tell their zones, for what they cost', async () => {
     expect(await store.zones(query(''))).toEqual([
-      { zone: 'page', count: 5 },
-      { zone: 'sub.page', count: 1 },
+      { zone: 'page', count: 5, deleted: 1 },
+      { zone: 'sub.page', count: 1, deleted: 1 },
     ]);
+  });
+
+  test('say which of them are deleted', async () => {
+    const found = await store.page(query(''));
+    expect(letters(found.filter(({ deletedAt }) => deletedAt !== undefined))).toBe('db');
   });
 });
 

@@ -95,21 +95,22 @@ test('names whose outcome nobody knows are counted, on live systems', async () =
   expect(await store.unknownOutcomes(AUGUST, new Date('2026-09-01'))).toBe(0);
 });
 
-test('what is ahead is counted by month and zone, without names that are let go', async () => {
-  const domain = (name: string, expiresAt: string, lapsing = false) => ({
+test('what is ahead is counted by month and zone, without names that are let go or deleted', async () => {
+  const domain = (name: string, expiresAt: string, more = {}) => ({
     name,
     expiresAt: new Date(expiresAt),
     addedBy: 'U0ALICE',
     addedAt: JULY,
     nextCheckAt: JULY,
-    ...(lapsing ? { lapseConfirmedAt: JULY } : {}),
+    ...more,
   });
   await database.prisma.domain.createMany({
     data: [
       domain('a.rest', '2026-07-15T00:00:00Z'),
       domain('b.rest', '2026-07-31T23:00:00Z'),
       domain('c.co.uk', '2026-07-20T00:00:00Z'),
-      domain('gone.rest', '2026-07-20T00:00:00Z', true),
+      domain('gone.rest', '2026-07-20T00:00:00Z', { lapseConfirmedAt: JULY }),
+      domain('was-deleted.rest', '2026-07-20T00:00:00Z', { deletedAt: JULY }),
       domain('later.rest', '2026-08-01T00:00:00Z'),
     ],
   });

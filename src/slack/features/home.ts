@@ -1,13 +1,20 @@
 import { newReference } from '../../log.ts';
-import { utcDayOf } from '../../money/order-cost.ts';
+import { costOfOrder, utcDayOf } from '../../money/order-cost.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
 import { waitingFor } from '../../orders/approvers.ts';
-import { isRequester } from '../../orders/order.ts';
+import { isRequester, type Order } from '../../orders/order.ts';
 import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
 import { okResponse, type SlackWeb } from '../platform/web.ts';
 import type { AnyBlock } from '../views/blocks.ts';
-import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from '../views/home.ts';
+import {
+  HOME_LENGTH,
+  type HomeData,
+  homeBlocks,
+  type KnownOfOrder,
+  strangerBlocks,
+  unavailableBlocks,
+} from '../views/home.ts';
 
 /*
  * The bot's Home tab, for the person who opens it.
@@ -53,13 +60,15 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     ]);
   // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
   const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
+  // The longest waiting comes first.
+  const toDecide = waiting.isApprover ? waiting.toDecide.toReversed() : undefined;
   return {
     account,
     teamAccount,
     isAdmin: admin,
     unreadableGroups: waiting.unreadableGroups,
-    // The longest waiting comes first.
-    toDecide: waiting.isApprover ? waiting.toDecide.toReversed() : undefined,
+    toDecide,
+    known: await knownOf(deps, toDecide?.slice(0, HOME_LENGTH) ?? []),
     toResolve: waiting.toResolve,
     toReview: toReview.map((order) => ({
       order,
@@ -74,6 +83,21 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     months,
     money,
   };
+}
+
+/** What an approver has to know of orders besides what they hold: what they cost, and what hangs on their names. */
+async function knownOf(
+  { prices, names, now }: SlackDeps,
+  orders: readonly Order[],
+): Promise<ReadonlyMap<string, KnownOfOrder>> {
+  const list = orders.length === 0 ? [] : await prices.list();
+  const today = utcDayOf(now());
+  const known = orders.map(async (order) => {
+    const { id, task, items, input } = order;
+    const cost = costOfOrder(list, { task, names: items.map(({ name }) => name), input }, today);
+    return [id, { cost, impact: await names.impacts.found(order) }] as const;
+  });
+  return new Map(await Promise.all(known));
 }
 
 /** What was spent this month and how the budgets stand, for admins. */

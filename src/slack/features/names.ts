@@ -152,9 +152,17 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
     names: shown.map((name) => ({
       ...name,
       expires: expiresOf(name, now(), reminderTimezone),
-      renewal: priceOf(name.name),
+      renewal: name.deletedAt === undefined ? priceOf(name.name) : undefined,
     })),
-    renewal: renewalsByZone(list, zones, today),
+    // Only a restore brings a deleted name back, and it has another price.
+    renewal: renewalsByZone(
+      list,
+      zones
+        .map((found) => ({ zone: found.zone, count: found.count - found.deleted }))
+        .filter(({ count: renewable }) => renewable > 0),
+      today,
+    ),
+    deleted: zones.reduce((sum, found) => sum + found.deleted, 0),
     previous:
       cursor === undefined || (isBackward && !hasMore)
         ? undefined

@@ -17,7 +17,7 @@ import { code, context } from '../views/blocks.ts';
 import { type Field, type FormOrigin, type FormValues, type FormView, formView } from '../views/form.ts';
 import { type FieldProblem, fieldProblems } from '../views/input-issue.ts';
 import { interfaceNote, tieText } from '../views/interface.ts';
-import { outcomeMessage, placeOrder, refusalOfAccount, retriedMessage } from './ordering.ts';
+import { outcomeMessage, placeOrder, refusalOfAccount, refusalOfPolicy, retriedMessage } from './ordering.ts';
 
 /*
  * The form of a task that becomes an order. It is filled from the line and from the person's last order, and read back
@@ -195,7 +195,9 @@ export function orderForm(options: OrderFormOptions): FormFeature {
   return {
     form,
     needs: 'account',
-    refusal: (call) => refusalOfAccount(call, options.task),
+    refusal: async (call, values = {}) =>
+      (await refusalOfAccount(call, options.task)) ??
+      (await refusalOfPolicy(call, options.task, options.input(values))),
     render,
 
     issuesOf(given) {

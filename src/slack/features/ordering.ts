@@ -1,5 +1,6 @@
-import { type Account, accountName } from '../../accounts/account.ts';
+import { type Account, accountName, isTeamAccount } from '../../accounts/account.ts';
 import type { BulkRequest } from '../../orders/bulk-request.ts';
+import { rulesRefusing } from '../../orders/demand.ts';
 import { isOpen, type Order, type OrderTaskName } from '../../orders/order.ts';
 import { requestOrder, refusalOfAccount as unsupportedBy } from '../../orders/request.ts';
 import type { RetryOutcome } from '../../orders/retry.ts';
@@ -149,6 +150,29 @@ export async function refusalOfAccount(
   );
 }
 
+/**
+ * The refusal of a task by the policy, as soon as its one name is known: nobody types an auth code for what is refused
+ * anyway. Of several names some may be allowed, so the form opens, and its submission is decided about.
+ * @param input as typed; fields that the form asks for may be missing
+ */
+export async function refusalOfPolicy(
+  call: Interaction,
+  task: OrderTaskName,
+  input: unknown,
+): Promise<Message | undefined> {
+  const [name, ...others] = taskNamed(task).namesIn(input);
+  const account = await call.orderAccount();
+  if (name === undefined || others.length > 0 || account === undefined) return undefined;
+  const rules = await rulesRefusing(call.deps.orders, {
+    task,
+    names: [name],
+    requesterId: call.person.id,
+    input,
+    usesTeamAccount: isTeamAccount(account),
+  });
+  return rules.length === 0 ? undefined : textMessage(refusalText({ code: 'policy_refuses', rules }));
+}
+
 /** Runs a command whose line is complete. */
 export async function orderFromLine(call: CommandCall, task: OrderTaskName, input: unknown): Promise<void> {
   const refusal = await refusalOfAccount(call, task);
@@ -166,14 +190,14 @@ function askedFor(order: Order): Message {
   );
 }
 
-/** Opens a form, or says why the person's account cannot do what it is for. */
+/** Opens a form, or says why it would be filled in for nothing. */
 export async function openForm(
   call: Interaction,
   feature: FormFeature,
   origin: FormOrigin,
   values: FormValues,
 ): Promise<void> {
-  const refusal = await feature.refusal?.(call);
+  const refusal = await feature.refusal?.(call, values);
   if (refusal !== undefined) await call.respond(refusal);
   else await call.open(formView(await feature.render(call, origin, values)));
 }
@@ -189,7 +213,7 @@ export async function openFromLine(
   values: FormValues,
   unread: readonly string[] = [],
 ): Promise<void> {
-  const refusal = await feature.refusal?.(call);
+  const refusal = await feature.refusal?.(call, values);
   if (refusal !== undefined) return call.respond(refusal);
   const given = { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) };
   const view = await feature.render(call, { channelId: call.channelId }, given);

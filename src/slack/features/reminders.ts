@@ -1,6 +1,7 @@
 import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
 import { MAX_SNOOZE_DAYS, snoozedUntilDay } from '../../expiry/watch-list.ts';
+import type { Impact } from '../../names/impact.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -286,14 +287,18 @@ const lapseForm: FormFeature = {
 
   async render(call, origin, values) {
     const name = origin.subject ?? '';
-    const waiting = await waitingNow(call.deps, await call.deps.expiry.find(name));
+    const [waiting, impact] = await Promise.all([
+      call.deps.expiry.find(name).then((domain) => waitingNow(call.deps, domain)),
+      // Slack waits for the form, so nobody is asked.
+      orUnseen(call, name, call.deps.names.impacts.stored(name, 'lapse')),
+    ]);
     return {
       form: lapseFields,
       origin,
       values,
       intro: [
         section(`${formatName(name)} is not renewed, and lost some time after it expires.`),
-        ...(waiting.length === 0 ? [] : [section(waitingText(waiting))]),
+        ...lines([...impactLines(impact), ...(waiting.length === 0 ? [] : [waitingText(waiting)])]),
       ],
     };
   },
@@ -304,10 +309,7 @@ const lapseForm: FormFeature = {
     const outcome = await call.deps.expiry.requestLapse(call.origin.subject ?? '', call.person.id, reason);
     if (!outcome.ok) return { kind: 'errors', errors: { reason: formatWatchRefusal(outcome.refusal) } };
     const { name } = outcome.domain;
-    const impact = await call.deps.names.impacts.ofName(name, 'lapse').catch((err: unknown) => {
-      call.deps.log.error({ err, name }, 'looking what hangs on a name');
-      return 'unseen' as const;
-    });
+    const impact = await orUnseen(call, name, call.deps.names.impacts.ofName(name, 'lapse'));
     const waiting = await waitingNow(call.deps, outcome.domain);
     const known = [...impactLines(impact), ...(waiting.length === 0 ? [] : [waitingText(waiting)])];
     await postInThread(
@@ -318,6 +320,14 @@ const lapseForm: FormFeature = {
     return { kind: 'done' };
   },
 };
+
+/** The impact that a look gives, or that it could not be found out. */
+function orUnseen({ deps }: Interaction, name: string, look: Promise<Impact>): Promise<Impact | 'unseen'> {
+  return look.catch((err: unknown) => {
+    deps.log.error({ err, name }, 'looking what hangs on a name');
+    return 'unseen' as const;
+  });
+}
 
 /** @param known the impact on the name and what waiting costs, for the person who confirms */
 function lapseRequest({ name }: WatchedDomain, by: string, known: readonly string[]): Message {

@@ -54,9 +54,9 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature {
     async submit(call): Promise<Submitted> {
       const chosen = forms.find((each) => each.form.name === textOf(call.values, 'task'));
       if (chosen === undefined) return { kind: 'errors', errors: { task: 'Choose what to do.' } };
-      const refusal = await chosen.refusal?.(call);
-      if (refusal !== undefined) return { kind: 'errors', errors: { task: refusal.text } };
       const values = valuesFor(chosen, linesOf(call.values, 'names'));
+      const refusal = await chosen.refusal?.(call, values);
+      if (refusal !== undefined) return { kind: 'errors', errors: { task: refusal.text } };
       if (values === undefined) {
         return { kind: 'errors', errors: { names: 'This task takes one name. Tick one.' } };
       }

@@ -2,7 +2,9 @@ import { type Account, accountName } from '../../accounts/account.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { BudgetStanding } from '../../money/budget.ts';
+import type { OrderCost } from '../../money/prices.ts';
 import type { SpendSum } from '../../money/spend.ts';
+import type { Impact } from '../../names/impact.ts';
 import type { Order } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { StandIn } from '../../policy/approvals.ts';
@@ -18,6 +20,7 @@ import {
   divider,
   escapeText,
   header,
+  LIMITS,
   lines,
   mention,
   mentionApprover,
@@ -27,9 +30,12 @@ import {
   table,
 } from './blocks.ts';
 import { budgetLines, periodText } from './budget.ts';
+import { isRuled, ruleNames } from './decision.ts';
 import { reviewText, signOffButtons } from './emergency.ts';
 import { DEADLINE_COLUMNS, deadlineCells } from './expiry.ts';
+import { worstImpactLine } from './impact.ts';
 import {
+  approverList,
   decisionButtons,
   formatAccountShort,
   formatContext,
@@ -39,6 +45,7 @@ import {
   orderTitle,
   resolveButtons,
 } from './order.ts';
+import { costText } from './price.ts';
 import { sumText } from './spend.ts';
 
 /*
@@ -56,6 +63,8 @@ export interface HomeData {
   readonly unreadableGroups: readonly string[];
   /** Undefined for people who are no approvers. */
   readonly toDecide: readonly Order[] | undefined;
+  /** What is known of those among them that are shown, by their ids. */
+  readonly known?: ReadonlyMap<string, KnownOfOrder> | undefined;
   /** Orders whose outcome an approver has to settle. */
   readonly toResolve: readonly Order[];
   /** Orders that an admin approved alone in an emergency, whose review is open; empty for people who are no admins. */
@@ -74,6 +83,14 @@ export interface HomeData {
   readonly money?: HomeMoney | undefined;
 }
 
+/** What an approver has to know of an order besides what it holds itself. */
+export interface KnownOfOrder {
+  /** By the current price list; undefined for a task that has no price. */
+  readonly cost: OrderCost | undefined;
+  /** `none`: the task puts nothing at risk. */
+  readonly impact: Impact | 'unseen' | 'none';
+}
+
 /** What was spent this month, and how the budgets stand. */
 export interface HomeMoney {
   /** YYYY-MM */
@@ -86,10 +103,19 @@ export interface HomeMoney {
 
 /** The most orders or names in one part of the tab. */
 export const HOME_LENGTH = 10;
+/** The same where all parts together would have more blocks than Slack takes. */
+const SHORT_LENGTH = 5;
 
 /** The Home tab of a member of the workspace. */
 export function homeBlocks(data: HomeData): AnyBlock[] {
-  if (data.account === undefined && data.teamAccount === undefined) return firstStepsBlocks(data);
+  const blocks =
+    data.account === undefined && data.teamAccount === undefined ? firstStepsBlocks : memberBlocks;
+  const full = blocks(data, HOME_LENGTH);
+  return full.length > LIMITS.viewBlocks ? blocks(data, SHORT_LENGTH) : full;
+}
+
+/** @param length the most orders in one part */
+function memberBlocks(data: HomeData, length: number): AnyBlock[] {
   return [
     header('Domain Steward'),
     section(worksAs(data)),
@@ -99,10 +125,10 @@ export function homeBlocks(data: HomeData): AnyBlock[] {
     ]),
     ...unreadablePart(data),
     ...standInPart(data),
-    ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
-    ...unresolvedPart(data.toResolve),
-    ...reviewPart(data.toReview),
-    ...openPart(data.open),
+    ...waitingPart(data, length),
+    ...unresolvedPart(data.toResolve, length),
+    ...reviewPart(data.toReview, length),
+    ...openPart(data.open, length),
     ...moneyPart(data.money),
     ...expiringPart(data),
   ];
@@ -124,15 +150,15 @@ function worksAs({ account, teamAccount }: HomeData): string {
 }
 
 /** For people without an account: what waits for them, then how to begin. */
-function firstStepsBlocks(data: HomeData): AnyBlock[] {
+function firstStepsBlocks(data: HomeData, length: number): AnyBlock[] {
   return [
     header('Domain Steward'),
     ...unreadablePart(data),
     ...standInPart(data),
-    ...(data.toDecide === undefined ? [] : waitingPart(data.toDecide)),
-    ...unresolvedPart(data.toResolve),
-    ...reviewPart(data.toReview),
-    ...(data.open.length > 0 ? openPart(data.open) : []),
+    ...waitingPart(data, length),
+    ...unresolvedPart(data.toResolve, length),
+    ...reviewPart(data.toReview, length),
+    ...(data.open.length > 0 ? openPart(data.open, length) : []),
     ...moneyPart(data.money),
     divider,
     header('First steps'),
@@ -148,12 +174,15 @@ function firstStepsBlocks(data: HomeData): AnyBlock[] {
   ];
 }
 
-function openPart(orders: readonly Order[]): AnyBlock[] {
+function openPart(orders: readonly Order[], length: number): AnyBlock[] {
   return part(
-    'Your open orders',
-    orders.map((order) => [section(orderLine(order))]),
-    'None. Ask with `/domain`; `/domain help` shows how.',
-    '/domain orders mine',
+    {
+      title: 'Your open orders',
+      entries: orders.map((order) => [section(orderLine(order))]),
+      none: 'None. Ask with `/domain`; `/domain help` shows how.',
+      more: '/domain orders mine',
+    },
+    length,
   );
 }
 
@@ -211,44 +240,59 @@ function unreadablePart({
   return [context(said.join(' '))];
 }
 
-function part(
-  title: string,
-  entries: readonly (readonly AnyBlock[])[],
-  none: string,
-  more: string,
-): AnyBlock[] {
-  const left = entries.length - HOME_LENGTH;
+/** A list of orders in the tab. */
+interface Part {
+  readonly title: string;
+  /** The blocks of each order. */
+  readonly entries: readonly (readonly AnyBlock[])[];
+  /** Said where there are no orders. */
+  readonly none: string;
+  /** The command that shows all of them. */
+  readonly more: string;
+}
+
+/** @param length the most entries that are shown */
+function part({ title, entries, none, more }: Part, length: number): AnyBlock[] {
+  const left = entries.length - length;
   return [
     divider,
     header(title),
-    ...(entries.length === 0 ? [section(none)] : entries.slice(0, HOME_LENGTH).flat()),
+    ...(entries.length === 0 ? [section(none)] : entries.slice(0, length).flat()),
     ...(left > 0 ? [context(`And ${left} more: \`${more}\`.`)] : []),
   ];
 }
 
-function waitingPart(orders: readonly Order[]): AnyBlock[] {
+/** Empty for people who are no approvers. */
+function waitingPart({ toDecide, known }: Pick<HomeData, 'toDecide' | 'known'>, length: number): AnyBlock[] {
+  if (toDecide === undefined) return [];
   return part(
-    'Waiting for your approval',
-    orders.map((order) => [
-      section(decisionText(order)),
-      ...detailLine(order),
-      ...actions(`home_${order.id}`, decisionButtons(order)),
-    ]),
-    'Nothing waits for you.',
-    '/domain orders pending',
+    {
+      title: 'Waiting for your approval',
+      entries: toDecide.map((order) => [
+        section(decisionText(order, known?.get(order.id))),
+        ...detailLine(order),
+        ...actions(`home_${order.id}`, decisionButtons(order)),
+      ]),
+      none: 'Nothing waits for you.',
+      more: '/domain orders pending',
+    },
+    length,
   );
 }
 
-function unresolvedPart(orders: readonly Order[]): AnyBlock[] {
+function unresolvedPart(orders: readonly Order[], length: number): AnyBlock[] {
   if (orders.length === 0) return [];
   return part(
-    'Outcome not known',
-    orders.map((order) => [
-      section(`${orderLine(order)}\nLook at the domain service whether it was carried out.`),
-      ...actions(`settle_${order.id}`, resolveButtons(order)),
-    ]),
-    '',
-    '/domain orders',
+    {
+      title: 'Outcome not known',
+      entries: orders.map((order) => [
+        section(`${orderLine(order)}\nLook at the domain service whether it was carried out.`),
+        ...actions(`settle_${order.id}`, resolveButtons(order)),
+      ]),
+      none: '',
+      more: '/domain orders',
+    },
+    length,
   );
 }
 
@@ -264,26 +308,32 @@ function moneyWords(order: Order): string[] {
   }
 }
 
-function reviewPart(orders: HomeData['toReview']): AnyBlock[] {
+function reviewPart(orders: HomeData['toReview'], length: number): AnyBlock[] {
   if (orders.length === 0) return [];
   return part(
-    'To sign off',
-    orders.map(({ order, canSignOff }) => [
-      section(`${reviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
-      ...actions(`review_${order.id}`, canSignOff ? signOffButtons(order) : []),
-    ]),
-    '',
-    '/domain orders review',
+    {
+      title: 'To sign off',
+      entries: orders.map(({ order, canSignOff }) => [
+        section(`${reviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
+        ...actions(`review_${order.id}`, canSignOff ? signOffButtons(order) : []),
+      ]),
+      none: '',
+      more: '/domain orders review',
+    },
+    length,
   );
 }
 
 /** What an approver has to know, as on the card but in few lines. */
-function decisionText(order: Order): string {
+function decisionText(order: Order, known: KnownOfOrder | undefined): string {
   return [
     [`*${escapeText(orderTitle(order))}*`, ...moneyWords(order), formatContext(order.account.context)].join(
       ' · ',
     ),
     `Asked by ${mention(order.requesterId)} ${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
+    ...(known?.cost === undefined ? [] : [`Price: ${costText(known.cost)}`]),
+    ...ruleLines(order),
+    ...(known === undefined || known.impact === 'none' ? [] : [worstImpactLine(known.impact)]),
     [
       `With ${formatAccountShort(order)}`,
       ...(order.approvalsRequired > 1
@@ -293,6 +343,24 @@ function decisionText(order: Order): string {
       code(order.id),
     ].join(' · '),
   ].join('\n');
+}
+
+/** The most requirements of an order in a list. */
+const SHOWN_REQUIREMENTS = 3;
+
+/** Whose approval it needed by which rule when it was asked for; empty where only the settings say so. */
+function ruleLines({ demand }: Order): string[] {
+  if (demand === undefined || !isRuled(demand)) return [];
+  const shown = demand.requirements
+    .slice(0, SHOWN_REQUIREMENTS)
+    .map(
+      ({ rule, needed, approvers }) =>
+        `Needs ${count(needed, 'approval')} of ${approverList(approvers)}: ${ruleNames([rule])}`,
+    );
+  const left = demand.requirements.length - shown.length;
+  return left === 0
+    ? shown
+    : [...shown, `Needs what ${count(left, 'more rule')} ask${left === 1 ? 's' : ''} for: see the card`];
 }
 
 function detailLine(order: Order): AnyBlock[] {

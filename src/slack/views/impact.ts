@@ -1,7 +1,7 @@
 import type { Dependency } from '../../names/dependents.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
 import { displayName } from '../../zones/names.ts';
-import { count, escapeText } from './blocks.ts';
+import { count, escapeText, truncateMarkup } from './blocks.ts';
 import { FACT_LABELS, formatList, formatUnseen, formatValue } from './facts.ts';
 
 /*
@@ -14,6 +14,9 @@ const ICONS: Readonly<Record<Severity, string>> = {
   unseen: ':grey_question:',
   note: ':information_source:',
 };
+
+/** The length of an impact's worst line. */
+const WORST_LENGTH = 400;
 
 /** The impact on a name, one line per item under a title. */
 export function impactLines(impact: Impact | 'unseen'): string[] {
@@ -34,6 +37,15 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
       ? [':white_check_mark: The new nameservers answer for the name, with what the DNS shows now.']
       : [];
   return ['*What hangs on it*', ...ready, ...impact.items.map(itemLine), ...nothing];
+}
+
+/** The worst of an impact in one line, for lists of orders; the card has the rest. */
+export function worstImpactLine(impact: Impact | 'unseen'): string {
+  if (impact === 'unseen') return ':grey_question: What hangs on it was not looked at yet. See the card.';
+  const [worst, ...others] = impact.items;
+  if (worst === undefined) return impactLines(impact).slice(1).join(' ');
+  const more = others.length === 0 ? '' : ` The card says ${others.length} more.`;
+  return `${truncateMarkup(itemLine(worst), WORST_LENGTH)}${more}`;
 }
 
 /** What has changed of an impact since the order was asked for; empty when nothing has. */

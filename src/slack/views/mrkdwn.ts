@@ -6,6 +6,7 @@
 /** Limits of Block Kit, in characters and counts. https://docs.slack.dev/reference/block-kit */
 export const LIMITS = {
   messageBlocks: 50,
+  viewBlocks: 100,
   sectionText: 3_000,
   sectionFields: 10,
   fieldText: 2_000,

@@ -133,8 +133,10 @@ export interface NamesPage {
     readonly expires: { readonly day: string; readonly daysLeft: number } | undefined;
     readonly renewal: Amount | undefined;
   })[];
-  /** What renewing all found names for a year costs. */
+  /** What renewing all found names for a year costs, without those that are deleted. */
   readonly renewal: { readonly sums: readonly Amount[]; readonly unknown: number };
+  /** How many of all found names are deleted. */
+  readonly deleted: number;
   /** The values of the buttons to the pages beside it. */
   readonly previous: string | undefined;
   readonly next: string | undefined;
@@ -158,13 +160,13 @@ export function namesPage(page: NamesPage): Message {
     table({
       caption: place,
       columns: ['Name', 'Expires', 'Days left', 'Owner', 'Tags', 'Renewal, 1 year'],
-      rows: names.map(({ name, expires, owner, tags, renewal }): Cell[] => [
+      rows: names.map(({ name, expires, owner, tags, renewal, deletedAt }): Cell[] => [
         displayName(name),
         expires?.day ?? 'not known',
         expires === undefined ? '' : String(expires.daysLeft),
         owner === undefined ? '' : { person: owner },
         tags.join(', '),
-        renewal === undefined ? '' : amountsText([renewal], page.locale),
+        renewalCell(renewal, deletedAt, page.locale),
       ]),
       pageSize: NAMES_PAGE,
     }),
@@ -186,9 +188,24 @@ export function namesPage(page: NamesPage): Message {
   ]);
 }
 
-function renewalText({ renewal, total, locale }: NamesPage): string {
+function renewalCell(renewal: Amount | undefined, deletedAt: Date | undefined, locale: string): string {
+  if (deletedAt !== undefined) return 'deleted';
+  return renewal === undefined ? '' : amountsText([renewal], locale);
+}
+
+function renewalText({ renewal, deleted, total, locale }: NamesPage): string {
   const { sums, unknown } = renewal;
-  if (sums.length === 0) return '';
   const part = unknown === 0 ? '' : `, ${count(unknown, 'name')} without a price left out`;
-  return `\nRenewing ${total === 1 ? 'it' : 'all of them'} for 1 year costs about ${amountsText(sums, locale)}${part}.`;
+  const which = total === 1 ? 'it' : deleted === 0 ? 'all of them' : 'the others';
+  const cost =
+    sums.length === 0
+      ? []
+      : [`Renewing ${which} for 1 year costs about ${amountsText(sums, locale)}${part}.`];
+  const gone =
+    deleted === 0
+      ? []
+      : [
+          `${deleted === 1 ? '1 is' : `${deleted} are`} deleted: no renewal brings ${deleted === 1 ? 'it' : 'them'} back.`,
+        ];
+  return [...gone, ...cost].map((line) => `\n${line}`).join('');
 }

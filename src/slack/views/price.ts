@@ -46,7 +46,7 @@ function joined(parts: readonly string[]): string {
 const NOT_KNOWN = 'price not known';
 
 /** `about €36.00 (price list of 1 Nov 2026)`, with what it leaves out. */
-function costText(cost: OrderCost): string {
+export function costText(cost: OrderCost): string {
   const { names, sums, unknown } = cost;
   if (sums.length === 0) return NOT_KNOWN;
   const part = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;

@@ -1,8 +1,13 @@
 import { expect, it } from 'vitest';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
+import type { OrderCost } from '../../../src/money/prices.ts';
+import type { Impact } from '../../../src/names/impact.ts';
+import type { Order } from '../../../src/orders/order.ts';
+import type { Demand } from '../../../src/policy/evaluate.ts';
 import {
   type HomeData,
   homeBlocks,
+  type KnownOfOrder,
   strangerBlocks,
   unavailableBlocks,
 } from '../../../src/slack/views/home.ts';
@@ -120,6 +125,116 @@ it('with a hundred orders in each part it stays within the limits and counts the
   expectBlocks(blocks, 'home');
   const text = JSON.stringify(blocks);
   expect(text.match(/And 90 more/g)).toHaveLength(3);
+});
+
+const APPROVED_BY: Demand = {
+  outcome: 'approve',
+  requirements: [
+    {
+      rule: { kind: 'rule', version: 3, index: 0, name: 'transfers of the brand' },
+      names: ['cafe.rest'],
+      needed: 2,
+      approvers: ['S0LEGAL', 'U0CFO'],
+    },
+  ],
+  refusedBy: [],
+  ttlMs: 1,
+  remindAfterMs: 1,
+  escalateAfterMs: 1,
+  escalateTo: [],
+  escalateToAdmins: false,
+  breakGlass: false,
+};
+const COST: OrderCost = {
+  names: [],
+  sums: [{ currency: 'EUR', minor: 3_600 }],
+  unknown: 0,
+  mayCostMore: false,
+  days: ['2026-11-01'],
+  sources: [],
+};
+const IMPACT: Impact = {
+  task: 'delete',
+  items: [
+    { severity: 'stops', code: 'mail', servers: ['mail.cafe.rest'] },
+    { severity: 'stops', code: 'website', addresses: ['198.51.100.7'] },
+    { severity: 'note', code: 'signed' },
+  ],
+  isInUse: 'yes',
+  areNewNameserversReady: undefined,
+};
+
+function waiting(order: Order, known: KnownOfOrder): string {
+  return JSON.stringify(homeBlocks({ ...FULL, toDecide: [order], known: new Map([[order.id, known]]) }));
+}
+
+it('an approver sees the price, the rule, and the worst of what hangs on the name', () => {
+  const order = sampleOrder('PENDING', { task: 'delete', demand: APPROVED_BY });
+  const text = waiting(order, { cost: COST, impact: IMPACT });
+  expect(text).toContain('Price: about €36.00 (price list of 1 Nov 2026)');
+  expect(text).toContain(
+    'Needs 2 approvals of <!subteam^S0LEGAL>, <@U0CFO>: rule “transfers of the brand” of policy version 3',
+  );
+  expect(text).toContain(':x: Mail stops: it goes to `mail.cafe.rest`. The card says 2 more.');
+  expect(text).not.toContain('198.51.100.7');
+
+  const unknown = waiting(order, { cost: { ...COST, sums: [], unknown: 1 }, impact: 'unseen' });
+  expect(unknown).toContain('Price: price not known');
+  expect(unknown).toContain('What hangs on it was not looked at yet. See the card.');
+  expect(waiting(order, { cost: undefined, impact: { ...IMPACT, items: [], isInUse: 'no' } })).toContain(
+    'Nothing was seen that lives on it',
+  );
+});
+
+it('nothing is said of a price, rule or impact that an order does not have', () => {
+  const text = waiting(sampleOrder('PENDING'), { cost: undefined, impact: 'none' });
+  expect(text).not.toMatch(/Price:|Needs|hangs on it/);
+});
+
+it('stays within the limits where every part is full and every line long', () => {
+  const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(240)}.rest`);
+  const approvers = Array.from({ length: 60 }, (_, n) => `U${String(n).padStart(10, '0')}`);
+  const [requirement] = APPROVED_BY.requirements;
+  if (requirement === undefined) throw new Error('it has a requirement');
+  const rule = { kind: 'rule' as const, version: 3, index: 0, name: 'r'.repeat(200) };
+  const requirements = Array.from({ length: 9 }, (_, n) => ({
+    ...requirement,
+    rule: { ...rule, index: n },
+    approvers,
+  }));
+  const orders = Array.from({ length: 100 }, (_, n) =>
+    sampleOrder(
+      'PENDING',
+      { id: `order${n}`, reason: 'r'.repeat(1_000), demand: { ...APPROVED_BY, requirements } },
+      names,
+    ),
+  );
+  const impact: Impact = {
+    ...IMPACT,
+    items: [{ severity: 'stops', code: 'dependents', by: 'mail', count: 50, names }],
+  };
+  const blocks = homeBlocks({
+    ...FULL,
+    toDecide: orders,
+    known: new Map(orders.map(({ id }) => [id, { cost: COST, impact }])),
+    toResolve: orders.map((order) => ({ ...order, state: 'UNKNOWN' })),
+    toReview: orders.map((order) => ({
+      order: { ...order, state: 'SUCCEEDED', emergencyApprovedBy: 'U0ADA' },
+      canSignOff: true,
+    })),
+    open: orders,
+    standIn: { userId: 'U0CAROL', until: ASKED_AT },
+    unreadableGroups: ['S0APPROVERS'],
+    money: {
+      month: '2026-11',
+      spent: { names: 2, unknown: 0, sums: [{ currency: 'EUR', minor: 1_850 }] },
+      budgets: [],
+      locale: 'en-GB',
+    },
+  });
+  expectBlocks(blocks, 'home');
+  expect(JSON.stringify(blocks)).toContain('`order0`');
+  expect(JSON.stringify(blocks)).toMatch(/And \d+ more: `\/domain orders pending`/);
 });
 
 it('the Home tab of somebody from another workspace, and while it cannot be read', () => {
