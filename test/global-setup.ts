@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
@@ -11,13 +11,19 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The administrator's address at the run's PostgreSQL: `postgresql://…/postgres`. */
     readonly postgresUrl: string;
+    /** The folder for the bundles of programs that tests start. */
+    readonly bundleDir: string;
   }
 }
 
-/** One PostgreSQL for the whole run, with a migrated database that `createTestDatabase` copies. */
+/**
+ * One PostgreSQL for the whole run, with a migrated database that `createTestDatabase` copies, and a folder for bundles.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-test-'));
   await chmod(dataDir, 0o755); // for root: PostgreSQL's user must get into it
+  const bundleDir = join(dataDir, 'bundles');
+  await mkdir(bundleDir);
   const server = await startEmbeddedPostgres({
     dataDir,
     // What is written need not outlive the machine here; a killed process loses nothing all the same.
@@ -35,6 +41,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw error;
   }
   project.provide('postgresUrl', server.url);
+  project.provide('bundleDir', bundleDir);
   return end;
 }
 

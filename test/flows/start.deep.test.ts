@@ -2,6 +2,7 @@ import { realpath, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { bundled } from '../support/bundle.ts';
 import { startChild } from '../support/child.ts';
 import { answerTo, DOMAINS, link } from '../support/demo.ts';
 import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
@@ -20,7 +21,7 @@ afterAll(() => s.stop());
 
 /** Starts with these settings and waits for the end that must come. */
 async function failsToStart(settings: Readonly<Record<string, string | undefined>>): Promise<string> {
-  const child = startChild(MAIN, { env: settings, cwd: s.folder });
+  const child = startChild(await bundled(MAIN), { env: settings, cwd: s.folder });
   const end = await child.ended;
   expect(end, child.output()).toBe(1);
   return child.output();
@@ -130,7 +131,7 @@ test(
     // Slack is away, so the start goes on and on.
     s.workspace.faults.set({ method: 'auth.test', kind: 'http_500' });
     onTestFinished(() => s.workspace.faults.clear());
-    const child = startChild(MAIN, { env: s.settings, cwd: s.folder });
+    const child = startChild(await bundled(MAIN), { env: s.settings, cwd: s.folder });
     await child.line(/waiting for Slack/);
     const toldAt = Date.now();
     process.kill(child.pid, 'SIGTERM');

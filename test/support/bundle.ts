@@ -1,5 +1,7 @@
+import { basename, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'rolldown';
+import { inject } from 'vitest';
 
 const SOURCES = ['src/', 'packages/'].map((folder) => new URL(`../../${folder}`, import.meta.url).href);
 
@@ -13,13 +15,22 @@ const keepAddresses: Plugin = {
   },
 };
 
+/** By the address of the program. The process lives on from one file of tests to the next. */
+const bundles = new Map<string, Promise<URL>>();
+
 /**
  * Bundles a TypeScript program with all its imports into one file, which starts faster. It is for processes
- * that are started again and again.
+ * that are started again and again. A process of tests bundles each program once.
  * @param entry its address
- * @param file where to write it
  */
-export async function bundle(entry: URL, file: string): Promise<URL> {
+export function bundled(entry: URL): Promise<URL> {
+  const made = bundles.get(entry.href) ?? bundle(entry);
+  bundles.set(entry.href, made);
+  return made;
+}
+
+async function bundle(entry: URL): Promise<URL> {
+  const file = join(inject('bundleDir'), `${basename(entry.pathname, '.ts')}-${process.pid}.mjs`);
   await build({
     input: fileURLToPath(entry),
     platform: 'node',

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
-import { bundle } from './bundle.ts';
+import { bundled } from './bundle.ts';
 import { type Child, startChild } from './child.ts';
 import { createTestDatabase } from './database.ts';
 import { CHARGED_TASKS } from './settings.ts';
@@ -42,16 +42,6 @@ export async function startSurroundings(): Promise<Surroundings> {
   const workspace = await startWorkspace();
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-bot-'));
   const children: Child[] = [];
-  const bundles = new Map<URL, Promise<URL>>();
-  const program = (entry: URL): Promise<URL> | URL => {
-    // The released entry point runs as it is. The bots of tests are started often, so they are
-    // bundled.
-    if (entry === MAIN) return entry;
-    const file = join(folder, `${basename(entry.pathname, '.ts')}.mjs`);
-    const bundled = bundles.get(entry) ?? bundle(entry, file);
-    bundles.set(entry, bundled);
-    return bundled;
-  };
   const settings = {
     SLACK_BOT_TOKEN: workspace.botToken,
     SLACK_SIGNING_SECRET: workspace.signingSecret,
@@ -69,7 +59,7 @@ export async function startSurroundings(): Promise<Surroundings> {
     LOG_LEVEL: 'info',
   };
   const launch = async (entry: URL, more: Readonly<Record<string, string | undefined>> = {}) => {
-    const child = startChild(await program(entry), { env: { ...settings, ...more }, cwd: folder });
+    const child = startChild(await bundled(entry), { env: { ...settings, ...more }, cwd: folder });
     children.push(child);
     return child;
   };

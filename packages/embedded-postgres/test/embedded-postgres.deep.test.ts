@@ -16,100 +16,27 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type Child, startChild } from '../../../test/support/child.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { findBinaries } from '../src/binaries.ts';
 import { prepareHome } from '../src/home.ts';
-import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from '../src/index.ts';
 import { ensureRunning, stopServer } from '../src/server.ts';
+import {
+  folders,
+  HASTY,
+  isStopped,
+  privateFolder,
+  query,
+  serverPid,
+  shared,
+  start,
+  startOwner,
+  useServers,
+} from './servers.ts';
 
-const OWNER = new URL('./owner.ts', import.meta.url);
 const isRoot = process.getuid?.() === 0;
 const onLinux = process.platform === 'linux';
 
-/** Where a test makes data anew, it need not wait for the disk. */
-const HASTY = { fsync: 'off' };
-
-/** Kept from test to test and always left stopped: making the data takes most of a start's time. */
-const shared = join(tmpdir(), `domain-steward-embedded-${process.pid}`);
-const folders: string[] = [];
-const owners: EmbeddedPostgres[] = [];
-const children: Child[] = [];
-
-async function start(options: Partial<EmbeddedPostgresOptions> = {}): Promise<EmbeddedPostgres> {
-  const owner = await startEmbeddedPostgres({ dataDir: shared, ...options });
-  owners.push(owner);
-  return owner;
-}
-
-function startOwner(dataDir: string): Child {
-  const child = startChild(OWNER, { args: [dataDir], ownGroup: true });
-  children.push(child);
-  return child;
-}
-
-async function privateFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-private-'));
-  folders.push(folder);
-  return folder;
-}
-
-async function query<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
-  const client = new pg.Client(url);
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return (await client.query<Row>(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
-async function serverPid(dataDir: string): Promise<number> {
-  const text = await readFile(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8');
-  return Number.parseInt(text, 10);
-}
-
-async function isStopped(dataDir: string): Promise<boolean> {
-  return stat(join(dataDir, 'postgres/data/postmaster.pid')).then(
-    () => false,
-    () => true,
-  );
-}
-
-/** Ends a server that a failed test left, so that it does not fail the next one too. */
-async function endServer(dataDir: string): Promise<void> {
-  if (await isStopped(dataDir)) return;
-  try {
-    process.kill(await serverPid(dataDir), 'SIGINT');
-  } catch {
-    await rm(join(dataDir, 'postgres/data/postmaster.pid'), { force: true });
-  }
-  await vi.waitUntil(() => isStopped(dataDir), { timeout: 10_000, interval: 10 });
-}
-
-async function remove(dataDir: string): Promise<void> {
-  const home = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
-  if (home !== undefined) await rm(home, { recursive: true, force: true });
-  await rm(dataDir, { recursive: true, force: true });
-}
-
-beforeAll(async () => {
-  await mkdir(shared, { mode: 0o755 });
-});
-
-afterEach(async () => {
-  for (const child of children.splice(0)) await child.kill();
-  for (const owner of owners.splice(0)) await owner.stop();
-  await endServer(shared);
-  for (const folder of folders.splice(0)) {
-    await endServer(folder);
-    await remove(folder);
-  }
-});
-
-afterAll(() => remove(shared));
+useServers();
 
 describe('the owner', () => {
   test('begins anew when the making of the data was interrupted', async () => {
@@ -117,44 +44,6 @@ describe('the owner', () => {
     await writeFile(join(shared, 'postgres/data.partial/PG_VERSION'), '18\n');
     const { url } = await start({ settings: HASTY });
     expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
-  });
-
-  test('gets a durable, small server that only this machine can reach, with the password', async () => {
-    const { url } = await start();
-    const wanted = {
-      fsync: 'on',
-      synchronous_commit: 'on',
-      full_page_writes: 'on',
-      listen_addresses: '127.0.0.1',
-      unix_socket_directories: '',
-      max_connections: '40',
-      shared_buffers: '16MB',
-      server_encoding: 'UTF8',
-      password_encryption: 'scram-sha-256',
-    };
-    const names = Object.keys(wanted);
-    const rows = await query<Record<string, string>>(
-      url,
-      `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(', ')}`,
-    );
-    expect(rows).toEqual([wanted]);
-
-    const wrong = new URL(url);
-    wrong.password = 'guess';
-    await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
-    const { mode } = await stat(join(shared, 'postgres/password'));
-    expect(mode & 0o777, 'the password file can be read by others').toBe(0o600);
-  });
-
-  test('finds its data again, and leaves nothing running', async () => {
-    const first = await start();
-    await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
-    await first.stop();
-    expect(await isStopped(shared), 'the server runs on after its owner has left').toBe(true);
-
-    const second = await start();
-    expect(await query(second.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
-    await query(second.url, 'DROP TABLE kept');
   });
 
   test('gets the server back, at the same address, after it was killed', async () => {
@@ -263,24 +152,6 @@ describe('what an earlier life left', () => {
 });
 
 describe('what it refuses, with a sentence that says what to do', () => {
-  test('data of another major version, untouched', async () => {
-    await (await start()).stop();
-    const file = join(shared, 'postgres/data/PG_VERSION');
-    const current = await readFile(file, 'utf8');
-    await writeFile(file, '17\n');
-    try {
-      await expect(start()).rejects.toMatchObject({
-        problem: 'version_mismatch',
-        message: expect.stringMatching(
-          /PostgreSQL 17.*\n.*the release that you ran before[\s\S]*pg_dump[\s\S]*DATABASE_URL/,
-        ),
-      });
-      expect(await readFile(file, 'utf8')).toBe('17\n');
-    } finally {
-      await writeFile(file, current);
-    }
-  });
-
   test('a port that is taken; without a wish it tries others', async () => {
     const occupant = createServer().listen(0, '127.0.0.1');
     try {
@@ -324,25 +195,6 @@ describe('what it refuses, with a sentence that says what to do', () => {
       ensureRunning(await prepareHome(shared), { ...(await findBinaries()), folder }, {}),
     ).rejects.toMatchObject({ problem: 'start_failed', message: expect.stringContaining('glibc') });
   });
-
-  test('data without its password', async () => {
-    await (await start()).stop();
-    const file = join(shared, 'postgres/password');
-    const password = await readFile(file, 'utf8');
-    await rm(file);
-    try {
-      await expect(start()).rejects.toMatchObject({ problem: 'password_missing' });
-      expect(await isStopped(shared), 'a server was left running').toBe(true);
-    } finally {
-      await writeFile(file, password, { mode: 0o600 });
-    }
-  });
-
-  test('a link to data that is gone: it does not begin an empty database instead', async () => {
-    const folder = await privateFolder();
-    await symlink(join(folder, 'nowhere'), join(folder, 'postgres'));
-    await expect(start({ dataDir: folder })).rejects.toMatchObject({ problem: 'data_missing' });
-  });
 });
 
 describe('a private folder', () => {
@@ -372,7 +224,7 @@ describe('a private folder', () => {
 
     test('as root, a folder that was deleted and made again begins anew; the earlier data is left', async () => {
       const folder = await privateFolder();
-      const first = await start({ dataDir: folder });
+      const first = await start({ dataDir: folder, settings: HASTY });
       const home = await realpath(join(folder, 'postgres'));
       await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
       await first.stop();
@@ -385,7 +237,7 @@ describe('a private folder', () => {
       expect(homes.flatMap(({ notes }) => notes)).toContainEqual(
         expect.stringContaining(`is left in ${home}.`),
       );
-      const second = await start({ dataDir: folder });
+      const second = await start({ dataDir: folder, settings: HASTY });
       expect(await query(second.url, "SELECT to_regclass('kept') AS kept")).toEqual([{ kept: null }]);
       await second.stop();
 
@@ -415,7 +267,7 @@ describe('a private folder', () => {
   } else {
     test('keeps the server and its data to oneself', async () => {
       const folder = await privateFolder();
-      const { notes } = await start({ dataDir: folder });
+      const { notes } = await start({ dataDir: folder, settings: HASTY });
       expect(notes).toEqual([]);
       expect(await realpath(join(folder, 'postgres'))).toBe(join(await realpath(folder), 'postgres'));
     });

@@ -1,0 +1,90 @@
+import { readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { HASTY, isStopped, privateFolder, query, shared, start, useServers } from './servers.ts';
+
+/*
+ * A server that starts, is found again and stops. Servers that are killed, and owners that compete for a folder:
+ * embedded-postgres.deep.test.ts.
+ */
+
+useServers();
+
+describe('the owner', () => {
+  test('finds its data again, and leaves nothing running', async () => {
+    const first = await start({ settings: HASTY });
+    await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
+    await first.stop();
+    expect(await isStopped(shared), 'the server runs on after its owner has left').toBe(true);
+
+    const second = await start();
+    expect(await query(second.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
+    await query(second.url, 'DROP TABLE kept');
+  });
+
+  test('gets a durable, small server that only this machine can reach, with the password', async () => {
+    const { url } = await start();
+    const wanted = {
+      fsync: 'on',
+      synchronous_commit: 'on',
+      full_page_writes: 'on',
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      max_connections: '40',
+      shared_buffers: '16MB',
+      server_encoding: 'UTF8',
+      password_encryption: 'scram-sha-256',
+    };
+    const names = Object.keys(wanted);
+    const rows = await query<Record<string, string>>(
+      url,
+      `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(', ')}`,
+    );
+    expect(rows).toEqual([wanted]);
+
+    const wrong = new URL(url);
+    wrong.password = 'guess';
+    await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
+    const { mode } = await stat(join(shared, 'postgres/password'));
+    expect(mode & 0o777, 'the password file can be read by others').toBe(0o600);
+  });
+});
+
+describe('what it refuses, with a sentence that says what to do', () => {
+  test('data of another major version, untouched', async () => {
+    await (await start()).stop();
+    const file = join(shared, 'postgres/data/PG_VERSION');
+    const current = await readFile(file, 'utf8');
+    await writeFile(file, '17\n');
+    try {
+      await expect(start()).rejects.toMatchObject({
+        problem: 'version_mismatch',
+        message: expect.stringMatching(
+          /PostgreSQL 17.*\n.*the release that you ran before[\s\S]*pg_dump[\s\S]*DATABASE_URL/,
+        ),
+      });
+      expect(await readFile(file, 'utf8')).toBe('17\n');
+    } finally {
+      await writeFile(file, current);
+    }
+  });
+
+  test('data without its password', async () => {
+    await (await start()).stop();
+    const file = join(shared, 'postgres/password');
+    const password = await readFile(file, 'utf8');
+    await rm(file);
+    try {
+      await expect(start()).rejects.toMatchObject({ problem: 'password_missing' });
+      expect(await isStopped(shared), 'a server was left running').toBe(true);
+    } finally {
+      await writeFile(file, password, { mode: 0o600 });
+    }
+  });
+
+  test('a link to data that is gone: it does not begin an empty database instead', async () => {
+    const folder = await privateFolder();
+    await symlink(join(folder, 'nowhere'), join(folder, 'postgres'));
+    await expect(start({ dataDir: folder })).rejects.toMatchObject({ problem: 'data_missing' });
+  });
+});

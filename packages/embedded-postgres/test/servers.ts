@@ -1,0 +1,95 @@
+import { mkdir, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, vi } from 'vitest';
+import { type Child, startChild } from '../../../test/support/child.ts';
+import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from '../src/index.ts';
+
+const OWNER = new URL('./owner.ts', import.meta.url);
+
+/** Where a test makes data anew, it need not wait for the disk. */
+export const HASTY = { fsync: 'off' };
+
+/** Kept from test to test and always left stopped: making the data takes most of a start's time. */
+export const shared = join(tmpdir(), `domain-steward-embedded-${process.pid}`);
+export const folders: string[] = [];
+const owners: EmbeddedPostgres[] = [];
+const children: Child[] = [];
+
+export async function start(options: Partial<EmbeddedPostgresOptions> = {}): Promise<EmbeddedPostgres> {
+  const owner = await startEmbeddedPostgres({ dataDir: shared, ...options });
+  owners.push(owner);
+  return owner;
+}
+
+export function startOwner(dataDir: string): Child {
+  const child = startChild(OWNER, { args: [dataDir], ownGroup: true });
+  children.push(child);
+  return child;
+}
+
+export async function privateFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-private-'));
+  folders.push(folder);
+  return folder;
+}
+
+export async function query<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
+  const client = new pg.Client(url);
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export async function serverPid(dataDir: string): Promise<number> {
+  const text = await readFile(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8');
+  return Number.parseInt(text, 10);
+}
+
+export async function isStopped(dataDir: string): Promise<boolean> {
+  return stat(join(dataDir, 'postgres/data/postmaster.pid')).then(
+    () => false,
+    () => true,
+  );
+}
+
+/** Ends a server that a failed test left, so that it does not fail the next one too. */
+async function endServer(dataDir: string): Promise<void> {
+  if (await isStopped(dataDir)) return;
+  try {
+    process.kill(await serverPid(dataDir), 'SIGINT');
+  } catch {
+    await rm(join(dataDir, 'postgres/data/postmaster.pid'), { force: true });
+  }
+  await vi.waitUntil(() => isStopped(dataDir), { timeout: 10_000, interval: 10 });
+}
+
+async function remove(dataDir: string): Promise<void> {
+  const home = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
+  if (home !== undefined) await rm(home, { recursive: true, force: true });
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+/** Makes the shared folder for a file's tests, and ends and removes after each what it started. */
+export function useServers(): void {
+  beforeAll(async () => {
+    await mkdir(shared, { mode: 0o755 });
+  });
+
+  afterEach(async () => {
+    for (const child of children.splice(0)) await child.kill();
+    for (const owner of owners.splice(0)) await owner.stop();
+    await endServer(shared);
+    for (const folder of folders.splice(0)) {
+      await endServer(folder);
+      await remove(folder);
+    }
+  });
+
+  afterAll(() => remove(shared));
+}
