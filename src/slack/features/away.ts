@@ -1,8 +1,8 @@
 import type { StandIn } from '../../policy/approvals.ts';
 import { isCalendarDay } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature, Interaction, SlackDeps } from '../feature.ts';
-import { okResponse } from '../platform/web.ts';
-import { code, type Message, mention, mentionApprover, moment, textMessage } from '../views/blocks.ts';
+import { postMessage } from '../post-message.ts';
+import { code, mention, mentionApprover, moment, textMessage } from '../views/blocks.ts';
 
 /* Absences: who approves instead of somebody, and until when. */
 
@@ -138,9 +138,8 @@ async function runBack(call: CommandCall): Promise<void> {
 /** The absence is committed already, so a failed message does not undo it. */
 async function notify(deps: SlackDeps, userId: string, text: string): Promise<void> {
   try {
-    const said: Message = textMessage(text);
-    const channel = await deps.directory.directMessage(userId);
-    await deps.web.call('chat.postMessage', { channel, text: said.text, blocks: said.blocks }, okResponse);
+    const channelId = await deps.directory.directMessage(userId);
+    await postMessage(deps.web, { channelId }, textMessage(text));
   } catch (err) {
     deps.log.warn({ err, userId }, 'telling who stands in for whom');
   }
