@@ -1,3 +1,4 @@
+import { isSameRegistrarName } from '../rdap/registrar-name.ts';
 import type { RdapRegistration } from '../rdap/registration.ts';
 
 /*
@@ -35,7 +36,7 @@ export function doubtOf(trusted: TrustedRecord | undefined, record: Seen, now: D
   const { registrar: shown, transferredAt } = record;
   if (isTransferKnown(trusted, now)) return undefined;
   if (before !== undefined && shown === undefined) return { code: 'registrar_unseen', before };
-  if (before !== undefined && shown !== undefined && comparable(before) !== comparable(shown)) {
+  if (before !== undefined && shown !== undefined && !isSameRegistrarName(before, shown)) {
     return { code: 'another_registrar', before, now: shown };
   }
   return transferredAt !== undefined && transferredAt > at
@@ -50,7 +51,7 @@ export function trustAfter(trusted: TrustedRecord | undefined, record: Seen, now
   const isSame =
     trusted?.registrar === undefined ||
     registrar === undefined ||
-    comparable(trusted.registrar) === comparable(registrar);
+    isSameRegistrarName(trusted.registrar, registrar);
   const hasCome =
     !isSame || (known !== undefined && (record.transferredAt?.getTime() ?? 0) >= known.getTime());
   const isOver = known !== undefined && now.getTime() - known.getTime() > TRANSFER_MS;
@@ -59,8 +60,4 @@ export function trustAfter(trusted: TrustedRecord | undefined, record: Seen, now
 
 function isTransferKnown({ transferKnownAt }: TrustedRecord, now: Date): boolean {
   return transferKnownAt !== undefined && now.getTime() - transferKnownAt.getTime() <= TRANSFER_MS;
-}
-
-function comparable(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

@@ -1,4 +1,5 @@
 import { CsvError, parseCsv } from '../csv.ts';
+import { isCalendarDay } from '../zones/calendar-day.ts';
 import { parseDomainName } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
 import { hasPeriod, isPricedTask, type Price, priceKey } from './prices.ts';
@@ -59,7 +60,7 @@ export function readPrice(texts: Texts, currency: string): ReadPrice {
   if (!amount.ok) issues[amount.issue === 'unknown_currency' ? 'currency' : 'amount'] = amount.issue;
 
   const validFrom = given('valid_from');
-  if (!isDay(validFrom)) issues.valid_from = 'not_a_day';
+  if (!isCalendarDay(validFrom)) issues.valid_from = 'not_a_day';
 
   const source = given('source').replace(/\s+/g, ' ');
   if (source === '') issues.source = 'no_source';
@@ -74,12 +75,6 @@ export function readPrice(texts: Texts, currency: string): ReadPrice {
 function readZone(text: string): string | undefined {
   const parsed = parseDomainName(`name.${text.replace(/^\./, '')}`);
   return parsed.ok ? parsed.value.ascii.slice('name.'.length) : undefined;
-}
-
-function isDay(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const at = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
 }
 
 /** A reason to refuse a file. */

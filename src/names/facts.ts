@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { DNS_FAILURES } from '../dns/client.ts';
+import { isSameRegistrarName } from '../rdap/registrar-name.ts';
 
 /*
  * What can be known of a name. Values are lists of texts in a normal form (lower case, sorted, each once), so that two
@@ -154,15 +155,20 @@ export function mergeSameValue(fact: FactName, before: FactValue, now: FactValue
 }
 
 /**
- * Compared by IANA's number where both have one, because a registrar may change its name; otherwise by name, without
- * punctuation.
+ * Compared by IANA's number where both have one, because a registrar may change its name; otherwise by name.
  */
 function isSameRegistrar(one: FactValue, other: FactValue): boolean {
   const [oneId, otherId] = [partOf(one, 'iana'), partOf(other, 'iana')];
   if (oneId !== undefined && otherId !== undefined) return oneId === otherId;
   const [oneName, otherName] = [partOf(one, 'name'), partOf(other, 'name')];
   // One look gave only a number, the other only a name: nothing shows that they differ.
-  return oneName === undefined || otherName === undefined || comparable(oneName) === comparable(otherName);
+  return oneName === undefined || otherName === undefined || isSameRegistrarName(oneName, otherName);
+}
+
+/** Whether two values have the same texts, in any sequence. */
+export function isSameSet(one: FactValue, other: FactValue): boolean {
+  const set = new Set(one);
+  return set.size === new Set(other).size && other.every((text) => set.has(text));
 }
 
 /** Compared by the fields that can be seen in both, because registries hide and show them as they like. */
@@ -178,8 +184,4 @@ function partOf(value: FactValue, label: string): string | undefined {
 
 function fieldOf(text: string): string {
   return text.slice(0, text.indexOf(':'));
-}
-
-function comparable(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

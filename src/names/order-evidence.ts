@@ -3,7 +3,8 @@ import type { Evidence } from '../orders/evidence.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type { RecordProofCode } from '../orders/record-finding.ts';
 import type { RdapClient, RdapFound } from '../rdap/client.ts';
-import type { FactName, FactValue } from './facts.ts';
+import { isSameRegistrarName } from '../rdap/registrar-name.ts';
+import { type FactName, type FactValue, isSameSet } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import { askedNameServers } from './name-orders.ts';
 import type { NameOrder } from './unexplained-changes.ts';
@@ -116,20 +117,11 @@ function seenBefore(history: NameHistory, fact: FactName, moment: Date): Seen | 
  */
 function isOf(registrar: FactValue | undefined, { registrar: now }: RdapFound): boolean {
   const was = registrar?.find((text) => text.startsWith('name:'))?.slice('name:'.length);
-  return was === undefined || now === undefined || comparable(was) === comparable(now);
-}
-
-function comparable(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  return was === undefined || now === undefined || isSameRegistrarName(was, now);
 }
 
 function isDeleted(statuses: readonly string[]): boolean {
   return statuses.some((status) => DELETED.includes(status));
-}
-
-function isSameSet(one: readonly string[], other: readonly string[]): boolean {
-  const set = new Set(one);
-  return set.size === new Set(other).size && other.every((text) => set.has(text));
 }
 
 /** What {@link createEvidenceLook} needs. */

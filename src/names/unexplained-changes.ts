@@ -1,4 +1,4 @@
-import { ALARM_FACTS, type FactName, type FactValue, REGISTRY_FACTS } from './facts.ts';
+import { ALARM_FACTS, type FactName, type FactValue, isSameSet, REGISTRY_FACTS } from './facts.ts';
 import type { FactChange, NameHistory } from './history.ts';
 
 /*
@@ -431,11 +431,6 @@ function latestFirst(orders: readonly NameOrder[]): NameOrder[] {
 function withoutOld(entries: readonly LedgerEntry[], changes: readonly FactChange[]): LedgerEntry[] {
   const now = Math.max(0, ...changes.map(({ firstSeenAfter }) => firstSeenAfter.getTime()));
   return entries.filter(({ firstSeen }) => now - firstSeen.getTime() < LEDGER_KEPT_MS);
-}
-
-function isSameSet(one: readonly string[], other: readonly string[]): boolean {
-  const set = new Set(one);
-  return set.size === new Set(other).size && other.every((text) => set.has(text));
 }
 
 function isOverlapping(one: readonly string[], other: readonly string[]): boolean {

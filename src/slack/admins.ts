@@ -2,7 +2,8 @@ import { type Account, accountName } from '../accounts/account.ts';
 import type { Log } from '../log.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { SlackDirectory } from './directory.ts';
-import { okResponse, type SlackApiError, type SlackWeb } from './platform/web.ts';
+import type { SlackApiError, SlackWeb } from './platform/web.ts';
+import { postMessage } from './post-message.ts';
 import { code, type Message, mention, mentionApprover, textMessage } from './views/blocks.ts';
 
 export interface AdminAlertDeps {
@@ -21,8 +22,7 @@ export async function alertAdmins(
   message: Message,
 ): Promise<void> {
   for (const admin of admins) {
-    const channel = await directory.directMessage(admin);
-    await web.call('chat.postMessage', { channel, text: message.text, blocks: message.blocks }, okResponse);
+    await postMessage(web, { channelId: await directory.directMessage(admin) }, message);
   }
 }
 

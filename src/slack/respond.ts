@@ -4,6 +4,7 @@ import { withPlainFallback } from './fallback.ts';
 import type { SlackDeps } from './feature.ts';
 import { fetchWithin } from './platform/fetch.ts';
 import { isTransient, okResponse, SlackApiError } from './platform/web.ts';
+import { postMessage } from './post-message.ts';
 import { hasNewBlocks, type Message, withoutNewBlocks } from './views/blocks.ts';
 
 /** The ways to reach one person alone. */
@@ -66,10 +67,7 @@ export async function respond(
     }
   }
   try {
-    const channel = await deps.directory.directMessage(to.person.id);
-    await withPlainFallback(message, ({ text, blocks }) =>
-      deps.web.call('chat.postMessage', { channel, text, blocks }, okResponse),
-    );
+    await postMessage(deps.web, { channelId: await deps.directory.directMessage(to.person.id) }, message);
   } catch (error) {
     // Where direct messages are turned off, only the channel is left.
     if (inChannel !== undefined && error instanceof SlackApiError && !isTransient(error)) throw inChannel;

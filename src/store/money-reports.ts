@@ -14,6 +14,8 @@ const answers = z.array(
     name: z.string(),
     task: z.enum(PRICED_TASKS),
     input: z.unknown(),
+    /** Null where the order has one for all its items. */
+    itemInput: z.unknown(),
     context: z.number().nullable(),
     at: z.date(),
     answer: z.unknown(),
@@ -48,7 +50,7 @@ export function createMoneyReportStore({ run }: Pick<Database, 'run'>, teamId: s
     answers: (from, to) =>
       withStoreError('reading what the service answered to what costs money', async () => {
         const rows = await run(Prisma.sql`
-          SELECT a.order_id AS "orderId", i.name, o.task, o.input, o.context, a.at, a.answer
+          SELECT a.order_id AS "orderId", i.name, o.task, o.input, i.input AS "itemInput", o.context, a.at, a.answer
           FROM order_answers a
           JOIN order_items i ON i.order_id = a.order_id AND i.n = a.n JOIN orders o ON o.id = a.order_id
           WHERE a.at >= ${from} AND a.at < ${to} AND i.state = 'SUCCEEDED' AND o.task = ANY(${[...PRICED_TASKS]})
@@ -56,7 +58,10 @@ export function createMoneyReportStore({ run }: Pick<Database, 'run'>, teamId: s
         return answers
           .parse(rows)
           .filter(({ context }) => !isDemoContext(context ?? undefined))
-          .map(({ input, context: _context, ...row }) => ({ ...row, period: periodOf.parse(input).period }));
+          .map(({ input, itemInput, context: _context, ...row }) => ({
+            ...row,
+            period: periodOf.parse(itemInput ?? input).period,
+          }));
       }),
 
     letGo: (from, to) =>

@@ -47,6 +47,13 @@ export function dayNumber(day: string): number {
   return remembered(numbers, day, () => Date.parse(day) / DAY_MS);
 }
 
+/** Whether a text is a day as YYYY-MM-DD, and one that its month has. */
+export function isCalendarDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const at = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
+}
+
 class TimeZone {
   readonly #format: Intl.DateTimeFormat;
   /** Offsets in milliseconds, by the number of the UTC day at whose beginning they hold. */

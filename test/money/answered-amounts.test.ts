@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { amountInAnswer } from '../../src/money/answered-amounts.ts';
 import { approveOrder } from '../../src/orders/decide.ts';
+import { confirmOrder } from '../../src/orders/request.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { createDirectory } from '../../src/slack/directory.ts';
 import { createSlackWeb } from '../../src/slack/platform/web.ts';
@@ -88,5 +89,30 @@ describe('amounts that differ from the list', () => {
     expect(told()).toHaveLength(1);
     expect(told()[0]).toContain(`dearer.rest, renew: €12.50 told, €10.00 on the list, order \`${id}\``);
     expect(told()[0]).not.toContain('same.rest');
+  });
+
+  test('are those of the period that each row of an order asks for', async () => {
+    const price = { zone: 'rest', task: 'renew', validFrom: '2026-01-01', source: 'C' } as const;
+    const amount = { currency: 'EUR', minor: 1_900 };
+    await m.prices.save([{ ...price, period: 2, amount }], 'U0ADA', m.rig.now);
+    m.rig.service.answer = async () => ({ ...DONE, data: [{ price: '19.00', currency: 'EUR' }] });
+    const rows = ['two-years.rest', 'one-year.rest'].map((name, index) => ({
+      name,
+      input: { names: [name], period: 2 - index },
+      secret: undefined,
+    }));
+    const { id } = await m.ask('renew', {}, { bulk: { rows, findings: [], leftOut: 0 } });
+    const confirmed = await confirmOrder(m.orders, id, 'U0ALICE');
+    expect(confirmed.kind).toBe('confirmed');
+    await approveOrder(m.orders, id, 'U0BOB');
+    await m.rig.runDue();
+    const answers = await createMoneyReportStore(m.database, 'T0STEWARD').answers(
+      m.rig.now,
+      new Date(m.rig.now.getTime() + HOUR_MS),
+    );
+    expect(answers.map(({ name, period }) => [name, period])).toEqual([
+      ['two-years.rest', 2],
+      ['one-year.rest', 1],
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { calendarDay, dayNumber, numberedDay } from '../../src/zones/calendar-day.ts';
+import { calendarDay, dayNumber, isCalendarDay, numberedDay } from '../../src/zones/calendar-day.ts';
 import fc, { runs } from '../support/properties.ts';
 
 /** Half hours and quarters, daylight saving of half an hour, clocks that change at midnight, a day that never was. */
@@ -53,4 +53,14 @@ test('days and their numbers stand for each other', () => {
   for (let number = -1_000; number < 30_000; number += 1) {
     if (dayNumber(numberedDay(number)) !== number) expect.fail(`${numberedDay(number)} is not day ${number}`);
   }
+});
+
+test.each([
+  ['2028-02-29', true],
+  ['2027-02-29', false],
+  ['2027-13-01', false],
+  ['2027-6-1', false],
+  ['2027-06-14T00:00:00Z', false],
+])('%s is a day: %s', (text, isDay) => {
+  expect(isCalendarDay(text)).toBe(isDay);
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { isCalendarDay } from '../../zones/calendar-day.ts';
 import { createNamer } from '../actor-names.ts';
 import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
@@ -41,7 +42,7 @@ interface Span {
 function spanOf(words: readonly string[], now: Date): Span | { readonly problem: string } {
   const day = (at: number) => new Date(at).toISOString().slice(0, 10);
   const [first = day(now.getTime() - DEFAULT_DAYS * DAY_MS), last = day(now.getTime())] = words;
-  const wrong = [first, last].find((word) => !isDay(word));
+  const wrong = [first, last].find((word) => !isCalendarDay(word));
   if (words.length > 2 || wrong !== undefined) {
     const what = wrong === undefined ? 'These are more than two dates' : `${code(wrong)} is not a date`;
     return {
@@ -50,12 +51,6 @@ function spanOf(words: readonly string[], now: Date): Span | { readonly problem:
   }
   if (first > last) return { problem: `${code(first)} is after ${code(last)}. Give the earlier day first.` };
   return { first, last };
-}
-
-function isDay(word: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(word)) return false;
-  const at = Date.parse(`${word}T00:00:00Z`);
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(word);
 }
 
 async function* csvOf(

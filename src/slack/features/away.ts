@@ -1,7 +1,8 @@
 import type { StandIn } from '../../policy/approvals.ts';
+import { isCalendarDay } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature, Interaction, SlackDeps } from '../feature.ts';
-import { okResponse } from '../platform/web.ts';
-import { code, type Message, mention, mentionApprover, moment, textMessage } from '../views/blocks.ts';
+import { postMessage } from '../post-message.ts';
+import { code, mention, mentionApprover, moment, textMessage } from '../views/blocks.ts';
 
 /* Absences: who approves instead of somebody, and until when. */
 
@@ -17,10 +18,7 @@ function readUntil(word: string, now: Date): Date | undefined {
     const days = Number(amount) * (unit?.toLowerCase() === 'w' ? 7 : 1);
     return new Date(now.getTime() + days * DAY_MS);
   }
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(word)) return undefined;
-  const at = Date.parse(`${word}T00:00:00Z`);
-  if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(word)) return undefined;
-  return new Date(at + DAY_MS);
+  return isCalendarDay(word) ? new Date(Date.parse(`${word}T00:00:00Z`) + DAY_MS) : undefined;
 }
 
 /** The id in a mention of a person. */
@@ -140,9 +138,8 @@ async function runBack(call: CommandCall): Promise<void> {
 /** The absence is committed already, so a failed message does not undo it. */
 async function notify(deps: SlackDeps, userId: string, text: string): Promise<void> {
   try {
-    const said: Message = textMessage(text);
-    const channel = await deps.directory.directMessage(userId);
-    await deps.web.call('chat.postMessage', { channel, text: said.text, blocks: said.blocks }, okResponse);
+    const channelId = await deps.directory.directMessage(userId);
+    await postMessage(deps.web, { channelId }, textMessage(text));
   } catch (err) {
     deps.log.warn({ err, userId }, 'telling who stands in for whom');
   }

@@ -22,7 +22,8 @@ import {
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
-import { postedResponse, SlackApiError } from '../platform/web.ts';
+import { SlackApiError } from '../platform/web.ts';
+import { postMessage } from '../post-message.ts';
 import {
   code,
   context,
@@ -380,7 +381,7 @@ async function channelErrors(
 ): Promise<Readonly<Record<string, string>>> {
   const message = textMessage(`${CHANNEL_PURPOSES[name]}, set by ${mention(by)}.`);
   try {
-    await web.call('chat.postMessage', { channel: channelId, ...message }, postedResponse);
+    await postMessage(web, { channelId }, message);
     return {};
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;

@@ -23,6 +23,7 @@ import {
   moment,
   quote,
   section,
+  textMessage,
 } from './blocks.ts';
 import { formatDay } from './expiry.ts';
 import { FACT_LABELS, formatValue } from './facts.ts';
@@ -81,14 +82,14 @@ export function alarmRunbook({ kind, name }: Alarm): Message {
 
 /** Somebody was the first to say that the team made the change of a guarded name. */
 export function proposedReply({ proposed }: Alarm): Message {
-  return sentence(
+  return textMessage(
     `:ballot_box_with_check: ${mention(proposed?.by ?? '')} says that this is ours: “${quote(proposed?.reason ?? '')}”. The name is guarded, so another approver or admin has to say so too.`,
   );
 }
 
 /** Somebody has said that the team made the change, and that is enough. */
 export function explainedReply({ explained }: Alarm): Message {
-  return sentence(
+  return textMessage(
     `:white_check_mark: ${mention(explained?.by ?? '')} says that this is ours: “${quote(explained?.reason ?? '')}”. I raise it no further.`,
   );
 }
@@ -104,7 +105,7 @@ export function escalatedReply(
     unreadable.length === 0
       ? ''
       : ` Slack did not tell me who is in ${unreadable.map(code).join(', ')}: tell them yourself.`;
-  return sentence(`:sos: ${mention(escalatedBy ?? '')} raised this. ${told}${left}`);
+  return textMessage(`:sos: ${mention(escalatedBy ?? '')} raised this. ${told}${left}`);
 }
 
 /** What the owner, approvers and admins are told. */
@@ -117,10 +118,6 @@ export function escalationMessage(alarm: Alarm, now: Date): Message {
     ...facts(values(alarm)),
     ...lines(runbookLines(alarm.kind)),
   ]);
-}
-
-function sentence(text: string): Message {
-  return message(text, [section(text)]);
 }
 
 function values({ kind, fact, before, after }: Alarm): [string, string][] {

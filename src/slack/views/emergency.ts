@@ -9,9 +9,8 @@ import {
   type Message,
   mention,
   mentionApprover,
-  message,
   quote,
-  section,
+  textMessage,
 } from './blocks.ts';
 import { type HistoryEvent, orderTitle, reasonOf } from './order.ts';
 
@@ -58,7 +57,7 @@ export function emergencyReply(order: Order, event: HistoryEvent): Message {
     event.detail['isImpactUnknown'] === true
       ? ' What hangs on the name was not known yet at this approval.'
       : '';
-  return sentence(
+  return textMessage(
     `:rotating_light: ${mention(order.requesterId)}, ${mention(event.actor)} approved this alone in an emergency: ${escapeText(orderTitle(order))}.${reasonOf(event)}${others}${called}${unseen} It stays open for review until another admin signs it off.`,
   );
 }
@@ -67,14 +66,14 @@ export function emergencyReply(order: Order, event: HistoryEvent): Message {
 export function signedOffReply(order: Order, event: HistoryEvent): Message {
   const by = order.emergencyApprovedBy;
   const whose = by === undefined ? 'the emergency approval' : `that ${mention(by)} approved this alone`;
-  return sentence(
+  return textMessage(
     `:white_check_mark: ${mention(event.actor)} signed off ${whose}: ${escapeText(orderTitle(order))}. The review is closed.`,
   );
 }
 
 /** To one person who could have decided, or who may review it as an admin. */
 export function emergencyNotice(order: Order, event: HistoryEvent): Message {
-  return sentence(
+  return textMessage(
     `:rotating_light: ${mention(event.actor)} approved *${escapeText(orderTitle(order))}* alone in an emergency, so nobody else’s approval is needed any more:${reasonOf(event)} It was asked by ${mention(order.requesterId)}. It stays open for review until another admin signs it off, on its card or in my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }
@@ -110,8 +109,4 @@ export function signOffButtons(order: Order): Button[] {
 export function reviewText(order: Order): string {
   const by = order.emergencyApprovedBy;
   return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}: approved by ${by === undefined ? 'an admin' : mention(by)} alone in an emergency, asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`;
-}
-
-function sentence(text: string): Message {
-  return message(text, [section(text)]);
 }

@@ -21,6 +21,7 @@ import {
   ownSentence,
   quote,
   section,
+  textMessage,
   truncateMarkup,
 } from './blocks.ts';
 import { pausedReply, tallyText } from './bulk.ts';
@@ -74,17 +75,17 @@ export function orderReply(
     case 'escalated':
       return escalatedReply(order, event, approvers);
     case 'denied':
-      return sentence(
+      return textMessage(
         `${ICONS.DENIED} ${asker}, ${mention(event.actor)} denied this: ${title}.${reasonOf(event)} Nothing was sent.`,
       );
     case 'cancelled':
-      return sentence(`${ICONS.CANCELLED} ${asker} cancelled this: ${title}. Nothing was sent.`);
+      return textMessage(`${ICONS.CANCELLED} ${asker} cancelled this: ${title}. Nothing was sent.`);
     case 'expired':
-      return sentence(
+      return textMessage(
         `${ICONS.EXPIRED} ${asker}, nobody approved in time: ${title}. Nothing was sent. Ask again if it is still wanted.`,
       );
     case 'reminded':
-      return sentence(
+      return textMessage(
         `:bell: ${approverList(approvers)}: this still waits for approval: ${title}. It is listed in my Home tab too.`,
       );
     case 'stopped':
@@ -94,7 +95,7 @@ export function orderReply(
       return reason && pausedReply(order, reason, orderTitle(order), approverList(approvers));
     }
     case 'resumed':
-      return sentence(`:arrow_forward: ${mention(event.actor)} lets *${title}* go on.`);
+      return textMessage(`:arrow_forward: ${mention(event.actor)} lets *${title}* go on.`);
     case 'resolved':
       return resolvedReply(order, event, approvers, now);
     case 'answered_late':
@@ -113,10 +114,6 @@ export function orderReply(
 /** The actor of an event that the bot itself caused. */
 const SYSTEM = 'system';
 
-function sentence(text: string): Message {
-  return message(text, [section(text)]);
-}
-
 /** Tells the owner of the account that somebody else has asked again. */
 function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   const owner = accountOwner(order);
@@ -126,7 +123,7 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
       ? 'It needs no approval.'
       : 'Another person has to approve it: neither of your approvals counts.';
   const whose = order.account.isTeamAccount === true ? 'the team’s' : 'your';
-  return sentence(
+  return textMessage(
     `:repeat: ${mention(owner)}, ${mention(order.requesterId)} asks again for *${escapeText(orderTitle(order))}*, with ${whose} account ${code(accountName(order.account))}: order ${code(order.id)}, after ${code(order.retryOf)} failed. ${next}`,
   );
 }
@@ -144,11 +141,11 @@ function stoppedReply(order: Order, event: HistoryEvent): Message | undefined {
     const what = order.items.some(({ attempts }) => attempts > 0)
       ? 'The service refused what was sent before, so nothing was carried out.'
       : 'Nothing was sent.';
-    return sentence(
+    return textMessage(
       `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(event.actor)} stopped this: ${title}. ${what}`,
     );
   }
-  return sentence(
+  return textMessage(
     event.actor === SYSTEM
       ? `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${title}: ${ownSentence(summaryText(detail.summary))}${which}`
       : `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(event.actor)} stopped this: ${title}.${which} What was sent before goes on.`,
@@ -168,7 +165,7 @@ const askedDetail = z.object({ question: z.string() });
 function askedReply(order: Order, event: HistoryEvent): Message | undefined {
   const detail = askedDetail.safeParse(event.detail).data;
   if (detail === undefined) return undefined;
-  return sentence(
+  return textMessage(
     `:speech_balloon: ${mention(order.requesterId)}, ${mention(event.actor)} asks about ${escapeText(orderTitle(order))}: “${quote(detail.question, 2_000)}” ${order.isPrivate ? `Write ${mention(event.actor)} a direct message` : 'Answer here'}. The time that is left starts anew.`,
   );
 }
@@ -183,7 +180,7 @@ function escalatedReply(order: Order, event: HistoryEvent, approvers: readonly s
     ...(toAdmins ? ['I have told the admins'] : []),
   ].join(', and ');
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
-  return sentence(
+  return textMessage(
     `:mega: This still waits for approval, and ${called}: ${escapeText(orderTitle(order))}, asked by ${mention(order.requesterId)}.${can}`,
   );
 }
@@ -194,7 +191,7 @@ function lastApprovalReply(event: HistoryEvent): Message | undefined {
   const unseen = unseenAtApproval(event);
   return said === '' && unseen === ''
     ? undefined
-    : sentence(
+    : textMessage(
         `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${said === '' ? '.' : `:${said}`}${unseen}`,
       );
 }
@@ -223,7 +220,7 @@ function approvedReply(order: Order, event: HistoryEvent): Message {
     progress?.isStricter === true
       ? ' That is more than when this was asked for, for it has changed since.'
       : '';
-  return sentence(
+  return textMessage(
     `:ballot_box_with_check: ${approverName(event.actor, [event])} approved.${reasonOf(event)}${gone} ${more}${stricter}${unseenAtApproval(event)}`,
   );
 }
@@ -262,7 +259,7 @@ function resolvedTitle(order: Order, { detail }: HistoryEvent): string {
 function registryConfirmedReply(order: Order, { detail }: HistoryEvent): Message {
   const name = detail['name'];
   const shown = typeof name === 'string' ? itemName(order, name) : orderTitle(order);
-  return sentence(
+  return textMessage(
     `:white_check_mark: ${mention(order.requesterId)}, the registry’s public record shows it now: *${escapeText(orderTitle(order))}* is done for ${escapeText(shown)}.`,
   );
 }
@@ -282,9 +279,9 @@ function delegationReply(order: Order, event: HistoryEvent): Message | undefined
   const shown = escapeText(itemName(order, name));
   const asker = mention(order.requesterId);
   if (delegation === 'answering') {
-    return sentence(`:white_check_mark: ${asker}, all the new nameservers answer for *${shown}*.`);
+    return textMessage(`:white_check_mark: ${asker}, all the new nameservers answer for *${shown}*.`);
   }
-  return sentence(
+  return textMessage(
     `:warning: ${asker}, ${hours < 1 ? 'now' : `${count(hours, 'hour')} after the change`} ${formatList(hosts)} ${hosts.length === 1 ? 'does' : 'do'} not answer for *${shown}*. Mail and website fail for whoever asks ${hosts.length === 1 ? 'it' : 'them'}. Set the name up there, or press *Undo* on the card.`,
   );
 }

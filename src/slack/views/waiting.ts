@@ -1,11 +1,11 @@
 import type { Order } from '../../orders/order.ts';
-import { code, escapeText, type Message, mention, message, moment, section } from './blocks.ts';
+import { code, escapeText, type Message, mention, moment, textMessage } from './blocks.ts';
 import { approverList, orderTitle } from './order.ts';
 
 /** Tells one approver, under their copy of the card, that the order still waits. */
 export function reminderNotice(order: Order): Message {
   const until = order.expiresAt === undefined ? '' : ` Open until ${moment(order.expiresAt)}.`;
-  return sentence(
+  return textMessage(
     `:bell: This still waits for your approval: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}.${until}`,
   );
 }
@@ -13,18 +13,14 @@ export function reminderNotice(order: Order): Message {
 /** Tells one of the people who are called about an order after a long wait. */
 export function escalationNotice(order: Order, approvers: readonly string[]): Message {
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve it.`;
-  return sentence(
+  return textMessage(
     `:mega: This has waited for approval since ${moment(order.createdAt)}: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}.${can} See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }
 
 /** Tells admins that the cards of waiting orders cannot be posted in the approvers' channel. */
 export function approvalChannelAlert(channelId: string, why: string): Message {
-  return sentence(
+  return textMessage(
     `:warning: I cannot post in <#${channelId}> (${code(channelId)}), where approvers are to find every waiting order. Slack says ${code(why)}. Until I can, I write to each approver. Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
   );
-}
-
-function sentence(text: string): Message {
-  return message(text, [section(text)]);
 }
