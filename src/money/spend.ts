@@ -13,7 +13,12 @@ export interface Purchase {
   /** Slack user id of who asked. */
   readonly requesterId: string;
   readonly at: Date;
+  /** Everybody who asked for its order, where that is private; undefined where everybody may see it. */
+  readonly privateTo?: readonly string[] | undefined;
 }
+
+/** The key under which the purchases stand whose zone or requester the reader may not see. */
+export const CONCEALED = '';
 
 /** Sums of names that belong together. */
 export interface SpendSum {
@@ -37,7 +42,10 @@ export interface Spend {
   readonly byZone: readonly SpendLine[];
   /** By who asked. */
   readonly byPerson: readonly SpendLine[];
-  /** A name of several tags stands in the line of each; names without a tag, and the list without one, are left out. */
+  /**
+   * A name of several tags stands in the line of each; names without a tag, those that the reader may not see, and the
+   * list without a line are left out.
+   */
   readonly byTag: readonly SpendLine[];
 }
 
@@ -47,8 +55,15 @@ const NO_TAGS: ReadonlyMap<string, readonly string[]> = new Map();
  * What names cost by the list of the day on which each was carried out.
  *
  * @param tags of names as they are now, by name
+ * @param isConcealed whether the reader may not see a purchase. It counts in every sum; under a person it would tell who
+ *   asked, under a tag or a zone of few names what for
  */
-export function spendOf(list: readonly Price[], purchases: readonly Purchase[], tags = NO_TAGS): Spend {
+export function spendOf(
+  list: readonly Price[],
+  purchases: readonly Purchase[],
+  tags = NO_TAGS,
+  isConcealed: (purchase: Purchase) => boolean = () => false,
+): Spend {
   const priced = purchases
     .map((purchase) => {
       const day = purchase.at.toISOString().slice(0, 10);
@@ -74,9 +89,9 @@ export function spendOf(list: readonly Price[], purchases: readonly Purchase[], 
     total: sumOf(priced),
     byMonth: by(({ day }) => day.slice(0, 7)),
     byTask: by(({ task }) => task),
-    byZone: by(({ name }) => zoneOf(name)),
-    byPerson: by(({ requesterId }) => requesterId),
-    byTag: byEach(({ name }) => tags.get(name) ?? []),
+    byZone: by((purchase) => (isConcealed(purchase) ? CONCEALED : zoneOf(purchase.name))),
+    byPerson: by((purchase) => (isConcealed(purchase) ? CONCEALED : purchase.requesterId)),
+    byTag: byEach((purchase) => (isConcealed(purchase) ? [] : (tags.get(purchase.name) ?? []))),
   };
 }
 

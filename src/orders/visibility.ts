@@ -17,7 +17,7 @@ export interface Viewer {
  * Whether somebody sees private orders of other people in lists: admins do, and approvers of the settings. Who cannot be
  * confirmed as an approver does not.
  */
-async function seesAll(deps: ApproverDeps, { id, isAdmin }: Viewer): Promise<boolean> {
+export async function seesAll(deps: ApproverDeps, { id, isAdmin }: Viewer): Promise<boolean> {
   return isAdmin || (await waitingFor(deps, id, [])).isApprover;
 }
 

@@ -30,7 +30,15 @@ export function createSpendStore({ prisma }: Pick<Database, 'prisma'>, teamId: s
             input: true,
             answeredAt: true,
             order: {
-              select: { task: true, requesterId: true, input: true, context: true, closedAt: true },
+              select: {
+                task: true,
+                requesterId: true,
+                earlierRequesters: true,
+                isPrivate: true,
+                input: true,
+                context: true,
+                closedAt: true,
+              },
             },
           },
           orderBy: [{ orderId: 'asc' }, { n: 'asc' }],
@@ -39,7 +47,9 @@ export function createSpendStore({ prisma }: Pick<Database, 'prisma'>, teamId: s
           const at = answeredAt ?? order.closedAt;
           if (at === null || isDemoContext(order.context ?? undefined)) return [];
           const { period } = periodOf.parse(input ?? order.input);
-          return [{ name, task: task.parse(order.task), period, requesterId: order.requesterId, at }];
+          const { requesterId, earlierRequesters, isPrivate } = order;
+          const privateTo = isPrivate ? [requesterId, ...earlierRequesters] : undefined;
+          return [{ name, task: task.parse(order.task), period, requesterId, at, privateTo }];
         });
       }),
 

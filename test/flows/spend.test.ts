@@ -1,8 +1,9 @@
+import type { Actor } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
 import { answerTo, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 
-const t = useTestDemo();
+const t = useTestDemo({ settings: { APPROVERS: 'U0BOB' } });
 const NOW = new Date();
 const MONTH = NOW.toISOString().slice(0, 7);
 const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000).toISOString().slice(0, 10);
@@ -53,6 +54,36 @@ it('a year and a month are shown with what is ahead, and handed out as a file', 
     'person,Alice (U0ALICE),1,0,37.00,EUR',
   ]);
   expect(lines).toContain(`ahead,${inDays(100).slice(0, 7)},1,0,18.50,EUR`);
+});
+
+it('counts private orders for everybody, and tells only those who may see them whose and what they are', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew bar.rest', 'D0ALICE');
+  const copy = await t.workspace.waitFor(
+    () => t.workspace.messages('D0BOB').find((message) => textOf(message).includes(order.id)),
+    { what: 'the order’s card for Bob' },
+  );
+  await t.bob.click(copy, 'order_approve');
+  await order.ends('SUCCEEDED');
+  await t.demo.bot.catchUp();
+  const told = (person: Actor) => answerTo(t.workspace, person, `/domain spend ${MONTH}`);
+  for (const person of [t.alice, t.bob, t.ada]) {
+    const text = await told(person);
+    expect(text).toContain('about €55.50, for 2 names.');
+    expect(text).toMatch(/By zone\n\.rest\n2\n/);
+    expect(text).not.toContain('private orders');
+  }
+  const text = await told(t.carol);
+  expect(text, 'the sums are the team’s').toContain('about €55.50, for 2 names.');
+  expect(text).toMatch(/By zone\nprivate orders\n1\nabout €18\.50\nBy zone\n\.rest\n1\nabout €37\.00/);
+  expect(text).toMatch(/By person\nprivate orders\n1\nabout €18\.50/);
+
+  const shown = t.carol.ephemerals().at(-1);
+  if (shown === undefined) throw new Error('nothing was shown');
+  await toldAfter(t.workspace, t.carol, () => t.carol.click(shown, 'spend_export'));
+  const file = t.workspace.messages('D0CAROL').findLast(({ files }) => files !== undefined)?.files?.[0];
+  if (file === undefined) throw new Error('no file came');
+  const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
+  expect(csv).toContain('person,private orders,1,0,18.50,EUR\r\nperson,Alice (U0ALICE),1,0,37.00,EUR');
 });
 
 it('says which names cost money though nothing lives on them, and calls none unused that could not be looked at', async () => {

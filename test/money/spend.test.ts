@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { PRICED_TASKS, type Price } from '../../src/money/prices.ts';
-import { type Purchase, readSpan, renewalsAhead, type SpendLine, spendOf } from '../../src/money/spend.ts';
+import {
+  CONCEALED,
+  type Purchase,
+  readSpan,
+  renewalsAhead,
+  type SpendLine,
+  spendOf,
+} from '../../src/money/spend.ts';
 import fc from '../support/properties.ts';
 
 const price = (given: Partial<Price> = {}): Price => ({
@@ -90,6 +97,24 @@ describe('what was spent', () => {
       }),
     );
   });
+});
+
+test('what the reader may not see counts in the sums, under no tag, zone or person', () => {
+  const tags = new Map([['cafe.rest', ['brand']]]);
+  const all = [bought('cafe.rest', '2026-07-01'), bought('bar.rest', '2026-07-02', { requesterId: 'U0BOB' })];
+  const spend = spendOf(LIST, all, tags, ({ name }) => name === 'cafe.rest');
+  const keys = (lines: readonly SpendLine[]) => lines.map(({ key, names }) => [key, names]);
+  expect(spend.total.sums).toEqual(eur(4_000));
+  expect(keys(spend.byTask)).toEqual([['renew', 2]]);
+  expect(keys(spend.byZone)).toEqual([
+    [CONCEALED, 1],
+    ['rest', 1],
+  ]);
+  expect(keys(spend.byPerson)).toEqual([
+    [CONCEALED, 1],
+    ['U0BOB', 1],
+  ]);
+  expect(spend.byTag).toEqual([]);
 });
 
 test('a name stands in the line of each of its tags, once', () => {

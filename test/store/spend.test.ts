@@ -21,6 +21,7 @@ async function order(
   context: number | null,
   items: readonly { readonly name: string; readonly state: string; readonly answeredAt?: Date | null }[],
   closedAt: Date | null = IN_JULY,
+  more: { readonly isPrivate?: boolean; readonly earlierRequesters?: string[] } = {},
 ): Promise<void> {
   orders += 1;
   const id = `order${orders}`;
@@ -44,6 +45,7 @@ async function order(
       createdAt: JULY,
       updatedAt: JULY,
       closedAt,
+      ...more,
       items: {
         create: items.map(({ name, state, answeredAt = IN_JULY }, index) => ({
           n: index + 1,
@@ -71,6 +73,10 @@ beforeAll(async () => {
     { name: 'late.rest', state: 'SUCCEEDED', answeredAt: AUGUST },
   ]);
   await order('create', null, [{ name: 'application.rest', state: 'SUCCEEDED' }]);
+  await order('create', LIVE, [{ name: 'private.rest', state: 'SUCCEEDED' }], IN_JULY, {
+    isPrivate: true,
+    earlierRequesters: ['U0BOB'],
+  });
   await order('renew', DEMO, [
     { name: 'demo.rest', state: 'SUCCEEDED' },
     { name: 'demo-unknown.rest', state: 'UNKNOWN' },
@@ -87,6 +93,14 @@ test('what was bought is every name that succeeded on a live system in the time,
     { name: 'done.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
     { name: 'settled.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
     { name: 'application.rest', task: 'create', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
+    {
+      name: 'private.rest',
+      task: 'create',
+      period: 2,
+      requesterId: 'U0ALICE',
+      at: IN_JULY,
+      privateTo: ['U0ALICE', 'U0BOB'],
+    },
   ]);
 });
 

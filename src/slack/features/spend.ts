@@ -1,8 +1,17 @@
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
-import { readSpan, renewalsAhead, renewalsByZone, type SpendSpan, spendOf } from '../../money/spend.ts';
-import { type CommandCall, type Feature, type Interaction, isAdmin } from '../feature.ts';
+import {
+  CONCEALED,
+  type Purchase,
+  readSpan,
+  renewalsAhead,
+  renewalsByZone,
+  type SpendSpan,
+  spendOf,
+} from '../../money/spend.ts';
+import { seesAll } from '../../orders/visibility.ts';
+import { type CommandCall, type Feature, type Interaction, isAdmin, viewerOf } from '../feature.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { code, textMessage } from '../views/blocks.ts';
 import { SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from '../views/spend.ts';
@@ -29,7 +38,8 @@ async function runSpend(call: CommandCall): Promise<void> {
   await call.respond(spendMessage(await figures(call, span)));
 }
 
-async function figures({ deps, person }: Interaction, span: SpendSpan): Promise<SpendShown> {
+async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> {
+  const { deps, person } = call;
   const { prices, budgets, spending, tagsOf, directory, currency } = deps;
   const now = deps.now();
   const { reminderTimezone: timeZone } = await deps.settings();
@@ -43,10 +53,11 @@ async function figures({ deps, person }: Interaction, span: SpendSpan): Promise<
     budgets.standings(dayWithin(span, utcDayOf(now))),
   ]);
   const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDayOf(now));
+  const isConcealed = await concealedFrom(call, purchases);
   const tags = await tagsOf(purchases.map(({ name }) => name));
   return {
     span: span.text,
-    spend: spendOf(list, purchases, tags),
+    spend: spendOf(list, purchases, tags, isConcealed),
     unknownOutcomes,
     ahead,
     unused: renewalsByZone(list, unused, utcDayOf(now)),
@@ -57,6 +68,17 @@ async function figures({ deps, person }: Interaction, span: SpendSpan): Promise<
   };
 }
 
+/** Which purchases a person may not see. Slack is asked whether they approve only where that matters. */
+async function concealedFrom(
+  call: Interaction,
+  purchases: readonly Purchase[],
+): Promise<(purchase: Purchase) => boolean> {
+  const viewer = viewerOf(call);
+  const ofOthers = ({ privateTo }: Purchase) => privateTo?.includes(viewer.id) === false;
+  const seen = !purchases.some(ofOthers) || (await seesAll(call.deps.orders, viewer));
+  return seen ? () => false : ofOthers;
+}
+
 /** The day of a span that is nearest to today: its last day in the past, or today. */
 function dayWithin({ from, to }: SpendSpan, today: string): string {
   const last = utcDayOf(new Date(to.getTime() - 1));
@@ -65,10 +87,12 @@ function dayWithin({ from, to }: SpendSpan, today: string): string {
 
 async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
   const shown = await figures(call, span);
-  const people = shown.spend.byPerson.map(async ({ key }) => {
-    const name = await call.deps.directory.nameOf(key).catch(() => undefined);
-    return [key, name === undefined ? key : `${name} (${key})`] as const;
-  });
+  const people = shown.spend.byPerson
+    .filter(({ key }) => key !== CONCEALED)
+    .map(async ({ key }) => {
+      const name = await call.deps.directory.nameOf(key).catch(() => undefined);
+      return [key, name === undefined ? key : `${name} (${key})`] as const;
+    });
   const names = new Map(await Promise.all(people));
   const rows = spendRows(shown, (userId) => names.get(userId) ?? userId, formatDecimal);
   await call.respond(

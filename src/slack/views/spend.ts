@@ -1,7 +1,7 @@
 import { shortMonth } from '../../expiry/chart.ts';
 import { wholeUnits } from '../../money/amount.ts';
 import type { BudgetStanding } from '../../money/budget.ts';
-import type { Spend, SpendLine, SpendSum } from '../../money/spend.ts';
+import { CONCEALED, type Spend, type SpendLine, type SpendSum } from '../../money/spend.ts';
 import {
   type AnyBlock,
   actions,
@@ -127,7 +127,11 @@ function unusedBlocks({ unused, locale }: SpendShown): AnyBlock[] {
   ];
 }
 
+/** Stands for the zone or person of orders that the reader may not see. */
+export const PRIVATE_ORDERS = 'private orders';
+
 function cellOf(by: (typeof SECTIONS)[number], key: string): Cell {
+  if (key === CONCEALED) return PRIVATE_ORDERS;
   switch (by) {
     case 'person':
       return { person: key };
@@ -150,6 +154,11 @@ function aheadChart({ ahead, currency }: SpendShown): AnyBlock[] {
     : [barChart({ title: 'Renewals ahead', series: currency, bars, xLabel: 'Month', yLabel: currency })];
 }
 
+function csvKey(by: (typeof SECTIONS)[number], key: string, nameOf: (userId: string) => string): string {
+  if (key === CONCEALED) return PRIVATE_ORDERS;
+  return by === 'person' ? nameOf(key) : key;
+}
+
 /** The header row of the file. */
 export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'amount', 'currency'] as const;
 
@@ -168,7 +177,7 @@ export function spendRows(
   return [
     ...rowsOf('total', '', spend.total),
     ...SECTIONS.flatMap((by) =>
-      linesOf(spend, by).flatMap((line) => rowsOf(by, by === 'person' ? nameOf(line.key) : line.key, line)),
+      linesOf(spend, by).flatMap((line) => rowsOf(by, csvKey(by, line.key, nameOf), line)),
     ),
     ...ahead.flatMap((line) => rowsOf('ahead', line.key, line)),
     ...(unused.names === 0 ? [] : rowsOf('unused', '', unused)),
