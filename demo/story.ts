@@ -20,8 +20,8 @@ const HOUR_MS = 3_600_000;
 /** Names are looked at every few hours near their end. */
 const BETWEEN_LOOKS_MS = 5 * HOUR_MS;
 const MAX_LOOKS = 8;
-const LOOK_MS = 250;
-const WAITS = 12;
+const LOOK_MS = 50;
+const WAITS = 60;
 
 /** Plays the theft of a name: its locks go, it is transferred, and its date moves as after a renewal. */
 export async function playTheft({ service, dns, name, moveTime, alarmsTold }: StoryParts): Promise<void> {
