@@ -129,7 +129,7 @@ function unusedBlocks({ unused, locale }: SpendShown): AnyBlock[] {
 }
 
 /** Stands for the zone or person of orders that the reader may not see. */
-export const PRIVATE_ORDERS = 'private orders';
+const PRIVATE_ORDERS = 'private orders';
 
 function cellOf(by: (typeof SECTIONS)[number], key: string): Cell {
   if (key === CONCEALED) return PRIVATE_ORDERS;
