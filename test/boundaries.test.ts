@@ -133,7 +133,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 const PURE = [
   /^accounts\/account\.ts$/,
   /^expiry\/(chart|dateless|deadline)\.ts$/,
-  /^money\/(amount|budget|order-cost|prices|waiting)\.ts$/,
+  /^money\/(amount|budget|order-cost|prices|spend|waiting)\.ts$/,
   /^names\/(facts|filter|impact|portfolio|presets|timeline|unexplained-changes)\.ts$/,
   /^orders\/(bulk-columns|input-issue|order|record-finding|summary|tasks|waves)\.ts$/,
   /^policy\/(change-log|describe|policy|starting-points|stored-demand)\.ts$/,

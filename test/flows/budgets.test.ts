@@ -87,7 +87,7 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
   expect(textOf(over.card)).toContain('Agreed to by <@U0ADA>.');
 
   const spend = await answerTo(t.workspace, t.alice, '/domain spend');
-  expect(spend).toMatch(/all names\n.*\n€20\.00\n€36\.00\n€0\.00\n−€16\.00 ██████████ 180%/);
+  expect(spend).toMatch(/all names\n−€16\.00 ██████████ 180%\n€20\.00\n.*\n€36\.00\n€0\.00/);
 });
 
 it('are changed, which brings the cards that wait up to date, and removed; the audit log has all of it', async () => {

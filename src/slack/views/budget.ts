@@ -133,7 +133,7 @@ export function budgetBlocks(standings: readonly BudgetStanding[], reader: Budge
           header('Budgets'),
           table({
             caption: 'Budgets',
-            columns: ['Of', 'Time', 'Budget', 'Spent', 'Approved, not spent yet', 'Left'],
+            columns: ['Of', 'Left', 'Budget', 'Time', 'Spent', 'Approved, not spent yet'],
             rows: standings.map((standing) => standingCells(standing, reader.locale)),
           }),
           ...(reader.isAdmin ? [editMenu(standings.map(({ budget }) => budget))] : []),
@@ -158,16 +158,17 @@ function budgetBar({ budget, booked, reserved }: BudgetStanding): string {
   return `${'█'.repeat(filled)}${'░'.repeat(10 - filled)} ${percent}%`;
 }
 
+/** A phone shows the first columns only, so what is left stands beside the name. */
 function standingCells(standing: BudgetStanding, locale: string): readonly Cell[] {
   const { budget, booked, reserved, period } = standing;
   const { currency } = budget.amount;
   return [
     tagText(budget.tag),
-    periodText(period),
+    `${minorText(currency, leftOf(standing), locale)} ${budgetBar(standing)}`,
     amountsText([budget.amount], locale),
+    periodText(period),
     minorText(currency, booked, locale),
     minorText(currency, reserved, locale),
-    `${minorText(currency, leftOf(standing), locale)} ${budgetBar(standing)}`,
   ];
 }
 

@@ -66,13 +66,14 @@ export function spendMessage(shown: SpendShown): Message {
     total.names === 0
       ? `Nothing that costs money was carried out in ${periodText(span)}.`
       : `Spent in ${periodText(span)}: ${sumText(total, locale)}, for ${count(total.names, 'name')}.`;
+  // A phone shows the first columns only, so the cost stands before the number of names.
   const rows: (readonly Cell[])[] = [
     ...SECTIONS.flatMap((by) =>
       linesOf(spend, by).map((line): readonly Cell[] => [
         `By ${by}`,
         cellOf(by, line.key),
-        String(line.names),
         sumText(line, locale),
+        String(line.names),
       ]),
     ),
     ...ahead
@@ -80,8 +81,8 @@ export function spendMessage(shown: SpendShown): Message {
       .map((line): readonly Cell[] => [
         'Ahead',
         periodText(line.key),
-        String(line.names),
         sumText(line, locale),
+        String(line.names),
       ]),
   ];
   return message(text, [
@@ -102,7 +103,7 @@ export function spendMessage(shown: SpendShown): Message {
       : [
           table({
             caption: 'What was spent, and what renewing all names costs',
-            columns: ['List', 'What', 'Names', 'Cost'],
+            columns: ['List', 'What', 'Cost', 'Names'],
             rows,
           }),
           ...actions('spend', [button({ actionId: 'spend_export', text: 'As a CSV file', value: span })]),
@@ -128,7 +129,7 @@ function unusedBlocks({ unused, locale }: SpendShown): AnyBlock[] {
 }
 
 /** Stands for the zone or person of orders that the reader may not see. */
-export const PRIVATE_ORDERS = 'private orders';
+const PRIVATE_ORDERS = 'private orders';
 
 function cellOf(by: (typeof SECTIONS)[number], key: string): Cell {
   if (key === CONCEALED) return PRIVATE_ORDERS;
