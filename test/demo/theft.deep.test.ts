@@ -5,7 +5,7 @@ import { answerTo, openedAfter, until, useTestDemo } from '../support/demo.ts';
  * The second path of the guide: what is in use is deleted with a warning, and what is stolen is told.
  */
 
-const t = useTestDemo();
+const t = useTestDemo({ speedup: 8 });
 
 test('a name that is in use asks for its name before it is deleted', async () => {
   // The first look waits for DNS no longer than the command may take.
