@@ -317,15 +317,17 @@ describe('gentleness', () => {
   });
 
   test('leaves time between two requests', async () => {
-    const arrivals: number[] = [];
+    let lastAt = 0;
     const answer = registry.domain;
     registry.domain = (request, response) => {
-      arrivals.push(performance.now());
+      lastAt = performance.now();
       answer(request, response);
     };
     const asked = client({ spacingMs: 40 });
+    // Arrivals may come late on a busy machine, so only the last one tells: it cannot be early.
+    const startedAt = performance.now();
     await Promise.all(['a.rest', 'b.rest', 'c.rest', 'd.rest'].map((name) => asked.lookup(name)));
-    expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(60);
+    expect(lastAt - startedAt).toBeGreaterThan(110);
   });
 });
 
