@@ -76,20 +76,31 @@ export async function approveOrder(
     const earlier = order.approvals.map((approval) => approval.userId);
     // This may take a moment, so everything that decides is read after it.
     const isImpactUnknown = order.state === 'PENDING' && (await deps.isImpactKnown?.(order)) === false;
-    const grounds = await groundsOf(deps, order, [...earlier, userId]);
-    const { policy } = grounds;
-    const refusal = refusalToDecide(order, userId, 'approve', policy);
-    const names = order.items.map(({ name }) => name);
-    const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
-    const { reservation, ...budget } = await checkBudgets(deps, order, price, [...earlier, userId]);
+    const givers = [...earlier, userId];
+    const [grounds, { price, reservation, ...budget }, obstacle] = await Promise.all([
+      groundsOf(deps, order, givers),
+      moneyOf(deps, order, givers),
+      findObstacle(),
+    ]);
+    const refusal = refusalToDecide(order, userId, 'approve', grounds.policy);
     if (refusal !== undefined && !budget.admins.includes(userId)) return { refusal };
-    const obstacle = await findObstacle();
     if (obstacle !== undefined) return obstacle;
     return approval(deps, order, userId, {
       ...grounds,
       ...{ budget, reservation, isImpactUnknown, price, reason },
     });
   });
+}
+
+/** What an order costs at this moment, and whether the budgets have it. */
+async function moneyOf(
+  deps: DecideDeps,
+  order: Order,
+  givers: readonly string[],
+): Promise<BudgetCheck & { readonly price: unknown }> {
+  const names = order.items.map(({ name }) => name);
+  const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
+  return { price, ...(await checkBudgets(deps, order, price, givers)) };
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   shortfallsOf,
 } from '../money/budget.ts';
 import { Prisma, type RunStatement } from './database.ts';
+import { idRows } from './rows.ts';
 
 /*
  * Reservations in budgets. A reservation says what a name takes from the last approval on; what became of it is read from the
@@ -84,9 +85,10 @@ export async function lockBudgets(
   reservations: readonly Reservation[],
 ): Promise<TakeFromBudgets> {
   const teams = [...new Set(reservations.map(({ teamId }) => teamId))].sort();
-  await run(
+  const budgets = await run(
     Prisma.sql`SELECT id FROM budgets WHERE team_id = ANY(${teams}) ORDER BY team_id, id FOR NO KEY UPDATE`,
   );
+  if (idRows.parse(budgets).length === 0) return () => true;
   // A statement of its own: its snapshot is taken after the locks are held.
   const standings = new Map<string, readonly BudgetStanding[]>();
   const taken = new Map<string, bigint>();
