@@ -194,12 +194,17 @@ export class Surroundings {
 
 /**
  * Repeats a check until it holds.
- * @throws after a minute
+ * @throws after some minutes, one when left out
  */
-export async function until(what: string, holds: () => Promise<boolean>, everyMs = 50): Promise<void> {
-  const deadline = performance.now() + 60_000;
+export async function until(
+  what: string,
+  holds: () => Promise<boolean>,
+  everyMs = 50,
+  minutes = 1,
+): Promise<void> {
+  const deadline = performance.now() + minutes * 60_000;
   while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited a minute until ${what}`);
+    if (performance.now() > deadline) throw new Error(`waited ${minutes} min until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }

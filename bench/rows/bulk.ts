@@ -121,6 +121,7 @@ async function settled(s: Surroundings, orderId: string, rows: number): Promise<
       return taken !== null && open === 0;
     },
     200,
+    3,
   );
   return rows / seconds;
 }
