@@ -13,8 +13,8 @@ export const WITH_DATABASE = {
     include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     globalSetup: ['test/global-setup.ts'],
     setupFiles: ['test/setup.ts'],
-    // They mostly wait, for the database and for each other: on two cores two of them take half the time of one.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // They often wait, for the database and for each other: two cores are busy with three of them.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     // A worker loads the bot once, not once a file: that took longer than many a test. No test leaves anything behind
     // in a module.
     isolate: false,

@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DAY_MS, MINUTE_MS, Rig } from './rig.ts';
+
+/*
+ * Digests while the clock jumps, and while processes die.
+ */
+
+let rig: Rig;
+
+beforeEach(async () => {
+  rig = await Rig.start();
+  // Where the schedule stands: nothing is due before the next morning.
+  await rig.digest();
+});
+afterEach(() => rig.stop());
+
+/** What was said, as `name threshold`. */
+function said(): string[] {
+  return rig.poster.said.map(({ name, threshold }) => `${name} ${threshold}`);
+}
+
+describe('the clock', () => {
+  test('was years ahead once: the digests of the days since go on, and nothing is said twice', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.nextMorning();
+    await rig.digest();
+    const morning = rig.now;
+    rig.now = new Date(morning.getTime() + 3 * 365 * DAY_MS);
+    await rig.digest();
+    rig.now = morning;
+    await rig.watch('bar.rest', 31);
+    const before = said().filter((each) => each === 'cafe.rest 7');
+    expect(await rig.digest(), 'the same morning again').toBe('not_due');
+    rig.nextMorning();
+    expect(await rig.digest()).toBe('posted');
+    expect(said()).toContain('bar.rest 30');
+    expect(said().filter((each) => each === 'cafe.rest 7')).toEqual(before);
+  });
+
+  test('is put back by hours after a digest: not one more that day', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.nextMorning();
+    expect(await rig.digest()).toBe('posted');
+    const morning = rig.now.getTime();
+    for (const hours of [-6, -3, -1, 0, 1]) {
+      rig.now = new Date(morning + hours * 60 * MINUTE_MS);
+      expect(await rig.digest(), `${hours} hours`).toMatch(/not_due|nothing_to_say/);
+    }
+    expect(said()).toEqual(['cafe.rest 7']);
+  });
+
+  test('jumps while a name is snoozed: quiet until the day, then one reminder', async () => {
+    const until = new Date(rig.now.getTime() + 4 * DAY_MS);
+    await rig.watch('cafe.rest', 8, { snooze: { until, by: 'U0ALICE', reason: undefined } });
+    rig.nextMorning();
+    await rig.digest();
+    const morning = rig.now.getTime();
+    for (const days of [1, 0.75, 2, 1, -0.25]) {
+      rig.now = new Date(morning + days * DAY_MS);
+      await rig.digest();
+    }
+    expect(said(), 'while it is snoozed').toEqual([]);
+    for (const days of [5, 4.5, 5, 4, 5]) {
+      rig.now = new Date(morning + days * DAY_MS);
+      await rig.digest();
+    }
+    expect(said()).toHaveLength(1);
+  });
+
+  test('is put back by hours while a digest is unfinished: it is finished soon', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.settings = { ...rig.settings, reminderCron: '0 * * * *' };
+    rig.nextMorning();
+    rig.poster.before = () => {
+      throw new Error('killed');
+    };
+    await expect(rig.digest()).rejects.toThrow('killed');
+    rig.poster.before = () => undefined;
+    rig.now = new Date(rig.now.getTime() - 6 * 60 * MINUTE_MS);
+    await rig.digest();
+    rig.now = new Date(rig.now.getTime() + 60 * MINUTE_MS);
+    await rig.digest();
+    expect(said()).toEqual(['cafe.rest 7']);
+  });
+});
+
+describe('a process that dies', () => {
+  test('after it claimed and before it posted, leaves everything to the next, once', async () => {
+    await rig.watch('cafe.rest', 7);
+    rig.nextMorning();
+    rig.poster.before = () => {
+      throw new Error('killed');
+    };
+    await expect(rig.digest()).rejects.toThrow('killed');
+    rig.poster.before = () => undefined;
+    expect(await rig.digest(), 'while the dead one may be alive').toBe('not_due');
+    rig.now = new Date(rig.now.getTime() + 6 * MINUTE_MS);
+    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(said()).toEqual(['cafe.rest 7']);
+  });
+
+  test('between two messages, leaves what is missing to the next, in the same thread', async () => {
+    for (let index = 0; index < 45; index += 1) await rig.watch(`n${index}.rest`, 7);
+    rig.nextMorning();
+    let posts = 0;
+    rig.poster.before = () => {
+      posts += 1;
+      if (posts === 2) throw new Error('killed');
+    };
+    await expect(rig.digest()).rejects.toThrow('killed');
+    rig.now = new Date(rig.now.getTime() + 6 * MINUTE_MS);
+    expect(await rig.digest()).toBe('posted');
+    expect(rig.poster.heads).toHaveLength(1);
+    expect(
+      rig.poster.replies.map(({ groups }) => groups.flatMap(({ reminders }) => reminders).length),
+    ).toEqual([20, 5]);
+    expect(new Set(said()).size).toBe(45);
+    expect(said()).toHaveLength(45);
+  });
+
+  test('and whose digest the next morning finds, lets that morning say the tighter threshold only', async () => {
+    await rig.watch('cafe.rest', 8);
+    await rig.watch('bar.rest', 4);
+    rig.nextMorning();
+    rig.poster.before = () => {
+      throw new Error('killed');
+    };
+    await expect(rig.digest()).rejects.toThrow('killed');
+    rig.poster.before = () => undefined;
+    rig.nextMorning();
+    rig.nextMorning();
+    expect(await rig.digest()).toBe('posted');
+    expect(said().toSorted()).toEqual(['bar.rest 1', 'cafe.rest 7'].toSorted());
+  });
+});
