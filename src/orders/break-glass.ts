@@ -1,7 +1,6 @@
 import { peopleAmong, requestersOf, type WaitingDecision, waitingDecision } from './approvers.ts';
-import { checkBudgets } from './budget.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
-import { type DecideDeps, letGo } from './decide.ts';
+import { type DecideDeps, letGo, moneyOf } from './decide.ts';
 import { isRequester, type Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -26,9 +25,7 @@ export async function approveInEmergency(
     const grounds = await emergencyGrounds(deps, order, userId);
     if ('refusal' in grounds) return grounds;
     if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
-    const names = order.items.map(({ name }) => name);
-    const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
-    const { over, reservation } = await checkBudgets(deps, order, price, [userId]);
+    const { price, over, reservation } = await moneyOf(deps, order, [userId]);
     const obstacle = await findObstacle();
     if (obstacle !== undefined) return obstacle;
     const deciders = await decidersOf(deps, order, userId, grounds);

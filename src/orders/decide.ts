@@ -93,7 +93,7 @@ export async function approveOrder(
 }
 
 /** What an order costs at this moment, and whether the budgets have it. */
-async function moneyOf(
+export async function moneyOf(
   deps: DecideDeps,
   order: Order,
   givers: readonly string[],

@@ -67,16 +67,21 @@ export interface EvaluatedOrder {
 
 /** Says what an order needs at this moment. Slack is asked about those groups alone that rules name as who asks. */
 export async function evaluateOrder(deps: DemandDeps, order: DecidedOrder): Promise<EvaluatedOrder> {
+  const { settings, policyVersion, evaluation } = await evaluationNow(deps, order);
+  return {
+    settings,
+    policyVersion,
+    demand: withoutWeaker(evaluation.demand),
+    decidedBy: decidingRules(evaluation),
+  };
+}
+
+async function evaluationNow(deps: DemandDeps, order: DecidedOrder) {
   const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
   const asked = factOrderOf(order);
   const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
   const evaluation = evaluate(policy, policySettings(settings), asked, facts);
-  return {
-    settings,
-    policyVersion: policy.version,
-    demand: withoutWeaker(evaluation.demand),
-    decidedBy: decidingRules(evaluation),
-  };
+  return { settings, policyVersion: policy.version, evaluation };
 }
 
 /** The names of an order that the policy refuses at this moment, each with the rules that do. */
@@ -84,10 +89,8 @@ export async function refusedNames(
   deps: DemandDeps,
   order: DecidedOrder,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
-  const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
-  const asked = factOrderOf(order);
-  const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
-  const { demand, names } = evaluate(policy, policySettings(settings), asked, facts);
+  const { evaluation } = await evaluationNow(deps, order);
+  const { demand, names } = evaluation;
   const refusing = new Set(demand.refusedBy.map((rule) => JSON.stringify(rule)));
   return new Map(
     names.flatMap(({ name, decidedBy }) => {
