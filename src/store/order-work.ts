@@ -34,7 +34,9 @@ export function createOrderWork({ run }: Database): OrderWork {
 
     requestTelling: (id, now) =>
       withStoreError(`having Slack told of order ${id}`, async () => {
-        await run(Prisma.sql`UPDATE orders SET tell_due_at = LEAST(tell_due_at, ${now}) WHERE id = ${id}`);
+        // Whoever is showing the order just now sees that it has more to show.
+        await run(Prisma.sql`
+          UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${now}) WHERE id = ${id}`);
       }),
   };
 }

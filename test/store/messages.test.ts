@@ -121,3 +121,11 @@ test('where a message stands is kept, the first place for each purpose', async (
   expect(messages).toContainEqual({ purpose: 'reply:2:approved', channelId: 'C1', ts: '1.000200' });
   expect(await rig.store.messages('nobody')).toEqual([]);
 });
+
+test('what is asked to be told while an order is being shown is not lost', async () => {
+  const order = await rig.keep(newOrder());
+  await take(order.id);
+  const shown = await toShow(order.id);
+  await rig.store.requestTelling(order.id, at(0));
+  expect(await release(shown), 'nothing else is left to show').toBe(false);
+});
