@@ -93,21 +93,20 @@ function where(conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return conditions.length === 0 ? Prisma.empty : Prisma.sql`WHERE ${Prisma.join([...conditions], ' AND ')}`;
 }
 
-/** A page of what a filter finds, in the order in which it is shown. */
+/**
+ * A page of what a filter finds, in the order in which it is shown. The names are found first: where an index has all that
+ * the filter looks at, the table is read for the names of the page alone.
+ */
 export function namesPage(query: NameQuery, teamId: string): Prisma.Sql {
   const conditions = conditionsOf(query, teamId);
   const isDescending = query.filter.sort.startsWith('-') !== query.isBackward;
-  const sequence = Prisma.sql`ORDER BY part, rank, name ${direction(isDescending)} LIMIT ${query.limit}`;
-  if (isByName(query.filter.sort)) {
-    return Prisma.sql`SELECT * FROM ${byName(conditions, query, isDescending)} page ${sequence}`;
-  }
-  const [first, second] = byExpiry(conditions, query, isDescending);
-  if (second === undefined) return Prisma.sql`SELECT * FROM ${first([])} page ${sequence}`;
-  // PostgreSQL looks at the condition once, and leaves the second walk out where the first has filled the page.
-  const isWanted = Prisma.sql`(SELECT count(*) FROM first_part) < ${query.limit}::int`;
+  const found = isByName(query.filter.sort)
+    ? byName(conditions, query, isDescending)
+    : byExpiry(conditions, query, isDescending);
   return Prisma.sql`
-    WITH first_part AS MATERIALIZED ${first([])}, second_part AS ${second([isWanted])}
-    SELECT * FROM (SELECT * FROM first_part UNION ALL SELECT * FROM second_part) page ${sequence}`;
+    WITH ${found}
+    SELECT ${COLUMNS} FROM found JOIN domains d USING (name)
+    ORDER BY found.part, found.rank, d.name ${direction(isDescending)} LIMIT ${query.limit}`;
 }
 
 const isByName = (sort: NameSort) => sort === 'name' || sort === '-name';
@@ -119,57 +118,49 @@ const beyond = (isDescending: boolean) => Prisma.raw(isDescending ? '<' : '>');
  * PostgreSQL might walk along the order instead, and fetch each name on its own until enough fit.
  */
 function namesThatFit({ filter }: NameQuery, conditions: readonly Prisma.Sql[]): Prisma.Sql {
-  const isSearched = filter.texts.length + filter.registrars.length + filter.zones.length > 0;
-  return isSearched
-    ? Prisma.sql`(SELECT * FROM domains d ${where(conditions)} OFFSET 0) d`
+  return filter.texts.length + filter.registrars.length > 0
+    ? Prisma.sql`(SELECT d.name, d.expires_at FROM domains d ${where(conditions)} OFFSET 0) d`
     : Prisma.sql`domains d ${where(conditions)}`;
 }
 
 function byName(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql {
   const { cursor, limit } = query;
   const after = cursor === undefined ? [] : [Prisma.sql`d.name ${beyond(isDescending)} ${cursor.name}`];
-  return Prisma.sql`(SELECT 1 AS part, 0::float8 AS rank, ${COLUMNS} FROM ${namesThatFit(query, [...conditions, ...after])}
+  return Prisma.sql`found AS (
+    SELECT 1 AS part, 0::float8 AS rank, d.name FROM ${namesThatFit(query, [...conditions, ...after])}
     ORDER BY d.name ${direction(isDescending)} LIMIT ${limit})`;
 }
 
-/** One walk along an index, narrowed by more conditions. */
-type Part = (more: readonly Prisma.Sql[]) => Prisma.Sql;
-
 /** Names with a date first, then those without one: two walks along an index, of which the second is mostly not begun. */
-function byExpiry(
-  conditions: readonly Prisma.Sql[],
-  query: NameQuery,
-  isDescending: boolean,
-): readonly [Part, Part?] {
+function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql {
   const { cursor, limit, isBackward } = query;
   const rank = Prisma.raw(`${isDescending ? '-' : ''}extract(epoch FROM d.expires_at)::float8`);
-  const dated =
-    (after: readonly Prisma.Sql[], part: number): Part =>
-    (more) =>
-      Prisma.sql`(
-    SELECT ${part}::int AS part, ${rank} AS rank, ${COLUMNS} FROM
-    ${namesThatFit(query, [...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...after, ...more])}
-    ORDER BY d.expires_at ${direction(isDescending)}, d.name ${direction(isDescending)} LIMIT ${limit})`;
-  const undated =
-    (after: readonly Prisma.Sql[], part: number): Part =>
-    (more) =>
-      Prisma.sql`(
-    SELECT ${part}::int AS part, 0::float8 AS rank, ${COLUMNS} FROM
-    ${namesThatFit(query, [...conditions, Prisma.sql`d.expires_at IS NULL`, ...after, ...more])}
-    ORDER BY d.name ${direction(isDescending)} LIMIT ${limit})`;
+  const dated = (part: number, more: readonly Prisma.Sql[]) => Prisma.sql`
+    SELECT ${part}::int AS part, ${rank} AS rank, d.name
+    FROM ${namesThatFit(query, [...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...more])}
+    ORDER BY d.expires_at ${direction(isDescending)}, d.name ${direction(isDescending)} LIMIT ${limit}`;
+  const undated = (part: number, more: readonly Prisma.Sql[]) => Prisma.sql`
+    SELECT ${part}::int AS part, 0::float8 AS rank, d.name
+    FROM ${namesThatFit(query, [...conditions, Prisma.sql`d.expires_at IS NULL`, ...more])}
+    ORDER BY d.name ${direction(isDescending)} LIMIT ${limit}`;
+  // PostgreSQL looks at the condition once, and leaves the second walk out where the first has filled the page.
+  const isWanted = Prisma.sql`(SELECT count(*) FROM first_part) < ${limit}::int`;
+  const both = (first: Prisma.Sql, second: Prisma.Sql) => Prisma.sql`
+    first_part AS MATERIALIZED (${first}),
+    found AS (SELECT * FROM first_part UNION ALL (${second}))`;
+
   if (cursor === undefined)
-    return isBackward ? [undated([], 1), dated([], 2)] : [dated([], 1), undated([], 2)];
+    return isBackward
+      ? both(undated(1, []), dated(2, [isWanted]))
+      : both(dated(1, []), undated(2, [isWanted]));
   if (cursor.expiresAt === undefined) {
-    const rest = undated([Prisma.sql`d.name ${beyond(isDescending)} ${cursor.name}`], 1);
-    return isBackward ? [rest, dated([], 2)] : [rest];
+    const rest = undated(1, [Prisma.sql`d.name ${beyond(isDescending)} ${cursor.name}`]);
+    return isBackward ? both(rest, dated(2, [isWanted])) : Prisma.sql`found AS (${rest})`;
   }
-  const rest = dated(
-    [
-      Prisma.sql`(d.expires_at, d.name) ${beyond(isDescending)} (${cursor.expiresAt}::timestamptz, ${cursor.name})`,
-    ],
-    1,
-  );
-  return isBackward ? [rest] : [rest, undated([], 2)];
+  const rest = dated(1, [
+    Prisma.sql`(d.expires_at, d.name) ${beyond(isDescending)} (${cursor.expiresAt}::timestamptz, ${cursor.name})`,
+  ]);
+  return isBackward ? Prisma.sql`found AS (${rest})` : both(rest, undated(2, [isWanted]));
 }
 
 /**

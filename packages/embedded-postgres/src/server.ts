@@ -34,6 +34,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   unix_socket_directories: '',
   shared_buffers: '16MB',
   max_connections: '40',
+  // Processes that read for the others, as PostgreSQL 18 starts them, cost more on few cores than they save.
+  io_method: 'sync',
   fsync: 'on',
   synchronous_commit: 'on',
   timezone: 'UTC',
