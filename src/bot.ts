@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Account } from './accounts/account.ts';
 import { createAccounts } from './accounts/accounts.ts';
 import { createMissingKeyLog } from './accounts/missing-keys.ts';
 import { createVault } from './accounts/vault.ts';
@@ -38,6 +39,7 @@ import {
 } from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
+import { interfacesOf } from './service/interfaces.ts';
 import { withSaved } from './settings.ts';
 import { createGroupAlert, createTeamAccountAlert } from './slack/admins.ts';
 import { ALARM_LEASE_MS, type AlarmTellerDeps, tellAlarm } from './slack/alarm-messages.ts';
@@ -486,6 +488,7 @@ function buildOrders(
     isImpactKnown: async (order: Order) => (await late.names?.impacts.isKnown(order)) ?? true,
     lookAtBudgets,
     isAdmin,
+    interfacesOf: ({ method }: Account) => interfacesOf(method, config.service.xmlUrl !== undefined),
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };

@@ -24,10 +24,11 @@ export interface BudgetLook {
 /**
  * Looks whether the budgets of this moment have what an order costs.
  *
- * @param cost what the order costs, as JSON
+ * @param names of the order, in ASCII
+ * @param cost what the order costs, as JSON, or a promise of it: the budgets are read meanwhile
  * @returns undefined for an order that has no price
  */
-export type LookAtBudgets = (cost: unknown) => Promise<BudgetLook | undefined>;
+export type LookAtBudgets = (names: readonly string[], cost: unknown) => Promise<BudgetLook | undefined>;
 
 /** Looks at the budgets of today (UTC). A look reserves nothing: the store compares again when it does. */
 export function createBudgetLook(deps: {
@@ -36,17 +37,22 @@ export function createBudgetLook(deps: {
   readonly tagsOf: TagsOf;
   readonly now: () => Date;
 }): LookAtBudgets {
-  return async (json) => {
-    const cost = costInDetail({ price: json });
-    if (cost === undefined) return undefined;
+  return async (names, json) => {
     const { teamId } = deps;
     const day = utcDayOf(deps.now());
-    const [standings, tags] = await Promise.all([
+    const [price, standings, tags] = await Promise.all([
+      json,
       deps.budgets.standings(day),
-      deps.tagsOf(cost.names.map(({ name }) => name)),
+      deps.tagsOf(names),
     ]);
+    const cost = costInDetail({ price });
+    if (cost === undefined) return undefined;
     const reservation = reservationOf(cost, { teamId, day, tagsOf: (name) => tags.get(name) ?? [] });
     const shares = sharesOf(standings, reservation);
-    return { reservation, shares, over: shortfallsOf(shares) };
+    return {
+      reservation: { ...reservation, isLimited: shares.length > 0 },
+      shares,
+      over: shortfallsOf(shares),
+    };
   };
 }

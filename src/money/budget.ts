@@ -39,6 +39,8 @@ export interface Reservation {
   readonly items: readonly ReservedItem[];
   /** An admin agreed, so it is reserved even where a budget does not have as much. */
   readonly mayExceed: boolean;
+  /** A budget covers some of it, so that the budgets are compared once more, under a lock, when it is kept. */
+  readonly isLimited: boolean;
 }
 
 /** Reserves what an order costs, name by name. Names are in the sequence of the order's items. */
@@ -59,7 +61,7 @@ export function reservationOf(
     amount: quote?.amount,
     tags: tagsOf(name),
   }));
-  return { teamId, day, items, mayExceed: false };
+  return { teamId, day, items, mayExceed: false, isLimited: true };
 }
 
 /** What a reservation takes out of a budget. Amounts of another currency are not counted against it. */

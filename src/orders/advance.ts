@@ -38,7 +38,7 @@ export async function advance(deps: AdvanceDeps, orderId: string, lane: DueLane)
       await escalateOrder(deps, orderId);
       return;
     case 'APPROVED':
-      return executeOrder(deps, orderId, deps.stopSending);
+      return executeOrder(deps, order, deps.stopSending);
     case 'EXECUTING':
       return takeOver(deps, orderId);
     default:

@@ -51,27 +51,33 @@ export interface KnownPeople {
   readonly unconfirmed: ReadonlySet<string>;
 }
 
+/** What the store says of people who may approve, and where Slack is asked about them. */
+interface PeopleSource {
+  readonly directory: Directory;
+  /** Who stands in for whom. */
+  readonly away: People['standIns'];
+  readonly at: Date;
+}
+
 /**
  * Reads what is needed to say whether some people may approve. Slack limits calls about groups, so it is asked only
  * where somebody is not listed themselves.
  * @param options.allGroups ask about all groups, to find those that cannot be read
  */
 export async function readPeople(
-  { directory, standIns, now }: Pick<ApproverDeps, 'directory' | 'standIns' | 'now'>,
+  { directory, away, at }: PeopleSource,
   requirements: readonly Requirement[],
   userIds: readonly string[],
   { allGroups = false } = {},
 ): Promise<KnownPeople> {
-  const at = now();
   const needed = new Set(
     requirements.flatMap(({ approvers }) =>
       allGroups || userIds.some((userId) => !approvers.includes(userId)) ? approvers.filter(isGroup) : [],
     ),
   );
-  const [away, ...read] = await Promise.all([
-    standIns.current(at),
-    ...[...needed].map(async (id) => ({ id, members: await directory.membersOf(id) })),
-  ]);
+  const read = await Promise.all(
+    [...needed].map(async (id) => ({ id, members: await directory.membersOf(id) })),
+  );
   const groups = new Map<string, ReadonlySet<string>>();
   const listed = new Set<string>();
   for (const id of requirements.flatMap(({ approvers }) => approvers)) {
@@ -163,10 +169,12 @@ export async function approversOf(
   userIds: readonly string[],
   also?: 'general',
 ): Promise<ApprovalPolicy> {
-  const settings = await deps.settings();
+  const at = deps.now();
+  const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
   const demand = deciders(askedDemand(order, settings), settings, order, also);
-  const known = await readPeople(deps, demand.requirements, userIds);
-  return approvalPolicyOf({ demand, requesters: requestersOf(order), userIds }, known, settings, deps.now());
+  const source = { directory: deps.directory, away, at };
+  const known = await readPeople(source, demand.requirements, userIds);
+  return approvalPolicyOf({ demand, requesters: requestersOf(order), userIds }, known, settings, at);
 }
 
 /** A demand that always names approvers. Where nobody had to approve, they are those of the settings. */
@@ -246,18 +254,18 @@ export async function waitingFor(
   orders: readonly Order[],
   options: { readonly allGroups?: boolean } = {},
 ): Promise<WaitingFor> {
-  const settings = await deps.settings();
+  const at = deps.now();
+  const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
   const general = generalDemand(implicitRequirement(settings, []));
   const asked = orders.map((order) => {
     const also = order.state === 'UNKNOWN' ? 'general' : undefined;
     return { order, demand: deciders(askedDemand(order, settings), settings, order, also) };
   });
   const requirements = [general, ...asked.map(({ demand }) => demand)].flatMap((each) => each.requirements);
-  const known = await readPeople(deps, requirements, [userId], options);
+  const source = { directory: deps.directory, away, at };
+  const known = await readPeople(source, requirements, [userId], options);
   const may = (demand: Demand, requesters: ReadonlySet<string>) =>
-    approvalPolicyOf({ demand, requesters, userIds: [userId] }, known, settings, deps.now()).approvers.has(
-      userId,
-    );
+    approvalPolicyOf({ demand, requesters, userIds: [userId] }, known, settings, at).approvers.has(userId);
   const found = asked
     .filter(({ order, demand }) => may(demand, requestersOf(order)))
     .map(({ order }) => order);

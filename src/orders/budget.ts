@@ -23,21 +23,27 @@ export interface BudgetCheck {
   readonly reservation: Reservation | undefined;
 }
 
+/** What budgets look at in an order. */
+interface BudgetedOrder extends Pick<Order, 'account' | 'requesterId' | 'earlierRequesters'> {
+  readonly items: readonly { readonly name: string }[];
+}
+
 const NOTHING: BudgetCheck = { over: [], admins: [], reservation: undefined };
 
 /**
  * Checks whether an order fits the budgets at this moment. Test systems cost nothing.
- * @param price what it costs, as JSON
+ * @param price what it costs, as JSON, or a promise of it
  * @param givers those who agree
  */
 export async function checkBudgets(
   { lookAtBudgets, isAdmin }: BudgetDeps,
-  order: Pick<Order, 'account' | 'requesterId' | 'earlierRequesters'>,
+  order: BudgetedOrder,
   price: unknown,
   givers: readonly string[],
 ): Promise<BudgetCheck> {
   if (price === undefined || isDemoContext(order.account.context)) return NOTHING;
-  const look = await lookAtBudgets?.(price);
+  const names = order.items.map(({ name }) => name);
+  const look = await lookAtBudgets?.(names, price);
   if (look === undefined) return NOTHING;
   const { over, reservation } = look;
   const others = over.length === 0 ? [] : givers.filter((userId) => !isRequester(order, userId));

@@ -26,7 +26,7 @@ const MAX_ATTEMPTS = 50;
  * Reads an order, decides, and commits by compare-and-swap. When somebody else committed first, it reads and decides
  * again.
  * @param decide pure or asynchronous; called again on every try
- * @param known a snapshot that the caller has just committed. Saves one read; a refusal is always decided on a fresh
+ * @param known a snapshot that the caller has just read or committed. Saves one read; a refusal is always decided on a fresh
  * read.
  */
 export async function changeOrder(

@@ -43,14 +43,16 @@ interface Grounds {
 
 /** @param userIds the people concerned */
 async function groundsOf(deps: DecideDeps, order: Order, userIds: readonly string[]): Promise<Grounds> {
-  const current = await demandOf(deps, order);
+  const at = deps.now();
+  const [current, away] = await Promise.all([demandOf(deps, order), deps.standIns.current(at)]);
   const { settings } = current;
   // Where a rule refuses the order now, those may deny it who could approve it when it was asked for.
   const named = current.demand.requirements.length > 0 ? current.demand : current.asked;
   const demand = deciders(named, settings, order);
-  const known = await readPeople(deps, demand.requirements, userIds);
+  const source = { directory: deps.directory, away, at };
+  const known = await readPeople(source, demand.requirements, userIds);
   const requesters = requestersOf(order);
-  const policy = approvalPolicyOf({ demand, requesters, userIds }, known, settings, deps.now());
+  const policy = approvalPolicyOf({ demand, requesters, userIds }, known, settings, at);
   return { current, known, policy };
 }
 
@@ -99,8 +101,9 @@ export async function moneyOf(
   givers: readonly string[],
 ): Promise<BudgetCheck & { readonly price: unknown }> {
   const names = order.items.map(({ name }) => name);
-  const price = await deps.priceOf?.({ task: order.task, names, input: order.input });
-  return { price, ...(await checkBudgets(deps, order, price, givers)) };
+  const pricing = deps.priceOf?.({ task: order.task, names, input: order.input });
+  const [price, check] = await Promise.all([pricing, checkBudgets(deps, order, pricing, givers)]);
+  return { price, ...check };
 }
 
 /**

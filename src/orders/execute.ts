@@ -119,10 +119,12 @@ class ClaimLostError extends Error {
 /**
  * Carries an approved order out: claims it, sends one request per item, and commits the outcome of each. An order that
  * is not approved any more is left alone; one that cannot go out at this moment is put off.
+ * @param known the order as it has just been read
  * @param signal aborts requests under way at shutdown; what was sent becomes `UNKNOWN`
  */
-export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: AbortSignal): Promise<void> {
+export async function executeOrder(deps: ExecuteDeps, known: Order, signal: AbortSignal): Promise<void> {
   const { leaseMs = LEASE_MS } = deps;
+  const orderId = known.id;
   let people: readonly Party[] = [];
   let prepared: PreparedExecution | undefined;
   let isPutOff = false;
@@ -137,14 +139,19 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
     if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now()))) return NOT_DUE;
     const blocked = beforeWave(order);
     if (blocked !== undefined) return blocked;
-    ({ people } = await partiesOf(deps.findAccount, order));
+    // Both read the account, side by side by one statement.
+    const [parties, preparing] = await Promise.all([
+      partiesOf(deps.findAccount, order),
+      prepare(deps, order),
+    ]);
+    ({ people } = parties);
+    prepared = preparing;
     const members = await checkMembers(deps.directory, people);
     if (members.kind === 'left') return { event: { type: 'stopped', summary: members.summary } };
     if (members.kind === 'unknown') {
       warnOfMembership(deps, orderId, members.userId);
       return putOff();
     }
-    prepared = await prepare(deps, order);
     // A replica that knows the key carries it out, or this one does once it knows it.
     if (prepared.error instanceof UnknownKeyError) return putOff();
     // Each claim has an id of its own. A process may lose an order and claim it again, and what comes late from the
@@ -153,7 +160,7 @@ export async function executeOrder(deps: ExecuteDeps, orderId: string, signal: A
     const workerId = `${deps.workerId}/${randomUUID()}`;
     return { event: { type: 'claimed', workerId }, extra: { leaseMs } };
   };
-  const claimed = await changeOrder(deps, orderId, claim);
+  const claimed = await changeOrder(deps, orderId, claim, known);
   if (isPutOff) await deps.store.putOff(orderId);
   if (!claimed.ok || claimed.order.claim === undefined || prepared === undefined) return;
 

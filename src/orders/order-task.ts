@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { CallOptions, ServiceClient } from '../service/client.ts';
 import type { Envelope } from '../service/envelope.ts';
+import { type AvailableInterfaces, chooseInterface, interfacesFor } from '../service/interfaces.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from '../service/task.ts';
@@ -20,9 +21,6 @@ import { zoneIssue } from '../zones/zone-issue.ts';
 import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint, InterfaceConstraints } from './interface-constraint.ts';
 import type { OrderTaskName } from './order.ts';
-
-/** The interfaces that an account reaches for a task. */
-export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
 
 /** One request of an order, about to go out. */
 export interface OutgoingRequest {
@@ -91,16 +89,16 @@ export interface OrderTask<Name extends string = OrderTaskName> {
   /** The answer holds a secret for the requester. */
   readonly secretResult: boolean;
   /** Why this account cannot do it; undefined when it can. */
-  unsupported(client: ServiceClient): RequestIssue | undefined;
-  /** The interfaces that the account reaches for it. Sends nothing. */
-  availableInterfaces(client: ServiceClient): AvailableInterfaces;
+  unsupported(interfaces: AvailableInterfaces): RequestIssue | undefined;
+  /** The interfaces of the account that carry it. */
+  availableInterfaces(interfaces: AvailableInterfaces): AvailableInterfaces;
   /**
    * What in an input only one interface documents; it picks the interface.
    * @param input as typed, or as stored
    */
   constraints(input: unknown): InterfaceConstraints;
   /** Why an input cannot go to the interface that it asks for, at the fields that ask for it. */
-  routeIssues(client: ServiceClient, input: unknown): readonly InputIssue[];
+  routeIssues(interfaces: AvailableInterfaces, input: unknown): readonly InputIssue[];
   /**
    * Checks what a person asked for against the zone's rules, and again before it is sent.
    * @param input as typed, or as stored
@@ -164,7 +162,7 @@ const UNCONSTRAINED: InterfaceConstraints = { json: [], xml: [] };
 function routeIssues(
   service: TaskOutline,
   { json, xml }: InterfaceConstraints,
-  client: ServiceClient,
+  interfaces: AvailableInterfaces,
 ): readonly InputIssue[] {
   const [tiedToXml] = xml;
   if (tiedToXml !== undefined && json.length > 0) {
@@ -176,7 +174,7 @@ function routeIssues(
     }));
   }
   const issuesOf = (needs: Interface, tied: readonly InterfaceConstraint[]): InputIssue[] =>
-    tied.length === 0 || !('unsupported' in client.supports(service, needs))
+    tied.length === 0 || interfacesFor(service, interfaces)[needs]
       ? []
       : tied.map(({ field, what }) => ({ field, code: 'interface_out_of_reach', needs, because: what }));
   return [...issuesOf('xml', xml), ...issuesOf('json', json)];
@@ -252,19 +250,16 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     secretField: definition.secretField,
     secretResult: definition.secretOf !== undefined,
 
-    unsupported(client) {
-      const support = client.supports(service);
+    unsupported(interfaces) {
+      const support = chooseInterface(service, interfaces);
       return 'unsupported' in support ? support.unsupported : undefined;
     },
 
-    availableInterfaces(client) {
-      const reaches = (via: Interface) => 'interface' in client.supports(service, via);
-      return { json: reaches('json'), xml: reaches('xml') };
-    },
+    availableInterfaces: (interfaces) => interfacesFor(service, interfaces),
 
     constraints: ties,
 
-    routeIssues: (client, raw) => routeIssues(service, ties(raw), client),
+    routeIssues: (interfaces, raw) => routeIssues(service, ties(raw), interfaces),
 
     check(raw) {
       const parsed = definition.input.safeParse(raw, { error: () => UNREADABLE });

@@ -4,6 +4,7 @@ import type { Sealed, Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
+import type { AvailableInterfaces } from '../service/interfaces.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import { type BudgetCheck, type BudgetDeps, checkBudgets } from './budget.ts';
@@ -23,7 +24,7 @@ import {
   type OrderLogEntry,
   type OrderTaskName,
 } from './order.ts';
-import type { AvailableInterfaces, OrderTask } from './order-task.ts';
+import type { OrderTask } from './order-task.ts';
 import type { Directory, FirstExpiry, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { taskNamed } from './tasks.ts';
@@ -42,7 +43,9 @@ export interface RequestDeps extends BudgetDeps {
   readonly now: () => Date;
   readonly priceOf?: PriceOf;
   readonly firstExpiry?: FirstExpiry;
-  /** The client of a linked account, for what its interface can do; sends nothing. */
+  /** The interfaces that an account reaches. */
+  readonly interfacesOf: (account: Account) => AvailableInterfaces;
+  /** The client of a linked account. It is only opened; nothing is sent. */
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
 }
 
@@ -89,22 +92,23 @@ export function newOrderId(): string {
 export async function requestOrder(deps: RequestDeps, request: OrderRequest): Promise<RequestOutcome> {
   const { account } = request;
   if (account === undefined) return { kind: 'not_linked' };
-  const checked = await checkRequest(deps, request, account);
+  const checked = checkRequest(deps.interfacesOf(account), request);
   if (checked.kind !== 'checked') return checked;
 
   const { task, names, input } = checked;
-  const evaluated = await evaluateOrder(deps, {
-    task: task.name,
-    names,
-    requesterId: request.requesterId,
-    input,
-    usesTeamAccount: isTeamAccount(account),
-  });
+  const asked = { task: task.name, names, requesterId: request.requesterId, input };
+  const [evaluated, price, firstExpiry] = await Promise.all([
+    evaluateOrder(deps, { ...asked, usesTeamAccount: isTeamAccount(account) }),
+    deps.priceOf?.(asked),
+    deps.firstExpiry?.(names),
+    // What is sealed of the account and cannot be opened is told now, and not after somebody has approved.
+    deps.clientFor(account.id),
+  ]);
   const { demand } = evaluated;
   if (demand.outcome === 'refuse')
     return { kind: 'refused', refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
-  const price = await deps.priceOf?.({ task: task.name, names, input });
-  const wanted: WantedOrder = { request, account, checked, decision: decisionOf(evaluated), price };
+  const decision = decisionOf(evaluated);
+  const wanted: WantedOrder = { request, account, checked, decision, price, firstExpiry };
 
   const start = await startOf(deps, wanted);
   const order = newOrder(wanted, start);
@@ -129,20 +133,18 @@ interface CheckedRequest {
   readonly names: readonly string[];
 }
 
-async function checkRequest(
-  deps: Pick<RequestDeps, 'clientFor'>,
+function checkRequest(
+  interfaces: AvailableInterfaces,
   request: OrderRequest,
-  account: Account,
-): Promise<CheckedRequest | Extract<RequestOutcome, { kind: 'unsupported' | 'invalid' }>> {
+): CheckedRequest | Extract<RequestOutcome, { kind: 'unsupported' | 'invalid' }> {
   const task = taskNamed(request.task);
-  const client = await deps.clientFor(account.id);
-  const issue = client === undefined ? undefined : task.unsupported(client);
+  const issue = task.unsupported(interfaces);
   if (issue !== undefined) return { kind: 'unsupported', issue };
   const { bulk } = request;
   const checked = bulk === undefined ? task.check(request.input) : checkRows(task, bulk.rows);
   if (!checked.ok) return { kind: 'invalid', issues: checked.issues };
   const { input, names } = checked;
-  const unreachable = client === undefined ? [] : task.routeIssues(client, input);
+  const unreachable = task.routeIssues(interfaces, input);
   return unreachable.length > 0
     ? { kind: 'invalid', issues: unreachable }
     : { kind: 'checked', task, input, names };
@@ -156,6 +158,8 @@ interface WantedOrder {
   readonly decision: DecisionByPolicy;
   /** What it costs, by the price list; undefined where that says nothing. */
   readonly price: unknown;
+  /** When the first of its names expires; undefined where that is not known. */
+  readonly firstExpiry: Date | undefined;
 }
 
 /** How a new order begins. */
@@ -172,14 +176,19 @@ interface Start {
 /** Only an order that nobody has to confirm or approve is held against the budgets now. */
 async function startOf(
   deps: RequestDeps,
-  { request, account, checked, decision, price }: WantedOrder,
+  { request, account, checked, decision, price, firstExpiry }: WantedOrder,
 ): Promise<Start> {
   const at = deps.now();
   const isFree = decision.demand.outcome === 'free';
   const isDraft = checked.task.confirmFirst || request.bulk !== undefined;
   const { over, reservation } = await checkBudgets(
     deps,
-    { account, requesterId: request.requesterId, earlierRequesters: earlierRequestersOf(request) },
+    {
+      account,
+      requesterId: request.requesterId,
+      earlierRequesters: earlierRequestersOf(request),
+      items: checked.names.map((name) => ({ name })),
+    },
     isFree && !isDraft ? price : undefined,
     [],
   );
@@ -189,7 +198,6 @@ async function startOf(
     return { ...start, state: 'DRAFT', moments: { expiresAt } };
   }
   if (isFree && over.length === 0) return { ...start, state: 'APPROVED', moments: undefined };
-  const firstExpiry = await deps.firstExpiry?.(checked.names);
   return { ...start, state: 'PENDING', moments: waitingMoments(decision.demand, at, firstExpiry) };
 }
 
@@ -330,26 +338,6 @@ export function inputOwner(order: Pick<Order, 'id' | 'requesterId'>): readonly s
 /** What the sealed result of an order is bound to. */
 export function resultOwner(order: Pick<Order, 'id' | 'requesterId'>, n: number): readonly string[] {
   return ['order-result', order.id, String(n), order.requesterId];
-}
-
-/** Why an account cannot do a task; undefined when it can. */
-export async function refusalOfAccount(
-  deps: Pick<RequestDeps, 'clientFor'>,
-  task: OrderTask,
-  account: Account,
-): Promise<RequestIssue | undefined> {
-  const client = await deps.clientFor(account.id);
-  return client === undefined ? undefined : task.unsupported(client);
-}
-
-/** The interfaces that an account reaches for a task; none where the account is gone. */
-export async function availableInterfacesOf(
-  deps: Pick<RequestDeps, 'clientFor'>,
-  task: OrderTask,
-  account: Account,
-): Promise<AvailableInterfaces> {
-  const client = await deps.clientFor(account.id);
-  return client === undefined ? { json: false, xml: false } : task.availableInterfaces(client);
 }
 
 const FORGOTTEN: Refusal = { code: 'draft_forgotten' };

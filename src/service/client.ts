@@ -11,6 +11,7 @@ import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { readAddress } from './codec/json.ts';
 import { ServiceError } from './errors.ts';
+import { chooseInterface, interfacesOf } from './interfaces.ts';
 import { MAX_BYTES } from './redact.ts';
 import {
   type BeforeFirstByte,
@@ -21,8 +22,7 @@ import {
   send,
   serviceError,
 } from './request.ts';
-import type { RequestIssue } from './request-issue.ts';
-import type { Effect, Interface, ServiceTask, TaskOutline } from './task.ts';
+import type { Effect, Interface, ServiceTask } from './task.ts';
 
 export type { Verification } from './authenticator/authenticator.ts';
 export type { CallResult } from './request.ts';
@@ -84,8 +84,6 @@ export interface CallOptions {
   readonly beforeFirstByte?: BeforeFirstByte | undefined;
 }
 
-export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: RequestIssue };
-
 /** The client of one credential. It is immutable, and its concurrent calls share its sessions. */
 export interface ServiceClient {
   /**
@@ -97,8 +95,6 @@ export interface ServiceClient {
    * @throws ServiceError, or whatever `beforeSend` and `beforeFirstByte` throw.
    */
   run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
-  /** Which interface would carry the task, or why none does. Sends nothing. */
-  supports(task: TaskOutline, via?: Interface): InterfaceChoice;
   /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
   verify(call?: Pick<CallOptions, 'signal' | 'timeoutMs'> & LoginExtras): Promise<Verification>;
   /**
@@ -137,12 +133,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (closed) throw serviceError('not_sent', { task, name: task }, 'this client is closed');
   }
 
-  const has = { json: credential.method !== 'two_factor', xml: clientContext.xmlAddress !== undefined };
-  const supports = (task: TaskOutline, wanted?: Interface) => chooseInterface(task, wanted, has);
+  const interfaces = interfacesOf(credential.method, clientContext.xmlAddress !== undefined);
 
   async function runTask<I, O>(task: ServiceTask<I, O>, input: I, call: CallOptions): Promise<CallResult<O>> {
     refuseClosed(task.name);
-    const support = supports(task, call.interface);
+    const support = chooseInterface(task, interfaces, call.interface);
     const { ctid, keys, replyTo = options.replyTo } = call;
     if ('unsupported' in support) {
       const issue = support.unsupported;
@@ -168,8 +163,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   }
 
   return {
-    supports,
-
     async run(task, input, call = {}) {
       underWay += 1;
       try {
@@ -206,22 +199,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       await agent.destroy();
     },
   };
-}
-
-/** @param has the interfaces that the client can use: a two-factor account has no JSON, and XML needs an address */
-function chooseInterface(
-  task: TaskOutline,
-  wanted: Interface | undefined,
-  has: Readonly<Record<Interface, boolean>>,
-): InterfaceChoice {
-  if (task.json !== undefined && has.json && wanted !== 'xml') return { interface: 'json' };
-  if (task.xml !== undefined && wanted !== 'json') {
-    return has.xml ? { interface: 'xml' } : { unsupported: { code: 'xml_address_missing' } };
-  }
-  if (wanted === 'xml' || task.json === undefined) {
-    return { unsupported: { code: 'other_interface_needed' } };
-  }
-  return { unsupported: { code: 'json_takes_no_two_factor' } };
 }
 
 /**

@@ -177,16 +177,19 @@ async function updateMessages(
 ): Promise<Updated> {
   if (!wasAskedFor(history)) return {};
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
-  const decision = order.state === 'PENDING' ? await deps.decisionOf(order) : undefined;
-  const approvers =
-    decision === undefined
-      ? formerApprovers(order, (await deps.settings()).approvers)
-      : decisionApprovers(decision);
+  const isWaiting = order.state === 'PENDING';
   const now = deps.now();
-  const cost = order.state === 'PENDING' ? await costNow(deps, order) : undefined;
-  const budgets = await budgetsNow(deps, order, cost);
-  const impact = await deps.impacts.forCard(order);
-  const undo = await undoOffer(deps, order, now);
+  const pricing = isWaiting ? costNow(deps, order) : undefined;
+  const [decision, settings, cost, budgets, impact, undo] = await Promise.all([
+    isWaiting ? deps.decisionOf(order) : undefined,
+    deps.settings(),
+    pricing,
+    budgetsNow(deps, order, pricing),
+    deps.impacts.forCard(order),
+    undoOffer(deps, order, now),
+  ]);
+  const approvers =
+    decision === undefined ? formerApprovers(order, settings.approvers) : decisionApprovers(decision);
   const extras = {
     approvers,
     history,
@@ -216,6 +219,7 @@ async function updateMessages(
     refs,
     message: () => orderCard(order, extras),
     since,
+    approvalChannel: settings.approvalChannel,
   });
   let last: MessageRef | undefined;
   const thread = {
@@ -277,10 +281,13 @@ function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {
 
 async function budgetsNow(
   { lookAtBudgets }: NotifierDeps,
-  { account }: Order,
-  cost: OrderCost | undefined,
+  { account, items }: Order,
+  pricing: Promise<OrderCost | undefined> | undefined,
 ): Promise<BudgetLook | undefined> {
-  return cost === undefined || isDemoContext(account.context) ? undefined : lookAtBudgets?.(cost);
+  const names = items.map(({ name }) => name);
+  return pricing === undefined || isDemoContext(account.context)
+    ? undefined
+    : lookAtBudgets?.(names, pricing);
 }
 
 /** Only its requester is told of a draft that was never confirmed. Anything that was sent had been confirmed. */

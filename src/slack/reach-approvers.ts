@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { peopleAmong, type WaitingDecision } from '../orders/approvers.ts';
 import type { Order } from '../orders/order.ts';
@@ -28,7 +27,6 @@ export interface ReachDeps {
   readonly web: SlackWeb;
   readonly directory: SlackDirectory;
   readonly messages: Pick<MessageStore, 'recordMessage'>;
-  readonly settings: () => Promise<TeamSettings>;
   readonly firstExpiry?: FirstExpiry;
   /** What a waiting order needs at this moment. */
   readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
@@ -66,11 +64,14 @@ interface Copied {
  */
 export async function copyCard(
   deps: ReachDeps,
-  waiting: Waiting & { readonly message: () => Message; readonly since: Date },
+  waiting: Waiting & {
+    readonly message: () => Message;
+    readonly since: Date;
+    readonly approvalChannel: string | undefined;
+  },
 ): Promise<Copied> {
-  const { order, card, refs, since } = waiting;
+  const { order, card, refs, since, approvalChannel } = waiting;
   if (order.state !== 'PENDING') return { posted: [] };
-  const { approvalChannel } = await deps.settings();
   const stands = (purpose: string) => refs.some((ref) => ref.purpose === purpose);
   if (order.isPrivate || approvalChannel === undefined) {
     return isDirect(card) ? copyToApprovers(deps, waiting) : { posted: [] };

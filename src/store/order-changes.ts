@@ -1,14 +1,13 @@
 import { z } from 'zod';
-import type { Sealed } from '../accounts/vault.ts';
 import type { Reservation } from '../money/budget.ts';
 import { findingsIn } from '../orders/earlier.ts';
-import type { Order, OrderLogEntry } from '../orders/order.ts';
+import type { Order } from '../orders/order.ts';
 import type { CommitOutcome, OrderCommit, OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, withStoreError } from './database.ts';
-import { insertReservations, lockBudgets } from './reservations.ts';
+import { lockBudgets } from './reservations.ts';
 import { earlierItemRows, idRows, selectEarlierItems } from './rows.ts';
-import { insertOrder, lockRetried, openKey, updateOrders } from './statements.ts';
+import { insertOrder, lockRetried, type NewOrder, openKey, updateOrders } from './statements.ts';
 
 /** Tries to keep a new order whose way is barred by one that is gone when we look. */
 const CREATE_TRIES = 5;
@@ -22,24 +21,24 @@ export function createOrderChanges(
   changed: (order: Order) => void,
 ): Pick<OrderStore, 'create' | 'commit'> {
   const commitTogether = createCommitBatch(database);
-  const commitReserving = createReservingBatch(database);
-  const createReserving = createReservingCreateBatch(database);
+  const commitLimited = createLimitedCommitBatch(database);
+  const createLimited = createLimitedCreateBatch(database);
 
   const commitAlone = async (commit: OrderCommit): Promise<CommitOutcome> => {
-    const ok = await (isReserving(commit) ? commitReserving(commit) : commitTogether(commit));
+    const ok = await (isCommitLimited(commit) ? commitLimited(commit) : commitTogether(commit));
     return ok ? { ok } : { ok, conflictingOrderId: undefined };
   };
 
   return {
     create: (order, sealedInput, log, reservation, sealedItems) =>
       withStoreError(`keeping the new order ${order.id}`, async () => {
-        let isReserved = true;
+        const created = { order, sealedInput, log, sealedItems, reservation };
+        let fits = true;
         const conflictingOrderId = await insert(database, order, async () => {
-          if (reservation === undefined)
-            await database.run(insertOrder(order, sealedInput, log, sealedItems));
-          else isReserved = await createReserving({ order, sealedInput, log, reservation });
+          if (isCreationLimited(created)) fits = await createLimited(created);
+          else await database.run(insertOrder(created));
         });
-        if (conflictingOrderId !== undefined || !isReserved) return { conflictingOrderId };
+        if (conflictingOrderId !== undefined || !fits) return { conflictingOrderId };
         changed(order);
         return undefined;
       }),
@@ -97,20 +96,24 @@ function createCommitBatch(database: Database) {
   );
 }
 
-type ReservingCommit = OrderCommit & { readonly reservation: Reservation };
+type Limited<T> = T & { readonly reservation: Reservation };
 
-/** Whether a change lets an order go that takes something out of the budgets. */
-function isReserving(commit: OrderCommit): commit is ReservingCommit {
-  return commit.reservation !== undefined && commit.after.state === 'APPROVED';
+/** Whether a change lets an order go that takes something out of a budget. */
+function isCommitLimited(commit: OrderCommit): commit is Limited<OrderCommit> {
+  return commit.reservation?.isLimited === true && commit.after.state === 'APPROVED';
+}
+
+function isCreationLimited(created: NewOrder): created is Limited<NewOrder> {
+  return created.reservation?.isLimited === true;
 }
 
 /**
- * Lets orders go that take something out of the budgets. Those of a moment share one transaction: the budgets are locked once
+ * Lets orders go that take something out of a budget. Those of a moment share one transaction: the budgets are locked once
  * for all of them, so that hundreds of approvals do not wait for each other one by one. @returns whether each was committed
  */
-function createReservingBatch(database: Database) {
+function createLimitedCommitBatch(database: Database) {
   return batch(
-    async (commits: readonly ReservingCommit[]) => {
+    async (commits: readonly Limited<OrderCommit>[]) => {
       const { ids, position } = await database.transaction(async (run) => {
         const take = await lockBudgets(
           run,
@@ -118,15 +121,10 @@ function createReservingBatch(database: Database) {
         );
         const fitting = commits.filter(({ reservation }) => take(reservation));
         if (fitting.length === 0) return { ids: new Set<string>(), position: undefined };
-        const sorted = fitting.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
-        const changed = await update(run, sorted);
-        const reserved = sorted.filter(({ before }) => changed.ids.has(before.id));
-        await run(
-          insertReservations(
-            reserved.map(({ before, reservation }) => ({ orderId: before.id, reservation })),
-          ),
+        return update(
+          run,
+          fitting.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1)),
         );
-        return changed;
       });
       noteCommitted(database, position);
       return commits.map(({ before }) => ids.has(before.id));
@@ -135,28 +133,19 @@ function createReservingBatch(database: Database) {
   );
 }
 
-interface ReservingOrder {
-  readonly order: Order;
-  readonly sealedInput: Sealed | undefined;
-  readonly log: readonly OrderLogEntry[];
-  readonly reservation: Reservation;
-}
-
 /** The same for new orders that nobody has to decide about. @returns whether each fits, and so was kept */
-function createReservingCreateBatch(database: Database) {
-  return batch((orders: readonly ReservingOrder[]) =>
+function createLimitedCreateBatch(database: Database) {
+  return batch((orders: readonly Limited<NewOrder>[]) =>
     database.transaction(async (run) => {
       const take = await lockBudgets(
         run,
         orders.map(({ reservation }) => reservation),
       );
       const kept: boolean[] = [];
-      for (const { order, sealedInput, log, reservation } of orders) {
-        const fits = take(reservation);
+      for (const created of orders) {
+        const fits = take(created.reservation);
         kept.push(fits);
-        if (!fits) continue;
-        await run(insertOrder(order, sealedInput, log));
-        await run(insertReservations([{ orderId: order.id, reservation }]));
+        if (fits) await run(insertOrder(created));
       }
       return kept;
     }),

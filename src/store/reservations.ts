@@ -107,7 +107,7 @@ export async function lockBudgets(
   };
 }
 
-/** Keeps what orders take out of the budgets. */
+/** A part of a `WITH`: what orders of `changed` take out of the budgets. */
 export function insertReservations(
   reserved: readonly { readonly orderId: string; readonly reservation: Reservation }[],
 ): Prisma.Sql {
@@ -122,9 +122,11 @@ export function insertReservations(
       tags,
     })),
   );
-  return Prisma.sql`
-    INSERT INTO budget_reservations (order_id, n, team_id, day, amount_minor, currency, tags)
-    SELECT order_id, n, team_id, day, amount_minor, currency, tags
-    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r (
-      order_id text, n int, team_id text, day date, amount_minor bigint, currency text, tags text[])`;
+  return Prisma.sql`kept_reservations AS (
+      INSERT INTO budget_reservations (order_id, n, team_id, day, amount_minor, currency, tags)
+      SELECT changed.id, r.n, r.team_id, r.day, r.amount_minor, r.currency, r.tags
+      FROM changed JOIN jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r (
+        order_id text, n int, team_id text, day date, amount_minor bigint, currency text, tags text[]
+      ) ON r.order_id = changed.id
+    )`;
 }

@@ -1,9 +1,11 @@
 import type { Sealed } from '../accounts/vault.ts';
+import type { Reservation } from '../money/budget.ts';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import { DUE_LANES, dueAt, tellDueAt } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderLogEntry, type OrderState } from '../orders/order.ts';
 import type { DueLane, OrderCommit } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
+import { insertReservations } from './reservations.ts';
 import { LOG_POSITION } from './session-settings.ts';
 
 /*
@@ -24,19 +26,33 @@ export function openKey(order: Pick<Order, 'task'>, item: Pick<OrderItem, 'name'
   return `${order.task}:${item.name}`;
 }
 
+/** An order with all that is kept of it from the start. */
+export interface NewOrder {
+  readonly order: Order;
+  readonly sealedInput: Sealed | undefined;
+  readonly log: readonly OrderLogEntry[];
+  /** What is sealed of its items, by their number. */
+  readonly sealedItems?: ReadonlyMap<number, Sealed> | undefined;
+  /** What it takes out of the budgets from the start. */
+  readonly reservation?: Reservation | undefined;
+}
+
 /**
  * Inserts a new order, or one that the database has lost. Answers with a row, or fails by a unique key that another order
  * holds. All orders take their open keys in the same sequence, so that two orders for the same names cannot deadlock.
  */
-export function insertOrder(
-  order: Order,
-  sealedInput: Sealed | undefined,
-  log: readonly OrderLogEntry[],
-  sealedItems: ReadonlyMap<number, Sealed> = new Map(),
-): Prisma.Sql {
+export function insertOrder({
+  order,
+  sealedInput,
+  log,
+  sealedItems = new Map(),
+  reservation,
+}: NewOrder): Statement {
   const names = order.items.map((item) => item.name);
   const at = log.at(-1)?.at ?? order.createdAt;
-  return Prisma.sql`
+  return named(
+    'insert an order',
+    Prisma.sql`
     WITH changed AS (
       INSERT INTO orders (
         id, task, state, version, requester_id, account_id, account_login, account_method,
@@ -68,8 +84,10 @@ export function insertOrder(
         AS own (n int, input jsonb, sealed text, key_id text) ON own.n = i.n
       ORDER BY i.open_key
     ), ${insertEvents(log.map((entry) => ({ order_id: order.id, ...entry })))},
-    ${insertApprovals(approvalRows(order.id, order.approvals))}
-    SELECT id FROM changed`;
+    ${insertApprovals(approvalRows(order.id, order.approvals))},
+    ${insertReservations(reservation === undefined ? [] : [{ orderId: order.id, reservation }])}
+    SELECT id FROM changed`,
+  );
 }
 
 /**
@@ -91,6 +109,9 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
   );
   const secrets = commits.flatMap(secretRows);
   const answers = commits.flatMap(answerRows);
+  const reservations = commits.flatMap(({ after, reservation }) =>
+    reservation === undefined || after.state !== 'APPROVED' ? [] : [{ orderId: after.id, reservation }],
+  );
   return named(
     'change orders',
     Prisma.sql`
@@ -124,7 +145,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           sealed_input_key_id = CASE WHEN i.keeps_input THEN kept.sealed_input_key_id END
         FROM changed JOIN ${asItems(items)} ON i.order_id = changed.id
         WHERE kept.order_id = i.order_id AND kept.n = i.n
-      ), ${insertApprovals(approvals)}, kept_answers AS (
+      ), ${insertApprovals(approvals)}, ${insertReservations(reservations)}, kept_answers AS (
         INSERT INTO order_answers (order_id, n, version, at, answer)
         SELECT changed.id, a.n, a.version, a.at, a.answer::json
         FROM changed JOIN jsonb_to_recordset(${JSON.stringify(answers)}::jsonb)

@@ -33,6 +33,7 @@ const reservations = fc.record({
   teamId: fc.constant('T'),
   day: fc.constant('2026-11-22'),
   mayExceed: fc.boolean(),
+  isLimited: fc.constant(true),
   items: fc
     .array(
       fc.record({
@@ -131,6 +132,7 @@ describe('a budget', () => {
       teamId: 'T',
       day: '2026-11-22',
       mayExceed: false,
+      isLimited: true,
       items: [{ n: 1, amount: { currency: 'EUR', minor }, tags: [] }],
     });
     const one = standing({ booked: 4_000n, reserved: 5_999n });

@@ -44,6 +44,18 @@ describe('what an order costs', () => {
     expect(await stands()).toEqual([2_000n, 0n]);
   });
 
+  test('is reserved without waiting for budgets that do not cover it', async () => {
+    await m.addBudget(2_500, { tag: 'brand' });
+    const { id } = await renewal('cafe.rest');
+    await m.database.transaction(async (run) => {
+      await run({ text: 'SELECT id FROM budgets FOR UPDATE', values: [] });
+      await approve(id);
+    });
+    expect(await stateOf(id)).toBe('APPROVED');
+    const rows = await m.rig.sql('SELECT amount_minor::int AS minor FROM budget_reservations');
+    expect(rows).toEqual([{ minor: 1_000 }]);
+  });
+
   test('is given back when it fails, name by name', async () => {
     await m.addBudget(5_000);
     m.rig.service.answer = async ({ ctid }) => {

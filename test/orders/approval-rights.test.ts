@@ -84,8 +84,7 @@ describe('the policy of the moment', () => {
     const now = new Date();
     const requirement = implicitRequirement(await settings(), ['cafe.rest']);
     const demand = askedDemand(order, await settings());
-    const standIns = { current: async () => new Map() };
-    const known = await readPeople({ directory, standIns, now: () => now }, [requirement], userIds);
+    const known = await readPeople({ directory, away: new Map(), at: now }, [requirement], userIds);
     return approvalPolicyOf({ demand, requesters: new Set(), userIds }, known, await settings(), now);
   };
   const LISTED = ['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY'];

@@ -103,8 +103,8 @@ describe('asking', () => {
       kind: 'invalid',
       issues: [{ field: 'names' }],
     });
-    rig.service.unsupported = { code: 'json_takes_no_two_factor' };
-    expect(await rig.request('renew', RENEWAL)).toEqual({
+    const twoFactor = { ...ALICE, method: 'two_factor' } as const;
+    expect(await rig.request('renew', RENEWAL, { account: twoFactor })).toEqual({
       kind: 'unsupported',
       issue: { code: 'json_takes_no_two_factor' },
     });

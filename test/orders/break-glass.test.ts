@@ -148,7 +148,10 @@ describe('approving alone', () => {
     rig.setPolicy(3, RULE);
     const order = await renewal();
     const over = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 }];
-    const reservation = { teamId: 'T0STEWARD', day: '2026-03-01', items: [], mayExceed: false };
+    const reservation = {
+      ...{ teamId: 'T0STEWARD', day: '2026-03-01', items: [] },
+      ...{ mayExceed: false, isLimited: true },
+    };
     const reserved: unknown[] = [];
     rig.setBeforeCommit(async (change) => void reserved.push(change.reservation));
     const budgets = {

@@ -22,6 +22,7 @@ import {
 import type { RetryOutcome } from '../../src/orders/retry.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
+import { interfacesOf } from '../../src/service/interfaces.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
@@ -163,6 +164,7 @@ export async function startRig(
     settings: async () => state.team,
     directory,
     now,
+    interfacesOf: ({ method }) => interfacesOf(method, true),
     clientFor,
     findAccount,
     policy: { current: async () => state.policy },
@@ -210,7 +212,10 @@ export async function startRig(
       ...overrides,
     };
     return {
-      execute: (orderId: string) => executeOrder(deps, orderId, shutdown.signal),
+      execute: async (orderId: string) => {
+        const order = await store.load(orderId);
+        if (order !== undefined) await executeOrder(deps, order, shutdown.signal);
+      },
       advance: (orderId: string, lane: DueLane) => advance(deps, orderId, lane),
       expire: (orderId: string) => expireOrder(deps, orderId),
       nudge: (orderId: string) => remindApprovers(deps, orderId),
@@ -313,7 +318,6 @@ export async function startRig(
       service.received.length = 0;
       service.prepare = new ScriptedService().prepare;
       service.answer = new ScriptedService().answer;
-      service.unsupported = undefined;
       // Far quicker than to truncate, with so few rows.
       await sql(`DO $$ BEGIN
         DELETE FROM order_items; DELETE FROM order_events; DELETE FROM approvals; DELETE FROM message_refs;

@@ -1,7 +1,6 @@
 import type { ServiceClient } from '../../src/service/client.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
 import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/service/errors.ts';
-import type { RequestIssue } from '../../src/service/request-issue.ts';
 
 /** A request that has left for the service. */
 export interface Request {
@@ -34,8 +33,6 @@ export class ScriptedService {
   prepare: (request: Request) => Promise<void> = async () => undefined;
   /** What the service answers; throws what the client makes of it. */
   answer: (request: Request, signal: AbortSignal | undefined) => Promise<Envelope> = async () => DONE;
-  /** Why the account cannot do anything, if so. */
-  unsupported: RequestIssue | undefined;
 
   /** How often a request with this client transaction id has left. */
   timesSent(ctid: string): number {
@@ -43,8 +40,6 @@ export class ScriptedService {
   }
 
   readonly client: ServiceClient = {
-    supports: () =>
-      this.unsupported === undefined ? { interface: 'json' } : { unsupported: this.unsupported },
     run: async (task, input, call = {}) => {
       const checked = task.input.safeParse(input);
       if (!checked.success) {

@@ -126,11 +126,7 @@ test('what is read of those who approve decides as if everything was known', asy
       );
       const everything = { groups: all.groups, membership, standIns: all.standIns };
       const { people: read } = await readPeople(
-        {
-          directory: directoryOf(all),
-          standIns: { current: async () => all.standIns },
-          now: () => NOW,
-        },
+        { directory: directoryOf(all), away: all.standIns, at: NOW },
         demand.requirements,
         all.approvals,
       );

@@ -13,7 +13,7 @@ import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
 import { authSessionCreate, sessionLogin } from '../../src/service/tasks/session.ts';
 import { sslContactUpdate } from '../../src/service/tasks/ssl-contact.ts';
 import { userCreate } from '../../src/service/tasks/user.ts';
-import { application, clientOf, errorOf, PASSWORD, password, twoFactor } from './clients.ts';
+import { clientOf, errorOf, PASSWORD, password, twoFactor } from './clients.ts';
 import { always, type RawService, startRawService, xmlAnswer } from './raw-service.ts';
 
 let service: RawService;
@@ -665,18 +665,6 @@ describe('what cannot be sent', () => {
 
   it('what an interface does not have, with what to do instead', async () => {
     const second = clientOf(service.origin, twoFactor);
-    const noXml = clientOf(service.origin, twoFactor, { xmlUrl: undefined });
-    expect(second.supports(domainRenew)).toEqual({
-      unsupported: { code: 'json_takes_no_two_factor' },
-    });
-    expect(noXml.supports(redirectUpdate)).toEqual({
-      unsupported: { code: 'xml_address_missing' },
-    });
-    expect(second.supports(redirectUpdate)).toEqual({ interface: 'xml' });
-    expect(client.supports(redirectUpdate)).toEqual({ interface: 'json' });
-    expect(client.supports(redirectUpdate, 'xml')).toEqual({ interface: 'xml' });
-    expect(client.supports(domainRenew, 'xml')).toEqual({ unsupported: { code: 'other_interface_needed' } });
-    expect(clientOf(service.origin, application).supports(domainRenew)).toEqual({ interface: 'json' });
     const error = await errorOf(second.run(domainRenew, { name: 'a.rest', period: 1 }));
     expect(error.kind).toBe('unsupported');
     expect(service.requests).toHaveLength(0);

@@ -1,9 +1,8 @@
 import { type Account, accountName } from '../../accounts/account.ts';
 import type { PresetKind } from '../../names/presets.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
-import type { AvailableInterfaces } from '../../orders/order-task.ts';
-import { availableInterfacesOf } from '../../orders/request.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import { Secret } from '../../service/secret.ts';
 import {
   type FormFeature,
@@ -127,8 +126,10 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     ...(choice === undefined || !reach.json || !reach.xml ? [] : [interfaceField(choice)]),
     REASON_FIELD,
   ];
-  const reachOf = async (call: Interaction, account: Account | undefined): Promise<AvailableInterfaces> =>
-    account === undefined ? BOTH : availableInterfacesOf(call.deps.orders, taskNamed(options.task), account);
+  const reachOf = ({ deps }: Interaction, account: Account | undefined): AvailableInterfaces =>
+    account === undefined
+      ? BOTH
+      : taskNamed(options.task).availableInterfaces(deps.orders.interfacesOf(account));
   const form = {
     name: options.task,
     title: words.title,
@@ -138,7 +139,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
 
   async function render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> {
     const account = await call.orderAccount();
-    const reach = await reachOf(call, account);
+    const reach = reachOf(call, account);
     const presets = options.presets?.(account) ?? {};
     const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
     const offered = await presetField(call, options.presetKinds ?? []);
@@ -217,7 +218,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
       }
       const refusal = await refusalOfAccount(call, options.task, account);
       if (refusal !== undefined) return { kind: 'done', say: refusal };
-      const fields = fieldsFor(await reachOf(call, account), call.values);
+      const fields = fieldsFor(reachOf(call, account), call.values);
       return submitFields(call, fields);
     },
   };

@@ -2,7 +2,7 @@ import { type Account, accountName, isTeamAccount } from '../../accounts/account
 import type { BulkRequest } from '../../orders/bulk-request.ts';
 import { rulesRefusing } from '../../orders/demand.ts';
 import { isOpen, type Order, type OrderTaskName } from '../../orders/order.ts';
-import { requestOrder, refusalOfAccount as unsupportedBy } from '../../orders/request.ts';
+import { requestOrder } from '../../orders/request.ts';
 import type { RetryOutcome } from '../../orders/retry.ts';
 import { retryOrder } from '../../orders/retry.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -140,7 +140,7 @@ export async function refusalOfAccount(
 ): Promise<Message | undefined> {
   const active = account ?? (await call.orderAccount());
   if (active === undefined) return undefined;
-  const why = await unsupportedBy(call.deps.orders, taskNamed(task), active);
+  const why = taskNamed(task).unsupported(call.deps.orders.interfacesOf(active));
   if (why === undefined) return undefined;
   const name = code(accountName(active));
   return textMessage(

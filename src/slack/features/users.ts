@@ -1,5 +1,5 @@
-import type { AvailableInterfaces } from '../../orders/order-task.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import { type Feature, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, readSecret } from './order-form.ts';

@@ -1,6 +1,6 @@
 import type { Account } from '../../accounts/account.ts';
 import type { InterfaceConstraint } from '../../orders/interface-constraint.ts';
-import type { AvailableInterfaces } from '../../orders/order-task.ts';
+import type { AvailableInterfaces } from '../../service/interfaces.ts';
 
 /* Which interface of the service carries a form out, and why. Readers may skip it. */
 

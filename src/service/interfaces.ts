@@ -1,0 +1,39 @@
+import type { Credential } from './authenticator/signature.ts';
+import type { RequestIssue } from './request-issue.ts';
+import type { Interface, TaskOutline } from './task.ts';
+
+/* Which interface carries a task. Service API, sections "JSON interface" and "XML interface". */
+
+export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
+
+/**
+ * The interfaces that a credential reaches: two factors are not documented for JSON, and XML needs an address.
+ * @param hasXmlAddress whether `SERVICE_XML_URL` is set
+ */
+export function interfacesOf(method: Credential['method'], hasXmlAddress: boolean): AvailableInterfaces {
+  return { json: method !== 'two_factor', xml: hasXmlAddress };
+}
+
+export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: RequestIssue };
+
+/** The interface that carries a task, or why none does. @param wanted JSON when left out and possible */
+export function chooseInterface(
+  task: TaskOutline,
+  available: AvailableInterfaces,
+  wanted?: Interface,
+): InterfaceChoice {
+  if (task.json !== undefined && available.json && wanted !== 'xml') return { interface: 'json' };
+  if (task.xml !== undefined && wanted !== 'json') {
+    return available.xml ? { interface: 'xml' } : { unsupported: { code: 'xml_address_missing' } };
+  }
+  if (wanted === 'xml' || task.json === undefined) {
+    return { unsupported: { code: 'other_interface_needed' } };
+  }
+  return { unsupported: { code: 'json_takes_no_two_factor' } };
+}
+
+/** The interfaces that can carry a task, of those that a credential reaches. */
+export function interfacesFor(task: TaskOutline, available: AvailableInterfaces): AvailableInterfaces {
+  const reaches = (via: Interface) => 'interface' in chooseInterface(task, available, via);
+  return { json: reaches('json'), xml: reaches('xml') };
+}
