@@ -11,7 +11,7 @@ import {
   type PublishedPolicy,
 } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
-import { type Database, type Transaction, withStoreError } from './database.ts';
+import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
 
 const BATCH = 500;
 
@@ -71,6 +71,7 @@ function storable(rules: readonly PolicyRule[]) {
 }
 
 const policyRow = z.object({ version: z.number(), rules: storedRules });
+const policyRows = z.array(policyRow);
 const publishedRow = policyRow.extend({
   publishedBy: z.string(),
   confirmedBy: z.string(),
@@ -116,7 +117,10 @@ function storableChanges(changes: readonly LoggedChange[]) {
 const NO_POLICY: Policy = { version: 0, rules: [] };
 
 /** The versions of the policy and its draft, on PostgreSQL. @param teamId whose policy */
-export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): PolicyStore {
+export function createPolicyStore(
+  { prisma, run }: Pick<Database, 'prisma' | 'run'>,
+  teamId: string,
+): PolicyStore {
   type Reader = Pick<Transaction, 'policyVersion' | 'policyDraft'>;
 
   const readPublished = async (tx: Reader): Promise<PublishedPolicy | undefined> => {
@@ -129,14 +133,12 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
     return row === null ? undefined : draftRow.parse(row);
   };
 
-  const readInForce = shareRead(async () => {
-    const row = await prisma.policyVersion.findFirst({
-      where: { teamId },
-      orderBy: { version: 'desc' },
-      select: { version: true, rules: true },
-    });
-    return row === null ? NO_POLICY : policyRow.parse(row);
-  });
+  const selectInForce = named(
+    'policy in force',
+    Prisma.sql`
+      SELECT version, rules FROM policy_versions WHERE team_id = ${teamId} ORDER BY version DESC LIMIT 1`,
+  );
+  const readInForce = shareRead(async () => policyRows.parse(await run(selectInForce))[0] ?? NO_POLICY);
 
   /** One change at a time, so that what was compared still holds when it is written. */
   const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>

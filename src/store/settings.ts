@@ -1,15 +1,22 @@
+import { z } from 'zod';
 import type { SettingsStore } from '../settings.ts';
 import { shareRead } from './batch.ts';
-import { type Database, withStoreError } from './database.ts';
+import { type Database, named, Prisma, withStoreError } from './database.ts';
 
 const BATCH = 500;
 /** Notes are kept in the table of the settings, under keys that no setting has. */
 const NOTE_PREFIX = 'note:';
 
+const settingRows = z.array(z.object({ key: z.string(), value: z.unknown() }));
+const SELECT_SETTINGS = named(
+  'settings',
+  Prisma.sql`SELECT key, value FROM settings WHERE key NOT LIKE ${`${NOTE_PREFIX}%`}`,
+);
+
 /** Settings that admins have saved, and who changed what, in PostgreSQL. */
-export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): SettingsStore {
+export function createSettingsStore({ prisma, run }: Pick<Database, 'prisma' | 'run'>): SettingsStore {
   const readAll = shareRead(async () => {
-    const rows = await prisma.setting.findMany({ where: { NOT: { key: { startsWith: NOTE_PREFIX } } } });
+    const rows = settingRows.parse(await run(SELECT_SETTINGS));
     return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
   });
 

@@ -1,13 +1,23 @@
+import { z } from 'zod';
 import type { StandIn } from '../policy/approvals.ts';
 import type { StandInStore } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
-import { type Database, type Transaction, withStoreError } from './database.ts';
+import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
 
 const BATCH = 500;
 
+const standInRows = z.array(z.object({ away: z.string(), userId: z.string(), until: z.date() }));
+
 /** Who stands in for whom, on PostgreSQL. @param teamId whose people */
-export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): StandInStore {
-  const readAll = shareRead(() => prisma.standIn.findMany({ where: { teamId } }));
+export function createStandInStore(
+  { prisma, run }: Pick<Database, 'prisma' | 'run'>,
+  teamId: string,
+): StandInStore {
+  const selectAll = named(
+    'stand-ins',
+    Prisma.sql`SELECT user_id AS away, stand_in_id AS "userId", until FROM stand_ins WHERE team_id = ${teamId}`,
+  );
+  const readAll = shareRead(async () => standInRows.parse(await run(selectAll)));
 
   /** One change of a team's stand-ins at a time, so that the log has them in the order in which they happened. */
   const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
@@ -29,9 +39,7 @@ export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId:
       withStoreError('reading who stands in', async () => {
         const rows = await readAll();
         return new Map(
-          rows
-            .filter(({ until }) => until > now)
-            .map(({ userId, standInId, until }) => [userId, { userId: standInId, until }]),
+          rows.filter(({ until }) => until > now).map(({ away, ...standIn }) => [away, standIn]),
         );
       }),
 
