@@ -22,7 +22,6 @@ import { MAX_FILE_BYTES } from './orders/bulk-csv.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import type { Order } from './orders/order.ts';
-import type { FirstExpiry } from './orders/ports.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { DEFAULT_APPROVAL_TASKS } from './orders/tasks.ts';
 import { peopleWhoMayApprove } from './orders/visibility.ts';
@@ -451,14 +450,6 @@ async function decidingTags(policy: PolicySource, budgets: BudgetStore): Promise
   return new Set([GUARDED, ...ofRules, ...listed.flatMap(({ tag }) => tag ?? [])]);
 }
 
-/** When the first of some names expires, as far as the watch list knows. */
-function firstExpiryOf({ watchList }: Stores): FirstExpiry {
-  return async (names) => {
-    const known = (await watchList.findMany(names)).flatMap(({ expiry }) => expiry?.at.getTime() ?? []);
-    return known.length === 0 ? undefined : new Date(Math.min(...known));
-  };
-}
-
 /** What the use cases of orders need. */
 function buildOrders(
   { config, now, seams, late }: Site,
@@ -476,7 +467,7 @@ function buildOrders(
     directory,
     now,
     priceOf,
-    firstExpiry: firstExpiryOf(stores),
+    firstExpiry: stores.watchList.firstExpiry,
     policy: seams.policy ?? policies,
     policies,
     ruleFacts: {
@@ -722,7 +713,7 @@ function notifierOf(
     orders: stores.orders,
     messages: stores.orders,
     settings: stores.settings,
-    firstExpiry: firstExpiryOf(stores),
+    firstExpiry: stores.watchList.firstExpiry,
     admins: config.admins,
     approvalChannelAlert: createChannelAlert({
       web,

@@ -72,6 +72,8 @@ export interface ImportCounts {
 export interface WatchListStore {
   find(name: string): Promise<WatchedDomain | undefined>;
   findMany(names: readonly string[]): Promise<readonly WatchedDomain[]>;
+  /** When the first of some names expires, as far as that is known. */
+  firstExpiry(names: readonly string[]): Promise<Date | undefined>;
   /** @returns false when the name is on the list already */
   add(domain: WatchedDomain): Promise<boolean>;
   /**

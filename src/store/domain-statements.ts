@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { utcDay } from '../expiry/days.ts';
 import type { ImportedName } from '../expiry/import.ts';
-import { Prisma } from './database.ts';
+import { named, Prisma, type Statement } from './database.ts';
 import { DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
 
 /*
@@ -110,3 +110,12 @@ export function countMonths(from: Date, until: Date, timeZone: string): Prisma.S
     WHERE expires_at >= ${from}::timestamptz AND expires_at < ${until}::timestamptz AND lapse_confirmed_at IS NULL
     GROUP BY 1`;
 }
+
+/** When the first of some names expires. */
+export function firstExpiryOf(names: readonly string[]): Statement {
+  return named(
+    'first expiry',
+    Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE name = ANY (${[...names]}::text[])`,
+  );
+}
+export const firstExpiryRows = z.array(z.object({ first: z.date().nullable() }));

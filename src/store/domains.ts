@@ -9,6 +9,8 @@ import {
   claimSuccess,
   countMonths,
   domainRows,
+  firstExpiryOf,
+  firstExpiryRows,
   importedRows,
   importNames,
   monthRows,
@@ -35,6 +37,12 @@ export function createWatchListStore({ prisma, run }: Database): WatchListStore 
       withStoreError('looking watched names up', async () => {
         const rows = await prisma.domain.findMany({ where: { name: { in: [...names] } } });
         return rows.map(domainFromRow);
+      }),
+
+    firstExpiry: (names) =>
+      withStoreError('looking when names expire', async () => {
+        const [row] = firstExpiryRows.parse(await run(firstExpiryOf(names)));
+        return row?.first ?? undefined;
       }),
 
     add: (domain) =>

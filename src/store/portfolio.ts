@@ -4,7 +4,7 @@ import { type ImportRow, importRow } from '../names/details-import.ts';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
 import type { ChangedName, ImportPlan, PortfolioChange, PortfolioStore } from '../names/ports.ts';
 import { batch } from './batch.ts';
-import { type Database, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { type Database, named, Prisma, type RunStatement, withStoreError } from './database.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 
 const BATCH = 500;
@@ -38,7 +38,10 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
   const findMany = (names: readonly string[]) =>
     withStoreError('reading what is set for names', async () => {
       const found = await run(
-        Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY (${[...names]}::text[])`,
+        named(
+          'details of names',
+          Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY (${[...names]}::text[])`,
+        ),
       );
       return new Map(detailsRows.parse(found));
     });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ListedPrice, PriceChange, PriceStore } from '../money/ports.ts';
 import { PRICED_TASKS, type Price, priceKey } from '../money/prices.ts';
 import { shareRead } from './batch.ts';
-import { type Database, Prisma, type Transaction, withStoreError } from './database.ts';
+import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
 
 const BATCH = 500;
 
@@ -13,14 +13,13 @@ const listedPrice = z
     zone: z.string(),
     task: z.enum(PRICED_TASKS),
     period: z.number(),
-    amountMinor: z.bigint().transform(Number),
+    minor: z.coerce.number(),
     currency: z.string(),
-    validFrom: z.date().transform((at) => at.toISOString().slice(0, 10)),
+    validFrom: z.string(),
     source: z.string(),
   })
-  .transform(
-    ({ amountMinor: minor, currency, ...rest }): ListedPrice => ({ ...rest, amount: { currency, minor } }),
-  );
+  .transform(({ minor, currency, ...rest }): ListedPrice => ({ ...rest, amount: { currency, minor } }));
+const listedPrices = z.array(listedPrice);
 
 /** A price in the audit log. */
 const loggedPrice = z.object({
@@ -40,16 +39,15 @@ function loggable({ zone, task, period, amount, validFrom, source }: Price) {
 const isSame = (a: Price, b: Price) => JSON.stringify(loggable(a)) === JSON.stringify(loggable(b));
 
 /** The team's price list, on PostgreSQL. @param teamId whose list */
-export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): PriceStore {
-  const read = async (tx: Pick<Transaction, 'price'>): Promise<ListedPrice[]> => {
-    const rows = await tx.price.findMany({
-      where: { teamId },
-      orderBy: [{ zone: 'asc' }, { task: 'asc' }, { period: 'asc' }, { validFrom: 'desc' }],
-    });
-    return rows.map((row) => listedPrice.parse(row));
-  };
-
-  const readList = shareRead(() => read(prisma));
+export function createPriceStore(
+  { prisma, run }: Pick<Database, 'prisma' | 'run'>,
+  teamId: string,
+): PriceStore {
+  const selectList = Prisma.sql`
+    SELECT id, zone, task, period, amount_minor::text AS minor, currency, valid_from::text AS "validFrom", source
+    FROM prices WHERE team_id = ${teamId} ORDER BY zone, task, period, valid_from DESC`;
+  const readList = shareRead(async () => listedPrices.parse(await run(named('price list', selectList))));
+  const readWithin = async (tx: Transaction) => listedPrices.parse(await tx.$queryRaw(selectList));
 
   /** Runs changes of a list one after the other, so that the log has the right former price. */
   const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
@@ -86,7 +84,7 @@ export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: s
 
     save: (prices, by, at) =>
       exclusively('saving prices', async (tx) => {
-        const listed = new Map((await read(tx)).map((price) => [priceKey(price), price]));
+        const listed = new Map((await readWithin(tx)).map((price) => [priceKey(price), price]));
         const changes = prices.flatMap((after): PriceChange[] => {
           const before = listed.get(priceKey(after));
           return before !== undefined && isSame(before, after) ? [] : [{ before, after, by, at }];
@@ -107,7 +105,7 @@ export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: s
 
     replace: (id, after, by, at) =>
       exclusively('changing a price', async (tx) => {
-        const listed = await read(tx);
+        const listed = await readWithin(tx);
         const before = listed.find((price) => price.id === id);
         if (before === undefined) return 'gone';
         if (isSame(before, after)) return 'same';

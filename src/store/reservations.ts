@@ -8,7 +8,7 @@ import {
   sharesOf,
   shortfallsOf,
 } from '../money/budget.ts';
-import { Prisma, type RunStatement } from './database.ts';
+import { named, Prisma, type RunStatement, type Statement } from './database.ts';
 import { idRows } from './rows.ts';
 
 /*
@@ -48,9 +48,11 @@ const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.st
   AND (i.state = 'FAILED' OR o.state IN ('DENIED', 'EXPIRED', 'CANCELLED')))`;
 
 /** Answers with every budget of a team and how it stands in the month and year of a day. */
-function selectStandings(teamId: string, day: string): Prisma.Sql {
+function selectStandings(teamId: string, day: string): Statement {
   const at = Prisma.sql`${day}::date`;
-  return Prisma.sql`
+  return named(
+    'standings of budgets',
+    Prisma.sql`
     SELECT b.id, b.tag, b.span, b.amount_minor::text AS amount, b.currency,
       COALESCE(sum(r.amount_minor) FILTER (WHERE ${IS_BOOKED}), 0)::text AS booked,
       COALESCE(sum(r.amount_minor) FILTER (WHERE NOT ${IS_BOOKED} AND NOT ${IS_RELEASED}), 0)::text AS reserved
@@ -60,7 +62,8 @@ function selectStandings(teamId: string, day: string): Prisma.Sql {
     ) ON r.team_id = b.team_id AND r.currency = b.currency AND (b.tag = '' OR b.tag = ANY(r.tags))
       AND r.day >= date_trunc(b.span, ${at}) AND r.day < date_trunc(b.span, ${at}) + ('1 ' || b.span)::interval
     WHERE b.team_id = ${teamId}
-    GROUP BY b.id ORDER BY b.tag, b.span`;
+    GROUP BY b.id ORDER BY b.tag, b.span`,
+  );
 }
 
 /** How the budgets of a team stand in the month and year of a day. */
