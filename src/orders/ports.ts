@@ -210,13 +210,21 @@ export interface MessageStore {
   postponeNotification(orderId: string, until: Date): Promise<void>;
   /** What changes all the time is shown again at a moment of its own, and not before. */
   deferNotification(orderId: string, until: Date): Promise<void>;
-  messages(orderId: string): Promise<readonly MessageRef[]>;
   /** An order with all that is shown of it, as it is at one moment. */
   unnotified(orderId: string): Promise<UnnotifiedOrder | undefined>;
   /** Keeps where a message stands. @returns false when there is one for the purpose already, which stays */
   recordMessage(orderId: string, message: MessageRef): Promise<boolean>;
-  /** Keeps where a message stands that was found. What it shows is unknown, so it is updated next. */
-  adoptMessage(orderId: string, message: MessageRef, now: Date): Promise<void>;
+  /**
+   * Keeps where a message stands that was found, unless it is known or there is no such order. What it shows is unknown, so
+   * it is updated next.
+   * @param purposes it is for the first of them that no message has
+   */
+  adoptMessage(
+    orderId: string,
+    message: Pick<MessageRef, 'channelId' | 'ts'>,
+    purposes: readonly string[],
+    now: Date,
+  ): Promise<void>;
 }
 
 /** Reads the audit log. Implemented by the store. */

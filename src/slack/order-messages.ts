@@ -130,15 +130,11 @@ async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => 
  * @param message where a button of a card was pressed
  */
 export async function adoptCard(
-  deps: Pick<NotifierDeps, 'orders' | 'messages' | 'now'>,
+  { messages, now }: Pick<NotifierDeps, 'messages' | 'now'>,
   orderId: string,
   message: { readonly channelId: string; readonly ts: string },
 ): Promise<void> {
-  const known = await deps.messages.messages(orderId);
-  if (known.some(({ ts }) => ts === message.ts)) return;
-  if ((await deps.orders.load(orderId)) === undefined) return;
-  const purpose = known.some((each) => each.purpose === CARD) ? `${CARD}:${message.ts}` : CARD;
-  await deps.messages.adoptMessage(orderId, { purpose, ...message }, deps.now());
+  await messages.adoptMessage(orderId, message, [CARD, `${CARD}:${message.ts}`], now());
 }
 
 /** Shows all orders again that wait for approval, because what their cards say of prices or people has changed. */

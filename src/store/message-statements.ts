@@ -132,12 +132,34 @@ export function releaseNotifications(orders: readonly ShownOrder[]): Statement {
   );
 }
 
-/** Keeps a message that was found. When it was not known, the order is told again. */
-export function adoptMessage(orderId: string, message: MessageRef, now: Date): Statement {
-  return Prisma.sql`
-    WITH kept AS (${insertMessages([{ orderId, ...message }])})
-    UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${now})
-    FROM kept WHERE orders.id = kept.id`;
+/** Keeps a message unless it is known, for the first of the purposes that no message has. Then the order is told again. */
+export function adoptMessage(
+  orderId: string,
+  { channelId, ts }: Pick<MessageRef, 'channelId' | 'ts'>,
+  purposes: readonly string[],
+  now: Date,
+): Statement {
+  return named(
+    'adopt a message',
+    Prisma.sql`
+      WITH known AS (
+        SELECT purpose, ts FROM message_refs WHERE order_id = ${orderId}
+      ), kept AS (
+        INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
+        SELECT o.id, p.purpose, ${channelId}, ${ts}, ${now}::timestamptz
+        FROM orders o, unnest(${[...purposes]}::text[]) WITH ORDINALITY AS p (purpose, position)
+        WHERE o.id = ${orderId} AND p.purpose NOT IN (SELECT purpose FROM known) AND ${ts} NOT IN (SELECT ts FROM known)
+        ORDER BY p.position LIMIT 1
+        ON CONFLICT DO NOTHING RETURNING order_id
+      )
+      UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${now})
+      FROM kept WHERE id = order_id`,
+  );
+}
+
+/** Keeps a message. Answers with a row unless another one has its purpose. */
+export function recordMessage(orderId: string, message: MessageRef): Statement {
+  return named('record a message', insertMessages([{ orderId, ...message }]));
 }
 
 /** Claims orders that Slack has to be told of and that no process is telling. */

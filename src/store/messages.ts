@@ -6,6 +6,7 @@ import {
   claimedRows,
   claimNotifications,
   claimTellingOrders,
+  recordMessage,
   releaseNotifications,
   type ShownOrder,
   selectUnnotified,
@@ -16,14 +17,6 @@ import { leaseOf } from './statements.ts';
 
 /** What Slack shows of orders, on PostgreSQL. */
 export function createMessageStore({ prisma, run }: Database): MessageStore {
-  const readMessages = batch(async (orderIds: readonly string[]) => {
-    const rows = await prisma.messageRef.findMany({
-      where: { orderId: { in: [...orderIds] } },
-      select: { orderId: true, purpose: true, channelId: true, ts: true },
-      orderBy: [{ postedAt: 'asc' }, { ts: 'asc' }],
-    });
-    return orderIds.map((id) => rows.flatMap(({ orderId, ...message }) => (orderId === id ? [message] : [])));
-  });
   const claim = batch(
     async (claims: readonly { readonly orderId: string; readonly now: Date; readonly leaseMs: number }[]) => {
       const now = new Date(Math.max(...claims.map((each) => each.now.getTime())));
@@ -85,24 +78,18 @@ export function createMessageStore({ prisma, run }: Database): MessageStore {
         });
       }),
 
-    messages: (orderId) =>
-      withStoreError(`reading where the messages of order ${orderId} stand`, () => readMessages(orderId)),
-
     unnotified: (orderId) =>
       withStoreError(`reading order ${orderId} and what is shown of it`, () => readUnnotified(orderId)),
 
-    recordMessage: (orderId, { purpose, channelId, ts }) =>
-      withStoreError(`recording a message of order ${orderId}`, async () => {
-        const { count } = await prisma.messageRef.createMany({
-          data: [{ orderId, purpose, channelId, ts, postedAt: new Date() }],
-          skipDuplicates: true,
-        });
-        return count === 1;
-      }),
+    recordMessage: (orderId, message) =>
+      withStoreError(
+        `recording a message of order ${orderId}`,
+        async () => idRows.parse(await run(recordMessage(orderId, message))).length === 1,
+      ),
 
-    adoptMessage: (orderId, message, now) =>
+    adoptMessage: (orderId, message, purposes, now) =>
       withStoreError(`taking up a message of order ${orderId}`, async () => {
-        await run(adoptMessage(orderId, message, now));
+        await run(adoptMessage(orderId, message, purposes, now));
       }),
   };
 }

@@ -200,10 +200,10 @@ test('a card that was posted while the bot died is taken up when its button is p
     { channel: DOMAINS, text, blocks, metadata },
     postedResponse,
   );
-  const stores = { orders: rig.store, messages: rig.store, now: () => new Date() };
+  const stores = { messages: rig.store, now: () => new Date() };
   await adoptCard(stores, order.id, { channelId: DOMAINS, ts: known.ts });
   await adoptCard(stores, 'no-such-order', { channelId: DOMAINS, ts });
-  expect(await rig.store.messages(order.id)).toHaveLength(1);
+  expect((await rig.store.unnotified(order.id))?.messages).toHaveLength(1);
   await adoptCard(stores, order.id, { channelId: DOMAINS, ts });
   await apply(order, { type: 'cancelled', by: 'U0ALICE' });
   await notifyOrder(deps(), order.id);

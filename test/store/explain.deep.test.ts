@@ -210,8 +210,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
       ]);
   },
   'taking up a message': () =>
-    orders().adoptMessage(PENDING, { purpose: 'card:1.3', channelId: 'C0DOMAINS', ts: '1.3' }, NOW),
-  'where the messages of an order stand': () => orders().messages(PENDING),
+    orders().adoptMessage(PENDING, { channelId: 'C0DOMAINS', ts: '1.3' }, ['card:1.3'], NOW),
   'noting where a message stands': () =>
     orders().recordMessage(PENDING, { purpose: 'reply:9:denied', channelId: 'C0DOMAINS', ts: '1.2' }),
   'orders whose time has run out': () => orders().claimDue('deadlines', NOW, 20_000, 4),
