@@ -10,7 +10,7 @@ import { Postgres, Surroundings, until } from '../surroundings.ts';
 
 const PER_SECOND = 50;
 const P99_TIMES = 2;
-const WARM_UP_ROUNDS = 2;
+const WARM_UP_ROUNDS = 4;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const seconds = effort.quick ? 0.4 : 5;
@@ -70,4 +70,4 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   }
 }
 
-export const acknowledge: Row = { id: 'ack', seconds: 240, measure };
+export const acknowledge: Row = { id: 'ack', seconds: 300, measure };

@@ -27,6 +27,14 @@ export function named(name: string, { text, values }: Prisma.Sql): Statement {
   return { name, text, values };
 }
 
+/**
+ * Whether a text column has one of some values, in a named statement. The planner does not see the list. If it did, it would
+ * plan the statement anew for each list, because it takes a list that it does not know for longer.
+ */
+export function oneOf(column: Prisma.Sql, values: readonly string[]): Prisma.Sql {
+  return Prisma.sql`${column} = ANY ((SELECT ${[...values]}::text[])::text[])`;
+}
+
 /** Runs one statement. @returns its rows, which the caller checks */
 export type RunStatement = (statement: Statement) => Promise<unknown>;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import type { MessageRef, UnnotifiedOrder } from '../orders/ports.ts';
-import { named, Prisma, type Statement } from './database.ts';
+import { named, oneOf, Prisma, type Statement } from './database.ts';
 import { event, ORDER_COLUMNS, orderColumns, orderOf } from './rows.ts';
 import { isLeaseOver, leaseOf } from './statements.ts';
 
@@ -74,7 +74,7 @@ export function claimNotifications(orderIds: readonly string[], now: Date, lease
     Prisma.sql`
       WITH free AS (
         SELECT id AS free_id FROM orders o
-        WHERE o.id = ANY(${orderIds}) AND ${isLeaseOver(Prisma.sql`o.notification_lease_until`)}
+        WHERE ${oneOf(Prisma.sql`o.id`, orderIds)} AND ${isLeaseOver(Prisma.sql`o.notification_lease_until`)}
           AND (o.tell_due_at IS NULL OR o.tell_due_at <= ${now} OR o.tell_due_at > ${farthest})
         ORDER BY o.id FOR NO KEY UPDATE
       ), taken AS (
