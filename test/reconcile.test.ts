@@ -237,7 +237,7 @@ describe('two processes on one database', () => {
       NEVER_MS,
     );
     const { id } = approved();
-    await store.create(newOrder({ ...approved(), id, deliveryId: id }), undefined, []);
+    await store.create({ order: newOrder({ ...approved(), id, deliveryId: id }), log: [] });
     await until('it is done', () => done.length === 2);
     expect(done.toSorted()).toEqual([`advanced ${id}`, `shown ${id}`]);
   });

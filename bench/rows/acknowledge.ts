@@ -10,10 +10,10 @@ import { Postgres, Surroundings, until } from '../surroundings.ts';
 
 const PER_SECOND = 50;
 const P99_TIMES = 2;
-const WARM_UP_ROUNDS = 4;
+const WARM_UP_ROUNDS = 2;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
-  const seconds = effort.quick ? 0.4 : 5;
+  const seconds = effort.quick ? 0.4 : 10;
   const amount = Math.ceil(PER_SECOND * seconds);
   const postgres = await Postgres.start();
   const s = await Surroundings.open(postgres);
@@ -70,4 +70,4 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   }
 }
 
-export const acknowledge: Row = { id: 'ack', seconds: 300, measure };
+export const acknowledge: Row = { id: 'ack', seconds: 360, measure };

@@ -495,13 +495,13 @@ async function recommitOutcome(worker: Worker, outcome: Outcome): Promise<void> 
   worker.log.error({ orderId: id, ctid: sent.ctid }, 'the database has lost an order that was sent');
   if (!lost.ok) return;
   const { order, log } = lost;
-  const first = await worker.store.create(order, undefined, log);
+  const first = await worker.store.create({ order, log });
   if (first === undefined) return;
   // Slack has delivered the command again meanwhile, and its delivery id belongs to another order.
   const second =
     first.conflictingOrderId === id
       ? first
-      : await worker.store.create({ ...order, deliveryId: `lost:${id}` }, undefined, log);
+      : await worker.store.create({ order: { ...order, deliveryId: `lost:${id}` }, log });
   if (second !== undefined)
     throw new Error(`writing order ${id} again: ${second.conflictingOrderId} is there`);
 }

@@ -86,23 +86,26 @@ export interface RuleFacts {
   }): Promise<PolicyFacts['prices']>;
 }
 
+/** A new order, or one that the database has lost, with all that is kept of it from the start. */
+export interface OrderCreation {
+  readonly order: Order;
+  readonly log: readonly OrderLogEntry[];
+  readonly sealedInput?: Sealed | undefined;
+  /** The secret inputs of items that have inputs of their own, by their number. */
+  readonly sealedItems?: ReadonlyMap<number, Sealed> | undefined;
+  /** What an order that goes out at once takes out of the budgets, reserved in the same transaction. */
+  readonly reservation?: Reservation | undefined;
+}
+
 /** Where orders are kept. Implemented by the store; every change is a compare-and-swap on `version`. */
 export interface OrderStore {
   load(id: string): Promise<Order | undefined>;
   /**
    * Keeps a new order.
-   * @param reservation of an order that goes out at once: reserved in the same transaction
    * @returns undefined when it was kept; else the id of the conflicting order, which has the same delivery, or is open
    * for the same task and name. Without an id a budget does not have what the order takes: check the budgets again
    */
-  create(
-    order: Order,
-    sealedInput: Sealed | undefined,
-    log: readonly OrderLogEntry[],
-    reservation?: Reservation,
-    /** The secret inputs of items that have inputs of their own, by their number. */
-    sealedItems?: ReadonlyMap<number, Sealed>,
-  ): Promise<{ readonly conflictingOrderId: string | undefined } | undefined>;
+  create(creation: OrderCreation): Promise<{ readonly conflictingOrderId: string | undefined } | undefined>;
   /**
    * Commits a change if nobody else changed the order since `before` was read. Closing an order wipes its sealed input
    * and frees its names.

@@ -113,13 +113,13 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const start = await startOf(deps, wanted);
   const order = newOrder(wanted, start);
   const { secret, bulk } = request;
-  const conflict = await deps.store.create(
+  const conflict = await deps.store.create({
     order,
-    secret && deps.vault.seal(secret, inputOwner(order)),
-    [requestedEntry(order, wanted, start)],
-    start.state === 'APPROVED' ? start.reservation : undefined,
-    bulk && sealRows(deps.vault, order, bulk.rows),
-  );
+    log: [requestedEntry(order, wanted, start)],
+    sealedInput: secret && deps.vault.seal(secret, inputOwner(order)),
+    sealedItems: bulk && sealRows(deps.vault, order, bulk.rows),
+    reservation: start.state === 'APPROVED' ? start.reservation : undefined,
+  });
   return conflict === undefined
     ? { kind: 'accepted', order }
     : settleConflict(deps, request, conflict.conflictingOrderId);

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { Reservation } from '../money/budget.ts';
 import { findingsIn } from '../orders/earlier.ts';
 import type { Order } from '../orders/order.ts';
-import type { CommitOutcome, OrderCommit, OrderStore } from '../orders/ports.ts';
+import type { CommitOutcome, OrderCommit, OrderCreation, OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, withStoreError } from './database.ts';
 import { lockBudgets } from './reservations.ts';
 import { earlierItemRows, idRows, selectEarlierItems } from './rows.ts';
-import { insertOrder, lockRetried, type NewOrder, openKey, updateOrders } from './statements.ts';
+import { insertOrder, lockRetried, openKey, updateOrders } from './statements.ts';
 
 /** Tries to keep a new order whose way is barred by one that is gone when we look. */
 const CREATE_TRIES = 5;
@@ -22,7 +22,6 @@ export function createOrderChanges(
 ): Pick<OrderStore, 'create' | 'commit'> {
   const commitTogether = createCommitBatch(database);
   const commitLimited = createLimitedCommitBatch(database);
-  const createLimited = createLimitedCreateBatch(database);
 
   const commitAlone = async (commit: OrderCommit): Promise<CommitOutcome> => {
     const ok = await (isCommitLimited(commit) ? commitLimited(commit) : commitTogether(commit));
@@ -30,13 +29,13 @@ export function createOrderChanges(
   };
 
   return {
-    create: (order, sealedInput, log, reservation, sealedItems) =>
-      withStoreError(`keeping the new order ${order.id}`, async () => {
-        const created = { order, sealedInput, log, sealedItems, reservation };
+    create: (creation) =>
+      withStoreError(`keeping the new order ${creation.order.id}`, async () => {
+        const { order } = creation;
         let fits = true;
         const conflictingOrderId = await insert(database, order, async () => {
-          if (isCreationLimited(created)) fits = await createLimited(created);
-          else await database.run(insertOrder(created));
+          if (isCreationLimited(creation)) fits = await createLimited(database, creation);
+          else await database.run(insertOrder(creation));
         });
         if (conflictingOrderId !== undefined || !fits) return { conflictingOrderId };
         changed(order);
@@ -103,8 +102,8 @@ function isCommitLimited(commit: OrderCommit): commit is Limited<OrderCommit> {
   return commit.reservation?.isLimited === true && commit.after.state === 'APPROVED';
 }
 
-function isCreationLimited(created: NewOrder): created is Limited<NewOrder> {
-  return created.reservation?.isLimited === true;
+function isCreationLimited(creation: OrderCreation): creation is Limited<OrderCreation> {
+  return creation.reservation?.isLimited === true;
 }
 
 /**
@@ -133,23 +132,14 @@ function createLimitedCommitBatch(database: Database) {
   );
 }
 
-/** The same for new orders that nobody has to decide about. @returns whether each fits, and so was kept */
-function createLimitedCreateBatch(database: Database) {
-  return batch((orders: readonly Limited<NewOrder>[]) =>
-    database.transaction(async (run) => {
-      const take = await lockBudgets(
-        run,
-        orders.map(({ reservation }) => reservation),
-      );
-      const kept: boolean[] = [];
-      for (const created of orders) {
-        const fits = take(created.reservation);
-        kept.push(fits);
-        if (fits) await run(insertOrder(created));
-      }
-      return kept;
-    }),
-  );
+/** The same for a new order that nobody has to decide about. @returns whether it fits, and so was kept */
+function createLimited(database: Database, creation: Limited<OrderCreation>): Promise<boolean> {
+  return database.transaction(async (run) => {
+    const take = await lockBudgets(run, [creation.reservation]);
+    const fits = take(creation.reservation);
+    if (fits) await run(insertOrder(creation));
+    return fits;
+  });
 }
 
 /**

@@ -1,9 +1,8 @@
 import type { Sealed } from '../accounts/vault.ts';
-import type { Reservation } from '../money/budget.ts';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import { DUE_LANES, dueAt, tellDueAt } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderLogEntry, type OrderState } from '../orders/order.ts';
-import type { DueLane, OrderCommit } from '../orders/ports.ts';
+import type { DueLane, OrderCommit, OrderCreation } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
 import { insertReservations } from './reservations.ts';
 import { LOG_POSITION } from './session-settings.ts';
@@ -26,17 +25,6 @@ export function openKey(order: Pick<Order, 'task'>, item: Pick<OrderItem, 'name'
   return `${order.task}:${item.name}`;
 }
 
-/** An order with all that is kept of it from the start. */
-export interface NewOrder {
-  readonly order: Order;
-  readonly sealedInput: Sealed | undefined;
-  readonly log: readonly OrderLogEntry[];
-  /** What is sealed of its items, by their number. */
-  readonly sealedItems?: ReadonlyMap<number, Sealed> | undefined;
-  /** What it takes out of the budgets from the start. */
-  readonly reservation?: Reservation | undefined;
-}
-
 /**
  * Inserts a new order, or one that the database has lost. Answers with a row, or fails by a unique key that another order
  * holds. All orders take their open keys in the same sequence, so that two orders for the same names cannot deadlock.
@@ -47,7 +35,7 @@ export function insertOrder({
   log,
   sealedItems = new Map(),
   reservation,
-}: NewOrder): Statement {
+}: OrderCreation): Statement {
   const names = order.items.map((item) => item.name);
   const at = log.at(-1)?.at ?? order.createdAt;
   return named(

@@ -110,7 +110,7 @@ class Process {
       expiresAt: undefined,
       remindAt: undefined,
     });
-    await vi.waitUntil(() => succeeds(this.store.create(order, undefined, [])), WITHIN);
+    await vi.waitUntil(() => succeeds(this.store.create({ order, log: [] })), WITHIN);
     return order.id;
   }
 

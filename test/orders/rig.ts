@@ -115,8 +115,8 @@ export async function startRig(
   };
   const store: OrderStore = {
     ...kept,
-    create: async (...order) => {
-      const conflict = await kept.create(...order);
+    create: async (creation) => {
+      const conflict = await kept.create(creation);
       if (conflict?.conflictingOrderId !== undefined) await state.onConflict?.(conflict.conflictingOrderId);
       return conflict;
     },

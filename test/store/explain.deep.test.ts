@@ -191,11 +191,11 @@ async function follow(): Promise<void> {
 }
 
 const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
-  'asking for an order': () => orders().create(newOrder({ id: 'new-1' }), undefined, []),
+  'asking for an order': () => orders().create({ order: newOrder({ id: 'new-1' }), log: [] }),
   'the same asked once more': () =>
-    orders().create(newOrder({ id: 'new-2', deliveryId: 'delivery-7' }), undefined, []),
+    orders().create({ order: newOrder({ id: 'new-2', deliveryId: 'delivery-7' }), log: [] }),
   'a name with an open order': () =>
-    orders().create(newOrder({ id: 'new-3' }, [`open-${PENDING}`]), undefined, []),
+    orders().create({ order: newOrder({ id: 'new-3' }, [`open-${PENDING}`]), log: [] }),
   'a click: reading, deciding, committing': approve,
   'keeping a claim alive': () => orders().extendLease(`order-${ORDERS / 2 + 2}`, 'worker', 20_000),
   'the sealed input of an order': () => orders().sealedInput(PENDING),

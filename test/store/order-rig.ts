@@ -107,9 +107,13 @@ export async function startRig() {
     },
     /** Keeps an order and returns it as the store gives it back. */
     async keep(order: Order): Promise<Order> {
-      const conflict = await store.create(order, order.hasSecretInput ? SEALED : undefined, [
-        { kind: 'requested', actor: order.requesterId, state: order.state, version: 1, at: T0, detail: {} },
-      ]);
+      const conflict = await store.create({
+        order,
+        log: [
+          { kind: 'requested', actor: order.requesterId, state: order.state, version: 1, at: T0, detail: {} },
+        ],
+        sealedInput: order.hasSecretInput ? SEALED : undefined,
+      });
       expect(conflict, 'a new order met a conflict').toBeUndefined();
       return this.read(order.id);
     },

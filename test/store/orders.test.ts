@@ -291,7 +291,7 @@ describe('what is due', () => {
 describe('one open order a task and name', () => {
   test('of 20 asked for at once one is kept, and the others are told which', async () => {
     const orders = Array.from({ length: 20 }, () => newOrder({}, ['wanted.rest']));
-    const outcomes = await Promise.all(orders.map((order) => rig.store.create(order, undefined, [])));
+    const outcomes = await Promise.all(orders.map((order) => rig.store.create({ order, log: [] })));
     const kept = orders.filter((_, index) => outcomes[index] === undefined).map((order) => order.id);
     expect(kept, 'exactly one order may be open for a task and name').toHaveLength(1);
     expect(new Set(outcomes.map((outcome) => outcome?.conflictingOrderId ?? kept[0]))).toEqual(new Set(kept));
@@ -306,7 +306,7 @@ describe('one open order a task and name', () => {
       `INSERT INTO order_items (order_id, n, name, client_tid, state, open_key)
        VALUES ($1, 99, 'both-2.rest', 'held', 'WAITING', 'renew:both-2.rest')`,
       [other.id],
-      () => orders.map((order) => rig.store.create(order, undefined, [])),
+      () => orders.map((order) => rig.store.create({ order, log: [] })),
     );
     const kept = orders.filter((_, index) => outcomes[index] === undefined).map((order) => order.id);
     expect(kept).toHaveLength(1);
@@ -316,24 +316,24 @@ describe('one open order a task and name', () => {
   test('another task or a closed order does not stand in the way; an unknown outcome does', async () => {
     const first = newOrder({}, ['again.rest']);
     await underWay(rig, first);
-    expect(await rig.store.create(newOrder({ task: 'restore' }, ['again.rest']), undefined, [])).toBe(
+    expect(await rig.store.create({ order: newOrder({ task: 'restore' }, ['again.rest']), log: [] })).toBe(
       undefined,
     );
     await rig.apply(first.id, answer('UNKNOWN'), at(4));
     const next = newOrder({}, ['again.rest', 'more.rest']);
-    expect(await rig.store.create(next, undefined, [])).toEqual({ conflictingOrderId: first.id });
+    expect(await rig.store.create({ order: next, log: [] })).toEqual({ conflictingOrderId: first.id });
     await rig.apply(first.id, { type: 'resolved', by: 'U0BOB', outcome: 'FAILED', reason: undefined }, at(5));
-    expect(await rig.store.create(next, undefined, [])).toBeUndefined();
+    expect(await rig.store.create({ order: next, log: [] })).toBeUndefined();
   });
 
   test('asked with the same delivery it is the same order, open or closed', async () => {
     const order = await rig.keep(newOrder());
     const again = newOrder({ deliveryId: order.deliveryId });
-    expect(await rig.store.create(again, undefined, [])).toEqual({
+    expect(await rig.store.create({ order: again, log: [] })).toEqual({
       conflictingOrderId: order.id,
     });
     await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
-    expect(await rig.store.create(again, undefined, [])).toEqual({ conflictingOrderId: order.id });
+    expect(await rig.store.create({ order: again, log: [] })).toEqual({ conflictingOrderId: order.id });
   });
 
   test('a draft bars nobody; confirmed too late it learns which order is in its way', async () => {

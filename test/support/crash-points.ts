@@ -34,8 +34,8 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
     OrderStore & MessageStore,
     'create' | 'commit' | 'claimNotification' | 'recordMessage' | 'releaseNotification'
   > = {
-    async create(...order) {
-      const conflict = await store.create(...order);
+    async create(creation) {
+      const conflict = await store.create(creation);
       if (conflict === undefined) reached('order committed');
       return conflict;
     },
