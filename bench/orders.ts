@@ -32,11 +32,19 @@ export async function ask(s: Surroundings, bots: readonly Bot[], amount: number)
 
 /**
  * Approves this number of waiting orders, as fast as clicks are acknowledged, spread over the bots.
+ * @param approvers who click in turn
  * @returns orders a second, from the first committed approval until the last order is settled
  */
-export async function approveAll(s: Surroundings, bots: readonly Bot[], amount: number): Promise<number> {
+export async function approveAll(
+  s: Surroundings,
+  bots: readonly Bot[],
+  amount: number,
+  approvers: readonly string[] = [s.approver],
+): Promise<number> {
   const orders = (await s.waiting()).slice(0, amount);
-  const clicks = orders.map((order) => press('order_approve', order, s.approver, s.responseUrl));
+  const clicks = orders.map((order, n) =>
+    press('order_approve', order, approvers[n % approvers.length] ?? s.approver, s.responseUrl),
+  );
   await spread(bots, clicks, (bot, part) => s.slack.inTurn(bot.port, part, CLICKERS / bots.length));
   const ids = orders.map(({ id }) => id);
   let seconds = 0;
