@@ -131,7 +131,10 @@ function byName(conditions: readonly Prisma.Sql[], query: NameQuery, isDescendin
     ORDER BY d.name ${direction(isDescending)} LIMIT ${limit})`;
 }
 
-/** Names with a date first, then those without one: two walks along an index, of which the second is mostly not begun. */
+/**
+ * Names with a date first, then those without one. The index has them so, and the first page is one walk along it. Other pages
+ * are two walks, of which the second is mostly not begun.
+ */
 function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql {
   const { cursor, limit, isBackward } = query;
   const rank = Prisma.raw(`${isDescending ? '-' : ''}extract(epoch FROM d.expires_at)::float8`);
@@ -149,6 +152,10 @@ function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescend
     first_part AS MATERIALIZED (${first}),
     found AS (SELECT * FROM first_part UNION ALL (${second}))`;
 
+  if (cursor === undefined && !isBackward && !isDescending)
+    return Prisma.sql`found AS (
+      SELECT CASE WHEN d.expires_at IS NULL THEN 2 ELSE 1 END AS part, COALESCE(${rank}, 0) AS rank, d.name
+      FROM ${namesThatFit(query, conditions)} ORDER BY d.expires_at, d.name LIMIT ${limit})`;
   if (cursor === undefined)
     return isBackward
       ? both(undated(1, []), dated(2, [isWanted]))
