@@ -128,12 +128,15 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
   let people: readonly Party[] = [];
   let prepared: PreparedExecution | undefined;
   let isPutOff = false;
+  /** Of whom Slack does not tell whether they are still members. */
+  let unknownMember: string | undefined;
   const putOff = (): Decision => {
     isPutOff = true;
     return NOT_DUE;
   };
   const claim = async (order: Order): Promise<Decision> => {
     isPutOff = false;
+    unknownMember = undefined;
     if (order.state !== 'APPROVED') return NOT_DUE;
     const waiting = nextItems(order);
     if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now()))) return NOT_DUE;
@@ -149,7 +152,7 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
     const members = await checkMembers(deps.directory, people);
     if (members.kind === 'left') return { event: { type: 'stopped', summary: members.summary } };
     if (members.kind === 'unknown') {
-      warnOfMembership(deps, orderId, members.userId);
+      unknownMember = members.userId;
       return putOff();
     }
     // A replica that knows the key carries it out, or this one does once it knows it.
@@ -161,6 +164,7 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
     return { event: { type: 'claimed', workerId }, extra: { leaseMs } };
   };
   const claimed = await changeOrder(deps, orderId, claim, known);
+  if (unknownMember !== undefined) warnOfMembership(deps, orderId, unknownMember);
   if (isPutOff) await deps.store.putOff(orderId);
   if (!claimed.ok || claimed.order.claim === undefined || prepared === undefined) return;
 

@@ -387,6 +387,8 @@ describe('people who have left', () => {
   test('are waited for while Slack does not tell, however long that takes', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.absent.set('U0ALICE', 'unknown');
+    await rig.startProcess().execute(order.id);
+    expect(rig.logged().split('Slack does not tell').length - 1, 'warnings of one try').toBe(1);
     for (let tries = 0; tries < 30; tries += 1) {
       rig.pass(MINUTE_MS);
       await rig.recover();
