@@ -8,16 +8,9 @@ import { DAY_MS, MINUTE_MS, Rig } from './rig.ts';
 let rig: Rig;
 
 beforeEach(async () => {
-  rig = await Rig.start();
-  // Where the schedule stands: nothing is due before the next morning.
-  await rig.digest();
+  rig = await Rig.startOnSchedule();
 });
 afterEach(() => rig.stop());
-
-/** What was said, as `name threshold`. */
-function said(): string[] {
-  return rig.poster.said.map(({ name, threshold }) => `${name} ${threshold}`);
-}
 
 describe('the clock', () => {
   test('was years ahead once: the digests of the days since go on, and nothing is said twice', async () => {
@@ -29,12 +22,12 @@ describe('the clock', () => {
     await rig.digest();
     rig.now = morning;
     await rig.watch('bar.rest', 31);
-    const before = said().filter((each) => each === 'cafe.rest 7');
+    const before = rig.said().filter((each) => each === 'cafe.rest 7');
     expect(await rig.digest(), 'the same morning again').toBe('not_due');
     rig.nextMorning();
     expect(await rig.digest()).toBe('posted');
-    expect(said()).toContain('bar.rest 30');
-    expect(said().filter((each) => each === 'cafe.rest 7')).toEqual(before);
+    expect(rig.said()).toContain('bar.rest 30');
+    expect(rig.said().filter((each) => each === 'cafe.rest 7')).toEqual(before);
   });
 
   test('is put back by hours after a digest: not one more that day', async () => {
@@ -46,7 +39,7 @@ describe('the clock', () => {
       rig.now = new Date(morning + hours * 60 * MINUTE_MS);
       expect(await rig.digest(), `${hours} hours`).toMatch(/not_due|nothing_to_say/);
     }
-    expect(said()).toEqual(['cafe.rest 7']);
+    expect(rig.said()).toEqual(['cafe.rest 7']);
   });
 
   test('jumps while a name is snoozed: quiet until the day, then one reminder', async () => {
@@ -59,12 +52,12 @@ describe('the clock', () => {
       rig.now = new Date(morning + days * DAY_MS);
       await rig.digest();
     }
-    expect(said(), 'while it is snoozed').toEqual([]);
+    expect(rig.said(), 'while it is snoozed').toEqual([]);
     for (const days of [5, 4.5, 5, 4, 5]) {
       rig.now = new Date(morning + days * DAY_MS);
       await rig.digest();
     }
-    expect(said()).toHaveLength(1);
+    expect(rig.said()).toHaveLength(1);
   });
 
   test('is put back by hours while a digest is unfinished: it is finished soon', async () => {
@@ -80,7 +73,7 @@ describe('the clock', () => {
     await rig.digest();
     rig.now = new Date(rig.now.getTime() + 60 * MINUTE_MS);
     await rig.digest();
-    expect(said()).toEqual(['cafe.rest 7']);
+    expect(rig.said()).toEqual(['cafe.rest 7']);
   });
 });
 
@@ -96,7 +89,7 @@ describe('a process that dies', () => {
     expect(await rig.digest(), 'while the dead one may be alive').toBe('not_due');
     rig.now = new Date(rig.now.getTime() + 6 * MINUTE_MS);
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(said()).toEqual(['cafe.rest 7']);
+    expect(rig.said()).toEqual(['cafe.rest 7']);
   });
 
   test('between two messages, leaves what is missing to the next, in the same thread', async () => {
@@ -114,8 +107,8 @@ describe('a process that dies', () => {
     expect(
       rig.poster.replies.map(({ groups }) => groups.flatMap(({ reminders }) => reminders).length),
     ).toEqual([20, 5]);
-    expect(new Set(said()).size).toBe(45);
-    expect(said()).toHaveLength(45);
+    expect(new Set(rig.said()).size).toBe(45);
+    expect(rig.said()).toHaveLength(45);
   });
 
   test('and whose digest the next morning finds, lets that morning say the tighter threshold only', async () => {
@@ -130,6 +123,6 @@ describe('a process that dies', () => {
     rig.nextMorning();
     rig.nextMorning();
     expect(await rig.digest()).toBe('posted');
-    expect(said().toSorted()).toEqual(['bar.rest 1', 'cafe.rest 7'].toSorted());
+    expect(rig.said().toSorted()).toEqual(['bar.rest 1', 'cafe.rest 7'].toSorted());
   });
 });

@@ -4,16 +4,9 @@ import { DAY_MS, MINUTE_MS, Rig } from './rig.ts';
 let rig: Rig;
 
 beforeEach(async () => {
-  rig = await Rig.start();
-  // Where the schedule stands: nothing is due before the next morning.
-  await rig.digest();
+  rig = await Rig.startOnSchedule();
 });
 afterEach(() => rig.stop());
-
-/** What was said, as `name threshold`. */
-function said(): string[] {
-  return rig.poster.said.map(({ name, threshold }) => `${name} ${threshold}`);
-}
 
 describe('the schedule', () => {
   test('is followed: nothing before the time, one digest after it', async () => {
@@ -21,7 +14,7 @@ describe('the schedule', () => {
     expect(await rig.digest()).toBe('not_due');
     rig.nextMorning();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(said()).toEqual(['cafe.rest 7']);
+    expect(rig.said()).toEqual(['cafe.rest 7']);
   });
 
   test('posts nothing when nothing is due, and forgets the empty times', async () => {
@@ -46,7 +39,7 @@ describe('the schedule', () => {
     rig.now = new Date('2027-06-14T13:29:00Z');
     expect(await rig.digest()).toBe('not_due');
     rig.now = new Date('2027-06-14T13:30:00Z');
-    expect([await rig.digest(), said()]).toEqual(['posted', ['cafe.rest 21']]);
+    expect([await rig.digest(), rig.said()]).toEqual(['posted', ['cafe.rest 21']]);
   });
 });
 
@@ -73,8 +66,8 @@ describe('what changes between the plan and the post', () => {
       expect(await rig.store.change(late, { ...late, ...change })).toBe(true);
     };
     expect(await rig.digest()).toBe('posted');
-    expect(said()).toHaveLength(20);
-    expect(said().join()).not.toContain('late.rest');
+    expect(rig.said()).toHaveLength(20);
+    expect(rig.said().join()).not.toContain('late.rest');
   });
 });
 
@@ -88,7 +81,7 @@ describe('Slack', () => {
       tries += 1;
       if (tries < 3) throw new Error('rate limited');
     };
-    expect([await rig.digest(), tries, said()]).toEqual(['posted', 3, ['cafe.rest 7']]);
+    expect([await rig.digest(), tries, rig.said()]).toEqual(['posted', 3, ['cafe.rest 7']]);
   });
 
   test('may ask to wait for long: another turn posts it', async () => {
@@ -102,7 +95,7 @@ describe('Slack', () => {
     rig.poster.before = () => undefined;
     expect(await rig.digest()).toBe('not_due');
     rig.now = new Date(rig.now.getTime() + 11 * MINUTE_MS);
-    expect([await rig.digest(), said()]).toEqual(['posted', ['cafe.rest 7']]);
+    expect([await rig.digest(), rig.said()]).toEqual(['posted', ['cafe.rest 7']]);
   });
 
   test('may keep the bot out of the channel: admins hear it once a day, and nothing is lost', async () => {
@@ -122,7 +115,7 @@ describe('Slack', () => {
     expect(rig.poster.complaints).toHaveLength(2);
     rig.poster.before = () => undefined;
     rig.now = new Date(rig.now.getTime() + 16 * MINUTE_MS);
-    expect([await rig.digest(), said()]).toEqual(['posted', ['cafe.rest 7']]);
+    expect([await rig.digest(), rig.said()]).toEqual(['posted', ['cafe.rest 7']]);
   });
 });
 
@@ -134,7 +127,11 @@ describe('what a digest holds', () => {
     await rig.watch('deleted.rest', 100, { deletedAt: new Date(rig.now.getTime() - 3 * DAY_MS) });
     rig.nextMorning();
     await rig.digest();
-    expect(said().slice(0, 3)).toEqual(['deleted.rest -4', 'grace.rest -1', expect.stringMatching(/ 1$/)]);
+    expect(rig.said().slice(0, 3)).toEqual([
+      'deleted.rest -4',
+      'grace.rest -1',
+      expect.stringMatching(/ 1$/),
+    ]);
     const left = rig.poster.said.slice(2).map(({ daysLeft }) => daysLeft);
     expect(left).toEqual(left.toSorted((a, b) => a - b));
     const [head] = rig.poster.heads;
@@ -153,8 +150,8 @@ describe('what a digest holds', () => {
     await rig.store.importBatch(lines, 'U0ALICE', rig.now);
     rig.nextMorning();
     expect(await rig.digest()).toBe('posted');
-    expect(new Set(said()).size).toBe(1_050);
-    expect(said()).toHaveLength(1_050);
+    expect(new Set(rig.said()).size).toBe(1_050);
+    expect(rig.said()).toHaveLength(1_050);
     expect(rig.poster.heads[0]).toMatchObject({ total: 1_000, more: true });
     // So that the next search passes over them by the index.
     expect(await rig.database.prisma.domain.count({ where: { remindedThreshold: 7 } })).toBe(1_050);
@@ -171,7 +168,7 @@ describe('what a digest holds', () => {
     expect(await rig.store.change(domain, { ...domain, expiry: { at, source: 'rdap' } })).toBe(true);
     rig.nextMorning();
     await rig.digest();
-    expect(said()).toEqual(['deleted.rest -4']);
+    expect(rig.said()).toEqual(['deleted.rest -4']);
   });
 
   test('says once that the registry does not show a renewal', async () => {
@@ -191,7 +188,7 @@ describe('what a digest holds', () => {
     rig.now = new Date(until.getTime() - 61 * DAY_MS);
     rig.nextMorning();
     await rig.digest();
-    expect(said()).toEqual(['lost.rest 60']);
+    expect(rig.said()).toEqual(['lost.rest 60']);
   });
 });
 

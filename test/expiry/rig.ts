@@ -107,6 +107,18 @@ export class Rig {
     return new Rig(openDatabase({ url: database.url }), database.drop);
   }
 
+  /** Starts where the schedule stands: nothing is due before the next morning. */
+  static async startOnSchedule(): Promise<Rig> {
+    const rig = await Rig.start();
+    await rig.digest();
+    return rig;
+  }
+
+  /** What was said, as `name threshold`. */
+  said(): string[] {
+    return this.poster.said.map(({ name, threshold }) => `${name} ${threshold}`);
+  }
+
   async stop(): Promise<void> {
     await this.database.close();
     await this.#drop();
