@@ -38,7 +38,7 @@ import {
 } from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
-import { interfacesOf } from './service/interfaces.ts';
+import { credentialInterfaces } from './service/interfaces.ts';
 import { withSaved } from './settings.ts';
 import { createGroupAlert, createTeamAccountAlert } from './slack/admins.ts';
 import { ALARM_LEASE_MS, type AlarmTellerDeps, tellAlarm } from './slack/alarm-messages.ts';
@@ -479,7 +479,7 @@ function buildOrders(
     isImpactKnown: async (order: Order) => (await late.names?.impacts.isKnown(order)) ?? true,
     lookAtBudgets,
     isAdmin,
-    interfacesOf: ({ method }: Account) => interfacesOf(method, config.service.xmlUrl !== undefined),
+    interfacesOf: ({ method }: Account) => credentialInterfaces(method, config.service.xmlUrl !== undefined),
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };

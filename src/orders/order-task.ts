@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { CallOptions, ServiceClient } from '../service/client.ts';
 import type { Envelope } from '../service/envelope.ts';
-import { type AvailableInterfaces, chooseInterface, interfacesFor } from '../service/interfaces.ts';
+import { type AvailableInterfaces, chooseInterface, taskInterfaces } from '../service/interfaces.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from '../service/task.ts';
@@ -174,7 +174,7 @@ function routeIssues(
     }));
   }
   const issuesOf = (needs: Interface, tied: readonly InterfaceConstraint[]): InputIssue[] =>
-    tied.length === 0 || interfacesFor(service, interfaces)[needs]
+    tied.length === 0 || taskInterfaces(service, interfaces)[needs]
       ? []
       : tied.map(({ field, what }) => ({ field, code: 'interface_out_of_reach', needs, because: what }));
   return [...issuesOf('xml', xml), ...issuesOf('json', json)];
@@ -255,7 +255,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       return 'unsupported' in support ? support.unsupported : undefined;
     },
 
-    availableInterfaces: (interfaces) => interfacesFor(service, interfaces),
+    availableInterfaces: (interfaces) => taskInterfaces(service, interfaces),
 
     constraints: ties,
 

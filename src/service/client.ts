@@ -11,7 +11,7 @@ import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { readAddress } from './codec/json.ts';
 import { ServiceError } from './errors.ts';
-import { chooseInterface, interfacesOf } from './interfaces.ts';
+import { chooseInterface, credentialInterfaces } from './interfaces.ts';
 import { MAX_BYTES } from './redact.ts';
 import {
   type BeforeFirstByte,
@@ -133,7 +133,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (closed) throw serviceError('not_sent', { task, name: task }, 'this client is closed');
   }
 
-  const interfaces = interfacesOf(credential.method, clientContext.xmlAddress !== undefined);
+  const interfaces = credentialInterfaces(credential.method, clientContext.xmlAddress !== undefined);
 
   async function runTask<I, O>(task: ServiceTask<I, O>, input: I, call: CallOptions): Promise<CallResult<O>> {
     refuseClosed(task.name);

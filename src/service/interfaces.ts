@@ -4,13 +4,17 @@ import type { Interface, TaskOutline } from './task.ts';
 
 /* Which interface carries a task. Service API, sections "JSON interface" and "XML interface". */
 
+/** Which interfaces can be used, by an account or for a task. */
 export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
 
 /**
  * The interfaces that a credential reaches: two factors are not documented for JSON, and XML needs an address.
  * @param hasXmlAddress whether `SERVICE_XML_URL` is set
  */
-export function interfacesOf(method: Credential['method'], hasXmlAddress: boolean): AvailableInterfaces {
+export function credentialInterfaces(
+  method: Credential['method'],
+  hasXmlAddress: boolean,
+): AvailableInterfaces {
   return { json: method !== 'two_factor', xml: hasXmlAddress };
 }
 
@@ -33,7 +37,7 @@ export function chooseInterface(
 }
 
 /** The interfaces that can carry a task, of those that a credential reaches. */
-export function interfacesFor(task: TaskOutline, available: AvailableInterfaces): AvailableInterfaces {
+export function taskInterfaces(task: TaskOutline, available: AvailableInterfaces): AvailableInterfaces {
   const reaches = (via: Interface) => 'interface' in chooseInterface(task, available, via);
   return { json: reaches('json'), xml: reaches('xml') };
 }

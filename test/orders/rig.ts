@@ -22,7 +22,7 @@ import {
 import type { RetryOutcome } from '../../src/orders/retry.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
-import { interfacesOf } from '../../src/service/interfaces.ts';
+import { credentialInterfaces } from '../../src/service/interfaces.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
@@ -164,7 +164,7 @@ export async function startRig(
     settings: async () => state.team,
     directory,
     now,
-    interfacesOf: ({ method }) => interfacesOf(method, true),
+    interfacesOf: ({ method }) => credentialInterfaces(method, true),
     clientFor,
     findAccount,
     policy: { current: async () => state.policy },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ServiceClient } from '../../service/client.ts';
 import { ServiceError } from '../../service/errors.ts';
-import { type AvailableInterfaces, interfacesFor } from '../../service/interfaces.ts';
+import { type AvailableInterfaces, taskInterfaces } from '../../service/interfaces.ts';
 import { NOT_SENDABLE } from '../../service/request-issue.ts';
 import type { Interface } from '../../service/task.ts';
 import { type Preregistration, type Preregistrations, preregSearch } from '../../service/tasks/prereg.ts';
@@ -187,7 +187,7 @@ async function searcherOf(call: Interaction): Promise<Searcher | undefined> {
   const account = await activeAccount(call);
   const client = account === undefined ? undefined : await call.deps.accounts.clientFor(account.id);
   if (account === undefined || client === undefined) return undefined;
-  const reach = interfacesFor(preregSearch, call.deps.orders.interfacesOf(account));
+  const reach = taskInterfaces(preregSearch, call.deps.orders.interfacesOf(account));
   return { accountId: account.id, client, reach };
 }
 
