@@ -51,7 +51,7 @@ export interface KnownPeople {
   readonly unconfirmed: ReadonlySet<string>;
 }
 
-/** What the store says of people who may approve, and where Slack is asked about them. */
+/** Where it is known who may approve. */
 interface PeopleSource {
   readonly directory: Directory;
   /** Who stands in for whom. */
@@ -172,8 +172,7 @@ export async function approversOf(
   const at = deps.now();
   const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
   const demand = deciders(askedDemand(order, settings), settings, order, also);
-  const source = { directory: deps.directory, away, at };
-  const known = await readPeople(source, demand.requirements, userIds);
+  const known = await readPeople({ ...deps, away, at }, demand.requirements, userIds);
   return approvalPolicyOf({ demand, requesters: requestersOf(order), userIds }, known, settings, at);
 }
 
@@ -262,8 +261,7 @@ export async function waitingFor(
     return { order, demand: deciders(askedDemand(order, settings), settings, order, also) };
   });
   const requirements = [general, ...asked.map(({ demand }) => demand)].flatMap((each) => each.requirements);
-  const source = { directory: deps.directory, away, at };
-  const known = await readPeople(source, requirements, [userId], options);
+  const known = await readPeople({ ...deps, away, at }, requirements, [userId], options);
   const may = (demand: Demand, requesters: ReadonlySet<string>) =>
     approvalPolicyOf({ demand, requesters, userIds: [userId] }, known, settings, at).approvers.has(userId);
   const found = asked

@@ -49,8 +49,7 @@ async function groundsOf(deps: DecideDeps, order: Order, userIds: readonly strin
   // Where a rule refuses the order now, those may deny it who could approve it when it was asked for.
   const named = current.demand.requirements.length > 0 ? current.demand : current.asked;
   const demand = deciders(named, settings, order);
-  const source = { directory: deps.directory, away, at };
-  const known = await readPeople(source, demand.requirements, userIds);
+  const known = await readPeople({ ...deps, away, at }, demand.requirements, userIds);
   const requesters = requestersOf(order);
   const policy = approvalPolicyOf({ demand, requesters, userIds }, known, settings, at);
   return { current, known, policy };

@@ -142,7 +142,7 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
     if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now()))) return NOT_DUE;
     const blocked = beforeWave(order);
     if (blocked !== undefined) return blocked;
-    // Both read the account, side by side by one statement.
+    // Both look the account up: asked at once, they share a statement.
     const [parties, preparing] = await Promise.all([
       partiesOf(deps.findAccount, order),
       prepare(deps, order),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { utcDay } from '../expiry/days.ts';
 import type { ImportedName } from '../expiry/import.ts';
-import { named, oneOf, Prisma, type Statement } from './database.ts';
+import { isOneOf, named, Prisma, type Statement } from './database.ts';
 import { DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
 
 /*
@@ -115,7 +115,7 @@ export function countMonths(from: Date, until: Date, timeZone: string): Prisma.S
 export function firstExpiryOf(names: readonly string[]): Statement {
   return named(
     'first expiry',
-    Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE ${oneOf(Prisma.sql`name`, names)}`,
+    Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE ${isOneOf(Prisma.sql`name`, names)}`,
   );
 }
 export const firstExpiryRows = z.array(z.object({ first: z.date().nullable() }));

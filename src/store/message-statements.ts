@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import type { MessageRef, UnnotifiedOrder } from '../orders/ports.ts';
-import { named, oneOf, Prisma, type Statement } from './database.ts';
+import { isOneOf, named, Prisma, type Statement } from './database.ts';
 import { event, ORDER_COLUMNS, orderColumns, orderOf } from './rows.ts';
 import { isLeaseOver, leaseOf } from './statements.ts';
 
@@ -74,7 +74,7 @@ export function claimNotifications(orderIds: readonly string[], now: Date, lease
     Prisma.sql`
       WITH free AS (
         SELECT id AS free_id FROM orders o
-        WHERE ${oneOf(Prisma.sql`o.id`, orderIds)} AND ${isLeaseOver(Prisma.sql`o.notification_lease_until`)}
+        WHERE ${isOneOf(Prisma.sql`o.id`, orderIds)} AND ${isLeaseOver(Prisma.sql`o.notification_lease_until`)}
           AND (o.tell_due_at IS NULL OR o.tell_due_at <= ${now} OR o.tell_due_at > ${farthest})
         ORDER BY o.id FOR NO KEY UPDATE
       ), taken AS (
@@ -146,7 +146,7 @@ export function adoptMessage(
         SELECT purpose, ts FROM message_refs WHERE order_id = ${orderId}
       ), kept AS (
         INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
-        SELECT o.id, p.purpose, ${channelId}, ${ts}, ${now}::timestamptz
+        SELECT o.id, p.purpose, ${channelId}, ${ts}, ${new Date()}::timestamptz
         FROM orders o, unnest(${[...purposes]}::text[]) WITH ORDINALITY AS p (purpose, position)
         WHERE o.id = ${orderId} AND p.purpose NOT IN (SELECT purpose FROM known) AND ${ts} NOT IN (SELECT ts FROM known)
         ORDER BY p.position LIMIT 1

@@ -84,10 +84,8 @@ async function insert(
 function createCommitBatch(database: Database) {
   return batch(
     async (commits: readonly OrderCommit[]) => {
-      // In one sequence, so that replicas hardly ever wait for each other; where they do, each order goes alone.
-      const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
       const trust = commits.some(startsWork) ? 'verified' : 'any';
-      const { ids, position } = await update((statement) => database.run(statement, trust), sorted);
+      const { ids, position } = await update((statement) => database.run(statement, trust), commits);
       noteCommitted(database, position);
       return commits.map(({ before }) => ids.has(before.id));
     },
@@ -120,10 +118,7 @@ function createLimitedCommitBatch(database: Database) {
         );
         const fitting = commits.filter(({ reservation }) => take(reservation));
         if (fitting.length === 0) return { ids: new Set<string>(), position: undefined };
-        return update(
-          run,
-          fitting.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1)),
-        );
+        return update(run, fitting);
       });
       noteCommitted(database, position);
       return commits.map(({ before }) => ids.has(before.id));
@@ -167,9 +162,13 @@ async function commitSending(database: Database, commit: OrderCommit): Promise<C
 
 const changedRows = z.array(z.object({ id: z.string(), position: z.number() }));
 
-/** @returns the ids of the orders that were changed, and how far the server's log had reached before */
+/**
+ * All in one sequence, so that replicas hardly ever wait for each other; where they do, each order goes alone.
+ * @returns the ids of the orders that were changed, and how far the server's log had reached before
+ */
 async function update(run: RunStatement, commits: readonly OrderCommit[]) {
-  const rows = changedRows.parse(await run(updateOrders(commits)));
+  const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
+  const rows = changedRows.parse(await run(updateOrders(sorted)));
   return { ids: new Set(rows.map(({ id }) => id)), position: rows[0]?.position };
 }
 

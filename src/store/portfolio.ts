@@ -4,7 +4,7 @@ import { type ImportRow, importRow } from '../names/details-import.ts';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
 import type { ChangedName, ImportPlan, PortfolioChange, PortfolioStore } from '../names/ports.ts';
 import { batch } from './batch.ts';
-import { type Database, named, oneOf, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { type Database, isOneOf, named, Prisma, type RunStatement, withStoreError } from './database.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 
 const BATCH = 500;
@@ -40,7 +40,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
       const found = await run(
         named(
           'details of names',
-          Prisma.sql`SELECT ${DETAILS} FROM domains WHERE ${oneOf(Prisma.sql`name`, names)}`,
+          Prisma.sql`SELECT ${DETAILS} FROM domains WHERE ${isOneOf(Prisma.sql`name`, names)}`,
         ),
       );
       return new Map(detailsRows.parse(found));

@@ -13,7 +13,7 @@ const listedPrice = z
     zone: z.string(),
     task: z.enum(PRICED_TASKS),
     period: z.number(),
-    minor: z.coerce.number(),
+    minor: z.string().transform(Number),
     currency: z.string(),
     validFrom: z.string(),
     source: z.string(),
@@ -44,7 +44,8 @@ export function createPriceStore(
   teamId: string,
 ): PriceStore {
   const selectList = Prisma.sql`
-    SELECT id, zone, task, period, amount_minor::text AS minor, currency, valid_from::text AS "validFrom", source
+    SELECT id, zone, task, period, amount_minor::text AS minor, currency,
+      to_char(valid_from, 'YYYY-MM-DD') AS "validFrom", source
     FROM prices WHERE team_id = ${teamId} ORDER BY zone, task, period, valid_from DESC`;
   const readList = shareRead(async () => listedPrices.parse(await run(named('price list', selectList))));
   const readWithin = async (tx: Transaction) => listedPrices.parse(await tx.$queryRaw(selectList));

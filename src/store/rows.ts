@@ -7,7 +7,7 @@ import { storedSummary } from '../orders/summary.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { storedBulk } from '../orders/waves.ts';
 import { storedDemand } from '../policy/stored-demand.ts';
-import { named, oneOf, Prisma, type Statement } from './database.ts';
+import { isOneOf, named, Prisma, type Statement } from './database.ts';
 
 /*
  * Reading orders: SQL and the rows that it answers with. Rows are checked like everything else that comes from outside.
@@ -212,7 +212,7 @@ export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
 export function selectById(ids: readonly string[]): Statement {
   return named(
     'orders by id',
-    Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o WHERE ${oneOf(Prisma.sql`o.id`, ids)}`,
+    Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o WHERE ${isOneOf(Prisma.sql`o.id`, ids)}`,
   );
 }
 
