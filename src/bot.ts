@@ -358,18 +358,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
 async function connectSlack({ config, log, signal, now, metrics }: Site, stores: Stores) {
   const { botToken, apiUrl } = config.slack;
   const web = createSlackWeb(botToken, apiUrl, metrics.slackCall);
-  const [bot] = await Promise.all([
-    retryAtStart('Slack', log, signal, () => identify(web)),
-    // Prisma compiles a query when it is first made: not within the three seconds that somebody's command has.
-    Promise.allSettled([
-      stores.saved.all(),
-      stores.accounts.list('', ''),
-      stores.accounts.find(''),
-      stores.policiesOf('').current(),
-      stores.standInsOf('').current(now()),
-      stores.pricesOf('').list(),
-    ]),
-  ]);
+  const bot = await retryAtStart('Slack', log, signal, () => identify(web));
   // Before any work is taken: new rows belong to the team from here on.
   await retryAtStart('the database', log, signal, () => stores.installation.serve(bot.teamId));
   const orgId = config.allowOrgMembers ? bot.orgId : undefined;

@@ -2,13 +2,57 @@ import { z } from 'zod';
 import type { Account, AccountProfile, LinkMethod } from '../accounts/account.ts';
 import { readProfile } from '../accounts/profile.ts';
 import type { Sealed } from '../accounts/vault.ts';
-import { Prisma } from './database.ts';
+import { isOneOf, named, Prisma, type Statement } from './database.ts';
 
 /*
- * Rows of linked accounts, of people and of the team.
+ * Rows of linked accounts, of people and of the team. Every order reads accounts several times, so these statements are
+ * SQL.
  */
 
-type Row = Prisma.AccountModel;
+const accountRow = z.object({
+  id: z.string(),
+  teamId: z.string(),
+  userId: z.string().nullable(),
+  linkedBy: z.string().nullable(),
+  method: z.string(),
+  slot: z.string(),
+  context: z.number().nullable(),
+  login: z.string(),
+  application: z.string().nullable(),
+  activeKey: z.string().nullable(),
+  verifiedAt: z.date().nullable(),
+  profile: z.unknown(),
+});
+type Row = z.infer<typeof accountRow>;
+/** What {@link selectAccountsOf} answers with. */
+export const accountRows = z.array(accountRow);
+/** What {@link selectSealedAccounts} answers with. */
+export const sealedAccountRows = z.array(
+  accountRow.extend({
+    sealed: z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes)),
+    keyId: z.string(),
+  }),
+);
+
+const COLUMNS = Prisma.sql`id, team_id AS "teamId", user_id AS "userId", linked_by AS "linkedBy", method, slot, context,
+  login, application, active_key AS "activeKey", verified_at AS "verifiedAt", profile`;
+
+/** A person's accounts, in the order of the context numbers; the application comes last. */
+export function selectAccountsOf(teamId: string, userId: string): Statement {
+  return named(
+    'accounts of a person',
+    Prisma.sql`
+    SELECT ${COLUMNS} FROM accounts WHERE team_id = ${teamId} AND user_id = ${userId} ORDER BY context NULLS LAST`,
+  );
+}
+
+/** Accounts with their sealed credentials. */
+export function selectSealedAccounts(ids: readonly string[]): Statement {
+  return named(
+    'accounts by id',
+    Prisma.sql`SELECT ${COLUMNS}, sealed, key_id AS "keyId" FROM accounts WHERE ${isOneOf(Prisma.sql`id`, ids)}`,
+  );
+}
 
 const linkMethod = z.enum({
   password: 'password',
@@ -42,6 +86,6 @@ export function storedProfile(profile: AccountProfile | undefined) {
 }
 
 /** The sealed credential of a row. */
-export function sealedOf(row: Row): Sealed {
+export function sealedOf(row: Pick<Prisma.AccountModel, 'sealed' | 'keyId'>): Sealed {
   return { bytes: row.sealed, keyId: row.keyId };
 }

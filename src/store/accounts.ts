@@ -1,12 +1,20 @@
 import type { AccountStore } from '../accounts/account.ts';
-import { accountOf, sealedOf, storedProfile } from './account-rows.ts';
+import {
+  accountOf,
+  accountRows,
+  sealedAccountRows,
+  sealedOf,
+  selectAccountsOf,
+  selectSealedAccounts,
+  storedProfile,
+} from './account-rows.ts';
 import { batch } from './batch.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
 import { createTeamAccountStore } from './team-account.ts';
 
 /** Linked credentials on PostgreSQL. */
-export function createAccountStore(database: Pick<Database, 'prisma'>): AccountStore {
-  const { prisma } = database;
+export function createAccountStore(database: Pick<Database, 'prisma' | 'run'>): AccountStore {
+  const { prisma, run } = database;
   /** Runs the changes of one person's accounts one after the other, because each touches several rows. */
   const changeAccounts = <T>(
     teamId: string,
@@ -21,7 +29,7 @@ export function createAccountStore(database: Pick<Database, 'prisma'>): AccountS
 
   /** A burst of clicks asks for more accounts at one moment than there are connections. */
   const findInBatch = batch(async (ids: readonly string[]) => {
-    const rows = await prisma.account.findMany({ where: { id: { in: [...ids] } } });
+    const rows = sealedAccountRows.parse(await run(selectSealedAccounts(ids)));
     const found = new Map(rows.map((row) => [row.id, row]));
     return ids.map((id) => {
       const row = found.get(id);
@@ -34,14 +42,9 @@ export function createAccountStore(database: Pick<Database, 'prisma'>): AccountS
 
   return {
     list: (teamId, userId) =>
-      withStoreError('listing the accounts of a person', async () => {
-        // In the order of the context numbers; the application comes last.
-        const found = await prisma.account.findMany({
-          where: { teamId, userId },
-          orderBy: { context: { sort: 'asc', nulls: 'last' } },
-        });
-        return found.map(accountOf);
-      }),
+      withStoreError('listing the accounts of a person', async () =>
+        accountRows.parse(await run(selectAccountsOf(teamId, userId))).map(accountOf),
+      ),
 
     people: (teamId) =>
       withStoreError('listing the people who have accounts', async () => {
