@@ -1,9 +1,9 @@
 import { isDemoContext } from '../accounts/account.ts';
 import type { Evidence } from '../orders/evidence.ts';
-import type { Order, OrderItem } from '../orders/order.ts';
+import { type Order, type OrderItem, periodOf } from '../orders/order.ts';
 import type { RecordHint, RecordProof } from '../orders/record-finding.ts';
 import type { RdapClient, RdapFound } from '../rdap/client.ts';
-import { addYears, periodOf } from './expiry-date.ts';
+import { addYears } from './expiry-date.ts';
 import type { RegistryRecord, WatchedDomain } from './ports.ts';
 
 /** What {@link findEvidence} needs. */

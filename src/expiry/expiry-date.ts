@@ -14,12 +14,6 @@ const DAY_MS = 86_400_000;
 /** An estimate is computed from the old expiry or the clock. The registry's date may lie a little before it. */
 const ESTIMATE_SLACK_MS = 2 * DAY_MS;
 
-/** The period that an order's input asks for, in years; undefined where its task has none. */
-export function periodOf(input: unknown): number | undefined {
-  const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
-  return typeof period === 'number' && Number.isInteger(period) && period > 0 ? period : undefined;
-}
-
 /**
  * The expiry to go by after the registry's record was read. A record older than a renewal is stale and changes
  * nothing. A record in the auto-renew grace shows a year that the registry added by itself and that nobody has paid

@@ -1,8 +1,8 @@
 import { isDemoContext } from '../accounts/account.ts';
-import { inputOfItem, type Order, type OrderItem } from '../orders/order.ts';
+import { inputOfItem, type Order, type OrderItem, periodOf } from '../orders/order.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { newlyWatched } from './change.ts';
-import { addYears, periodOf } from './expiry-date.ts';
+import { addYears } from './expiry-date.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
 import type { TrustedRecord } from './trust.ts';
 

@@ -1,6 +1,6 @@
 import { CsvError, parseCsv } from '../csv.ts';
 import { isCalendarDay } from '../zones/calendar-day.ts';
-import { parseDomainName } from '../zones/names.ts';
+import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
 import { hasPeriod, isPricedTask, type Price, priceKey } from './prices.ts';
 
@@ -45,7 +45,7 @@ export function readPrice(texts: Texts, currency: string): ReadPrice {
   const given = (field: keyof Texts) => texts[field]?.trim() ?? '';
   const issues: Partial<Record<PriceField | 'currency', PriceIssue>> = {};
 
-  const zone = readZone(given('zone'));
+  const zone = parseZone(given('zone'));
   if (zone === undefined) issues.zone = 'not_a_zone';
 
   const task = given('task').toLowerCase();
@@ -69,12 +69,6 @@ export function readPrice(texts: Texts, currency: string): ReadPrice {
   if (zone === undefined || !isTask || !amount.ok || Object.keys(issues).length > 0)
     return { ok: false, issues };
   return { ok: true, price: { zone, task, period, amount: amount.amount, validFrom, source } };
-}
-
-/** `rest`, `.rest` or `co.uk`: a zone in ASCII. */
-function readZone(text: string): string | undefined {
-  const parsed = parseDomainName(`name.${text.replace(/^\./, '')}`);
-  return parsed.ok ? parsed.value.ascii.slice('name.'.length) : undefined;
 }
 
 /** A reason to refuse a file. */

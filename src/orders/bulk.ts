@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BulkTask } from './bulk-columns.ts';
 import type { BadRow, BulkRow, RowIssue } from './bulk-csv.ts';
-import { inputOfItem, type Order, type OrderTaskName } from './order.ts';
+import { inputOfItem, type Order, type OrderTaskName, periodOf } from './order.ts';
 import type { PlanFinding } from './waves.ts';
 
 /*
@@ -141,11 +141,6 @@ function farPeriods(rows: readonly BulkRow[]): (input: unknown) => boolean {
       Math.max(period, usual) >= FAR_FACTOR * Math.min(period, usual);
     return isFar && (count.get(period) ?? 0) <= Math.max(1, rows.length * RARE_SHARE);
   };
-}
-
-function periodOf(input: unknown): number | undefined {
-  const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
-  return typeof period === 'number' ? period : undefined;
 }
 
 /** Tells whether a price is far above the median of its currency. */

@@ -488,6 +488,12 @@ export function inputOfItem(order: Pick<Order, 'input'>, item: Pick<OrderItem, '
   return item.input ?? order.input;
 }
 
+/** The period that an input asks for, in years; undefined where its task has none. */
+export function periodOf(input: unknown): number | undefined {
+  const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
+  return typeof period === 'number' && Number.isInteger(period) && period > 0 ? period : undefined;
+}
+
 /** `ctid` of an item: the order's id, with the item's number when there are several. */
 export function ctidOf(orderId: string, n: number, count: number): string {
   return count === 1 ? orderId : `${orderId}.${n}`;

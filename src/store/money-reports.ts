@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { isDemoContext } from '../accounts/account.ts';
 import type { Decision, MoneyReportStore } from '../money/ports.ts';
 import { PRICED_TASKS } from '../money/prices.ts';
+import { periodOf } from '../orders/order.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 
 const claimed = z.array(z.object({ period: z.string() }));
 /** More than a day ever has; what is beyond is not compared. */
 const MAX_ANSWERS = 5_000;
-const periodOf = z.object({ period: z.number().optional() }).catch({});
 const answers = z.array(
   z.object({
     orderId: z.string(),
@@ -60,7 +60,7 @@ export function createMoneyReportStore({ run }: Pick<Database, 'run'>, teamId: s
           .filter(({ context }) => !isDemoContext(context ?? undefined))
           .map(({ input, itemInput, context: _context, ...row }) => ({
             ...row,
-            period: periodOf.parse(itemInput ?? input).period,
+            period: periodOf(itemInput ?? input),
           }));
       }),
 

@@ -3,10 +3,10 @@ import { isDemoContext } from '../accounts/account.ts';
 import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import type { Purchase } from '../money/spend.ts';
+import { periodOf } from '../orders/order.ts';
 import { type Database, withStoreError } from './database.ts';
 
 const task = z.enum(PRICED_TASKS);
-const periodOf = z.object({ period: z.number().optional() }).catch({});
 const zoneCount = z.object({ zone: z.string(), count: z.number() });
 const zoneRows = z.array(zoneCount);
 const renewalRows = z.array(zoneCount.extend({ month: z.string() }));
@@ -46,7 +46,7 @@ export function createSpendStore({ prisma }: Pick<Database, 'prisma'>, teamId: s
         return items.flatMap(({ name, input, answeredAt, order }): Purchase[] => {
           const at = answeredAt ?? order.closedAt;
           if (at === null || isDemoContext(order.context ?? undefined)) return [];
-          const { period } = periodOf.parse(input ?? order.input);
+          const period = periodOf(input ?? order.input);
           const { requesterId, earlierRequesters, isPrivate } = order;
           const privateTo = isPrivate ? [requesterId, ...earlierRequesters] : undefined;
           return [{ name, task: task.parse(order.task), period, requesterId, at, privateTo }];

@@ -86,6 +86,15 @@ export function zoneOfUnreadable(text: string): string | undefined {
 }
 
 /**
+ * Reads a zone as people type it: `rest`, `.rest` or `co.uk`.
+ * @returns its ASCII form, or undefined when it can be no zone.
+ */
+export function parseZone(text: string): string | undefined {
+  const parsed = parseDomainName(`name.${text.replace(/^\./, '')}`);
+  return parsed.ok ? parsed.value.ascii.slice('name.'.length) : undefined;
+}
+
+/**
  * A name for people: with its own letters, and the ASCII form beside it when the two differ, so that letters
  * which look alike cannot mislead.
  *

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addYears, type KnownExpiry, mergeRegistryDate, periodOf } from '../../src/expiry/expiry-date.ts';
+import { addYears, type KnownExpiry, mergeRegistryDate } from '../../src/expiry/expiry-date.ts';
 import type { RdapRegistration } from '../../src/rdap/registration.ts';
 import { general } from '../../src/zones/general.ts';
 import { rest } from '../../src/zones/rest.ts';
@@ -16,17 +16,6 @@ describe('adding years', () => {
     expect(addYears(new Date('2028-02-29T23:00:00Z'), 4)).toEqual(new Date('2032-02-29T23:00:00Z'));
     expect(addYears(new Date('2027-03-31T00:00:00Z'), -1)).toEqual(new Date('2026-03-31T00:00:00Z'));
   });
-});
-
-test.each([
-  [{ period: 2 }, 2],
-  [{ name: 'cafe.rest' }, undefined],
-  [{ period: '2' }, undefined],
-  [{ period: 0 }, undefined],
-  [{ period: 1.5 }, undefined],
-  [null, undefined],
-])('the period of %j is %j', (input, years) => {
-  expect(periodOf(input)).toBe(years);
 });
 
 describe('the registry is believed', () => {

@@ -180,6 +180,12 @@ it('the list is read from an attached file, whose problems stand at the file', a
   const form = await formBehind('prices_import');
   const wrong = await t.ada.submit(form, { file: [t.ada.upload('prices.csv', 'zone,amount\nrest,1')] });
   expect(wrong).toMatchObject({ outcome: 'errors', errors: { file: expect.any(String) } });
+  const unreadable = t.ada.upload('prices.csv', 'zone,amount\nrest\0');
+  expect(await t.ada.submit(form, { file: [unreadable] })).toMatchObject({
+    errors: {
+      file: 'Line 2 has a character that I cannot read. Save the file as “CSV UTF-8” and send it again.',
+    },
+  });
   const header = 'zone,task,period,amount,valid_from,source';
   const file = t.ada.upload('prices.csv', `${header}\nattached,create,1,9.00,2026-01-01,A file\n`);
   expect(await t.ada.submit(await formBehind('prices_import'), { file: [file] })).toMatchObject({

@@ -10,6 +10,7 @@ import {
   type OrderEvent,
   type OrderState,
   outcomeOf,
+  periodOf,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { formatState, refusalText } from '../../src/slack/views/refusal.ts';
@@ -432,4 +433,15 @@ describe('the items of an order', () => {
       1,
     );
   });
+});
+
+it.each([
+  [{ period: 2 }, 2],
+  [{ name: 'cafe.rest' }, undefined],
+  [{ period: '2' }, undefined],
+  [{ period: 0 }, undefined],
+  [{ period: 1.5 }, undefined],
+  [null, undefined],
+])('the period of %j is %j', (input, years) => {
+  expect(periodOf(input)).toBe(years);
 });

@@ -1,7 +1,7 @@
 import { decodeFile, MAX_FILE_BYTES } from '../../orders/bulk-csv.ts';
 import { type FormFeature, type Interaction, type SubmissionCall, textOf } from '../feature.ts';
 import { SlackApiError } from '../platform/web.ts';
-import { unreadableFile } from '../views/bulk.ts';
+import { unreadableFileText } from '../views/bulk.ts';
 import { type Field, type FormOrigin, type FormValues, formView } from '../views/form.ts';
 import { openForm } from './ordering.ts';
 
@@ -46,7 +46,7 @@ export async function attachedText(
     const decoded = decodeFile(await deps.readFile(address));
     return decoded.ok
       ? { text: decoded.text, field: FILE }
-      : { errors: { [FILE]: unreadableFile(decoded.issue) } };
+      : { errors: { [FILE]: unreadableFileText(decoded.issue) } };
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     deps.log.warn({ err: error, by: call.person.id }, 'reading an attached file');
@@ -57,7 +57,7 @@ export async function attachedText(
 function unreadable({ code }: SlackApiError): string {
   switch (code) {
     case 'too_large':
-      return unreadableFile({ code: 'too_large', maxBytes: MAX_FILE_BYTES });
+      return unreadableFileText({ code: 'too_large', maxBytes: MAX_FILE_BYTES });
     case 'missing_scope':
       return 'Slack does not let me read files here: a workspace admin can grant files:read. Paste the text instead.';
     default:

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import { policyIssueSentence, policyIssueText } from '../../policy/issue-sentences.ts';
 import { DECISIONS, isGroup, type PolicyRule } from '../../policy/policy.ts';
@@ -32,6 +31,7 @@ import type { Field, Form, FormValues } from '../views/form.ts';
 import { startingPointLabel } from '../views/policy.ts';
 import { ruleSentence } from '../views/policy-rule.ts';
 import { attachedText, fileField } from './attached-text.ts';
+import { fingerprint } from './fingerprint.ts';
 import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
 import { groupOptions } from './settings.ts';
 
@@ -185,17 +185,13 @@ function valuesOfRule(rule: PolicyRule, currency: string): FormValues {
   return values;
 }
 
-/** Identifies the content of a rule, to notice changes since its form was opened. */
-function fingerprint(rule: PolicyRule): string {
-  return createHash('sha256')
-    .update(JSON.stringify(ruleToText(rule, '')))
-    .digest('base64url')
-    .slice(0, 16);
+function printOf(rule: PolicyRule): string {
+  return fingerprint(ruleToText(rule, ''));
 }
 
 /** The subject of a rule's form: its name and its content at that moment. */
 export function ruleSubject(rule: PolicyRule): string {
-  return `${fingerprint(rule)} ${rule.name}`;
+  return `${printOf(rule)} ${rule.name}`;
 }
 
 function subjectOf(subject: string) {
@@ -262,7 +258,7 @@ async function submitRule(call: SubmissionCall): Promise<Submitted> {
   const errors = await editDraft<Errors>(call, (rules) => {
     const found = rules.findIndex(({ name }) => name === edited?.name);
     const before = rules[found];
-    if (edited !== undefined && (before === undefined || fingerprint(before) !== edited.print)) {
+    if (edited !== undefined && (before === undefined || printOf(before) !== edited.print)) {
       return { problem: GONE };
     }
     const read = readRule(

@@ -1,7 +1,7 @@
 import { isDemoContext } from '../../accounts/account.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import { type DomainName, displayName, parseDomainName } from '../../zones/names.ts';
+import { type DomainName, displayName, parseDomainName, parseZone } from '../../zones/names.ts';
 import { checkName, documentedZones, zoneFor } from '../../zones/rules.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { ownSentence, textMessage } from '../views/blocks.ts';
@@ -18,7 +18,8 @@ async function runRules(call: CommandCall): Promise<void> {
   const { reminderTimezone: timeZone } = await call.deps.settings();
   const at = { now: call.deps.now(), timeZone };
 
-  const zone = readZone(word);
+  const isName = !word.startsWith('.') && word.replace(/\.$/, '').includes('.');
+  const zone = isName ? undefined : parseZone(word);
   if (zone !== undefined) return call.respond(rulesMessage(zoneFor(zone), zone, undefined, at));
   const parsed = parseDomainName(word);
   if (!parsed.ok) return call.respond(textMessage(ownSentence(zoneIssueText(parsed.issue))));
@@ -31,14 +32,6 @@ async function runRules(call: CommandCall): Promise<void> {
     transferLock: await transferLockOf(call, name),
   };
   await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
-}
-
-/** `rest` or `.rest`: a zone, not a name. */
-function readZone(word: string): string | undefined {
-  const zone = word.replace(/^\./, '').replace(/\.$/, '');
-  if (zone.includes('.') && !word.startsWith('.')) return undefined;
-  const parsed = parseDomainName(`name.${zone}`);
-  return parsed.ok ? parsed.value.ascii.slice('name.'.length) : undefined;
 }
 
 const DAY_MS = 86_400_000;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { type TeamSettings, teamSettingParsers } from '../../config.ts';
@@ -36,6 +35,7 @@ import {
 } from '../views/blocks.ts';
 import { type Field, type Form, type FormValues, formView } from '../views/form.ts';
 import { approverError, channelError } from '../views/slack-error.ts';
+import { fingerprint } from './fingerprint.ts';
 import { openForm } from './ordering.ts';
 
 /*
@@ -308,14 +308,6 @@ function readSettings(
   };
 }
 
-/** Identifies the settings that a form shows, so that two admins do not overwrite each other's changes. */
-function fingerprint(settings: TeamSettings): string {
-  return createHash('sha256')
-    .update(JSON.stringify(settingsAsText(settings)))
-    .digest('base64url')
-    .slice(0, 16);
-}
-
 /**
  * Looks people and groups up.
  * @returns the people they stand for, or what is wrong with one of them
@@ -392,7 +384,7 @@ async function channelErrors(
 async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   const { deps, person } = call;
   const current = await deps.settings();
-  if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(current)) {
+  if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(settingsAsText(current))) {
     return {
       kind: 'errors',
       errors: { approvers: 'Somebody changed the settings meanwhile. Close this and open it again.' },
@@ -491,7 +483,7 @@ const settingsForm: FormFeature = {
     const isPerson = (id: string) => !isGroup(id);
     return {
       form: { ...form, fields },
-      origin: { ...origin, subject: origin.subject ?? fingerprint(current) },
+      origin: { ...origin, subject: origin.subject ?? fingerprint(settingsAsText(current)) },
       values: {
         ...settingsAsText(current),
         approvers: approvers.filter(isPerson),

@@ -36,7 +36,7 @@ import { costFact } from './price.ts';
 type Nearest = (word: string, candidates: readonly string[]) => string | undefined;
 
 /** Why a file cannot be read, as a sentence. Plain text. */
-function unreadableFileText(issue: UnreadableFile): string {
+export function unreadableFileText(issue: UnreadableFile): string {
   return issue.code === 'not_text'
     ? `Line ${issue.line} has a character that I cannot read. Save the file as “CSV UTF-8” and send it again.`
     : `A file may have at most ${count(issue.maxBytes / 1_000, 'kilobyte')}. Send it in parts.`;
@@ -217,18 +217,11 @@ export function planCells(order: Order): string[][] {
   return [header, ...rows];
 }
 
-/** Why an attached file cannot be read, as the error of its field. */
-export function unreadableFile(issue: UnreadableFile): string {
-  return fieldError([unreadableFileText(issue)]);
-}
-
 /** What is wrong with a file of rows, as the error of its field. */
 export function fileIssues(issues: readonly FileIssue[], task: BulkTask, nearest: Nearest): string {
-  return fieldError(issues.map((issue) => fileIssueText(issue, task, nearest)));
-}
-
-function fieldError(sentences: readonly string[]): string {
-  return ['Nothing was asked for yet.', ...sentences].join('\n');
+  return ['Nothing was asked for yet.', ...issues.map((issue) => fileIssueText(issue, task, nearest))].join(
+    '\n',
+  );
 }
 
 /** How many rows ended how. */

@@ -1,5 +1,6 @@
 import type { InputIssue, PlainIssueCode } from '../../orders/input-issue.ts';
 import { tieText } from './interface.ts';
+import { capitalized } from './mrkdwn.ts';
 import { zoneIssueText } from './zone-issue.ts';
 
 /* What is wrong with an input, in a sentence that says what to give. */
@@ -72,8 +73,4 @@ export function issueText(issue: InputIssue): string {
 /** The sentences of several issues, each with its field. */
 export function fieldProblems(issues: readonly InputIssue[]): FieldProblem[] {
   return issues.map((issue) => ({ field: issue.field, problem: issueText(issue) }));
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -5,7 +5,7 @@ import { describeRule, type NamePart, type PersonPart, type RuleDescription } fr
 import type { PolicySettings } from '../../policy/evaluate.ts';
 import { isGroup, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
-import { code, count, mentionApprover, quote } from './blocks.ts';
+import { capitalized, code, count, mentionApprover, quote } from './blocks.ts';
 
 /*
  * Rules of the policy as sentences: “*Transfers* of `*.rest` asked for by *@marketing* over *€500.00* need *2 of @finance*.”
@@ -31,10 +31,6 @@ function joined(parts: readonly string[], last = 'and'): string {
   const shown = parts.length > SHOWN + 1 ? [...parts.slice(0, SHOWN), `${parts.length - SHOWN} more`] : parts;
   const end = shown.at(-1) ?? '';
   return shown.length < 2 ? end : `${shown.slice(0, -1).join(', ')} ${last} ${end}`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function namePartText(part: NamePart): string {
@@ -114,7 +110,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
   const { tasks, names, by, over } = described;
   const what = tasks.map((part) => (part.kind === 'task' ? taskNoun(part.task) : SELECTORS[part.kind]));
   return [
-    `*${capital(joined(what))}* of ${joined(names.map(namePartText))}`,
+    `*${capitalized(joined(what))}* of ${joined(names.map(namePartText))}`,
     by.length === 0
       ? ''
       : ` asked for by *${joined(
@@ -132,7 +128,7 @@ export function implicitSentences({ approvalTasks, approvers, approvalsRequired 
   return [
     ...(approvalTasks.length === 0
       ? []
-      : [`*${capital(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`]),
+      : [`*${capitalized(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`]),
     '*Everything else* needs *nobody*.',
   ];
 }

@@ -9,6 +9,7 @@ import {
   type AnyBlock,
   actions,
   button,
+  capitalized,
   code,
   context,
   count,
@@ -345,10 +346,6 @@ function lostReply(
         : 'Look at the domain service whether it was carried out, and whether it was done twice. If it was asked for again meanwhile, deny that order.',
     ),
   ]);
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function nameOfActor(actor: string): string {
