@@ -29,6 +29,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       const missing = amount - (await s.waiting()).length;
       if (missing > 0) await s.slack.inTurn(bot.port, Array.from({ length: missing }, renew), 4);
       await until('the cards are posted', async () => (await s.waiting()).length >= amount);
+      await s.quiet();
       const waiting = (await s.waiting()).slice(0, amount);
       return waiting.map((order) => press('order_approve', order, s.approver, s.responseUrl));
     };

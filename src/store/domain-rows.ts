@@ -47,7 +47,7 @@ type Records = 'record' | 'recordBefore' | 'trustedRecord';
 type DomainRow = Omit<z.output<typeof domainRow>, Records> & Readonly<Record<Records, unknown>>;
 
 /** The column of a field, named as everywhere: `expires_at` of `expiresAt`. */
-const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** All columns but `reminded_threshold`, each under the name of its field. */
 export const DOMAIN_COLUMNS = Prisma.raw(
@@ -141,7 +141,7 @@ function recordAsJson(record: RegistryRecord | undefined) {
       };
 }
 
-/** What a change may change of a row. */
+/** What a change may change of a row, by field. */
 export function changeableColumns(domain: WatchedDomain) {
   return {
     expiresAt: domain.expiry?.at ?? null,
@@ -149,9 +149,9 @@ export function changeableColumns(domain: WatchedDomain) {
     registeredBy: domain.registeredBy ?? null,
     renewedUntil: domain.renewed?.until ?? null,
     renewedAt: domain.renewed?.at ?? null,
-    record: recordAsJson(domain.record) ?? Prisma.DbNull,
-    recordBefore: recordAsJson(domain.recordBefore) ?? Prisma.DbNull,
-    trustedRecord: domain.trusted === undefined ? Prisma.DbNull : trustAsJson(domain.trusted),
+    record: recordAsJson(domain.record),
+    recordBefore: recordAsJson(domain.recordBefore),
+    trustedRecord: domain.trusted === undefined ? null : trustAsJson(domain.trusted),
     deletedAt: domain.deletedAt ?? null,
     checkedAt: domain.checkedAt ?? null,
     nextCheckAt: domain.nextCheckAt,
@@ -163,5 +163,5 @@ export function changeableColumns(domain: WatchedDomain) {
     lapseRequestedBy: domain.lapse?.requestedBy ?? null,
     lapseConfirmedBy: domain.lapse?.confirmed?.by ?? null,
     lapseConfirmedAt: domain.lapse?.confirmed?.at ?? null,
-  } satisfies Prisma.DomainUpdateInput;
+  } satisfies Partial<Record<keyof Prisma.DomainModel, unknown>>;
 }

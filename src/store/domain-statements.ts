@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { utcDay } from '../expiry/days.ts';
 import type { ImportedName } from '../expiry/import.ts';
+import type { WatchedDomain } from '../expiry/ports.ts';
 import { isOneOf, named, Prisma, type Statement } from './database.ts';
-import { DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
+import { changeableColumns, columnOf, DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
 
 /*
- * Statements of the watch list that Prisma cannot express: claims, locks, and many names at once.
+ * Statements of the watch list: those that Prisma cannot express (claims, locks, many names at once), and those that follow
+ * every renewal.
  */
 
 /** `reminded_threshold` of a name without a reminder for its present expiry. */
@@ -16,6 +18,54 @@ export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', d.expires_at AT TIME ZON
 
 /** Rows of {@link claimDue}. */
 export const domainRows = z.array(domainRow.transform(domainFromRow));
+
+/** Answers with {@link domainRows}. */
+export function selectDomains(names: readonly string[]): Statement {
+  return named(
+    'watched names',
+    Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE ${isOneOf(Prisma.sql`name`, names)}`,
+  );
+}
+
+/** The columns that a change may change, and their values. */
+function changeable(domain: WatchedDomain): { readonly columns: Prisma.Sql[]; readonly values: unknown[] } {
+  const fields = Object.entries(changeableColumns(domain));
+  return {
+    columns: fields.map(([field]) => Prisma.raw(columnOf(field))),
+    values: fields.map(([, value]) => value),
+  };
+}
+
+/**
+ * Puts a name on the list; fails by the primary key where it is on it. It may have been on the list before: what was said
+ * about its expiry then counts.
+ */
+export function insertDomain(domain: WatchedDomain): Statement {
+  const { name, version, addedBy, addedAt, expiry } = domain;
+  const day = expiry === undefined ? null : new Date(utcDay(expiry.at));
+  const { columns, values } = changeable(domain);
+  return named(
+    'insert a watched name',
+    Prisma.sql`
+    INSERT INTO domains (name, version, added_by, added_at, ${Prisma.join(columns)}, reminded_threshold)
+    VALUES (${name}, ${version}, ${addedBy}, ${addedAt}, ${Prisma.join(values)}, COALESCE(
+      (SELECT min(threshold) FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz), ${NO_REMINDER}))`,
+  );
+}
+
+/** Changes a name that nobody else has changed; answers with its name, or with no row. */
+export function updateDomain(before: WatchedDomain, after: WatchedDomain): Statement {
+  const { columns, values } = changeable(after);
+  const changes = columns.map((column, index) => Prisma.sql`${column} = ${values[index]}`);
+  return named(
+    'change a watched name',
+    Prisma.sql`
+    UPDATE domains SET ${Prisma.join(changes)}, version = version + 1
+    WHERE name = ${before.name} AND version = ${before.version} RETURNING name`,
+  );
+}
+/** Rows of {@link updateDomain}. */
+export const changedNames = z.array(z.object({ name: z.string() }));
 
 /** Claims names whose look-up is due. Answers with {@link domainRows}, those that have been due longest first. */
 export function claimDue(now: Date, until: Date, limit: number): Prisma.Sql {
@@ -39,15 +89,18 @@ export const claimedSuccessRows = z.array(
  * Notes that a success was taken into the list; answers with no row when it was taken before. The name's row is locked,
  * so that nothing is computed from an older version of it.
  */
-export function claimSuccess(orderId: string, n: number, now: Date): Prisma.Sql {
-  return Prisma.sql`
+export function claimSuccess(orderId: string, n: number, now: Date): Statement {
+  return named(
+    'claim a success',
+    Prisma.sql`
     WITH item AS (
       UPDATE order_items SET followed_at = ${now}::timestamptz
       WHERE order_id = ${orderId} AND n = ${n} AND followed_at IS NULL RETURNING name
     ), known AS (
       SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = (SELECT name FROM item) FOR UPDATE
     )
-    SELECT known.* FROM item LEFT JOIN known ON known.name = item.name`;
+    SELECT known.* FROM item LEFT JOIN known ON known.name = item.name`,
+  );
 }
 
 /**
@@ -56,10 +109,12 @@ export function claimSuccess(orderId: string, n: number, now: Date): Prisma.Sql 
  *
  * @param from the former date of the same end; reminders for it count.
  */
-export function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Prisma.Sql {
+export function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Statement {
   const day = new Date(utcDay(expiresAt));
   const formerDay = from === undefined ? null : new Date(utcDay(from));
-  return Prisma.sql`
+  return named(
+    'record the reminder of a moved expiry',
+    Prisma.sql`
     WITH kept AS (
       INSERT INTO reminders (name, expires_at, threshold, digest_id, destination, claimed_at, posted_at)
       SELECT name, ${day}::timestamptz, threshold, digest_id, destination, claimed_at, posted_at
@@ -72,7 +127,8 @@ export function recordReminder(name: string, expiresAt: Date, from: Date | undef
         SELECT threshold FROM kept
         UNION ALL SELECT threshold FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz) each
     ) said
-    WHERE d.name = ${name} AND d.reminded_threshold <> said.threshold`;
+    WHERE d.name = ${name} AND d.reminded_threshold <> said.threshold`,
+  );
 }
 
 /** Rows of {@link importNames}: none for a name that stays as it is. */

@@ -1,9 +1,10 @@
 import type { CalendarName } from '../expiry/calendar.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
-import { type Database, isUniqueViolation, type Transaction, withStoreError } from './database.ts';
-import { changeableColumns, domainFromRow, expirySource } from './domain-rows.ts';
+import { type Database, isUniqueViolation, type RunStatement, withStoreError } from './database.ts';
+import { domainFromRow, expirySource } from './domain-rows.ts';
 import {
+  changedNames,
   claimDue,
   claimedSuccessRows,
   claimSuccess,
@@ -13,31 +14,24 @@ import {
   firstExpiryRows,
   importedRows,
   importNames,
+  insertDomain,
   monthRows,
-  NO_REMINDER,
   recordReminder,
+  selectDomains,
+  updateDomain,
 } from './domain-statements.ts';
 
 /** Dates of one end of a name differ by less than this; those of two ends by a year. */
 const SAME_END_MS = 30 * 86_400_000;
 const BATCH = 2_000;
 
-const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
-
 /** The watch list in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createWatchListStore({ prisma, run }: Database): WatchListStore {
+export function createWatchListStore({ prisma, run, transaction }: Database): WatchListStore {
+  const findMany = async (names: readonly string[]) => domainRows.parse(await run(selectDomains(names)));
   return {
-    find: (name) =>
-      withStoreError('looking a watched name up', async () => {
-        const row = await prisma.domain.findUnique({ where: { name } });
-        return row === null ? undefined : domainFromRow(row);
-      }),
+    find: (name) => withStoreError('looking a watched name up', async () => (await findMany([name]))[0]),
 
-    findMany: (names) =>
-      withStoreError('looking watched names up', async () => {
-        const rows = await prisma.domain.findMany({ where: { name: { in: [...names] } } });
-        return rows.map(domainFromRow);
-      }),
+    findMany: (names) => withStoreError('looking watched names up', () => findMany(names)),
 
     firstExpiry: (names) =>
       withStoreError('looking when names expire', async () => {
@@ -48,7 +42,7 @@ export function createWatchListStore({ prisma, run }: Database): WatchListStore 
     add: (domain) =>
       withStoreError('putting a name on the watch list', async () => {
         try {
-          await insert(prisma, domain);
+          await run(insertDomain(domain));
           return true;
         } catch (error) {
           if (isUniqueViolation(error)) return false;
@@ -60,8 +54,8 @@ export function createWatchListStore({ prisma, run }: Database): WatchListStore 
       withStoreError('changing a watched name', () =>
         // One statement is a transaction by itself.
         watchListChange(before, after) === undefined
-          ? swap(prisma, before, after)
-          : prisma.$transaction((tx) => swap(tx, before, after), TRANSACTION),
+          ? swap(run, before, after)
+          : transaction((runInside) => swap(runInside, before, after)),
       ),
 
     remove: (name) =>
@@ -140,16 +134,16 @@ export function createWatchListStore({ prisma, run }: Database): WatchListStore 
 
     follow: (orderId, n, now, change) =>
       withStoreError('following a success', () =>
-        prisma.$transaction(async (tx) => {
-          const taken = claimedSuccessRows.parse(await tx.$queryRaw(claimSuccess(orderId, n, now)));
+        transaction(async (runInside) => {
+          const taken = claimedSuccessRows.parse(await runInside(claimSuccess(orderId, n, now)));
           if (taken.length === 0) return false;
           const [before] = taken;
           const after = change(before);
           if (after === undefined) return true;
-          if (before === undefined) await insert(tx, after);
-          else await swap(tx, before, after);
+          if (before === undefined) await runInside(insertDomain(after));
+          else await swap(runInside, before, after);
           return true;
-        }, TRANSACTION),
+        }),
       ),
   };
 }
@@ -169,33 +163,11 @@ function watchListChange(
   return { to, from: hasSameExpiry ? from : undefined };
 }
 
-/**
- * Puts a name on the list; fails by the primary key where it is on it. It may have been on the list before: what was said
- * about its expiry then counts.
- */
-async function insert(tx: Transaction, domain: WatchedDomain): Promise<void> {
-  const { name, version, addedBy, addedAt, expiry } = domain;
-  const said =
-    expiry === undefined
-      ? undefined
-      : await tx.reminder.aggregate({
-          _min: { threshold: true },
-          where: { name, expiresAt: new Date(utcDay(expiry.at)) },
-        });
-  const remindedThreshold = said?._min.threshold ?? NO_REMINDER;
-  await tx.domain.create({
-    data: { name, version, addedBy, addedAt, ...changeableColumns(domain), remindedThreshold },
-  });
-}
-
-/** @param tx a transaction, where the expiry moves. @returns false when somebody else was faster */
-async function swap(tx: Transaction, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
-  const { count } = await tx.domain.updateMany({
-    where: { name: before.name, version: before.version },
-    data: { ...changeableColumns(after), version: { increment: 1 } },
-  });
-  if (count === 0) return false;
+/** @param run of a transaction, where the expiry moves. @returns false when somebody else was faster */
+async function swap(run: RunStatement, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
+  const changed = changedNames.parse(await run(updateDomain(before, after)));
+  if (changed.length === 0) return false;
   const move = watchListChange(before, after);
-  if (move !== undefined) await tx.$executeRaw(recordReminder(before.name, move.to, move.from));
+  if (move !== undefined) await run(recordReminder(before.name, move.to, move.from));
   return true;
 }
