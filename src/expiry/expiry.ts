@@ -153,8 +153,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   const daysFromNow = (days: number) => new Date(now().getTime() + days * DAY_MS);
 
   async function follow(order: Order, n: number): Promise<void> {
-    // What has succeeded stays so: an order of thousands of names is not read again for each of them.
-    const name = await followOrder({ store, load: async () => order, now }, order.id, n);
+    const name = await followOrder({ store, now }, order, n);
     // At once, not behind the many that a list may have had imported before.
     if (name !== undefined) await refreshName(lookUps, name, signal);
   }

@@ -9,7 +9,6 @@ import type { TrustedRecord } from './trust.ts';
 /** What {@link followOrder} needs. */
 export interface FollowDeps {
   readonly store: WatchListStore;
-  readonly load: (orderId: string) => Promise<Order | undefined>;
   readonly now: () => Date;
 }
 
@@ -22,12 +21,11 @@ const DEFAULT_GRACE_DAYS = 45;
  * @param n the item of the order, from 1
  * @returns the name, whose date the registry's record should confirm; undefined when there was nothing to do
  */
-export async function followOrder(deps: FollowDeps, orderId: string, n: number): Promise<string | undefined> {
-  const order = await deps.load(orderId);
-  const item = order?.items.find((each) => each.n === n);
-  if (order === undefined || item?.state !== 'SUCCEEDED') return undefined;
+export async function followOrder(deps: FollowDeps, order: Order, n: number): Promise<string | undefined> {
+  const item = order.items.find((each) => each.n === n);
+  if (item?.state !== 'SUCCEEDED') return undefined;
   const now = deps.now();
-  const first = await deps.store.follow(orderId, n, now, (known) => afterSuccess(order, item, known, now));
+  const first = await deps.store.follow(order.id, n, now, (known) => afterSuccess(order, item, known, now));
   return first ? item.name : undefined;
 }
 

@@ -113,21 +113,21 @@ describe('on the real store', () => {
   test('however often and by however many a success is followed, the years are added once', async () => {
     await rig.watch('cafe.rest', 6);
     const order = await anOrder('order1');
-    const deps = { store: rig.store, load: async () => order, now: () => NOW };
-    const outcomes = await Promise.all([1, 2, 3].map(() => followOrder(deps, 'order1', 1)));
+    const deps = { store: rig.store, now: () => NOW };
+    const outcomes = await Promise.all([1, 2, 3].map(() => followOrder(deps, order, 1)));
     expect(outcomes.filter(Boolean)).toHaveLength(1);
-    expect(await followOrder(deps, 'order1', 1)).toBeUndefined();
+    expect(await followOrder(deps, order, 1)).toBeUndefined();
     expect((await rig.store.find('cafe.rest'))?.expiry?.at).toEqual(new Date('2028-06-20T12:00:00Z'));
   });
 
   test('a change that is being made as a success is followed is not lost, nor is the success, followed by two at once', async () => {
     await rig.watch('cafe.rest', 6);
     const order = await anOrder('order1');
-    const deps = { store: rig.store, load: async () => order, now: () => NOW };
+    const deps = { store: rig.store, now: () => NOW };
     const at = new Date('2027-09-01T12:00:00Z');
     const { following } = await rig.database.transaction(async (run) => {
       await run(Prisma.sql`UPDATE domains SET version = version + 1, expires_at = ${at}, checked_at = ${at}`);
-      const begun = [1, 2].map(() => followOrder(deps, 'order1', 1));
+      const begun = [1, 2].map(() => followOrder(deps, order, 1));
       await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(2);
       // Not awaited here: they go on after the commit.
       return { following: begun };
@@ -159,9 +159,7 @@ describe('on the real store', () => {
       if (!(await rig.store.change(before, { ...before, deletedAt }))) await change();
     };
     await Promise.all([
-      ...orders.map((order) =>
-        followOrder({ store: rig.store, load: async () => order, now: () => NOW }, order.id, 1),
-      ),
+      ...orders.map((order) => followOrder({ store: rig.store, now: () => NOW }, order, 1)),
       ...[1, 2, 3].map(change),
     ]);
     expect(await rig.store.find('cafe.rest')).toMatchObject({
@@ -173,17 +171,17 @@ describe('on the real store', () => {
 
   test('a success whose name somebody watches at the same moment is followed when it is tried again', async () => {
     const order = await anOrder('order1');
-    const deps = { store: rig.store, load: async () => order, now: () => NOW };
+    const deps = { store: rig.store, now: () => NOW };
     const { attempt } = await rig.database.transaction(async (run) => {
       await run(Prisma.sql`
         INSERT INTO domains (name, added_by, added_at, next_check_at)
         VALUES ('cafe.rest', 'U0CAROL', ${NOW}, ${NOW})`);
-      const begun = followOrder(deps, 'order1', 1).catch((error: unknown) => error);
+      const begun = followOrder(deps, order, 1).catch((error: unknown) => error);
       await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(1);
       return { attempt: begun };
     });
     expect(await attempt).toMatchObject({ code: '23505' });
-    expect(await followOrder(deps, 'order1', 1)).toBe('cafe.rest');
+    expect(await followOrder(deps, order, 1)).toBe('cafe.rest');
     expect(await rig.store.find('cafe.rest')).toMatchObject({ addedBy: 'U0CAROL', registeredBy: 'U0ALICE' });
   });
 
@@ -193,7 +191,7 @@ describe('on the real store', () => {
     rig.nextMorning();
     await rig.digest();
     const order = await anOrder('order3');
-    await followOrder({ store: rig.store, load: async () => order, now: () => rig.now }, 'order3', 1);
+    await followOrder({ store: rig.store, now: () => rig.now }, order, 1);
     for (let day = 0; day < 10; day += 1) {
       rig.nextMorning();
       await rig.digest();
