@@ -28,8 +28,8 @@ export function selectDomains(names: readonly string[]): Statement {
 }
 
 /** The columns that a change may change, and their values. */
-function changeable(domain: WatchedDomain): { readonly columns: Prisma.Sql[]; readonly values: unknown[] } {
-  const fields = Object.entries(changeableColumns(domain));
+function columnsAndValues(domain: WatchedDomain) {
+  const fields: [field: string, value: unknown][] = Object.entries(changeableColumns(domain));
   return {
     columns: fields.map(([field]) => Prisma.raw(columnOf(field))),
     values: fields.map(([, value]) => value),
@@ -43,7 +43,7 @@ function changeable(domain: WatchedDomain): { readonly columns: Prisma.Sql[]; re
 export function insertDomain(domain: WatchedDomain): Statement {
   const { name, version, addedBy, addedAt, expiry } = domain;
   const day = expiry === undefined ? null : new Date(utcDay(expiry.at));
-  const { columns, values } = changeable(domain);
+  const { columns, values } = columnsAndValues(domain);
   return named(
     'insert a watched name',
     Prisma.sql`
@@ -55,7 +55,7 @@ export function insertDomain(domain: WatchedDomain): Statement {
 
 /** Changes a name that nobody else has changed; answers with its name, or with no row. */
 export function updateDomain(before: WatchedDomain, after: WatchedDomain): Statement {
-  const { columns, values } = changeable(after);
+  const { columns, values } = columnsAndValues(after);
   const changes = columns.map((column, index) => Prisma.sql`${column} = ${values[index]}`);
   return named(
     'change a watched name',
@@ -174,4 +174,5 @@ export function firstExpiryOf(names: readonly string[]): Statement {
     Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE ${isOneOf(Prisma.sql`name`, names)}`,
   );
 }
+/** Rows of {@link firstExpiryOf}. */
 export const firstExpiryRows = z.array(z.object({ first: z.date().nullable() }));

@@ -185,18 +185,18 @@ function valuesOfRule(rule: PolicyRule, currency: string): FormValues {
   return values;
 }
 
-function printOf(rule: PolicyRule): string {
+function ruleFingerprint(rule: PolicyRule): string {
   return fingerprint(ruleToText(rule, ''));
 }
 
 /** The subject of a rule's form: its name and its content at that moment. */
 export function ruleSubject(rule: PolicyRule): string {
-  return `${printOf(rule)} ${rule.name}`;
+  return `${ruleFingerprint(rule)} ${rule.name}`;
 }
 
 function subjectOf(subject: string) {
   const at = subject.indexOf(' ');
-  return { print: subject.slice(0, at), name: subject.slice(at + 1) };
+  return { fingerprint: subject.slice(0, at), name: subject.slice(at + 1) };
 }
 
 type Errors = Readonly<Record<string, string>>;
@@ -258,7 +258,7 @@ async function submitRule(call: SubmissionCall): Promise<Submitted> {
   const errors = await editDraft<Errors>(call, (rules) => {
     const found = rules.findIndex(({ name }) => name === edited?.name);
     const before = rules[found];
-    if (edited !== undefined && (before === undefined || printOf(before) !== edited.print)) {
+    if (edited !== undefined && (before === undefined || ruleFingerprint(before) !== edited.fingerprint)) {
       return { problem: GONE };
     }
     const read = readRule(
