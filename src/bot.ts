@@ -816,6 +816,7 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     decidingTags: () => decidingTags(orders.policy, money.budgets),
     audit: stores.orders,
     prices: money.prices,
+    priceOf: money.priceOf,
     standIns: orders.standIns,
     policies: orders.policies,
     budgets: money.budgets,

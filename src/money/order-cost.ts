@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
-import { costOf, isCharged, isPricedTask, type OrderCost, type Price } from './prices.ts';
+import { costOf, isCharged, isPricedTask, type OrderCost, zoneOf } from './prices.ts';
 
 /* What an order costs by the team's price list, and the form in which the cost is kept with the order's events. */
 
@@ -20,31 +20,26 @@ const periodOf = z
   .catch({});
 
 /**
- * What an order costs on a day.
- * @param day YYYY-MM-DD
+ * What an order costs today (UTC).
  * @returns undefined for a task that cannot have a price, and for one that may be free and is not on the list
  */
-export function costOfOrder(
-  list: readonly Price[],
-  { task, names, input }: PricedOrder,
-  day: string,
-): OrderCost | undefined {
-  if (!isPricedTask(task)) return undefined;
-  const { period, periods } = periodOf.parse(input);
-  const cost = costOf(list, { task, names, period, ...(periods === undefined ? {} : { periods }) }, day);
-  return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
-}
-
 export type PriceOrder = (order: PricedOrder) => Promise<OrderCost | undefined>;
 
-/** Tells what an order costs today (UTC). The list is only read for tasks that can have a price. */
-export function createOrderPricer(deps: {
-  readonly prices: Pick<PriceStore, 'list'>;
+/** Applies the team's price list to orders. */
+export function createOrderPricer({
+  prices,
+  now,
+}: {
+  readonly prices: Pick<PriceStore, 'listOf'>;
   readonly now: () => Date;
 }): PriceOrder {
-  return async (order) => {
-    if (!isPricedTask(order.task)) return undefined;
-    return costOfOrder(await deps.prices.list(), order, utcDayOf(deps.now()));
+  return async ({ task, names, input }) => {
+    if (!isPricedTask(task)) return undefined;
+    const { period, periods } = periodOf.parse(input);
+    const list = await prices.listOf([...new Set(names.map(zoneOf))]);
+    const order = { task, names, period, ...(periods === undefined ? {} : { periods }) };
+    const cost = costOf(list, order, utcDayOf(now()));
+    return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
   };
 }
 

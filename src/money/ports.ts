@@ -28,6 +28,8 @@ export interface SavedPrices {
 export interface PriceStore {
   /** By zone, task and period, the newest first. */
   list(): Promise<readonly ListedPrice[]>;
+  /** The prices in some zones. An order needs no others, and a team may list thousands. */
+  listOf(zones: readonly string[]): Promise<readonly ListedPrice[]>;
   /** Puts prices on the list. One of the same zone, task, period and day takes the place of the former. */
   save(prices: readonly Price[], by: string, at: Date): Promise<SavedPrices>;
   /** Puts another price in the place of one. */

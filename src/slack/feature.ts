@@ -5,6 +5,7 @@ import type { TeamSettings } from '../config.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
 import type { TagsOf } from '../money/budget-look.ts';
+import type { PriceOrder } from '../money/order-cost.ts';
 import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { Names } from '../names/names.ts';
 import type { PortfolioStore, PresetStore } from '../names/ports.ts';
@@ -40,6 +41,8 @@ export interface SlackDeps extends HomeWorkspace {
   readonly audit: AuditStore;
   /** The team's price list. */
   readonly prices: PriceStore;
+  /** What an order costs by that list. */
+  readonly priceOf: PriceOrder;
   /** Who stands in for whom. */
   readonly standIns: StandInStore;
   /** The versions of the policy, and the draft. */

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ListedPrice, PriceChange, PriceStore } from '../money/ports.ts';
 import { PRICED_TASKS, type Price, priceKey } from '../money/prices.ts';
-import { shareRead } from './batch.ts';
-import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
+import { batch, shareRead } from './batch.ts';
+import { type Database, isOneOf, named, Prisma, type Transaction, withStoreError } from './database.ts';
 
 const BATCH = 500;
 
@@ -43,11 +43,17 @@ export function createPriceStore(
   { prisma, run }: Pick<Database, 'prisma' | 'run'>,
   teamId: string,
 ): PriceStore {
+  const columns = Prisma.sql`id, zone, task, period, amount_minor::text AS minor, currency,
+    to_char(valid_from, 'YYYY-MM-DD') AS "validFrom", source`;
   const selectList = Prisma.sql`
-    SELECT id, zone, task, period, amount_minor::text AS minor, currency,
-      to_char(valid_from, 'YYYY-MM-DD') AS "validFrom", source
-    FROM prices WHERE team_id = ${teamId} ORDER BY zone, task, period, valid_from DESC`;
+    SELECT ${columns} FROM prices WHERE team_id = ${teamId} ORDER BY zone, task, period, valid_from DESC`;
   const readList = shareRead(async () => listedPrices.parse(await run(named('price list', selectList))));
+  const readOf = batch(async (wanted: readonly (readonly string[])[]) => {
+    const statement = Prisma.sql`
+      SELECT ${columns} FROM prices WHERE team_id = ${teamId} AND ${isOneOf(Prisma.sql`zone`, [...new Set(wanted.flat())])}`;
+    const found = listedPrices.parse(await run(named('prices of zones', statement)));
+    return wanted.map((zones) => found.filter(({ zone }) => zones.includes(zone)));
+  });
   const readWithin = async (tx: Transaction) => listedPrices.parse(await tx.$queryRaw(selectList));
 
   /** Runs changes of a list one after the other, so that the log has the right former price. */
@@ -82,6 +88,8 @@ export function createPriceStore(
 
   return {
     list: () => withStoreError('reading the price list', readList),
+
+    listOf: (zones) => withStoreError('reading the prices of zones', () => readOf(zones)),
 
     save: (prices, by, at) =>
       exclusively('saving prices', async (tx) => {

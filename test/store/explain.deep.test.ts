@@ -7,6 +7,7 @@ import { createAccountStore } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
+import { createPriceStore } from '../../src/store/prices.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { newOrder } from './order-rig.ts';
@@ -105,6 +106,12 @@ async function fill(): Promise<void> {
     `INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
      SELECT name, date_trunc('day', expires_at), reminded_threshold, 'digest-' || reminded_threshold, $1, $1 FROM domains
      WHERE reminded_threshold <= 60`,
+    [NOW],
+  );
+  await admin.query(
+    `INSERT INTO prices (id, team_id, zone, task, period, amount_minor, currency, valid_from, source, updated_by, updated_at)
+     SELECT 'price-' || n, 'T0STEWARD', 'zone' || n / 4, (ARRAY['create', 'transfer', 'renew', 'restore'])[1 + n % 4], 1,
+       1000 + n, 'EUR', '2026-01-01', 'Contract 7', 'U0ALICE', $1 FROM generate_series(1, 20000) n`,
     [NOW],
   );
   await admin.query('VACUUM ANALYZE');
@@ -239,6 +246,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'the orders for a name': () => orders().list({ name: 'name77.rest', limit: 20 }),
   'what a form is prefilled from': () => orders().latest('create', 'U0PERSON8', 4),
   'the audit log of a day': () => all(orders().auditTrail(ago(24), NOW)),
+  'what an order costs': () => createPriceStore(database, 'T0STEWARD').listOf(['zone7', 'zone8']),
   'the accounts of a person': () => createAccountStore(database).list('T0STEWARD', 'U0PERSON7'),
   'a success that is followed': follow,
   'a name that is put on the list': () =>

@@ -89,6 +89,18 @@ test('changes at the same time each log what stood there before', async () => {
   );
 });
 
+test('questions of one moment get the prices of their own zones', async () => {
+  const [rest, cafe, coUk] = [price(), price({ zone: 'cafe', task: 'create' }), price({ zone: 'co.uk' })];
+  await store.save([rest, cafe, coUk, price({ zone: 'uk' })], 'U0ADA', AT);
+  await createPriceStore(database, 'T2').save([dearer], 'U0EVE', AT);
+  const asked = [['rest', 'cafe'], ['co.uk'], ['com'], []].map((zones) => store.listOf(zones));
+  const listed = (each: Price) => ({ id: expect.any(String), ...each });
+  const [first, ...others] = await Promise.all(asked);
+  expect(first).toHaveLength(2);
+  expect(first).toEqual(expect.arrayContaining([listed(rest), listed(cafe)]));
+  expect(others).toEqual([[listed(coUk)], [], []]);
+});
+
 test('another team has a list and a log of its own', async () => {
   const other = createPriceStore(database, 'T2');
   await store.save([price()], 'U0ADA', AT);

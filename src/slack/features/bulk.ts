@@ -1,6 +1,4 @@
 import { isTeamAccount } from '../../accounts/account.ts';
-import { costOfOrder, utcDayOf } from '../../money/order-cost.ts';
-import type { OrderCost } from '../../money/prices.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
 import { type BulkPlan, bulkInput, planBulk, type RowFacts } from '../../orders/bulk.ts';
 import { BULK_TASKS, type BulkTask } from '../../orders/bulk-columns.ts';
@@ -110,7 +108,7 @@ async function factsOf(
     deps.orders.store.openOrders(task, names),
     deps.expiry.findMany(names),
     impactTaskOf(task) === undefined ? undefined : deps.names.impacts.inUse(names),
-    costOfRows(deps, task, rows),
+    deps.priceOf(order),
     refusedNames(deps.orders, order),
   ]);
   const known = new Map(watched.map((domain) => [domain.name, domain]));
@@ -139,15 +137,6 @@ function rulesText(rules: readonly RuleReference[] | undefined): string | undefi
   return rules && ruleNames(rules);
 }
 
-async function costOfRows(
-  deps: Interaction['deps'],
-  task: BulkTask,
-  rows: readonly BulkRow[],
-): Promise<OrderCost | undefined> {
-  const order = { task, names: rows.map(({ name }) => name), input: bulkInput(rows) };
-  return costOfOrder(await deps.prices.list(), order, utcDayOf(deps.now()));
-}
-
 /** Keeps what is fine as a draft, hands over what is not, and says both. */
 async function planned(call: SubmissionCall, plan: BulkPlan): Promise<Message> {
   const { deps } = call;
@@ -158,12 +147,14 @@ async function planned(call: SubmissionCall, plan: BulkPlan): Promise<Message> {
       what: 'The rows that are not asked for',
     });
   }
-  const cost = await costOfRows(deps, plan.task, plan.rows);
-  if (plan.rows.length === 0) return planMessage(plan, undefined, cost);
+  const { task, rows } = plan;
+  const names = rows.map(({ name }) => name);
+  const cost = await deps.priceOf({ task, names, input: bulkInput(rows) });
+  if (rows.length === 0) return planMessage(plan, undefined, cost);
   const outcome = await placeOrder(call, call.origin, {
-    task: plan.task,
+    task,
     input: {},
-    bulk: { rows: plan.rows, findings: plan.findings, leftOut: plan.leftOut.length },
+    bulk: { rows, findings: plan.findings, leftOut: plan.leftOut.length },
     reason: reasonOf(call.values),
   });
   if (outcome.kind !== 'accepted' || outcome.order.state !== 'DRAFT') {

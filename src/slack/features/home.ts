@@ -1,5 +1,5 @@
 import { newReference } from '../../log.ts';
-import { costOfOrder, utcDayOf } from '../../money/order-cost.ts';
+import { utcDayOf } from '../../money/order-cost.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
 import { waitingFor } from '../../orders/approvers.ts';
 import { isRequester, type Order } from '../../orders/order.ts';
@@ -87,15 +87,14 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
 
 /** What an approver has to know of orders besides what they hold: what they cost, and what hangs on their names. */
 async function knownOf(
-  { prices, names, now }: SlackDeps,
+  { priceOf, names: { impacts } }: SlackDeps,
   orders: readonly Order[],
 ): Promise<ReadonlyMap<string, KnownOfOrder>> {
-  const list = orders.length === 0 ? [] : await prices.list();
-  const today = utcDayOf(now());
   const known = orders.map(async (order) => {
     const { id, task, items, input } = order;
-    const cost = costOfOrder(list, { task, names: items.map(({ name }) => name), input }, today);
-    return [id, { cost, impact: await names.impacts.found(order) }] as const;
+    const names = items.map(({ name }) => name);
+    const [cost, impact] = await Promise.all([priceOf({ task, names, input }), impacts.found(order)]);
+    return [id, { cost, impact }] as const;
   });
   return new Map(await Promise.all(known));
 }

@@ -127,13 +127,13 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
       : { name: state.after, expiresAt: state.at === undefined ? undefined : new Date(state.at) };
   // One name more than is shown tells whether there is another page.
   const query = { ...found.query, cursor, isBackward, limit: NAMES_PAGE + 1 };
-  const [rows, zones, list, locale, { reminderTimezone }] = await Promise.all([
+  const [rows, zones, locale, { reminderTimezone }] = await Promise.all([
     portfolio.page(query),
     portfolio.zones(query),
-    prices.list(),
     directory.localeOf(call.person.id),
     settings(),
   ]);
+  const list = await prices.listOf(zones.map(({ zone }) => zone));
   const shown = isBackward ? rows.slice(0, NAMES_PAGE).reverse() : rows.slice(0, NAMES_PAGE);
   const total = zones.reduce((sum, zone) => sum + zone.count, 0);
   const hasMore = rows.length > NAMES_PAGE;
