@@ -42,24 +42,32 @@ const standingRows = z.array(
 const LATE = Prisma.sql`COALESCE(i.result->>'late', '')`;
 /** It was carried out. */
 const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE} = 'SUCCEEDED')`;
-/** Nothing of it is spent, nor will be. */
-const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED'
-  AND (i.state = 'FAILED' OR o.state IN ('DENIED', 'EXPIRED', 'CANCELLED')))`;
+/** Nothing of it is spent, nor will be. Its order is read only where the item does not tell. */
+const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED' AND (i.state = 'FAILED'
+  OR EXISTS (SELECT FROM orders o WHERE o.id = r.order_id AND o.state IN ('DENIED', 'EXPIRED', 'CANCELLED'))))`;
 
-/** Answers with every budget of a team and how it stands in the month and year of a day. */
+/**
+ * Answers with every budget of a team and how it stands in the month and year of a day. Reservations are read once for all
+ * budgets, as far back as one of them reaches, and added up by currency, tags and month before budgets are compared.
+ */
 function selectStandings(teamId: string, day: string): Statement {
   const at = Prisma.sql`${day}::date`;
   return named(
     'standings of budgets',
     Prisma.sql`
+    WITH taken AS MATERIALIZED (
+      SELECT r.currency, r.tags, date_trunc('month', r.day) = date_trunc('month', ${at}) AS is_this_month,
+        sum(r.amount_minor) FILTER (WHERE ${IS_BOOKED}) AS booked,
+        sum(r.amount_minor) FILTER (WHERE NOT ${IS_BOOKED} AND NOT ${IS_RELEASED}) AS reserved
+      FROM budget_reservations r JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n
+      WHERE r.team_id = ${teamId} AND r.day < date_trunc('year', ${at}) + interval '1 year'
+        AND r.day >= (SELECT min(date_trunc(span, ${at})) FROM budgets WHERE team_id = ${teamId})
+      GROUP BY 1, 2, 3
+    )
     SELECT b.id, b.tag, b.span, b.amount_minor::text AS amount, b.currency,
-      COALESCE(sum(r.amount_minor) FILTER (WHERE ${IS_BOOKED}), 0)::text AS booked,
-      COALESCE(sum(r.amount_minor) FILTER (WHERE NOT ${IS_BOOKED} AND NOT ${IS_RELEASED}), 0)::text AS reserved
-    FROM budgets b
-    LEFT JOIN (
-      budget_reservations r JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n JOIN orders o ON o.id = r.order_id
-    ) ON r.team_id = b.team_id AND r.currency = b.currency AND (b.tag = '' OR b.tag = ANY(r.tags))
-      AND r.day >= date_trunc(b.span, ${at}) AND r.day < date_trunc(b.span, ${at}) + ('1 ' || b.span)::interval
+      COALESCE(sum(t.booked), 0)::text AS booked, COALESCE(sum(t.reserved), 0)::text AS reserved
+    FROM budgets b LEFT JOIN taken t
+      ON t.currency = b.currency AND (b.tag = '' OR b.tag = ANY(t.tags)) AND (b.span = 'year' OR t.is_this_month)
     WHERE b.team_id = ${teamId}
     GROUP BY b.id ORDER BY b.tag, b.span`,
   );

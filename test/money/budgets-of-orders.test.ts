@@ -125,6 +125,32 @@ describe('what an order costs', () => {
     expect((await m.stands()).map(([, reserved]) => reserved)).toEqual([0n, 2_000n, 0n, 0n]);
   });
 
+  test.each([[['month']], [['year']], [['month', 'year']]] as const)(
+    'is counted on the days of its span alone, and in its currency: %j',
+    async (spans) => {
+      for (const span of spans) await m.addBudget(90_000, { span });
+      const days = [
+        '2025-12-31',
+        '2026-01-01',
+        '2026-10-31',
+        '2026-11-01',
+        '2026-11-30',
+        '2026-12-31',
+        '2027-01-01',
+      ];
+      const { id } = await renewal(...[...days, 'another-currency'].map((label) => `${label}.rest`));
+      await approve(id);
+      // Every name has an amount of its own, so that a sum tells which of them are in it.
+      await m.rig.sql(`UPDATE budget_reservations SET amount_minor = 10 ^ n,
+        currency = CASE WHEN n = 8 THEN 'USD' ELSE currency END, day = (ARRAY['${days.join("','")}', '2026-11-07'])[n]::date`);
+      const expected = { month: 110_000n, year: 1_111_100n };
+      const standings = await m.budgets.standings('2026-11-30');
+      expect(standings.map(({ budget, reserved }) => [budget.span, reserved])).toEqual(
+        spans.map((span) => [span, expected[span]]),
+      );
+    },
+  );
+
   test('is counted in a budget that is made afterwards', async () => {
     const { id } = await renewal('cafe.rest');
     await approve(id);

@@ -4,6 +4,7 @@ import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
+import { createBudgetStore } from '../../src/store/budgets.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
@@ -112,6 +113,15 @@ async function fill(): Promise<void> {
     `INSERT INTO prices (id, team_id, zone, task, period, amount_minor, currency, valid_from, source, updated_by, updated_at)
      SELECT 'price-' || n, 'T0STEWARD', 'zone' || n / 4, (ARRAY['create', 'transfer', 'renew', 'restore'])[1 + n % 4], 1,
        1000 + n, 'EUR', '2026-01-01', 'Contract 7', 'U0ALICE', $1 FROM generate_series(1, 20000) n`,
+    [NOW],
+  );
+  await admin.query(
+    `INSERT INTO budget_reservations (order_id, n, team_id, day, amount_minor, currency, tags)
+     SELECT id, 1, 'T0STEWARD', created_at::date, 1000, 'EUR', ARRAY['brand'] FROM orders WHERE task = 'renew' AND state <> 'DRAFT'`,
+  );
+  await admin.query(
+    `INSERT INTO budgets (id, team_id, tag, span, amount_minor, currency, updated_by, updated_at)
+     VALUES ('budget-1', 'T0STEWARD', '', 'month', 1000000, 'EUR', 'U0ALICE', $1)`,
     [NOW],
   );
   await admin.query('VACUUM ANALYZE');
@@ -247,6 +257,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'what a form is prefilled from': () => orders().latest('create', 'U0PERSON8', 4),
   'the audit log of a day': () => all(orders().auditTrail(ago(24), NOW)),
   'what an order costs': () => createPriceStore(database, 'T0STEWARD').listOf(['zone7', 'zone8']),
+  'what is left of the budgets': () => createBudgetStore(database, 'T0STEWARD').standings('2027-06-15'),
   'the accounts of a person': () => createAccountStore(database).list('T0STEWARD', 'U0PERSON7'),
   'a success that is followed': follow,
   'a name that is put on the list': () =>
