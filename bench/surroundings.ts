@@ -8,10 +8,12 @@ import { z } from 'zod';
 import { credentialToText } from '../src/accounts/credential.ts';
 import { createVault } from '../src/accounts/vault.ts';
 import { readConfig } from '../src/config.ts';
+import { CHARGED_TASKS } from '../src/money/prices.ts';
 import { Secret } from '../src/service/secret.ts';
 import { createAccountStore } from '../src/store/accounts.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
+import { createPriceStore } from '../src/store/prices.ts';
 import { RELEASED_OPTIONS } from '../test/support/released-options.ts';
 import { type Process, startProcess } from './processes.ts';
 import { SlackLoad } from './slack-load.ts';
@@ -20,6 +22,10 @@ import { SlackLoad } from './slack-load.ts';
 const PEOPLE = Array.from({ length: 50 }, (_, n) => `U0PERSON${n}`);
 const APPROVER = 'U0APPROVER';
 const SIGNING_SECRET = randomBytes(16).toString('hex');
+/** Where the names of the bench are, and 250 other zones: a registrar's list is long. */
+const PRICED_ZONES = ['rest', ...Array.from({ length: 250 }, (_, n) => `zone-${n}`)];
+const PRICE = { amount: { currency: 'EUR', minor: 1_850 }, validFrom: '2026-01-01', source: 'Contract 7' };
+const TEAM_ID = 'T0STEWARD';
 const KEYS = `bench:${randomBytes(32).toString('base64')}`;
 
 /** The bot's embedded PostgreSQL, with the durable settings that users have. */
@@ -99,7 +105,7 @@ export class Surroundings {
 
   static async open(postgres: Postgres): Promise<Surroundings> {
     const surroundings = new Surroundings(await postgres.database(), await startProcess('peers.ts'));
-    await surroundings.#link();
+    await surroundings.#populate();
     return surroundings;
   }
 
@@ -135,8 +141,8 @@ export class Surroundings {
     return started;
   }
 
-  /** Creates the linked accounts of the people. */
-  async #link(): Promise<void> {
+  /** Creates what a team has: people with linked accounts, and the price list of a registrar. */
+  async #populate(): Promise<void> {
     const { credentialsKeys } = readConfig(this.environment());
     const vault = createVault(credentialsKeys);
     const database = openDatabase({ url: this.databaseUrl });
@@ -145,7 +151,7 @@ export class Surroundings {
     for (const userId of PEOPLE) {
       const account = {
         id: randomUUID(),
-        teamId: 'T0STEWARD',
+        teamId: TEAM_ID,
         userId,
         method: login.method,
         slot: '4',
@@ -158,6 +164,10 @@ export class Surroundings {
       const text = credentialToText({ ...login, password: new Secret('a password of some length') });
       await store.save(account, vault.seal(text, ['account', account.teamId, userId, account.slot]));
     }
+    const prices = PRICED_ZONES.flatMap((zone) =>
+      CHARGED_TASKS.map((task) => ({ zone, task, period: 1, ...PRICE })),
+    );
+    await createPriceStore(database, TEAM_ID).save(prices, APPROVER, new Date());
     await database.close();
   }
 
