@@ -55,9 +55,16 @@ export function hasPeriod(task: PricedTask): boolean {
   return TASKS_WITH_PERIOD.has(task);
 }
 
+/** What a price is for. */
+type PricedThing = Pick<Price, 'zone' | 'task' | 'period'>;
+
+function thingKey({ zone, task, period }: PricedThing): string {
+  return `${zone} ${task} ${period}`;
+}
+
 /** Identifies a price in a list: two prices with the same key would contradict each other. */
-export function priceKey({ zone, task, period, validFrom }: Omit<Price, 'amount' | 'source'>): string {
-  return `${zone} ${task} ${period} ${validFrom}`;
+export function priceKey(price: Omit<Price, 'amount' | 'source'>): string {
+  return `${thingKey(price)} ${price.validFrom}`;
 }
 
 /**
@@ -88,24 +95,49 @@ export function quoteOn(list: readonly Price[], question: PriceQuestion, day: st
   const { name, task } = question;
   const period = hasPeriod(task) ? (question.period ?? 1) : 1;
   const zone = zoneOf(name);
-  const whole = validOn(list, { zone, task, period }, day);
+  const whole = priceOn(list, { zone, task, period }, day);
   if (whole !== undefined) return { ...whole, times: 1 };
-  const yearly = validOn(list, { zone, task, period: 1 }, day);
+  const yearly = priceOn(list, { zone, task, period: 1 }, day);
   return yearly && { ...yearly, amount: times(yearly.amount, period), times: period };
 }
 
-function validOn(
+/**
+ * The price of something on a day: the one that became valid last.
+ *
+ * @param day YYYY-MM-DD
+ */
+export function priceOn(
   list: readonly Price[],
-  wanted: Pick<Price, 'zone' | 'task' | 'period'>,
+  wanted: PricedThing,
   day: string,
 ): Pick<Price, 'amount' | 'validFrom' | 'source'> | undefined {
-  let found: Price | undefined;
-  for (const price of list) {
-    const fits = price.zone === wanted.zone && price.task === wanted.task && price.period === wanted.period;
-    if (fits && price.validFrom <= day && (found === undefined || price.validFrom > found.validFrom))
-      found = price;
-  }
+  const found = pricesOf(list, wanted).find(({ validFrom }) => validFrom <= day);
   return found && { amount: found.amount, validFrom: found.validFrom, source: found.source };
+}
+
+/** Lists by what their prices are for: a year's purchases ask a list of thousands of prices ten thousand times. */
+const sortedLists = new WeakMap<readonly Price[], ReadonlyMap<string, readonly Price[]>>();
+
+/** The prices of one thing, the newest first. */
+function pricesOf(list: readonly Price[], thing: PricedThing): readonly Price[] {
+  let sorted = sortedLists.get(list);
+  if (sorted === undefined) {
+    sorted = sortedList(list);
+    sortedLists.set(list, sorted);
+  }
+  return sorted.get(thingKey(thing)) ?? [];
+}
+
+function sortedList(list: readonly Price[]): ReadonlyMap<string, readonly Price[]> {
+  const sorted = new Map<string, Price[]>();
+  for (const price of list) {
+    const key = thingKey(price);
+    const known = sorted.get(key);
+    if (known === undefined) sorted.set(key, [price]);
+    else known.push(price);
+  }
+  for (const prices of sorted.values()) prices.sort((a, b) => (a.validFrom < b.validFrom ? 1 : -1));
+  return sorted;
 }
 
 function times({ currency, minor }: Amount, factor: number): Amount {

@@ -67,31 +67,31 @@ export function spendOf(
   const priced = purchases
     .map((purchase) => {
       const day = purchase.at.toISOString().slice(0, 10);
-      return { ...purchase, day, quote: quoteOn(list, purchase, day) };
+      return { purchase, day, quote: quoteOn(list, purchase, day) };
     })
-    .filter(({ task, quote }) => isCharged(task) || quote !== undefined);
+    .filter(({ purchase, quote }) => isCharged(purchase.task) || quote !== undefined);
   type Priced = (typeof priced)[number];
-  const byEach = (keysOf: (purchase: Priced) => readonly string[]): SpendLine[] => {
+  const byEach = (keysOf: (of: Priced) => readonly string[]): SpendLine[] => {
     const groups = new Map<string, Priced[]>();
-    for (const purchase of priced) {
-      for (const key of new Set(keysOf(purchase))) {
+    for (const each of priced) {
+      for (const key of new Set(keysOf(each))) {
         const group = groups.get(key);
-        if (group === undefined) groups.set(key, [purchase]);
-        else group.push(purchase);
+        if (group === undefined) groups.set(key, [each]);
+        else group.push(each);
       }
     }
     return [...groups]
       .map(([key, group]) => ({ key, ...sumOf(group) }))
       .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   };
-  const by = (keyOf: (purchase: Priced) => string) => byEach((purchase) => [keyOf(purchase)]);
+  const by = (keyOf: (of: Priced) => string) => byEach((each) => [keyOf(each)]);
   return {
     total: sumOf(priced),
     byMonth: by(({ day }) => day.slice(0, 7)),
-    byTask: by(({ task }) => task),
-    byZone: by((purchase) => (isConcealed(purchase) ? CONCEALED : zoneOf(purchase.name))),
-    byPerson: by((purchase) => (isConcealed(purchase) ? CONCEALED : purchase.requesterId)),
-    byTag: byEach((purchase) => (isConcealed(purchase) ? [] : (tags.get(purchase.name) ?? []))),
+    byTask: by(({ purchase }) => purchase.task),
+    byZone: by(({ purchase }) => (isConcealed(purchase) ? CONCEALED : zoneOf(purchase.name))),
+    byPerson: by(({ purchase }) => (isConcealed(purchase) ? CONCEALED : purchase.requesterId)),
+    byTag: byEach(({ purchase }) => (isConcealed(purchase) ? [] : (tags.get(purchase.name) ?? []))),
   };
 }
 

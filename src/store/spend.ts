@@ -2,55 +2,60 @@ import { z } from 'zod';
 import { isDemoContext } from '../accounts/account.ts';
 import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
-import type { Purchase } from '../money/spend.ts';
 import { periodOf } from '../orders/order.ts';
-import { type Database, withStoreError } from './database.ts';
+import { type Database, named, Prisma, type Statement, withStoreError } from './database.ts';
 
-const task = z.enum(PRICED_TASKS);
 const zoneCount = z.object({ zone: z.string(), count: z.number() });
 const zoneRows = z.array(zoneCount);
 const renewalRows = z.array(zoneCount.extend({ month: z.string() }));
 
+const purchaseRows = z.array(
+  z.object({
+    name: z.string(),
+    task: z.enum(PRICED_TASKS),
+    input: z.unknown(),
+    orderInput: z.unknown(),
+    at: z.date(),
+    requesterId: z.string(),
+    earlierRequesters: z.array(z.string()),
+    isPrivate: z.boolean(),
+    context: z.number().nullable(),
+  }),
+);
+
+/** An item that a person settled without an answer counts on the day on which its order ended. */
+function selectPurchases(from: Date, to: Date): Statement {
+  return named(
+    'purchases',
+    Prisma.sql`
+      SELECT i.name, o.task, i.input, o.input AS "orderInput", COALESCE(i.answered_at, o.closed_at) AS at,
+        o.requester_id AS "requesterId", o.earlier_requesters AS "earlierRequesters", o.is_private AS "isPrivate", o.context
+      FROM order_items i JOIN orders o ON o.id = i.order_id
+      WHERE i.state = 'SUCCEEDED' AND o.task = ANY(${[...PRICED_TASKS]})
+        AND COALESCE(i.answered_at, o.closed_at) >= ${from} AND COALESCE(i.answered_at, o.closed_at) < ${to}
+      ORDER BY i.order_id, i.n`,
+  );
+}
+
 /** What was bought through orders, and what the watch list has ahead, on PostgreSQL. */
-export function createSpendStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): SpendStore {
-  const tasks = [...PRICED_TASKS];
+export function createSpendStore(
+  { prisma, run }: Pick<Database, 'prisma' | 'run'>,
+  teamId: string,
+): SpendStore {
   return {
     purchases: (from, to) =>
       withStoreError('reading what was spent', async () => {
-        const span = { gte: from, lt: to };
-        const items = await prisma.orderItem.findMany({
-          where: {
-            state: 'SUCCEEDED',
-            order: { task: { in: tasks } },
-            // An item that a person settled without an answer counts on the day on which its order ended.
-            OR: [{ answeredAt: span }, { answeredAt: null, order: { closedAt: span } }],
-          },
-          select: {
-            name: true,
-            input: true,
-            answeredAt: true,
-            order: {
-              select: {
-                task: true,
-                requesterId: true,
-                earlierRequesters: true,
-                isPrivate: true,
-                input: true,
-                context: true,
-                closedAt: true,
-              },
-            },
-          },
-          orderBy: [{ orderId: 'asc' }, { n: 'asc' }],
-        });
-        return items.flatMap(({ name, input, answeredAt, order }): Purchase[] => {
-          const at = answeredAt ?? order.closedAt;
-          if (at === null || isDemoContext(order.context ?? undefined)) return [];
-          const period = periodOf(input ?? order.input);
-          const { requesterId, earlierRequesters, isPrivate } = order;
-          const privateTo = isPrivate ? [requesterId, ...earlierRequesters] : undefined;
-          return [{ name, task: task.parse(order.task), period, requesterId, at, privateTo }];
-        });
+        const rows = purchaseRows.parse(await run(selectPurchases(from, to)));
+        return rows
+          .filter(({ context }) => !isDemoContext(context ?? undefined))
+          .map(({ name, task, input, orderInput, at, requesterId, earlierRequesters, isPrivate }) => ({
+            name,
+            task,
+            period: periodOf(input ?? orderInput),
+            requesterId,
+            at,
+            privateTo: isPrivate ? [requesterId, ...earlierRequesters] : undefined,
+          }));
       }),
 
     unknownOutcomes: (from, to) =>

@@ -19,7 +19,12 @@ let orders = 0;
 async function order(
   task: string,
   context: number | null,
-  items: readonly { readonly name: string; readonly state: string; readonly answeredAt?: Date | null }[],
+  items: readonly {
+    readonly name: string;
+    readonly state: string;
+    readonly answeredAt?: Date | null;
+    readonly input?: { readonly period: number };
+  }[],
   closedAt: Date | null = IN_JULY,
   more: { readonly isPrivate?: boolean; readonly earlierRequesters?: string[] } = {},
 ): Promise<void> {
@@ -47,13 +52,14 @@ async function order(
       closedAt,
       ...more,
       items: {
-        create: items.map(({ name, state, answeredAt = IN_JULY }, index) => ({
+        create: items.map(({ name, state, answeredAt = IN_JULY, input }, index) => ({
           n: index + 1,
           name,
           ctid: `${id}.${index + 1}`,
           state,
           sentAt: IN_JULY,
           answeredAt,
+          ...(input === undefined ? {} : { input }),
         })),
       },
     },
@@ -72,7 +78,7 @@ beforeAll(async () => {
     { name: 'early.rest', state: 'SUCCEEDED', answeredAt: new Date(JULY.getTime() - 1) },
     { name: 'late.rest', state: 'SUCCEEDED', answeredAt: AUGUST },
   ]);
-  await order('create', null, [{ name: 'application.rest', state: 'SUCCEEDED' }]);
+  await order('create', null, [{ name: 'application.rest', state: 'SUCCEEDED', input: { period: 5 } }]);
   await order('create', LIVE, [{ name: 'private.rest', state: 'SUCCEEDED' }], IN_JULY, {
     isPrivate: true,
     earlierRequesters: ['U0BOB'],
@@ -92,7 +98,7 @@ test('what was bought is every name that succeeded on a live system in the time,
   expect(await store.purchases(JULY, AUGUST)).toEqual([
     { name: 'done.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
     { name: 'settled.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
-    { name: 'application.rest', task: 'create', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
+    { name: 'application.rest', task: 'create', period: 5, requesterId: 'U0ALICE', at: IN_JULY },
     {
       name: 'private.rest',
       task: 'create',

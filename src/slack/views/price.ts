@@ -2,7 +2,14 @@ import type { ActionsBlock } from '@slack/types';
 import { type Amount, formatAmount } from '../../money/amount.ts';
 import { costInDetail } from '../../money/order-cost.ts';
 import type { ListedPrice } from '../../money/ports.ts';
-import { isSameCost, type OrderCost, PRICED_TASKS, type Price, type Quote } from '../../money/prices.ts';
+import {
+  isSameCost,
+  type OrderCost,
+  PRICED_TASKS,
+  type Price,
+  priceOn,
+  type Quote,
+} from '../../money/prices.ts';
 import type { LineIssue, PriceField, PriceIssue } from '../../money/read-prices.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { displayName } from '../../zones/names.ts';
@@ -225,15 +232,7 @@ export function priceLine({ zone, task, period, amount, validFrom, source }: Pri
 /** Marks a line of the list that is over, valid, or still ahead on a day. */
 function validityOf(price: Price, list: readonly Price[], today: string): string {
   if (price.validFrom > today) return 'later';
-  const followed = list.some(
-    ({ zone, task, period, validFrom }) =>
-      zone === price.zone &&
-      task === price.task &&
-      period === price.period &&
-      validFrom > price.validFrom &&
-      validFrom <= today,
-  );
-  return followed ? 'over' : 'valid';
+  return priceOn(list, price, today)?.validFrom === price.validFrom ? 'valid' : 'over';
 }
 
 /** The person who reads the list, and when. */
@@ -264,8 +263,8 @@ export function priceList(list: readonly ListedPrice[], reader: PriceReader): Me
       ...actions('prices', edit),
     ]);
   }
-  const valid = list.filter((price) => validityOf(price, list, reader.today) !== 'over');
-  const shown = [...valid, ...list.filter((price) => !valid.includes(price))].slice(0, TABLE_ROWS);
+  const isOver = (price: Price) => validityOf(price, list, reader.today) === 'over';
+  const shown = [...list.filter((price) => !isOver(price)), ...list.filter(isOver)].slice(0, TABLE_ROWS);
   const caption =
     shown.length < list.length
       ? `${shown.length} of ${count(list.length, 'price')}, the file has all`
