@@ -218,11 +218,6 @@ export function viewerOf({ deps, person }: Pick<Interaction, 'deps' | 'person'>)
   return { id: person.id, isAdmin: isAdmin(deps, person) };
 }
 
-/** The account that an interaction's person works with, which is their own. */
-export function activeAccount(call: Interaction): Promise<Account | undefined> {
-  return call.account();
-}
-
 /** A value of a form as one text, trimmed; undefined when empty. */
 export function textOf(values: FormValues, name: string): string | undefined {
   const value = values[name];

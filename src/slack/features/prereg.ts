@@ -10,7 +10,6 @@ import { parseHostName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../authorize.ts';
 import {
   type ActionCall,
-  activeAccount,
   type CommandCall,
   type Feature,
   type FormFeature,
@@ -184,7 +183,7 @@ interface Searcher {
 
 /** The interfaces of the person's active account; undefined when none is linked. */
 async function searcherOf(call: Interaction): Promise<Searcher | undefined> {
-  const account = await activeAccount(call);
+  const account = await call.account();
   const client = account === undefined ? undefined : await call.deps.accounts.clientFor(account.id);
   if (account === undefined || client === undefined) return undefined;
   const reach = taskInterfaces(preregSearch, call.deps.orders.interfacesOf(account));
@@ -511,10 +510,10 @@ const preregForm: FormFeature = {
   form: { name: 'prereg', title: 'Find preregistrations', submit: 'Search', fields: fieldsFor(BOTH) },
   needs: 'linked',
   // A search is no order, so it never goes out with the team’s account.
-  refusal: async (call) => ((await activeAccount(call)) === undefined ? NOT_LINKED : undefined),
+  refusal: async (call) => ((await call.account()) === undefined ? NOT_LINKED : undefined),
 
   async render(call, origin, values: FormValues) {
-    const account = await activeAccount(call);
+    const account = await call.account();
     const reach = (await searcherOf(call))?.reach ?? BOTH;
     const because = tiesOf(typedQuery(values).typed).xml[0]?.what;
     return {
