@@ -55,16 +55,16 @@ export function hasPeriod(task: PricedTask): boolean {
   return TASKS_WITH_PERIOD.has(task);
 }
 
-/** What a price is for. */
-type PricedThing = Pick<Price, 'zone' | 'task' | 'period'>;
+/** What is priced: a task in a zone for a period. */
+type Product = Pick<Price, 'zone' | 'task' | 'period'>;
 
-function thingKey({ zone, task, period }: PricedThing): string {
+function productKey({ zone, task, period }: Product): string {
   return `${zone} ${task} ${period}`;
 }
 
 /** Identifies a price in a list: two prices with the same key would contradict each other. */
 export function priceKey(price: Omit<Price, 'amount' | 'source'>): string {
-  return `${thingKey(price)} ${price.validFrom}`;
+  return `${productKey(price)} ${price.validFrom}`;
 }
 
 /**
@@ -102,36 +102,36 @@ export function quoteOn(list: readonly Price[], question: PriceQuestion, day: st
 }
 
 /**
- * The price of something on a day: the one that became valid last.
+ * The price of a product on a day: the one that became valid last.
  *
  * @param day YYYY-MM-DD
  */
 export function priceOn(
   list: readonly Price[],
-  wanted: PricedThing,
+  product: Product,
   day: string,
 ): Pick<Price, 'amount' | 'validFrom' | 'source'> | undefined {
-  const found = pricesOf(list, wanted).find(({ validFrom }) => validFrom <= day);
+  const found = pricesOf(list, product).find(({ validFrom }) => validFrom <= day);
   return found && { amount: found.amount, validFrom: found.validFrom, source: found.source };
 }
 
-/** Lists by what their prices are for: a year's purchases ask a list of thousands of prices ten thousand times. */
+/** Lists by product: a year's purchases ask a list of thousands of prices ten thousand times. */
 const sortedLists = new WeakMap<readonly Price[], ReadonlyMap<string, readonly Price[]>>();
 
-/** The prices of one thing, the newest first. */
-function pricesOf(list: readonly Price[], thing: PricedThing): readonly Price[] {
+/** The prices of one product, the newest first. */
+function pricesOf(list: readonly Price[], product: Product): readonly Price[] {
   let sorted = sortedLists.get(list);
   if (sorted === undefined) {
     sorted = sortedList(list);
     sortedLists.set(list, sorted);
   }
-  return sorted.get(thingKey(thing)) ?? [];
+  return sorted.get(productKey(product)) ?? [];
 }
 
 function sortedList(list: readonly Price[]): ReadonlyMap<string, readonly Price[]> {
   const sorted = new Map<string, Price[]>();
   for (const price of list) {
-    const key = thingKey(price);
+    const key = productKey(price);
     const known = sorted.get(key);
     if (known === undefined) sorted.set(key, [price]);
     else known.push(price);
