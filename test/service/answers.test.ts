@@ -542,6 +542,27 @@ describe('what tasks read', () => {
     expect(output.records).toEqual([{ ...odd, more: {} }]);
   });
 
+  it('members of a record in another type than the document shows', async () => {
+    const given = [
+      { owner: { user: 17, context: '4' }, techc: { id: '7' }, nameServers: [{ name: 5 }, 'ns1.a.rest'] },
+      { owner: { user: 'kim' }, techc: { id: 'x' }, nameServers: [{ name: 'ns1.a.rest' }, { name: {} }] },
+    ];
+    answering(200, ok({ data: given }, 'S0110005'));
+    const { output } = await client.run(preregSearch, {});
+    expect(output.records).toEqual([
+      {
+        owner: { user: '17', context: 4 },
+        techc: { id: 7 },
+        nameServers: [{ name: '5' }, { name: 'ns1.a.rest' }],
+        more: {},
+      },
+      {
+        owner: { user: 'kim' },
+        more: { techc: { id: 'x' }, nameServers: [{ name: 'ns1.a.rest' }, { name: {} }] },
+      },
+    ]);
+  });
+
   it('nothing under the name of a prototype, however deep it stands', async () => {
     answering(
       200,

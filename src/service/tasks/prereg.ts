@@ -194,10 +194,11 @@ const FIELD_OF = new Map<string, (typeof FIELDS)[number]>([
 
 type Wire = Readonly<Record<string, unknown>>;
 
+const NOTHING_MORE: Preregistration['more'] = Object.freeze({});
+
 /** Takes from a record what is well formed; the rest is kept in `more` rather than lost. */
 function readRecord(wire: Wire): Preregistration {
-  const more: { [name: string]: unknown } = {};
-  const record = {
+  const record: Preregistration = {
     name: text(wire['name']),
     created: text(wire['created']),
     updated: text(wire['updated']),
@@ -212,13 +213,12 @@ function readRecord(wire: Wire): Preregistration {
     orderReference: text(wire['orderReference'] ?? wire['order_reference']),
     preregConfig: texts(wire['preregConfig'] ?? wire['prereg_config']),
     recommended: flag(wire['recommended']),
-    more,
+    more: NOTHING_MORE,
   };
   // Most records hold documented fields alone, and then they have as many names as fields were taken.
   let undocumented = -takenFields(record);
   for (const _ in wire) undocumented += 1;
-  if (undocumented > 0) withUndocumentedFields(wire, record);
-  return record;
+  return undocumented > 0 ? { ...record, more: undocumentedFields(wire, record) } : record;
 }
 
 /** How many fields a record has. Written out for speed: this runs for every record of a search. */
@@ -244,15 +244,14 @@ function takenFields(record: Preregistration): number {
   );
 }
 
-function withUndocumentedFields(
-  wire: Wire,
-  record: Preregistration & { readonly more: { [name: string]: unknown } },
-): void {
+function undocumentedFields(wire: Wire, record: Preregistration): Readonly<Record<string, unknown>> {
+  const more: { [name: string]: unknown } = {};
   for (const wireName in wire) {
     const field = FIELD_OF.get(wireName);
     const taken = field !== undefined && record[field] !== undefined;
-    if (!taken && wireName !== '__proto__') record.more[field ?? wireName] = wire[wireName];
+    if (!taken && wireName !== '__proto__') more[field ?? wireName] = wire[wireName];
   }
+  return more;
 }
 
 function text(value: unknown): string | undefined {
@@ -279,17 +278,28 @@ function flag(value: unknown): boolean | undefined {
 
 function userReference(value: unknown): UserReference | undefined {
   if (!isRecord(value)) return undefined;
+  if (isUserReference(value)) return value;
   return { ...value, user: text(value['user']), context: integer(value['context']) };
 }
 
+function isUserReference(value: Wire): value is UserReference {
+  return typeof value['user'] === 'string' && Number.isSafeInteger(value['context']);
+}
+
 function contactReference(value: unknown): ContactReference | undefined {
+  if (isContactReference(value)) return value;
   const id = integer(isRecord(value) ? value['id'] : value);
   if (id === undefined) return undefined;
   return isRecord(value) ? { ...value, id } : { id };
 }
 
+function isContactReference(value: unknown): value is ContactReference {
+  return isRecord(value) && Number.isSafeInteger(value['id']);
+}
+
 function nameServers(value: unknown): readonly NameServerReference[] | undefined {
   if (!Array.isArray(value)) return undefined;
+  if (value.every(isNameServer)) return value;
   const servers: NameServerReference[] = [];
   for (const each of value) {
     const name = text(isRecord(each) ? each['name'] : each);
@@ -297,6 +307,10 @@ function nameServers(value: unknown): readonly NameServerReference[] | undefined
     servers.push(isRecord(each) ? { ...each, name } : { name });
   }
   return servers;
+}
+
+function isNameServer(value: unknown): value is NameServerReference {
+  return isRecord(value) && typeof value['name'] === 'string';
 }
 
 function texts(value: unknown): Readonly<Record<string, string>> | undefined {
