@@ -544,7 +544,7 @@ describe('what tasks read', () => {
 
   it('members of a record in another type than the document shows', async () => {
     const given = [
-      { owner: { user: 17, context: '4' }, techc: { id: '7' }, nameServers: [{ name: 5 }, 'ns1.a.rest'] },
+      { owner: { user: 17, context: 4 }, techc: { id: '7' }, nameServers: [{ name: 5 }, 'ns1.a.rest'] },
       { owner: { user: 'kim' }, techc: { id: 'x' }, nameServers: [{ name: 'ns1.a.rest' }, { name: {} }] },
     ];
     answering(200, ok({ data: given }, 'S0110005'));
