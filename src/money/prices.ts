@@ -115,7 +115,10 @@ export function priceOn(
   return found && { amount: found.amount, validFrom: found.validFrom, source: found.source };
 }
 
-/** Lists by product: a year's purchases ask a list of thousands of prices ten thousand times. */
+/**
+ * The prices of each list by product. A list is sorted once, because a year's tens of thousands of purchases are all looked up
+ * in it.
+ */
 const sortedLists = new WeakMap<readonly Price[], ReadonlyMap<string, readonly Price[]>>();
 
 /** The prices of one product, the newest first. */
@@ -132,9 +135,7 @@ function sortedList(list: readonly Price[]): ReadonlyMap<string, readonly Price[
   const sorted = new Map<string, Price[]>();
   for (const price of list) {
     const key = productKey(price);
-    const known = sorted.get(key);
-    if (known === undefined) sorted.set(key, [price]);
-    else known.push(price);
+    sorted.set(key, [...(sorted.get(key) ?? []), price]);
   }
   for (const prices of sorted.values()) prices.sort((a, b) => (a.validFrom < b.validFrom ? 1 : -1));
   return sorted;

@@ -71,7 +71,7 @@ export function spendOf(
     })
     .filter(({ purchase, quote }) => isCharged(purchase.task) || quote !== undefined);
   type Priced = (typeof priced)[number];
-  const byEach = (keysOf: (of: Priced) => readonly string[]): SpendLine[] => {
+  const byEach = (keysOf: (each: Priced) => readonly string[]): SpendLine[] => {
     const groups = new Map<string, Priced[]>();
     for (const each of priced) {
       for (const key of new Set(keysOf(each))) {
@@ -84,7 +84,7 @@ export function spendOf(
       .map(([key, group]) => ({ key, ...sumOf(group) }))
       .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   };
-  const by = (keyOf: (of: Priced) => string) => byEach((each) => [keyOf(each)]);
+  const by = (keyOf: (each: Priced) => string) => byEach((each) => [keyOf(each)]);
   return {
     total: sumOf(priced),
     byMonth: by(({ day }) => day.slice(0, 7)),

@@ -23,7 +23,10 @@ const purchaseRows = z.array(
   }),
 );
 
-/** An item that a person settled without an answer counts on the day on which its order ended. */
+/**
+ * Selects what was carried out from `from` until before `to`; answers with {@link purchaseRows}. An item that a person
+ * settled without an answer counts on the day on which its order ended.
+ */
 function selectPurchases(from: Date, to: Date): Statement {
   return named(
     'purchases',
