@@ -12,7 +12,6 @@ export interface CertificateOptions {
 
 const HTTPS_PORT = 443;
 const DEFAULT_TIMEOUT_MS = 5_000;
-const DAY_MS = 86_400_000;
 
 /**
  * Reads when the certificate of `https://name` ends. Nothing is sent over the connection. Whether the certificate can
@@ -29,11 +28,6 @@ export async function readCertificate(
 ): Promise<Fact> {
   const address = addresses.find(options.mayConnect);
   return address === undefined ? unseen('private_address') : readEnd(name, address, options, signal);
-}
-
-/** Whole days until a certificate ends; negative when it has ended. */
-export function certificateDaysLeft(endsAt: string, now: Date): number {
-  return Math.floor((Date.parse(endsAt) - now.getTime()) / DAY_MS);
 }
 
 function readEnd(

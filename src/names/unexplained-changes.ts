@@ -213,34 +213,6 @@ export function reconcile({ changes, history, orders, ledger }: ReconcileInput):
   return { explained, raised, joined, ledger: withoutOld(entries, changes) };
 }
 
-/** The meaning of the latest change of the expiry date. `unsettled`: the registrar is not yet certain. */
-export type DateMove = 'renewal' | 'transfer' | 'earlier' | 'unsettled';
-
-/**
- * Tells a renewal from a transfer. Both move the date forward, and a stolen name must not look renewed.
- * @returns undefined when the date has not moved
- */
-export function classifyDateMove(history: NameHistory): DateMove | undefined {
-  const { current, past } = history.expires_at ?? {};
-  const before = past?.[0];
-  const [was, is] = [before?.value[0], current?.value[0]];
-  if (before === undefined || current === undefined || was === undefined || is === undefined)
-    return undefined;
-  if (is < was) return 'earlier';
-  const { registrar, transferred_at: transfer } = history;
-  const transferredAt = Date.parse(transfer?.current?.value[0] ?? '');
-  if (transferredAt >= before.lastSeen.getTime() && transferredAt <= current.firstSeen.getTime()) {
-    return 'transfer';
-  }
-  const moved = registrar?.past.length ? registrar.current?.firstSeen.getTime() : undefined;
-  const isOfThen =
-    moved !== undefined &&
-    moved >= before.lastSeen.getTime() &&
-    moved <= current.firstSeen.getTime() + JOIN_MS;
-  if (isOfThen) return 'transfer';
-  return registrar?.candidate === undefined && registrar?.unseen === undefined ? 'renewal' : 'unsettled';
-}
-
 /** The moment at which a transfer completes by itself unless somebody objects. */
 export interface TransferCountdown {
   readonly goesThroughAt: Date;

@@ -3,7 +3,6 @@ import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import {
   type AlarmKind,
-  classifyDateMove,
   type LedgerEntry,
   type NameOrder,
   type NameTask,
@@ -387,66 +386,27 @@ describe('an order explains', () => {
   });
 });
 
-describe('a date that moves forward', () => {
-  const RENEWED = { expires_at: ['2027-06-01T00:00:00.000Z'] };
-
-  test('is a renewal by itself, and earlier is neither', () => {
-    const name = new Watched();
-    expect(classifyDateMove(name.history)).toBeUndefined();
-    name.change(RENEWED);
-    name.watch(1);
-    expect(classifyDateMove(name.history)).toBe('renewal');
-    name.change({ expires_at: ['2026-05-01T00:00:00.000Z'] });
-    name.watch(1);
-    expect(classifyDateMove(name.history)).toBe('earlier');
-    expect(name.kinds).toEqual([]);
-  });
-
-  test('is a transfer together with the registrar, and raised with both dates', () => {
-    const name = new Watched();
-    name.change({ ...RENEWED, registrar: ['iana:999', 'name:Thief'] });
-    name.watch(1);
-    expect(classifyDateMove(name.history)).toBe('transfer');
-    expect(name.raised).toMatchObject([
-      {
-        event: {
-          kind: 'registrar',
-          expiry: { before: '2026-06-01T00:00:00.000Z', after: '2027-06-01T00:00:00.000Z' },
-        },
+test('a registrar that changes together with the date is raised with both dates', () => {
+  const name = new Watched();
+  name.change({ expires_at: ['2027-06-01T00:00:00.000Z'], registrar: ['iana:999', 'name:Thief'] });
+  name.watch(1);
+  expect(name.raised).toMatchObject([
+    {
+      event: {
+        kind: 'registrar',
+        expiry: { before: '2026-06-01T00:00:00.000Z', after: '2027-06-01T00:00:00.000Z' },
       },
-    ]);
-  });
+    },
+  ]);
+});
 
-  test('is a transfer too when the record shows the registrar later, or only the day of a transfer', () => {
-    const name = new Watched();
-    name.change(RENEWED);
+test('a date that moves by itself is no alarm', () => {
+  const name = new Watched();
+  for (const date of ['2027-06-01T00:00:00.000Z', '2026-05-01T00:00:00.000Z']) {
+    name.change({ expires_at: [date] });
     name.watch(1);
-    name.pass(HOUR);
-    name.look({ registrar: seen(['iana:999']) });
-    expect(classifyDateMove(name.history)).toBe('unsettled');
-    name.change({ registrar: ['iana:999'] });
-    name.watch(1);
-    expect(classifyDateMove(name.history)).toBe('transfer');
-
-    const dated = new Watched();
-    dated.pass(DAY);
-    dated.change({ ...RENEWED, transferred_at: [new Date(dated.now).toISOString()] });
-    dated.watch(1);
-    expect(classifyDateMove(dated.history)).toBe('transfer');
-  });
-
-  test('is open while nobody sees the registrar, and a transfer of long ago does not count', () => {
-    const name = new Watched();
-    name.change({ registrar: ['iana:1'] });
-    name.watch(2);
-    name.watch(60, DAY);
-    name.change(RENEWED);
-    name.watch(1);
-    expect(classifyDateMove(name.history)).toBe('renewal');
-    name.pass(HOUR);
-    name.look({ registrar: unseen('not_told') });
-    expect(classifyDateMove(name.history)).toBe('unsettled');
-  });
+  }
+  expect(name.kinds).toEqual([]);
 });
 
 test('a transfer under way counts down from when it cannot have been there', () => {
