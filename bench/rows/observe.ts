@@ -99,7 +99,7 @@ async function askByHand(resolver: Resolver, name: string): Promise<void> {
 function memoryOfPlanning(names: number): number {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
-  const planner = createLookPlanner(() => ({ perHour: 100_000 }));
+  const planner = createLookPlanner(100_000);
   const now = new Date('2027-06-15T09:00:00Z');
   collect();
   const before = process.memoryUsage().heapUsed;

@@ -80,25 +80,19 @@ export interface LookPlanner {
   reserve(host: string, urgent: boolean, now: Date): Date;
 }
 
-/** How often a host may be asked. */
-export interface LookBudget {
-  /** Looks per hour, of all kinds. */
-  readonly perHour: number;
-}
-
 /** Routine looks leave this part of a budget to urgent ones, which would otherwise wait behind all others. */
 const URGENT_SHARE = 0.5;
 
 /**
  * Creates a planner. It keeps two moments per host and nothing per name, so its memory does not grow with the names.
  * Looks are to be reserved in the order in which they fall due.
+ * @param perHour how often one host may be asked, of all kinds
  */
-export function createLookPlanner(budgetOf: (host: string) => LookBudget): LookPlanner {
+export function createLookPlanner(perHour: number): LookPlanner {
   const lanes = new Map<string, { urgent: number; routine: number }>();
   return {
     reserve(host, urgent, now) {
       const lane = lanes.get(host) ?? { urgent: 0, routine: 0 };
-      const { perHour } = budgetOf(host);
       const which = urgent ? 'urgent' : 'routine';
       const share = urgent ? URGENT_SHARE : 1 - URGENT_SHARE;
       const at = Math.max(now.getTime(), lane[which]);

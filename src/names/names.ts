@@ -95,7 +95,7 @@ export function createNames(parts: NamesParts): Names {
     store,
     observer: parts.observer,
     rdap: parts.rdap,
-    planner: createLookPlanner(() => ({ perHour: LOOKS_PER_HOUR })),
+    planner: createLookPlanner(LOOKS_PER_HOUR),
     contextOf,
     now,
     log,

@@ -75,7 +75,7 @@ describe('the planner', () => {
     });
     fc.assert(
       fc.property(looks, fc.integer({ min: 2, max: 60 }), (due, perHour) => {
-        const planner = createLookPlanner(() => ({ perHour }));
+        const planner = createLookPlanner(perHour);
         const planned = due.map(({ host, urgent }) => ({
           host,
           at: planner.reserve(host, urgent, NOW).getTime(),
@@ -93,7 +93,7 @@ describe('the planner', () => {
   });
 
   test('looks at once while the budget lasts, and catches up with the clock', () => {
-    const planner = createLookPlanner(() => ({ perHour: 2 }));
+    const planner = createLookPlanner(2);
     expect(planner.reserve('a', true, NOW)).toEqual(NOW);
     expect(planner.reserve('a', true, NOW)).toEqual(new Date(NOW.getTime() + HOUR));
     expect(planner.reserve('b', true, NOW)).toEqual(NOW);
@@ -101,7 +101,7 @@ describe('the planner', () => {
   });
 
   test('has urgent looks wait for no routine ones', () => {
-    const planner = createLookPlanner(() => ({ perHour: 3_600 }));
+    const planner = createLookPlanner(3_600);
     for (let n = 0; n < 100_000; n += 1) planner.reserve('registry', false, NOW);
     expect(planner.reserve('registry', true, NOW)).toEqual(NOW);
     expect(planner.reserve('registry', false, NOW).getTime() - NOW.getTime()).toBe(100_000 * 2_000);
@@ -109,7 +109,7 @@ describe('the planner', () => {
 
   test('plans a million names in flat memory', () => {
     const hosts = Array.from({ length: 50 }, (_, n) => `registry${n}`);
-    const planner = createLookPlanner(() => ({ perHour: 3_600 }));
+    const planner = createLookPlanner(3_600);
     const plan = (names: number) => {
       let latest = 0;
       for (let n = 0; n < names; n += 1) {

@@ -132,7 +132,7 @@ async function arrange(
       now,
       readCertificate: async () => unseen('no_tls'),
     }),
-    planner: createLookPlanner(() => ({ perHour: 3_600 })),
+    planner: createLookPlanner(3_600),
     contextOf: async () => ({
       endsAt: new Date(START + (options.endsInDays ?? 300) * DAY_MS),
       orders: options.orders ?? [],
