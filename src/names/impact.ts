@@ -250,41 +250,23 @@ function checkItems(checks: readonly NameserverCheck[] | undefined): ImpactItem[
   if (checks === undefined || checks.length === 0) {
     return [{ code: 'new_nameservers_unchecked', severity: 'unseen' }];
   }
-  const hostsWhere = (holds: (check: NameserverCheck) => boolean) =>
-    checks.filter(holds).map(({ host }) => host);
-  const groups = [
-    {
-      code: 'new_nameservers_not_authoritative' as const,
-      severity: 'stops' as const,
-      hosts: hostsWhere(({ state }) => state === 'not_authoritative'),
-    },
-    {
-      code: 'new_nameservers_silent' as const,
-      severity: 'stops' as const,
-      hosts: hostsWhere(({ state }) => state === 'no_answer'),
-    },
-    {
-      code: 'new_nameservers_without_address' as const,
-      severity: 'stops' as const,
-      hosts: hostsWhere(({ state }) => state === 'no_address'),
-    },
-    {
-      code: 'new_nameservers_unseen' as const,
-      severity: 'unseen' as const,
-      hosts: hostsWhere(({ state }) => state === 'unseen'),
-    },
-    {
-      code: 'ds_does_not_fit' as const,
-      severity: 'stops' as const,
-      hosts: hostsWhere(({ ds }) => ds === 'mismatch'),
-    },
-    {
-      code: 'ds_unseen' as const,
-      severity: 'unseen' as const,
-      hosts: hostsWhere(({ state, ds }) => state === 'authoritative' && ds === 'unknown'),
-    },
+  const item = (
+    code: Exclude<Extract<ImpactItem, { readonly hosts: unknown }>['code'], 'records_differ'>,
+    severity: Severity,
+    holds: (check: NameserverCheck) => boolean,
+  ): ImpactItem[] => {
+    const hosts = checks.filter(holds).map(({ host }) => host);
+    return hosts.length === 0 ? [] : [{ code, severity, hosts }];
+  };
+  return [
+    ...item('new_nameservers_not_authoritative', 'stops', ({ state }) => state === 'not_authoritative'),
+    ...item('new_nameservers_silent', 'stops', ({ state }) => state === 'no_answer'),
+    ...item('new_nameservers_without_address', 'stops', ({ state }) => state === 'no_address'),
+    ...item('new_nameservers_unseen', 'unseen', ({ state }) => state === 'unseen'),
+    ...item('ds_does_not_fit', 'stops', ({ ds }) => ds === 'mismatch'),
+    ...item('ds_unseen', 'unseen', ({ state, ds }) => state === 'authoritative' && ds === 'unknown'),
+    ...recordItems(checks),
   ];
-  return [...groups.filter(({ hosts }) => hosts.length > 0), ...recordItems(checks)];
 }
 
 /** Nameservers with the same record share one item. */
