@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { FactName, FactValue } from './facts.ts';
-import type { AlarmKind, NameEvent, RaisedAlarm, UnfitOrder } from './unexplained-changes.ts';
+import type { NameEvent, RaisedAlarm, UnfitOrder } from './unexplained-changes.ts';
 
 /*
  * An alarm: a change of a name that no order explains, and what people did about it. Pure; the store commits every
@@ -11,18 +10,11 @@ export const ALARM_STATES = ['raised', 'explained', 'escalated'] as const;
 export type AlarmState = (typeof ALARM_STATES)[number];
 
 /** An alarm that a look at a name has raised. */
-export interface NewAlarm {
+export interface NewAlarm extends Omit<NameEvent, 'expiry'> {
   readonly id: string;
   /** In ASCII. */
   readonly name: string;
-  readonly kind: AlarmKind;
-  readonly fact: FactName;
-  readonly before: FactValue;
-  readonly after: FactValue;
-  readonly expiry: NameEvent['expiry'];
-  /** It happened between these two moments. */
-  readonly lastSeenBefore: Date;
-  readonly firstSeenAfter: Date;
+  readonly expiry: NameEvent['expiry'] | undefined;
   /** When a second look confirmed it. */
   readonly raisedAt: Date;
   /** Orders that were considered, the latest first. */
@@ -62,22 +54,11 @@ const MAX_ORDERS = 10;
 /** The alarms of one look. Locks that change at the same time are one alarm. */
 export function newAlarms(name: string, raised: readonly RaisedAlarm[], at: Date): NewAlarm[] {
   const [first, ...others] = raised.filter(({ event }) => event.kind === 'lock_gone');
-  const locks =
-    first === undefined
-      ? []
-      : [
-          {
-            ...first,
-            event: {
-              ...first.event,
-              after: [first, ...others].flatMap(({ event }) => event.after).sort(),
-            },
-          },
-        ];
+  const after = [first, ...others].flatMap((lock) => lock?.event.after ?? []).sort();
+  const locks = first === undefined ? [] : [{ ...first, event: { ...first.event, after } }];
   return [...raised.filter(({ event }) => event.kind !== 'lock_gone'), ...locks].map(({ event, orders }) => {
-    const { kind, fact, before, after, expiry, lastSeenBefore, firstSeenAfter } = event;
-    const change = { kind, fact, before, after, expiry, lastSeenBefore, firstSeenAfter };
-    return { id: randomUUID(), name, ...change, raisedAt: at, orders: orders.slice(0, MAX_ORDERS) };
+    const about = { id: randomUUID(), name, ...event, expiry: event.expiry };
+    return { ...about, raisedAt: at, orders: orders.slice(0, MAX_ORDERS) };
   });
 }
 

@@ -21,14 +21,8 @@ export const ALARM_KINDS = [
 export type AlarmKind = (typeof ALARM_KINDS)[number];
 
 /** One event, as a fact has shown it. */
-export interface NameEvent {
+export interface NameEvent extends FactChange {
   readonly kind: AlarmKind;
-  readonly fact: FactName;
-  readonly before: FactValue;
-  readonly after: FactValue;
-  /** It happened between these two moments. */
-  readonly lastSeenBefore: Date;
-  readonly firstSeenAfter: Date;
   /** For a registrar: the change of the expiry that came with it, as in a transfer. */
   readonly expiry?: { readonly before: string; readonly after: string };
 }
@@ -264,8 +258,7 @@ function eventsOf(changes: readonly FactChange[], history: NameHistory): NameEve
 }
 
 function eventOf(kind: AlarmKind, change: FactChange, after = change.after): NameEvent {
-  const { fact, before, lastSeenBefore, firstSeenAfter } = change;
-  return { kind, fact, before, after, lastSeenBefore, firstSeenAfter };
+  return { ...change, kind, after };
 }
 
 /**
