@@ -1,7 +1,7 @@
 import type { Order } from '../orders/order.ts';
 import type { FormerNameServers } from '../orders/undo.ts';
-import type { FactName, FactValue } from './facts.ts';
-import type { NameHistory } from './history.ts';
+import { type FactName, type FactValue, isSameSet } from './facts.ts';
+import { type NameHistory, valuesOf } from './history.ts';
 import { askedNameServers } from './name-orders.ts';
 
 /** The facts about the delegation, those of the registry itself first. */
@@ -14,11 +14,9 @@ export function currentNameServers(history: NameHistory): FactValue | undefined 
 
 /** The nameservers that a name had at a moment. */
 function nameServersAt(history: NameHistory, at: Date): FactValue | undefined {
-  return DELEGATION.map((fact) => {
-    const { current, past = [] } = history[fact] ?? {};
-    const values = current === undefined ? past : [current, ...past];
-    return values.find(({ firstSeen }) => firstSeen <= at)?.value;
-  }).find(isFilled);
+  return DELEGATION.map(
+    (fact) => valuesOf(history, fact).find(({ firstSeen }) => firstSeen <= at)?.value,
+  ).find(isFilled);
 }
 
 /**
@@ -33,8 +31,7 @@ export function formerNameServers(
   const sentAt = order.items[0]?.sentAt ?? order.createdAt;
   const before = (history && nameServersAt(history, sentAt)) ?? atAsking;
   if (!isFilled(before)) return { kind: 'unknown' };
-  const asked = new Set(askedNameServers(order));
-  const isSame = asked.size === before.length && before.every((host) => asked.has(host));
+  const isSame = isSameSet(askedNameServers(order) ?? [], before);
   return isSame ? { kind: 'same' } : { kind: 'known', nameServers: before };
 }
 

@@ -107,6 +107,12 @@ export function currentFacts(history: NameHistory, now: Date, maxAgeMs: number):
   );
 }
 
+/** The values that counted of a fact, the latest first. */
+export function valuesOf(history: NameHistory, fact: FactName): readonly KnownValue[] {
+  const { current, past = [] } = history[fact] ?? {};
+  return current === undefined ? past : [current, ...past];
+}
+
 /** Whether a change that may be an alarm waits for another look to confirm it. */
 export function isUnsettled(history: NameHistory): boolean {
   return ALARM_FACTS.some((fact) => history[fact]?.candidate !== undefined);

@@ -5,7 +5,7 @@ import type { RecordProofCode } from '../orders/record-finding.ts';
 import type { RdapClient, RdapFound } from '../rdap/client.ts';
 import { isSameRegistrarName } from '../rdap/registrar-name.ts';
 import { type FactName, type FactValue, isSameSet } from './facts.ts';
-import type { NameHistory } from './history.ts';
+import { type KnownValue, type NameHistory, valuesOf } from './history.ts';
 import { askedNameServers } from './name-orders.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
@@ -80,7 +80,7 @@ function isTransferred(
   order: Pick<Order, 'task' | 'input'>,
   sentAt: Date,
   record: RdapFound,
-  registrar: Seen | undefined,
+  registrar: KnownValue | undefined,
 ): boolean {
   const asked = askedNameServers(order) ?? [];
   const at = record.transferredAt?.getTime() ?? Number.NaN;
@@ -94,17 +94,9 @@ function isTransferred(
   );
 }
 
-interface Seen {
-  readonly value: FactValue;
-  readonly firstSeen: Date;
-  readonly lastSeen: Date;
-}
-
 /** The value that was last seen before a moment, not too long before it. */
-function seenBefore(history: NameHistory, fact: FactName, moment: Date): Seen | undefined {
-  const { current, past = [] } = history[fact] ?? {};
-  const values = current === undefined ? past : [current, ...past];
-  const found = values.find(({ firstSeen }) => firstSeen < moment);
+function seenBefore(history: NameHistory, fact: FactName, moment: Date): KnownValue | undefined {
+  const found = valuesOf(history, fact).find(({ firstSeen }) => firstSeen < moment);
   if (found === undefined) return undefined;
   // A value that still counts, while its change waits for confirmation, was seen until this moment at the latest.
   const lastSeen = found.lastSeen < moment ? found.lastSeen : moment;

@@ -1,15 +1,9 @@
-import { FACT_NAMES, type FactName, type FactValue, isSameValue } from './facts.ts';
-import type { NameHistory } from './history.ts';
+import { FACT_NAMES, type FactName, isSameValue } from './facts.ts';
+import { type FactChange, type NameHistory, valuesOf } from './history.ts';
 import type { LedgerEntry } from './unexplained-changes.ts';
 
 /** A change of a name that looks have shown. */
-export interface PastChange {
-  readonly fact: FactName;
-  readonly before: FactValue;
-  readonly after: FactValue;
-  /** It happened between these two moments. */
-  readonly lastSeenBefore: Date;
-  readonly firstSeenAfter: Date;
+export interface PastChange extends FactChange {
   /** The order that explains it; `none` when it needs one and has none; undefined when it needs none. */
   readonly cause: { readonly orderId: string } | 'none' | undefined;
 }
@@ -40,8 +34,7 @@ export function pastChanges(history: NameHistory, ledger: readonly LedgerEntry[]
 }
 
 function changesOfFact(fact: FactName, history: NameHistory, ledger: readonly LedgerEntry[]): PastChange[] {
-  const { current, past = [] } = history[fact] ?? {};
-  const values = current === undefined ? past : [current, ...past];
+  const values = valuesOf(history, fact);
   return values.slice(0, -1).flatMap((value, index): PastChange[] => {
     const before = values[index + 1];
     if (before === undefined) return [];
