@@ -1,18 +1,16 @@
 import { Agent } from 'undici';
 import {
+  type AuthenticatorOptions,
   createAuthenticator,
   type LoginExtras,
-  type Sleep,
   type Verification,
 } from './authenticator/authenticator.ts';
-import { type Credential, credentialSecrets, type SessionPlace } from './authenticator/signature.ts';
-import type { TokenSteps } from './authenticator/token-steps.ts';
+import { credentialSecrets } from './authenticator/signature.ts';
 import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { readAddress } from './codec/json.ts';
 import { ServiceError } from './errors.ts';
 import { chooseInterface, credentialInterfaces } from './interfaces.ts';
-import { MAX_BYTES } from './redact.ts';
 import {
   type BeforeFirstByte,
   type CallResult,
@@ -27,35 +25,13 @@ import type { Effect, Interface, ServiceTask } from './task.ts';
 export type { Verification } from './authenticator/authenticator.ts';
 export type { CallResult } from './request.ts';
 
-export interface ServiceClientOptions {
+export interface ServiceClientOptions extends AuthenticatorOptions {
   /** `{base_url}` of the JSON interface with its version segment. */
   readonly jsonUrl: string;
   /** Address that XML requests are posted to; without it XML tasks are `unsupported`. */
   readonly xmlUrl?: string | undefined;
-  readonly credential: Credential;
-  /** How a password credential signs JSON requests. A trusted application always signs with Basic. */
-  readonly jsonAuth: 'basic' | 'session';
-  /** Time limit of one call in milliseconds, from opening a session to the answer's last byte. */
-  readonly timeoutMs: number;
-  /** Address for system replies, sent with every JSON request; the document shows no place for it in XML. */
-  readonly replyTo?: string | undefined;
-  /**
-   * How a password credential signs XML requests, with `auth` when left out. Two-factor accounts always use a session,
-   * because a token is good once; a trusted application never does.
-   */
-  readonly xmlAuth?: 'auth' | 'session' | undefined;
-  /** Where JSON requests carry the session id; the header when left out. Service API, section "JSON interface". */
-  readonly sessionPlace?: SessionPlace | undefined;
-  /** Lifetime asked for at JSON logins, in minutes; the service's default is 10. */
-  readonly sessionMinutes?: number | undefined;
   /** Clock for sessions, tokens and `Retry-After` dates, in milliseconds since 1970. */
   readonly now?: () => number;
-  /** Waits for the next token; as long as that takes when left out. */
-  readonly sleep?: Sleep | undefined;
-  /** Remembers which tokens were used; this client alone when left out. */
-  readonly tokenSteps?: TokenSteps | undefined;
-  /** Limit of one answer in bytes, 2 MB when left out. */
-  readonly maxBytes?: number | undefined;
 }
 
 export interface CallOptions {
@@ -115,7 +91,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const clientContext: ClientContext = {
     dispatcher: agent,
     ...readAddresses(options),
-    maxBytes: options.maxBytes ?? MAX_BYTES,
     now: options.now ?? Date.now,
     secrets: credentialSecrets(credential),
   };

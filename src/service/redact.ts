@@ -106,8 +106,8 @@ function maskValue(value: unknown, mask: Mask): unknown {
 /**
  * @throws InvalidResponseError when there is more than the decoders take; checked before anything is made of the bytes.
  */
-export function assertSize(body: Buffer, maxBytes: number): void {
-  if (body.length > maxBytes) throw new InvalidResponseError('the answer is too large');
+export function assertSize(body: Buffer): void {
+  if (body.length > MAX_BYTES) throw new InvalidResponseError('the answer is too large');
 }
 
 /**

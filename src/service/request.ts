@@ -26,7 +26,7 @@ import { decodeXml, writeRequest, writeXml } from './codec/xml.ts';
 import type { Envelope } from './envelope.ts';
 import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from './errors.ts';
 import { isRecord } from './record.ts';
-import { createMask, maskEnvelope } from './redact.ts';
+import { createMask, MAX_BYTES, maskEnvelope } from './redact.ts';
 import { MASK, Secret } from './secret.ts';
 import type { Interface, Reading, ServiceTask } from './task.ts';
 
@@ -35,7 +35,6 @@ export interface ClientContext {
   readonly dispatcher: Dispatcher;
   readonly jsonAddress: ServiceAddress;
   readonly xmlAddress: ServiceAddress | undefined;
-  readonly maxBytes: number;
   readonly now: () => number;
   /** Masked in every answer. */
   readonly secrets: readonly string[];
@@ -204,7 +203,7 @@ export async function send<I, O>(
   const { via } = prepared.unsigned;
   const answer = await sendAndRead(context, prepared, request, options);
   const { status, headers } = answer;
-  const { decoded, unreadable } = decode(context, via, answer);
+  const { decoded, unreadable } = decode(via, answer);
   const sent = [...new Set([...context.secrets, ...secretsIn(signature), ...secretsIn(input)])];
   const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
   let envelope = decoded === undefined ? undefined : masked(decoded, secrets);
@@ -282,7 +281,7 @@ async function sendAndRead<I, O>(
   let isRefused = false;
   const limits = {
     timeoutMs: deadline.endsAt - performance.now(),
-    maxBytes: context.maxBytes,
+    maxBytes: MAX_BYTES,
     signal: deadline.signal,
     beforeFirstByte: () => {
       isRefused = true;
@@ -310,15 +309,11 @@ function openKind(task: { readonly effect: string }): 'invalid_response' | 'unkn
 }
 
 function decode(
-  context: ClientContext,
   via: Interface,
   { body, headers }: HttpResponse,
 ): { readonly decoded?: Decoded; readonly unreadable: string } {
   try {
-    const decoded =
-      via === 'json'
-        ? decodeJson(body, context.maxBytes)
-        : decodeXml(body, list(headers['content-type'])[0], context.maxBytes);
+    const decoded = via === 'json' ? decodeJson(body) : decodeXml(body, list(headers['content-type'])[0]);
     return { decoded, unreadable: '' };
   } catch (error) {
     return {

@@ -10,8 +10,8 @@ import {
   sessionLogin,
   sessionLogout,
 } from '../tasks/session.ts';
-import type { LoginExtras } from './authenticator.ts';
-import type { Credential, PasswordCredential, SessionPlace } from './signature.ts';
+import type { AuthenticatorOptions, LoginExtras } from './authenticator.ts';
+import type { PasswordCredential } from './signature.ts';
 import { signByTask } from './signer.ts';
 
 /** The requests that open and end sessions. */
@@ -27,14 +27,6 @@ export interface SessionCalls {
   endXml(hash: Secret): Promise<unknown>;
 }
 
-export interface SessionCallOptions {
-  readonly credential: Credential;
-  /** Where JSON requests carry the session id. */
-  readonly sessionPlace?: SessionPlace | undefined;
-  /** Address for system replies. */
-  readonly replyTo?: string | undefined;
-}
-
 /** How long ending a session may take. */
 const LOGOUT_TIMEOUT_MS = 5_000;
 
@@ -42,7 +34,10 @@ export function deadlineAfter(milliseconds: number): Deadline {
   return { endsAt: performance.now() + milliseconds };
 }
 
-export function createSessionCalls(clientContext: ClientContext, options: SessionCallOptions): SessionCalls {
+export function createSessionCalls(
+  clientContext: ClientContext,
+  options: AuthenticatorOptions,
+): SessionCalls {
   const { credential, sessionPlace: place = 'header', replyTo } = options;
 
   async function carryOut<I, O>(

@@ -1,5 +1,6 @@
 import { InvalidInputError } from '../codec/codec-errors.ts';
 import { ServiceError } from '../errors.ts';
+import type { AuthenticatorOptions } from './authenticator.ts';
 import { deadlineAfter, type SessionCalls } from './session-calls.ts';
 import { type Session, type SharedSession, shareSession } from './shared-session.ts';
 import type { Credential } from './signature.ts';
@@ -11,13 +12,6 @@ export interface Sessions {
   readonly xml: SharedSession;
 }
 
-export interface SessionsOptions {
-  readonly credential: Credential;
-  readonly timeoutMs: number;
-  /** Lifetime asked for at JSON logins. */
-  readonly sessionMinutes?: number | undefined;
-}
-
 /** Lifetime of a session that states none. Service API, section "Limits". */
 const SESSION_MINUTES = 10;
 
@@ -25,7 +19,7 @@ export function createSessions(
   calls: SessionCalls,
   nextToken: () => Promise<TokenOnce>,
   now: () => number,
-  { credential, timeoutMs, sessionMinutes: timeout }: SessionsOptions,
+  { credential, timeoutMs, sessionMinutes: timeout }: AuthenticatorOptions,
 ): Sessions {
   async function openJson(): Promise<Session> {
     if (credential.method !== 'password') throw new InvalidInputError('only a password opens a JSON session');

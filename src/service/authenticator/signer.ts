@@ -5,10 +5,11 @@ import {
   type PreparedRequest,
   type Signed,
 } from '../request.ts';
+import type { AuthenticatorOptions } from './authenticator.ts';
 import { waitForSession } from './session-wait.ts';
 import type { Sessions } from './sessions.ts';
 import type { Session } from './shared-session.ts';
-import type { Credential, JsonSignature, SessionPlace, XmlSignature } from './signature.ts';
+import type { Credential, JsonSignature, XmlSignature } from './signature.ts';
 
 export interface SignedRequest extends Signed {
   /** The shared session that signs, if one does. */
@@ -18,14 +19,6 @@ export interface SignedRequest extends Signed {
 interface SignatureWithSession<S> {
   readonly signature: S;
   readonly session?: Session;
-}
-
-export interface SignerOptions {
-  readonly credential: Credential;
-  readonly jsonAuth: 'basic' | 'session';
-  readonly xmlAuth?: 'auth' | 'session' | undefined;
-  /** Where JSON requests carry the session id. */
-  readonly sessionPlace?: SessionPlace | undefined;
 }
 
 /** Signs a request whose task brings its own signature: those that open and end sessions. */
@@ -44,7 +37,7 @@ export function signByTask<I, O>(
 }
 
 /** Signs requests; opens a session first, when the credential needs one and there is none. */
-export function createSigner(options: SignerOptions, sessions: Sessions) {
+export function createSigner(options: AuthenticatorOptions, sessions: Sessions) {
   const { credential, sessionPlace: place = 'header' } = options;
 
   async function jsonSignature(

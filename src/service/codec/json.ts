@@ -1,6 +1,6 @@
 import type { HttpRequest } from '../../http/exchange.ts';
 import { type Envelope, readEnvelope } from '../envelope.ts';
-import { assertDepth, assertSize, MAX_BYTES } from '../redact.ts';
+import { assertDepth, assertSize } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import type { JsonShape } from '../task.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
@@ -139,8 +139,8 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
  *
  * @throws InvalidResponseError when it is no envelope.
  */
-export function decodeJson(body: Buffer, maxBytes = MAX_BYTES): Decoded {
-  assertSize(body, maxBytes);
+export function decodeJson(body: Buffer): Decoded {
+  assertSize(body);
   const text = body.toString('utf8').replace(/^\ufeff/, '');
   let decoded: unknown;
   try {

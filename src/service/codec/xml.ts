@@ -1,7 +1,7 @@
 import { type X2jOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
 import { readEnvelope } from '../envelope.ts';
 import { isRecord } from '../record.ts';
-import { assertSize, MAX_BYTES, MAX_DEPTH } from '../redact.ts';
+import { assertSize, MAX_DEPTH } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import type { Decoded } from './json.ts';
@@ -102,8 +102,8 @@ function decodeReferences(text: string): string {
  *
  * @throws InvalidResponseError when it is too large, not well formed, declares a document type, is nested too deep, or is no envelope.
  */
-export function decodeXml(body: Buffer, contentType?: string | undefined, maxBytes = MAX_BYTES): Decoded {
-  assertSize(body, maxBytes);
+export function decodeXml(body: Buffer, contentType?: string | undefined): Decoded {
+  assertSize(body);
   const text = decodeText(body, contentType);
   checkMarkup(text);
   // The parser accepts cut and mismatched documents.
