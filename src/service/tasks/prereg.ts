@@ -117,18 +117,12 @@ export const preregSearch = defineTask({
         });
       }
       return {
-        ...(view === undefined
-          ? {}
-          : { view: { children: view.children, offset: view.offset, limit: view.limit } }),
-        ...(filters === undefined
-          ? {}
-          : {
-              filters: filters.map((filter) => ({
-                key: filter.key,
-                operator: operator('json', filter.operator),
-                value: filter.value,
-              })),
-            }),
+        view: view && { children: view.children, offset: view.offset, limit: view.limit },
+        filters: filters?.map(({ key, operator: given, value }) => ({
+          key,
+          operator: operator('json', given),
+          value,
+        })),
       };
     },
   },
