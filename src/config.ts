@@ -188,8 +188,8 @@ function isTimeZone(name: string): boolean {
 }
 
 const dnsServers = z.string().transform((text, context) => {
-  const parsed = parseDnsServers(text);
-  if (parsed.ok) return parsed.value;
+  const servers = parseDnsServers(text);
+  if (servers !== undefined) return servers;
   context.addIssue({ code: 'custom', message: 'must be addresses of resolvers, separated by commas' });
   return z.NEVER;
 });

@@ -8,32 +8,22 @@ export interface DnsServer {
   readonly port: number;
 }
 
-/** What reading a list of servers gave: the servers, or a sentence that tells its writer what to do. */
-export type ParsedDnsServers =
-  | { readonly ok: true; readonly value: readonly DnsServer[] }
-  | { readonly ok: false; readonly issue: string };
-
 export const DNS_PORT = 53;
 
 /**
  * Reads a list of resolvers.
  *
  * @param text `address` or `address:port`, comma-separated; IPv6 with a port stands in brackets.
+ * @returns each server once; undefined when an entry is none
  */
-export function parseDnsServers(text: string): ParsedDnsServers {
-  const entries = text.split(',').map((entry) => entry.trim());
-  const servers: DnsServer[] = [];
-  for (const entry of entries) {
-    const server = parseServer(entry);
-    if (server === undefined) {
-      const what = entry === '' ? 'an entry is empty' : `“${entry}” is no address`;
-      return { ok: false, issue: `${what}; give addresses such as 192.0.2.53 or [2001:db8::53]:5353` };
-    }
-    if (!servers.some(({ address, port }) => address === server.address && port === server.port)) {
-      servers.push(server);
-    }
+export function parseDnsServers(text: string): readonly DnsServer[] | undefined {
+  const servers = new Map<string, DnsServer>();
+  for (const entry of text.split(',')) {
+    const server = parseServer(entry.trim());
+    if (server === undefined) return undefined;
+    servers.set(`${server.address} ${server.port}`, server);
   }
-  return { ok: true, value: servers };
+  return [...servers.values()];
 }
 
 /** Whether an address is the machine's own. */
