@@ -1,6 +1,6 @@
 import type { Answer } from 'dns-packet';
 import { type Question, RESPONSE_CODES, type Response } from './message.ts';
-import { type DsRecord, dnsName, type RecordData, type RecordType, readRecord } from './records.ts';
+import { dnsName, type RecordData, type RecordType, readRecord } from './records.ts';
 import { EXCHANGE_FAILURES, exchange } from './server-exchange.ts';
 import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
 import { createUdpSockets } from './udp-sockets.ts';
@@ -56,7 +56,6 @@ export type DnsAnswer<Data> = FoundRecords<Data> | NoData | NoSuchName | Unanswe
 export interface Referral {
   readonly kind: 'referral';
   readonly nameServers: readonly string[];
-  readonly ds: readonly DsRecord[];
 }
 
 /** The name is an alias of another one, whose records the nameserver did not give. */
@@ -232,11 +231,7 @@ function readReferral({ authoritative, authorities }: Response): Referral | unde
   const hasSoa = authorities.some((record) => record.type === 'SOA');
   const nameServers = authorities.flatMap((record) => readRecord('NS', record) ?? []);
   if (authoritative || hasSoa || nameServers.length === 0) return undefined;
-  return {
-    kind: 'referral',
-    nameServers,
-    ds: authorities.flatMap((record) => readRecord('DS', record) ?? []),
-  };
+  return { kind: 'referral', nameServers };
 }
 
 function isOf(record: Answer, name: string): boolean {

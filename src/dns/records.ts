@@ -1,9 +1,5 @@
 import type { Answer } from 'dns-packet';
 
-/** The record types that can be asked for. */
-export const RECORD_TYPES = ['A', 'AAAA', 'CAA', 'DNSKEY', 'DS', 'MX', 'NS', 'SOA', 'TXT'] as const;
-export type RecordType = (typeof RECORD_TYPES)[number];
-
 /** A delegation signer (RFC 4034, 5). */
 export interface DsRecord {
   readonly keyTag: number;
@@ -29,10 +25,13 @@ export interface RecordData {
   readonly DS: DsRecord;
   readonly MX: { readonly preference: number; readonly exchange: string };
   readonly NS: string;
-  readonly SOA: { readonly primary: string; readonly contact: string; readonly serial: number };
+  readonly SOA: { readonly primary: string; readonly contact: string };
   /** The strings of one record, joined. */
   readonly TXT: string;
 }
+
+/** The record types that can be asked for. */
+export type RecordType = keyof RecordData;
 
 type Readers = { readonly [Type in RecordType]: (record: Answer) => RecordData[Type] | undefined };
 
@@ -55,11 +54,7 @@ const READERS: Readers = {
       : undefined,
   SOA: (record) =>
     record.type === 'SOA'
-      ? {
-          primary: dnsName(record.data.mname),
-          contact: dnsName(record.data.rname),
-          serial: record.data.serial ?? 0,
-        }
+      ? { primary: dnsName(record.data.mname), contact: dnsName(record.data.rname) }
       : undefined,
   DS: (record) =>
     record.type === 'DS' ? { ...record.data, digest: record.data.digest.toString('hex') } : undefined,
