@@ -152,6 +152,14 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     };
   const daysFromNow = (days: number) => new Date(now().getTime() + days * DAY_MS);
 
+  async function renewableAmong(names: readonly string[]): Promise<readonly ListedName[]> {
+    const [domains, zone] = await Promise.all([store.findMany(names), timeZone()]);
+    return domains
+      .filter((domain) => canBeRenewed(domain, now()))
+      .sort((a, b) => (a.expiry?.at.getTime() ?? 0) - (b.expiry?.at.getTime() ?? 0))
+      .map(listed(zone));
+  }
+
   async function follow(order: Order, n: number): Promise<void> {
     const name = await followOrder({ store, now }, order, n);
     // At once, not behind the many that a list may have had imported before.
@@ -200,20 +208,10 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     async renewable(digestId, destination = COMMON) {
       const said = await reminders.remindersOf(digestId, destination);
       const days = new Map(said.map(({ name, expiry }) => [name, expiry]));
-      const [domains, zone] = await Promise.all([store.findMany([...days.keys()]), timeZone()]);
-      return domains
-        .filter((domain) => canBeRenewed(domain, now()) && hasSameExpiry(domain, days.get(domain.name)))
-        .sort((a, b) => (a.expiry?.at.getTime() ?? 0) - (b.expiry?.at.getTime() ?? 0))
-        .map(listed(zone));
+      const renewable = await renewableAmong([...days.keys()]);
+      return renewable.filter(({ domain }) => hasSameExpiry(domain, days.get(domain.name)));
     },
-
-    async renewableAmong(names) {
-      const [domains, zone] = await Promise.all([store.findMany(names), timeZone()]);
-      return domains
-        .filter((domain) => canBeRenewed(domain, now()))
-        .sort((a, b) => (a.expiry?.at.getTime() ?? 0) - (b.expiry?.at.getTime() ?? 0))
-        .map(listed(zone));
-    },
+    renewableAmong,
 
     async expiringNext(limit) {
       const from = daysFromNow(-SHOWN_AFTER_EXPIRY_DAYS);
