@@ -130,9 +130,9 @@ export function groupForDigest<Watched extends WatchedName>(
  * @param days as asked for
  * @returns the moment to store, which is never after an expiry that is still to come
  */
-export function snoozeUntil(expiresAt: Date, days: number, now: Date): Date {
+export function snoozeUntil(expiresAt: Date | undefined, days: number, now: Date): Date {
   const asked = new Date(now.getTime() + days * DAY_MS);
-  return expiresAt > now && expiresAt < asked ? expiresAt : asked;
+  return expiresAt !== undefined && expiresAt > now && expiresAt < asked ? expiresAt : asked;
 }
 
 function reminderFor<Watched extends WatchedName>(

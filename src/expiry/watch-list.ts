@@ -143,7 +143,7 @@ export async function snoozeName(
   const now = deps.now();
   const domain = await changeWatched(deps.store, name, (known) => ({
     ...known,
-    snooze: { until: known.expiry ? snoozeUntil(known.expiry.at, days, now) : later(now, days), by, reason },
+    snooze: { until: snoozeUntil(known.expiry?.at, days, now), by, reason },
   }));
   return domain === undefined ? notWatched(name) : { ok: true, domain };
 }
@@ -206,8 +206,4 @@ export function snoozedUntilDay(domain: WatchedDomain, timeZone: string): string
 
 function notWatched(name: string): { readonly ok: false; readonly refusal: WatchRefusal } {
   return { ok: false, refusal: { code: 'not_watched', name } };
-}
-
-function later(now: Date, days: number): Date {
-  return new Date(now.getTime() + days * 86_400_000);
 }
