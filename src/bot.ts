@@ -182,14 +182,15 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
   const site = createSite(config, options);
   try {
     const servers = await startServers(site);
-    const stores = await openStores(site);
-    const slack = await connectSlack(site, stores);
+    const opened = await openStores(site);
+    const slack = await connectSlack(site, opened);
+    const stores = { ...opened, ...opened.ofTeam(slack.bot.teamId) };
     const accounts = openAccounts(site, stores, slack);
     const money = buildMoney(site, stores, slack);
     const orders = buildOrders(site, stores, slack, accounts, money);
     const rdap = openRdap(site);
     const expiry = buildExpiry(site, { stores, slack, accounts, money, rdap, port: servers.port });
-    const names = buildNames(site, { stores, slack, rdap, expiry });
+    const names = buildNames(site, { stores, rdap, expiry });
     // Runs before any work is taken.
     const heartbeat = await checkServer(site, stores);
     const work = startWork(site, { stores, slack, accounts, money, orders, expiry, names });
@@ -207,7 +208,8 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
 
 /** What every step of the composition needs. */
 type Site = ReturnType<typeof createSite>;
-type Stores = Awaited<ReturnType<typeof openStores>>;
+type OpenedStores = Awaited<ReturnType<typeof openStores>>;
+type Stores = OpenedStores & ReturnType<OpenedStores['ofTeam']>;
 type Slack = Awaited<ReturnType<typeof connectSlack>>;
 type OpenAccounts = ReturnType<typeof openAccounts>;
 type Money = ReturnType<typeof buildMoney>;
@@ -338,24 +340,26 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     watchList: createWatchListStore(database),
     reminders: createReminderStore(database),
     feeds: createFeedStore(database),
-    spendingOf: (teamId: string) => createSpendStore(database, teamId),
-    policiesOf: (teamId: string) => createPolicyStore(database, teamId),
-    portfolioOf: (teamId: string) => createPortfolioStore(database, teamId),
-    presetsOf: (teamId: string) => createPresetStore(database, teamId),
-    pricesOf: (teamId: string) => createPriceStore(database, teamId),
-    standInsOf: (teamId: string) => createStandInStore(database, teamId),
-    budgetsOf: (teamId: string) => createBudgetStore(database, teamId),
-    moneyReportsOf: (teamId: string) => createMoneyReportStore(database, teamId),
-    observationsOf: (teamId: string) => createObservationStore(database, teamId),
-    impactsOf: (teamId: string) => createImpactStore(database, teamId),
-    alarmsOf: (teamId: string) => createAlarmStore(database, teamId),
     heartbeat: createHeartbeat(database),
     installation: createInstallationStore(database),
+    ofTeam: (teamId: string) => ({
+      spending: createSpendStore(database, teamId),
+      policies: createPolicyStore(database, teamId),
+      portfolio: createPortfolioStore(database, teamId),
+      presets: createPresetStore(database, teamId),
+      prices: createPriceStore(database, teamId),
+      standIns: createStandInStore(database, teamId),
+      budgets: createBudgetStore(database, teamId),
+      moneyReports: createMoneyReportStore(database, teamId),
+      observations: createObservationStore(database, teamId),
+      impacts: createImpactStore(database, teamId),
+      alarms: createAlarmStore(database, teamId),
+    }),
   };
 }
 
 /** Asks Slack who the bot is. */
-async function connectSlack({ config, log, signal, now, metrics }: Site, stores: Stores) {
+async function connectSlack({ config, log, signal, now, metrics }: Site, stores: OpenedStores) {
   const { botToken, apiUrl } = config.slack;
   const web = createSlackWeb(botToken, apiUrl, metrics.slackCall);
   const bot = await retryAtStart('Slack', log, signal, () => identify(web));
@@ -408,17 +412,15 @@ function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stor
 
 /** The team's price list and budgets, and the functions that apply them to orders. */
 function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory }: Slack) {
-  const { teamId } = bot;
-  const prices = stores.pricesOf(teamId);
-  const budgets = stores.budgetsOf(teamId);
-  const { tagsOf } = stores.portfolioOf(teamId);
+  const { prices, budgets, spending } = stores;
+  const { tagsOf } = stores.portfolio;
   return {
     prices,
     budgets,
-    spending: stores.spendingOf(teamId),
+    spending,
     priceOf: createOrderPricer({ prices, now }),
     tagsOf,
-    lookAtBudgets: createBudgetLook({ teamId, budgets, tagsOf, now }),
+    lookAtBudgets: createBudgetLook({ teamId: bot.teamId, budgets, tagsOf, now }),
     /** Whether a person is an admin at this moment. Nobody is while Slack does not tell. */
     isAdmin: async (userId: string) => {
       try {
@@ -443,12 +445,11 @@ async function decidingTags(policy: PolicySource, budgets: BudgetStore): Promise
 function buildOrders(
   { config, now, seams, late }: Site,
   stores: Stores,
-  { directory, bot }: Slack,
+  { directory }: Slack,
   { vault, accounts }: OpenAccounts,
   { priceOf, lookAtBudgets, tagsOf, isAdmin }: Money,
 ) {
-  const standIns = stores.standInsOf(bot.teamId);
-  const policies = stores.policiesOf(bot.teamId);
+  const { standIns, policies } = stores;
   return {
     store: stores.orders,
     vault,
@@ -533,7 +534,6 @@ function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
 
 interface NamesParts {
   readonly stores: Stores;
-  readonly slack: Slack;
   readonly rdap: RdapClient;
   readonly expiry: Expiry;
 }
@@ -541,15 +541,15 @@ interface NamesParts {
 /** The use cases of names: what registries and the DNS show, impact and alarms. */
 function buildNames(
   { config, now, log, late, stopExpiry }: Site,
-  { stores, slack, rdap, expiry }: NamesParts,
+  { stores, rdap, expiry }: NamesParts,
 ): Names {
   const names = createNames({
-    alarms: stores.alarmsOf(slack.bot.teamId),
+    alarms: stores.alarms,
     alarmChanged: (id) => late.alarmTelling?.add(id),
-    store: stores.observationsOf(slack.bot.teamId),
-    impacts: stores.impactsOf(slack.bot.teamId),
+    store: stores.observations,
+    impacts: stores.impacts,
     orders: stores.orders,
-    tags: stores.portfolioOf(slack.bot.teamId),
+    tags: stores.portfolio,
     expiry,
     rdap,
     ...createObservers(config.dnsServers, now),
@@ -631,7 +631,7 @@ function startWork(site: Site, parts: WorkParts) {
     prices: parts.money.prices,
     spending: parts.money.spending,
     budgets: parts.money.budgets,
-    reports: stores.moneyReportsOf(parts.slack.bot.teamId),
+    reports: stores.moneyReports,
     now: site.now,
     log,
   };
@@ -652,8 +652,7 @@ function startWork(site: Site, parts: WorkParts) {
  */
 function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop {
   const { config, now, log, pace, closers } = site;
-  const alarms = stores.alarmsOf(slack.bot.teamId);
-  const portfolio = stores.portfolioOf(slack.bot.teamId);
+  const { alarms, portfolio } = stores;
   const teller: AlarmTellerDeps = {
     alarms,
     web: slack.web,
@@ -811,8 +810,8 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     orders,
     expiry,
     names,
-    portfolio: stores.portfolioOf(slack.bot.teamId),
-    presets: stores.presetsOf(slack.bot.teamId),
+    portfolio: stores.portfolio,
+    presets: stores.presets,
     decidingTags: () => decidingTags(orders.policy, money.budgets),
     audit: stores.orders,
     prices: money.prices,
