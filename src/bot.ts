@@ -374,8 +374,10 @@ async function connectSlack({ config, log, signal, now, metrics }: Site, stores:
     orgId,
     onUnreadableGroup: (groupId, problem) => alertOfGroup(groupId, problem),
   });
-  const alertOfGroup = createGroupAlert({ web, directory, admins: config.admins, now, log });
-  return { web, bot, orgId, directory };
+  /** What every part needs that writes to people by itself. */
+  const messaging = { web, directory, admins: config.admins, now, log };
+  const alertOfGroup = createGroupAlert(messaging);
+  return { web, bot, orgId, directory, messaging };
 }
 
 /** The linked accounts, and the clients of the service that use them. */
@@ -500,7 +502,7 @@ interface ExpiryParts {
 function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
   const { config, log, now, late } = site;
   const { stores, rdap, port } = parts;
-  const { web, bot, directory } = parts.slack;
+  const { bot, messaging } = parts.slack;
   const { vault } = parts.accounts;
   const expiry = createExpiry({
     store: stores.watchList,
@@ -508,9 +510,7 @@ function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
     feeds: stores.feeds,
     rdap,
     poster: createDigestPoster({
-      web,
-      directory,
-      admins: config.admins,
+      ...messaging,
       waitingCosts: createWaitingCosts({ settings: stores.settings, prices: parts.money.prices, now }),
     }),
     vault,
@@ -624,16 +624,10 @@ function startWork(site: Site, parts: WorkParts) {
   late.refreshing = refreshing;
   const posting = repeated('posting reminders', DIGEST_MS, expiry.digest);
   const moneyReports = {
-    web: parts.slack.web,
-    directory: parts.slack.directory,
-    admins: site.config.admins,
+    ...parts.slack.messaging,
+    ...parts.money,
     settings: stores.settings,
-    prices: parts.money.prices,
-    spending: parts.money.spending,
-    budgets: parts.money.budgets,
     reports: stores.moneyReports,
-    now: site.now,
-    log,
   };
   const reporting = repeated('reporting money', DIGEST_MS, async () => {
     await postMoneyReport(moneyReports);
@@ -651,14 +645,12 @@ function startWork(site: Site, parts: WorkParts) {
  * up.
  */
 function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop {
-  const { config, now, log, pace, closers } = site;
+  const { now, log, pace, closers } = site;
   const { alarms, portfolio } = stores;
   const teller: AlarmTellerDeps = {
+    ...slack.messaging,
     alarms,
-    web: slack.web,
-    directory: slack.directory,
     settings: stores.settings,
-    admins: config.admins,
     placeOf: async (name) => {
       const [watched, details] = await Promise.all([expiry.find(name), portfolio.find(name)]);
       return {
@@ -666,8 +658,6 @@ function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop
         channel: details?.channel,
       };
     },
-    now,
-    log,
   };
   const claim = (limit: number) => alarms.claimTelling(now(), ALARM_LEASE_MS, limit);
   const telling: Loop = createLoop({
@@ -686,52 +676,29 @@ function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop
 }
 
 /** The part that shows orders in Slack. */
-function notifierOf(
-  { config, now, log, pace }: Site,
-  { stores, slack: { web, directory }, money, orders, names }: WorkParts,
-) {
+function notifierOf({ pace }: Site, { stores, slack: { messaging }, orders, names }: WorkParts) {
+  const { priceOf, lookAtBudgets, firstExpiry, settings } = orders;
   return {
+    ...messaging,
+    priceOf,
+    lookAtBudgets,
+    firstExpiry,
+    settings,
     decisionOf: (order: Order) => waitingDecision(orders, order),
     peopleWhoMayApprove: (order: Order) => peopleWhoMayApprove(orders, order),
     impacts: names.impacts,
-    priceOf: money.priceOf,
-    lookAtBudgets: money.lookAtBudgets,
-    web,
-    directory,
     orders: stores.orders,
     messages: stores.orders,
-    settings: stores.settings,
-    firstExpiry: stores.watchList.firstExpiry,
-    admins: config.admins,
-    approvalChannelAlert: createChannelAlert({
-      web,
-      directory,
-      admins: config.admins,
-      store: stores.saved,
-      now,
-      log,
-    }),
-    now,
-    log,
+    approvalChannelAlert: createChannelAlert({ ...messaging, store: stores.saved }),
     leaseMs: pace.notificationLeaseMs,
   };
 }
 
 /** What carrying out orders needs. */
-function executionOf(site: Site, parts: WorkParts) {
-  const { stores, slack, orders, expiry, names } = parts;
-  const { vault, accounts } = parts.accounts;
+function executionOf(site: Site, { orders, accounts: { accounts }, expiry, names }: WorkParts) {
   return {
-    store: stores.orders,
-    vault,
-    settings: stores.settings,
-    policy: orders.policy,
-    ruleFacts: orders.ruleFacts,
-    now: site.now,
+    ...orders,
     log: site.log,
-    clientFor: accounts.clientFor,
-    findAccount: accounts.find,
-    directory: slack.directory,
     accepted: accounts.accepted,
     workerId: site.processId,
     leaseMs: site.pace.leaseMs,
@@ -747,22 +714,15 @@ function executionOf(site: Site, parts: WorkParts) {
 }
 
 /** Seals credentials with the current key, and forgets those of people who leave. */
-function watchPeople(site: Site, stores: Stores, { directory, web }: Slack, { accounts }: OpenAccounts) {
-  const { log, now, config } = site;
+function watchPeople(site: Site, stores: Stores, { messaging }: Slack, { accounts }: OpenAccounts) {
+  const { log } = site;
   accounts.reseal().then(
     (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),
     (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
   );
-  const alertOfTeamAccount = createTeamAccountAlert({
-    web,
-    directory,
-    admins: config.admins,
-    store: stores.saved,
-    now,
-    log,
-  });
+  const alertOfTeamAccount = createTeamAccountAlert({ ...messaging, store: stores.saved });
   const { orders: store, feeds } = stores;
-  const leaving = { store, accounts, alertOfTeamAccount, feeds, directory, now, log };
+  const leaving = { ...messaging, store, accounts, alertOfTeamAccount, feeds };
   const offboarding = keepOffboarding({ ...leaving, signal: site.stopExpiry.signal, ...site.pause });
   site.closers.push(async () => offboarding.stop());
   return { offboarding, offboard: (userId: string) => offboard(leaving, userId) };
@@ -801,9 +761,11 @@ async function startApp(site: Site, parts: AppParts): Promise<SlackApp> {
 }
 
 /** What the subcommands, forms and buttons need. */
-function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
+function featureDeps({ config }: Site, parts: AppParts): SlackDeps {
   const { stores, slack, accounts, money, orders, expiry, names, work, people } = parts;
   return {
+    ...slack.messaging,
+    ...money,
     teamId: slack.bot.teamId,
     orgId: slack.orgId,
     accounts: accounts.accounts,
@@ -814,28 +776,18 @@ function featureDeps({ config, now, log }: Site, parts: AppParts): SlackDeps {
     presets: stores.presets,
     decidingTags: () => decidingTags(orders.policy, money.budgets),
     audit: stores.orders,
-    prices: money.prices,
-    priceOf: money.priceOf,
-    standIns: orders.standIns,
-    policies: orders.policies,
-    budgets: money.budgets,
-    spending: money.spending,
-    tagsOf: money.tagsOf,
+    standIns: stores.standIns,
+    policies: stores.policies,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),
     adoptCard: (orderId, message) => adoptCard(work.notifier, orderId, message),
-    directory: slack.directory,
     offboard: people.offboard,
-    web: slack.web,
     readFile: createFileReader(config.slack.botToken, config.slack.apiUrl, MAX_FILE_BYTES),
     isSlackAddress: (address) => isSlackAddress(address, config.slack.apiUrl),
     settings: stores.settings,
     settingsStore: stores.saved,
-    admins: config.admins,
     linkTries: createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS),
     defaultContext: config.service.defaultContext,
-    now,
-    log,
   };
 }
 
@@ -850,18 +802,14 @@ function noteMissingChannel({ log }: Site, { settings }: Stores): void {
 }
 
 /** Tells admins once which tasks wait for approval by default, where nobody has set them. */
-function tellOfNewDefault({ config, now, log }: Site, stores: Stores, { web, directory }: Slack): void {
+function tellOfNewDefault({ config, log }: Site, stores: Stores, { messaging }: Slack): void {
   announceNewDefault({
-    web,
-    directory,
-    admins: config.admins,
+    ...messaging,
     store: stores.saved,
     isDefault:
       !isSetInEnvironment('APPROVAL_TASKS') &&
       config.team.approvalTasks.join() === DEFAULT_APPROVAL_TASKS.join(),
     hasOrders: async () => (await stores.orders.list({ limit: 1 })).length > 0,
-    now,
-    log,
   }).catch((err: unknown) => log.warn({ err }, 'telling admins which tasks wait for approval from now on'));
 }
 
