@@ -189,7 +189,7 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const money = buildMoney(site, stores, slack);
     const orders = buildOrders(site, stores, slack, accounts, money);
     const rdap = openRdap(site);
-    const expiry = buildExpiry(site, { stores, slack, accounts, money, rdap, port: servers.port });
+    const expiry = buildExpiry(site, { servers, stores, slack, accounts, money, rdap });
     const names = buildNames(site, { stores, rdap, expiry });
     // Runs before any work is taken.
     const heartbeat = await checkServer(site, stores);
@@ -213,8 +213,27 @@ type Stores = OpenedStores & ReturnType<OpenedStores['ofTeam']>;
 type Slack = Awaited<ReturnType<typeof connectSlack>>;
 type OpenAccounts = ReturnType<typeof openAccounts>;
 type Money = ReturnType<typeof buildMoney>;
-type Work = ReturnType<typeof startWork>;
-type People = ReturnType<typeof watchPeople>;
+
+/** The parts that later steps are made of. */
+interface Parts {
+  readonly servers: { readonly port: number; readonly metricsPort: number };
+  readonly stores: Stores;
+  readonly slack: Slack;
+  readonly accounts: OpenAccounts;
+  readonly money: Money;
+  readonly orders: ReturnType<typeof buildOrders>;
+  readonly rdap: RdapClient;
+  readonly expiry: Expiry;
+  readonly names: Names;
+  readonly heartbeat: Awaited<ReturnType<typeof checkServer>>;
+  readonly work: ReturnType<typeof startWork>;
+  readonly people: ReturnType<typeof watchPeople>;
+  readonly app: SlackApp;
+}
+type ExpiryParts = Pick<Parts, 'servers' | 'stores' | 'slack' | 'accounts' | 'money' | 'rdap'>;
+type WorkParts = Pick<Parts, 'stores' | 'slack' | 'accounts' | 'money' | 'orders' | 'expiry' | 'names'>;
+type AppParts = WorkParts & Pick<Parts, 'work' | 'people'>;
+type RunningParts = Omit<Parts, 'stores' | 'slack' | 'accounts' | 'orders' | 'rdap' | 'names'>;
 
 function createSite(config: Config, options: BotOptions) {
   const { log = createLog(config.logLevel), signal = new AbortController().signal, seams = {} } = options;
@@ -262,7 +281,7 @@ function createSite(config: Config, options: BotOptions) {
 }
 
 /** Opens the ports at once, so that health checks learn what is missing. */
-async function startServers(site: Site): Promise<{ port: number; metricsPort: number }> {
+async function startServers(site: Site): Promise<Parts['servers']> {
   const { config, log, late, closers } = site;
   const { metricsPort } = config;
   const { signingSecret } = config.slack;
@@ -489,19 +508,10 @@ function openRdap({ config, now, spacing, closers }: Site): RdapClient {
   return rdap;
 }
 
-interface ExpiryParts {
-  readonly stores: Stores;
-  readonly slack: Slack;
-  readonly accounts: OpenAccounts;
-  readonly money: Money;
-  readonly rdap: RdapClient;
-  readonly port: number;
-}
-
 /** The watch list, its look-ups, reminders and calendar. */
 function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
   const { config, log, now, late } = site;
-  const { stores, rdap, port } = parts;
+  const { stores, rdap } = parts;
   const { bot, messaging } = parts.slack;
   const { vault } = parts.accounts;
   const expiry = createExpiry({
@@ -515,7 +525,7 @@ function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
     }),
     vault,
     teamId: bot.teamId,
-    publicUrl: config.publicUrl ?? `http://localhost:${port}`,
+    publicUrl: config.publicUrl ?? `http://localhost:${parts.servers.port}`,
     formatEvent: formatCalendarEvent,
     settings: stores.settings,
     requestRefresh: () => {
@@ -532,16 +542,10 @@ function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
   return expiry;
 }
 
-interface NamesParts {
-  readonly stores: Stores;
-  readonly rdap: RdapClient;
-  readonly expiry: Expiry;
-}
-
 /** The use cases of names: what registries and the DNS show, impact and alarms. */
 function buildNames(
   { config, now, log, late, stopExpiry }: Site,
-  { stores, rdap, expiry }: NamesParts,
+  { stores, rdap, expiry }: Pick<Parts, 'stores' | 'rdap' | 'expiry'>,
 ): Names {
   const names = createNames({
     alarms: stores.alarms,
@@ -568,16 +572,6 @@ async function checkServer({ log, now, signal, processId, closers }: Site, store
   const heartbeat = startHeartbeat(guard, known);
   closers.push(async () => heartbeat.stop());
   return heartbeat;
-}
-
-interface WorkParts {
-  readonly stores: Stores;
-  readonly slack: Slack;
-  readonly accounts: OpenAccounts;
-  readonly money: Money;
-  readonly orders: ReturnType<typeof buildOrders>;
-  readonly expiry: Expiry;
-  readonly names: Names;
 }
 
 /** Starts with everything that is due. Rows say what is due, and replicas share it. */
@@ -728,11 +722,6 @@ function watchPeople(site: Site, stores: Stores, { messaging }: Slack, { account
   return { offboarding, offboard: (userId: string) => offboard(leaving, userId) };
 }
 
-interface AppParts extends WorkParts {
-  readonly work: Work;
-  readonly people: People;
-}
-
 /** Starts taking deliveries from Slack. */
 async function startApp(site: Site, parts: AppParts): Promise<SlackApp> {
   const { config, signal, late, missing, seams } = site;
@@ -811,16 +800,6 @@ function tellOfNewDefault({ config, log }: Site, stores: Stores, { messaging }: 
       config.team.approvalTasks.join() === DEFAULT_APPROVAL_TASKS.join(),
     hasOrders: async () => (await stores.orders.list({ limit: 1 })).length > 0,
   }).catch((err: unknown) => log.warn({ err }, 'telling admins which tasks wait for approval from now on'));
-}
-
-interface RunningParts {
-  readonly servers: { readonly port: number; readonly metricsPort: number };
-  readonly heartbeat: Awaited<ReturnType<typeof checkServer>>;
-  readonly money: Money;
-  readonly expiry: Expiry;
-  readonly work: Work;
-  readonly people: People;
-  readonly app: SlackApp;
 }
 
 function running(site: Site, parts: RunningParts): Bot {
