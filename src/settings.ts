@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type TeamSettings, teamSettingParsers } from './config.ts';
 import { formatDuration } from './duration.ts';
 
@@ -15,23 +15,7 @@ export const CHANNEL_SETTINGS = [
 export type ChannelSetting = (typeof CHANNEL_SETTINGS)[number];
 
 /** In the sequence of the form. */
-export const SETTING_NAMES = [
-  'approvers',
-  'approvals_required',
-  'approval_tasks',
-  'approval_ttl',
-  'approval_remind_after',
-  'allow_self_approval',
-  'approval_channel',
-  'approval_escalate_after',
-  'approval_escalate_to',
-  'alert_channel',
-  'report_channel',
-  'reminder_channel',
-  'reminder_days',
-  'reminder_cron',
-  'reminder_timezone',
-] as const satisfies readonly SettingName[];
+export const SETTING_NAMES: readonly SettingName[] = z.object(teamSettingParsers).keyof().options;
 
 /** One setting that somebody changed, with the texts before and after. */
 export interface SettingChange {
