@@ -401,7 +401,6 @@ async function connectSlack({ config, log, signal, now, metrics }: Site, stores:
 
 /** The linked accounts, and the clients of the service that use them. */
 function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stores, { bot }: Slack) {
-  const { service } = config;
   const logMissingKey = createMissingKeyLog(log, now);
   const vault = createVault(config.credentialsKeys, (keyId) => {
     logMissingKey(keyId);
@@ -415,15 +414,8 @@ function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stor
     log,
     createClient: (credential) =>
       createServiceClient({
-        jsonUrl: service.jsonUrl,
-        xmlUrl: service.xmlUrl,
+        ...config.service,
         credential,
-        jsonAuth: service.auth,
-        xmlAuth: service.xmlAuth,
-        sessionPlace: service.sessionPlace,
-        sessionMinutes: service.sessionMinutes,
-        timeoutMs: service.timeout,
-        replyTo: service.replyTo,
         tokenSteps: stores.tokenSteps,
       }),
   });

@@ -59,12 +59,11 @@ export interface Config {
   readonly service: {
     readonly jsonUrl: string;
     readonly xmlUrl: string | undefined;
-    readonly auth: 'basic' | 'session';
+    readonly jsonAuth: 'basic' | 'session';
     readonly xmlAuth: 'auth' | 'session';
     readonly sessionPlace: 'header' | 'cookie';
     readonly sessionMinutes: number;
-    /** In milliseconds. */
-    readonly timeout: number;
+    readonly timeoutMs: number;
     readonly replyTo: string | undefined;
     readonly defaultContext: number;
   };
@@ -133,7 +132,10 @@ const peopleAndGroups = z
     'must be Slack user ids (U…) or user-group ids (S…), separated by commas',
   );
 
-/** The parsers of the settings that `/domain settings` edits. The form and the environment share them. */
+/**
+ * The parsers of the settings that `/domain settings` edits, in the sequence of its form. The form and the environment
+ * share them.
+ */
 export const teamSettingParsers = {
   approvers: peopleAndGroups.refine((ids) => ids.length > 0, 'must name at least one approver'),
   approvals_required: wholeNumber(1, 20),
@@ -402,11 +404,11 @@ function configOf(e: z.output<typeof environment>): Config {
     service: {
       jsonUrl: e.SERVICE_JSON_URL,
       xmlUrl: e.SERVICE_XML_URL,
-      auth: e.SERVICE_AUTH,
+      jsonAuth: e.SERVICE_AUTH,
       xmlAuth: e.SERVICE_XML_AUTH,
       sessionPlace: e.SERVICE_SESSION_PLACE,
       sessionMinutes: e.SERVICE_SESSION_TIMEOUT,
-      timeout: e.SERVICE_TIMEOUT,
+      timeoutMs: e.SERVICE_TIMEOUT,
       replyTo: e.SERVICE_REPLY_TO,
       defaultContext: e.SERVICE_DEFAULT_CONTEXT,
     },

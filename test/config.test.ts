@@ -35,11 +35,11 @@ describe('the settings', () => {
       service: {
         jsonUrl: 'https://service.example/v1',
         xmlUrl: undefined,
-        auth: 'basic',
+        jsonAuth: 'basic',
         xmlAuth: 'auth',
         sessionPlace: 'header',
         sessionMinutes: 10,
-        timeout: 30_000,
+        timeoutMs: 30_000,
         replyTo: undefined,
         defaultContext: 4,
       },
