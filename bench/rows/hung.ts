@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { DatabaseProxy } from '../../test/support/database-proxy.ts';
 import type { Bench, Line, Row } from '../measure.ts';
 import { ask } from '../orders.ts';
-import { PausableProxy } from '../pausable-proxy.ts';
 import { command, press } from '../slack-load.ts';
 import { Postgres, Surroundings } from '../surroundings.ts';
 
@@ -20,9 +20,9 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   try {
     for (let round = 0; round < effort.rounds; round += 1) {
       const s = await Surroundings.open(postgres);
-      const { proxy, url } = await PausableProxy.start(s.databaseUrl);
+      const proxy = new DatabaseProxy();
       try {
-        const bot = await s.start('bot.ts', s.environment(url));
+        const bot = await s.start('bot.ts', s.environment(await proxy.start(s.databaseUrl)));
         await ask(s, [bot], amount / 3);
         const clicks = (await s.waiting()).map((order) =>
           press('order_approve', order, s.approver, s.responseUrl),
@@ -34,10 +34,10 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
         ]);
         progress(`round ${round + 1}`);
         await s.peers.ask({ hang: true }, z.object({ hanging: z.literal(true) }));
-        proxy.pause();
+        proxy.hang();
         slowest.push(Math.max(...(await s.slack.atRate(bot.port, deliveries, PER_SECOND))));
       } finally {
-        await proxy.close();
+        proxy.close();
         await s.close();
       }
     }
