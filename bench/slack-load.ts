@@ -70,11 +70,15 @@ export function press(
   return form({ payload: JSON.stringify(payload) });
 }
 
-/** A form that somebody sends. @param values of its inputs, by field, as Slack delivers their state */
+/**
+ * A form that somebody sends.
+ * @param values of its inputs, by field, as Slack delivers their state
+ * @param origin what the form keeps: where it was opened, and what it is about
+ */
 export function submission(
   name: string,
   values: Readonly<Record<string, object>>,
-  channelId: string,
+  origin: { readonly channelId: string; readonly subject?: string },
   userId: string,
 ): Delivery {
   count += 1;
@@ -91,7 +95,7 @@ export function submission(
       id: `V0BENCH${count}`,
       type: 'modal',
       callback_id: name,
-      private_metadata: JSON.stringify({ channelId }),
+      private_metadata: JSON.stringify(origin),
       state: {
         values: Object.fromEntries(
           Object.entries(values).map(([field, value]) => [field, { [field]: value }]),
@@ -108,6 +112,27 @@ function channel(n: number): string {
 
 function form(fields: Readonly<Record<string, string>>): Delivery {
   return { body: new URLSearchParams(fields).toString() };
+}
+
+/** The whole request. Its signature is valid for five minutes. */
+export function signedRequest(
+  port: number,
+  secret: string,
+  { body }: Delivery,
+  connection: 'keep-alive' | 'close' = 'keep-alive',
+): Buffer {
+  const timestamp = Math.floor(Date.now() / 1_000);
+  const signature = createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex');
+  const head = [
+    'POST /slack/events HTTP/1.1',
+    `host: 127.0.0.1:${port}`,
+    `connection: ${connection}`,
+    'content-type: application/x-www-form-urlencoded',
+    `x-slack-request-timestamp: ${timestamp}`,
+    `x-slack-signature: v0=${signature}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
 /**
@@ -127,7 +152,7 @@ export class SlackLoad {
    * @throws when it was not 200
    */
   deliver(port: number, delivery: Delivery): Promise<number> {
-    return this.#send(port, this.#requestOf(port, delivery));
+    return this.#send(port, signedRequest(port, this.#secret, delivery));
   }
 
   /**
@@ -135,7 +160,7 @@ export class SlackLoad {
    * @returns the duration of each
    */
   async atRate(port: number, deliveries: readonly Delivery[], perSecond: number): Promise<number[]> {
-    const requests = deliveries.map((delivery) => this.#requestOf(port, delivery));
+    const requests = deliveries.map((delivery) => signedRequest(port, this.#secret, delivery));
     const startedAt = performance.now();
     const waits: Promise<number>[] = [];
     for (const [n, request] of requests.entries()) {
@@ -148,7 +173,7 @@ export class SlackLoad {
 
   /** Sends all deliveries, with a fixed number under way. */
   async inTurn(port: number, deliveries: readonly Delivery[], atOnce: number): Promise<void> {
-    const requests = deliveries.map((delivery) => this.#requestOf(port, delivery)).values();
+    const requests = deliveries.map((delivery) => signedRequest(port, this.#secret, delivery)).values();
     // With several bots, all loads are prepared before the first delivery is sent.
     await nextTurn();
     const one = async () => {
@@ -159,22 +184,6 @@ export class SlackLoad {
 
   async close(): Promise<void> {
     this.#client.close();
-  }
-
-  /** The whole request. Its signature is valid for five minutes. */
-  #requestOf(port: number, { body }: Delivery): Buffer {
-    const timestamp = Math.floor(Date.now() / 1_000);
-    const signature = createHmac('sha256', this.#secret).update(`v0:${timestamp}:${body}`).digest('hex');
-    const head = [
-      'POST /slack/events HTTP/1.1',
-      `host: 127.0.0.1:${port}`,
-      'connection: keep-alive',
-      'content-type: application/x-www-form-urlencoded',
-      `x-slack-request-timestamp: ${timestamp}`,
-      `x-slack-signature: v0=${signature}`,
-      `content-length: ${Buffer.byteLength(body)}`,
-    ];
-    return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
   }
 
   async #send(port: number, request: Buffer): Promise<number> {

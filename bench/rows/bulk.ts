@@ -93,7 +93,7 @@ async function ask(s: Surroundings, port: number, file: string): Promise<string>
     task: { type: 'static_select', selected_option: { value: 'renew' } },
     file: { type: 'file_input', files: [{ id: 'F0BENCH', url_private: file }] },
   };
-  await s.slack.deliver(port, submission('bulk', values, CHANNEL, s.person(0)));
+  await s.slack.deliver(port, submission('bulk', values, { channelId: CHANNEL }, s.person(0)));
   const newest = async () =>
     orders.parse((await s.db.query('SELECT id, state FROM orders ORDER BY created_at DESC LIMIT 1')).rows)[0];
   await until('the plan is kept', async () => (await newest())?.state === 'DRAFT');

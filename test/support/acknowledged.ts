@@ -1,8 +1,7 @@
-import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import pg from 'pg';
 import { z } from 'zod';
-import { command, type Delivery, press } from '../../bench/slack-load.ts';
+import { command, type Delivery, press, signedRequest, submission } from '../../bench/slack-load.ts';
 import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/platform/acknowledgement.ts';
 import { CrashSite } from './crash.ts';
 import { DOMAINS } from './demo.ts';
@@ -178,41 +177,15 @@ function pressed(actionId: string, orderId: string, userId: string): Delivery {
   return press(actionId, { id: orderId, channelId: DOMAINS, ts: '1700000000.000100' }, userId, RESPONSE_URL);
 }
 
-let views = 0;
-
-/** A form as Slack sends it when it is submitted. */
+/** A form of texts as Slack sends it when it is submitted. */
 function submitted(
   callbackId: string,
   userId: string,
   origin: { readonly channelId: string; readonly subject?: string },
   values: Readonly<Record<string, string>>,
 ): Delivery {
-  views += 1;
-  const payload = {
-    type: 'view_submission',
-    team: { id: 'T0STEWARD', domain: 'steward' },
-    user: { id: userId, username: 'person', name: 'person', team_id: 'T0STEWARD' },
-    api_app_id: 'A0STEWARD',
-    token: 'test',
-    trigger_id: `${process.pid}.${views}`,
-    response_urls: [],
-    view: {
-      id: `V0SUBMITTED${views}`,
-      type: 'modal',
-      callback_id: callbackId,
-      private_metadata: JSON.stringify(origin),
-      blocks: [],
-      state: {
-        values: Object.fromEntries(
-          Object.entries(values).map(([name, value]) => [
-            name,
-            { [name]: { type: 'plain_text_input', value } },
-          ]),
-        ),
-      },
-    },
-  };
-  return { body: new URLSearchParams({ payload: JSON.stringify(payload) }).toString() };
+  const inputs = Object.entries(values).map(([name, value]) => [name, { type: 'plain_text_input', value }]);
+  return submission(callbackId, Object.fromEntries(inputs), origin, userId);
 }
 
 function settings(ttl: string): Readonly<Record<string, string>> {
@@ -243,20 +216,9 @@ function settings(ttl: string): Readonly<Record<string, string>> {
 function deliver(
   port: number,
   signingSecret: string,
-  { body }: Delivery,
+  delivery: Delivery,
   acknowledged: () => void,
 ): Promise<void> {
-  const timestamp = Math.floor(Date.now() / 1_000);
-  const mac = createHmac('sha256', signingSecret).update(`v0:${timestamp}:${body}`).digest('hex');
-  const head = [
-    'POST /slack/events HTTP/1.1',
-    `host: 127.0.0.1:${port}`,
-    'connection: close',
-    'content-type: application/x-www-form-urlencoded',
-    `x-slack-request-timestamp: ${timestamp}`,
-    `x-slack-signature: v0=${mac}`,
-    `content-length: ${Buffer.byteLength(body)}`,
-  ];
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, noDelay: true });
     socket.once('data', (bytes) => {
@@ -265,6 +227,6 @@ function deliver(
     // The bot was killed.
     socket.on('error', () => undefined);
     socket.on('close', () => resolve());
-    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+    socket.write(signedRequest(port, signingSecret, delivery, 'close'));
   });
 }
