@@ -1,5 +1,5 @@
 import { type Bench, type Line, quantile } from './measure.ts';
-import { Postgres, Surroundings, until } from './surroundings.ts';
+import { Surroundings, until } from './surroundings.ts';
 
 /* How long something takes while nothing else happens, and what the reference takes for it. */
 
@@ -30,8 +30,7 @@ export async function* measureIdleLatency(
   { row, what, reference, maxMoreMs }: IdleLatency,
   prepare: (surroundings: Surroundings, botPort: number) => TakeSamples,
 ): AsyncGenerator<Line> {
-  const postgres = await Postgres.start();
-  const surroundings = await Surroundings.open(postgres);
+  const surroundings = await Surroundings.open();
   try {
     const bot = await surroundings.start('bot.ts');
     const takeSamples = prepare(surroundings, bot.port);
@@ -57,7 +56,6 @@ export async function* measureIdleLatency(
     }
   } finally {
     await surroundings.close();
-    await postgres.stop();
   }
 }
 

@@ -87,6 +87,8 @@ export interface WaitingOrder {
  * load comes from this process.
  */
 export class Surroundings {
+  /** Runs for these surroundings alone. */
+  readonly postgres: Postgres;
   readonly databaseUrl: string;
   readonly peers: Process;
   readonly slack = new SlackLoad(SIGNING_SECRET);
@@ -95,7 +97,8 @@ export class Surroundings {
   readonly db: pg.Pool;
   readonly #processes: Process[] = [];
 
-  private constructor(databaseUrl: string, peers: Process) {
+  private constructor(postgres: Postgres, databaseUrl: string, peers: Process) {
+    this.postgres = postgres;
     this.databaseUrl = databaseUrl;
     this.peers = peers;
     this.#processes.push(peers);
@@ -103,8 +106,10 @@ export class Surroundings {
     this.db.on('error', () => undefined);
   }
 
-  static async open(postgres: Postgres): Promise<Surroundings> {
-    const surroundings = new Surroundings(await postgres.database(), await startProcess('peers.ts'));
+  static async open(): Promise<Surroundings> {
+    const postgres = await Postgres.start();
+    const peers = await startProcess('peers.ts');
+    const surroundings = new Surroundings(postgres, await postgres.database(), peers);
     await surroundings.#populate();
     return surroundings;
   }
@@ -199,6 +204,7 @@ export class Surroundings {
     await Promise.all(this.#processes.map((each) => each.stop()));
     await this.slack.close();
     await this.db.end();
+    await this.postgres.stop();
   }
 }
 

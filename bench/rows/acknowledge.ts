@@ -1,6 +1,6 @@
 import { type Bench, inTurns, type Line, quantile, type Row } from '../measure.ts';
 import { command, type Delivery, press } from '../slack-load.ts';
-import { Postgres, Surroundings, until } from '../surroundings.ts';
+import { Surroundings, until } from '../surroundings.ts';
 
 /*
  * How long Slack waits for acknowledgements, at 50 deliveries a second, compared with a Bolt app that commits one row
@@ -15,8 +15,7 @@ const WARM_UP_ROUNDS = 2;
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const seconds = effort.quick ? 0.4 : 10;
   const amount = Math.ceil(PER_SECOND * seconds);
-  const postgres = await Postgres.start();
-  const s = await Surroundings.open(postgres);
+  const s = await Surroundings.open();
   try {
     const bare = await s.start('committing-bolt.ts');
     const bot = await s.start('bot.ts');
@@ -67,7 +66,6 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     }
   } finally {
     await s.close();
-    await postgres.stop();
   }
 }
 

@@ -3,7 +3,7 @@ import { Pool } from 'undici';
 import { z } from 'zod';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { press, submission } from '../slack-load.ts';
-import { Postgres, Surroundings, until } from '../surroundings.ts';
+import { Surroundings, until } from '../surroundings.ts';
 
 /*
  * One order for 2,000 names, from its approval until its last row is settled: four requests at a time in waves of 20, each
@@ -22,9 +22,8 @@ const took = z.tuple([z.object({ seconds: z.coerce.number().nullable(), open: z.
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const rows = effort.quick ? 40 : 2_000;
-  const postgres = await Postgres.start();
-  const s = await Surroundings.open(postgres);
-  const byHand = new pg.Pool({ connectionString: await postgres.database(), max: AT_ONCE });
+  const s = await Surroundings.open();
+  const byHand = new pg.Pool({ connectionString: await s.postgres.database(), max: AT_ONCE });
   const service = new Pool(s.peersUrl, { connections: AT_ONCE });
   try {
     const bot = await s.start('bot.ts');
@@ -79,7 +78,6 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     await service.close();
     await byHand.end();
     await s.close();
-    await postgres.stop();
   }
 }
 

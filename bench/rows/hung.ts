@@ -3,7 +3,7 @@ import { DatabaseProxy } from '../../test/support/database-proxy.ts';
 import type { Bench, Line, Row } from '../measure.ts';
 import { ask } from '../orders.ts';
 import { command, press } from '../slack-load.ts';
-import { Postgres, Surroundings } from '../surroundings.ts';
+import { Surroundings } from '../surroundings.ts';
 
 /*
  * The same acknowledgements while neither the database nor the domain service answers: connections stay open, and
@@ -16,33 +16,28 @@ const MOST_MS = 2_500;
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const amount = effort.quick ? 6 : 300;
   const slowest: number[] = [];
-  const postgres = await Postgres.start();
-  try {
-    for (let round = 0; round < effort.rounds; round += 1) {
-      const s = await Surroundings.open(postgres);
-      const proxy = new DatabaseProxy();
-      try {
-        const bot = await s.start('bot.ts', s.environment(await proxy.start(s.databaseUrl)));
-        await ask(s, [bot], amount / 3);
-        const clicks = (await s.waiting()).map((order) =>
-          press('order_approve', order, s.approver, s.responseUrl),
-        );
-        const deliveries = clicks.flatMap((click, n) => [
-          click,
-          command('help', s.person(n), s.responseUrl),
-          command(`renew hung-${n}.rest 2`, s.person(n), s.responseUrl),
-        ]);
-        progress(`round ${round + 1}`);
-        await s.peers.ask({ hang: true }, z.object({ hanging: z.literal(true) }));
-        proxy.hang();
-        slowest.push(Math.max(...(await s.slack.atRate(bot.port, deliveries, PER_SECOND))));
-      } finally {
-        proxy.close();
-        await s.close();
-      }
+  for (let round = 0; round < effort.rounds; round += 1) {
+    const s = await Surroundings.open();
+    const proxy = new DatabaseProxy();
+    try {
+      const bot = await s.start('bot.ts', s.environment(await proxy.start(s.databaseUrl)));
+      await ask(s, [bot], amount / 3);
+      const clicks = (await s.waiting()).map((order) =>
+        press('order_approve', order, s.approver, s.responseUrl),
+      );
+      const deliveries = clicks.flatMap((click, n) => [
+        click,
+        command('help', s.person(n), s.responseUrl),
+        command(`renew hung-${n}.rest 2`, s.person(n), s.responseUrl),
+      ]);
+      progress(`round ${round + 1}`);
+      await s.peers.ask({ hang: true }, z.object({ hanging: z.literal(true) }));
+      proxy.hang();
+      slowest.push(Math.max(...(await s.slack.atRate(bot.port, deliveries, PER_SECOND))));
+    } finally {
+      proxy.close();
+      await s.close();
     }
-  } finally {
-    await postgres.stop();
   }
   yield {
     row: 'hung',

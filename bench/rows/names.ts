@@ -6,7 +6,7 @@ import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { fillPortfolio } from '../../test/support/portfolio.ts';
 import { type Bench, inTurns, type Line, quantile, type Row } from '../measure.ts';
 import { command } from '../slack-load.ts';
-import { Postgres, Surroundings, until } from '../surroundings.ts';
+import { Surroundings, until } from '../surroundings.ts';
 
 /*
  * `/domain names` in a portfolio of 100,000 names: the first page and the number of names in each zone, beside the same
@@ -41,8 +41,7 @@ const responses = z.object({ responses: z.array(z.tuple([z.number(), z.string()]
 
 async function* measure(bench: Bench): AsyncGenerator<Line> {
   const amount = bench.effort.quick ? 1_000 : 100_000;
-  const postgres = await Postgres.start();
-  const s = await Surroundings.open(postgres);
+  const s = await Surroundings.open();
   try {
     bench.progress(`${amount} names`);
     await fillPortfolio(s.db, TEAM, amount);
@@ -50,7 +49,6 @@ async function* measure(bench: Bench): AsyncGenerator<Line> {
     yield* endToEnd(bench, s, amount);
   } finally {
     await s.close();
-    await postgres.stop();
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Bench, Line, Row } from '../measure.ts';
 import { carryOut } from '../orders.ts';
 import type { Process } from '../processes.ts';
-import { Postgres, Surroundings } from '../surroundings.ts';
+import { Surroundings } from '../surroundings.ts';
 
 /*
  * The same with more processes on one PostgreSQL, with clicks spread over them. How much the rate grows depends on
@@ -18,8 +18,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   // The rates of three processes on two cores differ much between rounds, so there are more rounds.
   const rounds = effort.quick ? effort.rounds : Math.max(7, effort.rounds);
   const rates: number[][] = Array.from({ length: MOST }, () => []);
-  const postgres = await Postgres.start();
-  const s = await Surroundings.open(postgres);
+  const s = await Surroundings.open();
   try {
     // All processes run and are warmed up; those that are not measured get no clicks.
     const bots: Process[] = [];
@@ -34,7 +33,6 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     }
   } finally {
     await s.close();
-    await postgres.stop();
   }
   for (const [index, rate] of rates.entries()) {
     if (index === 0) continue;

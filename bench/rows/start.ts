@@ -4,7 +4,7 @@ import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { approveAll, ask } from '../orders.ts';
 import { type Program, residentMb, startProgram } from '../processes.ts';
 import { command, press } from '../slack-load.ts';
-import { Postgres, Surroundings } from '../surroundings.ts';
+import { Surroundings } from '../surroundings.ts';
 
 /*
  * The built program as users run it: the time from its start until it is ready on an existing database, and its memory,
@@ -27,8 +27,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const orders = effort.quick ? 40 : 10_000;
   const atOnce = effort.quick ? 10 : 500;
   const idleMs = effort.quick ? 100 : 5_000;
-  const postgres = await Postgres.start();
-  const s = await Surroundings.open(postgres);
+  const s = await Surroundings.open();
   const programs: Program[] = [];
   const start = async (file: URL) => {
     const env = { ...s.environment(), APPROVERS: APPROVERS.join(',') };
@@ -119,7 +118,6 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   } finally {
     await Promise.all(programs.map((program) => program.stop()));
     await s.close();
-    await postgres.stop();
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
 import { carryOut } from '../orders.ts';
-import { Postgres, Surroundings } from '../surroundings.ts';
+import { Surroundings } from '../surroundings.ts';
 
 /*
  * Orders from their approval until they are settled, in one process, all at the same time: click, commit, claim, mark
@@ -21,11 +21,10 @@ const rated = z.object({ rate: z.number() });
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const amount = effort.quick ? 5 : 1_000;
-  const postgres = await Postgres.start();
-  const s = await Surroundings.open(postgres);
+  const s = await Surroundings.open();
   try {
     const bot = await s.start('bot.ts');
-    const bare = await s.start('bare-jobs.ts', { DATABASE_URL: await postgres.database() });
+    const bare = await s.start('bare-jobs.ts', { DATABASE_URL: await s.postgres.database() });
     const ours = (round: number) => {
       progress(round < 0 ? 'warming up' : `round ${round + 1}`);
       return carryOut(s, [bot], amount);
@@ -54,7 +53,6 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     };
   } finally {
     await s.close();
-    await postgres.stop();
   }
 }
 
