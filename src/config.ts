@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import cronParser from 'cron-parser';
 import { z } from 'zod';
-import { type DnsServer, parseDnsServers } from './dns/servers.ts';
+import { parseDnsServers } from './dns/servers.ts';
 import { parseDuration } from './duration.ts';
 import { exponentOf } from './money/amount.ts';
 import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES, type OrderTaskName } from './orders/tasks.ts';
@@ -41,46 +41,6 @@ export interface TeamSettings {
   readonly reminderDays: readonly number[];
   readonly reminderCron: string;
   readonly reminderTimezone: string;
-}
-
-/** Everything that the README's table of settings names, checked. */
-export interface Config {
-  readonly slack: {
-    readonly botToken: Secret;
-    readonly signingSecret: Secret | undefined;
-    readonly appToken: Secret | undefined;
-    readonly apiUrl: string | undefined;
-  };
-  readonly port: number;
-  /** Port of the metrics alone; undefined: they are served on `port`. */
-  readonly metricsPort: number | undefined;
-  /** Where people reach the HTTP server, without a slash at the end; undefined: this machine's own address. */
-  readonly publicUrl: string | undefined;
-  readonly service: {
-    readonly jsonUrl: string;
-    readonly xmlUrl: string | undefined;
-    readonly jsonAuth: 'basic' | 'session';
-    readonly xmlAuth: 'auth' | 'session';
-    readonly sessionPlace: 'header' | 'cookie';
-    readonly sessionMinutes: number;
-    readonly timeoutMs: number;
-    readonly replyTo: string | undefined;
-    readonly defaultContext: number;
-  };
-  /** The first one encrypts, all decrypt. */
-  readonly credentialsKeys: readonly [VaultKey, ...VaultKey[]];
-  readonly databaseUrl: Secret | undefined;
-  readonly dataDir: string;
-  readonly admins: readonly string[];
-  /** Lets members of the organisation's other workspaces in (Enterprise Grid). */
-  readonly allowOrgMembers: boolean;
-  /** ISO 4217 code of prices. */
-  readonly currency: string;
-  readonly team: TeamSettings;
-  readonly rdapBootstrapUrl: string;
-  /** The configured resolvers; undefined: those of the operating system. */
-  readonly dnsServers: readonly DnsServer[] | undefined;
-  readonly logLevel: string;
 }
 
 const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
@@ -390,7 +350,10 @@ function formatProblems(problems: ReadonlyMap<string, string>): string {
   return `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\nSet them in the environment or in a .env file.`;
 }
 
-function configOf(e: z.output<typeof environment>): Config {
+/** Everything that the README's table of settings names, checked. */
+export type Config = Readonly<ReturnType<typeof configOf>>;
+
+function configOf(e: z.output<typeof environment>) {
   return {
     slack: {
       botToken: e.SLACK_BOT_TOKEN,
@@ -399,7 +362,9 @@ function configOf(e: z.output<typeof environment>): Config {
       apiUrl: e.SLACK_API_URL,
     },
     port: e.PORT,
+    /** Port of the metrics alone; undefined: they are served on `port`. */
     metricsPort: e.METRICS_PORT,
+    /** Where people reach the HTTP server, without a slash at the end; undefined: this machine's own address. */
     publicUrl: e.PUBLIC_URL,
     service: {
       jsonUrl: e.SERVICE_JSON_URL,
@@ -412,11 +377,14 @@ function configOf(e: z.output<typeof environment>): Config {
       replyTo: e.SERVICE_REPLY_TO,
       defaultContext: e.SERVICE_DEFAULT_CONTEXT,
     },
+    /** The first one encrypts, all decrypt. */
     credentialsKeys: e.CREDENTIALS_KEYS,
     databaseUrl: e.DATABASE_URL,
     dataDir: e.DATA_DIR,
     admins: e.ADMINS,
+    /** Lets members of the organisation's other workspaces in (Enterprise Grid). */
     allowOrgMembers: e.ALLOW_ORG_MEMBERS,
+    /** ISO 4217 code of prices. */
     currency: e.CURRENCY,
     team: {
       approvers: e.APPROVERS,
@@ -434,8 +402,9 @@ function configOf(e: z.output<typeof environment>): Config {
       reminderDays: e.REMINDER_DAYS,
       reminderCron: e.REMINDER_CRON,
       reminderTimezone: e.REMINDER_TIMEZONE,
-    },
+    } satisfies TeamSettings,
     rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
+    /** The configured resolvers; undefined: those of the operating system. */
     dnsServers: e.DNS_SERVERS,
     logLevel: e.LOG_LEVEL,
   };
