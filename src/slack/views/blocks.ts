@@ -5,6 +5,7 @@ import type {
   DataTableBlock,
   KnownBlock,
   PlainTextElement,
+  PlainTextOption,
   RichTextElement,
   SectionBlock,
 } from '@slack/types';
@@ -21,7 +22,7 @@ import {
 } from './mrkdwn.ts';
 
 /*
- * Blocks within Slack's limits. What stands in them is escaped by `text.ts`, whose words are exported here too.
+ * Blocks within Slack's limits. What stands in them is escaped by `mrkdwn.ts`, whose words are exported here too.
  */
 
 export * from './mrkdwn.ts';
@@ -146,6 +147,40 @@ export function actions(blockId: string, buttons: readonly Button[]): ActionsBlo
   return buttons.length === 0
     ? []
     : [{ type: 'actions', block_id: blockId, elements: buttons.slice(0, LIMITS.actions) }];
+}
+
+/** An option of a menu: its value, and the text that people read. */
+export interface MenuOption {
+  readonly value: string;
+  readonly text: string;
+}
+
+/** Options of a menu, as many as Slack takes. */
+export function menuOptions(options: readonly MenuOption[]): PlainTextOption[] {
+  return options
+    .slice(0, LIMITS.options)
+    .map(({ value, text }) => ({ text: plainText(text, LIMITS.optionText), value }));
+}
+
+/** A row with a menu, whose choice is a click. */
+export function menu(
+  blockId: string,
+  actionId: string,
+  placeholder: string,
+  options: readonly MenuOption[],
+): ActionsBlock {
+  return {
+    type: 'actions',
+    block_id: blockId,
+    elements: [
+      {
+        type: 'static_select',
+        action_id: actionId,
+        placeholder: plainText(placeholder, LIMITS.placeholder),
+        options: menuOptions(options),
+      },
+    ],
+  };
 }
 
 /** The content of a cell: raw text, a person who is not pinged, or a moment in the reader's time zone. */

@@ -18,11 +18,10 @@ import {
   count,
   escapeText,
   header,
-  LIMITS,
   type Message,
   mention,
+  menu,
   message,
-  plainText,
   section,
   table,
 } from './blocks.ts';
@@ -174,21 +173,12 @@ function standingCells(standing: BudgetStanding, locale: string): readonly Cell[
 
 /** A menu of the budgets, each of which opens in the form. */
 function editMenu(budgets: readonly Budget[]): AnyBlock {
-  return {
-    type: 'actions',
-    block_id: 'budgets_edit',
-    elements: [
-      {
-        type: 'static_select',
-        action_id: 'budget_edit',
-        placeholder: plainText('Change a budget…', LIMITS.placeholder),
-        options: budgets.slice(0, LIMITS.options).map((budget) => ({
-          text: plainText(budgetLine(budget), LIMITS.optionText),
-          value: budget.id,
-        })),
-      },
-    ],
-  };
+  return menu(
+    'budgets_edit',
+    'budget_edit',
+    'Change a budget…',
+    budgets.map((budget) => ({ text: budgetLine(budget), value: budget.id })),
+  );
 }
 
 /** A budget in one line of plain text: `all names, a month: €100.00`. */

@@ -1,5 +1,14 @@
-import type { InputBlock, KnownBlock, ModalView, PlainTextOption } from '@slack/types';
-import { context, escapeText, LIMITS, plainText, section, truncate } from './blocks.ts';
+import type { InputBlock, KnownBlock, ModalView } from '@slack/types';
+import {
+  context,
+  escapeText,
+  LIMITS,
+  type MenuOption,
+  menuOptions,
+  plainText,
+  section,
+  truncate,
+} from './blocks.ts';
 
 /**
  * A field of a form, declared once. The view, the reading of the submission and the place of errors all follow from
@@ -25,11 +34,8 @@ export interface Field {
   readonly hint?: string;
   readonly optional?: boolean;
   readonly placeholder?: string;
-  /**
-   * For `choice` (menu), `choices` (checkboxes) and `picks` (menu of several): the value, and the text that people
-   * read.
-   */
-  readonly options?: readonly { readonly value: string; readonly text: string }[];
+  /** For `choice` (menu), `choices` (checkboxes) and `picks` (menu of several). */
+  readonly options?: readonly MenuOption[];
   /** For `file`: the endings that are taken. */
   readonly fileTypes?: readonly string[];
   /** For `number`: what Slack takes before it asks the bot. */
@@ -194,7 +200,7 @@ function separated(value: string | readonly string[] | undefined): readonly stri
 /** A field whose options come with the form. */
 function menu(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
   const shared = commonOf(field);
-  const options = (field.options ?? []).slice(0, LIMITS.options).map(option);
+  const options = menuOptions(field.options ?? []);
   const given = separated(value);
   const chosen = options.filter(({ value: each }) => each !== undefined && given.includes(each));
   if (field.kind === 'choice') {
@@ -238,8 +244,4 @@ function picker(field: Field, value: string | readonly string[] | undefined): In
         ...(text === undefined || text === '' ? {} : { initial_user: text }),
       };
   }
-}
-
-function option({ value, text }: { readonly value: string; readonly text: string }): PlainTextOption {
-  return { text: plainText(text, LIMITS.optionText), value };
 }

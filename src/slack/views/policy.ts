@@ -1,4 +1,4 @@
-import type { ActionsBlock, Button } from '@slack/types';
+import type { Button } from '@slack/types';
 import { loggedChanges } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
@@ -11,13 +11,12 @@ import {
   context,
   count,
   divider,
-  LIMITS,
   lines,
   type Message,
   mention,
+  menu,
   message,
   moment,
-  plainText,
   quote,
   section,
   truncateMarkup,
@@ -213,22 +212,13 @@ function confirmButton(revision: string): Button {
 }
 
 /** A menu of policies to start from. Choosing one opens a form. */
-function startMenu(): ActionsBlock {
-  return {
-    type: 'actions',
-    block_id: 'policy_starts',
-    elements: [
-      {
-        type: 'static_select',
-        action_id: 'policy_start',
-        placeholder: plainText('Start from…', LIMITS.placeholder),
-        options: STARTING_POINTS.map((name) => ({
-          text: plainText(START_LABELS[name], LIMITS.optionText),
-          value: name,
-        })),
-      },
-    ],
-  };
+function startMenu(): AnyBlock {
+  return menu(
+    'policy_starts',
+    'policy_start',
+    'Start from…',
+    STARTING_POINTS.map((name) => ({ text: START_LABELS[name], value: name })),
+  );
 }
 
 function readerButtons({ published, draft }: ShownPolicy): AnyBlock[] {

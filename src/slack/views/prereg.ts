@@ -14,12 +14,11 @@ import {
   facts,
   LIMITS,
   type Message,
+  menu,
   message,
-  plainText,
   quote,
   section,
   table,
-  truncate,
 } from './blocks.ts';
 
 /* The results of a search for preregistrations: a table, and one record in full. */
@@ -246,21 +245,12 @@ function openMenu(records: readonly Preregistration[]): AnyBlock[] {
     ]);
   }
   return [
-    {
-      type: 'actions',
-      block_id: 'prereg_records',
-      elements: [
-        {
-          type: 'static_select',
-          action_id: 'prereg_open',
-          placeholder: plainText('Open one in full', LIMITS.placeholder),
-          options: names.slice(0, LIMITS.options).map((name) => ({
-            text: plainText(truncate(displayName(name), LIMITS.optionText), LIMITS.optionText),
-            value: name,
-          })),
-        },
-      ],
-    },
+    menu(
+      'prereg_records',
+      'prereg_open',
+      'Open one in full',
+      names.map((name) => ({ text: displayName(name), value: name })),
+    ),
   ];
 }
 

@@ -1,4 +1,3 @@
-import type { ActionsBlock } from '@slack/types';
 import { type Amount, formatAmount } from '../../money/amount.ts';
 import { costInDetail } from '../../money/order-cost.ts';
 import type { ListedPrice } from '../../money/ports.ts';
@@ -21,10 +20,9 @@ import {
   count,
   day,
   escapeText,
-  LIMITS,
   type Message,
+  menu,
   message,
-  plainText,
   quote,
   section,
   TABLE_ROWS,
@@ -284,7 +282,7 @@ export function priceList(list: readonly ListedPrice[], reader: PriceReader): Me
         validityOf(price, list, reader.today),
       ]),
     }),
-    ...(reader.isAdmin ? editMenu(shown) : []),
+    ...(reader.isAdmin ? [editMenu(shown)] : []),
     ...actions('prices', [...edit, file]),
     context(
       `New prices are in ${reader.currency}. The list is the team’s own: the service’s document has no prices. Who changed what stands in the audit log.`,
@@ -293,26 +291,16 @@ export function priceList(list: readonly ListedPrice[], reader: PriceReader): Me
 }
 
 /** A menu of the prices. Choosing one opens the form. */
-function editMenu(list: readonly ListedPrice[]): AnyBlock[] {
-  const menu: ActionsBlock = {
-    type: 'actions',
-    block_id: 'prices_edit',
-    elements: [
-      {
-        type: 'static_select',
-        action_id: 'price_edit',
-        placeholder: plainText('Change a price…', LIMITS.placeholder),
-        options: list.slice(0, LIMITS.options).map((price) => ({
-          text: plainText(
-            `.${price.zone} ${price.task} ${price.period}: ${amountText(price.amount)}, ${dayText(price.validFrom)}`,
-            LIMITS.optionText,
-          ),
-          value: price.id,
-        })),
-      },
-    ],
-  };
-  return [menu];
+function editMenu(list: readonly ListedPrice[]): AnyBlock {
+  return menu(
+    'prices_edit',
+    'price_edit',
+    'Change a price…',
+    list.map((price) => ({
+      text: `.${price.zone} ${price.task} ${price.period}: ${amountText(price.amount)}, ${dayText(price.validFrom)}`,
+      value: price.id,
+    })),
+  );
 }
 
 /** What is said after prices were saved. */
