@@ -13,7 +13,6 @@ import type { Charge } from '../../zones/tasks.ts';
 import {
   type AnyBlock,
   actions,
-  button,
   code,
   context,
   count,
@@ -63,6 +62,7 @@ import {
   itemText,
   lapsedApprovals,
   nextSteps,
+  orderButton,
   orderTitle,
   reasonOf,
   resolveButtons,
@@ -428,25 +428,16 @@ function undoLines({ undo }: CardExtras): AnyBlock[] {
 }
 
 function undoButtons(order: Order, { undo }: CardExtras) {
-  if (undo?.former.kind !== 'known') return [];
-  const label = `Undo: ${orderTitle(order)}`;
-  return [button({ actionId: 'order_undo', text: 'Undo', value: order.id, label })];
+  return undo?.former.kind === 'known' ? [orderButton(order, 'order_undo', 'Undo')] : [];
 }
 
 function cardButtons(order: Order, extras: CardExtras) {
-  const value = order.id;
-  const title = orderTitle(order);
   if (order.state === 'PENDING') {
     return [
       ...decisionButtons(order),
-      button({
-        actionId: 'order_approve_comment',
-        text: 'Approve with a comment',
-        value,
-        label: `Approve with a comment: ${title}`,
-      }),
-      button({ actionId: 'order_ask', text: 'Ask back', value, label: `Ask back: ${title}` }),
-      button({ actionId: 'order_cancel', text: 'Cancel', value, label: `Cancel: ${title}` }),
+      orderButton(order, 'order_approve_comment', 'Approve with a comment'),
+      orderButton(order, 'order_ask', 'Ask back'),
+      orderButton(order, 'order_cancel', 'Cancel'),
       ...breakGlassButtons(order, extras.decision),
     ];
   }

@@ -371,19 +371,25 @@ export function resultText(
   ];
 }
 
+/**
+ * A button about an order. A screen reader says what the order is, too; the label begins with the text, because who speaks
+ * to the machine says what stands on the button.
+ */
+export function orderButton(
+  order: Order,
+  actionId: string,
+  text: string,
+  style?: 'primary' | 'danger',
+): Button {
+  const label = `${text}: ${orderTitle(order)}`;
+  return button({ actionId, text, value: order.id, label, ...(style && { style }) });
+}
+
 /** Approve and Deny, for the card and the Home tab. */
 export function decisionButtons(order: Order): Button[] {
-  const value = order.id;
-  const title = orderTitle(order);
   return [
-    button({
-      actionId: 'order_approve',
-      text: 'Approve',
-      value,
-      style: 'primary',
-      label: `Approve: ${title}`,
-    }),
-    button({ actionId: 'order_deny', text: 'Deny', value, style: 'danger', label: `Deny: ${title}` }),
+    orderButton(order, 'order_approve', 'Approve', 'primary'),
+    orderButton(order, 'order_deny', 'Deny', 'danger'),
   ];
 }
 
@@ -391,15 +397,7 @@ export function decisionButtons(order: Order): Button[] {
 export function stopButtons(order: Order): Button[] {
   const isUnderWay = order.state === 'APPROVED' || order.state === 'EXECUTING';
   if (!isUnderWay || waitingItems(order).length === 0) return [];
-  return [
-    button({
-      actionId: 'order_stop',
-      text: 'Stop',
-      value: order.id,
-      style: 'danger',
-      label: `Stop: ${orderTitle(order)}`,
-    }),
-  ];
+  return [orderButton(order, 'order_stop', 'Stop', 'danger')];
 }
 
 /**
@@ -409,31 +407,13 @@ export function stopButtons(order: Order): Button[] {
 export function retryButtons(order: Order, now?: Date): Button[] {
   if (order.state !== 'FAILED' || order.bulk !== undefined || retryableItems(order).length === 0) return [];
   if (now !== undefined && isRetryOver(order, now)) return [];
-  return [
-    button({
-      actionId: 'order_retry',
-      text: 'Retry',
-      value: order.id,
-      label: `Retry: ${orderTitle(order)}`,
-    }),
-  ];
+  return [orderButton(order, 'order_retry', 'Retry')];
 }
 
 export function resolveButtons(order: Order): Button[] {
-  const title = orderTitle(order);
   return [
-    button({
-      actionId: 'order_resolve_done',
-      text: 'It was done',
-      value: order.id,
-      label: `It was done: ${title}`,
-    }),
-    button({
-      actionId: 'order_resolve_failed',
-      text: 'It was not done',
-      value: order.id,
-      label: `It was not done: ${title}`,
-    }),
+    orderButton(order, 'order_resolve_done', 'It was done'),
+    orderButton(order, 'order_resolve_failed', 'It was not done'),
   ];
 }
 
@@ -483,16 +463,7 @@ export function confirmMessage(order: Order, impact?: Impact | 'unseen'): Messag
     ...(noteLines.length === 0 ? [] : [section(noteLines.join('\n'))]),
     ...lines(inputFacts(order).map(([label, value]) => `*${label}*: ${value}`)),
     ...(impact === undefined ? [] : lines(impactLines(impact))),
-    ...actions(`confirm_${order.id}`, [
-      button({
-        actionId: 'order_confirm',
-        text: yes,
-        value: order.id,
-        style: 'danger',
-        // Who speaks to the machine says what stands on the button.
-        label: `${yes}: ${title}`,
-      }),
-    ]),
+    ...actions(`confirm_${order.id}`, [orderButton(order, 'order_confirm', yes, 'danger')]),
     context('Nothing has been sent. Without your confirmation this is forgotten after 15 minutes.'),
   ]);
 }
