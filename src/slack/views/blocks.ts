@@ -75,11 +75,15 @@ export function section(text: string): SectionBlock {
 /** A longer fact takes the whole width. */
 const LONG_FACT = 400;
 
+/** A label and a value, mrkdwn; undefined where there is nothing to say. */
+export type Fact = readonly [label: string, value: string | undefined];
+
 /**
- * Facts in two columns, at most ten per section. A long one takes the whole width, so that all of it can be seen.
+ * Facts in two columns, at most ten per section. A long one takes the whole width, so that all of it can be seen. One
+ * without a value is left out.
  */
-export function facts(pairs: readonly (readonly [label: string, value: string])[]): SectionBlock[] {
-  const said = pairs.map(([label, value]) => `*${label}*\n${value}`);
+export function facts(pairs: readonly Fact[]): SectionBlock[] {
+  const said = pairs.flatMap(([label, value]) => (value === undefined ? [] : [`*${label}*\n${value}`]));
   const short = said.filter((fact) => fact.length <= LONG_FACT);
   const sections: SectionBlock[] = [];
   for (let from = 0; from < short.length; from += LIMITS.sectionFields) {

@@ -147,7 +147,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, cost: Orde
       ? []
       : [
           ...facts([
-            ...(cost === undefined ? [] : [['Price', costFact(cost, undefined)] as const]),
+            ['Price', cost && costFact(cost, undefined)],
             ['Who decides', whoDecides(order)],
           ]),
           ...findingBlocks(plan),

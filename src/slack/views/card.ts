@@ -17,6 +17,7 @@ import {
   context,
   count,
   escapeText,
+  type Fact,
   facts,
   header,
   LIMITS,
@@ -104,8 +105,6 @@ export interface UndoOffer {
   readonly former: Exclude<FormerNameServers, { readonly kind: 'same' }>;
 }
 
-type Fact = readonly [label: string, value: string];
-
 /** `block_id` of the card's buttons. No other message has a row with this id. */
 export function cardBlockId(orderId: string): string {
   return `order_${orderId}`;
@@ -133,7 +132,8 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     ...facts([
       ...moneyFacts(order, extras),
       ...(pending ? decisionFacts(order, extras) : []),
-      ...ruleFacts(extras),
+      // The rules of the policy that decided, if any did.
+      ['Decided by', ruleNames(rulesOf(extras.decision, history)) || undefined],
       ...inputsShown(order, title),
     ]),
     ...rowsShown(order, extras.cost),
@@ -196,44 +196,34 @@ function formatSending(order: Order, { decision }: CardExtras): string {
 function moneyFacts(order: Order, extras: CardExtras): Fact[] {
   const charge = taskNamed(order.task).charge(order.items.map(({ name }) => name));
   return [
-    ...(charge === 'no' ? [] : [['Costs money', CHARGES[charge]] as const]),
-    ...(charge === 'no' ? [] : priceFacts(extras)),
-    ...budgetFacts(extras),
+    ['Costs money', CHARGES[charge]],
+    ['Price', charge === 'no' ? undefined : priceText(extras)],
+    ['Budget', budgetText(extras)],
     ['System', formatContext(order.account.context)],
   ];
 }
 
 /** The price: by the current list while the order waits, afterwards as it was approved or asked for. */
-function priceFacts({ cost, history = [] }: CardExtras): Fact[] {
+function priceText({ cost, history = [] }: CardExtras): string | undefined {
   const { asked, approved } = costsInHistory(history);
   const shown = cost ?? approved ?? asked;
-  return shown === undefined ? [] : [['Price', costFact(shown, asked)]];
+  return shown && costFact(shown, asked);
 }
 
 /** What it takes out of the budgets while it waits, and afterwards the budgets that it exceeded. */
-function budgetFacts({ budgets, history = [] }: CardExtras): Fact[] {
-  const value = budgets === undefined ? exceededFact(history) : budgetFact(budgets);
-  return value === undefined ? [] : [['Budget', value]];
+function budgetText({ budgets, history = [] }: CardExtras): string | undefined {
+  return budgets === undefined ? exceededFact(history) : budgetFact(budgets);
 }
 
 /** Until when it can be decided, and by whom. */
 function decisionFacts({ expiresAt }: Order, { approvers, decision, history = [] }: CardExtras): Fact[] {
-  const away = decision === undefined ? [] : standInLines(decision);
+  const ruled = decision !== undefined && isRuled(decision.demand) ? decision.demand : undefined;
   return [
-    ...(expiresAt === undefined ? [] : [['Open until', moment(expiresAt)] as const]),
-    ...(decision !== undefined && isRuled(decision.demand)
-      ? [['Needs', requirementLines(decision.demand, history).join('\n')] as const]
-      : approvers.length === 0
-        ? []
-        : [['Can approve', approverList(approvers)] as const]),
-    ...(away.length === 0 ? [] : [['Stands in', away.join('\n')] as const]),
+    ['Open until', expiresAt && moment(expiresAt)],
+    ['Needs', ruled && requirementLines(ruled, history).join('\n')],
+    ['Can approve', ruled === undefined && approvers.length > 0 ? approverList(approvers) : undefined],
+    ['Stands in', decision && (standInLines(decision).join('\n') || undefined)],
   ];
-}
-
-/** The rules of the policy that decided, if any did. */
-function ruleFacts({ decision, history = [] }: CardExtras): Fact[] {
-  const rules = rulesOf(decision, history);
-  return rules.length === 0 ? [] : [['Decided by', ruleNames(rules)]];
 }
 
 function changedDemand({ decision }: CardExtras): string[] {
@@ -247,16 +237,20 @@ function inputsShown(order: Order, title: string): Fact[] {
   return [
     ['With the account', formatAccount(order)],
     // A long name is cut in the title, so it is shown in full here.
-    ...(order.items.length === 1 && first !== undefined && title.length > LIMITS.headerText
-      ? [['Name', escapeText(itemName(order, first.name))] as const]
-      : []),
+    [
+      'Name',
+      order.items.length === 1 && first !== undefined && title.length > LIMITS.headerText
+        ? escapeText(itemName(order, first.name))
+        : undefined,
+    ],
     ...inputFacts(order).filter(([label]) => label !== 'Period'),
-    ...(order.retryOf === undefined ? [] : [['Asked again after', code(order.retryOf)] as const]),
+    ['Asked again after', order.retryOf && code(order.retryOf)],
   ];
 }
 
-const CHARGES: Readonly<Record<Exclude<Charge, 'no'>, string>> = {
+const CHARGES: Readonly<Record<Charge, string | undefined>> = {
   yes: '*Yes*',
+  no: undefined,
   not_stated: 'Not stated by the service’s document',
 };
 

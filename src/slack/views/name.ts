@@ -17,6 +17,7 @@ import {
   code,
   context,
   escapeText,
+  type Fact,
   facts,
   header,
   lines,
@@ -53,8 +54,6 @@ export interface NameScreen {
   /** What waiting costs, as far as the price list tells. */
   readonly waiting: readonly WaitingStep[];
 }
-
-type Pair = readonly [label: string, value: string];
 
 /** The most changes and orders, so that they fit a phone. */
 const HISTORY_LINES = 8;
@@ -155,76 +154,71 @@ function whyNoDate(known: KnownName): string {
     : 'its registry gives no public record, or did not answer';
 }
 
-function registryPairs(known: KnownName): Pair[] {
-  const pair = (fact: FactName, label = FACT_LABELS[fact]): Pair[] => {
+function registryPairs(known: KnownName): Fact[] {
+  const pair = (fact: FactName, label = FACT_LABELS[fact]): Fact => {
     const value = knownValue(known, fact);
-    return value === undefined || value.length === 0 ? [] : [[label, formatValue(fact, value)]];
+    return [label, value === undefined || value.length === 0 ? undefined : formatValue(fact, value)];
   };
   return [
-    ...pair('registrar'),
-    ...pair('statuses'),
-    ...nameserverPair(known),
-    ...dnssecPair(known),
-    ...pair('registered_at'),
-    ...pair('deleted_at', 'Deleted'),
+    pair('registrar'),
+    pair('statuses'),
+    ['Nameservers', nameserversText(known)],
+    ['DNSSEC', dnssecText(known)],
+    pair('registered_at'),
+    pair('deleted_at', 'Deleted'),
   ];
 }
 
 /** The nameservers of the delegation; where the name's own zone differs, both. */
-function nameserverPair(known: KnownName): Pair[] {
+function nameserversText(known: KnownName): string | undefined {
   const atRegistry = knownValue(known, 'registry_nameservers');
   const own = knownValue(known, 'nameservers');
   const shown = knownValue(known, 'parent_nameservers') ?? atRegistry ?? own;
-  if (shown === undefined) return [];
-  if (shown.length === 0) return [['Nameservers', 'none: the name is not delegated']];
+  if (shown === undefined) return undefined;
+  if (shown.length === 0) return 'none: the name is not delegated';
   const differing = (who: string, other: FactValue | undefined) =>
     other === undefined || other.length === 0 || other.join() === shown.join()
       ? []
       : [`${who} lists ${formatList(other)}`];
-  const parts = [
+  return [
     formatList(shown),
     ...differing('its registry', atRegistry),
     ...differing('the name itself', own),
-  ];
-  return [['Nameservers', parts.join('; ')]];
+  ].join('; ');
 }
 
-function dnssecPair(known: KnownName): Pair[] {
+function dnssecText(known: KnownName): string | undefined {
   const value = knownValue(known, 'ds') ?? knownValue(known, 'secure_dns');
-  return value === undefined ? [] : [['DNSSEC', value.length > 0 ? 'signed' : 'not signed']];
+  return value && (value.length > 0 ? 'signed' : 'not signed');
 }
 
 /** What uses the name: website and mail. */
-function lifePairs(known: KnownName): Pair[] {
+function lifePairs(known: KnownName): Fact[] {
   const web = WEB.map((fact) => knownValue(known, fact));
   const addresses = [...new Set(web.flatMap((value) => value ?? []))];
   const mx = knownValue(known, 'mx');
   const mail = mx?.filter((text) => text !== NO_MAIL);
   const certificate = knownValue(known, 'certificate');
+  const noWebsite = web.includes(undefined) ? undefined : 'none seen';
   return [
-    ...(addresses.length > 0
-      ? [['Website', `at ${formatList(addresses)}`] as const]
-      : web.includes(undefined)
-        ? []
-        : [['Website', 'none seen'] as const]),
-    ...(mail === undefined
-      ? []
-      : [
-          ['Mail', mail.length > 0 ? `goes to ${formatValue('mx', mail)}` : 'none: no mail servers'] as const,
-        ]),
-    ...(mail === undefined || mail.length === 0 ? [] : protection(known)),
-    ...(certificate === undefined || certificate.length === 0
-      ? []
-      : [['Certificate', `ends ${formatValue('certificate', certificate)}`] as const]),
+    ['Website', addresses.length > 0 ? `at ${formatList(addresses)}` : noWebsite],
+    ['Mail', mail && (mail.length > 0 ? `goes to ${formatValue('mx', mail)}` : 'none: no mail servers')],
+    ['Against forged mail', mail === undefined || mail.length === 0 ? undefined : protection(known)],
+    [
+      'Certificate',
+      certificate === undefined || certificate.length === 0
+        ? undefined
+        : `ends ${formatValue('certificate', certificate)}`,
+    ],
   ];
 }
 
 /** Whether others can send mail in the name of this domain. */
-function protection(known: KnownName): Pair[] {
+function protection(known: KnownName): string | undefined {
   const [spf, dmarc] = [knownValue(known, 'spf'), knownValue(known, 'dmarc')];
-  if (spf === undefined || dmarc === undefined) return [];
+  if (spf === undefined || dmarc === undefined) return undefined;
   const parts = [...(spf.length > 0 ? ['SPF'] : []), ...(dmarc.length > 0 ? ['DMARC'] : [])];
-  return [['Against forged mail', parts.length === 0 ? 'nothing: no SPF, no DMARC' : parts.join(' and ')]];
+  return parts.length === 0 ? 'nothing: no SPF, no DMARC' : parts.join(' and ');
 }
 
 /** What could not be seen, by reason, and since when what is shown is outdated. */

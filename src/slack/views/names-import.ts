@@ -64,6 +64,7 @@ export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isAne
   const first = changed.slice(0, SHOWN_CHANGES).map(({ name, before, after }) => {
     const words = (details: typeof before) =>
       detailPairs(details)
+        .filter(([, value]) => value !== undefined)
         .map(([label, value]) => `${label.toLowerCase()} ${value}`)
         .join(', ') || 'nothing';
     return `• *${escapeText(displayName(name))}*: from ${words(before)} to ${words(after)}`;

@@ -12,6 +12,7 @@ import {
   context,
   count,
   escapeText,
+  type Fact,
   type Message,
   mention,
   message,
@@ -30,16 +31,12 @@ export function channelMention(channelId: string): string {
 }
 
 /** What people have set for a name, as facts of its screen. */
-export function detailPairs(
-  details: NameDetails | undefined,
-): readonly (readonly [label: string, value: string])[] {
-  if (details === undefined) return [];
-  const { owner, tags, channel, note } = details;
+export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDetails> = {}): Fact[] {
   return [
-    ...(owner === undefined ? [] : [['Owner', mention(owner)] as const]),
-    ...(tags.length === 0 ? [] : [['Tags', tags.map(code).join(' ')] as const]),
-    ...(channel === undefined ? [] : [['Told in', channelMention(channel)] as const]),
-    ...(note === undefined ? [] : [['Note', quote(note)] as const]),
+    ['Owner', owner && mention(owner)],
+    ['Tags', tags.map(code).join(' ') || undefined],
+    ['Told in', channel && channelMention(channel)],
+    ['Note', note && quote(note)],
   ];
 }
 

@@ -11,6 +11,7 @@ import {
   count,
   day,
   escapeText,
+  type Fact,
   facts,
   type Message,
   message,
@@ -213,7 +214,7 @@ function deadlines(life: Lifecycle): string[] {
   });
 }
 
-function zoneFacts(zone: ZoneProfile): (readonly [string, string])[] {
+function zoneFacts(zone: ZoneProfile): Fact[] {
   const { names, periodYears, nameServers, transfer } = zone;
   return [
     ['Name', `${names.labelLength.min} to ${names.labelLength.max} characters`],
@@ -233,18 +234,18 @@ function zoneFacts(zone: ZoneProfile): (readonly [string, string])[] {
       'Nameservers',
       nameServers.max === undefined ? 'host names' : `${nameServers.min} to ${nameServers.max}`,
     ],
-    ...optional('Transfer', [
+    optional('Transfer', [
       transfer.authCodeRequired ? `with the auth code${inBrackets(transfer.authCodeFormat)}` : undefined,
       transfer.autoApproveDays &&
         `goes through after ${count(transfer.autoApproveDays, 'day')} at the latest`,
       transfer.renews === true ? 'renews the name too' : undefined,
     ]),
-    ...optional('Transfer lock', [
+    optional('Transfer lock', [
       transfer.lockDays &&
         `${count(transfer.lockDays, 'day')} after a registration or an owner change; the document states none after a transfer, and does not tell how to set or lift one`,
     ]),
-    ...optional('Contacts need', [zone.requiredContactFields.join(', ')]),
-    ...optional('Premium names', [zone.premiumNames]),
+    optional('Contacts need', [zone.requiredContactFields.join(', ')]),
+    optional('Premium names', [zone.premiumNames]),
   ];
 }
 
@@ -253,12 +254,9 @@ function inBrackets(text: string | undefined): string {
 }
 
 /** A fact that is left out when all its parts are unknown. */
-function optional(
-  label: string,
-  parts: readonly (string | number | undefined)[],
-): (readonly [string, string])[] {
+function optional(label: string, parts: readonly (string | number | undefined)[]): Fact {
   const known = parts.filter((part) => typeof part === 'string' && part !== '');
-  return known.length === 0 ? [] : [[label, escapeText(known.join(', '))]];
+  return [label, known.length === 0 ? undefined : escapeText(known.join(', '))];
 }
 
 function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {

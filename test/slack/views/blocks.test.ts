@@ -50,6 +50,15 @@ describe('blocks', () => {
     expect(blocks.map(({ fields }) => fields?.length)).toEqual([1, undefined]);
     expect(blocks.at(1)?.text?.text).toBe(`*Nameservers*\n${long}`);
   });
+
+  it('of facts leave out one without a value', () => {
+    const [block, ...others] = facts([
+      ['Period', undefined],
+      ['Note', ''],
+    ]);
+    expect(block?.fields?.map(({ text }) => text)).toEqual(['*Note*\n']);
+    expect(others).toEqual([]);
+  });
 });
 
 describe('a table', () => {
