@@ -45,7 +45,7 @@ export const AUDIT_COLUMNS = [
   'retry_of',
 ] as const;
 
-type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string>>>;
+type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string | undefined>>>;
 
 /** Looks up how a person is named in the file; `system` is the bot. */
 export type NameOf = (userId: string) => Promise<string>;
@@ -98,22 +98,10 @@ export interface OrderLine {
  */
 export async function orderLines(order: Order, entry: HistoryEntry, nameOf: NameOf): Promise<OrderLine[]> {
   const items = order.bulk === undefined ? [] : itemsOf(order, entry);
-  if (items.length === 0) {
-    const n = itemDetail.safeParse(entry.detail).data?.n;
-    return [
-      {
-        cells: await orderRow(
-          order,
-          entry,
-          nameOf,
-          order.items.find((item) => item.n === n),
-        ),
-        n,
-      },
-    ];
-  }
+  const n = itemDetail.safeParse(entry.detail).data?.n;
+  const about = items.length === 0 ? [order.items.find((item) => item.n === n)] : items;
   return Promise.all(
-    items.map(async (item) => ({ cells: await orderRow(order, entry, nameOf, item), n: item.n })),
+    about.map(async (item) => ({ cells: await orderRow(order, entry, nameOf, item), n: item?.n ?? n })),
   );
 }
 
@@ -167,22 +155,20 @@ export async function orderRow(
     names: detail.name ?? namesOf(order, item),
     asked_by: await nameOf(order.requesterId),
     account: `${accountName(order.account)}${order.account.isTeamAccount === true ? ' (the team’s account)' : ''}`,
-    reason: order.reason ?? '',
+    reason: order.reason,
     decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
-    decision_reason: (DECISIONS.has(entry.kind) ? decisionReasonOf(detail) : detail.question) ?? '',
-    ctid: detail.ctid ?? (order.bulk === undefined ? '' : (item?.ctid ?? '')),
-    sent: SENT.has(entry.kind) ? sentInput(order, item) : '',
-    outcome:
-      detail.outcome ??
-      (order.bulk === undefined || item === undefined ? '' : (JOINT_OUTCOMES[entry.kind] ?? '')),
-    service_code: result?.code ?? '',
-    service_text: result?.text ?? '',
-    service_messages: (result?.messages ?? [])
-      .map((message) => [message.code, message.text].filter(Boolean).join(' '))
+    decision_reason: DECISIONS.has(entry.kind) ? decisionReasonOf(detail) : detail.question,
+    ctid: detail.ctid ?? (order.bulk && item?.ctid),
+    sent: SENT.has(entry.kind) ? sentInput(order, item) : undefined,
+    outcome: detail.outcome ?? (order.bulk && item && JOINT_OUTCOMES[entry.kind]),
+    service_code: result?.code,
+    service_text: result?.text,
+    service_messages: result?.messages
+      ?.map((message) => [message.code, message.text].filter(Boolean).join(' '))
       .join('; '),
-    stid: result?.stid ?? '',
+    stid: result?.stid,
     result: resultOf(detail),
-    retry_of: order.retryOf ?? '',
+    retry_of: order.retryOf,
   });
 }
 
@@ -190,19 +176,17 @@ function decisionReasonOf({ reason, seen }: z.output<typeof detailOf>): string |
   return reason ?? (seen === undefined ? undefined : recordFindingText(seen));
 }
 
-function resultOf({ result, summary, why, hint }: z.output<typeof detailOf>): string {
+function resultOf({ result, summary, why, hint }: z.output<typeof detailOf>): string | undefined {
   if (result?.summary !== undefined) return summaryText(result.summary);
   if (summary !== undefined) return summaryText(summary);
   if (why !== undefined) return retryReasonText(why);
-  return hint === undefined ? '' : recordFindingText(hint);
+  return hint && recordFindingText(hint);
 }
 
 /** A changed setting, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function settingRow(change: SettingChanged, nameOf: NameOf): Promise<string[]> {
-  return cells({
-    time_utc: change.at.toISOString(),
+  return changeRow(change, nameOf, {
     event: 'setting_changed',
-    by: await nameOf(change.by),
     task: 'settings',
     names: change.name,
     result: `from "${change.before}" to "${change.after}"`,
@@ -214,10 +198,8 @@ export async function teamAccountRow(
   { kind, login, application, by, at }: TeamAccountChange,
   nameOf: NameOf,
 ): Promise<string[]> {
-  return cells({
-    time_utc: at.toISOString(),
+  return changeRow({ by, at }, nameOf, {
     event: `team_account_${kind}`,
-    by: await nameOf(by),
     task: kind === 'linked' ? 'link' : 'unlink',
     names: 'team',
     account: `${accountName({ login, context: undefined })} (the team’s account)`,
@@ -227,10 +209,8 @@ export async function teamAccountRow(
 
 /** A price that somebody changed, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function priceRow({ before, after, by, at }: PriceChange, nameOf: NameOf): Promise<string[]> {
-  return cells({
-    time_utc: at.toISOString(),
+  return changeRow({ by, at }, nameOf, {
     event: 'price_changed',
-    by: await nameOf(by),
     task: 'prices',
     names: after.zone,
     result: `from "${before === undefined ? '' : priceLine(before)}" to "${priceLine(after)}"`,
@@ -242,10 +222,8 @@ export async function standInRow(
   { userId, standIn, by, at }: StandInChange,
   nameOf: NameOf,
 ): Promise<string[]> {
-  return cells({
-    time_utc: at.toISOString(),
+  return changeRow({ by, at }, nameOf, {
     event: 'stand_in_changed',
-    by: await nameOf(by),
     task: 'away',
     names: await nameOf(userId),
     result:
@@ -265,10 +243,8 @@ const POLICY_EVENTS: Readonly<Record<PolicyLogEntry['kind'], string>> = {
 /** An action on the policy, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function policyRow(entry: PolicyLogEntry, nameOf: NameOf): Promise<string[]> {
   const { kind, version, changes, by, at } = entry;
-  return cells({
-    time_utc: at.toISOString(),
+  return changeRow({ by, at }, nameOf, {
     event: POLICY_EVENTS[kind],
-    by: await nameOf(by),
     task: 'policy',
     names: version === undefined ? 'draft' : `version ${version}`,
     result: changes.map(policyChangeText).join('; '),
@@ -288,10 +264,8 @@ function policyChangeText({ kind, rule, from, to, fields }: LoggedChange): strin
 /** A changed budget, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function budgetRow({ before, after, by, at }: BudgetChange, nameOf: NameOf): Promise<string[]> {
   const line = (budget: typeof before) => (budget === undefined ? '' : budgetLine(budget));
-  return cells({
-    time_utc: at.toISOString(),
+  return changeRow({ by, at }, nameOf, {
     event: 'budget_changed',
-    by: await nameOf(by),
     task: 'budgets',
     names: (after ?? before)?.tag ?? '',
     result: `from "${line(before)}" to "${line(after)}"`,
@@ -306,14 +280,20 @@ export async function portfolioRow(change: PortfolioChange, nameOf: NameOf): Pro
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([field, value]) => `${field}: ${value}`)
       .join(', ');
-  return cells({
-    time_utc: at.toISOString(),
+  return changeRow({ by, at }, nameOf, {
     event: kind === 'name' ? 'name_changed' : 'preset_changed',
-    by: await nameOf(by),
     task: kind === 'name' ? 'names' : 'presets',
     names: subject,
     result: `from "${words(before)}" to "${words(after)}"`,
   });
+}
+
+async function changeRow(
+  { by, at }: { readonly by: string; readonly at: Date },
+  nameOf: NameOf,
+  row: Row,
+): Promise<string[]> {
+  return cells({ time_utc: at.toISOString(), by: await nameOf(by), ...row });
 }
 
 function cells(row: Row): string[] {
