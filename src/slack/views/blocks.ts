@@ -251,29 +251,25 @@ function cutToFit(lengths: readonly number[], budget: number, most: number): num
   return limit;
 }
 
-export interface BarChart {
-  readonly title: string;
-  readonly series: string;
-  readonly bars: readonly { readonly label: string; readonly value: number }[];
-  readonly xLabel: string;
-  readonly yLabel: string;
-}
-
-/** A bar chart. Bars beyond Slack's limit are left out. */
-export function barChart(chart: BarChart): DataVisualizationBlock {
-  const bars = chart.bars
+/** A chart with a bar for each month. Bars beyond Slack's limit are left out. @param unit what is counted */
+export function monthChart(
+  title: string,
+  unit: string,
+  months: readonly { readonly label: string; readonly count: number }[],
+): DataVisualizationBlock {
+  const bars = months
     .slice(0, LIMITS.chartBars)
-    .map(({ label, value }) => ({ label: truncate(label, LIMITS.chartLabel), value }));
+    .map(({ label, count: value }) => ({ label: truncate(label, LIMITS.chartLabel), value }));
   return {
     type: 'data_visualization',
-    title: truncate(chart.title, LIMITS.chartTitle),
+    title: truncate(title, LIMITS.chartTitle),
     chart: {
       type: 'bar',
-      series: [{ name: truncate(chart.series, LIMITS.chartLabel), data: bars }],
+      series: [{ name: truncate(unit, LIMITS.chartLabel), data: bars }],
       axis_config: {
         categories: bars.map(({ label }) => label),
-        x_label: truncate(chart.xLabel, LIMITS.chartTitle),
-        y_label: truncate(chart.yLabel, LIMITS.chartTitle),
+        x_label: 'Month',
+        y_label: truncate(unit, LIMITS.chartTitle),
       },
     },
   };

@@ -14,7 +14,6 @@ import { displayName } from '../../zones/names.ts';
 import {
   type AnyBlock,
   actions,
-  barChart,
   button,
   context,
   count,
@@ -23,6 +22,7 @@ import {
   type Message,
   mention,
   message,
+  monthChart,
   quote,
   section,
   TABLE_ROWS,
@@ -56,7 +56,7 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
   return message(title, [
     header(title),
     ...(head.total > 1 ? [dueTable(head, waitingOf)] : []),
-    ...(head.months.length > 0 ? [monthChart(head.months)] : []),
+    ...(head.months.length > 0 ? [monthChart('Renewals by month', 'Names', head.months)] : []),
     ...(head.total > 1 && renewable
       ? actions(`digest_${head.digestId}`, [
           button({
@@ -277,16 +277,6 @@ function dueTable({ all, total }: DigestHead, waitingOf: WaitingOf): AnyBlock {
           : 'registered'
         : headline(reminder),
     ]),
-  });
-}
-
-function monthChart(months: DigestHead['months']): AnyBlock {
-  return barChart({
-    title: 'Renewals by month',
-    series: 'Names',
-    bars: months.map(({ label, count: value }) => ({ label, value })),
-    xLabel: 'Month',
-    yLabel: 'Names',
   });
 }
 

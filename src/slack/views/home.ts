@@ -12,7 +12,6 @@ import { displayName } from '../../zones/names.ts';
 import {
   type AnyBlock,
   actions,
-  barChart,
   button,
   code,
   context,
@@ -25,6 +24,7 @@ import {
   mention,
   mentionApprover,
   moment,
+  monthChart,
   quote,
   section,
   table,
@@ -399,15 +399,7 @@ function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyB
   return [
     ...title,
     ...(months.some((month) => month.count > 0)
-      ? [
-          barChart({
-            title: 'Names that expire, by month',
-            series: 'Names',
-            bars: months.map(({ label, count: value }) => ({ label, value })),
-            xLabel: 'Month',
-            yLabel: 'Names',
-          }),
-        ]
+      ? [monthChart('Names that expire, by month', 'Names', months)]
       : []),
     table({
       caption: 'Next to expire',

@@ -5,7 +5,6 @@ import { CONCEALED, type Spend, type SpendLine, type SpendSum } from '../../mone
 import {
   type AnyBlock,
   actions,
-  barChart,
   button,
   type Cell,
   context,
@@ -13,6 +12,7 @@ import {
   header,
   type Message,
   message,
+  monthChart,
   section,
   table,
 } from './blocks.ts';
@@ -146,13 +146,11 @@ function cellOf(by: (typeof SECTIONS)[number], key: string): Cell {
 }
 
 function aheadChart({ ahead, currency }: SpendShown): AnyBlock[] {
-  const bars = ahead.map(({ key, sums }) => {
+  const months = ahead.map(({ key, sums }) => {
     const own = sums.find((sum) => sum.currency === currency);
-    return { label: shortMonth(key), value: own === undefined ? 0 : wholeUnits(own) };
+    return { label: shortMonth(key), count: own === undefined ? 0 : wholeUnits(own) };
   });
-  return bars.every(({ value }) => value === 0)
-    ? []
-    : [barChart({ title: 'Renewals ahead', series: currency, bars, xLabel: 'Month', yLabel: currency })];
+  return months.every(({ count }) => count === 0) ? [] : [monthChart('Renewals ahead', currency, months)];
 }
 
 function csvKey(by: (typeof SECTIONS)[number], key: string, nameOf: (userId: string) => string): string {

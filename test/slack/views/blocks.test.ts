@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   actions,
-  barChart,
   button,
   context,
   facts,
@@ -9,6 +8,7 @@ import {
   header,
   lines,
   message,
+  monthChart,
   section,
   table,
   textMessage,
@@ -88,16 +88,10 @@ describe('a table', () => {
 
 describe('a chart', () => {
   it('becomes bars of text where Slack does not know charts', () => {
-    const chart = barChart({
-      title: 'Names that expire',
-      series: 'Names',
-      bars: [
-        { label: 'Jan 2027', value: 4 },
-        { label: 'Feb 2027', value: 0 },
-      ],
-      xLabel: 'Month',
-      yLabel: 'Names',
-    });
+    const chart = monthChart('Names that expire', 'Names', [
+      { label: 'Jan 2027', count: 4 },
+      { label: 'Feb 2027', count: 0 },
+    ]);
     expectBlocks([chart], 'message');
     expect(hasNewBlocks([chart])).toBe(true);
     expect(withoutNewBlocks([chart])).toEqual([
