@@ -13,7 +13,7 @@ import {
   periodOf,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
-import { formatState, refusalText } from '../../src/slack/views/refusal.ts';
+import { refusalText, STATE_WORDS } from '../../src/slack/views/refusal.ts';
 import { summaryText } from '../../src/slack/views/summary.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
@@ -245,7 +245,7 @@ describe('which event applies in which state', () => {
   it('a refusal says in which state the order is', () => {
     for (const state of ['DENIED', 'EXPIRED', 'CANCELLED', 'SUCCEEDED', 'EXECUTING'] as const) {
       const result = transition(IN_STATE[state], approved('U0BOB', 'U0BOB'), START);
-      expect(result.ok ? undefined : refusalText(result.refusal)).toContain(formatState(state));
+      expect(result.ok ? undefined : refusalText(result.refusal)).toContain(STATE_WORDS[state]);
     }
   });
 

@@ -4,7 +4,7 @@ import { type Feature, type FormFeature, type SubmissionCall, type Submitted, te
 import { context, textMessage } from '../views/blocks.ts';
 import { budgetLine } from '../views/budget.ts';
 import type { Form } from '../views/form.ts';
-import { priceIssue } from '../views/price.ts';
+import { PRICE_ISSUES } from '../views/price.ts';
 import { openForm } from './ordering.ts';
 
 /* The team's budgets: everybody sees them with what was spent, and admins change them. */
@@ -85,7 +85,7 @@ async function add(call: SubmissionCall): Promise<Submitted> {
     ...(tag === undefined || TAG.test(tag)
       ? {}
       : { tag: 'Give one tag of letters, digits and hyphens, such as brand.' }),
-    ...(amount.ok ? {} : { amount: priceIssue(amount.issue) }),
+    ...(amount.ok ? {} : { amount: PRICE_ISSUES[amount.issue] }),
     ...(span === undefined ? { span: 'Choose a month or a year.' } : {}),
   };
   if (!amount.ok || span === undefined || Object.keys(errors).length > 0) return { kind: 'errors', errors };
@@ -112,7 +112,7 @@ async function edit(call: SubmissionCall, id: string): Promise<Submitted> {
     return saved(call, `Removed: the budget of ${budgetLine(budget)}.`);
   }
   const read = parseAmount(text, budget.amount.currency);
-  if (!read.ok) return { kind: 'errors', errors: { amount: priceIssue(read.issue) } };
+  if (!read.ok) return { kind: 'errors', errors: { amount: PRICE_ISSUES[read.issue] } };
   const outcome = await budgets.setAmount(id, read.amount.minor, call.person.id, now());
   if (outcome === 'gone') return { kind: 'errors', errors: { amount: GONE } };
   return outcome === 'same'

@@ -15,7 +15,7 @@ import {
 import { code, context } from '../views/blocks.ts';
 import { type Field, type FormOrigin, type FormValues, type FormView, formView } from '../views/form.ts';
 import { type FieldProblem, fieldProblems } from '../views/input-issue.ts';
-import { interfaceNote, tieText } from '../views/interface.ts';
+import { interfaceNote, TIES } from '../views/interface.ts';
 import { outcomeMessage, placeOrder, refusalOfAccount, refusalOfPolicy, retriedMessage } from './ordering.ts';
 
 /*
@@ -144,7 +144,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
     const offered = await presetField(call, options.presetKinds ?? []);
     const [tied] = taskNamed(options.task).constraints(options.input(shown)).xml;
-    const because = tied === undefined ? undefined : tieText(tied.what);
+    const because = tied && TIES[tied.what];
     return {
       form: { ...form, fields: [...offered, ...fieldsFor(reach, shown)] },
       origin: account === undefined ? origin : { ...origin, accountId: account.id },

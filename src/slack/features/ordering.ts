@@ -15,7 +15,7 @@ import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView } from '../views/form.ts';
 import { issueText } from '../views/input-issue.ts';
 import { confirmMessage, orderTitle } from '../views/order.ts';
-import { formatState, refusalText } from '../views/refusal.ts';
+import { refusalText, STATE_WORDS } from '../views/refusal.ts';
 import { requestIssueText } from '../views/request-issue.ts';
 
 /* What all tasks that become orders share: placing the order, and saying the result. */
@@ -94,7 +94,7 @@ export function retriedMessage({ id, state }: Order): Message {
   return isOpen(state)
     ? textMessage(`Asked for again as order ${code(id)}. Its card follows.`)
     : textMessage(
-        `This was retried already, as order ${code(id)}, which is ${formatState(state)}. See it with \`/domain order ${id}\`.`,
+        `This was retried already, as order ${code(id)}, which is ${STATE_WORDS[state]}. See it with \`/domain order ${id}\`.`,
       );
 }
 

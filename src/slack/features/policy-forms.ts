@@ -28,7 +28,7 @@ import {
 } from '../feature.ts';
 import { context, LIMITS, section, truncate } from '../views/blocks.ts';
 import type { Field, Form, FormValues } from '../views/form.ts';
-import { startingPointLabel } from '../views/policy.ts';
+import { START_LABELS } from '../views/policy.ts';
 import { ruleSentence } from '../views/policy-rule.ts';
 import { attachedText, fileField } from './attached-text.ts';
 import { fingerprint } from './fingerprint.ts';
@@ -469,7 +469,7 @@ export const startForm: FormFeature = {
       values,
       intro: [
         section(
-          `*${startingPointLabel(start.name)}*: ${start.rules.length} rules. Say who has which role; you can change every rule afterwards.${replaced}`,
+          `*${START_LABELS[start.name]}*: ${start.rules.length} rules. Say who has which role; you can change every rule afterwards.${replaced}`,
         ),
         ...start.rules.map(({ rule_name: name }) => context(`• ${name}`)),
       ],

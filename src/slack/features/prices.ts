@@ -16,7 +16,7 @@ import {
 import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { context, count } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
-import { lineIssues, priceIssue, priceList, pricesSaved } from '../views/price.ts';
+import { lineIssues, PRICE_ISSUES, priceList, pricesSaved } from '../views/price.ts';
 import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
 import { openForm } from './ordering.ts';
 import { sendFile } from './send-file.ts';
@@ -133,10 +133,10 @@ const priceForm: FormFeature = {
   },
 };
 
-function errors(issues: Readonly<Record<string, Parameters<typeof priceIssue>[0]>>): Submitted {
+function errors(issues: Readonly<Record<string, keyof typeof PRICE_ISSUES>>): Submitted {
   return {
     kind: 'errors',
-    errors: Object.fromEntries(Object.entries(issues).map(([field, issue]) => [field, priceIssue(issue)])),
+    errors: Object.fromEntries(Object.entries(issues).map(([field, issue]) => [field, PRICE_ISSUES[issue]])),
   };
 }
 

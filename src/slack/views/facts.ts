@@ -36,7 +36,8 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   certificate: 'Certificate',
 };
 
-const REASONS: Readonly<Record<UnseenReason, string>> = {
+/** Why something was not seen; completes “not seen: …”. */
+export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   timeout: 'nobody answered in time',
   unreachable: 'the server cannot be reached',
   malformed: 'the answer cannot be read',
@@ -55,11 +56,6 @@ const REASONS: Readonly<Record<UnseenReason, string>> = {
   no_parent: 'the nameservers of the zone above were not found',
   no_tls: 'nothing answers for it over https',
 };
-
-/** Why something was not seen; completes “not seen: …”. */
-export function formatUnseen(reason: UnseenReason): string {
-  return REASONS[reason];
-}
 
 const MAX_TEXTS = 4;
 const DATES: ReadonlySet<FactName> = new Set([

@@ -2,7 +2,7 @@ import type { Dependency } from '../../names/dependents.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
 import { displayName } from '../../zones/names.ts';
 import { count, escapeText, truncateMarkup } from './blocks.ts';
-import { FACT_LABELS, formatList, formatUnseen, formatValue } from './facts.ts';
+import { FACT_LABELS, formatList, formatValue, UNSEEN_REASONS } from './facts.ts';
 
 /*
  * The impact on a name in sentences, for those who ask and decide: the worst first, and what was not seen as not seen.
@@ -99,7 +99,7 @@ function formatItem(item: ImpactItem): string {
     case 'no_transfer_lock':
       return 'No lock keeps it from being transferred: whoever has the auth code can take it away.';
     case 'unseen':
-      return `Not seen: ${labels(item.facts)} (${formatUnseen(item.reason)}). Something may be there.`;
+      return `Not seen: ${labels(item.facts)} (${UNSEEN_REASONS[item.reason]}). Something may be there.`;
   }
 }
 

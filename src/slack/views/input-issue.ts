@@ -1,5 +1,5 @@
 import type { InputIssue, PlainIssueCode } from '../../orders/input-issue.ts';
-import { tieText } from './interface.ts';
+import { TIES } from './interface.ts';
 import { capitalized } from './mrkdwn.ts';
 import { zoneIssueText } from './zone-issue.ts';
 
@@ -62,9 +62,9 @@ export function issueText(issue: InputIssue): string {
     case 'too_many_names':
       return `Give at most ${issue.max} names in one order, so that its approver can read it.`;
     case 'interfaces_conflict':
-      return `${capitalized(tieText(issue.overJson))} goes over the JSON interface alone, and ${tieText(issue.overXml)} over the XML interface alone. Leave one of them out.`;
+      return `${capitalized(TIES[issue.overJson])} goes over the JSON interface alone, and ${TIES[issue.overXml]} over the XML interface alone. Leave one of them out.`;
     case 'interface_out_of_reach':
-      return `${capitalized(tieText(issue.because))} ${OUT_OF_REACH[issue.needs]}`;
+      return `${capitalized(TIES[issue.because])} ${OUT_OF_REACH[issue.needs]}`;
     default:
       return PLAIN[issue.code];
   }

@@ -4,7 +4,8 @@ import type { AvailableInterfaces } from '../../service/interfaces.ts';
 
 /* Which interface of the service carries a form out, and why. Readers may skip it. */
 
-const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
+/** What only one interface documents, to follow "because of". */
+export const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
   backup: 'a backup target',
   choice_json: 'the choice of JSON',
   choice_xml: 'the choice of XML',
@@ -20,11 +21,6 @@ const TIES: Readonly<Record<InterfaceConstraint['what'], string>> = {
   superior_substatus: 'the superior user’s substatus',
   title: 'a title',
 };
-
-/** What only one interface documents, to follow "because of". */
-export function tieText(what: InterfaceConstraint['what']): string {
-  return TIES[what];
-}
 
 /**
  * @param because what was asked for and only the XML interface documents, to follow "because of"

@@ -29,7 +29,7 @@ import {
 } from './blocks.ts';
 import { datelessSentences } from './dateless.ts';
 import { formatDay, formatDays } from './expiry.ts';
-import { FACT_LABELS, formatChange, formatList, formatUnseen, formatValue } from './facts.ts';
+import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.ts';
 import { orderLine } from './order.ts';
 import { detailPairs, editButton } from './portfolio.ts';
 import { waitingText } from './price.ts';
@@ -235,7 +235,7 @@ function unseenBlocks(known: KnownName): AnyBlock[] {
   if (byReason.size === 0) return [];
   return lines([
     '*Not seen* – nothing follows from it',
-    ...[...byReason].map(([reason, labels]) => `• ${labels.join(', ')}: ${formatUnseen(reason)}`),
+    ...[...byReason].map(([reason, labels]) => `• ${labels.join(', ')}: ${UNSEEN_REASONS[reason]}`),
   ]);
 }
 

@@ -40,7 +40,7 @@ import {
 } from './blocks.ts';
 import { impactLines } from './impact.ts';
 import { recordFindingText } from './record-finding.ts';
-import { formatState } from './refusal.ts';
+import { STATE_WORDS } from './refusal.ts';
 import { summaryText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
 
@@ -469,7 +469,7 @@ export function confirmMessage(order: Order, impact?: Impact | 'unseen'): Messag
 }
 
 function listState(order: Order): string {
-  return isOnlyAccepted(order, order.state) ? 'accepted' : formatState(order.state);
+  return isOnlyAccepted(order, order.state) ? 'accepted' : STATE_WORDS[order.state];
 }
 
 /** One line of a list of orders. */

@@ -58,16 +58,12 @@ export function readRuleValue(value: string): { readonly position: number; reado
   return { position: Number(position), name };
 }
 
-const START_LABELS: Readonly<Record<StartingPointName, string>> = {
+export const START_LABELS: Readonly<Record<StartingPointName, string>> = {
   small_team: 'Small team',
   agency: 'Agency',
   company: 'Company',
   regulated: 'Regulated',
 };
-
-export function startingPointLabel(name: StartingPointName): string {
-  return START_LABELS[name];
-}
 
 /** The policy in force and, for admins, the draft with its buttons. */
 export function policyMessage(shown: ShownPolicy): Message {

@@ -9,7 +9,7 @@ import {
   priceOn,
   type Quote,
 } from '../../money/prices.ts';
-import type { LineIssue, PriceField, PriceIssue } from '../../money/read-prices.ts';
+import type { LineIssue, PriceIssue } from '../../money/read-prices.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { displayName } from '../../zones/names.ts';
 import {
@@ -158,17 +158,8 @@ function stepText(step: WaitingStep, isFirst: boolean): string {
   }
 }
 
-const FIELD_LABELS: Readonly<Record<PriceField | 'currency', string>> = {
-  zone: 'zone',
-  task: 'task',
-  period: 'period',
-  amount: 'amount',
-  valid_from: 'valid_from',
-  source: 'source',
-  currency: 'currency',
-};
-
-const ISSUES: Readonly<Record<PriceIssue, string>> = {
+/** What is wrong with a field of a price. */
+export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
   not_a_zone: 'Give a zone, such as rest or co.uk.',
   unknown_task: `Give one of ${PRICED_TASKS.join(', ')}.`,
   not_a_period: 'Give the years as a whole number, such as 1.',
@@ -182,16 +173,11 @@ const ISSUES: Readonly<Record<PriceIssue, string>> = {
   long_source: 'Use at most 200 characters.',
 };
 
-/** What is wrong with a field of a price. */
-export function priceIssue(issue: PriceIssue): string {
-  return ISSUES[issue];
-}
-
 /** What is wrong with a line of a file, plain text. */
 function lineIssue(found: LineIssue): string {
   switch (found.kind) {
     case 'price':
-      return `${FIELD_LABELS[found.field]}: ${ISSUES[found.issue]}`;
+      return `${found.field}: ${PRICE_ISSUES[found.issue]}`;
     case 'not_csv':
       return 'This is no CSV: look for a quotation mark that is not closed.';
     case 'missing_column':

@@ -9,7 +9,8 @@ import { summaryText } from './summary.ts';
  * Why something is not done for a person, and what to do instead.
  */
 
-const STATE_WORDS: Readonly<Record<OrderState, string>> = {
+/** The state as people read it, to follow "the order is". */
+export const STATE_WORDS: Readonly<Record<OrderState, string>> = {
   DRAFT: 'not confirmed yet',
   PENDING: 'waiting for approval',
   APPROVED: 'approved already',
@@ -21,11 +22,6 @@ const STATE_WORDS: Readonly<Record<OrderState, string>> = {
   EXPIRED: 'expired',
   CANCELLED: 'cancelled',
 };
-
-/** The state as people read it, to follow "the order is". */
-export function formatState(state: OrderState): string {
-  return STATE_WORDS[state];
-}
 
 /** Follows "It cannot be". */
 const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
@@ -147,15 +143,11 @@ const PLAIN = {
     'This cannot be opened: its key is missing, or it was changed. Whoever runs me can bring the key back within the hour; else ask for it again.',
 };
 
-function approverNames(ids: readonly string[]): string {
-  return ids.map(mentionApprover).join(', ');
-}
-
 /** Why something is not done for a person and what to do instead, in sentences with markup. */
 export function refusalText(refusal: Refusal): string {
   switch (refusal.code) {
     case 'wrong_state':
-      return `It cannot be ${PARTICIPLES[refusal.wanted]}: the order is ${formatState(refusal.state)}. ${NEXT[refusal.state]}`;
+      return `It cannot be ${PARTICIPLES[refusal.wanted]}: the order is ${STATE_WORDS[refusal.state]}. ${NEXT[refusal.state]}`;
     case 'open_already':
       return `Another order for this is open already: \`${refusal.orderId}\`. See it with \`/domain order ${refusal.orderId}\`.`;
     case 'own_order':
@@ -165,7 +157,7 @@ export function refusalText(refusal: Refusal): string {
     case 'not_an_approver':
       return refusal.approvers === undefined
         ? NOT_AN_APPROVER[refusal.wanted]
-        : `${NOT_AN_APPROVER_BY_RULE[refusal.wanted]} ${approverNames(refusal.approvers)}.`;
+        : `${NOT_AN_APPROVER_BY_RULE[refusal.wanted]} ${refusal.approvers.map(mentionApprover).join(', ')}.`;
     case 'policy_refuses':
       return `The policy does not allow this: ${ruleNames(refusal.rules)}. Nothing was sent. If it is needed all the same, ask an admin.`;
     case 'not_an_admin':
@@ -187,7 +179,7 @@ export function refusalText(refusal: Refusal): string {
     case 'over_budget':
       return `You have approved this already. ${overBudgetText(refusal.over)} An admin has to approve it besides.`;
     case 'not_failed':
-      return `Only an order that failed can be retried; this one is ${formatState(refusal.state)}. Ask for it anew with \`/domain\`.`;
+      return `Only an order that failed can be retried; this one is ${STATE_WORDS[refusal.state]}. Ask for it anew with \`/domain\`.`;
     case 'retry_over':
       return `It ended more than ${refusal.days} days ago, so it can no longer be retried. Ask for it anew with \`/domain\`.`;
     case 'undo_over':
@@ -197,7 +189,7 @@ export function refusalText(refusal: Refusal): string {
     case 'secret_answer_of':
       return `Its answer is a secret for <@${refusal.ownerId}> alone, so only they can ask for it again. Ask for your own with \`/domain\`.`;
     case 'nothing_waits':
-      return `The order is ${formatState(refusal.state)}; nothing waits to be sent any more. Its thread says how it went.`;
+      return `The order is ${STATE_WORDS[refusal.state]}; nothing waits to be sent any more. Its thread says how it went.`;
     default:
       return PLAIN[refusal.code];
   }
