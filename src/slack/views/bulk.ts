@@ -25,6 +25,7 @@ import {
   utcMinute,
 } from './blocks.ts';
 import { requirementLines } from './decision.ts';
+import { namesOf } from './impact.ts';
 import { issueText } from './input-issue.ts';
 import { costFact } from './price.ts';
 
@@ -114,13 +115,9 @@ const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
 };
 
 /** `• *3 names* on which mail or a website lives: a.rest, b.rest, c.rest` */
-function findingLine({ code: what, count: found, names }: PlanFinding): string {
-  const shown = names.slice(0, SHOWN_NAMES).map((name) => escapeText(displayName(name)));
-  const more = found > shown.length ? ` and ${found - shown.length} more` : '';
-  return `• *${count(found, 'name')}* ${FINDINGS[what]}: ${shown.join(', ')}${more}`;
+function findingLine(finding: PlanFinding): string {
+  return `• *${count(finding.count, 'name')}* ${FINDINGS[finding.code]}: ${namesOf(finding)}`;
 }
-
-const SHOWN_NAMES = 5;
 
 /** What stands under a plan's heading, for who asks and for who approves. */
 function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): AnyBlock[] {

@@ -117,15 +117,11 @@ function dependency({ by, count: all, severity }: Extract<ImpactItem, { code: 'd
 
 const SHOWN_NAMES = 5;
 
-function namesOf({
-  names,
-  count: all,
-}: {
-  readonly names: readonly string[];
-  readonly count: number;
-}): string {
-  const shown = names.slice(0, SHOWN_NAMES).map((name) => escapeText(displayName(name)));
-  return `${shown.join(', ')}${all > shown.length ? ` and ${all - shown.length} more` : ''}`;
+/** The first of some names, and how many more there are. */
+export function namesOf(found: { readonly names: readonly string[]; readonly count: number }): string {
+  const shown = found.names.slice(0, SHOWN_NAMES).map((name) => escapeText(displayName(name)));
+  const left = found.count - shown.length;
+  return `${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }
 
 function labels(facts: readonly (keyof typeof FACT_LABELS)[]): string {
