@@ -21,9 +21,8 @@ import {
   type Message,
   mention,
   menu,
-  message,
-  section,
   table,
+  textMessage,
 } from './blocks.ts';
 import type { HistoryEvent } from './order.ts';
 import { amountsText } from './price.ts';
@@ -104,15 +103,15 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   const { standing, required } = event.detail;
   const isMissing = typeof standing === 'number' && typeof required === 'number' && standing < required;
   const who = admins.length === 0 ? 'An admin' : admins.map(mention).join(', ');
-  const text = [
+  const said = [
     ...(event.kind === 'approved'
       ? [
           `:ballot_box_with_check: ${mention(event.actor)} approved.${isMissing ? ` ${count(required - standing, 'more approval')} needed.` : ''}`,
         ]
       : []),
     `:moneybag: ${overBudgetText(found.over)} ${who} has to approve it besides.`,
-  ].join(' ');
-  return message(text, [section(text)]);
+  ];
+  return textMessage(said.join(' '));
 }
 
 /** The person who reads the budgets. */

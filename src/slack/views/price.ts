@@ -29,6 +29,7 @@ import {
   table,
   textMessage,
 } from './blocks.ts';
+import type { HistoryEvent } from './order.ts';
 
 /* Prices as people read them: the list, and what orders and waiting cost. */
 
@@ -78,18 +79,12 @@ function costNotes(cost: OrderCost): string[] {
   ];
 }
 
-/** An event of an order, as far as it has prices. */
-interface PricedEvent {
-  readonly kind: string;
-  readonly detail: Readonly<Record<string, unknown>>;
-}
-
 /** What an order cost when it was asked for, and at its last approval. */
-export function costsInHistory(history: readonly PricedEvent[]): {
+export function costsInHistory(history: readonly HistoryEvent[]): {
   readonly asked: OrderCost | undefined;
   readonly approved: OrderCost | undefined;
 } {
-  const found = (kind: PricedEvent['kind']) => {
+  const found = (kind: string) => {
     const entry = history.findLast((each) => each.kind === kind);
     return entry && costInDetail(entry.detail);
   };
@@ -107,10 +102,7 @@ function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): s
 }
 
 /** Said in the thread when the approved price differs from the one that was asked for. */
-export function repricedReply(
-  event: PricedEvent & { readonly state: string },
-  history: readonly PricedEvent[],
-): Message | undefined {
+export function repricedReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
   if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;
   const change = costChange(costsInHistory(history).asked, costInDetail(event.detail));
   return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
