@@ -118,13 +118,11 @@ export function formatChange(fact: FactName, before: FactValue, after: FactValue
   if (fact === 'statuses') {
     const gone = before.filter((status) => !after.includes(status));
     const added = after.filter((status) => !before.includes(status));
-    return [
-      `${FACT_LABELS[fact]}:`,
-      [
-        ...(added.length > 0 ? [`now ${formatValue(fact, added)}`] : []),
-        ...(gone.length > 0 ? [`no longer ${formatValue(fact, gone)}`] : []),
-      ].join(', '),
-    ].join(' ');
+    const changes = [
+      ...(added.length > 0 ? [`now ${formatValue(fact, added)}`] : []),
+      ...(gone.length > 0 ? [`no longer ${formatValue(fact, gone)}`] : []),
+    ];
+    return `${FACT_LABELS[fact]}: ${changes.join(', ')}`;
   }
   return `${FACT_LABELS[fact]}: ${formatValue(fact, after)}, before ${formatValue(fact, before)}`;
 }

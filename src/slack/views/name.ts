@@ -14,6 +14,7 @@ import {
   type AnyBlock,
   actions,
   button,
+  capitalized,
   code,
   context,
   escapeText,
@@ -70,9 +71,10 @@ export function nameScreen(screen: NameScreen): Message {
   const { name, known, orders } = screen;
   const title = displayName(name);
   const open = orders.filter(({ state }) => isOpen(state));
-  return message(`${escapeText(title)}: ${plainStanding(screen)}`, [
+  const standing = headline(screen);
+  return message(`${escapeText(title)}: ${standing.split('\n', 1).join()}`, [
     header(title),
-    section(headline(screen)),
+    section(standing),
     ...(screen.waiting.length === 0 ? [] : [section(`:moneybag: ${waitingText(screen.waiting)}`)]),
     ...facts([...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)]),
     ...unseenBlocks(known),
@@ -84,10 +86,6 @@ export function nameScreen(screen: NameScreen): Message {
     ...actions(`name_${name}`.slice(0, 255), buttons(screen)),
     context(footer(screen)),
   ]);
-}
-
-function plainStanding(screen: NameScreen): string {
-  return headline(screen).split('\n')[0]?.replace(/[*]/g, '') ?? '';
 }
 
 /** Who owns the name and until when, which a person looks for first. */
@@ -322,7 +320,7 @@ function footer({ name, listed, known }: NameScreen): string {
     listed === undefined
       ? `Not watched, so nobody is reminded of it and nothing before this is known: \`/domain watch ${name}\`.`
       : `What its zone allows: \`/domain rules ${name}\`.`;
-  return `${seen.charAt(0).toUpperCase()}${seen.slice(1)}. ${next}`;
+  return `${capitalized(seen)}. ${next}`;
 }
 
 function lastSeen(known: KnownName, of: readonly FactName[]): Date | undefined {

@@ -10,6 +10,7 @@ import type {
 import type { Replay, ReplayChange, ReplayedOrder } from '../../policy/replay.ts';
 import { displayName } from '../../zones/names.ts';
 import {
+  capitalized,
   code,
   context,
   count,
@@ -83,8 +84,7 @@ function decidedText({ rule, unknowns }: DecidingRule): string {
 function skippedText({ rule, because, unknowns }: SkippedRule): string {
   const why =
     because === 'unknown' ? `cannot make it free: I do not know ${unknownsText(unknowns)}` : MISFITS[because];
-  const reference = referenceText(rule);
-  return `• ${reference.charAt(0).toUpperCase()}${reference.slice(1)}, ${why}.`;
+  return `• ${capitalized(referenceText(rule))}, ${why}.`;
 }
 
 /** The rule that decides comes first, because it was asked for and must not be cut. */
@@ -100,11 +100,10 @@ function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean
 }
 
 function subject({ task, names }: Pick<TriedLine, 'task' | 'names'>): string {
-  const noun = taskNoun(task);
   const [only] = names;
   const what =
     names.length === 1 && only !== undefined ? code(displayName(only)) : count(names.length, 'name');
-  return `${noun.charAt(0).toUpperCase()}${noun.slice(1)} of ${names.length === 0 ? 'no name' : what}`;
+  return `${capitalized(taskNoun(task))} of ${names.length === 0 ? 'no name' : what}`;
 }
 
 /** Which rule decides a line and why each earlier one did not. */

@@ -216,6 +216,7 @@ function deadlines(life: Lifecycle): string[] {
 
 function zoneFacts(zone: ZoneProfile): Fact[] {
   const { names, periodYears, nameServers, transfer } = zone;
+  const withAuthCode = `with the auth code${transfer.authCodeFormat === undefined ? '' : ` (${transfer.authCodeFormat})`}`;
   return [
     ['Name', `${names.labelLength.min} to ${names.labelLength.max} characters`],
     [
@@ -235,7 +236,7 @@ function zoneFacts(zone: ZoneProfile): Fact[] {
       nameServers.max === undefined ? 'host names' : `${nameServers.min} to ${nameServers.max}`,
     ],
     optional('Transfer', [
-      transfer.authCodeRequired ? `with the auth code${inBrackets(transfer.authCodeFormat)}` : undefined,
+      transfer.authCodeRequired ? withAuthCode : undefined,
       transfer.autoApproveDays &&
         `goes through after ${count(transfer.autoApproveDays, 'day')} at the latest`,
       transfer.renews === true ? 'renews the name too' : undefined,
@@ -247,10 +248,6 @@ function zoneFacts(zone: ZoneProfile): Fact[] {
     optional('Contacts need', [zone.requiredContactFields.join(', ')]),
     optional('Premium names', [zone.premiumNames]),
   ];
-}
-
-function inBrackets(text: string | undefined): string {
-  return text === undefined ? '' : ` (${text})`;
 }
 
 /** A fact that is left out when all its parts are unknown. */
