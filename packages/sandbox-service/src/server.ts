@@ -13,9 +13,6 @@ import { Sessions } from './sessions.ts';
 import { SandboxState } from './state.ts';
 
 export interface SandboxServiceOptions {
-  /** 0, the default, takes any free port. */
-  readonly port?: number;
-  readonly host?: '127.0.0.1';
   /** Real time, milliseconds since the epoch. */
   readonly now?: () => number;
   /** JSON file that the state is kept in; without it, the state lives in memory. */
@@ -71,7 +68,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options.port ?? 0, options.host ?? '127.0.0.1', resolve);
+    server.listen(0, '127.0.0.1', resolve);
   });
   origin = `http://127.0.0.1:${portOf(server.address())}`;
 

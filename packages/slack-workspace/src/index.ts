@@ -43,8 +43,6 @@ export { checkView } from './views.ts';
 export interface WorkspaceOptions {
   /** 0, the default, takes any free port. */
   port?: number;
-  /** Default 127.0.0.1. */
-  host?: string;
   /** Milliseconds since 1970: times of messages, triggers and response URLs. Signatures use the real clock. */
   now?: () => number;
   /** The file that keeps messages, Home views and files across restarts. */
@@ -52,9 +50,6 @@ export interface WorkspaceOptions {
   bot?: {
     /** Where signed requests go; can be set later. An open Socket Mode connection takes precedence. */
     requestUrl?: string;
-    botToken?: string;
-    appToken?: string;
-    signingSecret?: string;
     /** The scopes of the bot token; all when left out. */
     scopes?: readonly string[];
     /** The command is declared with `should_escape`. */
@@ -141,7 +136,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
   const state = new State({ ...defaultSeed(), ...options.seed }, now);
   const keeper = options.stateFile === undefined ? undefined : keepInFile(state, options.stateFile);
   const socket = new SocketMode(() => state.changed('socket'));
-  const signingSecret = options.bot?.signingSecret ?? randomBytes(16).toString('hex');
+  const signingSecret = randomBytes(16).toString('hex');
   const deliverer = new Deliverer({
     signingSecret,
     socket,
@@ -159,8 +154,8 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     deliverer,
     responseUrls: new ResponseUrls(now),
     calls: [],
-    botToken: options.bot?.botToken ?? `xoxb-local-${randomBytes(12).toString('hex')}`,
-    appToken: options.bot?.appToken ?? `xapp-local-${randomBytes(12).toString('hex')}`,
+    botToken: `xoxb-local-${randomBytes(12).toString('hex')}`,
+    appToken: `xapp-local-${randomBytes(12).toString('hex')}`,
     scopes: options.bot?.scopes,
     postsPerSecond: options.postsPerSecond,
     escapeEntities: options.bot?.escapeEntities ?? false,
@@ -185,14 +180,13 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     );
   });
   server.on('upgrade', (request, duplex, head) => socket.upgrade(request, duplex, head));
-  const host = options.host ?? '127.0.0.1';
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options.port ?? 0, host, resolve);
+    server.listen(options.port ?? 0, '127.0.0.1', resolve);
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  core.origin = `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
+  core.origin = `http://127.0.0.1:${port}`;
 
   return {
     apiUrl: `${core.origin}/api/`,
