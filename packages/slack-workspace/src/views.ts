@@ -33,15 +33,10 @@ export function checkView(view: JsonObject, expected: 'modal' | 'home'): Problem
 }
 
 /** What a view has besides what the app sent. */
-export interface ViewIdentity {
-  id: string;
-  hash: string;
-  team_id: string;
-  app_id: string;
-  bot_id: string;
-  root_view_id: string;
-  previous_view_id: string | null;
-}
+type ViewIdentity = Pick<
+  View,
+  'id' | 'hash' | 'team_id' | 'app_id' | 'bot_id' | 'root_view_id' | 'previous_view_id'
+>;
 
 /**
  * Makes the view that people see out of a checked payload: ids that the app left out are filled in, and what a

@@ -24,11 +24,11 @@ function newHash(core: Core): string {
   return `${Math.floor(core.state.now() / 1_000)}.${randomBytes(4).toString('hex')}`;
 }
 
-/** Opens a view for a person; `below` is the dialog under it. */
-function openView(core: Core, payload: JsonObject, userId: string, below: View | undefined): View {
+/** Shows a new view to a person; `below` is the dialog under it. */
+function newView(core: Core, payload: JsonObject, userId: string, type: View['type'], below?: View): View {
   const id = core.state.id('V');
   const view = buildView(
-    checked(payload, 'modal'),
+    checked(payload, type),
     {
       id,
       hash: newHash(core),
@@ -44,11 +44,11 @@ function openView(core: Core, payload: JsonObject, userId: string, below: View |
   return view;
 }
 
-/** @throws SlackError `push_limit_reached` beyond three dialogs, or what {@link openView} throws. */
+/** @throws SlackError `push_limit_reached` beyond three dialogs, or what {@link newView} throws. */
 export function pushView(core: Core, payload: JsonObject, userId: string, below: View): View {
   const stack = core.state.modalsOf(userId).filter((view) => view.root_view_id === below.root_view_id);
   if (stack.length >= LIMITS.view.stack) throw new SlackError('push_limit_reached');
-  return openView(core, payload, userId, below);
+  return newView(core, payload, userId, 'modal', below);
 }
 
 /** Replaces the content of an open view. Its identity stays, and so do typed values of inputs that are the same. */
@@ -69,7 +69,7 @@ const triggered = z.object({ trigger_id: z.string(), view: objectArgument });
 
 const open = method([], triggered, (core, args) => {
   const { userId } = core.triggers.exchange(args.trigger_id);
-  return { view: viewForApps(openView(core, args.view, userId, undefined)) };
+  return { view: viewForApps(newView(core, args.view, userId, 'modal')) };
 });
 
 const push = method([], triggered, (core, args) => {
@@ -101,21 +101,9 @@ const publish = method(
     if (!core.state.users.has(args.user_id)) throw new SlackError('user_not_found');
     const old = core.state.homes.get(args.user_id);
     if (args.hash !== undefined && args.hash !== old?.hash) throw new SlackError('hash_conflict');
-    const id = old?.id ?? core.state.id('V');
-    const view = buildView(
-      checked(args.view, 'home'),
-      {
-        id,
-        hash: newHash(core),
-        team_id: TEAM.id,
-        app_id: APP.id,
-        bot_id: APP.botId,
-        root_view_id: id,
-        previous_view_id: null,
-      },
-      old,
-    );
-    core.state.show(args.user_id, view);
+    const view = old
+      ? changeView(core, args.view, args.user_id, old)
+      : newView(core, args.view, args.user_id, 'home');
     return { view: viewForApps(view) };
   },
 );
