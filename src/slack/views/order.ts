@@ -8,6 +8,7 @@ import {
   isRetryOver,
   type Order,
   type OrderItem,
+  type OrderLogEntry,
   type OrderState,
   retryableItems,
   waitingItems,
@@ -244,12 +245,7 @@ export function formatAccountShort(order: Order): string {
 }
 
 /** What the card and the thread need to know of an event. */
-export interface HistoryEvent {
-  readonly kind: string;
-  readonly actor: string;
-  readonly state: OrderState;
-  readonly detail: Readonly<Record<string, unknown>>;
-}
+export type HistoryEvent = Pick<OrderLogEntry, 'kind' | 'actor' | 'state' | 'detail'>;
 
 const approvedDetail = z.object({
   lapsed: z.array(z.string()),

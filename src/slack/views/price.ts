@@ -84,7 +84,7 @@ export function costsInHistory(history: readonly HistoryEvent[]): {
   readonly asked: OrderCost | undefined;
   readonly approved: OrderCost | undefined;
 } {
-  const found = (kind: string) => {
+  const found = (kind: HistoryEvent['kind']) => {
     const entry = history.findLast((each) => each.kind === kind);
     return entry && costInDetail(entry.detail);
   };

@@ -11,7 +11,7 @@ import { newOrder } from '../../orders/sample.ts';
 
 const order: Order = newOrder(['cafe.rest'], { state: 'APPROVED', emergencyApprovedBy: 'U0ADA' });
 const event = (detail: Readonly<Record<string, unknown>> = {}) => ({
-  kind: 'emergency_approved',
+  kind: 'emergency_approved' as const,
   actor: 'U0ADA',
   state: 'APPROVED' as const,
   detail: { reason: 'The <shop> is down', approvers: [], unreadableGroups: [], ...detail },

@@ -13,7 +13,11 @@ import { ASKED_AT, SAMPLE_INPUTS, sampleOrder } from './samples.ts';
 const APPROVERS = ['U0BOB', 'S0APPROVERS'];
 const KINDS = ['approved', 'denied', 'cancelled', 'expired', 'reminded', 'resolved', 'finished'] as const;
 
-function happening(kind: string, state: OrderState, detail: HistoryEvent['detail'] = {}): HistoryEvent {
+function happening(
+  kind: HistoryEvent['kind'],
+  state: OrderState,
+  detail: HistoryEvent['detail'] = {},
+): HistoryEvent {
   return { kind, actor: 'U0BOB', state, detail };
 }
 
