@@ -3,10 +3,9 @@ import { z } from 'zod';
 import { BUDGET_SPANS, type Budget, type BudgetStanding } from '../money/budget.ts';
 import type { BudgetChange, BudgetStore } from '../money/ports.ts';
 import { batch } from './batch.ts';
+import { changeLines } from './change-lines.ts';
 import { type Database, isUniqueViolation, Prisma, type Transaction, withStoreError } from './database.ts';
 import { readStandings } from './reservations.ts';
-
-const BATCH = 500;
 
 const keptBudget = z
   .object({
@@ -131,25 +130,16 @@ export function createBudgetStore(
       ),
 
     async *changes(from, to) {
-      for (let last = 0n; ; ) {
-        const rows = await withStoreError('reading changed budgets', () =>
-          prisma.budgetChange.findMany({
-            where: { teamId, id: { gt: last }, at: { gte: from, lt: to } },
-            orderBy: { id: 'asc' },
-            take: BATCH,
-          }),
-        );
-        for (const { before, after, by, at } of rows) {
-          yield {
-            before: before === null ? undefined : loggedBudget.parse(before),
-            after: after === null ? undefined : loggedBudget.parse(after),
-            by,
-            at,
-          };
-        }
-        const end = rows.at(-1);
-        if (end === undefined || rows.length < BATCH) return;
-        last = end.id;
+      const lines = changeLines('reading changed budgets', from, to, (where, page) =>
+        prisma.budgetChange.findMany({ where: { teamId, ...where }, ...page }),
+      );
+      for await (const { before, after, by, at } of lines) {
+        yield {
+          before: before === null ? undefined : loggedBudget.parse(before),
+          after: after === null ? undefined : loggedBudget.parse(after),
+          by,
+          at,
+        };
       }
     },
   };

@@ -11,9 +11,8 @@ import {
   type PublishedPolicy,
 } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
+import { changeLines } from './change-lines.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
-
-const BATCH = 500;
 
 const texts = z.array(z.string());
 const milliseconds = z.number().nullable();
@@ -238,19 +237,10 @@ export function createPolicyStore(
       }),
 
     async *changes(from, to) {
-      for (let last = 0n; ; ) {
-        const rows = await withStoreError('reading changes of the policy', () =>
-          prisma.policyChange.findMany({
-            where: { teamId, id: { gt: last }, at: { gte: from, lt: to } },
-            orderBy: { id: 'asc' },
-            take: BATCH,
-          }),
-        );
-        for (const row of rows) yield logRow.parse(row);
-        const end = rows.at(-1);
-        if (end === undefined || rows.length < BATCH) return;
-        last = end.id;
-      }
+      const lines = changeLines('reading changes of the policy', from, to, (where, page) =>
+        prisma.policyChange.findMany({ where: { teamId, ...where }, ...page }),
+      );
+      for await (const row of lines) yield logRow.parse(row);
     },
   };
 }

@@ -4,10 +4,9 @@ import { type ImportRow, importRow } from '../names/details-import.ts';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
 import type { ChangedName, ImportPlan, PortfolioChange, PortfolioStore } from '../names/ports.ts';
 import { batch } from './batch.ts';
+import { changeLines } from './change-lines.ts';
 import { type Database, isOneOf, named, Prisma, type RunStatement, withStoreError } from './database.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
-
-const BATCH = 500;
 
 const text = z
   .string()
@@ -108,27 +107,18 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
       ),
 
     async *changes(from, to) {
-      for (let last = 0n; ; ) {
-        const rows = await withStoreError('reading changes of the portfolio', () =>
-          prisma.portfolioChange.findMany({
-            where: { teamId, id: { gt: last }, at: { gte: from, lt: to } },
-            orderBy: { id: 'asc' },
-            take: BATCH,
-          }),
-        );
-        for (const { kind, subject, before, after, by, at } of rows) {
-          yield {
-            kind: kind === 'preset' ? 'preset' : 'name',
-            subject,
-            before: logged.parse(before) ?? undefined,
-            after: logged.parse(after) ?? undefined,
-            by,
-            at,
-          };
-        }
-        const end = rows.at(-1);
-        if (end === undefined || rows.length < BATCH) return;
-        last = end.id;
+      const lines = changeLines('reading changes of the portfolio', from, to, (where, page) =>
+        prisma.portfolioChange.findMany({ where: { teamId, ...where }, ...page }),
+      );
+      for await (const { kind, subject, before, after, by, at } of lines) {
+        yield {
+          kind: kind === 'preset' ? 'preset' : 'name',
+          subject,
+          before: logged.parse(before) ?? undefined,
+          after: logged.parse(after) ?? undefined,
+          by,
+          at,
+        };
       }
     },
   };

@@ -3,9 +3,8 @@ import { z } from 'zod';
 import type { ListedPrice, PriceChange, PriceStore } from '../money/ports.ts';
 import { PRICED_TASKS, type Price, priceKey } from '../money/prices.ts';
 import { batch, shareRead } from './batch.ts';
+import { changeLines } from './change-lines.ts';
 import { type Database, isOneOf, named, Prisma, type Transaction, withStoreError } from './database.ts';
-
-const BATCH = 500;
 
 const listedPrice = z
   .object({
@@ -128,25 +127,16 @@ export function createPriceStore(
       }),
 
     async *changes(from, to) {
-      for (let last = 0n; ; ) {
-        const rows = await withStoreError('reading changed prices', () =>
-          prisma.priceChange.findMany({
-            where: { teamId, id: { gt: last }, at: { gte: from, lt: to } },
-            orderBy: { id: 'asc' },
-            take: BATCH,
-          }),
-        );
-        for (const { before, after, by, at } of rows) {
-          yield {
-            before: before === null ? undefined : loggedPrice.parse(before),
-            after: loggedPrice.parse(after),
-            by,
-            at,
-          };
-        }
-        const end = rows.at(-1);
-        if (end === undefined || rows.length < BATCH) return;
-        last = end.id;
+      const lines = changeLines('reading changed prices', from, to, (where, page) =>
+        prisma.priceChange.findMany({ where: { teamId, ...where }, ...page }),
+      );
+      for await (const { before, after, by, at } of lines) {
+        yield {
+          before: before === null ? undefined : loggedPrice.parse(before),
+          after: loggedPrice.parse(after),
+          by,
+          at,
+        };
       }
     },
   };

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { SettingsStore } from '../settings.ts';
 import { shareRead } from './batch.ts';
+import { changeLines } from './change-lines.ts';
 import { type Database, named, Prisma, withStoreError } from './database.ts';
 
-const BATCH = 500;
 /** Notes are kept in the table of the settings, under keys that no setting has. */
 const NOTE_PREFIX = 'note:';
 
@@ -56,19 +56,11 @@ export function createSettingsStore({ prisma, run }: Pick<Database, 'prisma' | '
       }),
 
     async *changes(from, to) {
-      for (let after = 0n; ; ) {
-        const rows = await withStoreError('reading changed settings', () =>
-          prisma.settingChange.findMany({
-            where: { id: { gt: after }, at: { gte: from, lt: to } },
-            orderBy: { id: 'asc' },
-            take: BATCH,
-          }),
-        );
-        for (const { key, before, after: to, by, at } of rows) yield { name: key, before, after: to, by, at };
-        const last = rows.at(-1);
-        if (last === undefined || rows.length < BATCH) return;
-        after = last.id;
-      }
+      const lines = changeLines('reading changed settings', from, to, (where, page) =>
+        prisma.settingChange.findMany({ where, ...page }),
+      );
+      for await (const { key, before, after: to, by, at } of lines)
+        yield { name: key, before, after: to, by, at };
     },
   };
 }

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import type { StandIn } from '../policy/approvals.ts';
 import type { StandInStore } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
+import { changeLines } from './change-lines.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
-
-const BATCH = 500;
 
 const standInRows = z.array(z.object({ away: z.string(), userId: z.string(), until: z.date() }));
 
@@ -68,21 +67,12 @@ export function createStandInStore(
       }),
 
     async *changes(from, to) {
-      for (let last = 0n; ; ) {
-        const rows = await withStoreError('reading who stood in', () =>
-          prisma.standInChange.findMany({
-            where: { teamId, id: { gt: last }, at: { gte: from, lt: to } },
-            orderBy: { id: 'asc' },
-            take: BATCH,
-          }),
-        );
-        for (const { userId, standInId, until, by, at } of rows) {
-          const standIn = standInId === null || until === null ? undefined : { userId: standInId, until };
-          yield { userId, standIn, by, at };
-        }
-        const end = rows.at(-1);
-        if (end === undefined || rows.length < BATCH) return;
-        last = end.id;
+      const lines = changeLines('reading who stood in', from, to, (where, page) =>
+        prisma.standInChange.findMany({ where: { teamId, ...where }, ...page }),
+      );
+      for await (const { userId, standInId, until, by, at } of lines) {
+        const standIn = standInId === null || until === null ? undefined : { userId: standInId, until };
+        yield { userId, standIn, by, at };
       }
     },
   };

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { TeamAccountChange, TeamAccountStore } from '../accounts/account.ts';
 import { accountOf, storedProfile } from './account-rows.ts';
+import { changeLines } from './change-lines.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
-
-const BATCH = 500;
 
 const changeKind = z.enum(['linked', 'unlinked']);
 
@@ -78,20 +77,11 @@ export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): Te
       ),
 
     async *changes(teamId, from, to) {
-      for (let last = 0n; ; ) {
-        const rows = await withStoreError('reading who changed the team’s account', () =>
-          prisma.teamAccountChange.findMany({
-            where: { teamId, id: { gt: last }, at: { gte: from, lt: to } },
-            orderBy: { id: 'asc' },
-            take: BATCH,
-          }),
-        );
-        for (const { kind, login, application, by, at } of rows) {
-          yield { kind: changeKind.parse(kind), login, application, by, at };
-        }
-        const end = rows.at(-1);
-        if (end === undefined || rows.length < BATCH) return;
-        last = end.id;
+      const lines = changeLines('reading who changed the team’s account', from, to, (where, page) =>
+        prisma.teamAccountChange.findMany({ where: { teamId, ...where }, ...page }),
+      );
+      for await (const { kind, login, application, by, at } of lines) {
+        yield { kind: changeKind.parse(kind), login, application, by, at };
       }
     },
   };

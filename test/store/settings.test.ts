@@ -47,6 +47,14 @@ test('what was saved last stands, and the log has every change with who made it'
   expect(await logged(at(1), at(2)), 'from until before').toHaveLength(2);
 });
 
+test('a log of many pages is read to its end, each line once', async () => {
+  const names = Array.from({ length: 1_001 }, (_, n) => `setting_${n}`);
+  await database.prisma.settingChange.createMany({
+    data: names.map((key) => ({ key, before: '1', after: '2', by: 'U0ADA', at: at(1) })),
+  });
+  expect((await logged(at(0), at(10))).map(({ name }) => name)).toEqual(names);
+});
+
 test('what is noted once is noted by one of many, is no setting, and can be taken back', async () => {
   const noted = await Promise.all([1, 2, 3].map(() => store.noteOnce('told', at(1))));
   expect(noted.filter(Boolean)).toHaveLength(1);

@@ -1,0 +1,28 @@
+import { withStoreError } from './database.ts';
+
+/** Lines read at once. They bound the memory of an export, however long it is. */
+const BATCH = 500;
+
+/**
+ * The lines that changes have left in a table, from `from` until before `to`, oldest first.
+ * @param activity what is being done, as it stands in the log
+ * @param read reads a page; it may narrow the condition
+ */
+export async function* changeLines<Line extends { readonly id: bigint }>(
+  activity: string,
+  from: Date,
+  to: Date,
+  read: (
+    where: { readonly id: { readonly gt: bigint }; readonly at: { readonly gte: Date; readonly lt: Date } },
+    page: { readonly orderBy: { readonly id: 'asc' }; readonly take: number },
+  ) => Promise<readonly Line[]>,
+): AsyncGenerator<Line> {
+  for (let last = 0n; ; ) {
+    const where = { id: { gt: last }, at: { gte: from, lt: to } };
+    const lines = await withStoreError(activity, () => read(where, { orderBy: { id: 'asc' }, take: BATCH }));
+    yield* lines;
+    const end = lines.at(-1);
+    if (end === undefined || lines.length < BATCH) return;
+    last = end.id;
+  }
+}
