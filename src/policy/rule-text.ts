@@ -105,13 +105,14 @@ export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ReadRu
   }
   const issues: PolicyIssue[] = [];
   const taken = new Set<string>();
-  const rules = list.data.map((each, index) => {
+  const rules = list.data.flatMap((each, index) => {
     const reader = new RuleReader(each, index, vocabulary, issues);
     const rule = reader.read();
+    if (rule === undefined) return [];
     const key = rule.name.toLowerCase();
     if (taken.has(key)) reader.report('rule_name', 'name_taken', rule.name, []);
     if (key !== '') taken.add(key);
-    return rule;
+    return [rule];
   });
   return issues.length === 0 ? { ok: true, rules } : { ok: false, issues };
 }
@@ -142,9 +143,10 @@ class RuleReader {
     return [...this.#vocabulary.tasks, ...TASK_SELECTORS];
   }
 
-  read(): PolicyRule {
+  /** @returns undefined when it is no rule at all */
+  read(): PolicyRule | undefined {
     // Otherwise every field would be reported as missing too.
-    if (!this.#isReadable) return UNREADABLE;
+    if (!this.#isReadable) return undefined;
     this.#unknownFields();
     const decision = this.#decision();
     const rule: PolicyRule = {
@@ -320,22 +322,6 @@ class RuleReader {
     }
   }
 }
-
-const UNREADABLE: PolicyRule = {
-  name: '',
-  tasks: [],
-  names: [],
-  by: [],
-  over: undefined,
-  decision: 'refuse',
-  approvers: [],
-  needed: 1,
-  ttlMs: undefined,
-  remindAfterMs: undefined,
-  escalateAfterMs: undefined,
-  escalateTo: [],
-  breakGlass: false,
-};
 
 type ItemIssue = 'unknown_task' | 'unreadable_pattern' | 'not_an_id';
 
