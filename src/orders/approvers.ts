@@ -1,5 +1,5 @@
 import type { TeamSettings } from '../config.ts';
-import { approvalProgress, type People, type StandIn } from '../policy/approvals.ts';
+import { countedApprovals, type People, type StandIn } from '../policy/approvals.ts';
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import { isGroup } from '../policy/policy.ts';
 import type { StandInSource } from '../policy/ports.ts';
@@ -117,40 +117,34 @@ export async function readPeople(
   };
 }
 
-/** A question about some people: may they decide about an order with this demand? */
+/** A question about some people: may they decide about an order with these requirements? */
 export interface ApproverQuestion {
-  readonly demand: Demand;
+  readonly requirements: readonly Requirement[];
   /** Everybody who asked for the order. */
   readonly requesters: ReadonlySet<string>;
   readonly userIds: readonly string[];
 }
 
-/** Which of some people may decide by a demand, in their own right or in the place of somebody who is away. */
+/** Which of some people may decide by requirements, in their own right or in the place of somebody who is away. */
 export function approvalPolicyOf(
-  { demand, requesters, userIds }: ApproverQuestion,
+  { requirements, requesters, userIds }: ApproverQuestion,
   { people, unreadableGroups, unconfirmed }: KnownPeople,
   settings: TeamSettings,
   now: Date,
 ): ApprovalPolicy {
-  const may = (userId: string) =>
-    approvalProgress(demand, {
-      requesters,
-      approvals: [userId],
-      people,
-      // An approver may always deny, so `refusalToDecide` checks separately whether a requester may approve.
-      allowSelfApproval: true,
-      now,
-    }).requirements.some(({ counted }) => counted.some((seat) => seat.userId === userId));
+  const may = (userId: string) => {
+    // An approver may always deny, so `refusalToDecide` checks separately whether a requester may approve.
+    const context = { requesters, approvals: [userId], people, allowSelfApproval: true, now };
+    return requirements.some((requirement) => countedApprovals(requirement, context).length > 0);
+  };
   const approvers = new Set(userIds.filter(may));
-  const isRuled = demand.requirements.some(({ rule }) => rule.kind === 'rule');
+  const isRuled = requirements.some(({ rule }) => rule.kind === 'rule');
   return {
     approvers,
     unconfirmed: new Set([...unconfirmed].filter((userId) => !approvers.has(userId))),
     unreadableGroups,
     allowSelfApproval: settings.allowSelfApproval,
-    ...(isRuled
-      ? { named: [...new Set(demand.requirements.flatMap((requirement) => requirement.approvers))] }
-      : {}),
+    ...(isRuled ? { named: [...new Set(requirements.flatMap((each) => each.approvers))] } : {}),
   };
 }
 
@@ -171,25 +165,21 @@ export async function approversOf(
 ): Promise<ApprovalPolicy> {
   const at = deps.now();
   const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
-  const demand = deciders(askedDemand(order, settings), settings, order, also);
-  const known = await readPeople({ ...deps, away, at }, demand.requirements, userIds);
-  return approvalPolicyOf({ demand, requesters: requestersOf(order), userIds }, known, settings, at);
+  const requirements = deciders(askedDemand(order, settings), settings, order, also);
+  const known = await readPeople({ ...deps, away, at }, requirements, userIds);
+  return approvalPolicyOf({ requirements, requesters: requestersOf(order), userIds }, known, settings, at);
 }
 
-/** A demand that always names approvers. Where nobody had to approve, they are those of the settings. */
+/** The requirements whose approvers decide. Where nobody had to approve, they are those of the settings. */
 export function deciders(
-  demand: Demand,
+  { requirements }: Demand,
   settings: TeamSettings,
   order: Pick<Order, 'items'>,
   also?: 'general',
-): Demand {
-  if (demand.requirements.length > 0 && also === undefined) return demand;
+): readonly Requirement[] {
+  if (requirements.length > 0 && also === undefined) return requirements;
   const names = order.items.map(({ name }) => name);
-  return {
-    ...demand,
-    outcome: 'approve',
-    requirements: [...demand.requirements, implicitRequirement(settings, names)],
-  };
+  return [...requirements, implicitRequirement(settings, names)];
 }
 
 /** What a waiting order needs at one moment, to be shown to those who decide. */
@@ -255,17 +245,19 @@ export async function waitingFor(
 ): Promise<WaitingFor> {
   const at = deps.now();
   const [settings, away] = await Promise.all([deps.settings(), deps.standIns.current(at)]);
-  const general = generalDemand(implicitRequirement(settings, []));
+  const general = [implicitRequirement(settings, [])];
   const asked = orders.map((order) => {
     const also = order.state === 'UNKNOWN' ? 'general' : undefined;
-    return { order, demand: deciders(askedDemand(order, settings), settings, order, also) };
+    return { order, requirements: deciders(askedDemand(order, settings), settings, order, also) };
   });
-  const requirements = [general, ...asked.map(({ demand }) => demand)].flatMap((each) => each.requirements);
-  const known = await readPeople({ ...deps, away, at }, requirements, [userId], options);
-  const may = (demand: Demand, requesters: ReadonlySet<string>) =>
-    approvalPolicyOf({ demand, requesters, userIds: [userId] }, known, settings, at).approvers.has(userId);
+  const all = [...general, ...asked.flatMap(({ requirements }) => requirements)];
+  const known = await readPeople({ ...deps, away, at }, all, [userId], options);
+  const may = (requirements: readonly Requirement[], requesters: ReadonlySet<string>) =>
+    approvalPolicyOf({ requirements, requesters, userIds: [userId] }, known, settings, at).approvers.has(
+      userId,
+    );
   const found = asked
-    .filter(({ order, demand }) => may(demand, requestersOf(order)))
+    .filter(({ order, requirements }) => may(requirements, requestersOf(order)))
     .map(({ order }) => order);
   const toDecide = found.filter(
     (order) =>
@@ -278,19 +270,5 @@ export async function waitingFor(
     toDecide,
     toResolve: found.filter(({ state }) => state === 'UNKNOWN'),
     unreadableGroups: known.unreadableGroups,
-  };
-}
-
-function generalDemand(requirement: Requirement): Demand {
-  return {
-    outcome: 'approve',
-    requirements: [requirement],
-    refusedBy: [],
-    ttlMs: 0,
-    remindAfterMs: 0,
-    escalateAfterMs: 0,
-    escalateTo: [],
-    escalateToAdmins: false,
-    breakGlass: false,
   };
 }

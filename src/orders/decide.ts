@@ -48,10 +48,10 @@ async function groundsOf(deps: DecideDeps, order: Order, userIds: readonly strin
   const { settings } = current;
   // Where a rule refuses the order now, those may deny it who could approve it when it was asked for.
   const named = current.demand.requirements.length > 0 ? current.demand : current.asked;
-  const demand = deciders(named, settings, order);
-  const known = await readPeople({ ...deps, away, at }, demand.requirements, userIds);
+  const requirements = deciders(named, settings, order);
+  const known = await readPeople({ ...deps, away, at }, requirements, userIds);
   const requesters = requestersOf(order);
-  const policy = approvalPolicyOf({ demand, requesters, userIds }, known, settings, at);
+  const policy = approvalPolicyOf({ requirements, requesters, userIds }, known, settings, at);
   return { current, known, policy };
 }
 

@@ -74,7 +74,7 @@ export function approvalProgress(demand: Demand, context: ApprovalContext): Prog
 }
 
 /** The approvals that count for a requirement. */
-function countedApprovals(requirement: Requirement, context: ApprovalContext): Seat[] {
+export function countedApprovals(requirement: Requirement, context: ApprovalContext): Seat[] {
   const { people, approvals, requesters, allowSelfApproval } = context;
   // A group whose members Slack does not tell counts as empty.
   const listed = requirement.approvers.flatMap((id) =>

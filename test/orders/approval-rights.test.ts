@@ -83,9 +83,9 @@ describe('the policy of the moment', () => {
   ) => {
     const now = new Date();
     const requirement = implicitRequirement(await settings(), ['cafe.rest']);
-    const demand = askedDemand(order, await settings());
+    const { requirements } = askedDemand(order, await settings());
     const known = await readPeople({ directory, away: new Map(), at: now }, [requirement], userIds);
-    return approvalPolicyOf({ demand, requesters: new Set(), userIds }, known, await settings(), now);
+    return approvalPolicyOf({ requirements, requesters: new Set(), userIds }, known, await settings(), now);
   };
   const LISTED = ['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY'];
 
