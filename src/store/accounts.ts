@@ -9,6 +9,7 @@ import {
   storedProfile,
 } from './account-rows.ts';
 import { batch } from './batch.ts';
+import { exclusiveChanges } from './changes.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
 import { createTeamAccountStore } from './team-account.ts';
 
@@ -16,16 +17,8 @@ import { createTeamAccountStore } from './team-account.ts';
 export function createAccountStore(database: Pick<Database, 'prisma' | 'run'>): AccountStore {
   const { prisma, run } = database;
   /** Runs the changes of one person's accounts one after the other, because each touches several rows. */
-  const changeAccounts = <T>(
-    teamId: string,
-    userId: string,
-    change: (tx: Transaction) => Promise<T>,
-  ): Promise<T> =>
-    prisma.$transaction(async (tx) => {
-      const lock = JSON.stringify(['accounts', teamId, userId]);
-      await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))::text`;
-      return change(tx);
-    });
+  const changesOf = (teamId: string, userId: string) =>
+    exclusiveChanges(prisma, JSON.stringify(['accounts', teamId, userId]));
 
   /** A burst of clicks asks for more accounts at one moment than there are connections. */
   const findInBatch = batch(async (ids: readonly string[]) => {
@@ -60,48 +53,44 @@ export function createAccountStore(database: Pick<Database, 'prisma' | 'run'>): 
     find: (id) => withStoreError(`reading account ${id}`, () => findInBatch(id)),
 
     save: (account, sealed) =>
-      withStoreError(`saving account ${account.id}`, () =>
-        changeAccounts(account.teamId, account.userId, async (tx) => {
-          const { teamId, userId, slot, method, login } = account;
-          await deactivateAll(tx, teamId, userId);
-          const now = new Date();
-          const data = {
-            method,
-            login,
-            context: account.context ?? null,
-            application: account.application ?? null,
-            sealed: sealed.bytes,
-            keyId: sealed.keyId,
-            activeKey: activeKey(teamId, userId),
-            verifiedAt: account.verifiedAt ?? null,
-            profile: storedProfile(account.profile),
-            updatedAt: now,
-          };
-          const kept = await tx.account.updateMany({ where: { teamId, userId, slot, method, login }, data });
-          if (kept.count > 0) return;
-          await tx.account.deleteMany({ where: { teamId, userId, slot } });
-          await tx.account.create({
-            data: { id: account.id, teamId, userId, slot, createdAt: now, ...data },
-          });
-        }),
-      ),
+      changesOf(account.teamId, account.userId)(`saving account ${account.id}`, async (tx) => {
+        const { teamId, userId, slot, method, login } = account;
+        await deactivateAll(tx, teamId, userId);
+        const now = new Date();
+        const data = {
+          method,
+          login,
+          context: account.context ?? null,
+          application: account.application ?? null,
+          sealed: sealed.bytes,
+          keyId: sealed.keyId,
+          activeKey: activeKey(teamId, userId),
+          verifiedAt: account.verifiedAt ?? null,
+          profile: storedProfile(account.profile),
+          updatedAt: now,
+        };
+        const kept = await tx.account.updateMany({ where: { teamId, userId, slot, method, login }, data });
+        if (kept.count > 0) return;
+        await tx.account.deleteMany({ where: { teamId, userId, slot } });
+        await tx.account.create({
+          data: { id: account.id, teamId, userId, slot, createdAt: now, ...data },
+        });
+      }),
 
     activate: (teamId, userId, slot) =>
-      withStoreError('choosing the active account of a person', () =>
-        changeAccounts(teamId, userId, async (tx) => {
-          const row = await tx.account.findUnique({
-            where: { teamId_userId_slot: { teamId, userId, slot } },
-            select: { id: true },
-          });
-          if (row === null) return false;
-          await deactivateAll(tx, teamId, userId);
-          await tx.account.update({
-            where: { id: row.id },
-            data: { activeKey: activeKey(teamId, userId), updatedAt: new Date() },
-          });
-          return true;
-        }),
-      ),
+      changesOf(teamId, userId)('choosing the active account of a person', async (tx) => {
+        const row = await tx.account.findUnique({
+          where: { teamId_userId_slot: { teamId, userId, slot } },
+          select: { id: true },
+        });
+        if (row === null) return false;
+        await deactivateAll(tx, teamId, userId);
+        await tx.account.update({
+          where: { id: row.id },
+          data: { activeKey: activeKey(teamId, userId), updatedAt: new Date() },
+        });
+        return true;
+      }),
 
     remove: (ids) =>
       withStoreError('forgetting accounts', async () => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { BUDGET_SPANS, type Budget, type BudgetStanding } from '../money/budget.ts';
 import type { BudgetChange, BudgetStore } from '../money/ports.ts';
 import { batch } from './batch.ts';
-import { changeLines } from './change-lines.ts';
+import { changeLines } from './changes.ts';
 import { type Database, isUniqueViolation, Prisma, type Transaction, withStoreError } from './database.ts';
 import { readStandings } from './reservations.ts';
 

@@ -11,7 +11,7 @@ import {
   type PublishedPolicy,
 } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
-import { changeLines } from './change-lines.ts';
+import { changeLines, exclusiveChanges } from './changes.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
 
 const texts = z.array(z.string());
@@ -140,13 +140,7 @@ export function createPolicyStore(
   const readInForce = shareRead(async () => policyRows.parse(await run(selectInForce))[0] ?? NO_POLICY);
 
   /** One change at a time, so that what was compared still holds when it is written. */
-  const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-    withStoreError(what, () =>
-      prisma.$transaction(async (tx) => {
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`policy ${teamId}`}, 0))`;
-        return work(tx);
-      }),
-    );
+  const exclusively = exclusiveChanges(prisma, `policy ${teamId}`);
 
   interface NewEntry {
     readonly kind: PolicyLogEntry['kind'];

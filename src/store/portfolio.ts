@@ -4,7 +4,7 @@ import { type ImportRow, importRow } from '../names/details-import.ts';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
 import type { ChangedName, ImportPlan, PortfolioChange, PortfolioStore } from '../names/ports.ts';
 import { batch } from './batch.ts';
-import { changeLines } from './change-lines.ts';
+import { changeLines } from './changes.ts';
 import { type Database, isOneOf, named, Prisma, type RunStatement, withStoreError } from './database.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ListedPrice, PriceChange, PriceStore } from '../money/ports.ts';
 import { PRICED_TASKS, type Price, priceKey } from '../money/prices.ts';
 import { batch, shareRead } from './batch.ts';
-import { changeLines } from './change-lines.ts';
+import { changeLines, exclusiveChanges } from './changes.ts';
 import { type Database, isOneOf, named, Prisma, type Transaction, withStoreError } from './database.ts';
 
 const listedPrice = z
@@ -56,13 +56,7 @@ export function createPriceStore(
   const readWithin = async (tx: Transaction) => listedPrices.parse(await tx.$queryRaw(selectList));
 
   /** Runs changes of a list one after the other, so that the log has the right former price. */
-  const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-    withStoreError(what, () =>
-      prisma.$transaction(async (tx) => {
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`prices ${teamId}`}, 0))`;
-        return work(tx);
-      }),
-    );
+  const exclusively = exclusiveChanges(prisma, `prices ${teamId}`);
 
   const columnsOf = ({ zone, task, period, amount, validFrom, source }: Price) => ({
     zone,

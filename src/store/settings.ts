@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SettingsStore } from '../settings.ts';
 import { shareRead } from './batch.ts';
-import { changeLines } from './change-lines.ts';
+import { changeLines } from './changes.ts';
 import { type Database, named, Prisma, withStoreError } from './database.ts';
 
 /** Notes are kept in the table of the settings, under keys that no setting has. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { StandIn } from '../policy/approvals.ts';
 import type { StandInStore } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
-import { changeLines } from './change-lines.ts';
+import { changeLines, exclusiveChanges } from './changes.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
 
 const standInRows = z.array(z.object({ away: z.string(), userId: z.string(), until: z.date() }));
@@ -19,13 +19,7 @@ export function createStandInStore(
   const readAll = shareRead(async () => standInRows.parse(await run(selectAll)));
 
   /** One change of a team's stand-ins at a time, so that the log has them in the order in which they happened. */
-  const exclusively = <T>(what: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-    withStoreError(what, () =>
-      prisma.$transaction(async (tx) => {
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`stand-ins ${teamId}`}, 0))`;
-        return work(tx);
-      }),
-    );
+  const exclusively = exclusiveChanges(prisma, `stand-ins ${teamId}`);
 
   /** @returns who stands in at that moment */
   const standInOf = async (tx: Transaction, userId: string, at: Date): Promise<StandIn | undefined> => {

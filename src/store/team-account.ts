@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TeamAccountChange, TeamAccountStore } from '../accounts/account.ts';
 import { accountOf, storedProfile } from './account-rows.ts';
-import { changeLines } from './change-lines.ts';
+import { changeLines, exclusiveChanges } from './changes.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
 
 const changeKind = z.enum(['linked', 'unlinked']);
@@ -9,12 +9,7 @@ const changeKind = z.enum(['linked', 'unlinked']);
 /** The team's account and who changed it, on PostgreSQL. */
 export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): TeamAccountStore {
   /** One change at a time, so that the audit log has what was forgotten for another one. */
-  const exclusively = <T>(teamId: string, change: (tx: Transaction) => Promise<T>): Promise<T> =>
-    prisma.$transaction(async (tx) => {
-      const lock = JSON.stringify(['team account', teamId]);
-      await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))::text`;
-      return change(tx);
-    });
+  const changesOf = (teamId: string) => exclusiveChanges(prisma, JSON.stringify(['team account', teamId]));
 
   const read = async (tx: Pick<Transaction, 'account'>, teamId: string) => {
     const row = await tx.account.findUnique({ where: { teamKey: teamId } });
@@ -28,53 +23,49 @@ export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): Te
     find: (teamId) => withStoreError('reading the team’s account', () => read(prisma, teamId)),
 
     save: (account, sealed, at) =>
-      withStoreError('saving the team’s account', () =>
-        exclusively(account.teamId, async (tx) => {
-          const { id, teamId, slot, method, login, application, linkedBy } = account;
-          const data = {
-            method,
-            login,
-            application,
-            sealed: sealed.bytes,
-            keyId: sealed.keyId,
-            linkedBy,
-            verifiedAt: account.verifiedAt ?? null,
-            profile: storedProfile(account.profile),
-            updatedAt: at,
-          };
-          const before = await read(tx, teamId);
-          const linked = { kind: 'linked', login, application, by: linkedBy, at } as const;
-          if (before?.login === login) {
-            await tx.account.update({ where: { teamKey: teamId }, data });
-            await log(tx, teamId, linked);
-            return;
-          }
-          if (before !== undefined) {
-            await tx.account.delete({ where: { teamKey: teamId } });
-            const { login: formerLogin, application: formerName = '' } = before;
-            await log(tx, teamId, {
-              ...linked,
-              kind: 'unlinked',
-              login: formerLogin,
-              application: formerName,
-            });
-          }
-          await tx.account.create({ data: { id, teamId, teamKey: teamId, slot, createdAt: at, ...data } });
+      changesOf(account.teamId)('saving the team’s account', async (tx) => {
+        const { id, teamId, slot, method, login, application, linkedBy } = account;
+        const data = {
+          method,
+          login,
+          application,
+          sealed: sealed.bytes,
+          keyId: sealed.keyId,
+          linkedBy,
+          verifiedAt: account.verifiedAt ?? null,
+          profile: storedProfile(account.profile),
+          updatedAt: at,
+        };
+        const before = await read(tx, teamId);
+        const linked = { kind: 'linked', login, application, by: linkedBy, at } as const;
+        if (before?.login === login) {
+          await tx.account.update({ where: { teamKey: teamId }, data });
           await log(tx, teamId, linked);
-        }),
-      ),
+          return;
+        }
+        if (before !== undefined) {
+          await tx.account.delete({ where: { teamKey: teamId } });
+          const { login: formerLogin, application: formerName = '' } = before;
+          await log(tx, teamId, {
+            ...linked,
+            kind: 'unlinked',
+            login: formerLogin,
+            application: formerName,
+          });
+        }
+        await tx.account.create({ data: { id, teamId, teamKey: teamId, slot, createdAt: at, ...data } });
+        await log(tx, teamId, linked);
+      }),
 
     remove: (teamId, by, at) =>
-      withStoreError('forgetting the team’s account', () =>
-        exclusively(teamId, async (tx) => {
-          const before = await read(tx, teamId);
-          if (before === undefined) return undefined;
-          await tx.account.delete({ where: { teamKey: teamId } });
-          const { login, application = '' } = before;
-          await log(tx, teamId, { kind: 'unlinked', login, application, by, at });
-          return before;
-        }),
-      ),
+      changesOf(teamId)('forgetting the team’s account', async (tx) => {
+        const before = await read(tx, teamId);
+        if (before === undefined) return undefined;
+        await tx.account.delete({ where: { teamKey: teamId } });
+        const { login, application = '' } = before;
+        await log(tx, teamId, { kind: 'unlinked', login, application, by, at });
+        return before;
+      }),
 
     async *changes(teamId, from, to) {
       const lines = changeLines('reading who changed the team’s account', from, to, (where, page) =>

@@ -1,4 +1,19 @@
-import { withStoreError } from './database.ts';
+import { type Database, type Transaction, withStoreError } from './database.ts';
+
+/*
+ * What the stores share that change what the team has set, and keep who changed it.
+ */
+
+/** @returns what runs changes in transactions of Prisma's, one at a time of all that share the lock */
+export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
+  return <T>(activity: string, change: (tx: Transaction) => Promise<T>): Promise<T> =>
+    withStoreError(activity, () =>
+      prisma.$transaction(async (tx) => {
+        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
+        return change(tx);
+      }),
+    );
+}
 
 /** Lines read at once. They bound the memory of an export, however long it is. */
 const BATCH = 500;
