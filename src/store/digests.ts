@@ -9,18 +9,13 @@ import {
 } from './database.ts';
 import { freeReminders } from './reminder-statements.ts';
 
-type DigestStore = Pick<
-  ReminderStore,
-  'claimDigest' | 'extendDigest' | 'postponeDigest' | 'recordHead' | 'finishDigest' | 'claimAlert'
->;
-
 const DAY_MS = 86_400_000;
 /** A digest is never put off for longer than this. */
 const FARTHEST_LEASE_MS = 2 * 3_600_000;
 const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
 /** Which digest is posted, and by whom. */
-export function createDigestStore({ prisma }: Pick<Database, 'prisma'>): DigestStore {
+export function createDigestStore({ prisma }: Pick<Database, 'prisma'>) {
   return {
     claimDigest: (scheduledFor, now, leaseUntil) =>
       withStoreError('taking a digest', async () => {
@@ -105,7 +100,7 @@ export function createDigestStore({ prisma }: Pick<Database, 'prisma'>): DigestS
         const { count } = await prisma.digest.updateMany({ where: { id }, data: { adminsAlertedAt: now } });
         return count === 1;
       }),
-  };
+  } satisfies Partial<ReminderStore>;
 }
 
 /** Whether there is a digest to post that no process is working on. */

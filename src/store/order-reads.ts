@@ -14,22 +14,8 @@ import {
 } from './rows.ts';
 import { openKey } from './statements.ts';
 
-type OrderReads = Pick<
-  OrderStore,
-  | 'load'
-  | 'sealedInput'
-  | 'sealedItemInputs'
-  | 'openOrders'
-  | 'list'
-  | 'history'
-  | 'answers'
-  | 'latest'
-  | 'unsent'
-  | 'unfinishedOf'
->;
-
 /** Reading orders. */
-export function createOrderReads({ prisma, run }: Database): OrderReads {
+export function createOrderReads({ prisma, run }: Database) {
   const loadTogether = batch(async (wanted: readonly string[]) => {
     const found = new Map(orderRows.parse(await run(selectById(wanted))).map((order) => [order.id, order]));
     return wanted.map((id) => found.get(id));
@@ -117,5 +103,5 @@ export function createOrderReads({ prisma, run }: Database): OrderReads {
         });
         return rows.map(({ id }) => id);
       }),
-  };
+  } satisfies Partial<OrderStore>;
 }

@@ -5,11 +5,6 @@ import { type Database, withStoreError } from './database.ts';
 import { idRows } from './rows.ts';
 import { deleteDraftsOf, deleteExpiredDrafts, takeSecret } from './statements.ts';
 
-type OrderSecrets = Pick<
-  OrderStore,
-  'takeRevealable' | 'returnRevealable' | 'forgetPrivate' | 'purgeExpired'
->;
-
 const sealedRows = z.array(
   z
     .object({ sealed: z.instanceof(Uint8Array), key_id: z.string() })
@@ -17,7 +12,7 @@ const sealedRows = z.array(
 );
 
 /** Secret results, which are shown once, and drafts; both are deleted in the end. */
-export function createOrderSecrets({ prisma, run }: Database): OrderSecrets {
+export function createOrderSecrets({ prisma, run }: Database) {
   return {
     takeRevealable: (orderId, n, now) =>
       withStoreError(`taking a secret result of order ${orderId}`, async () => {
@@ -53,5 +48,5 @@ export function createOrderSecrets({ prisma, run }: Database): OrderSecrets {
         });
         return { drafts, secrets };
       }),
-  };
+  } satisfies Partial<OrderStore>;
 }

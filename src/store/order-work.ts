@@ -4,10 +4,8 @@ import { type Database, Prisma, withStoreError } from './database.ts';
 import { idRows } from './rows.ts';
 import { claimDueOrders, leaseOf, putOffOrder, rescheduleOrder } from './statements.ts';
 
-type OrderWork = Pick<OrderStore, 'claimDue' | 'extendLease' | 'putOff' | 'reschedule' | 'requestTelling'>;
-
 /** Claims and leases of orders, and when they are due. */
-export function createOrderWork({ run }: Database): OrderWork {
+export function createOrderWork({ run }: Database) {
   return {
     claimDue: (lane, until, leaseMs, limit) =>
       withStoreError('claiming orders that are due', async () =>
@@ -38,5 +36,5 @@ export function createOrderWork({ run }: Database): OrderWork {
         await run(Prisma.sql`
           UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${now}) WHERE id = ${id}`);
       }),
-  };
+  } satisfies Partial<OrderStore>;
 }
