@@ -3,14 +3,12 @@ import { ALARM_STATES, type Alarm, type NewAlarm } from '../names/alarm.ts';
 import { FACT_NAMES } from '../names/facts.ts';
 import type { AlarmStore } from '../names/ports.ts';
 import { ALARM_KINDS, NAME_TASKS, UNFIT_REASONS } from '../names/unexplained-changes.ts';
+import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
+import { idRows } from './rows.ts';
 import { isLeaseOver, leaseOf } from './statements.ts';
 
 const value = z.array(z.string());
-const optionalText = z
-  .string()
-  .nullable()
-  .transform((text) => text ?? undefined);
 const row = z
   .object({
     id: z.string(),
@@ -20,10 +18,7 @@ const row = z
     fact: z.enum(FACT_NAMES),
     before: value,
     after: value,
-    expiry: z
-      .object({ before: z.string(), after: z.string() })
-      .nullable()
-      .transform((moved) => moved ?? undefined),
+    expiry: optional(z.object({ before: z.string(), after: z.string() })),
     lastSeenBefore: z.date(),
     firstSeenAfter: z.date(),
     raisedAt: z.date(),
@@ -48,7 +43,6 @@ const row = z
     }),
   );
 const rows = z.array(row);
-const ids = z.array(z.object({ id: z.string() }));
 
 const COLUMNS = Prisma.raw(
   'id, name, version, kind, fact, before, after, expiry, last_seen_before AS "lastSeenBefore", first_seen_after AS "firstSeenAfter", raised_at AS "raisedAt", orders, state, proposed_by AS "proposedBy", proposed_reason AS "proposedReason", explained_by AS "explainedBy", reason, escalated_by AS "escalatedBy", channel_id AS "channelId", ts, told, tell_failed_attempts AS "failedAttempts"',
@@ -111,7 +105,7 @@ export function createAlarmStore({ run }: Database, teamId: string): AlarmStore 
             explained_by = ${explained?.by ?? null}, reason = ${explained?.reason ?? null},
             escalated_by = ${escalatedBy ?? null}, tell_due_at = LEAST(tell_due_at, ${now}::timestamptz)
           WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
-        return ids.parse(changed).length > 0;
+        return idRows.parse(changed).length > 0;
       }),
 
     claimTelling: (now, leaseMs, limit) =>
@@ -127,7 +121,7 @@ export function createAlarmStore({ run }: Database, teamId: string): AlarmStore 
             RETURNING id, since
           )
           SELECT id FROM claimed ORDER BY since`);
-        return ids.parse(claimed).map(({ id }) => id);
+        return idRows.parse(claimed);
       }),
 
     extendTelling: (id, leaseMs) =>
@@ -145,7 +139,7 @@ export function createAlarmStore({ run }: Database, teamId: string): AlarmStore 
           UPDATE alarms SET tell_due_at = ${again ?? null}::timestamptz, notification_lease_until = NULL,
             tell_failed_attempts = 0
           WHERE team_id = ${teamId} AND id = ${id} AND version = ${version} RETURNING id`);
-        return ids.parse(released).length > 0;
+        return idRows.parse(released).length > 0;
       }),
 
     postponeTelling: (id, until) =>

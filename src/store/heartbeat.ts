@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Heartbeat, Sighting } from '../orders/restore-guard.ts';
+import { optional } from './columns.ts';
 import { type Database, DatabaseUnverifiedError, Prisma, withStoreError } from './database.ts';
 import { SERVER } from './session-settings.ts';
 
@@ -18,14 +19,8 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
   return {
     look: () =>
       withStoreError('looking at the database', async () => {
-        const [row] = sightings.parse(await run(SELECT_SIGHTING));
-        return {
-          database: row.database,
-          server: row.server,
-          position: row.position,
-          isBehind: server.isBehind(row.server, row.checkpoint),
-          last: row.last,
-        } satisfies Sighting;
+        const [{ checkpoint, ...seen }] = sightings.parse(await run(SELECT_SIGHTING));
+        return { ...seen, isBehind: server.isBehind(seen.server, checkpoint) };
       }),
 
     beat: ({ at, seen, processId, isLast }) =>
@@ -72,8 +67,8 @@ const sightings = z.tuple([
     server: z.string(),
     position: z.number(),
     checkpoint: z.number(),
-    last: z
-      .object({
+    last: optional(
+      z.object({
         seenAt: z.coerce.date(),
         database: z.string(),
         server: z.string().nullable(),
@@ -81,9 +76,8 @@ const sightings = z.tuple([
         isOriginal: z.boolean(),
         atWork: z.array(z.string()),
         version: z.string(),
-      })
-      .nullable()
-      .transform((last) => last ?? undefined),
+      }),
+    ),
   }),
 ]);
 

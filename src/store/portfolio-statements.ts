@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isNone, type NameSort } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
+import { optional, optionalText } from './columns.ts';
 import { Prisma } from './database.ts';
 
 /*
@@ -8,31 +9,23 @@ import { Prisma } from './database.ts';
  * of counting from the start, so that the last of a thousand pages costs what the first one does.
  */
 
-const text = z
-  .string()
-  .nullable()
-  .transform((value) => value ?? undefined);
-
-const moment = z
-  .date()
-  .nullable()
-  .transform((value) => value ?? undefined);
+const optionalMoment = optional(z.date());
 
 /** Rows of {@link namesPage}. */
 export const foundRows = z.array(
   z.object({
     name: z.string(),
-    expiresAt: moment,
-    expirySource: text,
-    owner: text,
+    expiresAt: optionalMoment,
+    expirySource: optionalText,
+    owner: optionalText,
     tags: z
       .array(z.string())
       .nullable()
       .transform((value) => value ?? []),
-    channel: text,
-    note: text,
-    registrar: text,
-    deletedAt: moment,
+    channel: optionalText,
+    note: optionalText,
+    registrar: optionalText,
+    deletedAt: optionalMoment,
   }),
 );
 

@@ -5,21 +5,18 @@ import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } f
 import type { ChangedName, ImportPlan, PortfolioChange, PortfolioStore } from '../names/ports.ts';
 import { batch } from './batch.ts';
 import { changeLines } from './changes.ts';
+import { optionalText } from './columns.ts';
 import { type Database, isOneOf, named, Prisma, type RunStatement, withStoreError } from './database.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 
-const text = z
-  .string()
-  .nullable()
-  .transform((value) => value ?? undefined);
 const detailsRows = z.array(
   z
     .object({
       name: z.string(),
-      owner: text,
+      owner: optionalText,
       tags: z.array(z.string()).nullable(),
-      channel: text,
-      note: text,
+      channel: optionalText,
+      note: optionalText,
     })
     .transform(({ name, owner, tags, channel, note }): readonly [string, NameDetails] => [
       name,

@@ -7,6 +7,7 @@ import { storedSummary } from '../orders/summary.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { storedBulk } from '../orders/waves.ts';
 import { storedDemand } from '../policy/stored-demand.ts';
+import { optional, optionalText } from './columns.ts';
 import { isOneOf, named, Prisma, type Statement } from './database.ts';
 
 /*
@@ -16,15 +17,8 @@ import { isOneOf, named, Prisma, type Statement } from './database.ts';
 
 /** A moment, as a column (`Date`) or within an aggregate (ISO 8601). */
 const moment = z.coerce.date();
-const optionalMoment = moment.nullable().transform((date) => date ?? undefined);
-const optionalText = z
-  .string()
-  .nullable()
-  .transform((text) => text ?? undefined);
-const optionalNumber = z
-  .number()
-  .nullable()
-  .transform((number) => number ?? undefined);
+const optionalMoment = optional(moment);
+const optionalNumber = optional(z.number());
 
 const hintSource = { source: z.string(), seenAt: z.string() };
 const hint = z.union([
@@ -87,7 +81,7 @@ const item = z.object({
   notBefore: optionalMoment,
   sentAt: optionalMoment,
   answeredAt: optionalMoment,
-  result: itemResult.nullable().transform((result) => result ?? undefined),
+  result: optional(itemResult),
   isFollowed: z.boolean(),
 });
 
@@ -107,14 +101,14 @@ export const orderColumns = z.object({
   uses_team_account: z.boolean(),
   context: optionalNumber,
   input: z.unknown(),
-  bulk: storedBulk.nullable().transform((bulk) => bulk ?? undefined),
+  bulk: optional(storedBulk),
   has_secret_input: z.boolean(),
   reason: optionalText,
   channel_id: z.string(),
   thread_ts: optionalText,
   approvals_required: z.number(),
   policy_version: optionalNumber,
-  demand: storedDemand.nullable().transform((demand) => demand ?? undefined),
+  demand: optional(storedDemand),
   retry_of: optionalText,
   earlier_requesters: z.array(z.string()),
   delivery_id: z.string(),
