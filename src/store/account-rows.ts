@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Account, AccountProfile, LinkMethod } from '../accounts/account.ts';
 import { readProfile } from '../accounts/profile.ts';
-import type { Sealed } from '../accounts/vault.ts';
+import { sealedBytes } from './columns.ts';
 import { isOneOf, named, Prisma, type Statement } from './database.ts';
 
 /*
@@ -26,12 +26,11 @@ const accountRow = z.object({
 type Row = z.infer<typeof accountRow>;
 /** What {@link selectAccountsOf} answers with. */
 export const accountRows = z.array(accountRow);
-/** What {@link selectSealedAccounts} answers with. */
+/** Accounts with their sealed credentials; also what {@link selectSealedAccounts} answers with. */
 export const sealedAccountRows = z.array(
-  accountRow.extend({
-    sealed: z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes)),
-    keyId: z.string(),
-  }),
+  accountRow
+    .extend({ sealed: sealedBytes, keyId: z.string() })
+    .transform((row) => ({ account: accountOf(row), sealed: { bytes: row.sealed, keyId: row.keyId } })),
 );
 
 const COLUMNS = Prisma.sql`id, team_id AS "teamId", user_id AS "userId", linked_by AS "linkedBy", method, slot, context,
@@ -83,9 +82,4 @@ export function storedProfile(profile: AccountProfile | undefined) {
   if (profile === undefined) return Prisma.DbNull;
   const { owner, ...rest } = profile;
   return { ...rest, owner: owner && { ...owner } };
-}
-
-/** The sealed credential of a row. */
-export function sealedOf(row: Pick<Prisma.AccountModel, 'sealed' | 'keyId'>): Sealed {
-  return { bytes: row.sealed, keyId: row.keyId };
 }

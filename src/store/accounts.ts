@@ -3,7 +3,6 @@ import {
   accountOf,
   accountRows,
   sealedAccountRows,
-  sealedOf,
   selectAccountsOf,
   selectSealedAccounts,
   storedProfile,
@@ -23,11 +22,8 @@ export function createAccountStore(database: Pick<Database, 'prisma' | 'run'>): 
   /** A burst of clicks asks for more accounts at one moment than there are connections. */
   const findInBatch = batch(async (ids: readonly string[]) => {
     const rows = sealedAccountRows.parse(await run(selectSealedAccounts(ids)));
-    const found = new Map(rows.map((row) => [row.id, row]));
-    return ids.map((id) => {
-      const row = found.get(id);
-      return row === undefined ? undefined : { account: accountOf(row), sealed: sealedOf(row) };
-    });
+    const found = new Map(rows.map((row) => [row.account.id, row]));
+    return ids.map((id) => found.get(id));
   });
 
   const deactivateAll = (tx: Transaction, teamId: string, userId: string) =>
@@ -113,7 +109,7 @@ export function createAccountStore(database: Pick<Database, 'prisma' | 'run'>): 
           orderBy: { id: 'asc' },
           take: limit,
         });
-        return rows.map((row) => ({ account: accountOf(row), sealed: sealedOf(row) }));
+        return sealedAccountRows.parse(rows);
       }),
 
     reseal: (id, before, after) =>

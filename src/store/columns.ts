@@ -10,3 +10,6 @@ export function optional<Schema extends z.ZodType>(schema: Schema) {
 }
 
 export const optionalText = optional(z.string());
+
+/** A sealed secret, in a row that was read without Prisma. */
+export const sealedBytes = z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes));

@@ -5,7 +5,7 @@ function fromRow(row: Prisma.CalendarFeedModel): FeedRecord {
   return {
     userId: row.userId,
     tokenHash: row.tokenHash,
-    sealed: { keyId: row.keyId, bytes: Uint8Array.from(row.sealed) },
+    sealed: { keyId: row.keyId, bytes: row.sealed },
   };
 }
 

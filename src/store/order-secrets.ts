@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import type { Sealed } from '../accounts/vault.ts';
 import type { OrderStore } from '../orders/ports.ts';
+import { sealedBytes } from './columns.ts';
 import { type Database, withStoreError } from './database.ts';
 import { idRows } from './rows.ts';
 import { deleteDraftsOf, deleteExpiredDrafts, takeSecret } from './statements.ts';
 
 const sealedRows = z.array(
   z
-    .object({ sealed: z.instanceof(Uint8Array), key_id: z.string() })
-    .transform((row): Sealed => ({ bytes: Uint8Array.from(row.sealed), keyId: row.key_id })),
+    .object({ sealed: sealedBytes, key_id: z.string() })
+    .transform(({ sealed: bytes, key_id: keyId }): Sealed => ({ bytes, keyId })),
 );
 
 /** Secret results, which are shown once, and drafts; both are deleted in the end. */
