@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { groupBy } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
@@ -121,7 +122,7 @@ async function postEverywhere(
   signal: AbortSignal,
 ): Promise<DigestOutcome | undefined> {
   const common: Due[] = [];
-  for (const [destination, reminders] of byDestination(claimed)) {
+  for (const [destination, reminders] of groupBy(claimed, destinationOf)) {
     if (destination === COMMON) {
       common.push(...reminders);
       continue;
@@ -143,15 +144,6 @@ async function postEverywhere(
     signal,
   );
   return typeof outcome === 'string' ? outcome : undefined;
-}
-
-function byDestination(claimed: readonly Due[]): ReadonlyMap<Destination, readonly Due[]> {
-  const groups = new Map<Destination, Due[]>();
-  for (const due of claimed) {
-    const destination = destinationOf(due);
-    groups.set(destination, [...(groups.get(destination) ?? []), due]);
-  }
-  return groups;
 }
 
 function undelivered(due: Due, destination: Destination): Due {

@@ -1,3 +1,4 @@
+import { groupBy } from '../collections.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 
@@ -125,20 +126,13 @@ const sortedLists = new WeakMap<readonly Price[], ReadonlyMap<string, readonly P
 function pricesOf(list: readonly Price[], product: Product): readonly Price[] {
   let sorted = sortedLists.get(list);
   if (sorted === undefined) {
-    sorted = sortedList(list);
+    sorted = groupBy(
+      list.toSorted((a, b) => (a.validFrom < b.validFrom ? 1 : -1)),
+      productKey,
+    );
     sortedLists.set(list, sorted);
   }
   return sorted.get(productKey(product)) ?? [];
-}
-
-function sortedList(list: readonly Price[]): ReadonlyMap<string, readonly Price[]> {
-  const sorted = new Map<string, Price[]>();
-  for (const price of list) {
-    const key = productKey(price);
-    sorted.set(key, [...(sorted.get(key) ?? []), price]);
-  }
-  for (const prices of sorted.values()) prices.sort((a, b) => (a.validFrom < b.validFrom ? 1 : -1));
-  return sorted;
 }
 
 function times({ currency, minor }: Amount, factor: number): Amount {

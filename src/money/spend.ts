@@ -1,3 +1,4 @@
+import { groupBy } from '../collections.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 import { isCharged, type Price, type PricedTask, type Quote, quoteOn, zoneOf } from './prices.ts';
 
@@ -72,15 +73,10 @@ export function spendOf(
     .filter(({ purchase, quote }) => isCharged(purchase.task) || quote !== undefined);
   type Priced = (typeof priced)[number];
   const byEach = (keysOf: (each: Priced) => readonly string[]): SpendLine[] => {
-    const groups = new Map<string, Priced[]>();
-    for (const each of priced) {
-      for (const key of new Set(keysOf(each))) {
-        const group = groups.get(key);
-        if (group === undefined) groups.set(key, [each]);
-        else group.push(each);
-      }
-    }
-    return [...groups]
+    const keyed = priced.flatMap((each) =>
+      [...new Set(keysOf(each))].map((key) => ({ key, quote: each.quote })),
+    );
+    return [...groupBy(keyed, ({ key }) => key)]
       .map(([key, group]) => ({ key, ...sumOf(group) }))
       .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   };

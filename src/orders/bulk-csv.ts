@@ -1,3 +1,4 @@
+import { groupBy } from '../collections.ts';
 import { CsvError, type CsvRecord, parseCsv } from '../csv.ts';
 import { Secret } from '../service/secret.ts';
 import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './bulk-columns.ts';
@@ -206,9 +207,8 @@ function readAuth(text: string): { readonly secret: Secret } | { readonly issue:
 
 /** Of rows for one name that say the same the first counts; where they contradict each other, none. */
 function withoutRepeated(read: readonly ReadRow[]): ReadFile {
-  const byName = new Map<string, ReadRow[]>();
-  for (const each of read)
-    if (!('issues' in each.row)) byName.set(each.row.name, [...(byName.get(each.row.name) ?? []), each]);
+  const good = read.filter(({ row }) => !('issues' in row));
+  const byName = groupBy(good, ({ row }) => row.name);
   const rows: BulkRow[] = [];
   const bad: BadRow[] = [];
   for (const { row, said } of read) {

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { groupBy } from '../collections.ts';
+import type { Amount } from '../money/amount.ts';
 import type { BulkTask } from './bulk-columns.ts';
 import type { BadRow, BulkRow, RowIssue } from './bulk-csv.ts';
 import { inputOfItem, type Order, type OrderTaskName, periodOf } from './order.ts';
@@ -21,7 +23,7 @@ export interface RowFacts {
   /** Somebody decided to let it go. */
   readonly isLetGo: boolean;
   /** Undefined where the list does not tell, or the task has no price. */
-  readonly price?: { readonly currency: string; readonly minor: number } | undefined;
+  readonly price?: Amount | undefined;
   /** Whether anything lives on it; undefined where the task takes nothing away. */
   readonly isInUse?: 'yes' | 'no' | 'unknown' | undefined;
 }
@@ -36,7 +38,7 @@ export type PlanIssue =
 export interface LeftOutRow {
   readonly line: number;
   readonly name: string;
-  readonly issues: readonly (PlanIssue | RowIssue)[];
+  readonly issues: readonly PlanIssue[];
 }
 
 export interface BulkPlan {
@@ -131,27 +133,22 @@ function findingsOf(
 function farPeriods(rows: readonly BulkRow[]): (input: unknown) => boolean {
   const periods = rows.flatMap(({ input }) => periodOf(input) ?? []);
   const usual = median(periods);
-  const count = new Map<number, number>();
-  for (const period of periods) count.set(period, (count.get(period) ?? 0) + 1);
+  const same = groupBy(periods, (period) => period);
   return (input) => {
     const period = periodOf(input);
     if (period === undefined || usual === undefined) return false;
     const isFar =
       Math.abs(period - usual) >= FAR_YEARS &&
       Math.max(period, usual) >= FAR_FACTOR * Math.min(period, usual);
-    return isFar && (count.get(period) ?? 0) <= Math.max(1, rows.length * RARE_SHARE);
+    return isFar && (same.get(period)?.length ?? 0) <= Math.max(1, rows.length * RARE_SHARE);
   };
 }
 
 /** Tells whether a price is far above the median of its currency. */
-function farPrices(
-  prices: readonly { readonly currency: string; readonly minor: number }[],
-): (price: { readonly currency: string; readonly minor: number }) => boolean {
+function farPrices(prices: readonly Amount[]): (price: Amount) => boolean {
+  const same = groupBy(prices, ({ currency }) => currency);
   const medians = new Map(
-    [...new Set(prices.map(({ currency }) => currency))].map((currency) => [
-      currency,
-      median(prices.filter((price) => price.currency === currency).map(({ minor }) => minor)),
-    ]),
+    [...same].map(([currency, amounts]) => [currency, median(amounts.map(({ minor }) => minor))]),
   );
   return ({ currency, minor }) => {
     const usual = medians.get(currency);

@@ -1,7 +1,7 @@
+import { distinct } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
 import {
   type Demand,
-  type Evaluation,
   evaluate,
   fitsTask,
   type PolicySettings,
@@ -72,7 +72,7 @@ export async function evaluateOrder(deps: DemandDeps, order: DecidedOrder): Prom
     settings,
     policyVersion,
     demand: withoutWeaker(evaluation.demand),
-    decidedBy: decidingRules(evaluation),
+    decidedBy: distinct(evaluation.names.flatMap(({ decidedBy }) => decidedBy.map(({ rule }) => rule))),
   };
 }
 
@@ -142,14 +142,6 @@ export function factSourcesOf({
     pricesOf: (order) => ruleFacts.pricesOf(order),
     tagsOf: (names) => ruleFacts.tagsOf(names),
   };
-}
-
-function decidingRules({ names }: Evaluation): RuleReference[] {
-  const found = new Map<string, RuleReference>();
-  for (const { decidedBy } of names) {
-    for (const { rule } of decidedBy) found.set(JSON.stringify(rule), rule);
-  }
-  return [...found.values()];
 }
 
 /** What `APPROVERS` and `APPROVALS_REQUIRED` ask for. */

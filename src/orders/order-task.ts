@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { distinct } from '../collections.ts';
 import type { CallOptions, ServiceClient } from '../service/client.ts';
 import type { Envelope } from '../service/envelope.ts';
 import { type AvailableInterfaces, chooseInterface, taskInterfaces } from '../service/interfaces.ts';
@@ -219,11 +220,6 @@ function inputIssueOf(issue: z.core.$ZodIssue): InputIssue {
   if (issue.code === 'too_big' && limit.success)
     return { field, code: limit.data, max: Number(issue.maximum) };
   return { field, code: plainIssueCode.safeParse(issue.message).data ?? UNREADABLE };
-}
-
-/** Each value once, however many names it is said of. */
-function distinct<T>(values: readonly T[]): T[] {
-  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }
 
 /** Joins a task's own declaration with the behaviour that all tasks share. */

@@ -1,3 +1,4 @@
+import { distinct } from '../collections.ts';
 import type { Amount } from '../money/amount.ts';
 import { isGroup, type Policy, type PolicyRule, type RuleReference, tagOfPattern } from './policy.ts';
 
@@ -196,7 +197,11 @@ export function evaluate(
   return {
     demand: demandOf(collected, settings),
     names: evaluated,
-    unknowns: distinctUnknowns(evaluated),
+    unknowns: distinct(
+      evaluated.flatMap(({ decidedBy, skipped }) =>
+        [...decidedBy, ...skipped].flatMap((rule) => rule.unknowns),
+      ),
+    ),
   };
 }
 
@@ -393,18 +398,6 @@ function demandOf({ approvals, refusals }: Collected, settings: PolicySettings):
     escalateToAdmins: targets.some((target) => target.length === 0),
     breakGlass: asking.length > 0 && asking.every(({ rule }) => rule.breakGlass),
   };
-}
-
-function distinctUnknowns(names: readonly NameEvaluation[]): Unknown[] {
-  const found = new Map<string, Unknown>();
-  const collect = ({ unknowns }: SkippedRule | DecidingRule) => {
-    for (const unknown of unknowns) found.set(JSON.stringify(unknown), unknown);
-  };
-  for (const { decidedBy, skipped } of names) {
-    decidedBy.forEach(collect);
-    skipped.forEach(collect);
-  }
-  return [...found.values()];
 }
 
 /**

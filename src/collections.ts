@@ -1,0 +1,19 @@
+/** Groups values by a key; keys and values stay in the sequence in which they come. */
+export function groupBy<Value, Key>(
+  values: Iterable<Value>,
+  keyOf: (value: Value) => Key,
+): ReadonlyMap<Key, readonly Value[]> {
+  const groups = new Map<Key, Value[]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
+}
+
+/** Each value once. Values that have the same JSON are the same. */
+export function distinct<Value>(values: Iterable<Value>): Value[] {
+  return [...new Map([...values].map((value) => [JSON.stringify(value), value])).values()];
+}
