@@ -401,8 +401,8 @@ function demandOf({ approvals, refusals }: Collected, settings: PolicySettings):
 }
 
 /**
- * The demand that includes everything that two demands ask for. It applies to an order that was asked for under one
- * version of the policy and waits under another.
+ * The demand that includes everything that two demands ask for, what both do twice. It applies to an order that was
+ * asked for under one version of the policy and waits under another.
  */
 export function stricter(a: Demand, b: Demand): Demand {
   const outcomes = [a.outcome, b.outcome];
@@ -412,7 +412,7 @@ export function stricter(a: Demand, b: Demand): Demand {
     Math.min(...(asking.length > 0 ? asking : [a, b]).map((demand) => demand[of]));
   return {
     outcome: isRefused ? 'refuse' : asking.length > 0 ? 'approve' : 'free',
-    requirements: distinctRequirements(asking.flatMap(({ requirements }) => requirements)),
+    requirements: asking.flatMap(({ requirements }) => requirements),
     refusedBy: [...a.refusedBy, ...b.refusedBy],
     ttlMs: least('ttlMs'),
     remindAfterMs: least('remindAfterMs'),
@@ -421,18 +421,6 @@ export function stricter(a: Demand, b: Demand): Demand {
     escalateToAdmins: asking.some(({ escalateToAdmins }) => escalateToAdmins),
     breakGlass: asking.length > 0 && asking.every(({ breakGlass }) => breakGlass),
   };
-}
-
-/** Joins requirements for the same number of the same people. The first one's rule is kept. */
-function distinctRequirements(requirements: readonly Requirement[]): Requirement[] {
-  const joined = new Map<string, Requirement>();
-  for (const requirement of requirements) {
-    const key = requirementKey(requirement);
-    const known = joined.get(key);
-    const names = [...new Set([...(known?.names ?? []), ...requirement.names])];
-    joined.set(key, { ...(known ?? requirement), names });
-  }
-  return [...joined.values()];
 }
 
 /** Equal for requirements for the same number of the same people. */
