@@ -300,7 +300,7 @@ function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Da
 function notRetried(
   order: Order,
   item: OrderItem,
-  entry: Parameters<typeof changedOrder>[2],
+  entry: Entry,
   doubt: ItemSummary | undefined,
   now: Date,
 ): Transition {
@@ -313,28 +313,25 @@ function notRetried(
     item.n,
     stoppedItem(open, { summary, ...(by === undefined ? {} : { by }) }),
   );
-  return finishIfComplete(changedOrder(order, now, entry, { items }), now);
+  return settledOrder(order, now, entry, { items });
 }
 
 /** What was sent and has no answer is unknown. What was not sent waits for another claim. */
 function released(order: Order, event: EventOf<'released'>, now: Date): Transition {
   const lost = order.items.filter((item) => item.state === 'SENT');
-  return finishIfComplete(
-    changedOrder(
-      order,
-      now,
-      { kind: event.type, detail: { lost: lost.map((item) => item.ctid) } },
-      {
-        state: 'APPROVED',
-        claim: undefined,
-        items: order.items.map((item) =>
-          item.state === 'SENT'
-            ? { ...item, state: 'UNKNOWN', result: { summary: { code: 'no_answer_known' } } }
-            : item,
-        ),
-      },
-    ),
+  return settledOrder(
+    order,
     now,
+    { kind: event.type, detail: { lost: lost.map((item) => item.ctid) } },
+    {
+      state: 'APPROVED',
+      claim: undefined,
+      items: order.items.map((item) =>
+        item.state === 'SENT'
+          ? { ...item, state: 'UNKNOWN', result: { summary: { code: 'no_answer_known' } } }
+          : item,
+      ),
+    },
   );
 }
 
@@ -366,7 +363,7 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
       ? { ...item, result: { ...(item.result ?? { summary: { code: 'stopped_under_way' } }), stoppedBy: by } }
       : item;
   });
-  return finishIfComplete(changedOrder(order, now, entry, { items }), now);
+  return settledOrder(order, now, entry, { items });
 }
 
 /** Nothing more of a bulk order is sent until a person says so. What its worker has out has ended by then. */
@@ -435,21 +432,18 @@ function answered(order: Order, event: EventOf<'answered'>, now: Date): Transiti
     outcome: event.outcome,
     result: event.result,
   };
-  return finishIfComplete(
-    changedOrder(
-      order,
-      now,
-      { kind: event.type, detail },
-      {
-        items: replaceItem(order, event.n, {
-          state: event.outcome,
-          answeredAt: now,
-          result: event.result,
-          attempts: attemptsOf(item),
-        }),
-      },
-    ),
+  return settledOrder(
+    order,
     now,
+    { kind: event.type, detail },
+    {
+      items: replaceItem(order, event.n, {
+        state: event.outcome,
+        answeredAt: now,
+        result: event.result,
+        attempts: attemptsOf(item),
+      }),
+    },
   );
 }
 
@@ -470,22 +464,19 @@ function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Tr
     known === undefined || item === undefined
       ? {}
       : { n: item.n, name: item.name, ctid: item.ctid, outcome: known.outcome, result: known.result };
-  return finishIfComplete(
-    changedOrder(
-      order,
-      now,
-      { kind: event.type, detail: { summary, ...sent } },
-      {
-        items: order.items.map((each): OrderItem => {
-          if (hasOutcome(each)) return each;
-          if (each.n !== known?.n) return unknownItem(each, summary);
-          const attempts = Math.max(each.attempts, known.attempts);
-          const { sentAt, result } = known;
-          return { ...each, state: 'UNKNOWN', sentAt, attempts, answeredAt: now, result };
-        }),
-      },
-    ),
+  return settledOrder(
+    order,
     now,
+    { kind: event.type, detail: { summary, ...sent } },
+    {
+      items: order.items.map((each): OrderItem => {
+        if (hasOutcome(each)) return each;
+        if (each.n !== known?.n) return unknownItem(each, summary);
+        const attempts = Math.max(each.attempts, known.attempts);
+        const { sentAt, result } = known;
+        return { ...each, state: 'UNKNOWN', sentAt, attempts, answeredAt: now, result };
+      }),
+    },
   );
 }
 
@@ -528,20 +519,17 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
     ...(event.seen === undefined ? {} : { seen: event.seen }),
     ctids: unknown.map((item) => item.ctid),
   };
-  return finishIfComplete(
-    changedOrder(
-      order,
-      now,
-      { kind: event.type, actor: event.by, detail },
-      {
-        items: order.items.map((item) =>
-          unknown.includes(item)
-            ? { ...item, state: event.outcome, result: { ...item.result, summary, resolvedBy: event.by } }
-            : item,
-        ),
-      },
-    ),
+  return settledOrder(
+    order,
     now,
+    { kind: event.type, actor: event.by, detail },
+    {
+      items: order.items.map((item) =>
+        unknown.includes(item)
+          ? { ...item, state: event.outcome, result: { ...item.result, summary, resolvedBy: event.by } }
+          : item,
+      ),
+    },
   );
 }
 
@@ -687,18 +675,16 @@ function closedOrder(state: OrderState, now: Date): Partial<Order> {
   return { state, closedAt: now, ...NO_DEADLINES, claim: undefined };
 }
 
+/** What the audit log says of a change. */
+interface Entry {
+  readonly kind: OrderLogEntry['kind'];
+  /** The bot itself when left out. */
+  readonly actor?: string;
+  readonly detail?: OrderLogEntry['detail'];
+}
+
 /** The order after its changes, with the entry for the audit log. */
-function changedOrder(
-  order: Order,
-  now: Date,
-  entry: {
-    readonly kind: OrderLogEntry['kind'];
-    /** The bot itself when left out. */
-    readonly actor?: string;
-    readonly detail?: OrderLogEntry['detail'];
-  },
-  changes: Partial<Order>,
-): Changed {
+function changedOrder(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
   const next: Order = { ...order, ...changes, version: order.version + 1 };
   const { kind, actor = SYSTEM, detail = {} } = entry;
   return {
@@ -708,28 +694,27 @@ function changedOrder(
   };
 }
 
-/** Appends the entry that says how the whole order ended, once no item is left to send. */
-function finishIfComplete(result: Changed, now: Date): Changed {
+/** The order after changes that may settle its last item: it ends then, and another entry says how. */
+function settledOrder(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
+  const result = changedOrder(order, now, entry, changes);
   const outcome = outcomeOf(result.order.items);
   if (outcome === undefined || outcome === result.order.state) return result;
-  const order: Order = {
-    ...result.order,
-    ...closedOrder(outcome, now),
-    closedAt: outcome === 'UNKNOWN' ? undefined : now,
-  };
-  const log = result.log.map((entry) => ({ ...entry, state: outcome }));
   return {
     ok: true,
-    order,
+    order: {
+      ...result.order,
+      ...closedOrder(outcome, now),
+      closedAt: outcome === 'UNKNOWN' ? undefined : now,
+    },
     log: [
-      ...log,
+      ...result.log.map((line) => ({ ...line, state: outcome })),
       {
         kind: 'finished',
         actor: SYSTEM,
-        detail: { through: log[0]?.kind ?? null },
+        detail: { through: entry.kind },
         at: now,
         state: outcome,
-        version: order.version,
+        version: result.order.version,
       },
     ],
   };
