@@ -1,5 +1,4 @@
-import type { Amount } from '../money/amount.ts';
-import { type Decision, isGroup, type PolicyRule, TASK_SELECTORS } from './policy.ts';
+import { isGroup, type PolicyRule, TASK_SELECTORS, tagOfPattern } from './policy.ts';
 
 /*
  * The parts of a rule's sentence: “*Transfers* of `*.rest` asked for by *@marketing* over *€500* need *2 of @finance*”.
@@ -22,21 +21,15 @@ export interface PersonPart {
   readonly id: string;
 }
 
-export interface RuleDescription {
-  readonly name: string;
+/** A rule whose lists are parts of its sentence. */
+export interface RuleDescription
+  extends Omit<PolicyRule, 'tasks' | 'names' | 'by' | 'approvers' | 'escalateTo'> {
   readonly tasks: readonly TaskPart[];
   readonly names: readonly NamePart[];
   /** Empty: everybody. */
   readonly by: readonly PersonPart[];
-  readonly over: Amount | undefined;
-  readonly decision: Decision;
-  readonly needed: number;
   readonly approvers: readonly PersonPart[];
-  readonly ttlMs: number | undefined;
-  readonly remindAfterMs: number | undefined;
-  readonly escalateAfterMs: number | undefined;
   readonly escalateTo: readonly PersonPart[];
-  readonly breakGlass: boolean;
 }
 
 /** The parts of a rule's sentence. Parts that add nothing are left out: `all` besides tasks, `*` besides names. */
@@ -57,7 +50,8 @@ function taskPart(task: string): TaskPart {
 }
 
 function namePart(pattern: string): NamePart {
-  if (pattern.startsWith('tag:')) return { kind: 'tag', tag: pattern.slice('tag:'.length) };
+  const tag = tagOfPattern(pattern);
+  if (tag !== undefined) return { kind: 'tag', tag };
   if (pattern.startsWith('*.')) return { kind: 'under', parent: pattern.slice('*.'.length) };
   return { kind: 'name', name: pattern };
 }

@@ -1,6 +1,6 @@
 import type { Amount } from '../money/amount.ts';
 import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
-import { isGroup, type PolicyRule } from './policy.ts';
+import { isGroup, type PolicyRule, tagOfPattern } from './policy.ts';
 
 /* Reads the facts that the evaluation of an order needs. Only facts that a rule looks at are read. */
 
@@ -38,7 +38,7 @@ export async function gatherFacts<Task extends string>(
   currency: string,
 ): Promise<PolicyFacts> {
   const groupIds = [...new Set(rules.flatMap(({ by }) => by.filter(isGroup)))];
-  const usesTags = rules.some(({ names }) => names.some((name) => name.startsWith('tag:')));
+  const usesTags = rules.some(({ names }) => names.some((name) => tagOfPattern(name) !== undefined));
   const usesPrices = rules.some(({ over }) => over !== undefined);
   const [members, tags, prices] = await Promise.all([
     Promise.all(groupIds.map(async (id) => [id, await sources.groupsOf(id)] as const)),

@@ -3,28 +3,26 @@ import type { Demand } from './evaluate.ts';
 
 /* What an order needs, as it is kept with the order. Its JSON is read here only. */
 
-const rule = z.discriminatedUnion('kind', [
+/** A rule as a demand and the events of an order name it. */
+export const storedRule = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rule'), version: z.int(), index: z.int(), name: z.string() }),
   z.object({ kind: z.literal('approval_tasks') }),
   z.object({ kind: z.literal('rest') }),
   z.object({ kind: z.literal('team_account') }),
 ]);
 
-/** A rule as the events of an order name it. */
-export const storedRule = rule;
-
 /** A demand out of its JSON. */
 export const storedDemand: z.ZodType<Demand> = z.object({
   outcome: z.enum(['free', 'approve', 'refuse']),
   requirements: z.array(
     z.object({
-      rule,
+      rule: storedRule,
       names: z.array(z.string()),
       needed: z.int().min(1),
       approvers: z.array(z.string()),
     }),
   ),
-  refusedBy: z.array(rule),
+  refusedBy: z.array(storedRule),
   ttlMs: z.number(),
   remindAfterMs: z.number(),
   escalateAfterMs: z.number(),
