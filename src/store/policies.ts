@@ -50,23 +50,13 @@ const storedRules = z.array(storedRule);
 
 /** JSON has no `undefined`: what a rule leaves out is kept as null. */
 function storable(rules: readonly PolicyRule[]) {
-  return rules.map(
-    ({ name, tasks, names, by, over, decision, approvers, needed, escalateTo, breakGlass, ...times }) => ({
-      name,
-      tasks: [...tasks],
-      names: [...names],
-      by: [...by],
-      over: over === undefined ? null : { currency: over.currency, minor: over.minor },
-      decision,
-      approvers: [...approvers],
-      needed,
-      ttlMs: times.ttlMs ?? null,
-      remindAfterMs: times.remindAfterMs ?? null,
-      escalateAfterMs: times.escalateAfterMs ?? null,
-      escalateTo: [...escalateTo],
-      breakGlass,
-    }),
-  );
+  return rules.map(({ over, ttlMs = null, remindAfterMs = null, escalateAfterMs = null, ...rule }) => ({
+    ...rule,
+    over: over === undefined ? null : { ...over },
+    ttlMs,
+    remindAfterMs,
+    escalateAfterMs,
+  }));
 }
 
 const policyRow = z.object({ version: z.number(), rules: storedRules });
@@ -100,17 +90,6 @@ const logRow = z
     at: z.date(),
   })
   .transform((row): PolicyLogEntry => ({ ...row, version: row.version ?? undefined }));
-
-/** As JSON takes it: what is kept is never changed. */
-function storableChanges(changes: readonly LoggedChange[]) {
-  return changes.map(({ kind, rule, from, to, fields }) => ({
-    kind,
-    rule,
-    from,
-    to,
-    fields: fields.map(({ field, before, after }) => ({ field, before: [...before], after: [...after] })),
-  }));
-}
 
 /** What an installation has before anything was published. */
 const NO_POLICY: Policy = { version: 0, rules: [] };
@@ -151,7 +130,7 @@ export function createPolicyStore(
   }
   const log = (tx: Transaction, { kind, version, changes, by, at }: NewEntry) =>
     tx.policyChange.create({
-      data: { teamId, kind, version: version ?? null, changes: storableChanges(changes), by, at },
+      data: { teamId, kind, version: version ?? null, changes: [...changes], by, at },
     });
 
   return {
