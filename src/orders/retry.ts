@@ -9,7 +9,6 @@ import { taskNamed } from './tasks.ts';
 
 export type RetryOutcome =
   | RequestOutcome
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** The secret part of the order was not kept: the person has to type it again. */
   | { readonly kind: 'needs_secret'; readonly order: Order };
 

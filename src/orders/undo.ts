@@ -12,8 +12,6 @@ export type FormerNameServers =
   /** They are the same that the order asked for. */
   | { readonly kind: 'same' };
 
-export type UndoOutcome = RequestOutcome | { readonly kind: 'refused'; readonly refusal: Refusal };
-
 /** Who asks for an undo, and how. */
 export interface UndoRequest {
   readonly orderId: string;
@@ -27,9 +25,12 @@ export interface UndoRequest {
  * Asks for a new order with the former nameservers, with the account of the order that it undoes. It is confirmed
  * and approved like any other; whoever presses the button is its requester.
  */
-export async function undoOrder(deps: RequestDeps & DecideDeps, request: UndoRequest): Promise<UndoOutcome> {
+export async function undoOrder(
+  deps: RequestDeps & DecideDeps,
+  request: UndoRequest,
+): Promise<RequestOutcome> {
   const { orderId, userId } = request;
-  const refused = (refusal: Refusal): UndoOutcome => ({ kind: 'refused', refusal });
+  const refused = (refusal: Refusal): RequestOutcome => ({ kind: 'refused', refusal });
   const order = await deps.store.load(orderId);
   if (order === undefined) return refused({ code: 'no_such_order' });
   if (!isRequester(order, userId)) {
