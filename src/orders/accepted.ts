@@ -1,8 +1,7 @@
-import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
 import { unconfirmedItems } from './due.ts';
 import type { Order, OrderItem } from './order.ts';
-import type { OrderStore } from './ports.ts';
+import type { LookDeps } from './ports.ts';
 
 /** Whether the registry shows that what the service accepted has happened. Implemented by expiry. */
 export type IsShownByRegistry = (order: Order, item: OrderItem) => Promise<boolean>;
@@ -12,13 +11,7 @@ export type IsShownByRegistry = (order: Order, item: OrderItem) => Promise<boole
  * order, so that its thread says so. Safe to repeat, also on several replicas at once.
  */
 export async function recordRegistryConfirmations(
-  deps: {
-    readonly store: OrderStore;
-    readonly look: IsShownByRegistry;
-    readonly now: () => Date;
-    readonly log: Log;
-    readonly signal: AbortSignal;
-  },
+  deps: LookDeps<IsShownByRegistry>,
   order: Order,
 ): Promise<void> {
   const { look, log, signal } = deps;

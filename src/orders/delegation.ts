@@ -1,8 +1,7 @@
-import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
 import { delegatedItems } from './due.ts';
 import { type Order, type OrderItem, UNDO_HOURS, undoableUntil } from './order.ts';
-import type { OrderStore } from './ports.ts';
+import type { LookDeps } from './ports.ts';
 
 /** What the nameservers that an order has set answer for its name. Implemented by names. */
 export type DelegationLook =
@@ -23,16 +22,7 @@ const SETTLING_MS = HOUR_MS;
  * that its thread says so. At the end the card is shown again, without the undo button. Safe to repeat, also on several
  * replicas at once.
  */
-export async function recordDelegations(
-  deps: {
-    readonly store: OrderStore;
-    readonly look: LookAtDelegation;
-    readonly now: () => Date;
-    readonly log: Log;
-    readonly signal: AbortSignal;
-  },
-  order: Order,
-): Promise<void> {
+export async function recordDelegations(deps: LookDeps<LookAtDelegation>, order: Order): Promise<void> {
   const { look, log, signal, now } = deps;
   for (const item of delegatedItems(order)) {
     if (signal.aborted) return;

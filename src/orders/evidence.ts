@@ -1,8 +1,7 @@
-import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
 import { unknownItems } from './due.ts';
 import { EVIDENCE, inputOfItem, type Order, type OrderItem } from './order.ts';
-import type { OrderStore } from './ports.ts';
+import type { LookDeps } from './ports.ts';
 import type { RecordHint, RecordProof } from './record-finding.ts';
 
 /** What public records tell of a request whose answer was lost. */
@@ -16,13 +15,7 @@ export type Evidence =
 /** Asks public records about an item. Implemented by expiry. */
 export type LookForEvidence = (order: Order, item: OrderItem) => Promise<Evidence>;
 
-interface EvidenceDeps {
-  readonly store: OrderStore;
-  readonly look: LookForEvidence;
-  readonly now: () => Date;
-  readonly log: Log;
-  readonly signal: AbortSignal;
-}
+type EvidenceDeps = LookDeps<LookForEvidence>;
 
 /**
  * Settles unknown outcomes of an order as done where public records prove it, and keeps anything else they show as a

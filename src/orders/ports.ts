@@ -1,4 +1,5 @@
 import type { Sealed } from '../accounts/vault.ts';
+import type { Log } from '../log.ts';
 import type { Reservation } from '../money/budget.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { EarlierFinding } from './earlier.ts';
@@ -164,6 +165,15 @@ export interface OrderStore {
   takeRevealable(orderId: string, n: number, now: Date): Promise<Sealed | 'gone' | undefined>;
   /** Takes back what was handed out and could not be shown. Its end of life stays. */
   returnRevealable(orderId: string, n: number, sealed: Sealed): Promise<void>;
+}
+
+/** What it takes to look at public records for an order, and to record what they show. */
+export interface LookDeps<Look> {
+  readonly store: OrderStore;
+  readonly look: Look;
+  readonly now: () => Date;
+  readonly log: Log;
+  readonly signal: AbortSignal;
 }
 
 /** Where a message about an order stands. */
