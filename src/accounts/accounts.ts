@@ -182,6 +182,13 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     }
   };
 
+  /** Ends the sessions of the account that stood in the place of a linked one. */
+  const linked = async (account: Account, previous: Account | undefined): Promise<LinkOutcome> => {
+    if (previous !== undefined) await closeClient(previous.id, 'all');
+    const replaced = previous === undefined || previous.id === account.id ? {} : { replaced: previous };
+    return { kind: 'linked', account, verified: account.verifiedAt !== undefined, ...replaced };
+  };
+
   const team: TeamAccounts = {
     current: () => store.team.find(teamId),
 
@@ -207,13 +214,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
         profile: checked.profile,
       };
       await store.team.save(account, vault.seal(credentialToText(checked.kept), ownerOf(account)), now);
-      if (previous !== undefined) await closeClient(previous.id, 'all');
-      return {
-        kind: 'linked',
-        account,
-        verified: checked.verified,
-        ...(previous === undefined || previous.id === id ? {} : { replaced: previous }),
-      };
+      return linked(account, previous);
     },
 
     async unlink(by) {
@@ -270,13 +271,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
         profile,
       };
       await store.save(account, vault.seal(credentialToText(kept), ownerOf(account)));
-      if (previous !== undefined) await closeClient(previous.id, 'all');
-      return {
-        kind: 'linked',
-        account,
-        verified,
-        ...(previous === undefined || previous.id === id ? {} : { replaced: previous }),
-      };
+      return linked(account, previous);
     },
 
     async unlink(userId, slot) {
