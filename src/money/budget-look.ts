@@ -47,7 +47,7 @@ export function createBudgetLook(deps: {
     ]);
     const cost = costInDetail({ price });
     if (cost === undefined) return undefined;
-    const reservation = reservationOf(cost, { teamId, day, tagsOf: (name) => tags.get(name) ?? [] });
+    const reservation = reservationOf(cost, { teamId, day }, (name) => tags.get(name) ?? []);
     const shares = sharesOf(standings, reservation);
     return {
       reservation: { ...reservation, isLimited: shares.length > 0 },

@@ -46,15 +46,8 @@ export interface Reservation {
 /** Reserves what an order costs, name by name. Names are in the sequence of the order's items. */
 export function reservationOf(
   cost: OrderCost,
-  {
-    teamId,
-    day,
-    tagsOf,
-  }: {
-    readonly teamId: string;
-    readonly day: string;
-    readonly tagsOf: (name: string) => readonly string[];
-  },
+  { teamId, day }: Pick<Reservation, 'teamId' | 'day'>,
+  tagsOf: (name: string) => readonly string[],
 ): Reservation {
   const items = cost.names.map(({ name, quote }, index) => ({
     n: index + 1,

@@ -50,8 +50,6 @@ export interface Spend {
   readonly byTag: readonly SpendLine[];
 }
 
-const NO_TAGS: ReadonlyMap<string, readonly string[]> = new Map();
-
 /**
  * What names cost by the list of the day on which each was carried out.
  *
@@ -62,7 +60,7 @@ const NO_TAGS: ReadonlyMap<string, readonly string[]> = new Map();
 export function spendOf(
   list: readonly Price[],
   purchases: readonly Purchase[],
-  tags = NO_TAGS,
+  tags: ReadonlyMap<string, readonly string[]> = new Map(),
   isConcealed: (purchase: Purchase) => boolean = () => false,
 ): Spend {
   const priced = purchases

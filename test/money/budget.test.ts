@@ -77,7 +77,7 @@ describe('what an order takes out of a budget', () => {
 
   test('is nothing where no price is known', () => {
     const cost = costOf([], { task: 'renew', names: ['cafe.rest', 'bar.rest'] }, '2026-11-22');
-    const reservation = reservationOf(cost, { teamId: 'T', day: '2026-11-22', tagsOf: () => ['brand'] });
+    const reservation = reservationOf(cost, { teamId: 'T', day: '2026-11-22' }, () => ['brand']);
     expect(reservation.items.map(({ amount }) => amount)).toEqual([undefined, undefined]);
     const full = standing({ booked: 20_000n });
     expect(sharesOf([full], reservation)).toEqual([]);
@@ -98,7 +98,7 @@ describe('what an order takes out of a budget', () => {
       '2026-11-22',
     );
     const tagsOf = (name: string) => (name === 'cafe.rest' ? ['brand'] : []);
-    expect(reservationOf(cost, { teamId: 'T', day: '2026-11-22', tagsOf }).items).toEqual([
+    expect(reservationOf(cost, { teamId: 'T', day: '2026-11-22' }, tagsOf).items).toEqual([
       { n: 1, amount: { currency: 'EUR', minor: 3_600 }, tags: ['brand'] },
       { n: 2, amount: undefined, tags: [] },
     ]);
