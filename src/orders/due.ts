@@ -129,10 +129,5 @@ function nextLook(since: Date | undefined, forMs: number, at: Date): Date | unde
 }
 
 function earliest(moments: readonly (Date | undefined)[]): Date | undefined {
-  return moments
-    .filter((moment) => moment !== undefined)
-    .reduce<Date | undefined>(
-      (first, moment) => (first !== undefined && first <= moment ? first : moment),
-      undefined,
-    );
+  return moments.filter((moment) => moment !== undefined).sort((a, b) => a.getTime() - b.getTime())[0];
 }

@@ -375,10 +375,8 @@ function addApproval(
 function demandOf({ approvals, refusals }: Collected, settings: PolicySettings): Demand {
   const isRefused = refusals.size > 0;
   const asking = isRefused ? [] : [...approvals.values()];
-  const earliest = (of: 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs') =>
-    asking.reduce((least, { rule }) => Math.min(least, rule[of] ?? settings[of]), Number.POSITIVE_INFINITY);
-  const orSetting = (of: 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs') =>
-    asking.length === 0 ? settings[of] : earliest(of);
+  const least = (of: 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs') =>
+    asking.length === 0 ? settings[of] : Math.min(...asking.map(({ rule }) => rule[of] ?? settings[of]));
   const targets = asking.map(({ rule }) =>
     rule.escalateTo.length > 0 ? rule.escalateTo : settings.escalateTo,
   );
@@ -391,9 +389,9 @@ function demandOf({ approvals, refusals }: Collected, settings: PolicySettings):
       approvers: rule.approvers,
     })),
     refusedBy: [...refusals.values()],
-    ttlMs: orSetting('ttlMs'),
-    remindAfterMs: orSetting('remindAfterMs'),
-    escalateAfterMs: orSetting('escalateAfterMs'),
+    ttlMs: least('ttlMs'),
+    remindAfterMs: least('remindAfterMs'),
+    escalateAfterMs: least('escalateAfterMs'),
     escalateTo: [...new Set(targets.flat())],
     escalateToAdmins: targets.some((target) => target.length === 0),
     breakGlass: asking.length > 0 && asking.every(({ rule }) => rule.breakGlass),
