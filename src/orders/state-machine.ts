@@ -94,22 +94,12 @@ function applyRow<Type extends OrderEvent['type']>(
 
 function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
   const { needsApproval, expiresAt, remindAt, escalateAt, decision } = event;
-  const needs =
-    decision === undefined
-      ? {}
-      : {
-          policyVersion: decision.policyVersion,
-          demand: decision.demand,
-          approvalsRequired: decision.approvalsRequired,
-        };
-  const detail =
-    decision === undefined
-      ? {}
-      : { detail: { policyVersion: decision.policyVersion, decidedBy: decision.decidedBy } };
+  const { decidedBy, ...needs } = decision ?? {};
+  const detail = decision === undefined ? {} : { policyVersion: decision.policyVersion, decidedBy };
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: order.requesterId, ...detail },
+    { kind: event.type, actor: order.requesterId, detail },
     needsApproval
       ? { state: 'PENDING', expiresAt, remindAt, escalateAt, ...needs }
       : { state: 'APPROVED', ...NO_DEADLINES, ...needs },
@@ -163,16 +153,13 @@ function emergencyApproved(
   event: EventOf<'emergency_approved'>,
   now: Date,
 ): Transition | undefined {
-  const { by, over, price, isImpactUnknown, ...rest } = event;
+  const { type, by, over, price, isImpactUnknown, ...grounds } = event;
   if (order.expiresAt !== undefined && order.expiresAt <= now) {
     return { ok: false, refusal: { code: 'time_is_over' } };
   }
   if (isRequester(order, by)) return { ok: false, refusal: { code: 'own_emergency' } };
   const detail = {
-    reason: rest.reason,
-    approvers: rest.approvers,
-    unreadableGroups: rest.unreadableGroups,
-    policyVersion: rest.policyVersion,
+    ...grounds,
     ...(price === undefined ? {} : { price }),
     ...(isImpactUnknown === true ? { isImpactUnknown } : {}),
     ...(over.length === 0 ? {} : { overBudget: over, admins: [by] }),
@@ -181,7 +168,7 @@ function emergencyApproved(
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: by, detail },
+    { kind: type, actor: by, detail },
     {
       state: 'APPROVED',
       approvals: hasApproved ? order.approvals : [...order.approvals, { userId: by, at: now }],
