@@ -24,7 +24,9 @@ export function createOrderChanges(
   const commitLimited = createLimitedCommitBatch(database);
 
   const commitAlone = async (commit: OrderCommit): Promise<CommitOutcome> => {
-    const ok = await (isCommitLimited(commit) ? commitLimited(commit) : commitTogether(commit));
+    // Only a change that lets an order go takes something out of a budget.
+    const takes = commit.after.state === 'APPROVED' && isLimited(commit);
+    const ok = await (takes ? commitLimited(commit) : commitTogether(commit));
     return ok ? { ok } : { ok, conflictingOrderId: undefined };
   };
 
@@ -34,7 +36,7 @@ export function createOrderChanges(
         const { order } = creation;
         let fits = true;
         const conflictingOrderId = await insert(database, order, async () => {
-          if (isCreationLimited(creation)) fits = await createLimited(database, creation);
+          if (isLimited(creation)) fits = await createLimited(database, creation);
           else await database.run(insertOrder(creation));
         });
         if (conflictingOrderId !== undefined || !fits) return { conflictingOrderId };
@@ -95,13 +97,9 @@ function createCommitBatch(database: Database) {
 
 type Limited<T> = T & { readonly reservation: Reservation };
 
-/** Whether a change lets an order go that takes something out of a budget. */
-function isCommitLimited(commit: OrderCommit): commit is Limited<OrderCommit> {
-  return commit.reservation?.isLimited === true && commit.after.state === 'APPROVED';
-}
-
-function isCreationLimited(creation: OrderCreation): creation is Limited<OrderCreation> {
-  return creation.reservation?.isLimited === true;
+/** Whether an order takes something out of a budget. */
+function isLimited<T extends OrderCommit | OrderCreation>(change: T): change is Limited<T> {
+  return change.reservation?.isLimited === true;
 }
 
 /**
