@@ -1,16 +1,8 @@
 import type { Credential } from '../service/authenticator/signature.ts';
+import type { AccountProfile } from './profile.ts';
 import type { Sealed } from './vault.ts';
 
 export type LinkMethod = Credential['method'];
-
-/** What the answer to a login says of its user. Service API, section "User". */
-export interface AccountProfile {
-  readonly defaultEmail?: string | undefined;
-  readonly status?: number | undefined;
-  readonly substatus?: number | undefined;
-  readonly language?: string | undefined;
-  readonly owner?: { readonly user?: string | undefined; readonly context?: number | undefined } | undefined;
-}
 
 /** A linked credential, without its secrets. */
 export interface Account {

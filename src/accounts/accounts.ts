@@ -7,7 +7,6 @@ import { NOT_SENDABLE, type RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import {
   type Account,
-  type AccountProfile,
   type AccountStore,
   APPLICATION_SLOT,
   type PersonAccount,
@@ -15,7 +14,7 @@ import {
   type TeamAccountChange,
 } from './account.ts';
 import { credentialFromText, credentialToText } from './credential.ts';
-import { readProfile } from './profile.ts';
+import { type AccountProfile, readProfile } from './profile.ts';
 import { type Sealed, UnknownKeyError, type Vault } from './vault.ts';
 
 export type LinkOutcome =

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { AccountProfile } from './account.ts';
 
 const text = z.string().optional().catch(undefined);
 const whole = z.coerce.number().int().optional().catch(undefined);
@@ -12,6 +11,9 @@ const record = z.object({
   language: text,
   owner: z.object({ user: text, context: whole }).optional().catch(undefined),
 });
+
+/** What the answer to a login says of its user. Service API, section "User". */
+export type AccountProfile = Readonly<z.output<typeof record>>;
 
 /** Reads a user's record as a login answers with it, or as it was kept. */
 export function readProfile(value: unknown): AccountProfile | undefined {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Account, AccountProfile, LinkMethod } from '../accounts/account.ts';
-import { readProfile } from '../accounts/profile.ts';
+import type { Account, LinkMethod } from '../accounts/account.ts';
+import { type AccountProfile, readProfile } from '../accounts/profile.ts';
 import { sealedBytes } from './columns.ts';
 import { isOneOf, named, Prisma, type Statement } from './database.ts';
 
@@ -79,7 +79,5 @@ export function accountOf(row: Row): Account {
 
 /** A profile as its column holds it. */
 export function storedProfile(profile: AccountProfile | undefined) {
-  if (profile === undefined) return Prisma.DbNull;
-  const { owner, ...rest } = profile;
-  return { ...rest, owner: owner && { ...owner } };
+  return profile ?? Prisma.DbNull;
 }
