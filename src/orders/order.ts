@@ -234,6 +234,13 @@ export interface ApprovalsGiven {
   })[];
 }
 
+/** What came of the request of item `n`. */
+interface ItemOutcome {
+  readonly n: number;
+  readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
+  readonly result: ItemResult;
+}
+
 export type OrderEvent =
   | {
       readonly type: 'confirmed';
@@ -316,24 +323,16 @@ export type OrderEvent =
       /** The request may have been carried out: what people are told until it has gone out again. */
       readonly doubt?: PlainSummary;
     }
-  | {
+  | (ItemOutcome & {
       readonly type: 'answered';
-      readonly n: number;
-      readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
-      readonly result: ItemResult;
       /** The worker that gave the item up before its request left; absent when it left. */
       readonly givenUpBy?: string;
-    }
+    })
   /**
    * The outcome of a request that arrived after its item had ended without it: settled, denied, or answered to another
    * worker.
    */
-  | {
-      readonly type: 'answered_late';
-      readonly n: number;
-      readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
-      readonly result: ItemResult;
-    }
+  | (ItemOutcome & { readonly type: 'answered_late' })
   /** The registry shows the end of what the service had only accepted. */
   | { readonly type: 'shown'; readonly n: number }
   /** Whether the nameservers that were set answer. Recorded when that changes. */
@@ -389,13 +388,10 @@ export type OrderEvent =
     };
 
 /** What a worker knows of a request that left and whose mark the database has lost. */
-export interface LostRequest {
-  readonly n: number;
+export interface LostRequest extends ItemOutcome {
   /** As its item was marked. */
   readonly sentAt: Date | undefined;
   readonly attempts: number;
-  readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
-  readonly result: ItemResult;
 }
 
 /** One line of the audit log. */
