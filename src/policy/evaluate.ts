@@ -175,7 +175,11 @@ export function evaluate(
   };
   const candidates = policy.rules.map((rule, index): Candidate => {
     const reference: RuleReference = { kind: 'rule', version: policy.version, index, name: rule.name };
-    return candidateOf(rule, reference, fitsOrder(rule, order, facts, totalIn));
+    return candidateOf(rule, reference, {
+      tasks: fitsTask(rule, order.task, facts) ? 'yes' : 'no',
+      by: fitsRequester(rule, order.requester, facts.groups),
+      over: fitsAmount(rule, totalIn),
+    });
   });
   const implicit = implicitApproval(settings);
   const collected: Collected = { approvals: new Map(), refusals: new Map(), isCertain: false };
@@ -249,21 +253,8 @@ function mayBeFree(skipped: readonly SkippedRule[]): boolean {
   return skipped.some(({ because }) => because === 'unknown');
 }
 
-type OrderFit = Readonly<Record<'tasks' | 'by' | 'over', Fit>>;
-
 /** The conditions that are the same for all names of an order. */
-function fitsOrder(
-  rule: PolicyRule,
-  order: PolicyOrder,
-  facts: PolicyFacts,
-  totalIn: (currency: string) => Total,
-): OrderFit {
-  return {
-    tasks: fitsTask(rule, order.task, facts) ? 'yes' : 'no',
-    by: fitsRequester(rule, order.requester, facts.groups),
-    over: fitsAmount(rule, totalIn),
-  };
-}
+type OrderFit = Readonly<Record<'tasks' | 'by' | 'over', Fit>>;
 
 function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit): Candidate {
   const skippedFor = (because: Condition): SkippedRule => ({ rule: reference, because, unknowns: [] });
