@@ -4,6 +4,7 @@ import { BUDGET_SPANS, type Budget, type BudgetStanding } from '../money/budget.
 import type { BudgetChange, BudgetStore } from '../money/ports.ts';
 import { batch } from './batch.ts';
 import { changeLines } from './changes.ts';
+import { optional, optionalText } from './columns.ts';
 import { type Database, isUniqueViolation, Prisma, type Transaction, withStoreError } from './database.ts';
 import { readStandings } from './reservations.ts';
 
@@ -25,14 +26,14 @@ const keptBudget = z
   );
 
 /** A budget in the audit log. */
-const loggedBudget = z
-  .object({
+const loggedBudget = optional(
+  z.object({
     id: z.string(),
-    tag: z.string().nullable(),
+    tag: optionalText,
     span: z.enum(BUDGET_SPANS),
     amount: z.object({ currency: z.string(), minor: z.int() }),
-  })
-  .transform(({ tag, ...budget }): Budget => ({ ...budget, tag: tag ?? undefined }));
+  }),
+);
 
 function loggable(budget: Budget | undefined) {
   if (budget === undefined) return Prisma.DbNull;
@@ -135,8 +136,8 @@ export function createBudgetStore(
       );
       for await (const { before, after, by, at } of lines) {
         yield {
-          before: before === null ? undefined : loggedBudget.parse(before),
-          after: after === null ? undefined : loggedBudget.parse(after),
+          before: loggedBudget.parse(before),
+          after: loggedBudget.parse(after),
           by,
           at,
         };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RegistryRecord, WatchedDomain } from '../expiry/ports.ts';
 import type { TrustedRecord } from '../expiry/trust.ts';
+import { optional, optionalText } from './columns.ts';
 import { Prisma } from './database.ts';
 
 /*
@@ -105,22 +106,13 @@ const registryRecord = z
     record === null ? undefined : { ...record, registrar: record.registrar },
   );
 
-const trustedRecord = z
-  .object({
-    registrar: z.string().nullable(),
+const trustedRecord = optional(
+  z.object({
+    registrar: optionalText,
     at: z.coerce.date(),
-    transferKnownAt: z.coerce.date().nullable(),
-  })
-  .nullable()
-  .transform((trusted): TrustedRecord | undefined =>
-    trusted === null
-      ? undefined
-      : {
-          registrar: trusted.registrar ?? undefined,
-          at: trusted.at,
-          transferKnownAt: trusted.transferKnownAt ?? undefined,
-        },
-  );
+    transferKnownAt: optional(z.coerce.date()),
+  }),
+);
 
 function trustAsJson({ registrar, at, transferKnownAt }: TrustedRecord) {
   return {

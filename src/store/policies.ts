@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type LoggedChange, loggedChange, loggedChanges } from '../policy/change-log.ts';
+import { loggedChange, loggedChanges } from '../policy/change-log.ts';
 import { draftBase } from '../policy/drafts.ts';
 import { DECISIONS, type Policy, type PolicyRule } from '../policy/policy.ts';
 import {
@@ -12,40 +12,31 @@ import {
 } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
 import { changeLines, exclusiveChanges } from './changes.ts';
+import { optional } from './columns.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
 
 const texts = z.array(z.string());
-const milliseconds = z.number().nullable();
+const milliseconds = optional(z.number());
 
 /**
  * A rule as it is kept. It is not read as people write it: a task that a later release does not know any more must not
  * make a version unreadable, and amounts keep their currency whatever `CURRENCY` becomes.
  */
-const storedRule = z
-  .object({
-    name: z.string(),
-    tasks: texts,
-    names: texts,
-    by: texts,
-    over: z.object({ currency: z.string(), minor: z.int() }).nullable(),
-    decision: z.enum(DECISIONS),
-    approvers: texts,
-    needed: z.int().min(1),
-    ttlMs: milliseconds,
-    remindAfterMs: milliseconds,
-    escalateAfterMs: milliseconds,
-    escalateTo: texts,
-    breakGlass: z.boolean(),
-  })
-  .transform(
-    (stored): PolicyRule => ({
-      ...stored,
-      over: stored.over ?? undefined,
-      ttlMs: stored.ttlMs ?? undefined,
-      remindAfterMs: stored.remindAfterMs ?? undefined,
-      escalateAfterMs: stored.escalateAfterMs ?? undefined,
-    }),
-  );
+const storedRule = z.object({
+  name: z.string(),
+  tasks: texts,
+  names: texts,
+  by: texts,
+  over: optional(z.object({ currency: z.string(), minor: z.int() })),
+  decision: z.enum(DECISIONS),
+  approvers: texts,
+  needed: z.int().min(1),
+  ttlMs: milliseconds,
+  remindAfterMs: milliseconds,
+  escalateAfterMs: milliseconds,
+  escalateTo: texts,
+  breakGlass: z.boolean(),
+});
 const storedRules = z.array(storedRule);
 
 /** JSON has no `undefined`: what a rule leaves out is kept as null. */
@@ -81,15 +72,13 @@ const draftRow = z
       published: by === null || at === null ? undefined : { by, at },
     }),
   );
-const logRow = z
-  .object({
-    kind: z.enum(POLICY_EVENTS),
-    version: z.number().nullable(),
-    changes: z.array(loggedChange),
-    by: z.string(),
-    at: z.date(),
-  })
-  .transform((row): PolicyLogEntry => ({ ...row, version: row.version ?? undefined }));
+const logRow = z.object({
+  kind: z.enum(POLICY_EVENTS),
+  version: optional(z.number()),
+  changes: z.array(loggedChange),
+  by: z.string(),
+  at: z.date(),
+});
 
 /** What an installation has before anything was published. */
 const NO_POLICY: Policy = { version: 0, rules: [] };
@@ -121,12 +110,8 @@ export function createPolicyStore(
   /** One change at a time, so that what was compared still holds when it is written. */
   const exclusively = exclusiveChanges(prisma, `policy ${teamId}`);
 
-  interface NewEntry {
-    readonly kind: PolicyLogEntry['kind'];
+  interface NewEntry extends Omit<PolicyLogEntry, 'version'> {
     readonly version?: number;
-    readonly changes: readonly LoggedChange[];
-    readonly by: string;
-    readonly at: Date;
   }
   const log = (tx: Transaction, { kind, version, changes, by, at }: NewEntry) =>
     tx.policyChange.create({
