@@ -24,7 +24,6 @@ export type PauseReason = z.output<typeof storedPauseReason>;
 /** Something that people should look at before they approve many rows. */
 const finding = z.object({
   code: z.enum([
-    'already_deleted',
     'expires_soon',
     'far_period',
     'far_price',

@@ -103,7 +103,6 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
 }
 
 const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
-  already_deleted: 'deleted already',
   expires_soon: 'expiring within 30 days',
   far_period: 'with a period far from the others',
   far_price: 'with a price far above the others',
