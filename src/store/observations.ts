@@ -5,6 +5,7 @@ import type { ImpactStore, ObservationStore, ObservedName } from '../names/ports
 import { readHistory, readImpact, readLedger } from '../names/stored.ts';
 import { insertAlarms } from './alarms.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
+import { isLeaseOver, leaseOf } from './statements.ts';
 
 /** A name that appears in the records of more others than this is not searched any further. */
 const MAX_MENTIONING = 2_000;
@@ -83,10 +84,10 @@ export function createObservationStore({ run }: Database, teamId: string): Obser
           WITH due AS (
             SELECT name, urgent, due_at FROM name_observations
             WHERE team_id = ${teamId} AND due_at <= ${now}::timestamptz
-              AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+              AND ${isLeaseOver(Prisma.sql`lease_until`)}
             ORDER BY urgent DESC, due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
           ), claimed AS (
-            UPDATE name_observations o SET lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+            UPDATE name_observations o SET lease_until = ${leaseOf(leaseMs)}
             FROM due WHERE o.team_id = ${teamId} AND o.name = due.name
             RETURNING o.name, due.urgent, due.due_at
           )

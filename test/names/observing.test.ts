@@ -18,6 +18,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+const LEASE_MS = 2 * 60_000;
 const START = Date.UTC(2026, 10, 22);
 const NAME = 'cafe.rest';
 const never = new AbortController().signal;
@@ -57,30 +58,37 @@ describe('the names to look at', () => {
     await createWatchListStore(db).remove('bar.rest');
     await store.followWatchList(now());
     expect(await store.find('bar.rest')).toBeUndefined();
-    expect(await store.claimDue(now(), HOUR_MS, 10)).toEqual(['cafe.rest']);
+    expect(await store.claimDue(now(), LEASE_MS, 10)).toEqual(['cafe.rest']);
   });
 
   test('go to one process at a time, until its claim has ended', async () => {
     await watch('cafe.rest', 'bar.rest', 'deli.rest');
-    const claims = await Promise.all([1, 2, 3].map(() => store.claimDue(now(), HOUR_MS, 1)));
+    const claims = await Promise.all([1, 2, 3].map(() => store.claimDue(now(), LEASE_MS, 1)));
     expect(claims.flat().sort()).toEqual(['bar.rest', 'cafe.rest', 'deli.rest']);
-    expect(await store.claimDue(now(), HOUR_MS, 10)).toEqual([]);
+    expect(await store.claimDue(now(), LEASE_MS, 10)).toEqual([]);
     await db.prisma.nameObservation.updateMany({ data: { leaseUntil: new Date(0) } });
-    expect(await store.claimDue(now(), HOUR_MS, 10)).toHaveLength(3);
+    expect(await store.claimDue(now(), LEASE_MS, 10)).toHaveLength(3);
+  });
+
+  test('are looked at in time after the database’s clock was put back', async () => {
+    await watch('cafe.rest');
+    await store.claimDue(now(), LEASE_MS, 1);
+    await db.prisma.nameObservation.updateMany({ data: { leaseUntil: new Date(Date.now() + 6 * HOUR_MS) } });
+    expect(await store.claimDue(now(), LEASE_MS, 1)).toEqual(['cafe.rest']);
   });
 
   test('that somebody asks for go before others', async () => {
     await watch('cafe.rest', 'bar.rest', 'deli.rest');
     nowMs += 1_000;
     await store.requestLook('deli.rest', now());
-    expect(await store.claimDue(now(), HOUR_MS, 1)).toEqual(['deli.rest']);
+    expect(await store.claimDue(now(), LEASE_MS, 1)).toEqual(['deli.rest']);
   });
 
   test('are another team’s where the team is another one', async () => {
     await watch('cafe.rest');
     const theirs = createObservationStore(db, 'T0OTHER');
     expect(await theirs.find('cafe.rest')).toBeUndefined();
-    expect(await theirs.claimDue(now(), HOUR_MS, 10)).toEqual([]);
+    expect(await theirs.claimDue(now(), LEASE_MS, 10)).toEqual([]);
   });
 
   test('a look that was kept meanwhile is not overwritten', async () => {
