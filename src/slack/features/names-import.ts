@@ -1,7 +1,7 @@
 import { readImport } from '../../names/details-import.ts';
 import { decidingTagsChanged, type NameDetails } from '../../names/portfolio.ts';
 import type { ActionCall, Feature, FormFeature, Interaction } from '../feature.ts';
-import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
+import { csvFile } from '../platform/csv.ts';
 import { count, type Message, textMessage } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
 import { importIssuesText, importPlan } from '../views/names-import.ts';
@@ -72,7 +72,7 @@ function planFile(call: Interaction, changed: Changed): Promise<Message> {
   ];
   const rows = changed.map(({ name, before, after }) => [name, ...cells(before), ...cells(after)]);
   return sendFile(call, {
-    text: BYTE_ORDER_MARK + [header, ...rows].map((row) => csvLine(row)).join(''),
+    text: csvFile([header, ...rows]),
     filename: 'domain-steward-names-plan.csv',
     what: `The plan with ${count(changed.length, 'change')}`,
   });

@@ -8,7 +8,7 @@ import type { FoundName, NameQuery } from '../../names/ports.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import { nearest } from '../parse.ts';
-import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
+import { csvFile } from '../platform/csv.ts';
 import { count, LIMITS, type Message, textMessage } from '../views/blocks.ts';
 import { formatDay } from '../views/expiry.ts';
 import { filterIssueText, NAMES_PAGE, namesPage } from '../views/portfolio.ts';
@@ -225,21 +225,19 @@ const COLUMNS = ['name', 'owner', 'tags', 'channel', 'note', 'expires', 'registr
 async function exportNames(call: Interaction, text: string): Promise<void> {
   const found = await queryOf(call, text);
   if ('problem' in found) return call.respond(found.problem);
-  const lines = [csvLine(COLUMNS)];
+  const lines: (readonly string[])[] = [COLUMNS];
   for (let { query } = found; lines.length <= MAX_EXPORT; ) {
     const rows = await call.deps.portfolio.page({ ...query, limit: EXPORT_BATCH });
     for (const { name, owner, tags, channel, note, expiresAt, registrar } of rows) {
-      lines.push(
-        csvLine([
-          name,
-          owner ?? '',
-          tags.join(' '),
-          channel ?? '',
-          note ?? '',
-          expiresAt?.toISOString().slice(0, 10) ?? '',
-          registrar ?? '',
-        ]),
-      );
+      lines.push([
+        name,
+        owner ?? '',
+        tags.join(' '),
+        channel ?? '',
+        note ?? '',
+        expiresAt?.toISOString().slice(0, 10) ?? '',
+        registrar ?? '',
+      ]);
     }
     const cursor = rows.at(-1);
     if (cursor === undefined || rows.length < EXPORT_BATCH) break;
@@ -248,7 +246,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   if (lines.length === 1) return call.respond(textMessage('No name is found, so there is no file.'));
   await call.respond(
     await sendFile(call, {
-      text: BYTE_ORDER_MARK + lines.join(''),
+      text: csvFile(lines),
       filename: `domain-steward-names-${utcDayOf(call.deps.now())}.csv`,
       what: `The portfolio with ${count(lines.length - 1, 'name')}`,
     }),

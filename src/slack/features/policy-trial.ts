@@ -10,7 +10,7 @@ import { type PastOrder, replay } from '../../policy/replay.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, isAdmin, type SlackDeps } from '../feature.ts';
 import { nearest } from '../parse.ts';
-import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
+import { csvFile } from '../platform/csv.ts';
 import { withProgress } from '../progress.ts';
 import { code, count, escapeText, textMessage } from '../views/blocks.ts';
 import { orderTitle } from '../views/order.ts';
@@ -141,10 +141,9 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
   );
   await call.respond(replayMessage(shown));
   if (!needsFile(shown.changed)) return;
-  const cells = [REPLAY_COLUMNS, ...shown.changed.map(replayCells)];
   await call.respond(
     await sendFile(call, {
-      text: BYTE_ORDER_MARK + cells.map((line) => csvLine(line)).join(''),
+      text: csvFile([REPLAY_COLUMNS, ...shown.changed.map(replayCells)]),
       filename: `domain-steward-policy-replay-${days}-days.csv`,
       what: `What the draft would have decided otherwise: ${count(shown.changed.length, 'order')}`,
     }),

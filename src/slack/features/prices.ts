@@ -13,7 +13,7 @@ import {
   type Submitted,
   textOf,
 } from '../feature.ts';
-import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
+import { csvFile } from '../platform/csv.ts';
 import { context, count } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
 import { lineIssues, PRICE_ISSUES, priceList, pricesSaved } from '../views/price.ts';
@@ -183,10 +183,9 @@ async function runPrices(call: Interaction): Promise<void> {
 
 async function exportPrices(call: ActionCall): Promise<void> {
   const list = await call.deps.prices.list();
-  const lines = [PRICE_COLUMNS, ...list.map(priceCells)].map((cells) => csvLine(cells));
   await call.respond(
     await sendFile(call, {
-      text: BYTE_ORDER_MARK + lines.join(''),
+      text: csvFile([PRICE_COLUMNS, ...list.map(priceCells)]),
       filename: `domain-steward-prices-${utcDayOf(call.deps.now())}.csv`,
       what: `The price list with ${count(list.length, 'price')}`,
     }),

@@ -11,8 +11,9 @@ import {
   spendOf,
 } from '../../money/spend.ts';
 import { seesAll } from '../../orders/visibility.ts';
+import { createNamer } from '../actor-names.ts';
 import { type CommandCall, type Feature, type Interaction, isAdmin, viewerOf } from '../feature.ts';
-import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
+import { csvFile } from '../platform/csv.ts';
 import { code, textMessage } from '../views/blocks.ts';
 import { SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from '../views/spend.ts';
 import { sendFile } from './send-file.ts';
@@ -87,17 +88,15 @@ function dayWithin({ from, to }: SpendSpan, today: string): string {
 
 async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
   const shown = await figures(call, span);
+  const nameOf = createNamer(call.deps.directory);
   const people = shown.spend.byPerson
     .filter(({ key }) => key !== CONCEALED)
-    .map(async ({ key }) => {
-      const name = await call.deps.directory.nameOf(key).catch(() => undefined);
-      return [key, name === undefined ? key : `${name} (${key})`] as const;
-    });
+    .map(async ({ key }) => [key, await nameOf(key)] as const);
   const names = new Map(await Promise.all(people));
   const rows = spendRows(shown, (userId) => names.get(userId) ?? userId, formatDecimal);
   await call.respond(
     await sendFile(call, {
-      text: BYTE_ORDER_MARK + [SPEND_COLUMNS, ...rows].map((cells) => csvLine(cells)).join(''),
+      text: csvFile([SPEND_COLUMNS, ...rows]),
       filename: `domain-steward-spend-${span.text}.csv`,
       what: `What was spent in ${span.text}`,
     }),
