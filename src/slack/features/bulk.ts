@@ -21,13 +21,13 @@ import {
 } from '../feature.ts';
 import { nearest } from '../parse.ts';
 import { csvFile } from '../platform/csv.ts';
-import { code, context, escapeText, type Message, textMessage } from '../views/blocks.ts';
+import { code, context, type Message, textMessage } from '../views/blocks.ts';
 import { fileIssues, leftOutCells, planMessage } from '../views/bulk.ts';
 import { ruleNames } from '../views/decision.ts';
 import type { Form } from '../views/form.ts';
-import { orderTitle } from '../views/order.ts';
 import { refusalText } from '../views/refusal.ts';
 import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
+import { changing } from './order-buttons.ts';
 import { outcomeMessage, placeOrder, refusalOfAccount } from './ordering.ts';
 import { sendFile } from './send-file.ts';
 
@@ -199,14 +199,6 @@ async function drop(call: ActionCall): Promise<void> {
   );
 }
 
-async function resume(call: ActionCall): Promise<void> {
-  const outcome = await resumeOrder(call.deps.orders, call.value, call.person.id);
-  if (!outcome.ok) return call.respond(textMessage(refusalText(outcome.refusal)));
-  await call.respondIfLate(
-    textMessage(`It goes on: *${escapeText(orderTitle(outcome.order))}*, order ${code(outcome.order.id)}.`),
-  );
-}
-
 export const bulk: Feature = {
   commands: [
     {
@@ -221,6 +213,6 @@ export const bulk: Feature = {
   forms: [bulkForm],
   actions: [
     { id: 'bulk_drop', needs: 'member', run: drop },
-    { id: 'order_resume', needs: 'member', run: resume },
+    { id: 'order_resume', needs: 'member', run: changing(resumeOrder, (title) => `It goes on: ${title}.`) },
   ],
 };

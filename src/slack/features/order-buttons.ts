@@ -52,28 +52,25 @@ import { userForm } from './users.ts';
  * everything is read and checked again.
  */
 
+type OrderDeps = Interaction['deps']['orders'];
+
 /**
- * Tells the person why nothing changed. A change itself is shown by the card and the thread.
+ * A button that changes its order. The person is told why nothing changed; a change itself is shown by the card and the
+ * thread.
  * @param changed what to say when the click was acknowledged before the outcome was known
  */
-async function respondWithOutcome(
-  call: Interaction,
-  outcome: ChangeOutcome,
+export function changing(
+  change: (deps: OrderDeps, orderId: string, userId: string) => Promise<ChangeOutcome>,
   changed: (title: string, order: Order) => string,
-): Promise<void> {
-  if (!outcome.ok) return call.respond(textMessage(refusalText(outcome.refusal)));
-  const { order } = outcome;
-  await call.respondIfLate(
-    textMessage(changed(`*${escapeText(orderTitle(order))}*, order ${code(order.id)}`, order)),
-  );
-}
-
-async function approve(call: ActionCall): Promise<void> {
-  await respondWithOutcome(
-    call,
-    await approveOrder(call.deps.orders, call.value, call.person.id),
-    approvedText,
-  );
+) {
+  return async (call: ActionCall): Promise<void> => {
+    const outcome = await change(call.deps.orders, call.value, call.person.id);
+    if (!outcome.ok) return call.respond(textMessage(refusalText(outcome.refusal)));
+    const { order } = outcome;
+    await call.respondIfLate(
+      textMessage(changed(`*${escapeText(orderTitle(order))}*, order ${code(order.id)}`, order)),
+    );
+  };
 }
 
 function approvedText(title: string, { state }: Order): string {
@@ -81,22 +78,6 @@ function approvedText(title: string, { state }: Order): string {
   return state === 'PENDING'
     ? `Your approval counts: ${title}. It needs somebody else’s too.`
     : `Approved: ${title}. Its thread says how it ends.`;
-}
-
-async function cancel(call: ActionCall): Promise<void> {
-  await respondWithOutcome(
-    call,
-    await cancelOrder(call.deps.orders, call.value, call.person.id),
-    (title) => `Cancelled: ${title}. Nothing was sent.`,
-  );
-}
-
-async function stop(call: ActionCall): Promise<void> {
-  await respondWithOutcome(
-    call,
-    await stopOrder(call.deps.orders, call.value, call.person.id),
-    (title) => `Stopped: ${title}. What waited is not sent any more.`,
-  );
 }
 
 /** The new order is confirmed and approved like any other order. */
@@ -273,7 +254,12 @@ const REASON = {
 /** A form that asks for a reason before it acts on an order. */
 function reasonForm(
   form: Omit<Form, 'fields'>,
-  act: (call: Interaction, subject: string, reason: string | undefined) => Promise<ChangeOutcome>,
+  act: (
+    deps: OrderDeps,
+    subject: string,
+    userId: string,
+    reason: string | undefined,
+  ) => Promise<ChangeOutcome>,
   intro: (call: Interaction, subject: string) => Promise<readonly KnownBlock[]> = async () => [],
   field: Form['fields'][number] = REASON,
 ): FormFeature {
@@ -288,7 +274,8 @@ function reasonForm(
       intro: await intro(call, origin.subject ?? ''),
     }),
     async submit(call): Promise<Submitted> {
-      const outcome = await act(call, call.origin.subject ?? '', reasonOf(call.values));
+      const { deps, origin, person, values } = call;
+      const outcome = await act(deps.orders, origin.subject ?? '', person.id, reasonOf(values));
       return outcome.ok
         ? { kind: 'done' }
         : { kind: 'errors', errors: { reason: refusalText(outcome.refusal) } };
@@ -296,15 +283,12 @@ function reasonForm(
   };
 }
 
-const denyForm = reasonForm(
-  { name: 'deny', title: 'Deny this order', submit: 'Deny' },
-  (call, orderId, reason) => denyOrder(call.deps.orders, orderId, call.person.id, reason),
-);
+const denyForm = reasonForm({ name: 'deny', title: 'Deny this order', submit: 'Deny' }, denyOrder);
 
 /** The same as the button, with a comment for the thread. */
 const approveForm = reasonForm(
   { name: 'approve', title: 'Approve this order', submit: 'Approve' },
-  (call, orderId, reason) => approveOrder(call.deps.orders, orderId, call.person.id, reason),
+  approveOrder,
 );
 
 const EMERGENCY_REASON = {
@@ -317,7 +301,7 @@ const EMERGENCY_REASON = {
 /** An admin approves alone; another one reviews that afterwards. The subject is the order's id. */
 const breakGlassForm = reasonForm(
   { name: 'break_glass', title: 'Approve alone', submit: 'Approve alone' },
-  (call, orderId, reason) => approveInEmergency(call.deps.orders, orderId, call.person.id, reason),
+  approveInEmergency,
   async () => [
     section(
       'You approve this *alone*, and it is sent at once. Everybody who could have approved is told, with your reason. It stays open for review until another admin signs it off.',
@@ -325,14 +309,6 @@ const breakGlassForm = reasonForm(
   ],
   EMERGENCY_REASON,
 );
-
-async function reviewed(call: ActionCall): Promise<void> {
-  await respondWithOutcome(
-    call,
-    await signOff(call.deps.orders, call.value, call.person.id),
-    (title) => `Signed off: ${title}. The review is closed.`,
-  );
-}
 
 const ASK: Form = {
   name: 'ask_back',
@@ -367,15 +343,9 @@ const askForm: FormFeature = {
 /** The subject is the order and the finding: `<order id>:done` or `<order id>:failed`. */
 const resolveForm = reasonForm(
   { name: 'settle', title: 'Settle this order', submit: 'Settle' },
-  (call, subject, reason) => {
+  (deps, subject, userId, reason) => {
     const [orderId = '', found] = subject.split(':');
-    return resolveOrder(
-      call.deps.orders,
-      orderId,
-      call.person.id,
-      found === 'done' ? 'SUCCEEDED' : 'FAILED',
-      reason,
-    );
+    return resolveOrder(deps, orderId, userId, found === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
   },
   async (call, subject) => {
     const order = await call.deps.orders.store.load(subject.split(':')[0] ?? '');
@@ -391,32 +361,26 @@ function originWith(call: ActionCall, subject: string) {
   };
 }
 
-/** A button that opens a form about its order, for those who may submit it. */
+/**
+ * A button that opens a form about its order, for those who may submit it.
+ * @param subjectOf what the form is about
+ */
 function openAbout(
   form: FormFeature,
-  refusalFor: (
-    deps: Interaction['deps']['orders'],
-    order: Order,
-    userId: string,
-  ) => Promise<Refusal | undefined>,
+  refusalFor: (deps: OrderDeps, order: Order, userId: string) => Promise<Refusal | undefined>,
+  subjectOf = ({ id }: Order) => id,
 ) {
   return async (call: ActionCall): Promise<void> => {
     const order = await call.deps.orders.store.load(call.value);
     if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
     const refusal = await refusalFor(call.deps.orders, order, call.person.id);
     if (refusal !== undefined) return call.respond(textMessage(refusalText(refusal)));
-    await openForm(call, form, originWith(call, order.id), {});
+    await openForm(call, form, originWith(call, subjectOf(order)), {});
   };
 }
 
 function openResolve(found: 'done' | 'failed') {
-  return async (call: ActionCall): Promise<void> => {
-    const order = await call.deps.orders.store.load(call.value);
-    if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
-    const refusal = await refusalToResolve(call.deps.orders, order, call.person.id);
-    if (refusal !== undefined) return call.respond(textMessage(refusalText(refusal)));
-    await openForm(call, resolveForm, originWith(call, `${order.id}:${found}`), {});
-  };
+  return openAbout(resolveForm, refusalToResolve, ({ id }) => `${id}:${found}`);
 }
 
 /** Records a card that the bot did not know about at the first press of one of its buttons. */
@@ -435,14 +399,26 @@ function withCard({ run, ...action }: Action): Action {
 }
 
 const BUTTONS: readonly Action[] = [
-  { id: 'order_approve', needs: 'member', run: approve },
+  { id: 'order_approve', needs: 'member', run: changing(approveOrder, approvedText) },
   { id: 'order_approve_comment', needs: 'member', run: openAbout(approveForm, refusalToApprove) },
   { id: 'order_break_glass', needs: 'member', run: openAbout(breakGlassForm, refusalToBreakGlass) },
-  { id: 'order_sign_off', needs: 'member', run: reviewed },
+  {
+    id: 'order_sign_off',
+    needs: 'member',
+    run: changing(signOff, (title) => `Signed off: ${title}. The review is closed.`),
+  },
   { id: 'order_ask', needs: 'member', run: openAbout(askForm, refusalToAsk) },
   { id: 'order_deny', needs: 'member', run: openAbout(denyForm, refusalToDeny) },
-  { id: 'order_cancel', needs: 'member', run: cancel },
-  { id: 'order_stop', needs: 'member', run: stop },
+  {
+    id: 'order_cancel',
+    needs: 'member',
+    run: changing(cancelOrder, (title) => `Cancelled: ${title}. Nothing was sent.`),
+  },
+  {
+    id: 'order_stop',
+    needs: 'member',
+    run: changing(stopOrder, (title) => `Stopped: ${title}. What waited is not sent any more.`),
+  },
   { id: 'order_confirm', needs: 'member', run: confirm },
   { id: 'order_retry', needs: 'member', run: retry },
   { id: 'order_undo', needs: 'member', run: undo },
