@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { answerTo, openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { answerTo, openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, chargesFor, orderAfter, requestsOf } from '../support/orders.ts';
 import { ephemeral } from '../support/people.ts';
 
@@ -141,6 +141,11 @@ describe('nothing that the service says is lost', () => {
     const text = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
     expect(JSON.parse(text)).toHaveLength(many.length);
     for (const name of many) expect(text).toContain(name);
+
+    t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'missing_scope' });
+    const told = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
+    t.workspace.faults.clear();
+    expect(told, 'nothing of orders').toMatch(/^I cannot hand you the file\. My app lacks a right[^`]*$/);
   });
 
   test('a search and a link that fail name their transaction', async () => {

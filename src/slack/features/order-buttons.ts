@@ -33,7 +33,6 @@ import {
   textOf,
   viewerOf,
 } from '../feature.ts';
-import { uploadText } from '../platform/upload.ts';
 import { answersText, answersView, fitsView } from '../views/answer.ts';
 import { code, context, escapeText, lines, type Message, section, textMessage } from '../views/blocks.ts';
 import { cardBlockId } from '../views/card.ts';
@@ -45,6 +44,7 @@ import { refusalText } from '../views/refusal.ts';
 import { transferForm } from './domains.ts';
 import { valuesFromInput } from './order-form.ts';
 import { openAlready, openForm, outcomeMessage, retriedMessage } from './ordering.ts';
+import { sendFile } from './send-file.ts';
 import { userForm } from './users.ts';
 
 /*
@@ -219,7 +219,7 @@ async function reveal(call: ActionCall): Promise<void> {
 
 /** Shows all answers of the service to an order: in a view, or as a file when they are too long. */
 async function showAnswers(call: ActionCall): Promise<void> {
-  const { orders, web, directory } = call.deps;
+  const { orders } = call.deps;
   const [order, answers] = await Promise.all([
     orders.store.load(call.value),
     orders.store.answers(call.value),
@@ -230,16 +230,13 @@ async function showAnswers(call: ActionCall): Promise<void> {
     return call.respond(textMessage('Nothing more was kept of what the service said.'));
   const title = orderTitle(order);
   if (fitsView(answers)) return call.open(answersView(order, title, answers));
-  await uploadText(web, {
-    text: answersText(order, answers),
-    filename: `domain-steward-order-${order.id}.json`,
-    channelId: await directory.directMessage(call.person.id),
-    comment: `All that the service said: ${escapeText(title)}, order ${code(order.id)}.`,
-  });
   await call.respond(
-    textMessage(
-      `The service said more of order ${code(order.id)} than a view holds. It is in our direct message, as a file.`,
-    ),
+    await sendFile(call, {
+      text: answersText(order, answers),
+      filename: `domain-steward-order-${order.id}.json`,
+      what: `All that the service said: ${escapeText(title)}, order ${code(order.id)}`,
+      told: `The service said more of order ${code(order.id)} than a view holds. It is in our direct message, as a file.`,
+    }),
   );
 }
 

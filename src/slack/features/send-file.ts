@@ -7,13 +7,14 @@ import { formatSlackError } from '../views/slack-error.ts';
 /**
  * Sends a person a text as a file, by direct message.
  * @param file.what the subject of “… is in our direct message.”
+ * @param file.told what to tell them in the place of that
  * @returns what to tell them
  */
 export async function sendFile(
   { deps, person }: Interaction,
-  file: { readonly text: string; readonly filename: string; readonly what: string },
+  file: { readonly text: string; readonly filename: string; readonly what: string; readonly told?: string },
 ): Promise<Message> {
-  const { text, filename, what } = file;
+  const { text, filename, what, told = `${what} is in our direct message.` } = file;
   try {
     await uploadText(deps.web, {
       text,
@@ -27,5 +28,5 @@ export async function sendFile(
     const { said, todo } = formatSlackError(error);
     return textMessage(escapeText(`I cannot hand you the file. ${said} ${todo}`));
   }
-  return textMessage(`${what} is in our direct message.`);
+  return textMessage(told);
 }
