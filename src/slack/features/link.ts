@@ -509,7 +509,7 @@ export const link: Feature = {
   ],
   forms: [linkForm],
   actions: [
-    refreshing(linkForm, 'method'),
+    refreshing('method', linkForm),
     { id: 'home_link', needs: 'member', run: openLinkForm },
     { id: 'whoami_details', needs: 'member', run: showDetails },
   ],

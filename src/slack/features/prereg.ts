@@ -552,7 +552,7 @@ export const prereg: Feature = {
     { id: 'prereg_next', needs: 'linked', run: turnPage },
     { id: 'prereg_previous', needs: 'linked', run: turnPage },
     { id: 'prereg_open', needs: 'linked', run: openRecord },
-    refreshing(preregForm, 'operator'),
-    refreshing(preregForm, 'order'),
+    refreshing('operator', preregForm),
+    refreshing('order', preregForm),
   ],
 };

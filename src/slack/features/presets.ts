@@ -17,7 +17,6 @@ import {
   type Submitted,
   textOf,
 } from '../feature.ts';
-import { okResponse, SlackApiError } from '../platform/web.ts';
 import { quote, textMessage } from '../views/blocks.ts';
 import { type Field, type Form, type FormValues, formView } from '../views/form.ts';
 import { presetIssueText, presetList } from '../views/preset.ts';
@@ -25,7 +24,7 @@ import { FORMS_WITH_PRESETS } from './domains.ts';
 import { mayDecide } from './may-decide.ts';
 import { originOf } from './name-edit.ts';
 import { openForm } from './ordering.ts';
-import { refreshing } from './refresh-form.ts';
+import { refreshing, updateOpenView } from './refresh-form.ts';
 
 /*
  * Named sets of contacts and nameservers. Everybody uses them, but only approvers and admins change them, because a
@@ -156,14 +155,7 @@ async function fillFromPreset(call: ActionCall): Promise<void> {
   const values = { ...view.values, ...preset.fields, preset: preset.id };
   const filled = formView(await feature.render(call, view.origin, values));
   const emptied = filled.blocks.filter(({ block_id: id }) => id === undefined || !(id in preset.fields));
-  try {
-    for (const blocks of [emptied, filled.blocks]) {
-      await call.deps.web.call('views.update', { view_id: view.id, view: { ...filled, blocks } }, okResponse);
-    }
-  } catch (error) {
-    // The view was closed meanwhile.
-    if (!(error instanceof SlackApiError) || error.code !== 'not_found') throw error;
-  }
+  await updateOpenView(call.deps.web, view.id, { ...filled, blocks: emptied }, filled);
 }
 
 const ACTIONS: readonly Action[] = [
@@ -171,7 +163,7 @@ const ACTIONS: readonly Action[] = [
   { id: 'preset_edit', needs: 'member', run: openEdit },
   { id: 'preset_delete', needs: 'member', run: deletePreset },
   { id: 'preset', needs: 'account', run: fillFromPreset },
-  refreshing(presetForm, 'kind'),
+  refreshing('kind', presetForm),
 ];
 
 export const presets: Feature = {

@@ -96,5 +96,5 @@ export const redirects: Feature = {
     },
   ],
   forms: [redirectForm],
-  actions: [refreshing(redirectForm, 'type'), refreshing(redirectForm, 'mode')],
+  actions: [refreshing('type', redirectForm), refreshing('mode', redirectForm)],
 };

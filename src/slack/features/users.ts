@@ -4,7 +4,7 @@ import { type Feature, textOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, readSecret } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
-import { refreshingEach } from './refresh-form.ts';
+import { refreshing } from './refresh-form.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 
 /*
@@ -100,5 +100,5 @@ export const users: Feature = {
     },
   ],
   forms: [userForm],
-  actions: [refreshingEach([userForm, sslContactForm], 'interface')],
+  actions: [refreshing('interface', userForm, sslContactForm)],
 };
