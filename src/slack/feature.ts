@@ -218,6 +218,14 @@ export function viewerOf({ deps, person }: Pick<Interaction, 'deps' | 'person'>)
   return { id: person.id, isAdmin: isAdmin(deps, person) };
 }
 
+/**
+ * The place of a form that reports its result where it was opened.
+ * @param subject what the form is about
+ */
+export function formOrigin({ channelId = '', threadTs }: Interaction, subject?: string): FormOrigin {
+  return { channelId, threadTs, subject };
+}
+
 /** A value of a form as one text, trimmed; undefined when empty. */
 export function textOf(values: FormValues, name: string): string | undefined {
   const value = values[name];

@@ -128,20 +128,9 @@ const origin = z.object({
 
 /** Where a form was opened; undefined for a form that is not the bot's. */
 export function originOf(payload: ViewPayload): FormOrigin | undefined {
-  let metadata: unknown;
   try {
-    metadata = JSON.parse(payload.private_metadata);
+    return origin.parse(JSON.parse(payload.private_metadata));
   } catch {
     return undefined;
   }
-  const parsed = origin.safeParse(metadata);
-  if (!parsed.success) return undefined;
-  const { channelId, threadTs, subject, retryOf, accountId } = parsed.data;
-  return {
-    channelId,
-    ...(threadTs === undefined ? {} : { threadTs }),
-    ...(subject === undefined ? {} : { subject }),
-    ...(retryOf === undefined ? {} : { retryOf }),
-    ...(accountId === undefined ? {} : { accountId }),
-  };
 }

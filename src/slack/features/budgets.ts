@@ -1,6 +1,13 @@
 import { formatDecimal, parseAmount } from '../../money/amount.ts';
 import { BUDGET_SPANS, type Budget } from '../../money/budget.ts';
-import { type Feature, type FormFeature, type SubmissionCall, type Submitted, textOf } from '../feature.ts';
+import {
+  type Feature,
+  type FormFeature,
+  formOrigin,
+  type SubmissionCall,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
 import { context, textMessage } from '../views/blocks.ts';
 import { budgetLine } from '../views/budget.ts';
 import type { Form } from '../views/form.ts';
@@ -133,12 +140,12 @@ export const budgets: Feature = {
     {
       id: 'budget_add',
       needs: 'admin',
-      run: (call) => openForm(call, budgetForm, { channelId: call.channelId ?? '' }, {}),
+      run: (call) => openForm(call, budgetForm, formOrigin(call), {}),
     },
     {
       id: 'budget_edit',
       needs: 'admin',
-      run: (call) => openForm(call, budgetForm, { channelId: call.channelId ?? '', subject: call.value }, {}),
+      run: (call) => openForm(call, budgetForm, formOrigin(call, call.value), {}),
     },
   ],
 };

@@ -8,6 +8,7 @@ import {
   type CommandCall,
   type Feature,
   type FormFeature,
+  formOrigin,
   type Interaction,
   isAdmin,
   linesOf,
@@ -286,12 +287,10 @@ function linkedText({ account, verified, replaced }: LinkOutcome & { readonly ki
 
 /** Opens the form. It may be opened from the Home tab, which has no channel. */
 async function openLinkForm(call: Interaction): Promise<void> {
-  await openForm(
-    call,
-    linkForm,
-    { channelId: call.channelId ?? '' },
-    { method: 'password', context: String(call.deps.defaultContext) },
-  );
+  await openForm(call, linkForm, formOrigin(call), {
+    method: 'password',
+    context: String(call.deps.defaultContext),
+  });
 }
 
 function slotOf(word: string): string {

@@ -11,7 +11,7 @@ import {
   type ActionCall,
   type Feature,
   type FormFeature,
-  type Interaction,
+  formOrigin,
   linesOf,
   type SubmissionCall,
   type Submitted,
@@ -19,7 +19,7 @@ import {
 } from '../feature.ts';
 import { cleanReason } from '../parse.ts';
 import { ownSentence, textMessage } from '../views/blocks.ts';
-import type { Field, Form, FormOrigin, FormValues } from '../views/form.ts';
+import type { Field, Form, FormValues } from '../views/form.ts';
 import { decidingTagsText, savedText, tagIssueText } from '../views/portfolio.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
 import { zoneIssueText } from '../views/zone-issue.ts';
@@ -213,12 +213,7 @@ async function openNameEdit(call: ActionCall): Promise<void> {
   if ((await call.deps.portfolio.find(name)) === undefined) {
     return call.respond(textMessage(ownSentence(formatWatchRefusal({ code: 'not_watched', name }))));
   }
-  await openForm(call, nameEditForm, { ...originOf(call), subject: name }, {});
-}
-
-/** The place of a form that reports its result where it was opened. */
-export function originOf({ channelId = '', threadTs }: Interaction): FormOrigin {
-  return { channelId, ...(threadTs === undefined ? {} : { threadTs }) };
+  await openForm(call, nameEditForm, formOrigin(call, name), {});
 }
 
 export const nameEdit: Feature = {

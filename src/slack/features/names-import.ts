@@ -1,6 +1,6 @@
 import { readImport } from '../../names/details-import.ts';
 import { decidingTagsChanged, type NameDetails } from '../../names/portfolio.ts';
-import type { ActionCall, Feature, FormFeature, Interaction } from '../feature.ts';
+import { type ActionCall, type Feature, type FormFeature, formOrigin, type Interaction } from '../feature.ts';
 import { csvFile } from '../platform/csv.ts';
 import { count, type Message, textMessage } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
@@ -8,7 +8,6 @@ import { importIssuesText, importPlan } from '../views/names-import.ts';
 import { decidingTagsText } from '../views/portfolio.ts';
 import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
 import { mayDecide } from './may-decide.ts';
-import { originOf } from './name-edit.ts';
 import { sendFile } from './send-file.ts';
 
 /*
@@ -102,7 +101,7 @@ async function applyImport(call: ActionCall): Promise<void> {
 
 /** Opens the form, as `names import` and its button do. */
 export function openNamesImport(call: Interaction): Promise<void> {
-  return openFormWithFile(call, importForm, originOf(call), {});
+  return openFormWithFile(call, importForm, formOrigin(call), {});
 }
 
 export const namesImport: Feature = {

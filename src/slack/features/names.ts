@@ -6,13 +6,13 @@ import { renewalsByZone } from '../../money/spend.ts';
 import { isNone, type NameFilter, readFilter } from '../../names/filter.ts';
 import type { FoundName, NameQuery } from '../../names/ports.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
-import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
+import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { nearest } from '../parse.ts';
 import { csvFile } from '../platform/csv.ts';
 import { count, LIMITS, type Message, textMessage } from '../views/blocks.ts';
 import { formatDay } from '../views/expiry.ts';
 import { filterIssueText, NAMES_PAGE, namesPage } from '../views/portfolio.ts';
-import { nameEditForm, originOf } from './name-edit.ts';
+import { nameEditForm } from './name-edit.ts';
 import { openNamesImport } from './names-import.ts';
 import { openForm } from './ordering.ts';
 import { renewManyForm } from './reminders.ts';
@@ -209,14 +209,14 @@ async function openRenew(call: ActionCall): Promise<void> {
       textMessage('None of these names can be renewed: all were decided about or are lost.'),
     );
   }
-  await openForm(call, renewManyForm, originOf(call), { names, period: '1' });
+  await openForm(call, renewManyForm, formOrigin(call), { names, period: '1' });
 }
 
 async function openEdit(call: ActionCall): Promise<void> {
   const names = await foundNames(call);
   if (names === undefined) return;
   if (names.length === 0) return call.respond(textMessage('None of these names is watched any more.'));
-  await openForm(call, nameEditForm, originOf(call), { names });
+  await openForm(call, nameEditForm, formOrigin(call), { names });
 }
 
 /** The columns of the file. The import reads those that people set. */

@@ -27,6 +27,7 @@ import {
   type ActionCall,
   type Feature,
   type FormFeature,
+  formOrigin,
   type Interaction,
   reasonOf,
   type Submitted,
@@ -99,7 +100,7 @@ async function confirm(call: ActionCall): Promise<void> {
   const { orders } = call.deps;
   const order = await orders.store.load(call.value);
   if (order?.state === 'DRAFT' && order.requesterId === call.person.id && (await mustTypeName(call, order))) {
-    return openForm(call, confirmForm, originWith(call, order.id), {});
+    return openForm(call, confirmForm, formOrigin(call, order.id), {});
   }
   await call.respond(confirmedMessage(await confirmOrder(orders, call.value, call.person.id)));
 }
@@ -189,11 +190,7 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
       ),
     );
   }
-  const origin = {
-    channelId: order.channelId,
-    ...(order.threadTs === undefined ? {} : { threadTs: order.threadTs }),
-    retryOf: order.id,
-  };
+  const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
   await openForm(call, order.task === 'transfer' ? transferForm : userForm, origin, {
     ...valuesFromInput(order.input),
     ...(order.reason === undefined ? {} : { reason: order.reason }),
@@ -350,14 +347,6 @@ const resolveForm = reasonForm(
   },
 );
 
-function originWith(call: ActionCall, subject: string) {
-  return {
-    channelId: call.channelId ?? '',
-    ...(call.threadTs === undefined ? {} : { threadTs: call.threadTs }),
-    subject,
-  };
-}
-
 /**
  * A button that opens a form about its order, for those who may submit it.
  * @param subjectOf what the form is about
@@ -372,7 +361,7 @@ function openAbout(
     if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
     const refusal = await refusalFor(call.deps.orders, order, call.person.id);
     if (refusal !== undefined) return call.respond(textMessage(refusalText(refusal)));
-    await openForm(call, form, originWith(call, subjectOf(order)), {});
+    await openForm(call, form, formOrigin(call, subjectOf(order)), {});
   };
 }
 

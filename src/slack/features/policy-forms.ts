@@ -19,7 +19,6 @@ import {
 import { policyFromYaml, policyToYaml } from '../../policy/yaml.ts';
 import {
   type FormFeature,
-  type Interaction,
   linesOf,
   type SlackDeps,
   type SubmissionCall,
@@ -492,11 +491,3 @@ export const startForm: FormFeature = {
     return { kind: 'errors', errors: found };
   },
 };
-
-/**
- * The place where a form of the policy was opened.
- * @param subject what it is about
- */
-export function originOf({ channelId = '' }: Interaction, subject?: string) {
-  return { channelId, ...(subject === undefined ? {} : { subject }) };
-}

@@ -3,22 +3,14 @@ import type { PolicyDraft } from '../../policy/ports.ts';
 import { STARTING_POINTS } from '../../policy/starting-points.ts';
 import { policyToYaml } from '../../policy/yaml.ts';
 import { alertAdmins } from '../admins.ts';
-import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
+import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { code, type Message, mention, textMessage } from '../views/blocks.ts';
 import { formView } from '../views/form.ts';
 import { confirmationRequest, confirmedMessage, publishedMessage, readRuleValue } from '../views/policy.ts';
 import { openFormWithFile } from './attached-text.ts';
 import { openForm } from './ordering.ts';
-import {
-  originOf,
-  plainRuleForm,
-  plainValues,
-  ruleForm,
-  ruleSubject,
-  startForm,
-  yamlForm,
-} from './policy-forms.ts';
+import { plainRuleForm, plainValues, ruleForm, ruleSubject, startForm, yamlForm } from './policy-forms.ts';
 import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
 import { runReplay, runTrial } from './policy-trial.ts';
 import { sendFile } from './send-file.ts';
@@ -50,7 +42,7 @@ async function openRule(call: ActionCall, name: string | undefined): Promise<voi
   if (name !== undefined && rule === undefined) {
     return call.respond(await shownPolicy(call, { note: NOT_THERE }), { replace: true });
   }
-  const origin = originOf(call, rule === undefined ? undefined : ruleSubject(rule));
+  const origin = formOrigin(call, rule && ruleSubject(rule));
   try {
     await openForm(call, ruleForm, origin, {});
   } catch (error) {
@@ -203,7 +195,7 @@ async function download(call: ActionCall): Promise<void> {
 
 async function start(call: ActionCall): Promise<void> {
   const name = STARTING_POINTS.find((each) => each === call.value);
-  if (name !== undefined) await openForm(call, startForm, originOf(call, name), {});
+  if (name !== undefined) await openForm(call, startForm, formOrigin(call, name), {});
 }
 
 export const policy: Feature = {
@@ -232,7 +224,7 @@ export const policy: Feature = {
     {
       id: 'policy_upload',
       needs: 'admin',
-      run: (call) => openFormWithFile(call, yamlForm, originOf(call), {}),
+      run: (call) => openFormWithFile(call, yamlForm, formOrigin(call), {}),
     },
     { id: 'policy_start', needs: 'admin', run: start },
   ],

@@ -11,6 +11,7 @@ import {
   type CommandCall,
   type Feature,
   type FormFeature,
+  formOrigin,
   type Interaction,
   linesOf,
   type SubmissionCall,
@@ -22,7 +23,6 @@ import { type Field, type Form, type FormValues, formView } from '../views/form.
 import { presetIssueText, presetList } from '../views/preset.ts';
 import { FORMS_WITH_PRESETS } from './domains.ts';
 import { mayDecide } from './may-decide.ts';
-import { originOf } from './name-edit.ts';
 import { openForm } from './ordering.ts';
 import { refreshing, updateOpenView } from './refresh-form.ts';
 
@@ -131,7 +131,7 @@ async function runPresets(call: CommandCall): Promise<void> {
 
 async function openEdit(call: ActionCall): Promise<void> {
   if ((await find(call, call.value)) === undefined) return call.respond(textMessage(GONE));
-  await openForm(call, presetForm, { ...originOf(call), subject: call.value }, {});
+  await openForm(call, presetForm, formOrigin(call, call.value), {});
 }
 
 async function deletePreset(call: ActionCall): Promise<void> {
@@ -159,7 +159,7 @@ async function fillFromPreset(call: ActionCall): Promise<void> {
 }
 
 const ACTIONS: readonly Action[] = [
-  { id: 'preset_add', needs: 'member', run: (call) => openForm(call, presetForm, originOf(call), {}) },
+  { id: 'preset_add', needs: 'member', run: (call) => openForm(call, presetForm, formOrigin(call), {}) },
   { id: 'preset_edit', needs: 'member', run: openEdit },
   { id: 'preset_delete', needs: 'member', run: deletePreset },
   { id: 'preset', needs: 'account', run: fillFromPreset },

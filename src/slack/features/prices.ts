@@ -7,6 +7,7 @@ import {
   type ActionCall,
   type Feature,
   type FormFeature,
+  formOrigin,
   type Interaction,
   isAdmin,
   type SubmissionCall,
@@ -192,8 +193,6 @@ async function exportPrices(call: ActionCall): Promise<void> {
   );
 }
 
-const originOf = ({ channelId = '' }: Interaction) => ({ channelId });
-
 export const prices: Feature = {
   commands: [
     {
@@ -207,16 +206,16 @@ export const prices: Feature = {
   ],
   forms: [priceForm, pricesImportForm],
   actions: [
-    { id: 'price_add', needs: 'admin', run: (call) => openForm(call, priceForm, originOf(call), {}) },
+    { id: 'price_add', needs: 'admin', run: (call) => openForm(call, priceForm, formOrigin(call), {}) },
     {
       id: 'price_edit',
       needs: 'admin',
-      run: (call) => openForm(call, priceForm, { ...originOf(call), subject: call.value }, {}),
+      run: (call) => openForm(call, priceForm, formOrigin(call, call.value), {}),
     },
     {
       id: 'prices_import',
       needs: 'admin',
-      run: (call) => openFormWithFile(call, pricesImportForm, originOf(call), {}),
+      run: (call) => openFormWithFile(call, pricesImportForm, formOrigin(call), {}),
     },
     { id: 'prices_export', needs: 'member', run: exportPrices },
   ],

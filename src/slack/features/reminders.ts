@@ -9,6 +9,7 @@ import {
   type ActionCall,
   type Feature,
   type FormFeature,
+  formOrigin,
   type Interaction,
   linesOf,
   reasonOf,
@@ -85,12 +86,7 @@ async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
   if (call.channelId?.startsWith('D') === true) {
     return { ...(await cardOrigin(call, await channelOf(call))), subject: call.value };
   }
-  const threadTs = call.threadTs ?? call.messageTs;
-  return {
-    channelId: call.channelId ?? '',
-    subject: call.value,
-    ...(threadTs === undefined ? {} : { threadTs }),
-  };
+  return { ...formOrigin(call, call.value), threadTs: call.threadTs ?? call.messageTs };
 }
 
 /** The digest stays as it was posted, so an old button must not pay for a renewal a second time. */

@@ -15,6 +15,7 @@ import {
 import {
   type Feature,
   type FormFeature,
+  formOrigin,
   type Interaction,
   linesOf,
   type SlackDeps,
@@ -504,7 +505,7 @@ const settingsForm: FormFeature = {
 };
 
 async function openSettings(call: Interaction): Promise<void> {
-  const origin = { channelId: call.channelId ?? '' };
+  const origin = formOrigin(call);
   try {
     await openForm(call, settingsForm, origin, {});
   } catch (error) {

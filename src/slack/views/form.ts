@@ -58,13 +58,13 @@ export type FormValues = Readonly<Record<string, string | readonly string[]>>;
 /** What travels with an open form: where it was opened. It holds no secret and no content. */
 export interface FormOrigin {
   readonly channelId: string;
-  readonly threadTs?: string;
+  readonly threadTs?: string | undefined;
   /** An id that the form is about: an order's id, or a name. */
-  readonly subject?: string;
+  readonly subject?: string | undefined;
   /** The order that is asked for again. */
-  readonly retryOf?: string;
+  readonly retryOf?: string | undefined;
   /** The linked account that was active when the form opened, for which its values were typed. */
-  readonly accountId?: string;
+  readonly accountId?: string | undefined;
 }
 
 export interface FormView {
