@@ -36,10 +36,10 @@ export async function postMessage(
       'chat.postMessage',
       {
         channel: channelId,
-        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+        thread_ts: threadTs,
         text,
         blocks,
-        ...(metadata === undefined ? {} : { metadata }),
+        metadata,
         unfurl_links: false,
         unfurl_media: false,
       },
@@ -60,10 +60,6 @@ export async function updateMessage(
   metadata?: MessageMetadata,
 ): Promise<void> {
   await withPlainFallback(message, ({ text, blocks }) =>
-    web.call(
-      'chat.update',
-      { channel: channelId, ts, text, blocks, ...(metadata === undefined ? {} : { metadata }) },
-      okResponse,
-    ),
+    web.call('chat.update', { channel: channelId, ts, text, blocks, metadata }, okResponse),
   );
 }

@@ -49,13 +49,7 @@ export async function respond(
       await withPlainFallback(message, ({ text, blocks }) =>
         deps.web.call(
           'chat.postEphemeral',
-          {
-            channel: channelId,
-            user: to.person.id,
-            ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-            text,
-            blocks,
-          },
+          { channel: channelId, user: to.person.id, thread_ts: threadTs, text, blocks },
           okResponse,
         ),
       );

@@ -42,7 +42,7 @@ export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
     {
       files: [{ id: place.file_id, title: upload.filename }],
       channel_id: upload.channelId,
-      ...(upload.threadTs === undefined ? {} : { thread_ts: upload.threadTs }),
+      thread_ts: upload.threadTs,
       initial_comment: upload.comment,
     },
     okResponse,

@@ -80,7 +80,7 @@ export function isTransient({ kind, code }: SlackApiError): boolean {
 
 /** Slack's Web API: every call has a time limit, none is retried here, and every answer is checked. */
 export interface SlackWeb {
-  /** @throws {SlackApiError} */
+  /** Calls a method. An argument that is undefined is not sent. @throws {SlackApiError} */
   call<T>(method: string, args: Readonly<Record<string, unknown>>, answer: z.ZodType<T>): Promise<T>;
 }
 
