@@ -4,7 +4,7 @@ import type { Alarm } from '../names/alarm.ts';
 import type { AlarmStore } from '../names/ports.ts';
 import { peopleAmong } from '../orders/approvers.ts';
 import type { SlackDirectory } from './directory.ts';
-import { isTokenError, isTransient, retryAfterOf, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { isRefusedForGood, retryDelayOf, type SlackWeb } from './platform/web.ts';
 import { type MessageMetadata, type PostedMessage, postMessage, updateMessage } from './post-message.ts';
 import {
   alarmMessage,
@@ -38,7 +38,6 @@ export interface AlarmTellerDeps {
 
 /** For this long one process may post an alarm's messages. It extends the time before each of them. */
 export const ALARM_LEASE_MS = 60_000;
-const MAX_WAIT_MS = 10 * 60_000;
 /** How often the countdown of a transfer is updated. */
 const COUNTDOWN_MS = 3_600_000;
 const COUNTDOWN_DAYS = 10;
@@ -59,9 +58,7 @@ export async function tellAlarm(deps: AlarmTellerDeps, id: string): Promise<void
   try {
     await notifyOfAlarm(deps, alarm);
   } catch (error) {
-    const waitMs =
-      retryAfterOf(error) ?? Math.min(1_000 * 2 ** Math.min(alarm.failedAttempts, 10), MAX_WAIT_MS);
-    const again = new Date(deps.now().getTime() + waitMs);
+    const again = new Date(deps.now().getTime() + retryDelayOf(error, alarm.failedAttempts));
     deps.log.warn({ err: error, alarmId: id, again }, 'telling of a changed name; will try again');
     return deps.alarms.postponeTelling(id, again);
   }
@@ -175,10 +172,6 @@ async function tellPerson(deps: AlarmTellerDeps, alarm: Alarm, person: string): 
 async function concerned({ settings, directory, admins, placeOf }: AlarmTellerDeps, { name }: Alarm) {
   const [{ approvers }, { owner }] = await Promise.all([settings(), placeOf(name)]);
   return peopleAmong(directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
-}
-
-function isRefusedForGood(error: unknown): boolean {
-  return error instanceof SlackApiError && !isTransient(error) && !isTokenError(error);
 }
 
 function metadataOf({ id, name, kind, state }: Alarm): MessageMetadata {

@@ -18,7 +18,7 @@ import type {
 import { shareFiles, updateProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
 import { cannotPost, metadataOf } from './order-posts.ts';
-import { retryAfterOf, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { retryDelayOf, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { type PostedMessage, postMessage, updateMessage } from './post-message.ts';
 import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
 import { tellOfEmergency } from './tell-emergency.ts';
@@ -59,7 +59,6 @@ export interface NotifierDeps {
 /** For this long one process may post an order's messages. It extends the time while it does. */
 export const NOTIFICATION_LEASE_MS = 12_000;
 const HEARTBEATS = 4;
-const MAX_WAIT_MS = 10 * 60_000;
 
 /**
  * Brings what Slack shows of an order to its latest state: posts the card if it is missing, updates it, and posts the
@@ -80,7 +79,7 @@ export async function notifyOrder(deps: NotifierDeps, orderId: string, isClaimed
     try {
       updated = await keepingLease(deps, orderId, () => updateMessages(deps, shown));
     } catch (error) {
-      const again = new Date(deps.now().getTime() + waitAfter(error, shown.failedAttempts));
+      const again = new Date(deps.now().getTime() + retryDelayOf(error, shown.failedAttempts));
       deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
       await messages.postponeNotification(orderId, again);
       return;
@@ -156,10 +155,6 @@ const CARD = 'card';
 /** A copy of the card in its own channel, whose thread may be continued. This is not so for copies elsewhere. */
 const OLD_COPY = /^card:\d/;
 
-function waitAfter(error: unknown, attempt: number): number {
-  return retryAfterOf(error) ?? Math.min(1_000 * 2 ** Math.min(attempt, 10), MAX_WAIT_MS);
-}
-
 interface Updated {
   /** The message that was posted last. It is recorded by the statement that releases the lease. */
   readonly last?: MessageRef | undefined;
@@ -190,11 +185,11 @@ async function updateMessages(
     approvers,
     history,
     now,
-    ...(cost === undefined ? {} : { cost }),
-    ...(decision === undefined ? {} : { decision }),
-    ...(budgets === undefined ? {} : { budgets }),
-    ...(impact === 'none' ? {} : { impact }),
-    ...(undo === undefined ? {} : { undo }),
+    cost,
+    decision,
+    budgets,
+    impact: impact === 'none' ? undefined : impact,
+    undo,
   };
   const since = history.at(-1)?.at ?? order.createdAt;
   const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
@@ -218,36 +213,34 @@ async function updateMessages(
     approvalChannel: settings.approvalChannel,
   });
   let last: MessageRef | undefined;
+  // An order that was asked for on a message is shown in that message's thread, not in a thread below the card.
   const thread = {
     channelId: card.channelId,
     threadTs: order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts,
   };
-  const bulk = { ...deps, thread };
-  await updateProgress(bulk, order, history, known);
+  const inThread = { ...deps, thread };
+  await updateProgress(inThread, order, history, known);
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
     const reply =
-      overBudgetReply(entry, deps.admins ?? []) ??
+      overBudgetReply(entry, deps.admins) ??
       orderReply(order, entry, approvers, now) ??
       repricedReply(entry, history);
     if (reply === undefined) continue;
-    // An order that was asked for on a message is shown in that message's thread, not in a thread below the card.
-    const threadTs =
-      order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts;
     const shown = { ...order, state: entry.state };
     if (last !== undefined) await deps.messages.recordMessage(order.id, last);
     // If the card is a direct message to whoever retries, the owner of the account would not see the reply there.
     const to =
       entry.kind === 'requested' && card.channelId !== order.channelId
         ? { channelId: await deps.directory.directMessage(accountOwner(order)), threadTs: undefined }
-        : { channelId: card.channelId, threadTs };
+        : thread;
     const at = await postReply(deps, shown, to, reply, since);
     last = { purpose, ...at };
   }
   // A file may have to be tried again, and the reply before it not.
   if (order.bulk !== undefined && last !== undefined) await deps.messages.recordMessage(order.id, last);
-  await shareFiles(bulk, order, history, known);
+  await shareFiles(inThread, order, history, known);
   const people = await remindPeople(deps, { order, history, card, refs: [...refs, ...copies.posted] });
   const emergency = await tellOfEmergency(deps, { order, history, refs });
   const problem = updated.problem ?? copies.problem ?? people.problem ?? emergency;

@@ -5,7 +5,7 @@ import type { Order } from '../orders/order.ts';
 import type { FirstExpiry, HistoryEntry, MessageRef, MessageStore } from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
 import { cannotPost, metadataOf } from './order-posts.ts';
-import { isTokenError, isTransient, SlackApiError, type SlackWeb } from './platform/web.ts';
+import { isRefusedForGood, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { type PostedMessage, postMessage } from './post-message.ts';
 import { quietUntil } from './quiet-hours.ts';
 import type { Message } from './views/blocks.ts';
@@ -135,7 +135,7 @@ export async function sendTo(
     return await postMessage(deps.web, { channelId, threadTs: thread?.ts }, message, metadataOf(order));
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.kind === 'rate_limited') throw error;
-    if (error.code === undefined || isTransient(error) || isTokenError(error)) return error;
+    if (!isRefusedForGood(error)) return error;
     deps.log.warn({ err: error, userId, orderId: order.id }, 'a person cannot be written to');
     return undefined;
   }

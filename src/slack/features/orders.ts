@@ -115,7 +115,7 @@ async function runOrder(call: CommandCall): Promise<void> {
   const card = orderCard(order, {
     approvers: decision === undefined ? [] : decisionApprovers(decision),
     history,
-    ...(decision === undefined ? {} : { decision }),
+    decision,
   });
   await call.respond(
     message(card.text, [

@@ -56,13 +56,18 @@ export function isTokenError(problem: SlackApiError): boolean {
   return problem.code !== undefined && TOKEN_ERROR_CODES.has(problem.code);
 }
 
-/** Slack does not ask for longer waits. If it does, the call is tried once in this time. */
-const MAX_RETRY_AFTER_MS = 10 * 60_000;
+/** Nothing waits longer for another try. Slack does not ask for more either. */
+const MAX_WAIT_MS = 10 * 60_000;
 
 /** How long Slack asks to wait before the call is made again, within reason; undefined where it does not ask. */
 export function retryAfterOf(error: unknown): number | undefined {
   if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) return undefined;
-  return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_RETRY_AFTER_MS);
+  return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_WAIT_MS);
+}
+
+/** How long to wait before something is shown again that failed so often already. */
+export function retryDelayOf(error: unknown, failedAttempts: number): number {
+  return retryAfterOf(error) ?? Math.min(1_000 * 2 ** failedAttempts, MAX_WAIT_MS);
 }
 
 /** Codes with which Slack says that it failed itself: another try may do. */
@@ -76,6 +81,11 @@ const SERVER_ERROR_CODES: ReadonlySet<string> = new Set([
 /** Whether the same call may be taken later. */
 export function isTransient({ kind, code }: SlackApiError): boolean {
   return kind !== 'refused' || (code !== undefined && SERVER_ERROR_CODES.has(code));
+}
+
+/** Whether Slack will take the same call neither later nor with another token. */
+export function isRefusedForGood(error: unknown): boolean {
+  return error instanceof SlackApiError && !isTransient(error) && !isTokenError(error);
 }
 
 /** Slack's Web API: every call has a time limit, none is retried here, and every answer is checked. */

@@ -82,21 +82,21 @@ export interface CardExtras {
   /** The people and user groups of the settings who may approve. */
   readonly approvers: readonly string[];
   /** What it needs at this moment, while it waits. */
-  readonly decision?: WaitingDecision;
+  readonly decision?: WaitingDecision | undefined;
   /** What has happened so far. */
-  readonly history?: readonly HistoryEvent[];
+  readonly history?: readonly HistoryEvent[] | undefined;
   /** What it costs by the current price list, while it waits. */
-  readonly cost?: OrderCost;
+  readonly cost?: OrderCost | undefined;
   /** What it takes out of the team's budgets. */
-  readonly budgets?: BudgetLook;
+  readonly budgets?: BudgetLook | undefined;
   /** The moment at which it is shown. */
-  readonly now?: Date;
+  readonly now?: Date | undefined;
   /** Shown under the card: how to have it posted in the right channel. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** The impact on its name; undefined for a task that puts nothing at risk. */
-  readonly impact?: OrderImpact | 'unseen';
+  readonly impact?: OrderImpact | 'unseen' | undefined;
   /** The nameservers that can be set back. */
-  readonly undo?: UndoOffer;
+  readonly undo?: UndoOffer | undefined;
 }
 
 /** Until when nameservers can be set back, and to which, if that is known. */
