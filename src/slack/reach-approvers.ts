@@ -6,7 +6,7 @@ import type { FirstExpiry, HistoryEntry, MessageRef, MessageStore } from '../ord
 import type { SlackDirectory } from './directory.ts';
 import { cannotPost, metadataOf } from './order-posts.ts';
 import { isRefusedForGood, SlackApiError, type SlackWeb } from './platform/web.ts';
-import { type PostedMessage, postMessage } from './post-message.ts';
+import { postMessage } from './post-message.ts';
 import { quietUntil } from './quiet-hours.ts';
 import type { Message } from './views/blocks.ts';
 import { decisionApprovers } from './views/decision.ts';
@@ -72,12 +72,12 @@ export async function copyCard(
 ): Promise<Copied> {
   const { order, card, refs, since, approvalChannel } = waiting;
   if (order.state !== 'PENDING') return { posted: [] };
-  const stands = (purpose: string) => refs.some((ref) => ref.purpose === purpose);
   if (order.isPrivate || approvalChannel === undefined) {
     return isDirect(card) ? copyToApprovers(deps, waiting) : { posted: [] };
   }
   const purpose = `${IN_CHANNEL}${approvalChannel}`;
-  if (approvalChannel === card.channelId || stands(purpose)) return { posted: [] };
+  if (approvalChannel === card.channelId || refs.some((ref) => ref.purpose === purpose))
+    return { posted: [] };
   try {
     const place = { channelId: approvalChannel };
     const at = await postMessage(deps.web, place, waiting.message(), metadataOf(order));
@@ -108,31 +108,31 @@ async function copyToApprovers(
   for (const userId of approvers.slice(0, MAX_PEOPLE)) {
     const purpose = `${TO_PERSON}${userId}`;
     if (refs.some((ref) => ref.purpose === purpose)) continue;
-    const sent = await sendTo(deps, userId, order, message());
+    const sent = await sendTo(deps, { userId, purpose }, order, message());
     if (sent instanceof SlackApiError) problem = sent;
-    if (sent === undefined || sent instanceof SlackApiError) continue;
-    const ref = { purpose, ...sent };
-    await deps.messages.recordMessage(order.id, ref);
-    posted.push(ref);
+    else if (sent !== undefined) posted.push(sent);
   }
   return { posted, problem };
 }
 
 /**
- * Sends a message to one person. A person who cannot be reached does not keep others from being told.
+ * Sends a message to one person and records it. A person who cannot be reached does not keep others from being told.
  * @returns the message's place; undefined where Slack refuses it for good; or the error to try again for
  * @throws {SlackApiError} a rate limit
  */
 export async function sendTo(
   deps: ReachDeps,
-  userId: string,
+  to: { readonly userId: string; readonly purpose: string; readonly thread?: MessageRef | undefined },
   order: Order,
   message: Message,
-  thread?: MessageRef,
-): Promise<PostedMessage | SlackApiError | undefined> {
+): Promise<MessageRef | SlackApiError | undefined> {
+  const { userId, purpose, thread } = to;
   try {
     const channelId = thread?.channelId ?? (await deps.directory.directMessage(userId));
-    return await postMessage(deps.web, { channelId, threadTs: thread?.ts }, message, metadataOf(order));
+    const place = { channelId, threadTs: thread?.ts };
+    const ref = { purpose, ...(await postMessage(deps.web, place, message, metadataOf(order))) };
+    await deps.messages.recordMessage(order.id, ref);
+    return ref;
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.kind === 'rate_limited') throw error;
     if (!isRefusedForGood(error)) return error;
@@ -157,23 +157,20 @@ export async function remindPeople(
   let problem: SlackApiError | undefined;
   for (const entry of history) {
     if (entry.kind !== 'reminded' && entry.kind !== 'escalated') continue;
-    const purposeFor = (to: string) => `notice:${entry.version}:${entry.kind}:${to}`;
-    const isTold = (to: string) => refs.some(({ purpose }) => purpose === purposeFor(to));
     const notice =
       entry.kind === 'reminded'
         ? reminderNotice(order)
         : escalationNotice(order, decisionApprovers(await deps.decisionOf(order)));
     for (const { to, thread } of await recipients(deps, { order, card, refs }, entry)) {
-      if (isTold(to)) continue;
+      const purpose = `notice:${entry.version}:${entry.kind}:${to}`;
+      if (refs.some((ref) => ref.purpose === purpose)) continue;
       const until = thread === undefined || isDirect(thread) ? await quietFor(deps, order, to) : undefined;
       if (until !== undefined) {
         again = again === undefined || until < again ? until : again;
         continue;
       }
-      const sent = await sendTo(deps, to, order, notice, thread);
+      const sent = await sendTo(deps, { userId: to, purpose, thread }, order, notice);
       if (sent instanceof SlackApiError) problem = sent;
-      else if (sent !== undefined)
-        await deps.messages.recordMessage(order.id, { purpose: purposeFor(to), ...sent });
     }
   }
   return { again, problem };

@@ -31,9 +31,8 @@ export async function tellOfEmergency(
     // Who asked hears of it in the thread.
     const isConcerned = userId !== entry.actor && userId !== order.requesterId;
     if (!isConcerned || refs.some((ref) => ref.purpose === purpose)) continue;
-    const sent = await sendTo(deps, userId, order, emergencyNotice(order, entry));
+    const sent = await sendTo(deps, { userId, purpose }, order, emergencyNotice(order, entry));
     if (sent instanceof SlackApiError) problem = sent;
-    else if (sent !== undefined) await deps.messages.recordMessage(order.id, { purpose, ...sent });
   }
   return problem;
 }
