@@ -17,14 +17,7 @@ import {
   startingPoint,
 } from '../../policy/starting-points.ts';
 import { policyFromYaml, policyToYaml } from '../../policy/yaml.ts';
-import {
-  type FormFeature,
-  linesOf,
-  type SlackDeps,
-  type SubmissionCall,
-  type Submitted,
-  textOf,
-} from '../feature.ts';
+import { type FormFeature, linesOf, type SubmissionCall, type Submitted, textOf } from '../feature.ts';
 import { context, LIMITS, section, truncate } from '../views/blocks.ts';
 import type { Field, Form, FormValues } from '../views/form.ts';
 import { START_LABELS } from '../views/policy.ts';
@@ -32,12 +25,11 @@ import { ruleSentence } from '../views/policy-rule.ts';
 import { attachedText, fileField } from './attached-text.ts';
 import { fingerprint } from './fingerprint.ts';
 import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
-import { groupOptions } from './settings.ts';
+import { type GroupMenus, withGroups, withTypedIds } from './settings.ts';
 
 /* The forms of the policy: a rule, a YAML file, a policy to start from. All of them change only the draft. */
 
-/** Slack has no picker of user groups, so a menu of them stands beside the people. Both together are the field. */
-const GROUP_MENUS: Readonly<Partial<Record<RuleField, { readonly name: string; readonly label: string }>>> = {
+const GROUP_MENUS: GroupMenus = {
   by: { name: 'by_groups', label: 'Or whoever belongs to' },
   approvers: { name: 'approver_groups', label: 'Approver groups' },
   escalate_to: { name: 'escalate_groups', label: 'Groups to call' },
@@ -122,32 +114,11 @@ const FORM: Form = {
   fields: RULE_FIELDS.map((name) => ({ name, ...FIELDS[name] })),
 };
 
-/** Used where Slack refuses the pickers, for example for a person whom it no longer knows. */
+/** Used where Slack refuses the pickers. */
 export const plainRuleForm: Form = {
   ...FORM,
-  fields: FORM.fields.map((field) =>
-    field.kind === 'people'
-      ? { ...field, kind: 'lines', hint: 'Ids of people (U…) and user groups (S…), separated by commas.' }
-      : field,
-  ),
+  fields: FORM.fields.map(withTypedIds),
 };
-
-/**
- * The fields, with a menu of groups after each picker of people. Slack refuses a menu without options, so it is
- * left out.
- */
-async function withGroups(
-  deps: SlackDeps,
-  fields: readonly Field[],
-  set: readonly string[],
-): Promise<Field[]> {
-  const options = await groupOptions(deps, set);
-  if (options.length === 0) return [...fields];
-  return fields.flatMap((field): Field[] => {
-    const menu = GROUP_MENUS[RULE_FIELDS.find((name) => name === field.name) ?? 'tasks'];
-    return menu === undefined ? [field] : [field, { ...menu, kind: 'picks', optional: true, options }];
-  });
-}
 
 /** Ids that were picked or typed; a pasted mention is reduced to its id. */
 function idsOf(values: FormValues, ...fields: readonly string[]): string[] {
@@ -294,7 +265,7 @@ export const ruleForm: FormFeature = {
     const set = idsOf(shown, 'by_groups', 'approver_groups', 'escalate_groups');
     const sentence = edited && ruleSentence(edited, await deps.directory.localeOf(person.id));
     return {
-      form: { ...FORM, fields: await withGroups(deps, FORM.fields, [...new Set(set)]) },
+      form: { ...FORM, fields: await withGroups(deps, FORM.fields, GROUP_MENUS, [...new Set(set)]) },
       origin,
       values: shown,
       intro: [
@@ -422,7 +393,14 @@ const START_FORM: Form = {
   })),
 };
 
-const groupsOfRole = (role: Role) => `${role}_groups`;
+const groupsOfRole = (role: string) => `${role}_groups`;
+
+const ROLE_MENUS: GroupMenus = Object.fromEntries(
+  Object.entries(ROLE_LABELS).map(([role, label]) => [
+    role,
+    { name: groupsOfRole(role), label: `${label}: groups` },
+  ]),
+);
 
 function startOf(call: Pick<SubmissionCall, 'origin'>): StartingPoint {
   const [wanted] = (call.origin.subject ?? '').split(' ');
@@ -446,21 +424,11 @@ export const startForm: FormFeature = {
 
   async render(call, origin, values) {
     const start = startOf({ origin });
-    const [{ revision, rules }, options] = await Promise.all([
+    const roles = START_FORM.fields.filter(({ name }) => start.roles.some((role) => role === name));
+    const [{ revision, rules }, fields] = await Promise.all([
       editedRules(call),
-      groupOptions(call.deps, []),
+      withGroups(call.deps, roles, ROLE_MENUS, []),
     ]);
-    const fields = start.roles.flatMap((role): Field[] => {
-      const label = ROLE_LABELS[role];
-      const menu: Field = {
-        name: groupsOfRole(role),
-        label: `${label}: groups`,
-        kind: 'picks',
-        optional: true,
-        options,
-      };
-      return [{ name: role, label, kind: 'people', optional: true }, ...(options.length === 0 ? [] : [menu])];
-    });
     const replaced = rules.length === 0 ? '' : ' It takes the place of the rules of the draft.';
     return {
       form: { ...START_FORM, fields },

@@ -43,9 +43,8 @@ import { openForm } from './ordering.ts';
  * The team's settings: who approves, what waits for approval, when reminders go out. For admins.
  */
 
-const FIELDS: Readonly<Record<SettingName, Field>> = {
+const FIELDS: Readonly<Record<SettingName, Omit<Field, 'name'>>> = {
   approvers: {
-    name: 'approvers',
     label: 'Approvers',
     kind: 'people',
     // Groups alone are enough.
@@ -53,13 +52,11 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
     hint: 'People who may approve.',
   },
   approvals_required: {
-    name: 'approvals_required',
     label: 'Approvals needed for an order',
     kind: 'number',
     hint: 'What waits already needs the larger of this and the number that it was asked with.',
   },
   approval_tasks: {
-    name: 'approval_tasks',
     label: 'Tasks that wait for approval',
     kind: 'picks',
     optional: true,
@@ -67,21 +64,18 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
     hint: 'The others are carried out at once, unless a rule of /domain policy says otherwise.',
   },
   approval_ttl: {
-    name: 'approval_ttl',
     label: 'An order expires after',
     kind: 'text',
     placeholder: '72h',
     hint: 'A number with s, m, h or d, such as 72h or 7d.',
   },
   approval_remind_after: {
-    name: 'approval_remind_after',
     label: 'Approvers are reminded after',
     kind: 'text',
     placeholder: '4h',
     hint: 'Once an order, with the same units.',
   },
   allow_self_approval: {
-    name: 'allow_self_approval',
     label: 'May an approver approve their own order?',
     kind: 'choice',
     options: [
@@ -90,63 +84,54 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
     ],
   },
   approval_channel: {
-    name: 'approval_channel',
     label: 'Channel where approvers find every order',
     kind: 'channel',
     optional: true,
     hint: 'The card of what waits is posted here too. I have to be in it: /invite @Domain Steward.',
   },
   approval_escalate_after: {
-    name: 'approval_escalate_after',
     label: 'Others are called after',
     kind: 'text',
     placeholder: '24h',
     hint: 'Once an order that still waits, with the same units.',
   },
   approval_escalate_to: {
-    name: 'approval_escalate_to',
     label: 'Who is called then',
     kind: 'people',
     optional: true,
     hint: 'Nobody, and no group: the admins.',
   },
   alert_channel: {
-    name: 'alert_channel',
     label: 'Channel of alarms about names',
     kind: 'channel',
     optional: true,
     hint: 'I have to be in it: /invite @Domain Steward. Empty: the channel of the expiry reminders.',
   },
   report_channel: {
-    name: 'report_channel',
     label: 'Channel of the monthly report on money',
     kind: 'channel',
     optional: true,
     hint: 'I have to be in it: /invite @Domain Steward. Empty: the channel of the expiry reminders.',
   },
   reminder_channel: {
-    name: 'reminder_channel',
     label: 'Channel of the expiry reminders',
     kind: 'channel',
     optional: true,
     hint: 'I have to be in it: /invite @Domain Steward. Empty: no reminders.',
   },
   reminder_days: {
-    name: 'reminder_days',
     label: 'Remind this many days before expiry',
     kind: 'text',
     placeholder: '60,30,14,7,3,1',
     hint: 'Whole numbers, separated by commas.',
   },
   reminder_cron: {
-    name: 'reminder_cron',
     label: 'When reminders go out',
     kind: 'text',
     placeholder: '0 9 * * *',
     hint: 'A cron line: minute, hour, day of the month, month, day of the week. 0 9 * * 1-5 is 9:00 from Monday to Friday.',
   },
   reminder_timezone: {
-    name: 'reminder_timezone',
     label: 'In which time zone',
     kind: 'text',
     placeholder: 'Europe/Berlin',
@@ -157,24 +142,27 @@ const FIELDS: Readonly<Record<SettingName, Field>> = {
 const PEOPLE_SETTINGS = ['approvers', 'approval_escalate_to'] as const;
 type PeopleSetting = (typeof PEOPLE_SETTINGS)[number];
 
-/**
- * Slack has no picker of user groups, so these menus stand beside the people. Both together are the setting.
- */
-const GROUPS: Readonly<Record<PeopleSetting, Field>> = {
+/** A menu of user groups beside a picker of people. */
+interface GroupMenu {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+}
+
+/** By the field that they belong to. Slack has no picker of user groups; both together are the field's value. */
+export type GroupMenus = Readonly<Record<string, GroupMenu>>;
+
+const GROUPS = {
   approvers: {
     name: 'approver_groups',
     label: 'Approver groups',
-    kind: 'picks',
-    optional: true,
     hint: 'Whoever belongs to one of these user groups may approve too.',
   },
   approval_escalate_to: {
     name: 'approval_escalate_groups',
     label: 'Groups that are called then',
-    kind: 'picks',
-    optional: true,
   },
-};
+} satisfies GroupMenus & Record<PeopleSetting, GroupMenu>;
 
 function isPeopleSetting(name: string): name is PeopleSetting {
   return PEOPLE_SETTINGS.some((each) => each === name);
@@ -199,7 +187,7 @@ const form: Form = {
   name: 'settings',
   title: 'Settings',
   submit: 'Save',
-  fields: SETTING_NAMES.map((name) => FIELDS[name]),
+  fields: SETTING_NAMES.map((name) => ({ name, ...FIELDS[name] })),
 };
 
 const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
@@ -209,30 +197,51 @@ const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
   reminder_channel: 'Empty: no reminders.',
 } satisfies Record<ChannelSetting, string>;
 
-/** Used where Slack refuses the pickers, for example for a person whom it no longer knows. */
+/** A field in the place of a picker of people, where Slack refuses it, for example for a person whom it no longer knows. */
+export function withTypedIds(field: Field): Field {
+  return field.kind === 'people'
+    ? { ...field, kind: 'lines', hint: 'Ids of people (U…) and user groups (S…), separated by commas.' }
+    : field;
+}
+
+/** Used where Slack refuses the pickers. */
 const plainForm: Form = {
   ...form,
-  fields: form.fields.map((field): Field => {
-    if (field.kind === 'people') {
-      return {
-        ...field,
-        kind: 'lines',
-        hint: 'Ids of people (U…) and user groups (S…), separated by commas.',
-      };
-    }
-    return field.kind === 'channel'
-      ? { ...field, kind: 'text', hint: `The channel’s id. ${EMPTY_CHANNELS[field.name] ?? ''}`.trim() }
-      : field;
-  }),
+  fields: form.fields.map(
+    (field): Field =>
+      field.kind === 'channel'
+        ? { ...field, kind: 'text', hint: `The channel’s id. ${EMPTY_CHANNELS[field.name] ?? ''}`.trim() }
+        : withTypedIds(field),
+  ),
 };
 
 /** Opening a view cannot wait long for Slack's groups. */
 const GROUPS_MS = 1_000;
 
 /**
+ * The fields, with a menu of groups after each picker of people. Slack refuses a menu without options, so it is
+ * left out.
+ * @param set the groups that are chosen
+ */
+export async function withGroups(
+  deps: SlackDeps,
+  fields: readonly Field[],
+  menus: GroupMenus,
+  set: readonly string[],
+): Promise<Field[]> {
+  const options = await groupOptions(deps, set);
+  return fields.flatMap((field): Field[] => {
+    const menu = menus[field.name];
+    return menu === undefined || options.length === 0
+      ? [field]
+      : [field, { ...menu, kind: 'picks', optional: true, options }];
+  });
+}
+
+/**
  * The workspace's groups by name, those of the setting first. A group that Slack does not name is shown by id.
  */
-export async function groupOptions({ directory, log }: SlackDeps, set: readonly string[]) {
+async function groupOptions({ directory, log }: SlackDeps, set: readonly string[]) {
   const names = await Promise.race([
     directory.groupNames().catch((err: unknown) => {
       if (!(err instanceof SlackApiError)) throw err;
@@ -356,15 +365,6 @@ async function approverErrors(
     : {};
 }
 
-/** @returns what is wrong with those who are called after a long wait, by field */
-async function escalationErrors(
-  deps: SlackDeps,
-  { approvalEscalateTo }: TeamSettings,
-): Promise<Readonly<Record<string, string>>> {
-  const people = await lookUpPeople(deps, approvalEscalateTo);
-  return typeof people === 'string' ? { approval_escalate_to: people } : {};
-}
-
 /** Posts in a new channel what it is used for from now on. */
 async function channelErrors(
   { web }: SlackDeps,
@@ -407,8 +407,8 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
     if (Object.keys(errors).length > 0) return { kind: 'errors', errors };
   }
   if (changed.has('approval_escalate_to')) {
-    const errors = await escalationErrors(deps, read.settings);
-    if (Object.keys(errors).length > 0) return { kind: 'errors', errors };
+    const people = await lookUpPeople(deps, read.settings.approvalEscalateTo);
+    if (typeof people === 'string') return { kind: 'errors', errors: { approval_escalate_to: people } };
   }
   for (const name of CHANNEL_SETTINGS) {
     if (!changed.has(name) || after[name] === '') continue;
@@ -471,19 +471,10 @@ const settingsForm: FormFeature = {
   async render(call, origin, values) {
     const current = await call.deps.settings();
     const { approvers, approvalEscalateTo } = current;
-    const options = await groupOptions(
-      call.deps,
-      [...new Set([...approvers, ...approvalEscalateTo])].filter(isGroup),
-    );
-    // Slack refuses a menu without options.
-    const fields = form.fields.flatMap((field) =>
-      isPeopleSetting(field.name) && options.length > 0
-        ? [field, { ...GROUPS[field.name], options }]
-        : [field],
-    );
+    const set = [...new Set([...approvers, ...approvalEscalateTo])].filter(isGroup);
     const isPerson = (id: string) => !isGroup(id);
     return {
-      form: { ...form, fields },
+      form: { ...form, fields: await withGroups(call.deps, form.fields, GROUPS, set) },
       origin: { ...origin, subject: origin.subject ?? fingerprint(settingsAsText(current)) },
       values: {
         ...settingsAsText(current),
