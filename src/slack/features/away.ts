@@ -26,53 +26,34 @@ function readPerson(word: string): string | undefined {
   return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
 }
 
-type ReadLine =
-  | { readonly ok: true; readonly standIn: StandIn }
-  | { readonly ok: false; readonly say: string };
-
-/** What the line asks for, checked without any request. */
-function readLine({ words, person, deps }: CommandCall): ReadLine {
+/** What the line asks for, checked without any request; or what is wrong with it. */
+function readLine({ words, person, deps }: CommandCall): StandIn | string {
   const [first, second, ...rest] = words;
-  if (first === undefined || second === undefined || rest.length > 0) return { ok: false, say: USAGE };
+  if (first === undefined || second === undefined || rest.length > 0) return USAGE;
   const isPersonFirst = /^[<@]/.test(first);
   const untilWord = isPersonFirst ? second : first;
   const personWord = isPersonFirst ? first : second;
   const now = deps.now();
   const until = readUntil(untilWord, now);
   if (until === undefined)
-    return {
-      ok: false,
-      say: `${code(untilWord)} is neither a day nor a length of time. Give a day such as \`2026-12-24\`, or \`5d\` or \`2w\`.`,
-    };
-  if (until <= now)
-    return { ok: false, say: `${code(untilWord)} is over already. Give a day that is ahead.` };
+    return `${code(untilWord)} is neither a day nor a length of time. Give a day such as \`2026-12-24\`, or \`5d\` or \`2w\`.`;
+  if (until <= now) return `${code(untilWord)} is over already. Give a day that is ahead.`;
   if (until.getTime() - now.getTime() > MAX_DAYS * DAY_MS)
-    return {
-      ok: false,
-      say: 'That is more than a year ahead. Give an earlier day; you can do this again then.',
-    };
+    return 'That is more than a year ahead. Give an earlier day; you can do this again then.';
   const [, groupId] = /^<!subteam\^(S[A-Z0-9]+)/.exec(personWord) ?? [];
   if (groupId !== undefined)
-    return {
-      ok: false,
-      say: `${mentionApprover(groupId)} is a group. Choose one person, such as \`/domain away 2w @carol\`.`,
-    };
+    return `${mentionApprover(groupId)} is a group. Choose one person, such as \`/domain away 2w @carol\`.`;
   const userId = readPerson(personWord);
   if (userId === undefined)
-    return {
-      ok: false,
-      say: `I do not know who ${code(personWord)} is. Type @ and choose the person from Slack’s list. If you did, an admin has to set \`should_escape: true\` for \`/domain\` in the app’s manifest.`,
-    };
-  if (userId === person.id)
-    return { ok: false, say: 'You cannot stand in for yourself. Choose somebody else.' };
-  return { ok: true, standIn: { userId, until } };
+    return `I do not know who ${code(personWord)} is. Type @ and choose the person from Slack’s list. If you did, an admin has to set \`should_escape: true\` for \`/domain\` in the app’s manifest.`;
+  if (userId === person.id) return 'You cannot stand in for yourself. Choose somebody else.';
+  return { userId, until };
 }
 
 async function runAway(call: CommandCall): Promise<void> {
   const { deps, person } = call;
-  const line = readLine(call);
-  if (!line.ok) return call.respond(textMessage(line.say));
-  const { standIn } = line;
+  const standIn = readLine(call);
+  if (typeof standIn === 'string') return call.respond(textMessage(standIn));
   const membership = await deps.directory.membership(standIn.userId);
   if (membership !== 'member') return call.respond(textMessage(notAMember(standIn.userId, membership)));
   const now = deps.now();
