@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
-import type { LinkOutcome, TeamCredential } from '../../accounts/accounts.ts';
+import type { LinkOutcome } from '../../accounts/accounts.ts';
 import type { Credential } from '../../service/authenticator/signature.ts';
 import { Secret } from '../../service/secret.ts';
 import {
@@ -115,14 +115,14 @@ function fieldsFor(method: Method, call: Interaction): readonly Field[] {
 }
 
 const SEEN = /^[^\p{Cc}\p{Cs}]*$/u;
+const UNSEEN = 'It contains a character that cannot be seen. Type it again.';
+
+function nameField(missing: string, tooLong: string) {
+  return z.string(missing).trim().min(1, missing).max(255, tooLong).regex(SEEN, UNSEEN);
+}
 
 const userInContext = {
-  user: z
-    .string('Give your user name.')
-    .trim()
-    .min(1, 'Give your user name.')
-    .max(255, 'That is too long for a user name.')
-    .regex(SEEN, 'It contains a character that cannot be seen. Type it again.'),
+  user: nameField('Give your user name.', 'That is too long for a user name.'),
   context: z
     .string('Give the context’s number, such as 4.')
     .trim()
@@ -134,8 +134,12 @@ const secretText = z
   .string('Give the password.')
   .min(1, 'Give the password.')
   .max(1_000, 'That is too long for a password.')
-  .regex(SEEN, 'It contains a character that cannot be seen. Type it again.')
+  .regex(SEEN, UNSEEN)
   .transform((text) => new Secret(text));
+
+function secretIfAny(text: string | undefined): Secret | undefined {
+  return text === undefined || text === '' ? undefined : new Secret(text);
+}
 
 const typedCredential = z.discriminatedUnion('method', [
   z.object({ method: z.literal('password'), ...userInContext, password: secretText }),
@@ -145,12 +149,7 @@ const typedCredential = z.discriminatedUnion('method', [
       .string('Give the application’s UUID.')
       .trim()
       .regex(/^[0-9A-Fa-f-]{8,64}$/, 'Give the UUID as the service shows it, such as 0b0f7c1e-….'),
-    application: z
-      .string('Give the application’s name.')
-      .trim()
-      .min(1, 'Give the application’s name.')
-      .max(255, 'That is too long for a name.')
-      .regex(SEEN, 'It contains a character that cannot be seen. Type it again.'),
+    application: nameField('Give the application’s name.', 'That is too long for a name.'),
     password: secretText,
   }),
   z
@@ -163,7 +162,7 @@ const typedCredential = z.discriminatedUnion('method', [
         .trim()
         .regex(/^(\d{6})?$/, 'A token has six digits.')
         .optional()
-        .transform((text) => (text === undefined || text === '' ? undefined : new Secret(text))),
+        .transform(secretIfAny),
       totpSecret: z
         .string()
         .transform((text) => text.replace(/[\s-]/g, '').toUpperCase())
@@ -176,7 +175,7 @@ const typedCredential = z.discriminatedUnion('method', [
             ),
         )
         .optional()
-        .transform((text) => (text === undefined || text === '' ? undefined : new Secret(text))),
+        .transform(secretIfAny),
     })
     .refine((fields) => fields.token !== undefined || fields.totpSecret !== undefined, {
       path: ['token'],
@@ -252,13 +251,9 @@ function ownerOf(
     return { isTeam: false, link: () => accounts.link(person.id, credential) };
   if (!isAdmin(deps, person))
     return { errors: { team: 'Only admins can link the team’s account. Nothing was stored.' } };
-  if (!isTeamCredential(credential))
+  if (credential.method !== 'trusted_application')
     return { errors: { team: 'Only a trusted application can be the team’s account. Nothing was stored.' } };
   return { isTeam: true, link: () => accounts.team.link(person.id, credential) };
-}
-
-function isTeamCredential(credential: Credential): credential is TeamCredential {
-  return credential.method === 'trusted_application';
 }
 
 function teamLinkedText({ account, replaced }: LinkOutcome & { readonly kind: 'linked' }): string {
