@@ -131,9 +131,12 @@ function readFilter(
     : { problem: 'Give the moment as 2027-03-01 12:00:00, or the day alone.' };
 }
 
-type ReadQuery =
-  | { readonly query: PreregQuery; readonly via: Interface }
-  | { readonly errors: Readonly<Record<string, string>> };
+/** XML for what it alone documents, and where the account does not reach JSON. */
+function interfaceFor(wanted: PreregQuery, reach: AvailableInterfaces): Interface {
+  return tiesOf(wanted).xml.length > 0 || !reach.json ? 'xml' : 'json';
+}
+
+type ReadQuery = { readonly query: PreregQuery } | { readonly errors: Readonly<Record<string, string>> };
 
 const NO_WILDCARDS =
   'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
@@ -143,7 +146,7 @@ function checkQuery(typed: PreregQuery, reach: AvailableInterfaces): ReadQuery {
   const errors: Record<string, string> = {};
   const ties = tiesOf(typed);
   const [xml] = ties.xml;
-  const via: Interface = xml !== undefined || !reach.json ? 'xml' : 'json';
+  const via = interfaceFor(typed, reach);
   if (xml !== undefined && ties.json.length > 0) {
     errors['operator'] =
       `EQUAL goes over the JSON interface alone, and ${xml.what} over the XML interface alone. Choose like, or leave the other out.`;
@@ -160,7 +163,7 @@ function checkQuery(typed: PreregQuery, reach: AvailableInterfaces): ReadQuery {
     else if (via === 'json' && WILDCARD.test(read.value)) errors[key] = NO_WILDCARDS;
     else filters[key] = read.value;
   }
-  return Object.keys(errors).length > 0 ? { errors } : { query: { ...typed, filters }, via };
+  return Object.keys(errors).length > 0 ? { errors } : { query: { ...typed, filters } };
 }
 
 /** `cafe`, `cafe.rest`, `cafe.co.uk` or `.rest`. */
@@ -224,12 +227,12 @@ function isCount(text: string): boolean {
 }
 
 /** Searches and renders the page, or explains why there is none. */
-async function search(call: Interaction, wanted: PreregQuery, via?: Interface): Promise<Message> {
+async function search(call: Interaction, wanted: PreregQuery): Promise<Message> {
   const searcher = await searcherOf(call);
   if (searcher === undefined) return NOT_LINKED;
-  const over = via ?? (tiesOf(wanted).xml.length > 0 || !searcher.reach.json ? 'xml' : 'json');
+  const via = interfaceFor(wanted, searcher.reach);
   try {
-    return preregPage(wanted, await ask(call, searcher, wanted, over), over);
+    return preregPage(wanted, await ask(call, searcher, wanted, via), via);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     call.deps.log.info({ err: error }, 'a search for preregistrations failed');
@@ -268,7 +271,7 @@ async function runPrereg(call: CommandCall): Promise<void> {
   const searcher = await searcherOf(call);
   if (searcher === undefined) return call.respond(NOT_LINKED);
   const read = more.length > 0 ? undefined : queryOfText(text, searcher.reach);
-  if (read !== undefined && 'query' in read) return call.respond(await search(call, read.query, read.via));
+  if (read !== undefined && 'query' in read) return call.respond(await search(call, read.query));
   if (read !== undefined && Object.values(read.errors).includes(NO_WILDCARDS)) {
     const advice = searcher.reach.xml
       ? 'Give the whole name, or open the form with `/domain prereg` and choose the operator like.'
@@ -298,27 +301,10 @@ async function turnPage(call: ActionCall): Promise<void> {
 
 function readButton(value: string): PreregQuery | undefined {
   try {
-    const { operator, order, filters, ...rest } = query.parse(JSON.parse(value));
-    return {
-      ...rest,
-      filters: definedOf(filters),
-      ...(operator === undefined ? {} : { operator }),
-      ...(order === undefined ? {} : { order }),
-    };
+    return query.parse(JSON.parse(value));
   } catch {
     return undefined;
   }
-}
-
-function definedOf(
-  filters: Readonly<Partial<Record<PreregFilter, string | undefined>>>,
-): PreregQuery['filters'] {
-  const defined: Partial<Record<PreregFilter, string>> = {};
-  for (const key of PREREG_FILTERS) {
-    const value = filters[key];
-    if (value !== undefined) defined[key] = value;
-  }
-  return defined;
 }
 
 /** Shows all records of a name in full. They are looked up again, because a button carries no content. */
@@ -480,9 +466,9 @@ function typedQuery(values: FormValues): {
   readonly errors: Record<string, string>;
 } {
   const errors: Record<string, string> = {};
-  const limitText = textOf(values, 'limit');
-  const limit = limitText === undefined ? PAGE : Number(limitText);
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT || !isCount(limitText ?? '1')) {
+  const limitText = textOf(values, 'limit') ?? String(PAGE);
+  const limit = isCount(limitText) ? Number(limitText) : 0;
+  if (limit < 1 || limit > MAX_LIMIT) {
     errors['limit'] = `Give a whole number from 1 to ${MAX_LIMIT}: a message shows no more records.`;
   }
   const others = linesOf(values, 'key');
@@ -491,17 +477,16 @@ function typedQuery(values: FormValues): {
     errors['key'] = 'Give at most 10 keys, one a line, of letters, digits and _, such as zonec.';
   }
   const operator = textOf(values, 'operator');
-  const order = textOf(values, 'order');
   const typed: PreregQuery = {
-    filters: definedOf(Object.fromEntries(PREREG_FILTERS.map((key) => [key, typedFilter(values, key)]))),
-    ...(operator === 'EQUAL' || operator === 'like' ? { operator } : {}),
-    ...(order === undefined || !ORDER_KEYS.includes(order) ? {} : { order }),
+    filters: Object.fromEntries(PREREG_FILTERS.map((key) => [key, typedFilter(values, key)])),
+    operator: operator === 'EQUAL' || operator === 'like' ? operator : undefined,
+    order: ORDER_KEYS.find((key) => key === textOf(values, 'order')),
     children: values['children'] === undefined || linesOf(values, 'children').includes('true'),
     keys: [...new Set([...linesOf(values, 'keys'), ...others])].filter(
       (key) => keyName.safeParse(key).success,
     ),
     offset: 0,
-    limit: 'limit' in errors ? PAGE : limit,
+    limit,
   };
   return { typed, errors };
 }
@@ -532,7 +517,7 @@ const preregForm: FormFeature = {
     const read = checkQuery(typed, reach);
     const all = { ...errors, ...('errors' in read ? read.errors : {}) };
     if (Object.keys(all).length > 0 || 'errors' in read) return { kind: 'errors', errors: all };
-    return { kind: 'done', say: await search(call, read.query, read.via) };
+    return { kind: 'done', say: await search(call, read.query) };
   },
 };
 

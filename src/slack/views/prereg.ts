@@ -41,10 +41,10 @@ export type PreregFilter = (typeof PREREG_FILTERS)[number];
 
 /** A search, and the record with which its page begins. */
 export interface PreregQuery {
-  readonly filters: Readonly<Partial<Record<PreregFilter, string>>>;
-  readonly operator?: 'EQUAL' | 'like';
+  readonly filters: Readonly<Partial<Record<PreregFilter, string | undefined>>>;
+  readonly operator?: 'EQUAL' | 'like' | undefined;
   /** The key to sort by. The document shows only ascending order. */
-  readonly order?: string;
+  readonly order?: string | undefined;
   readonly children: boolean;
   readonly keys: readonly string[];
   readonly offset: number;
