@@ -150,47 +150,32 @@ export async function handle(
   run: (call: Interaction) => Promise<void>,
 ): Promise<void> {
   const answer = interaction(deps, delivery);
-  let over = false;
-  let hasSpoken = false;
-  const slow = setTimeout(() => {
-    // It is only said while there is no answer yet.
-    if (!over && !hasSpoken)
-      void respond(deps, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
-  }, SLOW_MS);
-  try {
-    const admission = await authorize(deps, delivery, needs);
-    if ('refused' in admission) await answer.respond(admission.refused);
-    else
-      await runAndRespond(admission.call, run, () => {
-        hasSpoken = true;
-      });
-  } catch (error) {
-    await answer.respond(errorMessage(deps.log, error, activity));
-  } finally {
-    over = true;
-    clearTimeout(slow);
-  }
-}
-
-/** Makes sure that every delivery that was acknowledged late gets an answer. */
-async function runAndRespond(
-  call: Interaction,
-  run: (call: Interaction) => Promise<void>,
-  onSpoken: () => void,
-): Promise<void> {
   let hasSpoken = false;
   const noting =
     <Said extends readonly unknown[]>(say: (...said: Said) => Promise<void>) =>
     (...said: Said) => {
       hasSpoken = true;
-      onSpoken();
       return say(...said);
     };
-  await run({
-    ...call,
-    respond: noting(call.respond),
-    respondIfLate: noting(call.respondIfLate),
-    open: noting(call.open),
-  });
-  if (!hasSpoken) await call.respondIfLate(DONE);
+  const slow = setTimeout(() => {
+    // It is only said while there is no answer yet.
+    if (!hasSpoken) void respond(deps, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
+  }, SLOW_MS);
+  try {
+    const admission = await authorize(deps, delivery, needs);
+    if ('refused' in admission) return await answer.respond(admission.refused);
+    const { call } = admission;
+    await run({
+      ...call,
+      respond: noting(call.respond),
+      respondIfLate: noting(call.respondIfLate),
+      open: noting(call.open),
+    });
+    // Every delivery that was acknowledged late gets an answer.
+    if (!hasSpoken) await call.respondIfLate(DONE);
+  } catch (error) {
+    await answer.respond(errorMessage(deps.log, error, activity));
+  } finally {
+    clearTimeout(slow);
+  }
 }
