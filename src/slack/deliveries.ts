@@ -11,6 +11,7 @@ import {
   commandPayload,
   globalShortcutPayload,
   originOf,
+  senderOf,
   shortcutPayload,
   valuesOf,
   viewPayload,
@@ -157,13 +158,10 @@ async function runAction(
   const view = payload.view ?? undefined;
   const origin = view === undefined ? undefined : originOf(view);
   const delivery = {
-    userId: payload.user.id,
-    homeTeamId: payload.user.team_id ?? payload.team?.id,
+    ...senderOf(payload),
     channelId: payload.channel?.id ?? origin?.channelId,
     threadTs: payload.message?.thread_ts ?? origin?.threadTs,
-    triggerId: payload.trigger_id,
     deliveryId: `action:${payload.user.id}:${pressed.action_id}:${pressed.action_ts}`,
-    responseUrl: payload.response_url,
     acknowledgement,
   };
   await handleLimited(delivery, { needs: action.needs, activity: action.id }, (call) =>
@@ -190,13 +188,10 @@ async function runShortcut(
   const channelId = payload.channel.id;
   const threadTs = payload.message.thread_ts ?? payload.message.ts;
   const delivery = {
-    userId: payload.user.id,
-    homeTeamId: payload.user.team_id ?? payload.team?.id,
+    ...senderOf(payload),
     channelId,
     threadTs,
-    triggerId: payload.trigger_id,
     deliveryId: `shortcut:${payload.trigger_id}`,
-    responseUrl: payload.response_url,
     acknowledgement,
   };
   await handleLimited(delivery, { needs: 'account', activity: 'shortcut' }, (call) =>
@@ -212,13 +207,10 @@ async function runGlobalShortcut(
 ): Promise<void> {
   const payload = globalShortcutPayload.parse(body);
   const delivery = {
-    userId: payload.user.id,
-    homeTeamId: payload.user.team_id ?? payload.team?.id,
+    ...senderOf(payload),
     channelId: undefined,
     threadTs: undefined,
-    triggerId: payload.trigger_id,
     deliveryId: `shortcut:${payload.trigger_id}`,
-    responseUrl: undefined,
     acknowledgement,
   };
   await handleLimited(delivery, { needs: 'account', activity: 'shortcut' }, (call) =>

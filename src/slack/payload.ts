@@ -16,7 +16,23 @@ export const commandPayload = z.object({
   response_url: z.string(),
 });
 
-const user = z.object({ id: z.string(), team_id: z.string().optional() });
+/** What everything has that somebody does, except commands. */
+const interaction = z.object({
+  user: z.object({ id: z.string(), team_id: z.string().optional() }),
+  team: z.object({ id: z.string() }).nullish(),
+  trigger_id: z.string(),
+  response_url: z.string().optional(),
+});
+
+/** Who does it, and how they are answered. */
+export function senderOf({ user, team, trigger_id, response_url }: z.infer<typeof interaction>) {
+  return {
+    userId: user.id,
+    homeTeamId: user.team_id ?? team?.id,
+    triggerId: trigger_id,
+    responseUrl: response_url,
+  };
+}
 
 const option = z.object({ value: z.string() });
 const inputState = z.object({
@@ -40,11 +56,7 @@ const view = z.object({
 });
 export type ViewPayload = z.infer<typeof view>;
 
-export const actionPayload = z.object({
-  user,
-  team: z.object({ id: z.string() }).nullish(),
-  trigger_id: z.string(),
-  response_url: z.string().optional(),
+export const actionPayload = interaction.extend({
   channel: z.object({ id: z.string() }).nullish(),
   message: z.object({ ts: z.string(), thread_ts: z.string().optional() }).nullish(),
   view: view.nullish(),
@@ -61,28 +73,15 @@ export const actionPayload = z.object({
     .min(1),
 });
 
-export const viewPayload = z.object({
-  user,
-  team: z.object({ id: z.string() }).nullish(),
-  trigger_id: z.string().default(''),
-  view,
-});
+export const viewPayload = interaction.extend({ trigger_id: z.string().default(''), view });
 
-export const shortcutPayload = z.object({
-  user,
-  team: z.object({ id: z.string() }).nullish(),
-  trigger_id: z.string(),
-  response_url: z.string().optional(),
+export const shortcutPayload = interaction.extend({
   channel: z.object({ id: z.string() }),
   message: z.object({ ts: z.string(), thread_ts: z.string().optional(), text: z.string().default('') }),
 });
 
 /** A shortcut that belongs to no message and no channel. */
-export const globalShortcutPayload = z.object({
-  user,
-  team: z.object({ id: z.string() }).nullish(),
-  trigger_id: z.string(),
-});
+export const globalShortcutPayload = interaction;
 
 export const homePayload = z.object({ user: z.string(), tab: z.string().optional() });
 

@@ -6,7 +6,7 @@ import { authorize, type Delivery, interaction } from './authorize.ts';
 import { errorMessage } from './error-message.ts';
 import type { FormFeature, Interaction, SlackDeps, Submitted } from './feature.ts';
 import { publishHome } from './features/home.ts';
-import { type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
+import { senderOf, type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
 import { withPlainNames } from './plain-names.ts';
 import type { Acknowledgement } from './platform/acknowledgement.ts';
 import { okResponse, SlackApiError } from './platform/web.ts';
@@ -36,13 +36,10 @@ export async function submitForm(
 ): Promise<void> {
   const { user, view } = payload;
   const delivery: Delivery = {
-    userId: user.id,
-    homeTeamId: user.team_id ?? payload.team?.id,
+    ...senderOf(payload),
     channelId: origin.channelId === '' ? undefined : origin.channelId,
     threadTs: origin.threadTs,
-    triggerId: payload.trigger_id,
     deliveryId: `view:${view.id}`,
-    responseUrl: undefined,
     acknowledgement: OWN_ACKNOWLEDGEMENT,
   };
   const values = valuesOf(view);
