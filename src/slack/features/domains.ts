@@ -7,6 +7,7 @@ import {
   type FormFeature,
   linesOf,
   textOf,
+  textsOf,
 } from '../feature.ts';
 import { quote, textMessage } from '../views/blocks.ts';
 import type { Field, FormValues } from '../views/form.ts';
@@ -39,9 +40,7 @@ const DELEGATION: readonly Field[] = [
 function delegationInput(values: FormValues) {
   return {
     name: textOf(values, 'name') ?? '',
-    ownerc: textOf(values, 'ownerc'),
-    adminc: textOf(values, 'adminc'),
-    techc: textOf(values, 'techc'),
+    ...textsOf(values, 'ownerc', 'adminc', 'techc'),
     nameServers: splitNames(linesOf(values, 'nameServers')),
   };
 }

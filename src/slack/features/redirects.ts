@@ -1,6 +1,6 @@
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
-import { type Feature, textOf } from '../feature.ts';
+import { type Feature, textsOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, pick } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
@@ -68,14 +68,7 @@ const redirectForm = orderForm({
   task: 'redirect',
   fields: fieldsFor,
   interfaces: { xmlHas: 'E-mail redirects, the modes frame and single, titles and backup targets' },
-  input: (values) => ({
-    source: textOf(values, 'source'),
-    target: textOf(values, 'target'),
-    type: textOf(values, 'type'),
-    mode: textOf(values, 'mode'),
-    title: textOf(values, 'title'),
-    backup: textOf(values, 'backup'),
-  }),
+  input: (values) => textsOf(values, 'source', 'target', 'type', 'mode', 'title', 'backup'),
   presets: (account) =>
     account?.method === 'two_factor' ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' },
   recalls: recallRedirect,

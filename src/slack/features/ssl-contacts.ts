@@ -1,6 +1,6 @@
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
-import { type Feature, linesOf, textOf } from '../feature.ts';
+import { type Feature, linesOf, textsOf } from '../feature.ts';
 import { code, textMessage } from '../views/blocks.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm } from './order-form.ts';
@@ -61,10 +61,7 @@ function overXml(field: Field): Field {
 function contactInput(values: FormValues) {
   const address = linesOf(values, 'address');
   return {
-    ...Object.fromEntries(
-      [ID, ...PERSON, ...SHARED].map(({ name }) => [name, textOf(values, name)] as const),
-    ),
-    interface: textOf(values, 'interface'),
+    ...textsOf(values, ...[ID, ...PERSON, ...SHARED].map(({ name }) => name), 'interface'),
     address: address.length === 0 ? undefined : address,
   };
 }

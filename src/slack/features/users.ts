@@ -1,6 +1,6 @@
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
-import { type Feature, textOf } from '../feature.ts';
+import { type Feature, textOf, textsOf } from '../feature.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm, readSecret } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
@@ -56,22 +56,10 @@ function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
 }
 
 function userInput(values: FormValues) {
-  const parent = {
-    user: textOf(values, 'parent_user'),
-    context: textOf(values, 'parent_context'),
-    defaultEmail: textOf(values, 'parent_defaultEmail'),
-    status: textOf(values, 'parent_status'),
-    substatus: textOf(values, 'parent_substatus'),
-  };
+  const shared = ['user', 'context', 'defaultEmail', 'status', 'substatus'];
+  const parent = Object.fromEntries(shared.map((name) => [name, textOf(values, `parent_${name}`)]));
   return {
-    user: textOf(values, 'user'),
-    context: textOf(values, 'context'),
-    defaultEmail: textOf(values, 'defaultEmail'),
-    language: textOf(values, 'language'),
-    status: textOf(values, 'status'),
-    substatus: textOf(values, 'substatus'),
-    user_mail_key: textOf(values, 'user_mail_key'),
-    interface: textOf(values, 'interface'),
+    ...textsOf(values, ...shared, 'language', 'user_mail_key', 'interface'),
     ...(Object.values(parent).every((value) => value === undefined) ? {} : { parent }),
   };
 }
