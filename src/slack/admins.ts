@@ -26,6 +26,27 @@ export async function alertAdmins(
   }
 }
 
+/** What telling admins once needs. */
+export interface OnceDeps extends AdminAlertDeps {
+  readonly store: Pick<SettingsStore, 'noteOnce' | 'forgetNote'>;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** Tells admins something once, by the note of it. Where that fails, the note is removed: a later call tries again. */
+export async function tellOnce(
+  { store, now }: Pick<OnceDeps, 'store' | 'now'>,
+  note: string,
+  tell: () => Promise<void>,
+): Promise<void> {
+  try {
+    if (await store.noteOnce(note, now())) await tell();
+  } catch (error) {
+    await store.forgetNote(note).catch(() => undefined);
+    throw error;
+  }
+}
+
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
@@ -54,27 +75,17 @@ export function createGroupAlert(
  * Tells admins, once, that who linked the team's account has left. A message that could not be sent is tried again when the
  * person is looked at again.
  */
-export function createTeamAccountAlert(
-  deps: AdminAlertDeps & {
-    readonly store: Pick<SettingsStore, 'noteOnce' | 'forgetNote'>;
-    readonly now: () => Date;
-    readonly log: Log;
-  },
-): (account: Account, userId: string) => Promise<void> {
-  const { store, log, now } = deps;
-  return async (account, userId) => {
-    const note = `who linked the account ${account.id} has left: ${userId}`;
-    try {
-      if (!(await store.noteOnce(note, now()))) return;
+export function createTeamAccountAlert(deps: OnceDeps): (account: Account, userId: string) => Promise<void> {
+  const { log } = deps;
+  return (account, userId) =>
+    tellOnce(deps, `who linked the account ${account.id} has left: ${userId}`, () => {
       log.warn({ userId, accountId: account.id }, 'who linked the team’s account has left; it stays linked');
       // Slack takes no message to somebody who is gone.
       const admins = deps.admins.filter((admin) => admin !== userId);
-      await alertAdmins({ ...deps, admins }, departedLinker(account, userId));
-    } catch (err) {
-      await store.forgetNote(note).catch(() => undefined);
-      log.warn({ err, userId }, 'telling admins that who linked the team’s account has left');
-    }
-  };
+      return alertAdmins({ ...deps, admins }, departedLinker(account, userId));
+    }).catch((err: unknown) =>
+      log.warn({ err, userId }, 'telling admins that who linked the team’s account has left'),
+    );
 }
 
 function departedLinker(account: Account, userId: string): Message {

@@ -1,16 +1,13 @@
-import type { Log } from '../log.ts';
 import type { SettingsStore } from '../settings.ts';
-import { type AdminAlertDeps, alertAdmins } from './admins.ts';
+import { alertAdmins, type OnceDeps, tellOnce } from './admins.ts';
 import { newApprovalTasks } from './views/new-default.ts';
 
 /** What {@link announceNewDefault} needs. */
-export interface NewDefaultDeps extends AdminAlertDeps {
+export interface NewDefaultDeps extends OnceDeps {
   readonly store: Pick<SettingsStore, 'all' | 'noteOnce' | 'forgetNote'>;
   /** The environment does not set which tasks wait for approval. */
   readonly isDefault: boolean;
   readonly hasOrders: () => Promise<boolean>;
-  readonly now: () => Date;
-  readonly log: Log;
 }
 
 const NOTE = 'new default of approval_tasks';
@@ -21,15 +18,11 @@ const NOTE = 'new default of approval_tasks';
  * again at the next start.
  */
 export async function announceNewDefault(deps: NewDefaultDeps): Promise<void> {
-  const { store, isDefault, hasOrders, now, log } = deps;
-  if (!(await store.noteOnce(NOTE, now()))) return;
-  try {
+  const { store, isDefault, hasOrders, log } = deps;
+  await tellOnce(deps, NOTE, async () => {
     if (!isDefault || (await store.all())['approval_tasks'] !== undefined) return;
     if (!(await hasOrders())) return;
     log.info('what can lose a name waits for approval from now on, for APPROVAL_TASKS is not set');
     await alertAdmins(deps, newApprovalTasks());
-  } catch (error) {
-    await store.forgetNote(NOTE);
-    throw error;
-  }
+  });
 }
