@@ -32,14 +32,6 @@ interface Delivered {
   readonly ack: () => Promise<void>;
 }
 
-export interface DeliveryHandlers {
-  onCommand(delivered: Delivered): void;
-  onButton(delivered: Delivered): void;
-  onShortcut(delivered: Delivered): void;
-  onGlobalShortcut(delivered: Delivered): void;
-  onForm(submission: SlackViewMiddlewareArgs<ViewSubmitAction>): Promise<void>;
-}
-
 /** People do not type or press ten times a second. A program that does must not keep the bot from everybody else. */
 const COMMANDS_PER_MINUTE = 600;
 
@@ -53,30 +45,30 @@ export function createDeliveryHandlers(
   deps: SlackDeps,
   { track, runInBackground }: WorkTracker,
   commandsPerMinute = COMMANDS_PER_MINUTE,
-): DeliveryHandlers {
+) {
   const handleLimited = createLimitedHandler(deps, commandsPerMinute);
+  const background =
+    (
+      activity: string,
+      run: (handle: HandleLimited, body: unknown, acknowledgement: Acknowledgement) => Promise<void>,
+    ) =>
+    ({ body, ack }: Delivered) =>
+      runInBackground(activity, ack, (acknowledgement) => run(handleLimited, body, acknowledgement));
   return {
-    onCommand: ({ body, ack }) =>
-      runInBackground('command', ack, (acknowledgement) => runCommand(handleLimited, body, acknowledgement)),
+    onCommand: background('command', runCommand),
 
-    onButton: ({ body, ack }) =>
+    onButton: ({ body, ack }: Delivered) =>
       runInBackground('button', ack, async (acknowledgement) => {
         const home = await runAction(handleLimited, body, acknowledgement);
         acknowledgement.give();
         if (home !== undefined) await publishHome(deps, home.userId);
       }),
 
-    onShortcut: ({ body, ack }) =>
-      runInBackground('shortcut', ack, (acknowledgement) =>
-        runShortcut(handleLimited, body, acknowledgement),
-      ),
+    onShortcut: background('shortcut', runShortcut),
 
-    onGlobalShortcut: ({ body, ack }) =>
-      runInBackground('shortcut', ack, (acknowledgement) =>
-        runGlobalShortcut(handleLimited, body, acknowledgement),
-      ),
+    onGlobalShortcut: background('shortcut', runGlobalShortcut),
 
-    onForm: ({ body, ack }) =>
+    onForm: ({ body, ack }: SlackViewMiddlewareArgs<ViewSubmitAction>) =>
       track('form', async () => {
         const payload = viewPayload.parse(body);
         const feature = FORMS.get(payload.view.callback_id);
