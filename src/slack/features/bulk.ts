@@ -7,7 +7,6 @@ import { cancelOrder } from '../../orders/decide.ts';
 import { refusedNames } from '../../orders/demand.ts';
 import { resumeOrder } from '../../orders/resume.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import type { RuleReference } from '../../policy/policy.ts';
 import {
   type ActionCall,
   type CommandCall,
@@ -116,11 +115,12 @@ async function factsOf(
   return new Map(
     names.map((name) => {
       const domain = known.get(name);
+      const rules = refused.get(name);
       return [
         name,
         {
           openOrderId: open.get(name),
-          refusedBy: rulesText(refused.get(name)),
+          refusedBy: rules && ruleNames(rules),
           isWatched: domain !== undefined,
           expiresAt: domain?.expiry?.at,
           deletedAt: domain?.deletedAt,
@@ -131,10 +131,6 @@ async function factsOf(
       ];
     }),
   );
-}
-
-function rulesText(rules: readonly RuleReference[] | undefined): string | undefined {
-  return rules && ruleNames(rules);
 }
 
 /** Keeps what is fine as a draft, hands over what is not, and says both. */

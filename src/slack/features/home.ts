@@ -5,7 +5,7 @@ import { waitingFor } from '../../orders/approvers.ts';
 import { isRequester, type Order } from '../../orders/order.ts';
 import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
-import { okResponse, type SlackWeb } from '../platform/web.ts';
+import { okResponse } from '../platform/web.ts';
 import type { AnyBlock } from '../views/blocks.ts';
 import {
   HOME_LENGTH,
@@ -32,7 +32,9 @@ export async function publishHome(deps: SlackDeps, userId: string): Promise<void
     deps.log.error({ err, reference }, 'reading what the Home tab shows');
     return unavailableBlocks(reference);
   });
-  await publish(deps.web, userId, blocks);
+  await withPlainView(blocks, (shown) =>
+    deps.web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, okResponse),
+  );
 }
 
 async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyBlock[]> {
@@ -111,10 +113,4 @@ async function moneyOf({ prices, spending, budgets, directory, now }: SlackDeps,
     directory.localeOf(userId),
   ]);
   return { month: span.text, spent: spendOf(list, purchases).total, budgets: standings, locale };
-}
-
-async function publish(web: SlackWeb, userId: string, blocks: readonly AnyBlock[]): Promise<void> {
-  await withPlainView(blocks, (shown) =>
-    web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, okResponse),
-  );
 }

@@ -104,11 +104,7 @@ export const nameEditForm: FormFeature = {
     if (details === undefined) return { form, origin, values };
     const { owner, tags, channel, note } = details;
     return {
-      form: {
-        ...form,
-        title: 'Owner, tags, channel',
-        fields: [...form.fields, ...clearField(details)],
-      },
+      form: { ...form, fields: [...form.fields, ...clearField(details)] },
       origin,
       values: {
         ...(owner === undefined ? {} : { owner }),
