@@ -67,8 +67,9 @@ export function interaction(
   const reach = { person, channelId, threadTs, responseUrl };
   let account: ReturnType<Interaction['account']> | undefined;
   let orderAccount: ReturnType<Interaction['orderAccount']> | undefined;
-  const answer: Interaction['respond'] = (message, options) => {
+  const answer: Interaction['respond'] = (said, options) => {
     acknowledgement.give();
+    const message = typeof said === 'string' ? textMessage(said) : said;
     return respondWithRetries(deps, reach, message, options);
   };
   return {
@@ -97,7 +98,7 @@ export function interaction(
       } catch (error) {
         await undo?.();
         if (error instanceof SlackApiError && /trigger/.test(error.code ?? '')) {
-          await answer(textMessage('Opening this took too long for Slack. Try once more.'));
+          await answer('Opening this took too long for Slack. Try once more.');
           return;
         }
         throw error;

@@ -102,15 +102,16 @@ export interface Interaction {
   /** All that this delivery changes is committed: Slack is told so. What follows is not waited for. */
   acknowledge(): void;
   /**
-   * Says something to this person alone. It acknowledges the delivery, so changes are to be committed before.
+   * Says something to this person alone; a text is mrkdwn. It acknowledges the delivery, so changes are to be committed
+   * before.
    * @param options.replace replaces the message whose button was pressed, where Slack still allows it
    */
-  respond(message: Message, options?: { readonly replace?: boolean }): Promise<void>;
+  respond(message: Message | string, options?: { readonly replace?: boolean }): Promise<void>;
   /**
    * Says the outcome, but only for a delivery that was acknowledged before the outcome was known. Otherwise it is
    * shown elsewhere.
    */
-  respondIfLate(message: Message): Promise<void>;
+  respondIfLate(message: Message | string): Promise<void>;
   /**
    * Opens a modal, which Slack allows within 3 seconds of what the person did. When it is too late, the person is
    * told.

@@ -10,7 +10,7 @@ import {
   reasonOf,
   type Submitted,
 } from '../feature.ts';
-import { code, escapeText, lines, mention, textMessage } from '../views/blocks.ts';
+import { code, escapeText, lines, mention } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
 import { openForm } from './ordering.ts';
 
@@ -95,26 +95,24 @@ const oursForm: FormFeature = {
 
 async function openOurs(call: ActionCall): Promise<void> {
   const alarm = await call.deps.names.alarms.find(call.value);
-  if (alarm === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_alarm' })));
+  if (alarm === undefined) return call.respond(refusalText({ code: 'no_such_alarm' }));
   if (alarm.explained !== undefined) {
     const { by } = alarm.explained;
-    return call.respond(textMessage(refusalText({ code: 'explained_already', by })));
+    return call.respond(refusalText({ code: 'explained_already', by }));
   }
   const notAllowed = await refusalOfPerson(call);
-  if (notAllowed !== undefined) return call.respond(textMessage(notAllowed));
+  if (notAllowed !== undefined) return call.respond(notAllowed);
   if (alarm.proposed?.by === call.person.id && (await call.deps.names.isGuarded(alarm.name))) {
-    return call.respond(textMessage(refusalText({ code: 'needs_another_person' })));
+    return call.respond(refusalText({ code: 'needs_another_person' }));
   }
   await openForm(call, oursForm, { channelId: call.channelId ?? '', subject: alarm.id }, {});
 }
 
 async function raise(call: ActionCall): Promise<void> {
   const outcome = await call.deps.names.alarms.escalate(call.value, call.person.id);
-  if (!outcome.ok) return call.respond(textMessage(refusalText(outcome.refusal)));
+  if (!outcome.ok) return call.respond(refusalText(outcome.refusal));
   await call.respondIfLate(
-    textMessage(
-      `You raised ${code(displayName(outcome.alarm.name))}: its owner, the approvers and the admins are told.`,
-    ),
+    `You raised ${code(displayName(outcome.alarm.name))}: its owner, the approvers and the admins are told.`,
   );
 }
 

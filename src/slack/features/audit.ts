@@ -92,7 +92,7 @@ async function* rowsOf<Change extends { readonly at: Date }>(
 
 async function runAudit(call: CommandCall): Promise<void> {
   const span = spanOf(call.words, call.deps.now());
-  if ('problem' in span) return call.respond(textMessage(span.problem));
+  if ('problem' in span) return call.respond(span.problem);
   // Slack needs the length first, so the file is written to disk before the upload.
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-audit-'));
   const progress: Progress = { rows: 0, at: undefined, isWritten: false };

@@ -53,9 +53,9 @@ function readLine({ words, person, deps }: CommandCall): StandIn | string {
 async function runAway(call: CommandCall): Promise<void> {
   const { deps, person } = call;
   const standIn = readLine(call);
-  if (typeof standIn === 'string') return call.respond(textMessage(standIn));
+  if (typeof standIn === 'string') return call.respond(standIn);
   const membership = await deps.directory.membership(standIn.userId);
-  if (membership !== 'member') return call.respond(textMessage(notAMember(standIn.userId, membership)));
+  if (membership !== 'member') return call.respond(notAMember(standIn.userId, membership));
   const now = deps.now();
   const before = await deps.standIns.begin(person.id, standIn, now);
   const others = await deps.standIns.current(now);
@@ -79,9 +79,7 @@ async function runAway(call: CommandCall): Promise<void> {
       ? ''
       : ` ${mention(standIn.userId)} is away too, until ${moment(own.until)}: nobody stands in for both of you.`;
   await call.respond(
-    textMessage(
-      `${mention(standIn.userId)} stands in for you until ${until}. They approve what you could approve, but nothing that either of you asked for.${passedOn} \`/domain back\` ends it earlier.`,
-    ),
+    `${mention(standIn.userId)} stands in for you until ${until}. They approve what you could approve, but nothing that either of you asked for.${passedOn} \`/domain back\` ends it earlier.`,
   );
 }
 
@@ -103,9 +101,7 @@ async function runBack(call: CommandCall): Promise<void> {
   const { deps, person } = call;
   const ended = await deps.standIns.end(person.id, deps.now());
   if (ended === undefined)
-    return call.respond(
-      textMessage('Nobody stands in for you. `/domain away UNTIL @PERSON` asks somebody to.'),
-    );
+    return call.respond('Nobody stands in for you. `/domain away UNTIL @PERSON` asks somebody to.');
   call.acknowledge();
   const text = `Welcome back. ${mention(ended.userId)} no longer stands in for you.`;
   await Promise.all([
@@ -113,7 +109,7 @@ async function runBack(call: CommandCall): Promise<void> {
     notify(deps, person.id, text),
     refresh(deps),
   ]);
-  await call.respond(textMessage(text));
+  await call.respond(text);
 }
 
 /** The absence is committed already, so a failed message does not undo it. */

@@ -169,9 +169,7 @@ async function runBulk(call: CommandCall): Promise<void> {
     const meant = nearest(word ?? '', BULK_TASKS);
     const hint = meant === undefined ? '' : ` Did you mean \`/domain bulk ${meant}\`?`;
     return call.respond(
-      textMessage(
-        `Many names at once can be asked for with one of ${BULK_TASKS.map(code).join(', ')}.${hint} The names go into the form.`,
-      ),
+      `Many names at once can be asked for with one of ${BULK_TASKS.map(code).join(', ')}.${hint} The names go into the form.`,
     );
   }
   const values = {
@@ -184,13 +182,9 @@ async function runBulk(call: CommandCall): Promise<void> {
 async function drop(call: ActionCall): Promise<void> {
   const outcome = await cancelOrder(call.deps.orders, call.value, call.person.id);
   await call.respond(
-    textMessage(
-      outcome.ok
-        ? 'Dropped. Nothing was asked for.'
-        : refusalText(
-            outcome.refusal.code === 'no_such_order' ? { code: 'draft_forgotten' } : outcome.refusal,
-          ),
-    ),
+    outcome.ok
+      ? 'Dropped. Nothing was asked for.'
+      : refusalText(outcome.refusal.code === 'no_such_order' ? { code: 'draft_forgotten' } : outcome.refusal),
     { replace: outcome.ok },
   );
 }

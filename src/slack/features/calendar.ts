@@ -1,6 +1,6 @@
 import { UnknownKeyError } from '../../accounts/vault.ts';
 import type { CommandCall, Feature } from '../feature.ts';
-import { code, context, message, section, textMessage } from '../views/blocks.ts';
+import { code, context, message, section } from '../views/blocks.ts';
 
 /*
  * The private address of a calendar feed of the watch list.
@@ -13,9 +13,7 @@ async function runCalendar(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
   if ((word !== undefined && word.toLowerCase() !== 'reset') || rest.length > 0) {
     return call.respond(
-      textMessage(
-        '`/domain calendar` shows the address of your feed, `/domain calendar reset` makes a new one.',
-      ),
+      '`/domain calendar` shows the address of your feed, `/domain calendar reset` makes a new one.',
     );
   }
   const reset = word !== undefined;
@@ -24,7 +22,7 @@ async function runCalendar(call: CommandCall): Promise<void> {
     address = (await call.deps.expiry.feedAddress(call.person.id, reset)).reveal();
   } catch (error) {
     if (!(error instanceof UnknownKeyError)) throw error;
-    return call.respond(textMessage(ADDRESS_SEALED));
+    return call.respond(ADDRESS_SEALED);
   }
   const lead = reset
     ? 'Your feed of the watch list has a new address. The former one is gone; subscribe to this one instead:'

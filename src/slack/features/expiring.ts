@@ -1,5 +1,5 @@
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
-import { type Message, textMessage } from '../views/blocks.ts';
+import type { Message } from '../views/blocks.ts';
 import { expiringPage, LIST_LENGTH } from '../views/expiry.ts';
 
 /* The list of expiring names, in pages. */
@@ -12,7 +12,7 @@ async function runExpiring(call: CommandCall): Promise<void> {
   const days = word === undefined ? DEFAULT_DAYS : readNumber(word, MAX_DAYS);
   if (days === undefined || rest.length > 0) {
     return call.respond(
-      textMessage(`Give the days as one whole number up to ${MAX_DAYS}, such as \`/domain expiring 30\`.`),
+      `Give the days as one whole number up to ${MAX_DAYS}, such as \`/domain expiring 30\`.`,
     );
   }
   await call.respond(await page(call, days, 0));

@@ -297,14 +297,12 @@ const TEAM_WORD = 'team';
 
 async function unlinkTeam({ deps, person, respond }: CommandCall): Promise<void> {
   if (!isAdmin(deps, person))
-    return respond(textMessage('Only admins can unlink the team’s account. Ask a workspace admin or owner.'));
+    return respond('Only admins can unlink the team’s account. Ask a workspace admin or owner.');
   const gone = await deps.accounts.team.unlink(person.id);
   await respond(
-    textMessage(
-      gone === undefined
-        ? 'No team’s account is linked, so there is nothing to forget.'
-        : `Forgotten: the team’s account, ${code(accountName(gone))}. Orders that wait for approval with it will not be sent.`,
-    ),
+    gone === undefined
+      ? 'No team’s account is linked, so there is nothing to forget.'
+      : `Forgotten: the team’s account, ${code(accountName(gone))}. Orders that wait for approval with it will not be sent.`,
   );
 }
 
@@ -313,22 +311,18 @@ async function runUnlink(call: CommandCall): Promise<void> {
   if (word?.toLowerCase() === TEAM_WORD) return unlinkTeam(call);
   const accounts = await call.deps.accounts.list(call.person.id);
   if (accounts.length === 0)
-    return call.respond(textMessage('You have no linked account, so there is nothing to forget.'));
+    return call.respond('You have no linked account, so there is nothing to forget.');
   const chosen = word === undefined ? accounts : accounts.filter((account) => account.slot === slotOf(word));
-  if (chosen.length === 0 && word !== undefined) return call.respond(textMessage(noSuchSlot(word, accounts)));
+  if (chosen.length === 0 && word !== undefined) return call.respond(noSuchSlot(word, accounts));
   if (word === undefined && accounts.length > 1) {
     const list = accounts
       .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(accountName(account))}`)
       .join('\n');
-    return call.respond(
-      textMessage(`You have ${accounts.length} linked accounts. Say which one to forget:\n${list}`),
-    );
+    return call.respond(`You have ${accounts.length} linked accounts. Say which one to forget:\n${list}`);
   }
   const gone = await call.deps.accounts.unlink(call.person.id, chosen[0]?.slot);
   await call.respond(
-    textMessage(
-      `Forgotten: ${gone.map((account) => code(accountName(account))).join(', ')}. Orders that wait for approval with it will not be sent.`,
-    ),
+    `Forgotten: ${gone.map((account) => code(accountName(account))).join(', ')}. Orders that wait for approval with it will not be sent.`,
   );
 }
 
@@ -336,16 +330,12 @@ async function runUse(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const accounts = await call.deps.accounts.list(call.person.id);
   if (word === undefined)
-    return call.respond(
-      textMessage(`Say which context, such as \`/domain use 4\`.\n${accountList(accounts)}`),
-    );
+    return call.respond(`Say which context, such as \`/domain use 4\`.\n${accountList(accounts)}`);
   const account = await call.deps.accounts.use(call.person.id, slotOf(word));
   await call.respond(
-    textMessage(
-      account === undefined
-        ? noSuchSlot(word, accounts)
-        : `Active now: ${code(accountName(account))}, ${formatContext(account.context)}.`,
-    ),
+    account === undefined
+      ? noSuchSlot(word, accounts)
+      : `Active now: ${code(accountName(account))}, ${formatContext(account.context)}.`,
   );
 }
 
@@ -439,15 +429,13 @@ async function showDetails(call: ActionCall): Promise<void> {
   const mine = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);
   const outcome = mine === undefined ? undefined : await accounts.lookUp(mine.id);
   if (mine === undefined || outcome === undefined) {
-    return call.respond(
-      textMessage('This account is not linked any more. `/domain whoami` shows those that are.'),
-    );
+    return call.respond('This account is not linked any more. `/domain whoami` shows those that are.');
   }
   switch (outcome.kind) {
     case 'failed':
-      return call.respond(textMessage(escapeText(formatLinkRefusal(outcome.refusal))));
+      return call.respond(escapeText(formatLinkRefusal(outcome.refusal)));
     case 'not_documented':
-      return call.respond(textMessage('The document shows no login that tells more of such an account.'));
+      return call.respond('The document shows no login that tells more of such an account.');
     case 'told': {
       const facts = factsOf(outcome.record);
       const left = facts.length - MAX_FACTS;

@@ -204,10 +204,10 @@ function isGuardedNow(changes: ReadonlyMap<string, DetailsChange>): boolean {
 
 async function openNameEdit(call: ActionCall): Promise<void> {
   const parsed = parseDomainName(call.value);
-  if (!parsed.ok) return call.respond(textMessage(ownSentence(zoneIssueText(parsed.issue))));
+  if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const name = parsed.value.ascii;
   if ((await call.deps.portfolio.find(name)) === undefined) {
-    return call.respond(textMessage(ownSentence(formatWatchRefusal({ code: 'not_watched', name }))));
+    return call.respond(ownSentence(formatWatchRefusal({ code: 'not_watched', name })));
   }
   await openForm(call, nameEditForm, formOrigin(call, name), {});
 }

@@ -1,7 +1,7 @@
 import { visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
-import { ownSentence, textMessage } from '../views/blocks.ts';
+import { ownSentence } from '../views/blocks.ts';
 import { nameScreen } from '../views/name.ts';
 import { zoneIssueText } from '../views/zone-issue.ts';
 import { waitingNow } from '../waiting.ts';
@@ -17,10 +17,10 @@ const ALARMS_READ = 20;
 async function runName(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
   if (word === undefined || more.length > 0) {
-    return call.respond(textMessage('Give one name, such as `/domain name cafe.rest`.'));
+    return call.respond('Give one name, such as `/domain name cafe.rest`.');
   }
   const parsed = parseDomainName(word);
-  if (!parsed.ok) return call.respond(textMessage(ownSentence(zoneIssueText(parsed.issue))));
+  if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const { ascii } = parsed.value;
   const { expiry, names, orders, portfolio, settings } = call.deps;
   const [listed, known, found, { reminderDays }, details, alarms] = await Promise.all([

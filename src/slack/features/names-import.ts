@@ -2,7 +2,7 @@ import { readImport } from '../../names/details-import.ts';
 import { decidingTagsChanged, type NameDetails } from '../../names/portfolio.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin, type Interaction } from '../feature.ts';
 import { csvFile } from '../platform/csv.ts';
-import { count, type Message, textMessage } from '../views/blocks.ts';
+import { count, type Message } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
 import { importIssuesText, importPlan } from '../views/names-import.ts';
 import { decidingTagsText } from '../views/portfolio.ts';
@@ -88,15 +88,15 @@ async function applyImport(call: ActionCall): Promise<void> {
   });
   if (outcome === 'gone') {
     return call.respond(
-      textMessage('This plan was applied already, or is older than a day. Import the file again to see.'),
+      'This plan was applied already, or is older than a day. Import the file again to see.',
     );
   }
   if ('stale' in outcome) return call.respond(importPlan(outcome.stale, true));
   if ('refused' in outcome) {
-    return call.respond(textMessage(`Nothing was changed. ${decidingTagsText(outcome.refused, tags)}`));
+    return call.respond(`Nothing was changed. ${decidingTagsText(outcome.refused, tags)}`);
   }
   log.info({ by: call.person.id, names: outcome.changed }, 'details of names imported');
-  await call.respond(textMessage(`Saved for ${count(outcome.changed, 'name')}.`));
+  await call.respond(`Saved for ${count(outcome.changed, 'name')}.`);
 }
 
 /** Opens the form, as `names import` and its button do. */

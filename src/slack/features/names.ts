@@ -205,9 +205,7 @@ async function openRenew(call: ActionCall): Promise<void> {
   if (found === undefined) return;
   const names = (await call.deps.expiry.renewableAmong(found)).map(({ domain }) => domain.name);
   if (names.length === 0) {
-    return call.respond(
-      textMessage('None of these names can be renewed: all were decided about or are lost.'),
-    );
+    return call.respond('None of these names can be renewed: all were decided about or are lost.');
   }
   await openForm(call, renewManyForm, formOrigin(call), { names, period: '1' });
 }
@@ -215,7 +213,7 @@ async function openRenew(call: ActionCall): Promise<void> {
 async function openEdit(call: ActionCall): Promise<void> {
   const names = await foundNames(call);
   if (names === undefined) return;
-  if (names.length === 0) return call.respond(textMessage('None of these names is watched any more.'));
+  if (names.length === 0) return call.respond('None of these names is watched any more.');
   await openForm(call, nameEditForm, formOrigin(call), { names });
 }
 
@@ -243,7 +241,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
     if (cursor === undefined || rows.length < EXPORT_BATCH) break;
     query = { ...query, cursor };
   }
-  if (lines.length === 1) return call.respond(textMessage('No name is found, so there is no file.'));
+  if (lines.length === 1) return call.respond('No name is found, so there is no file.');
   await call.respond(
     await sendFile(call, {
       text: csvFile(lines),

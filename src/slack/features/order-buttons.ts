@@ -66,11 +66,9 @@ export function changing(
 ) {
   return async (call: ActionCall): Promise<void> => {
     const outcome = await change(call.deps.orders, call.value, call.person.id);
-    if (!outcome.ok) return call.respond(textMessage(refusalText(outcome.refusal)));
+    if (!outcome.ok) return call.respond(refusalText(outcome.refusal));
     const { order } = outcome;
-    await call.respondIfLate(
-      textMessage(changed(`*${escapeText(orderTitle(order))}*, order ${code(order.id)}`, order)),
-    );
+    await call.respondIfLate(changed(`*${escapeText(orderTitle(order))}*, order ${code(order.id)}`, order));
   };
 }
 
@@ -91,9 +89,7 @@ async function undo(call: ActionCall): Promise<void> {
     formerNameServers: call.deps.names.impacts.former,
   });
   const said = await outcomeMessage(call, outcome);
-  await (said === undefined
-    ? call.respondIfLate(textMessage('Asked for. Its card follows.'))
-    : call.respond(said));
+  await (said === undefined ? call.respondIfLate('Asked for. Its card follows.') : call.respond(said));
 }
 
 async function confirm(call: ActionCall): Promise<void> {
@@ -180,14 +176,10 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   if (account?.id !== order.account.id) {
     if (order.account.isTeamAccount === true)
       return call.respond(
-        textMessage(
-          'This was asked for with the team’s account, and you have one of your own by now. Ask for it anew with `/domain`.',
-        ),
+        'This was asked for with the team’s account, and you have one of your own by now. Ask for it anew with `/domain`.',
       );
     return call.respond(
-      textMessage(
-        `This was asked for with ${code(accountName(order.account))}, which is not your active account. Choose it with \`/domain use ${order.account.context ?? APPLICATION_SLOT}\`, then press again.`,
-      ),
+      `This was asked for with ${code(accountName(order.account))}, which is not your active account. Choose it with \`/domain use ${order.account.context ?? APPLICATION_SLOT}\`, then press again.`,
     );
   }
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
@@ -203,7 +195,7 @@ async function reveal(call: ActionCall): Promise<void> {
     const { err, refusal } = outcome;
     if (err !== undefined)
       call.deps.log.error({ err, orderId: call.value }, 'opening the secret result of an order');
-    return call.respond(textMessage(refusalText(refusal)));
+    return call.respond(refusalText(refusal));
   }
   const title = outcome.order.task === 'authcode' ? 'Auth code' : 'Generated password';
   const view = noticeView(title, [
@@ -222,9 +214,8 @@ async function showAnswers(call: ActionCall): Promise<void> {
     orders.store.answers(call.value),
   ]);
   if (order === undefined || !(await maySee(orders, order, viewerOf(call))))
-    return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
-  if (answers.length === 0)
-    return call.respond(textMessage('Nothing more was kept of what the service said.'));
+    return call.respond(refusalText({ code: 'no_such_order' }));
+  if (answers.length === 0) return call.respond('Nothing more was kept of what the service said.');
   const title = orderTitle(order);
   if (fitsView(answers)) return call.open(answersView(order, title, answers));
   await call.respond(
@@ -358,9 +349,9 @@ function openAbout(
 ) {
   return async (call: ActionCall): Promise<void> => {
     const order = await call.deps.orders.store.load(call.value);
-    if (order === undefined) return call.respond(textMessage(refusalText({ code: 'no_such_order' })));
+    if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
     const refusal = await refusalFor(call.deps.orders, order, call.person.id);
-    if (refusal !== undefined) return call.respond(textMessage(refusalText(refusal)));
+    if (refusal !== undefined) return call.respond(refusalText(refusal));
     await openForm(call, form, formOrigin(call, subjectOf(order)), {});
   };
 }

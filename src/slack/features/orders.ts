@@ -5,17 +5,7 @@ import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
 import { answerButtons, answerLines } from '../views/answer.ts';
-import {
-  actions,
-  code,
-  context,
-  escapeText,
-  lines,
-  type Message,
-  message,
-  plain,
-  textMessage,
-} from '../views/blocks.ts';
+import { actions, code, context, escapeText, lines, type Message, message, plain } from '../views/blocks.ts';
 import { orderCard } from '../views/card.ts';
 import { decisionApprovers } from '../views/decision.ts';
 import { breakGlassButtons, signOffButtons } from '../views/emergency.ts';
@@ -31,7 +21,7 @@ async function runOrders(call: CommandCall): Promise<void> {
   const { filter, title, none } = filterFor(word, call.person.id);
   const wanted = { ...filter, limit: LIST_LENGTH + 1 };
   const orders = await visibleOrders(call.deps.orders, viewerOf(call), wanted);
-  if (orders.length === 0) return call.respond(textMessage(none));
+  if (orders.length === 0) return call.respond(none);
   await call.respond(ordersMessage(title, orders));
 }
 
@@ -104,11 +94,11 @@ async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
   if (id === undefined)
     return call.respond(
-      textMessage('Say which order, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.'),
+      'Say which order, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.',
     );
   const order = await call.deps.orders.store.load(id.toLowerCase());
   if (order === undefined || !(await maySee(call.deps.orders, order, viewerOf(call)))) {
-    return call.respond(textMessage(`There is no order ${code(id)}. \`/domain orders\` lists the latest.`));
+    return call.respond(`There is no order ${code(id)}. \`/domain orders\` lists the latest.`);
   }
   const history = await call.deps.orders.store.history(order.id);
   const decision = order.state === 'PENDING' ? await waitingDecision(call.deps.orders, order) : undefined;

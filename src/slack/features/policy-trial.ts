@@ -88,7 +88,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
 export async function runTrial(call: CommandCall, words: readonly string[]): Promise<void> {
   const { deps, person } = call;
   const read = readTrialLine(words, person.id);
-  if ('problem' in read) return call.respond(textMessage(read.problem));
+  if ('problem' in read) return call.respond(read.problem);
   const [settings, current, draft, account] = await Promise.all([
     deps.settings(),
     deps.policies.current(),
@@ -112,26 +112,20 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
   const { deps, person } = call;
   if (!isAdmin(deps, person)) {
     return call.respond(
-      textMessage(
-        'A replay lists what others asked for, so only admins can see it. Ask a workspace admin or owner.',
-      ),
+      'A replay lists what others asked for, so only admins can see it. Ask a workspace admin or owner.',
     );
   }
   const [word = String(DEFAULT_DAYS), ...more] = words;
   const days = /^\d{1,4}$/.test(word) && more.length === 0 ? Number(word) : 0;
   if (days < 1 || days > MAX_DAYS) {
     return call.respond(
-      textMessage(
-        `${code(words.join(' '))} is no number of days. Give one from 1 to ${MAX_DAYS}, such as \`/domain policy replay 90\`.`,
-      ),
+      `${code(words.join(' '))} is no number of days. Give one from 1 to ${MAX_DAYS}, such as \`/domain policy replay 90\`.`,
     );
   }
   const draft = await deps.policies.draft();
   if (draft === undefined) {
     return call.respond(
-      textMessage(
-        'There is no draft to try. Type `/domain policy` and change something first: that makes one.',
-      ),
+      'There is no draft to try. Type `/domain policy` and change something first: that makes one.',
     );
   }
   const shown = await withProgress(

@@ -5,7 +5,7 @@ import { policyToYaml } from '../../policy/yaml.ts';
 import { alertAdmins } from '../admins.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { SlackApiError } from '../platform/web.ts';
-import { code, type Message, mention, textMessage } from '../views/blocks.ts';
+import { code, type Message, mention } from '../views/blocks.ts';
 import { formView } from '../views/form.ts';
 import { confirmationRequest, confirmedMessage, publishedMessage, readRuleValue } from '../views/policy.ts';
 import { openFormWithFile } from './attached-text.ts';
@@ -28,9 +28,7 @@ async function runPolicy(call: CommandCall): Promise<void> {
       return runReplay(call, rest);
     default:
       return call.respond(
-        textMessage(
-          `${code(`/domain policy ${word ?? ''}`)} is nothing I know. \`/domain policy\` shows who decides what, \`/domain policy test renew cafe.rest 2\` tries a line, \`/domain policy replay 90\` tries the draft on past orders.`,
-        ),
+        `${code(`/domain policy ${word ?? ''}`)} is nothing I know. \`/domain policy\` shows who decides what, \`/domain policy test renew cafe.rest 2\` tries a line, \`/domain policy replay 90\` tries the draft on past orders.`,
       );
   }
 }
@@ -148,16 +146,12 @@ async function confirm(call: ActionCall): Promise<void> {
   switch (outcome.kind) {
     case 'own':
       return call.respond(
-        textMessage(
-          'You published this draft, so *another admin* has to confirm it. A workspace admin or owner can type `/domain policy` and press Confirm.',
-        ),
+        'You published this draft, so *another admin* has to confirm it. A workspace admin or owner can type `/domain policy` and press Confirm.',
       );
     case 'not_published':
     case 'stale':
       return call.respond(
-        textMessage(
-          'This is not what was published any more: somebody has changed, discarded or confirmed the draft. Nothing was done. See how it is now with `/domain policy`; what was changed has to be published again.',
-        ),
+        'This is not what was published any more: somebody has changed, discarded or confirmed the draft. Nothing was done. See how it is now with `/domain policy`; what was changed has to be published again.',
       );
     case 'confirmed': {
       const { policy, before } = outcome;

@@ -277,24 +277,18 @@ async function runPrereg(call: CommandCall): Promise<void> {
       ? 'Give the whole name, or open the form with `/domain prereg` and choose the operator like.'
       : 'Give the whole name.';
     return call.respond(
-      textMessage(
-        `Nothing was searched for. Your account searches for exactly what is typed, so % and * stand for nothing. ${advice}`,
-      ),
+      `Nothing was searched for. Your account searches for exactly what is typed, so % and * stand for nothing. ${advice}`,
     );
   }
   await call.respond(
-    textMessage(
-      'Give one name to search for, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.',
-    ),
+    'Give one name to search for, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.',
   );
 }
 
 async function turnPage(call: ActionCall): Promise<void> {
   const wanted = readButton(call.value);
   if (wanted === undefined) {
-    return call.respond(
-      textMessage('This list cannot be turned any more. Search again with `/domain prereg`.'),
-    );
+    return call.respond('This list cannot be turned any more. Search again with `/domain prereg`.');
   }
   await call.respond(await search(call, wanted), { replace: true });
 }
@@ -327,13 +321,11 @@ async function openRecord(call: ActionCall): Promise<void> {
     records = (await ask(call, searcher, wanted, via)).records.filter((record) => record.name === name);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return call.respond(textMessage(explain(error)));
+    return call.respond(explain(error));
   }
   if (records.length === 0) {
     return call.respond(
-      textMessage(
-        `There is no preregistration of ${code(name)} any more. Search again with \`/domain prereg\`.`,
-      ),
+      `There is no preregistration of ${code(name)} any more. Search again with \`/domain prereg\`.`,
     );
   }
   const blocks = preregRecords(name, records, call.deps.now());

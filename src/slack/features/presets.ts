@@ -130,15 +130,15 @@ async function runPresets(call: CommandCall): Promise<void> {
 }
 
 async function openEdit(call: ActionCall): Promise<void> {
-  if ((await find(call, call.value)) === undefined) return call.respond(textMessage(GONE));
+  if ((await find(call, call.value)) === undefined) return call.respond(GONE);
   await openForm(call, presetForm, formOrigin(call, call.value), {});
 }
 
 async function deletePreset(call: ActionCall): Promise<void> {
-  if (!(await mayDecide(call))) return call.respond(textMessage(NOT_A_DECIDER));
+  if (!(await mayDecide(call))) return call.respond(NOT_A_DECIDER);
   const { presets, now, log } = call.deps;
   const removed = await presets.remove(call.value, call.person.id, now());
-  if (removed === undefined) return call.respond(textMessage(GONE));
+  if (removed === undefined) return call.respond(GONE);
   log.info({ by: call.person.id, preset: removed.name }, 'preset deleted');
   await call.respond(presetList(await presets.list(), true), { replace: true });
 }

@@ -123,9 +123,7 @@ async function openRenewMany(call: ActionCall): Promise<void> {
   const { digestId, destination } = placeOf(call.value);
   const names = await call.deps.expiry.renewable(digestId, destination);
   if (names.length === 0) {
-    return call.respond(
-      textMessage('Nothing of this digest is left to renew: all was renewed or decided meanwhile.'),
-    );
+    return call.respond('Nothing of this digest is left to renew: all was renewed or decided meanwhile.');
   }
   await openForm(call, renewManyForm, origin, { period: '1' });
 }
@@ -135,9 +133,7 @@ function openWith(form: FormFeature) {
     const domain = await call.deps.expiry.find(call.value);
     if (domain === undefined)
       return call.respond(
-        textMessage(
-          `${formatName(call.value)} is not on the watch list any more. \`/domain watch ${escapeText(call.value)}\` puts it back.`,
-        ),
+        `${formatName(call.value)} is not on the watch list any more. \`/domain watch ${escapeText(call.value)}\` puts it back.`,
       );
     await openForm(call, form, await threadOrigin(call), {});
   };
@@ -345,7 +341,7 @@ function lapseRequest({ name }: WatchedDomain, by: string, known: readonly strin
 
 async function confirmLapse(call: ActionCall): Promise<void> {
   const outcome = await call.deps.expiry.confirmLapse(call.value, call.person.id);
-  if (!outcome.ok) return call.respond(textMessage(escapeText(formatWatchRefusal(outcome.refusal))));
+  if (!outcome.ok) return call.respond(escapeText(formatWatchRefusal(outcome.refusal)));
   call.acknowledge();
   const { name, lapse } = outcome.domain;
   const decided = `:white_check_mark: Decided: ${formatName(name)} lapses. Asked by ${byWhom(lapse?.requestedBy ?? '', lapse?.reason)}, confirmed by ${mention(call.person.id)}. No more reminders; \`/domain watch ${name}\` takes it back.`;

@@ -4,7 +4,7 @@ import { taskNamed } from '../../orders/tasks.ts';
 import { type DomainName, displayName, parseDomainName, parseZone } from '../../zones/names.ts';
 import { checkName, documentedZones, zoneFor } from '../../zones/rules.ts';
 import type { CommandCall, Feature } from '../feature.ts';
-import { ownSentence, textMessage } from '../views/blocks.ts';
+import { ownSentence } from '../views/blocks.ts';
 import { type NameDates, rulesMessage, type TransferLock, zonesMessage } from '../views/rules.ts';
 import { zoneIssueText } from '../views/zone-issue.ts';
 
@@ -13,8 +13,7 @@ import { zoneIssueText } from '../views/zone-issue.ts';
 async function runRules(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
   if (word === undefined) return call.respond(zonesMessage(documentedZones()));
-  if (more.length > 0)
-    return call.respond(textMessage('Give one name or one zone, such as `/domain rules cafe.rest`.'));
+  if (more.length > 0) return call.respond('Give one name or one zone, such as `/domain rules cafe.rest`.');
   const { reminderTimezone: timeZone } = await call.deps.settings();
   const at = { now: call.deps.now(), timeZone };
 
@@ -22,7 +21,7 @@ async function runRules(call: CommandCall): Promise<void> {
   const zone = isName ? undefined : parseZone(word);
   if (zone !== undefined) return call.respond(rulesMessage(zoneFor(zone), zone, undefined, at));
   const parsed = parseDomainName(word);
-  if (!parsed.ok) return call.respond(textMessage(ownSentence(zoneIssueText(parsed.issue))));
+  if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const name = parsed.value;
   const profile = zoneFor(name.ascii);
   const rules = {

@@ -14,7 +14,7 @@ import { seesAll } from '../../orders/visibility.ts';
 import { createNamer } from '../actor-names.ts';
 import { type CommandCall, type Feature, type Interaction, isAdmin, viewerOf } from '../feature.ts';
 import { csvFile } from '../platform/csv.ts';
-import { code, textMessage } from '../views/blocks.ts';
+import { code } from '../views/blocks.ts';
 import { SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from '../views/spend.ts';
 import { sendFile } from './send-file.ts';
 
@@ -31,9 +31,7 @@ async function runSpend(call: CommandCall): Promise<void> {
   if (span === undefined) {
     const given = code(call.words.join(' '));
     return call.respond(
-      textMessage(
-        `${given} is no year or month. Give one, such as \`/domain spend 2026\` or \`/domain spend 2026-11\`.`,
-      ),
+      `${given} is no year or month. Give one, such as \`/domain spend 2026\` or \`/domain spend 2026-11\`.`,
     );
   }
   await call.respond(spendMessage(await figures(call, span)));

@@ -1,7 +1,7 @@
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import { type Feature, linesOf, textsOf } from '../feature.ts';
-import { code, textMessage } from '../views/blocks.ts';
+import { code } from '../views/blocks.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { orderForm } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
@@ -93,9 +93,7 @@ export const sslContacts: Feature = {
         const [id] = call.words;
         if (id !== undefined && !/^\d{1,10}$/.test(id)) {
           return call.respond(
-            textMessage(
-              `${code(id)} is no contact’s id. Give its number, such as \`/domain ssl-contact 501\`.`,
-            ),
+            `${code(id)} is no contact’s id. Give its number, such as \`/domain ssl-contact 501\`.`,
           );
         }
         return openFromLine(call, sslContactForm, id === undefined ? {} : { id });

@@ -19,15 +19,13 @@ async function runWatch(call: CommandCall): Promise<void> {
   const [name, date, ...rest] = call.words;
   if (name === undefined || rest.length > 0) {
     return call.respond(
-      textMessage(
-        'Give one name, and its expiry if you know it, such as `/domain watch cafe.rest 2027-03-01`. Several names: `/domain import`.',
-      ),
+      'Give one name, and its expiry if you know it, such as `/domain watch cafe.rest 2027-03-01`. Several names: `/domain import`.',
     );
   }
   const outcome = await call.deps.expiry.watch(name, date, call.person.id);
   if (!outcome.ok)
     return call.respond(
-      textMessage(`Nothing was put on the watch list. ${escapeText(formatWatchRefusal(outcome.refusal))}`),
+      `Nothing was put on the watch list. ${escapeText(formatWatchRefusal(outcome.refusal))}`,
     );
   const { domain, known, dateNotTaken } = outcome;
   const { reminderTimezone, reminderChannel } = await call.deps.settings();
@@ -48,7 +46,7 @@ async function runWatch(call: CommandCall): Promise<void> {
         ]
       : []),
   ];
-  await call.respond(textMessage(sentences.join(' ')));
+  await call.respond(sentences.join(' '));
 }
 
 /** What the DNS shows of a name whose registry tells no dates. */
@@ -92,10 +90,10 @@ async function keptByTags(call: CommandCall, text: string): Promise<string | und
 async function runUnwatch(call: CommandCall): Promise<void> {
   const [name, ...rest] = call.words;
   if (name === undefined || rest.length > 0) {
-    return call.respond(textMessage('Give one name, such as `/domain unwatch cafe.rest`.'));
+    return call.respond('Give one name, such as `/domain unwatch cafe.rest`.');
   }
   const kept = await keptByTags(call, name);
-  if (kept !== undefined) return call.respond(textMessage(escapeText(kept)));
+  if (kept !== undefined) return call.respond(escapeText(kept));
   const outcome = await call.deps.expiry.unwatch(name, call.person.id);
   await call.respond(
     outcome.ok
