@@ -1,7 +1,7 @@
 import { changeOrder } from './change.ts';
 import { delegatedItems } from './due.ts';
 import { type Order, type OrderItem, UNDO_HOURS, undoableUntil } from './order.ts';
-import type { LookDeps } from './ports.ts';
+import type { LookDeps, OrderStore } from './ports.ts';
 
 /** What the nameservers that an order has set answer for its name. Implemented by names. */
 export type DelegationLook =
@@ -32,6 +32,7 @@ export async function recordDelegations(deps: LookDeps<LookAtDelegation>, order:
       await deps.store.requestTelling(order.id, now());
       continue;
     }
+    if (await isReplaced(deps.store, order, item)) continue;
     const found = await look(order, item).catch((err: unknown): DelegationLook => {
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking whether new nameservers answer');
       return { kind: 'unknown' };
@@ -46,4 +47,14 @@ export async function recordDelegations(deps: LookDeps<LookAtDelegation>, order:
       event: { type: 'delegation_seen', n: item.n, delegation: found.kind, hosts, hours },
     }));
   }
+}
+
+/** Whether a later order has set other nameservers for the name, such as an undo. What these answer is no news then. */
+async function isReplaced(
+  store: Pick<OrderStore, 'list'>,
+  order: Order,
+  { name }: OrderItem,
+): Promise<boolean> {
+  const [latest] = await store.list({ tasks: ['nameservers'], states: ['SUCCEEDED'], name, limit: 1 });
+  return latest !== undefined && latest.id !== order.id && latest.createdAt > order.createdAt;
 }

@@ -92,6 +92,15 @@ test('an approver undoes it: a draft like any other, which sends the nameservers
   expect(JSON.stringify(request)).toContain(OLD[0]);
 });
 
+test('nobody is told of nameservers that an undo has replaced', async () => {
+  dns().world.drop('bar.rest', NEW);
+  const before = said();
+  await t.demo.moveTime(3 * HOUR_MS);
+  await t.demo.bot.catchUp();
+  await t.demo.bot.catchUp();
+  expect(said()).toBe(before);
+});
+
 test('after 48 hours the button is gone', async () => {
   await t.demo.moveTime(48 * HOUR_MS);
   await until('the card has no such button', async () => {
