@@ -6,7 +6,7 @@ import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
 import type { WaitingDecision } from '../orders/approvers.ts';
-import { accountOwner, isFinal, type Order, undoableUntil } from '../orders/order.ts';
+import { accountOwner, isFinal, isRequester, type Order, undoableUntil } from '../orders/order.ts';
 import type {
   FirstExpiry,
   HistoryEntry,
@@ -209,6 +209,7 @@ async function updateMessages(
     card,
     refs,
     message: () => orderCard(order, extras),
+    isOverBudget: budgets !== undefined && budgets.over.length > 0,
     since,
     approvalChannel: settings.approvalChannel,
   });
@@ -220,11 +221,12 @@ async function updateMessages(
   };
   const inThread = { ...deps, thread };
   await updateProgress(inThread, order, history, known);
+  const otherAdmins = deps.admins.filter((userId) => !isRequester(order, userId));
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
     const reply =
-      overBudgetReply(entry, deps.admins) ??
+      overBudgetReply(entry, otherAdmins) ??
       orderReply(order, entry, approvers, now) ??
       repricedReply(entry, history);
     if (reply === undefined) continue;

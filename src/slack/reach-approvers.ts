@@ -66,6 +66,8 @@ export async function copyCard(
   deps: ReachDeps,
   waiting: Waiting & {
     readonly message: () => Message;
+    /** Whether an admin has to approve it besides. */
+    readonly isOverBudget: boolean;
     readonly since: Date;
     readonly approvalChannel: string | undefined;
   },
@@ -100,9 +102,18 @@ function isDirect({ channelId }: MessageRef): boolean {
 
 async function copyToApprovers(
   deps: ReachDeps,
-  { order, refs, message }: Waiting & { readonly message: () => Message },
+  {
+    order,
+    refs,
+    message,
+    isOverBudget,
+  }: Waiting & {
+    readonly message: () => Message;
+    readonly isOverBudget: boolean;
+  },
 ): Promise<Copied> {
-  const approvers = (await deps.peopleWhoMayApprove(order)).filter((userId) => userId !== order.requesterId);
+  const called = [...(await deps.peopleWhoMayApprove(order)), ...(isOverBudget ? deps.admins : [])];
+  const approvers = [...new Set(called)].filter((userId) => userId !== order.requesterId);
   const posted: MessageRef[] = [];
   let problem: SlackApiError | undefined;
   for (const userId of approvers.slice(0, MAX_PEOPLE)) {

@@ -10,7 +10,7 @@ import { createDirectory } from '../../src/slack/directory.ts';
 import { type NotifierDeps, notifyOrder } from '../../src/slack/order-messages.ts';
 import { createSlackWeb, type SlackWeb } from '../../src/slack/platform/web.ts';
 import { newOrder, startRig } from '../store/order-rig.ts';
-import { textOf } from '../support/demo.ts';
+import { buttonsOf, textOf } from '../support/demo.ts';
 import { orderOf } from '../support/orders.ts';
 
 /*
@@ -38,6 +38,7 @@ const { team } = readConfig({
   APPROVERS: 'U0BOB,S0APPROVERS',
 });
 
+const RESERVED = { teamId: 'T0STEWARD', day: '2026-11-24', items: [], mayExceed: false };
 const at = (moment: string) => new Date(moment);
 const NIGHT_IN_LONDON = at('2026-11-24T02:00:00Z');
 const MORNING_IN_LONDON = at('2026-11-24T07:00:00Z');
@@ -120,6 +121,38 @@ test('approvers who have the card by direct message are reminded there, at 7:00 
   expect(reminder?.thread_ts).toBe(card?.ts);
   expect(told(order, 'D0CAROL'), 'told before').toHaveLength(1);
   expect((await rig.due(order.id)).telling).toBeUndefined();
+});
+
+const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 };
+
+test('an order over a budget is brought to the admins, and calls no admin who asked for it', async () => {
+  const look = { shares: [], over: [OVER], reservation: { ...RESERVED, isLimited: true } };
+  const changes = {
+    admins: ['U0ADA', 'U0ALICE', 'U0DAVE'],
+    priceOf: async () => undefined,
+    lookAtBudgets: async () => look,
+  };
+  const order = await waiting();
+  await rig.apply(
+    order.id,
+    {
+      type: 'approved',
+      by: 'U0CAROL',
+      validApprovers: ['U0CAROL'],
+      budget: { over: [OVER], admins: [] },
+    },
+    NIGHT_IN_LONDON,
+  );
+  await notify(order, NIGHT_IN_LONDON, changes);
+  const [card, ...more] = about(order, 'D0ADA');
+  expect(card && buttonsOf(card)).toContain('order_approve');
+  expect(more).toEqual([]);
+  const thread = about(order, 'D0ALICE').map(textOf).join('\n');
+  expect(thread).toContain('<@U0ADA> or <@U0DAVE> has to approve it besides.');
+
+  const fitting = await waiting();
+  await notify(fitting, NIGHT_IN_LONDON, { ...changes, lookAtBudgets: async () => ({ ...look, over: [] }) });
+  expect(about(fitting, 'D0ADA')).toEqual([]);
 });
 
 test('what is decided by morning is not told any more', async () => {

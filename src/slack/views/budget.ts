@@ -69,7 +69,9 @@ export function budgetFact({ shares, over, reservation }: BudgetLook): string | 
     ...shares.filter((share) => share.takes <= leftOf(share)).map(shareText),
     ...(over.length === 0
       ? []
-      : [`:warning: *${overBudgetText(over)}* An admin has to approve it besides; who asks does not count.`]),
+      : [
+          `:warning: *${overBudgetText(over)}* An admin has to approve it besides; the person who asked does not count.`,
+        ]),
     ...(shares.length === 0 || unknown === 0
       ? []
       : [`Of ${count(unknown, 'name')} the price is not known: not counted against the budget.`]),
@@ -93,7 +95,7 @@ export function exceededFact(history: readonly HistoryEvent[]): string | undefin
 
 /**
  * Said in the thread when an order waits for an admin because it exceeds a budget; undefined where it does not.
- * @param admins who is called, as far as they are known by id
+ * @param admins who is called, as far as they are known by id and did not ask themselves
  */
 export function overBudgetReply(event: HistoryEvent, admins: readonly string[]): Message | undefined {
   if (event.state !== 'PENDING' || (event.kind !== 'approved' && event.kind !== 'requested'))
@@ -102,7 +104,7 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   if (found === undefined || found.admins.length > 0) return undefined;
   const { standing, required } = event.detail;
   const isMissing = typeof standing === 'number' && typeof required === 'number' && standing < required;
-  const who = admins.length === 0 ? 'An admin' : admins.map(mention).join(', ');
+  const who = admins.length === 0 ? 'An admin' : admins.map(mention).join(' or ');
   const said = [
     ...(event.kind === 'approved'
       ? [
