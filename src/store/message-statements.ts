@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FARTHEST_MS } from '../orders/clock.ts';
+import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
 import type { MessageRef, UnnotifiedOrder } from '../orders/ports.ts';
 import { isOneOf, named, Prisma, type Statement } from './database.ts';
 import { event, ORDER_COLUMNS, orderColumns, orderOf } from './rows.ts';
@@ -63,19 +63,29 @@ export const claimedRows = z.compile(
 );
 
 /**
+ * Whether Slack is to be told of the order `o` now. A moment that a wrong clock has written counts as now; where all is
+ * shown, the order only waits for the morning of people who are not disturbed at night.
+ */
+function isTellingDue(now: Date): Prisma.Sql {
+  const farthest = new Date(now.getTime() + FARTHEST_MS);
+  const morning = new Date(now.getTime() + LONGEST_NIGHT_MS);
+  return Prisma.sql`(o.tell_due_at <= ${now} OR (o.tell_due_at > ${farthest}
+    AND (o.shown_version <> o.version OR o.tell_failed_attempts > 0 OR o.tell_due_at > ${morning})))`;
+}
+
+/**
  * Claims the messages of orders that no process has, and reads all that is shown of them. When another transaction was
  * changing a row, the claim sees the changed row and the read an older one; the answer then says that it is not current.
  * The rows are locked in one sequence, so that two of a kind never wait for each other.
  */
 export function claimNotifications(orderIds: readonly string[], now: Date, leaseMs: number): Statement {
-  const farthest = new Date(now.getTime() + FARTHEST_MS);
   return named(
     'take orders to show',
     Prisma.sql`
       WITH free AS (
         SELECT id AS free_id FROM orders o
         WHERE ${isOneOf(Prisma.sql`o.id`, orderIds)} AND ${isLeaseOver(Prisma.sql`o.notification_lease_until`)}
-          AND (o.tell_due_at IS NULL OR o.tell_due_at <= ${now} OR o.tell_due_at > ${farthest})
+          AND (o.tell_due_at IS NULL OR ${isTellingDue(now)})
         ORDER BY o.id FOR NO KEY UPDATE
       ), taken AS (
         UPDATE orders o SET notification_lease_until = ${leaseOf(leaseMs)} FROM free WHERE o.id = free_id
@@ -168,9 +178,8 @@ export function claimTellingOrders(now: Date, leaseMs: number, limit: number): S
     'claim orders to tell of',
     Prisma.sql`
       WITH due AS (
-        SELECT id AS due_id, tell_due_at AS since FROM orders
-        WHERE tell_due_at IS NOT NULL
-          AND (tell_due_at <= ${now} OR tell_due_at > ${new Date(now.getTime() + FARTHEST_MS)})
+        SELECT id AS due_id, tell_due_at AS since FROM orders o
+        WHERE tell_due_at IS NOT NULL AND ${isTellingDue(now)}
           AND ${isLeaseOver(Prisma.sql`notification_lease_until`)}
         ORDER BY tell_due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (

@@ -210,6 +210,24 @@ describe('what Slack does not show', () => {
     expect(await claimTelling(1_000)).toEqual([order.id]);
   });
 
+  test('is not due all night where only people who sleep are still to be told', async () => {
+    const order = await rig.keep(newOrder());
+    const release = async (again: Date) => {
+      const shown = await rig.store.unnotified(order.id);
+      expect(shown !== undefined && (await rig.store.releaseNotification(shown, [], again))).toBe(true);
+    };
+    await release(at(9 * 3_600));
+    expect(await claimTelling(0)).toEqual([]);
+    expect(await rig.store.claimNotification(order.id, at(0), LEASE_MS), 'by its id').toBeUndefined();
+    expect(await claimTelling(9 * 3_600), 'in the morning').toEqual([order.id]);
+
+    await release(at(20 * 3_600));
+    expect(await claimTelling(9 * 3_600), 'no night is as long: a clock was wrong').toEqual([order.id]);
+    await release(at(18 * 3_600));
+    await rig.store.requestTelling(order.id, at(9 * 3_600));
+    expect(await claimTelling(9 * 3_600), 'something else has to be shown').toEqual([order.id]);
+  });
+
   test('is due since the first change that it does not show', async () => {
     const order = newOrder({}, ['a.rest', 'b.rest']);
     await rig.keep(order);
