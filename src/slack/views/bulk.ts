@@ -127,7 +127,14 @@ function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[]
 export function planMessage(plan: BulkPlan, order: Order | undefined, cost: OrderCost | undefined): Message {
   const { words } = taskNamed(plan.task);
   const total = plan.rows.length + plan.leftOut.length;
-  const lead = `${words.verb} ${count(plan.rows.length, 'name')}: ${plan.rows.length} of ${count(total, 'row')} ${plan.rows.length === 1 ? 'is' : 'are'} fine.`;
+  const lead =
+    plan.rows.length === 0
+      ? `${words.verb}: none of ${count(total, 'row')} can be asked for.`
+      : `${words.verb} ${count(plan.rows.length, 'name')}: ${plan.rows.length} of ${count(total, 'row')} ${plan.rows.length === 1 ? 'is' : 'are'} fine.`;
+  const next =
+    plan.rows.length === 0
+      ? `Correct the file, and give it again with \`/domain bulk ${plan.task}\`.`
+      : 'Nothing was asked for yet.';
   const left =
     plan.leftOut.length === 0
       ? []
@@ -138,7 +145,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, cost: Orde
           ...lines(plan.leftOut.slice(0, SHOWN_ROWS).map(leftOutLine)),
         ];
   return message(lead, [
-    section(`*${escapeText(lead)}* Nothing was asked for yet.`),
+    section(`*${escapeText(lead)}* ${next}`),
     ...(order === undefined
       ? []
       : [
@@ -177,7 +184,7 @@ const SHOWN_ROWS = 10;
 function leftOutFile(rows: readonly LeftOutRow[]): string {
   return rows.length > SHOWN_ROWS
     ? `The first ${SHOWN_ROWS} stand here; all of them are in a file in our direct message.`
-    : 'They are in a file in our direct message, too.';
+    : `${rows.length === 1 ? 'It is' : 'They are'} in a file in our direct message, too.`;
 }
 
 function leftOutLine({ line, name, issues }: LeftOutRow): string {
@@ -227,19 +234,25 @@ function tally({ items }: Pick<Order, 'items'>): Readonly<Record<ItemState, numb
   return found;
 }
 
+/** How each state of a row is called. What the service only accepted is not done. */
+function stateWords(order: Pick<Order, 'task'>): Readonly<Record<ItemState, string>> {
+  return {
+    SUCCEEDED: taskNamed(order.task).acceptedOnly ? 'accepted' : 'done',
+    FAILED: 'failed',
+    UNKNOWN: 'not known',
+    SENT: 'under way',
+    WAITING: 'waiting',
+  };
+}
+
+const TALLIED = ['SUCCEEDED', 'FAILED', 'UNKNOWN', 'SENT', 'WAITING'] as const;
+
 /** `1,850 done · 3 failed · 2 not known · 145 waiting`; what is zero is left out. */
 export function tallyText(order: Order): string {
-  const { WAITING: waiting, SENT: sent, SUCCEEDED: done, FAILED: failed, UNKNOWN: unknown } = tally(order);
-  const accepted = taskNamed(order.task).acceptedOnly ? 'accepted' : 'done';
-  return [
-    [done, accepted],
-    [failed, 'failed'],
-    [unknown, 'not known'],
-    [sent, 'under way'],
-    [waiting, 'waiting'],
-  ]
-    .filter(([found]) => found !== 0)
-    .map(([found, what]) => `${found} ${what}`)
+  const found = tally(order);
+  const words = stateWords(order);
+  return TALLIED.filter((state) => found[state] !== 0)
+    .map((state) => `${found[state]} ${words[state]}`)
     .join(' · ');
 }
 
@@ -249,9 +262,10 @@ const CARD_ROWS = 20;
 /** The rows of an order on its card: a few of them, the counts, and the hash of the plan. */
 export function bulkBlocks(order: Order, bulk: Bulk): AnyBlock[] {
   const isPending = order.state === 'PENDING';
+  const words = stateWords(order);
   const rows = order.items.slice(0, CARD_ROWS).map((item) => {
     const input = inputOfItem(order, item);
-    return [displayName(item.name), rowText(input), ...(isPending ? [] : [item.state.toLowerCase()])];
+    return [displayName(item.name), rowText(input), ...(isPending ? [] : [words[item.state]])];
   });
   return [
     section(

@@ -161,6 +161,14 @@ const LABELS: Readonly<Record<string, string>> = {
   parent: 'Superior user',
 };
 
+/** The database keeps fields in a sequence of its own. */
+function inFormSequence([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  const place = (field: string) => (FIELDS.indexOf(field) + FIELDS.length + 1) % (FIELDS.length + 1);
+  return place(a) - place(b);
+}
+
+const FIELDS = Object.keys(LABELS);
+
 /** Fields that are shown as the order's names already. */
 const NAME_FIELDS: ReadonlySet<string> = new Set(['name', 'names', 'source', 'id']);
 
@@ -205,7 +213,7 @@ function formatValue(field: string, value: unknown): string {
 export function inputFacts(order: Order): (readonly [string, string])[] {
   const input = inputOf(order);
   // The rows of a file stand in a table of their own.
-  const pairs = (order.bulk === undefined ? Object.entries(input) : [])
+  const pairs = (order.bulk === undefined ? Object.entries(input).sort(inFormSequence) : [])
     .filter(([field, value]) => value !== undefined && !NAME_FIELDS.has(field))
     // The user's name is the order's name.
     .filter(([field]) => !(order.task === 'user' && field === 'user'))

@@ -69,9 +69,11 @@ export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE):
 /** What must be known besides the sum; empty when nothing is known. */
 function costNotes(cost: OrderCost): string[] {
   if (cost.sums.length === 0) return [];
-  const years = cost.names.find(({ quote: found }) => (found?.times ?? 1) > 1)?.quote?.times;
+  const times = new Set(cost.names.flatMap(({ quote: found }) => found?.times ?? []));
+  const [years = 1] = times;
+  const multiple = times.size > 1 ? 'Several years count as that many times' : `Counted as ${years} times`;
   return [
-    ...(years === undefined ? [] : [`Counted as ${years} times the price of 1 year.`]),
+    ...(times.size > 1 || years > 1 ? [`${multiple} the price of 1 year.`] : []),
     ...(cost.mayCostMore ? ['A premium name may cost more.'] : []),
     ...(cost.sources.length === 0
       ? []

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import type { OrderCost } from '../../../src/money/prices.ts';
+import type { BulkPlan } from '../../../src/orders/bulk.ts';
+import { bulkBlocks, planMessage } from '../../../src/slack/views/bulk.ts';
+import { inputFacts } from '../../../src/slack/views/order.ts';
+import { costFact } from '../../../src/slack/views/price.ts';
+import { newBulk } from '../../orders/sample.ts';
+import { sampleOrder } from './samples.ts';
+
+const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
+  task: 'transfer',
+  rows: [],
+  leftOut: [{ line: 2, name: 'nothing', issues: [] }],
+  findings: [],
+  hash: 'h',
+  ...given,
+});
+
+test('a file of which no row is fine says what to do, with the right number of rows', () => {
+  const one = JSON.stringify(planMessage(plan(), undefined, undefined).blocks);
+  expect(one).toContain('Transfer: none of 1 row can be asked for.* Correct the file, and give it again');
+  expect(one).toContain('`/domain bulk transfer`');
+  expect(one).toContain('*1 row is not asked for.* It is in a file');
+  const [row] = plan().leftOut;
+  const two = plan({ leftOut: row === undefined ? [] : [row, row] });
+  expect(JSON.stringify(planMessage(two, undefined, undefined).blocks)).toContain('They are in a file');
+});
+
+test('prices of several periods are not said to be those of one', () => {
+  const quote = (times: number) => ({
+    amount: { currency: 'EUR', minor: 1_800 * times },
+    validFrom: '2026-11-01',
+    source: '',
+    times,
+  });
+  const cost = (...times: number[]): OrderCost => ({
+    names: times.map((each) => ({ name: `${each}.rest`, quote: quote(each) })),
+    sums: [{ currency: 'EUR', minor: 1_800 }],
+    unknown: 0,
+    mayCostMore: false,
+    days: ['2026-11-01'],
+    sources: [],
+  });
+  expect(costFact(cost(1, 1), undefined)).not.toContain('times');
+  expect(costFact(cost(2, 2), undefined)).toContain('Counted as 2 times the price of 1 year.');
+  expect(costFact(cost(1, 2, 3), undefined)).toContain(
+    'Several years count as that many times the price of 1 year.',
+  );
+});
+
+test('what is sent stands in the sequence of the form', () => {
+  const input = { techc: 3, added: 'x', adminc: 2, ownerc: 1, nameServers: ['ns1.example'] };
+  const labels = inputFacts(sampleOrder('PENDING', { task: 'create', input })).map(([label]) => label);
+  expect(labels).toEqual(['Owner contact', 'Admin contact', 'Tech contact', 'Nameservers', 'added']);
+});
+
+test.each([
+  ['renew', 'done'],
+  ['transfer', 'accepted'],
+] as const)('a row of %s that the service took is called %s', (task, words) => {
+  const blocks = JSON.stringify(bulkBlocks(sampleOrder('SUCCEEDED', { task }), newBulk(20)));
+  expect(blocks).toContain(`"${words}"`);
+  expect(blocks).not.toContain('succeeded');
+});
