@@ -204,7 +204,7 @@ test('admins are called where nobody is named', async () => {
   await escalate(order, noon, []);
   await notify(order, noon);
   expect(told(order, 'D0ADA')).toHaveLength(1);
-  expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain('I have told the admins');
+  expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain('I am telling the admins');
 });
 
 test('one person who cannot be written to, or a Slack that is away, loses nobody’s call', async () => {

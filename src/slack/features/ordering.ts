@@ -220,6 +220,6 @@ export async function openFromLine(
   const problems =
     unread.length === 0
       ? []
-      : [`This was not taken from your line: “${quote(unread.join(' '), 200)}”. Check what was.`];
+      : [`I did not use this part of your line: “${quote(unread.join(' '), 200)}”. Check the fields below.`];
   await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(given) ?? {} }));
 }

@@ -415,7 +415,7 @@ function undoLines({ undo }: CardExtras): AnyBlock[] {
   return [
     section(
       undo.former.kind === 'known'
-        ? `:rewind: Until ${moment(undo.until)} *Undo* asks for the nameservers as they were: ${formatList(undo.former.nameServers)}. I look so long whether the new ones answer.`
+        ? `:rewind: Until ${moment(undo.until)} *Undo* asks for the nameservers as they were: ${formatList(undo.former.nameServers)}. Until then I check whether the new ones answer.`
         : ':grey_question: What the nameservers were before is not known, so I cannot offer to undo this.',
     ),
   ];

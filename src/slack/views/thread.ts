@@ -178,7 +178,7 @@ function escalatedReply(order: Order, event: HistoryEvent, approvers: readonly s
   const { to, toAdmins } = escalatedDetail.safeParse(event.detail).data ?? { to: [], toAdmins: true };
   const called = [
     ...(to.length === 0 ? [] : [`${approverList(to)} should know`]),
-    ...(toAdmins ? ['I have told the admins'] : []),
+    ...(toAdmins ? ['I am telling the admins'] : []),
   ].join(', and ');
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
   return textMessage(
