@@ -270,9 +270,10 @@ function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {
   return priceOf?.({ task, names: items.map(({ name }) => name), input });
 }
 
-async function budgetsNow(
-  { lookAtBudgets }: NotifierDeps,
-  { account, items }: Order,
+/** What a waiting order takes out of the team's budgets; undefined where it has no price. */
+export async function budgetsNow(
+  { lookAtBudgets }: Pick<NotifierDeps, 'lookAtBudgets'>,
+  { account, items }: Pick<Order, 'account' | 'items'>,
   pricing: Promise<OrderCost | undefined> | undefined,
 ): Promise<BudgetLook | undefined> {
   const names = items.map(({ name }) => name);

@@ -72,6 +72,10 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
   const over = await ask(t.workspace, t.alice, '/domain renew bar.rest');
   expect(textOf(over.card)).toContain('by €16.00: it takes about €18.00, and €2.00 is left.');
   expect(textOf(over.card)).toContain('An admin has to approve it besides');
+  expect(await answerTo(t.workspace, t.bob, `/domain order ${over.id}`)).toContain('and €2.00 is left.');
+  await t.bob.openHome();
+  const home = await t.workspace.waitFor(() => t.bob.homeView(), { what: 'Bob’s Home tab' });
+  expect(textOf(home)).toContain('and €2.00 is left.* An admin has to approve it');
   await t.bob.click(over.card, 'order_approve');
   await t.workspace.waitFor(
     () =>

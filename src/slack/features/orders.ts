@@ -4,6 +4,7 @@ import type { OrderFilter } from '../../orders/ports.ts';
 import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
+import { budgetsNow } from '../order-messages.ts';
 import { answerButtons, answerLines } from '../views/answer.ts';
 import { actions, code, context, escapeText, lines, type Message, message, plain } from '../views/blocks.ts';
 import { orderCard } from '../views/card.ts';
@@ -90,6 +91,11 @@ async function emergencyButtons({ deps, person }: CommandCall, order: Order) {
   return [...breakGlassButtons(order, decision), ...signOffButtons(order)];
 }
 
+function budgetsOf({ deps: { priceOf, orders } }: CommandCall, order: Order) {
+  const { task, items, input } = order;
+  return budgetsNow(orders, order, priceOf({ task, names: items.map(({ name }) => name), input }));
+}
+
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
   if (id === undefined)
@@ -98,14 +104,21 @@ async function runOrder(call: CommandCall): Promise<void> {
     );
   const order = await call.deps.orders.store.load(id.toLowerCase());
   if (order === undefined || !(await maySee(call.deps.orders, order, viewerOf(call)))) {
-    return call.respond(`There is no order ${code(id)}. \`/domain orders\` lists the latest.`);
+    const list = id.includes('.')
+      ? `${code(`/domain orders ${id}`)} lists those of a name.`
+      : '`/domain orders` lists the latest.';
+    return call.respond(`There is no order ${code(id)}. ${list}`);
   }
   const history = await call.deps.orders.store.history(order.id);
-  const decision = order.state === 'PENDING' ? await waitingDecision(call.deps.orders, order) : undefined;
+  const isWaiting = order.state === 'PENDING';
+  const [decision, budgets] = isWaiting
+    ? await Promise.all([waitingDecision(call.deps.orders, order), budgetsOf(call, order)])
+    : [];
   const card = orderCard(order, {
     approvers: decision === undefined ? [] : decisionApprovers(decision),
     history,
     decision,
+    budgets,
   });
   await call.respond(
     message(card.text, [

@@ -62,16 +62,17 @@ export function overBudgetText(over: readonly Shortfall[]): string {
     .join(' ');
 }
 
+/** Says of a waiting order which budgets it exceeds, and who has to agree. */
+export function overBudgetFact(over: readonly Shortfall[]): string {
+  return `:warning: *${overBudgetText(over)}* An admin has to approve it besides; the person who asked does not count.`;
+}
+
 /** What the card of a waiting order says about the budgets; undefined where none applies. */
 export function budgetFact({ shares, over, reservation }: BudgetLook): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
   const lines = [
     ...shares.filter((share) => share.takes <= leftOf(share)).map(shareText),
-    ...(over.length === 0
-      ? []
-      : [
-          `:warning: *${overBudgetText(over)}* An admin has to approve it besides; the person who asked does not count.`,
-        ]),
+    ...(over.length === 0 ? [] : [overBudgetFact(over)]),
     ...(shares.length === 0 || unknown === 0
       ? []
       : [`Of ${count(unknown, 'name')} the price is not known: not counted against the budget.`]),

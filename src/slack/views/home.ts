@@ -1,7 +1,7 @@
 import { type Account, accountName } from '../../accounts/account.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
-import type { BudgetStanding } from '../../money/budget.ts';
+import type { BudgetStanding, Shortfall } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { SpendSum } from '../../money/spend.ts';
 import type { Impact } from '../../names/impact.ts';
@@ -29,7 +29,7 @@ import {
   section,
   table,
 } from './blocks.ts';
-import { budgetLines, periodText } from './budget.ts';
+import { budgetLines, overBudgetFact, periodText } from './budget.ts';
 import { isRuled, ruleNames } from './decision.ts';
 import { reviewText, signOffButtons } from './emergency.ts';
 import { DEADLINE_COLUMNS, deadlineCells } from './expiry.ts';
@@ -87,6 +87,8 @@ export interface HomeData {
 export interface KnownOfOrder {
   /** By the current price list; undefined for a task that has no price. */
   readonly cost: OrderCost | undefined;
+  /** The budgets that it exceeds, so that an admin has to approve it besides. */
+  readonly overBudget?: readonly Shortfall[] | undefined;
   /** `none`: the task puts nothing at risk. */
   readonly impact: Impact | 'unseen' | 'none';
 }
@@ -332,6 +334,9 @@ function decisionText(order: Order, known: KnownOfOrder | undefined): string {
     ),
     `Asked by ${mention(order.requesterId)} ${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
     ...(known?.cost === undefined ? [] : [`Price: ${costText(known.cost)}`]),
+    ...(known?.overBudget === undefined || known.overBudget.length === 0
+      ? []
+      : [overBudgetFact(known.overBudget)]),
     ...ruleLines(order),
     ...(known === undefined || known.impact === 'none' ? [] : [worstImpactLine(known.impact)]),
     [
