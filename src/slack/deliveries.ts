@@ -5,7 +5,7 @@ import { publishHome } from './features/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from './features/index.ts';
 import { namesIn } from './features/names-in-text.ts';
 import { openForm } from './features/ordering.ts';
-import { nearest, parseCommandLine } from './parse.ts';
+import { likelyLine, parseCommandLine } from './parse.ts';
 import {
   actionPayload,
   commandPayload,
@@ -130,7 +130,7 @@ async function runCommand(
   const what = { needs: command?.needs ?? 'nothing', activity: `/domain ${command?.name ?? '(unknown)'}` };
   await handleLimited(delivery, what, async (call) => {
     if (command === undefined) {
-      await call.respond(unknownCommand(line.subcommand, nearest(line.subcommand, [...COMMANDS.keys()])));
+      await call.respond(unknownCommand(line.subcommand, likelyLine(line, [...COMMANDS.keys()])));
     } else {
       await command.run({ ...call, channelId: delivery.channelId, words: line.words, reason: line.reason });
     }

@@ -14,6 +14,9 @@ export interface CommandLine {
 /** The separator before a reason. Phones and Macs turn two hyphens into a dash. */
 const REASON = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
 
+/** Quotation marks around a word. No name, number or option has any. */
+const QUOTES = /^["“”„«»]+|["“”„«»]+$/g;
+
 /** Splits the text of a slash command. */
 export function parseCommandLine(text: string): CommandLine {
   const at = REASON.exec(text);
@@ -21,6 +24,7 @@ export function parseCommandLine(text: string): CommandLine {
   const reason = at === null ? undefined : text.slice(at.index + at[0].length).trim();
   const [subcommand = '', ...words] = unescapeText(withoutLinks(line))
     .split(/[\s\u00a0]+/)
+    .map((word) => word.replace(QUOTES, ''))
     .filter((word) => word !== '');
   return {
     subcommand: subcommand.toLowerCase(),
@@ -72,6 +76,20 @@ export function nearest(word: string, candidates: readonly string[]): string | u
     .sort((a, b) => a.distance - b.distance);
   const near = best !== undefined && best.distance <= Math.max(2, Math.floor(best.candidate.length / 3));
   return begun ?? (near ? best.candidate : undefined);
+}
+
+/**
+ * What a line with an unknown subcommand most likely meant: a mistyped subcommand, or a name that stands before or without
+ * one.
+ */
+export function likelyLine(
+  { subcommand, words }: CommandLine,
+  commands: readonly string[],
+): string | undefined {
+  const near = nearest(subcommand, commands);
+  if (near !== undefined || !/[^.]\.[^.]/.test(subcommand)) return near;
+  const verb = words.map((word) => word.toLowerCase()).find((word) => commands.includes(word));
+  return `${verb ?? 'name'} ${subcommand}`;
 }
 
 /** Levenshtein's distance. */

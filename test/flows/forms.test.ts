@@ -256,4 +256,11 @@ describe('help', () => {
   test('shows admins what is theirs', async () => {
     expect(await answerTo(t.workspace, t.ada, '/domain')).toMatch(/Admin.*settings/s);
   });
+
+  test('shows everything at once, and takes a name before its subcommand', async () => {
+    expect(await answerTo(t.workspace, t.alice, '/domain help all')).toMatch(/For admins.*audit \[FROM\]/s);
+    expect(await answerTo(t.workspace, t.alice, '/domain cafe.rest')).toContain(
+      'Did you mean `/domain name cafe.rest`?',
+    );
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearest, parseCommandLine } from '../../src/slack/parse.ts';
+import { likelyLine, nearest, parseCommandLine } from '../../src/slack/parse.ts';
 import fc from '../support/properties.ts';
 
 describe('a command line', () => {
@@ -11,6 +11,7 @@ describe('a command line', () => {
       'renew cafe.rest — client -- paid',
       { subcommand: 'renew', words: ['cafe.rest'], reason: 'client -- paid' },
     ],
+    ['renew “cafe.rest” "2" -- “paid”', { subcommand: 'renew', words: ['cafe.rest', '2'], reason: '“paid”' }],
     ['renew cafe.rest --', { subcommand: 'renew', words: ['cafe.rest'], reason: undefined }],
     ['renew a--b.rest', { subcommand: 'renew', words: ['a--b.rest'], reason: undefined }],
     ['renew\u00a0cafe.rest', { subcommand: 'renew', words: ['cafe.rest'], reason: undefined }],
@@ -57,4 +58,14 @@ it.each([
   ['x'.repeat(500), undefined],
 ])('the subcommand nearest to %j is %j', (word, meant) => {
   expect(nearest(word, ['renew', 'restore', 'settings', 'owner-change', 'help'])).toBe(meant);
+});
+
+it.each([
+  ['renw cafe.rest', 'renew'],
+  ['cafe.rest', 'name cafe.rest'],
+  ['Cafe.rest Renew 2', 'renew cafe.rest'],
+  ['zzzzzzzz', undefined],
+  ['...', undefined],
+])('the line %j most likely meant %j', (line, meant) => {
+  expect(likelyLine(parseCommandLine(line), ['renew', 'name'])).toBe(meant);
 });

@@ -52,6 +52,7 @@ export function createHelp(others: readonly Command[]): Feature {
       // Help changes nothing, so it is acknowledged before the reader is known.
       call.acknowledge();
       if (word === undefined) return call.respond(helpOverview(commands, await readerOf(call)));
+      if (word.toLowerCase() === 'all') return call.respond(helpForAll(commands, await readerOf(call)));
       const command = commands.find(({ name }) => name === word.toLowerCase());
       const names = commands.map(({ name }) => name);
       await call.respond(

@@ -149,6 +149,6 @@ export function helpFor({ usage, summary, example, needs }: Described): Message 
 /** The answer to a subcommand that does not exist. */
 export function unknownCommand(word: string, near: string | undefined): Message {
   return textMessage(
-    `There is no ${code(`/domain ${word}`)}.${near === undefined ? '' : ` Did you mean \`/domain ${near}\`?`} \`/domain help\` lists everything.`,
+    `There is no ${code(`/domain ${word}`)}.${near === undefined ? '' : ` Did you mean ${code(`/domain ${near}`)}?`} \`/domain help\` lists everything.`,
   );
 }
