@@ -249,7 +249,9 @@ describe('an order whose account has gone', () => {
 test('a second order for the same task and name is refused with the way to the open one', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew ladle.rest');
   for (const text of ['/domain renew ladle.rest 3', '/domain renew lunch.rest LADLE.rest']) {
-    expect(await told(t.alice, () => t.alice.command(DOMAINS, text)), text).toContain(order.id);
+    const said = await told(t.alice, () => t.alice.command(DOMAINS, text));
+    expect(said, text).toContain(order.id);
+    expect(said, 'of the other names either').toContain('Nothing was asked for yet.');
   }
   await t.alice.click(order.card, 'order_cancel');
   await order.ends('CANCELLED');

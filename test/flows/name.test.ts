@@ -50,6 +50,12 @@ test('what nobody can see is said, and nothing is called empty', async () => {
   expect(text).not.toMatch(/none seen|no mail servers|not delegated/);
 });
 
+test('a date that is over is said to be over, and how to correct it', async () => {
+  const text = await told('watch old-menu.rest 2020-01-01');
+  expect(text).toContain('It expired 1 Jan 2020, as a person said. If the date is wrong:');
+  expect(await told('watch new-menu.rest 2099-01-01')).toContain('It expires 1 Jan 2099, as a person said.');
+});
+
 test('a name that no registry knows', async () => {
   const text = await told('name unheard-of.rest');
   expect(text).toMatch(/Its registry has no record of it/);

@@ -78,6 +78,10 @@ describe('/domain order', () => {
     },
   );
 
+  it('sends whoever gives a name to the name’s orders', async () => {
+    expect((await told(t.bob, '/domain order cafe.rest')).text).toContain('/domain orders cafe.rest');
+  });
+
   it('does not show to others what was not confirmed', async () => {
     const draft = await told(t.alice, '/domain delete cafe.rest');
     const id = /"value":"([a-z0-9]{12})"/.exec(JSON.stringify(draft.blocks))?.[1];

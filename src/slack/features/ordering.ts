@@ -113,11 +113,11 @@ function problemList(problems: readonly string[]): string {
 export function openAlready(order: Order): Message {
   if (order.isPrivate) {
     return textMessage(
-      `There is an open order for this already: ${code(order.id)}. It is private: the person who asked, approvers and admins see it with \`/domain order ${order.id}\`.`,
+      `Nothing was asked for yet. There is an open order for this already: ${code(order.id)}. It is private: the person who asked, approvers and admins see it with \`/domain order ${order.id}\`.`,
     );
   }
   return textMessage(
-    `There is an open order for this already: ${code(order.id)} *${escapeText(orderTitle(order))}*, asked by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`,
+    `Nothing was asked for yet. There is an open order for this already: ${code(order.id)} *${escapeText(orderTitle(order))}*, asked by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`,
   );
 }
 

@@ -34,7 +34,7 @@ async function runWatch(call: CommandCall): Promise<void> {
     `${formatName(domain.name)} is ${known ? 'on the watch list already' : 'on the watch list'}.`,
     ...(isUndated
       ? datelessSentences(domain.name, await dnsOf(call, domain.name))
-      : [formatDate(domain, reminderTimezone)]),
+      : [formatDate(domain, reminderTimezone, call.deps.now())]),
     ...(isDateless(domain) && domain.expiry?.source === 'person' ? [DATE_OF_A_PERSON] : []),
     ...(dateNotTaken === undefined ? [] : [`Your date, ${day(dateNotTaken)}, is not needed.`]),
     ...(domain.checkProblem === undefined || isDateless(domain)
@@ -57,18 +57,21 @@ async function dnsOf({ deps }: CommandCall, name: string): Promise<KnownName | u
   });
 }
 
-function formatDate({ name, expiry }: WatchedDomain, timeZone: string): string {
+function formatDate({ name, expiry }: WatchedDomain, timeZone: string, now: Date): string {
   if (expiry === undefined) {
     return `Its expiry is not known yet. If you know it: \`/domain watch ${name} 2027-03-01\`.`;
   }
   const when = formatDay(expiryDay(expiry.at, expiry.source, timeZone));
+  const isOver = expiry.at < now;
   switch (expiry.source) {
     case 'rdap':
-      return `It expires ${when}, says its registry.`;
+      return `It ${isOver ? 'expired' : 'expires'} ${when}, says its registry.`;
     case 'order':
       return `It expires about ${when}: an estimate from the last order.`;
     case 'person':
-      return `It expires ${when}, as a person said.`;
+      return isOver
+        ? `It expired ${when}, as a person said. If the date is wrong: \`/domain watch ${name} 2027-03-01\`.`
+        : `It expires ${when}, as a person said.`;
   }
 }
 
