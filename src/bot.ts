@@ -662,13 +662,14 @@ function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop
 }
 
 /** The part that shows orders in Slack. */
-function notifierOf({ pace }: Site, { stores, slack: { messaging }, orders, names }: WorkParts) {
+function notifierOf({ pace }: Site, { stores, slack: { messaging }, orders, expiry, names }: WorkParts) {
   const { priceOf, lookAtBudgets, firstExpiry, settings } = orders;
   return {
     ...messaging,
     priceOf,
     lookAtBudgets,
     firstExpiry,
+    findListed: expiry.findListed,
     settings,
     decisionOf: (order: Order) => waitingDecision(orders, order),
     peopleWhoMayApprove: (order: Order) => peopleWhoMayApprove(orders, order),

@@ -1,12 +1,15 @@
 import { isDemoContext } from '../accounts/account.ts';
 import type { TeamSettings } from '../config.ts';
+import { utcDay } from '../expiry/days.ts';
+import type { Expiry } from '../expiry/expiry.ts';
+import { addYears } from '../expiry/expiry-date.ts';
 import type { Log } from '../log.ts';
 import type { BudgetLook, LookAtBudgets } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
 import type { WaitingDecision } from '../orders/approvers.ts';
-import { accountOwner, isFinal, isRequester, type Order, undoableUntil } from '../orders/order.ts';
+import { accountOwner, isFinal, isRequester, type Order, periodOf, undoableUntil } from '../orders/order.ts';
 import type {
   FirstExpiry,
   HistoryEntry,
@@ -26,6 +29,7 @@ import { type Message, mention } from './views/blocks.ts';
 import { overBudgetReply } from './views/budget.ts';
 import { type CardExtras, orderCard, type UndoOffer } from './views/card.ts';
 import { decisionApprovers, isRuled } from './views/decision.ts';
+import type { Term } from './views/expiry.ts';
 import { repricedReply } from './views/price.ts';
 import { orderReply } from './views/thread.ts';
 
@@ -41,6 +45,8 @@ export interface NotifierDeps {
   readonly lookAtBudgets?: LookAtBudgets;
   /** The impact on an order’s name. */
   readonly impacts: Pick<Impacts, 'forCard'> & Partial<Pick<Impacts, 'former'>>;
+  /** What the watch list knows of a name. */
+  readonly findListed?: Expiry['findListed'];
   /** When the first of an order’s names expires. */
   readonly firstExpiry?: FirstExpiry;
   /** `ADMINS`: whom to call where nobody else is named, and when an order exceeds a budget. */
@@ -171,11 +177,12 @@ async function updateMessages(
   const isWaiting = order.state === 'PENDING';
   const now = deps.now();
   const pricing = isWaiting ? costNow(deps, order) : undefined;
-  const [decision, settings, cost, budgets, impact, undo] = await Promise.all([
+  const [decision, settings, cost, budgets, term, impact, undo] = await Promise.all([
     isWaiting ? deps.decisionOf(order) : undefined,
     deps.settings(),
     pricing,
     budgetsNow(deps, order, pricing),
+    termNow(deps, order),
     deps.impacts.forCard(order),
     undoOffer(deps, order, now),
   ]);
@@ -188,6 +195,7 @@ async function updateMessages(
     cost,
     decision,
     budgets,
+    term,
     impact: impact === 'none' ? undefined : impact,
     undo,
   };
@@ -268,6 +276,19 @@ async function undoOffer({ impacts }: NotifierDeps, order: Order, now: Date): Pr
 
 function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {
   return priceOf?.({ task, names: items.map(({ name }) => name), input });
+}
+
+/** What the watch list knows of the one name that a waiting order renews; undefined for other orders. */
+export async function termNow(
+  { findListed }: Pick<NotifierDeps, 'findListed'>,
+  { state, task, account, items, input }: Order,
+): Promise<Term | undefined> {
+  const [item, ...others] = items;
+  const isRenewal = state === 'PENDING' && task === 'renew' && !isDemoContext(account.context);
+  if (findListed === undefined || !isRenewal || item === undefined || others.length > 0) return undefined;
+  const listed = await findListed(item.name);
+  const day = listed?.day && new Date(listed.day);
+  return { listed, renewedUntil: day && utcDay(addYears(day, periodOf(input) ?? 1)) };
 }
 
 /** What a waiting order takes out of the team's budgets; undefined where it has no price. */

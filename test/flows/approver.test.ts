@@ -37,6 +37,7 @@ describe('the card', () => {
       '*Waiting for approval* · 0 of 2 approvals',
       'Asked by <@U0ALICE>: “client paid”',
       '*Costs money*\n*Yes*',
+      '*Expiry*\nNot known: the name is not on the watch list',
       '*System*\n*LIVE* (context 4)',
       '*Open until*',
       '*Can approve*\n<@U0BOB>, <@U0ADA>, <!subteam^S0APPROVERS>',
@@ -50,6 +51,18 @@ describe('the card', () => {
     expect(order.card.notifies.sort()).toEqual(['S0APPROVERS', 'U0ADA', 'U0ALICE', 'U0BOB']);
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
+  });
+
+  it('of a renewal says when the name expires, and when it will afterwards', async () => {
+    await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
+    const order = await ask(t.workspace, t.alice, '/domain renew deli.rest 2');
+    const [expiry = '', day, year] =
+      /\*Expiry\*\n(\d+ \w+) (\d{4}) \(registry\), after .*/.exec(textOf(order.card)) ?? [];
+    expect(expiry).toContain(`after this renewal ${day} ${Number(year) + 2}`);
+    expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toContain(expiry);
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+    expect(textOf(order.card)).not.toContain('*Expiry*');
   });
 
   it('pings nobody for what people type', async () => {

@@ -4,7 +4,7 @@ import type { OrderFilter } from '../../orders/ports.ts';
 import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
-import { budgetsNow } from '../order-messages.ts';
+import { budgetsNow, termNow } from '../order-messages.ts';
 import { answerButtons, answerLines } from '../views/answer.ts';
 import { actions, code, context, escapeText, lines, type Message, message, plain } from '../views/blocks.ts';
 import { orderCard } from '../views/card.ts';
@@ -111,14 +111,19 @@ async function runOrder(call: CommandCall): Promise<void> {
   }
   const history = await call.deps.orders.store.history(order.id);
   const isWaiting = order.state === 'PENDING';
-  const [decision, budgets] = isWaiting
-    ? await Promise.all([waitingDecision(call.deps.orders, order), budgetsOf(call, order)])
+  const [decision, budgets, term] = isWaiting
+    ? await Promise.all([
+        waitingDecision(call.deps.orders, order),
+        budgetsOf(call, order),
+        termNow(call.deps.expiry, order),
+      ])
     : [];
   const card = orderCard(order, {
     approvers: decision === undefined ? [] : decisionApprovers(decision),
     history,
     decision,
     budgets,
+    term,
   });
   await call.respond(
     message(card.text, [

@@ -45,6 +45,7 @@ import {
   standInLines,
 } from './decision.ts';
 import { breakGlassButtons, emergencyLines, signOffButtons } from './emergency.ts';
+import { type Term, termText } from './expiry.ts';
 import { formatList } from './facts.ts';
 import { impactChangeLines, impactLines } from './impact.ts';
 import {
@@ -95,6 +96,8 @@ export interface CardExtras {
   readonly hint?: string | undefined;
   /** The impact on its name; undefined for a task that puts nothing at risk. */
   readonly impact?: OrderImpact | 'unseen' | undefined;
+  /** What the watch list knows of the one name that is to be renewed, while it waits. */
+  readonly term?: Term | undefined;
   /** The nameservers that can be set back. */
   readonly undo?: UndoOffer | undefined;
 }
@@ -192,13 +195,14 @@ function formatSending(order: Order, { decision }: CardExtras): string {
   return `${live ? ':red_circle: *LIVE*: ' : ''}${approval} sends ${what} ${when}${over}. ${order.bulk === undefined ? 'What is shown here is all that is sent.' : 'The rows of this plan are all that is sent.'}`;
 }
 
-/** What it costs, and in which system. That it costs nothing is not mentioned. */
+/** What it costs, for which time, and in which system. That it costs nothing is not mentioned. */
 function moneyFacts(order: Order, extras: CardExtras): Fact[] {
   const charge = taskNamed(order.task).charge(order.items.map(({ name }) => name));
   return [
     ['Costs money', CHARGES[charge]],
     ['Price', charge === 'no' ? undefined : priceText(extras)],
     ['Budget', budgetText(extras)],
+    ['Expiry', extras.term && termText(extras.term)],
     ['System', formatContext(order.account.context)],
   ];
 }

@@ -51,6 +51,21 @@ function formatSource({ domain }: ListedName): string {
   return domain.expiry === undefined ? 'no date known' : SOURCES[domain.expiry.source];
 }
 
+/** What a renewal prolongs. */
+export interface Term {
+  /** Undefined for a name that is not on the watch list. */
+  readonly listed: ListedName | undefined;
+  /** When the name expires after the renewal; undefined while it is not known when it expires now. */
+  readonly renewedUntil: Day | undefined;
+}
+
+/** When a name expires, and when it will after a renewal. */
+export function termText({ listed, renewedUntil }: Term): string {
+  if (listed === undefined) return 'Not known: the name is not on the watch list';
+  if (listed.day === undefined || renewedUntil === undefined) return 'Not known';
+  return `${formatDay(listed.day)} (${formatSource(listed)}), after this renewal ${formatDay(renewedUntil)}`;
+}
+
 /** What to know about a name besides its date; plain text. */
 function formatState(listed: ListedName, now: Date): string {
   const { lapse, snooze, renewed, deletedAt, checkProblem, checkedAt } = listed.domain;
