@@ -9,7 +9,7 @@ import {
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { orderAfter, requestsOf } from '../support/orders.ts';
+import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import {
   askAndConfirm,
   buttonValue,
@@ -99,6 +99,16 @@ test('a renewal whose last word is no name: what the account cannot do comes fir
   const line = '/domain renew cafe.rest bistro';
   expect(await answerTo(t.workspace, t.alice, line)).toContain('“bistro” is neither a whole name');
   expect(await answerTo(t.workspace, t.carol, line)).toContain('signs in with two factors');
+});
+
+test('the years of a renewal may be said as years, and stand last', async () => {
+  expect(await answerTo(t.workspace, t.alice, '/domain renew 2 cafe.rest bistro.rest')).toContain(
+    'The number of years stands last: `/domain renew cafe.rest bistro.rest 2`.',
+  );
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 years');
+  expect(textOf(order.card)).toContain('Renew cafe.rest for 2 years');
+  await t.alice.click(order.card, 'order_cancel');
+  await order.ends('CANCELLED');
 });
 
 describe('ssl-contact', () => {
