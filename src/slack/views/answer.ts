@@ -39,7 +39,10 @@ export function answerLines({ object, data, hasAnswer }: ItemResult): string[] {
   const head = [about, summary].filter((part) => part !== '').join(', ');
   return [
     ...(head === '' ? [] : [`About: ${quote(head, 300)}`]),
-    ...facts.slice(0, MAX_FACTS).map(([name, value]) => `• ${quote(name, 100)}: ${quote(value, 300)}`),
+    // Data that is one value has no name.
+    ...facts
+      .slice(0, MAX_FACTS)
+      .map(([name, value]) => `• ${name === '' ? '' : `${quote(name, 100)}: `}${quote(value, 300)}`),
     ...(left > 0 ? [`• and ${left} more`] : []),
     ...(data === undefined && hasAnswer === true && head === ''
       ? ['The answer says more than stands here.']

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ORDER_STATES, type Order, type OrderState } from '../../../src/orders/order.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../../src/orders/tasks.ts';
+import { answerLines } from '../../../src/slack/views/answer.ts';
 import { type Message, message } from '../../../src/slack/views/blocks.ts';
 import { orderCard } from '../../../src/slack/views/card.ts';
 import { homeBlocks } from '../../../src/slack/views/home.ts';
@@ -45,6 +46,12 @@ function messagesOf(order: Order, reason: string): Message[] {
     ...history.flatMap((entry) => orderReply(order, entry, APPROVERS) ?? []),
   ].map((each) => (each.blocks.length === 0 ? message(each.text, [{ type: 'divider' }]) : each));
 }
+
+it('an answer that is one value stands without a label', () => {
+  const summary = { code: 'no_answer_known' } as const;
+  expect(answerLines({ summary, data: '[secret]' })).toEqual(['• [secret]']);
+  expect(answerLines({ summary, data: { status: 'active' } })).toEqual(['• status: active']);
+});
 
 describe('a card', () => {
   it.each(ORDER_STATES)('that is %s', (state) => {
