@@ -26,7 +26,7 @@ import { type PostedMessage, postMessage, updateMessage } from './post-message.t
 import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
 import { tellOfEmergency } from './tell-emergency.ts';
 import { type Message, mention } from './views/blocks.ts';
-import { overBudgetReply } from './views/budget.ts';
+import { overBudgetReply, waitsForAdminAlone } from './views/budget.ts';
 import { type CardExtras, orderCard, type UndoOffer } from './views/card.ts';
 import { decisionApprovers, isRuled } from './views/decision.ts';
 import type { Term } from './views/expiry.ts';
@@ -186,8 +186,12 @@ async function updateMessages(
     deps.impacts.forCard(order),
     undoOffer(deps, order, now),
   ]);
-  const approvers =
+  const isOverBudget = budgets !== undefined && budgets.over.length > 0;
+  const otherAdmins = deps.admins.filter((userId) => !isRequester(order, userId));
+  const isForAdmins = isOverBudget && otherAdmins.length > 0 && waitsForAdminAlone(history);
+  const awaited =
     decision === undefined ? formerApprovers(order, settings.approvers) : decisionApprovers(decision);
+  const approvers = isForAdmins ? otherAdmins : awaited;
   const extras = {
     approvers,
     history,
@@ -217,7 +221,7 @@ async function updateMessages(
     card,
     refs,
     message: () => orderCard(order, extras),
-    isOverBudget: budgets !== undefined && budgets.over.length > 0,
+    isOverBudget,
     since,
     approvalChannel: settings.approvalChannel,
   });
@@ -229,7 +233,6 @@ async function updateMessages(
   };
   const inThread = { ...deps, thread };
   await updateProgress(inThread, order, history, known);
-  const otherAdmins = deps.admins.filter((userId) => !isRequester(order, userId));
   for (const entry of history) {
     const purpose = `reply:${entry.version}:${entry.kind}`;
     if (known.has(purpose)) continue;
@@ -251,7 +254,8 @@ async function updateMessages(
   // A file may have to be tried again, and the reply before it not.
   if (order.bulk !== undefined && last !== undefined) await deps.messages.recordMessage(order.id, last);
   await shareFiles(inThread, order, history, known);
-  const people = await remindPeople(deps, { order, history, card, refs: [...refs, ...copies.posted] });
+  const waiting = { order, card, refs: [...refs, ...copies.posted] };
+  const people = await remindPeople(deps, { ...waiting, history, approvers, isForAdmins });
   const emergency = await tellOfEmergency(deps, { order, history, refs });
   const problem = updated.problem ?? copies.problem ?? people.problem ?? emergency;
   if (problem === undefined) return { last, again: people.again };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Log } from '../log.ts';
-import { peopleAmong, type WaitingDecision } from '../orders/approvers.ts';
+import { peopleAmong } from '../orders/approvers.ts';
 import type { Order } from '../orders/order.ts';
 import type { FirstExpiry, HistoryEntry, MessageRef, MessageStore } from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
@@ -9,7 +9,6 @@ import { isRefusedForGood, SlackApiError, type SlackWeb } from './platform/web.t
 import { postMessage } from './post-message.ts';
 import { quietUntil } from './quiet-hours.ts';
 import type { Message } from './views/blocks.ts';
-import { decisionApprovers } from './views/decision.ts';
 import { escalationNotice, reminderNotice } from './views/waiting.ts';
 
 /*
@@ -28,8 +27,6 @@ export interface ReachDeps {
   readonly directory: SlackDirectory;
   readonly messages: Pick<MessageStore, 'recordMessage'>;
   readonly firstExpiry?: FirstExpiry;
-  /** What a waiting order needs at this moment. */
-  readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
   /** The people who may approve a waiting order at this moment. */
   readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
   readonly admins: readonly string[];
@@ -154,6 +151,14 @@ export async function sendTo(
 
 const escalatedDetail = z.object({ to: z.array(z.string()), toAdmins: z.boolean() });
 
+/** A waiting order, and whom it waits for. */
+interface Awaiting extends Waiting {
+  /** Ids of people and groups. */
+  readonly approvers: readonly string[];
+  /** Everybody has approved but an admin, who has to because it exceeds a budget. */
+  readonly isForAdmins: boolean;
+}
+
 /**
  * Tells people by direct message that an order still waits: approvers who have its card there, and those who are called
  * after a long wait. Nobody is told at night in their time zone, unless a name expires by tomorrow.
@@ -161,18 +166,16 @@ const escalatedDetail = z.object({ to: z.array(z.string()), toAdmins: z.boolean(
  */
 export async function remindPeople(
   deps: ReachDeps,
-  { order, history, card, refs }: Waiting & { readonly history: readonly HistoryEntry[] },
+  { history, ...waiting }: Awaiting & { readonly history: readonly HistoryEntry[] },
 ): Promise<{ readonly again?: Date | undefined; readonly problem?: SlackApiError | undefined }> {
+  const { order, refs, approvers } = waiting;
   if (order.state !== 'PENDING') return {};
   let again: Date | undefined;
   let problem: SlackApiError | undefined;
   for (const entry of history) {
     if (entry.kind !== 'reminded' && entry.kind !== 'escalated') continue;
-    const notice =
-      entry.kind === 'reminded'
-        ? reminderNotice(order)
-        : escalationNotice(order, decisionApprovers(await deps.decisionOf(order)));
-    for (const { to, thread } of await recipients(deps, { order, card, refs }, entry)) {
+    const notice = entry.kind === 'reminded' ? reminderNotice(order) : escalationNotice(order, approvers);
+    for (const { to, thread } of await recipients(deps, waiting, entry)) {
       const purpose = `notice:${entry.version}:${entry.kind}:${to}`;
       if (refs.some((ref) => ref.purpose === purpose)) continue;
       const until = thread === undefined || isDirect(thread) ? await quietFor(deps, order, to) : undefined;
@@ -197,17 +200,20 @@ interface Recipient {
 /** Who is told besides the card's thread. */
 async function recipients(
   deps: ReachDeps,
-  { order, card, refs }: Waiting,
+  { order, card, refs, isForAdmins }: Awaiting,
   { kind, detail }: HistoryEntry,
 ): Promise<readonly Recipient[]> {
   if (kind === 'reminded') {
     // If the card is in a channel, its thread reminds everybody there.
-    const copies = isDirect(card) ? [IN_CHANNEL, TO_PERSON] : [TO_PERSON];
-    return copies.flatMap((prefix) =>
+    const copies = (prefix: string) =>
       refs
         .filter(({ purpose }) => purpose.startsWith(prefix))
-        .map((thread) => ({ to: thread.purpose.slice(prefix.length), thread })),
+        .map((thread) => ({ to: thread.purpose.slice(prefix.length), thread }));
+    const approved = new Set(order.approvals.map(({ userId }) => userId));
+    const people = copies(TO_PERSON).filter(
+      ({ to }) => !approved.has(to) && (!isForAdmins || deps.admins.includes(to)),
     );
+    return [...(isDirect(card) ? copies(IN_CHANNEL) : []), ...people];
   }
   const { to, toAdmins } = escalatedDetail.safeParse(detail).data ?? { to: [], toAdmins: true };
   const { people } = await peopleAmong(deps.directory, [...to, ...(toAdmins ? deps.admins : [])]);

@@ -150,9 +150,30 @@ test('an order over a budget is brought to the admins, and calls no admin who as
   const thread = about(order, 'D0ALICE').map(textOf).join('\n');
   expect(thread).toContain('<@U0ADA> or <@U0DAVE> has to approve it besides.');
 
+  const noon = at('2026-11-24T12:00:00Z');
+  await remind(order, noon);
+  await notify(order, noon, changes);
+  expect(told(order, 'D0ADA')).toHaveLength(1);
+  expect([...told(order, 'D0BOB'), ...told(order, 'D0CAROL')], 'theirs is not missing').toEqual([]);
+  expect(about(order, 'D0ALICE').map(textOf).join('\n')).toContain('<@U0ADA>, <@U0DAVE>: this still waits');
+
   const fitting = await waiting();
   await notify(fitting, NIGHT_IN_LONDON, { ...changes, lookAtBudgets: async () => ({ ...look, over: [] }) });
   expect(about(fitting, 'D0ADA')).toEqual([]);
+});
+
+test('who has approved is not reminded to approve', async () => {
+  const order = await waiting({ approvalsRequired: 2 });
+  await notify(order, MORNING_IN_LONDON);
+  await rig.apply(
+    order.id,
+    { type: 'approved', by: 'U0CAROL', validApprovers: ['U0CAROL'] },
+    MORNING_IN_LONDON,
+  );
+  await remind(order, MORNING_IN_LONDON);
+  await notify(order, at('2026-11-24T15:00:00Z'));
+  expect(told(order, 'D0BOB')).toHaveLength(1);
+  expect(told(order, 'D0CAROL')).toEqual([]);
 });
 
 test('what is decided by morning is not told any more', async () => {

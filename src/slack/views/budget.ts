@@ -103,18 +103,29 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
     return undefined;
   const found = overBudgetInDetail(event.detail);
   if (found === undefined || found.admins.length > 0) return undefined;
-  const { standing, required } = event.detail;
-  const isMissing = typeof standing === 'number' && typeof required === 'number' && standing < required;
+  const missing = missingApprovals(event);
   const who = admins.length === 0 ? 'An admin' : admins.map(mention).join(' or ');
   const said = [
     ...(event.kind === 'approved'
       ? [
-          `:ballot_box_with_check: ${mention(event.actor)} approved.${isMissing ? ` ${count(required - standing, 'more approval')} needed.` : ''}`,
+          `:ballot_box_with_check: ${mention(event.actor)} approved.${missing > 0 ? ` ${count(missing, 'more approval')} needed.` : ''}`,
         ]
       : []),
     `:moneybag: ${overBudgetText(found.over)} ${who} has to approve it besides.`,
   ];
   return textMessage(said.join(' '));
+}
+
+/** Whether everybody has approved but the admin who has to, because the order exceeds a budget. */
+export function waitsForAdminAlone(history: readonly HistoryEvent[]): boolean {
+  const last = history.findLast(({ kind }) => kind === 'approved');
+  if (last === undefined || missingApprovals(last) > 0) return false;
+  return overBudgetInDetail(last.detail)?.admins.length === 0;
+}
+
+/** How many approvals were missing after one was given, besides that of an admin. */
+function missingApprovals({ detail: { standing, required } }: HistoryEvent): number {
+  return typeof standing === 'number' && typeof required === 'number' ? Math.max(0, required - standing) : 0;
 }
 
 /** The person who reads the budgets. */
