@@ -57,8 +57,8 @@ describe('the card', () => {
     await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
     const order = await ask(t.workspace, t.alice, '/domain renew deli.rest 2');
     const [expiry = '', day, year] =
-      /\*Expiry\*\n(\d+ \w+) (\d{4}) \(registry\), after .*/.exec(textOf(order.card)) ?? [];
-    expect(expiry).toContain(`after this renewal ${day} ${Number(year) + 2}`);
+      /\*Expiry\*\n(\d+ \w+) (\d{4}) \(registry\)\nAfter .*/.exec(textOf(order.card)) ?? [];
+    expect(expiry).toContain(`After this renewal: ${day} ${Number(year) + 2}`);
     expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toContain(expiry);
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');

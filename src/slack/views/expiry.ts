@@ -63,7 +63,7 @@ export interface Term {
 export function termText({ listed, renewedUntil }: Term): string {
   if (listed === undefined) return 'Not known: the name is not on the watch list';
   if (listed.day === undefined || renewedUntil === undefined) return 'Not known';
-  return `${formatDay(listed.day)} (${formatSource(listed)}), after this renewal ${formatDay(renewedUntil)}`;
+  return `${formatDay(listed.day)} (${formatSource(listed)})\nAfter this renewal: ${formatDay(renewedUntil)}`;
 }
 
 /** What to know about a name besides its date; plain text. */
