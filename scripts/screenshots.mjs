@@ -21,7 +21,7 @@ const browser = await chromium.launch({
 });
 const problems = [];
 try {
-  const page = await browser.newPage({ viewport: { width: 1_280, height: 720 }, reducedMotion: 'reduce' });
+  const page = await browser.newPage({ viewport: { width: 1_280, height: 800 }, reducedMotion: 'reduce' });
   const composer = page.getByRole('textbox', { name: /^Message to/ });
   const be = async (person) => {
     await page.getByLabel('You are').selectOption(person);
