@@ -49,6 +49,13 @@ interface Waiting {
   readonly refs: readonly MessageRef[];
 }
 
+/** A waiting order whose card is copied. */
+interface ToCopy extends Waiting {
+  readonly message: () => Message;
+  /** Whether an admin has to approve it besides. */
+  readonly isOverBudget: boolean;
+}
+
 interface Copied {
   readonly posted: readonly MessageRef[];
   /** The error because of which it is tried again. */
@@ -61,13 +68,7 @@ interface Copied {
  */
 export async function copyCard(
   deps: ReachDeps,
-  waiting: Waiting & {
-    readonly message: () => Message;
-    /** Whether an admin has to approve it besides. */
-    readonly isOverBudget: boolean;
-    readonly since: Date;
-    readonly approvalChannel: string | undefined;
-  },
+  waiting: ToCopy & { readonly since: Date; readonly approvalChannel: string | undefined },
 ): Promise<Copied> {
   const { order, card, refs, since, approvalChannel } = waiting;
   if (order.state !== 'PENDING') return { posted: [] };
@@ -99,17 +100,10 @@ function isDirect({ channelId }: MessageRef): boolean {
 
 async function copyToApprovers(
   deps: ReachDeps,
-  {
-    order,
-    refs,
-    message,
-    isOverBudget,
-  }: Waiting & {
-    readonly message: () => Message;
-    readonly isOverBudget: boolean;
-  },
+  { order, refs, message, isOverBudget }: ToCopy,
 ): Promise<Copied> {
-  const called = [...(await deps.peopleWhoMayApprove(order)), ...(isOverBudget ? deps.admins : [])];
+  // Admins come first: without one of them the others' approvals are not enough, however many there are.
+  const called = [...(isOverBudget ? deps.admins : []), ...(await deps.peopleWhoMayApprove(order))];
   const approvers = [...new Set(called)].filter((userId) => userId !== order.requesterId);
   const posted: MessageRef[] = [];
   let problem: SlackApiError | undefined;

@@ -157,6 +157,11 @@ test('an order over a budget is brought to the admins, and calls no admin who as
   expect([...told(order, 'D0BOB'), ...told(order, 'D0CAROL')], 'theirs is not missing').toEqual([]);
   expect(about(order, 'D0ALICE').map(textOf).join('\n')).toContain('<@U0ADA>, <@U0DAVE>: this still waits');
 
+  const crowded = await waiting();
+  const many = Array.from({ length: 20 }, (_, n) => `U0NOBODY${n}`);
+  await notify(crowded, noon, { ...changes, peopleWhoMayApprove: async () => many });
+  expect(about(crowded, 'D0ADA'), 'behind as many approvers as are written to').toHaveLength(1);
+
   const fitting = await waiting();
   await notify(fitting, NIGHT_IN_LONDON, { ...changes, lookAtBudgets: async () => ({ ...look, over: [] }) });
   expect(about(fitting, 'D0ADA')).toEqual([]);
