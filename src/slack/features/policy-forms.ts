@@ -24,8 +24,8 @@ import { START_LABELS } from '../views/policy.ts';
 import { ruleSentence } from '../views/policy-rule.ts';
 import { attachedText, fileField } from './attached-text.ts';
 import { fingerprint } from './fingerprint.ts';
+import { type GroupMenus, withGroups, withTypedIds } from './people-fields.ts';
 import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
-import { type GroupMenus, withGroups, withTypedIds } from './settings.ts';
 
 /* The forms of the policy: a rule, a YAML file, a policy to start from. All of them change only the draft. */
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { type TeamSettings, teamSettingParsers } from '../../config.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
@@ -38,6 +37,7 @@ import { type Field, type Form, type FormValues, formView } from '../views/form.
 import { approverError, channelError } from '../views/slack-error.ts';
 import { fingerprint } from './fingerprint.ts';
 import { openForm } from './ordering.ts';
+import { type GroupMenu, type GroupMenus, withGroups, withTypedIds } from './people-fields.ts';
 
 /*
  * The team's settings: who approves, what waits for approval, when reminders go out. For admins.
@@ -142,16 +142,6 @@ const FIELDS: Readonly<Record<SettingName, Omit<Field, 'name'>>> = {
 const PEOPLE_SETTINGS = ['approvers', 'approval_escalate_to'] as const;
 type PeopleSetting = (typeof PEOPLE_SETTINGS)[number];
 
-/** A menu of user groups beside a picker of people. */
-interface GroupMenu {
-  readonly name: string;
-  readonly label: string;
-  readonly hint?: string;
-}
-
-/** By the field that they belong to. Slack has no picker of user groups; both together are the field's value. */
-export type GroupMenus = Readonly<Record<string, GroupMenu>>;
-
 const GROUPS = {
   approvers: {
     name: 'approver_groups',
@@ -197,13 +187,6 @@ const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
   reminder_channel: 'Empty: no reminders.',
 } satisfies Record<ChannelSetting, string>;
 
-/** A field in the place of a picker of people, where Slack refuses it, for example for a person whom it no longer knows. */
-export function withTypedIds(field: Field): Field {
-  return field.kind === 'people'
-    ? { ...field, kind: 'lines', hint: 'Ids of people (U…) and user groups (S…), separated by commas.' }
-    : field;
-}
-
 /** Used where Slack refuses the pickers. */
 const plainForm: Form = {
   ...form,
@@ -214,49 +197,6 @@ const plainForm: Form = {
         : withTypedIds(field),
   ),
 };
-
-/** Opening a view cannot wait long for Slack's groups. */
-const GROUPS_MS = 1_000;
-
-/**
- * The fields, with a menu of groups after each picker of people. Slack refuses a menu without options, so it is
- * left out.
- * @param set the groups that are chosen
- */
-export async function withGroups(
-  deps: SlackDeps,
-  fields: readonly Field[],
-  menus: GroupMenus,
-  set: readonly string[],
-): Promise<Field[]> {
-  const options = await groupOptions(deps, set);
-  return fields.flatMap((field): Field[] => {
-    const menu = menus[field.name];
-    return menu === undefined || options.length === 0
-      ? [field]
-      : [field, { ...menu, kind: 'picks', optional: true, options }];
-  });
-}
-
-/**
- * The workspace's groups by name, those of the setting first. A group that Slack does not name is shown by id.
- */
-async function groupOptions({ directory, log }: SlackDeps, set: readonly string[]) {
-  const names = await Promise.race([
-    directory.groupNames().catch((err: unknown) => {
-      if (!(err instanceof SlackApiError)) throw err;
-      log.warn({ err }, 'reading the user groups for the settings');
-      return undefined;
-    }),
-    sleep(GROUPS_MS, undefined, { ref: false }),
-  ]);
-  const others = [...(names?.keys() ?? [])].filter((id) => !set.includes(id));
-  const named = (id: string) => names?.get(id) ?? id;
-  return [
-    ...set.map((id) => ({ value: id, text: named(id) })),
-    ...others.map((id) => ({ value: id, text: named(id) })).sort((a, b) => a.text.localeCompare(b.text)),
-  ];
-}
 
 /** Slack's markup of a person, group or channel, as it is pasted. It becomes the id. */
 const MARKUP = /<(?:@|#|!subteam\^)([A-Z0-9]+)(?:\|[^>]*)?>/g;
