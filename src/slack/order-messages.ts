@@ -278,7 +278,8 @@ async function undoOffer({ impacts }: NotifierDeps, order: Order, now: Date): Pr
   return former === undefined || former.kind === 'same' ? undefined : { until, former };
 }
 
-function costNow({ priceOf }: NotifierDeps, { task, items, input }: Order) {
+/** What an order costs by the price list of today; undefined where it has no price. */
+export function costNow({ priceOf }: Pick<NotifierDeps, 'priceOf'>, { task, items, input }: Order) {
   return priceOf?.({ task, names: items.map(({ name }) => name), input });
 }
 

@@ -5,7 +5,7 @@ import { waitingFor } from '../../orders/approvers.ts';
 import { isRequester, type Order } from '../../orders/order.ts';
 import { withPlainView } from '../fallback.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
-import { budgetsNow } from '../order-messages.ts';
+import { budgetsNow, costNow } from '../order-messages.ts';
 import { okResponse } from '../platform/web.ts';
 import type { AnyBlock } from '../views/blocks.ts';
 import {
@@ -90,19 +90,17 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
 
 /** What an approver has to know of orders besides what they hold: what they cost, and what hangs on their names. */
 async function knownOf(
-  { priceOf, names: { impacts }, orders: budgeting }: SlackDeps,
+  deps: SlackDeps,
   orders: readonly Order[],
 ): Promise<ReadonlyMap<string, KnownOfOrder>> {
   const known = orders.map(async (order) => {
-    const { id, task, items, input } = order;
-    const names = items.map(({ name }) => name);
-    const pricing = priceOf({ task, names, input });
+    const pricing = costNow(deps, order);
     const [cost, impact, budgets] = await Promise.all([
       pricing,
-      impacts.found(order),
-      budgetsNow(budgeting, order, pricing),
+      deps.names.impacts.found(order),
+      budgetsNow(deps.orders, order, pricing),
     ]);
-    return [id, { cost, impact, overBudget: budgets?.over ?? [] }] as const;
+    return [order.id, { cost, impact, overBudget: budgets?.over ?? [] }] as const;
   });
   return new Map(await Promise.all(known));
 }

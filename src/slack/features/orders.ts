@@ -4,7 +4,7 @@ import type { OrderFilter } from '../../orders/ports.ts';
 import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
-import { budgetsNow, termNow } from '../order-messages.ts';
+import { budgetsNow, costNow, termNow } from '../order-messages.ts';
 import { answerButtons, answerLines } from '../views/answer.ts';
 import { actions, code, context, escapeText, lines, type Message, message, plain } from '../views/blocks.ts';
 import { orderCard } from '../views/card.ts';
@@ -91,11 +91,6 @@ async function emergencyButtons({ deps, person }: CommandCall, order: Order) {
   return [...breakGlassButtons(order, decision), ...signOffButtons(order)];
 }
 
-function budgetsOf({ deps: { priceOf, orders } }: CommandCall, order: Order) {
-  const { task, items, input } = order;
-  return budgetsNow(orders, order, priceOf({ task, names: items.map(({ name }) => name), input }));
-}
-
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
   if (id === undefined)
@@ -114,7 +109,7 @@ async function runOrder(call: CommandCall): Promise<void> {
   const [decision, budgets, term] = isWaiting
     ? await Promise.all([
         waitingDecision(call.deps.orders, order),
-        budgetsOf(call, order),
+        budgetsNow(call.deps.orders, order, costNow(call.deps, order)),
         termNow(call.deps.expiry, order),
       ])
     : [];

@@ -88,7 +88,7 @@ export interface KnownOfOrder {
   /** By the current price list; undefined for a task that has no price. */
   readonly cost: OrderCost | undefined;
   /** The budgets that it exceeds, so that an admin has to approve it besides. */
-  readonly overBudget?: readonly Shortfall[] | undefined;
+  readonly overBudget: readonly Shortfall[];
   /** `none`: the task puts nothing at risk. */
   readonly impact: Impact | 'unseen' | 'none';
 }
@@ -334,9 +334,7 @@ function decisionText(order: Order, known: KnownOfOrder | undefined): string {
     ),
     `Asked by ${mention(order.requesterId)} ${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
     ...(known?.cost === undefined ? [] : [`Price: ${costText(known.cost)}`]),
-    ...(known?.overBudget === undefined || known.overBudget.length === 0
-      ? []
-      : [overBudgetFact(known.overBudget)]),
+    ...(known === undefined || known.overBudget.length === 0 ? [] : [overBudgetFact(known.overBudget)]),
     ...ruleLines(order),
     ...(known === undefined || known.impact === 'none' ? [] : [worstImpactLine(known.impact)]),
     [

@@ -164,8 +164,9 @@ const IMPACT: Impact = {
   areNewNameserversReady: undefined,
 };
 
-function waiting(order: Order, known: KnownOfOrder): string {
-  return JSON.stringify(homeBlocks({ ...FULL, toDecide: [order], known: new Map([[order.id, known]]) }));
+function waiting(order: Order, found: Omit<KnownOfOrder, 'overBudget'>): string {
+  const known = new Map([[order.id, { overBudget: [], ...found }]]);
+  return JSON.stringify(homeBlocks({ ...FULL, toDecide: [order], known }));
 }
 
 it('an approver sees the price, the rule, and the worst of what hangs on the name', () => {
@@ -216,7 +217,7 @@ it('stays within the limits where every part is full and every line long', () =>
   const blocks = homeBlocks({
     ...FULL,
     toDecide: orders,
-    known: new Map(orders.map(({ id }) => [id, { cost: COST, impact }])),
+    known: new Map(orders.map(({ id }) => [id, { cost: COST, overBudget: [], impact }])),
     toResolve: orders.map((order) => ({ ...order, state: 'UNKNOWN' })),
     toReview: orders.map((order) => ({
       order: { ...order, state: 'SUCCEEDED', emergencyApprovedBy: 'U0ADA' },
