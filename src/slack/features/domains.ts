@@ -9,7 +9,7 @@ import {
   textOf,
   textsOf,
 } from '../feature.ts';
-import { code, quote, textMessage } from '../views/blocks.ts';
+import { code, quote } from '../views/blocks.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { formatTaskNote } from '../views/task-notes.ts';
 import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
@@ -152,7 +152,9 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
   return { command, form };
 }
 
-const isNumber = (word: string | undefined) => word !== undefined && /^[+-]?\d+([.,]\d+)?$/.test(word);
+function isNumber(word: string | undefined): word is string {
+  return word !== undefined && /^[+-]?\d+([.,]\d+)?$/.test(word);
+}
 
 async function runRenew(call: CommandCall): Promise<void> {
   // A comma inside a number does not separate words: `1,5` is one period, which is refused.
@@ -162,20 +164,18 @@ async function runRenew(call: CommandCall): Promise<void> {
   const last = words.at(-1);
   const hasPeriod = isNumber(last);
   const names = hasPeriod ? words.slice(0, -1) : words;
-  const period = (hasPeriod ? last : undefined) ?? '1';
+  const period = hasPeriod ? last : '1';
   if (names.length === 0) return openFromLine(call, renewForm, { period });
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
     // If the account cannot do it, that is said first, because no other line would help.
     return call.respond(
       (await refusalOfAccount(call, 'renew')) ??
-        textMessage(
-          `Nothing was asked for yet. “${quote(last, 80)}” is neither a whole name, such as cafe.rest, nor a number of years, such as 2.`,
-        ),
+        `Nothing was asked for yet. “${quote(last, 80)}” is neither a whole name, such as cafe.rest, nor a number of years, such as 2.`,
     );
   }
-  const early = hasPeriod ? undefined : names.find(isNumber);
-  if (early !== undefined) {
-    const line = `/domain renew ${[...names.filter((name) => name !== early), early].join(' ')}`;
+  const years = hasPeriod ? undefined : names.find(isNumber);
+  if (years !== undefined) {
+    const line = `/domain renew ${[...names.filter((name) => name !== years), years].join(' ')}`;
     return call.respond(`Nothing was asked for yet. The number of years stands last: ${code(line)}.`);
   }
   await orderFromLine(call, 'renew', { names, period });

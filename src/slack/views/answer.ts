@@ -7,10 +7,10 @@ import { noticeView, verbatim } from './form.ts';
 /* What the service said, in its own words: a short form with an order, and everything behind a button. */
 
 /** A field of an answer and its value; `owner.user` for a nested field. */
-export type Fact = readonly [name: string, value: string];
+type AnswerField = readonly [name: string, value: string];
 
 /** All fields of some data, in its order. A field that is not documented has its own name as label. */
-export function factsOf(data: unknown, path = ''): Fact[] {
+export function factsOf(data: unknown, path = ''): AnswerField[] {
   if (data === undefined || data === null || data === '') return [];
   if (Array.isArray(data)) {
     if (data.every((each) => typeof each !== 'object' || each === null)) {

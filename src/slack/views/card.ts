@@ -96,7 +96,7 @@ export interface CardExtras {
   readonly hint?: string | undefined;
   /** The impact on its name; undefined for a task that puts nothing at risk. */
   readonly impact?: OrderImpact | 'unseen' | undefined;
-  /** What the watch list knows of the one name that is to be renewed, while it waits. */
+  /** When the one name of a waiting renewal expires. */
   readonly term?: Term | undefined;
   /** The nameservers that can be set back. */
   readonly undo?: UndoOffer | undefined;

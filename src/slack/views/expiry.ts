@@ -51,7 +51,7 @@ function formatSource({ domain }: ListedName): string {
   return domain.expiry === undefined ? 'no date known' : SOURCES[domain.expiry.source];
 }
 
-/** What a renewal prolongs. */
+/** What is known of the expiry of a name that is to be renewed. */
 export interface Term {
   /** Undefined for a name that is not on the watch list. */
   readonly listed: ListedName | undefined;

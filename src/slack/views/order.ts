@@ -161,13 +161,18 @@ const LABELS: Readonly<Record<string, string>> = {
   parent: 'Superior user',
 };
 
-/** The database keeps fields in a sequence of its own. */
-function inFormSequence([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  const place = (field: string) => (FIELDS.indexOf(field) + FIELDS.length + 1) % (FIELDS.length + 1);
-  return place(a) - place(b);
+const FIELDS = Object.keys(LABELS);
+
+/** Compares fields by their place among the labels, because the database keeps them in a sequence of its own. */
+function byPlace([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return placeOf(a) - placeOf(b);
 }
 
-const FIELDS = Object.keys(LABELS);
+/** A field without a label stands behind the others. */
+function placeOf(field: string): number {
+  const place = FIELDS.indexOf(field);
+  return place < 0 ? FIELDS.length : place;
+}
 
 /** Fields that are shown as the order's names already. */
 const NAME_FIELDS: ReadonlySet<string> = new Set(['name', 'names', 'source', 'id']);
@@ -213,7 +218,7 @@ function formatValue(field: string, value: unknown): string {
 export function inputFacts(order: Order): (readonly [string, string])[] {
   const input = inputOf(order);
   // The rows of a file stand in a table of their own.
-  const pairs = (order.bulk === undefined ? Object.entries(input).sort(inFormSequence) : [])
+  const pairs = (order.bulk === undefined ? Object.entries(input).sort(byPlace) : [])
     .filter(([field, value]) => value !== undefined && !NAME_FIELDS.has(field))
     // The user's name is the order's name.
     .filter(([field]) => !(order.task === 'user' && field === 'user'))
