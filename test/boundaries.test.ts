@@ -90,6 +90,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'policy',
     'zones',
     'service',
+    'collections.ts',
     'settings.ts',
   ],
   'start.ts': ['config.ts', 'log.ts', 'slack/platform', 'store'],
@@ -142,6 +143,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 
 /** Modules that a view may use, not only name the types of: all of them pure. */
 const PURE = [
+  /^collections\.ts$/,
   /^accounts\/account\.ts$/,
   /^expiry\/(chart|dateless|deadline)\.ts$/,
   /^money\/(amount|budget|order-cost|prices|spend|waiting)\.ts$/,

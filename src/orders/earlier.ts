@@ -1,3 +1,4 @@
+import { groupBy } from '../collections.ts';
 import { type ItemState, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
 
 /*
@@ -26,8 +27,9 @@ export function findingsIn(items: readonly EarlierItem[], names: readonly string
   const isDone = ({ state, late }: EarlierItem) => state === 'SUCCEEDED' || late === 'SUCCEEDED';
   const isOpen = ({ state, late }: EarlierItem) =>
     state === 'SENT' || state === 'UNKNOWN' || late === 'UNKNOWN';
+  const byName = groupBy(items, ({ name }) => name);
   return names.flatMap((name): EarlierFinding[] => {
-    const same = items.filter((item) => item.name === name);
+    const same = byName.get(name) ?? [];
     const done = same.find(isDone);
     if (done !== undefined) return [{ orderId: done.orderId, name, found: 'done' }];
     const open = same.find(isOpen);

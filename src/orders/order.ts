@@ -433,6 +433,11 @@ export function retryableItems(order: Order): readonly OrderItem[] {
   );
 }
 
+/** Whether the rows of a file came with auth codes, which are wiped row by row, so that they cannot be asked for again. */
+export function hasRowSecrets({ bulk, hasSecretInput }: Pick<Order, 'bulk' | 'hasSecretInput'>): boolean {
+  return bulk !== undefined && hasSecretInput;
+}
+
 /** How long after its end an order can be retried. */
 export const RETRY_DAYS = 7;
 

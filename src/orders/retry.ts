@@ -1,8 +1,18 @@
 import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
+import type { BulkRow } from './bulk-csv.ts';
 import type { DecideDeps } from './decide.ts';
 import { findEarlier } from './earlier.ts';
-import { accountOwner, isRequester, isRetryOver, type Order, RETRY_DAYS, retryableItems } from './order.ts';
+import {
+  accountOwner,
+  hasRowSecrets,
+  inputOfItem,
+  isRequester,
+  isRetryOver,
+  type Order,
+  RETRY_DAYS,
+  retryableItems,
+} from './order.ts';
 import type { Refusal } from './refusal.ts';
 import { type OrderRequest, type RequestDeps, type RequestOutcome, requestOrder } from './request.ts';
 import { taskNamed } from './tasks.ts';
@@ -10,10 +20,15 @@ import { taskNamed } from './tasks.ts';
 export type RetryOutcome =
   | RequestOutcome
   /** The secret part of the order was not kept: the person has to type it again. */
-  | { readonly kind: 'needs_secret'; readonly order: Order };
+  | { readonly kind: 'needs_secret'; readonly order: Order }
+  /** The order was made from a file: a plan of these rows is to be made again. */
+  | { readonly kind: 'needs_plan'; readonly order: Order; readonly rows: readonly BulkRow[] };
 
-/** What a person typed again into the form of an order with a secret part. */
-export type TypedAgain = Pick<OrderRequest, 'input' | 'secret' | 'reason' | 'account' | 'deliveryId'>;
+/** What a person typed again into the form of an order with a secret part, or the plan of rows that failed. */
+export type GivenAgain = Pick<
+  OrderRequest,
+  'input' | 'secret' | 'reason' | 'account' | 'deliveryId' | 'bulk'
+>;
 
 type RetryDeps = RequestDeps & DecideDeps;
 
@@ -25,7 +40,7 @@ export async function retryOrder(
   deps: RetryDeps,
   orderId: string,
   userId: string,
-  typed?: TypedAgain,
+  given?: GivenAgain,
 ): Promise<RetryOutcome> {
   const order = await deps.store.load(orderId);
   if (order === undefined) return { kind: 'refused', refusal: { code: 'no_such_order' } };
@@ -33,7 +48,10 @@ export async function retryOrder(
   if (refusal !== undefined) return { kind: 'refused', refusal };
   const names = await namesToRetry(deps, order);
   if ('refusal' in names) return { kind: 'refused', refusal: names.refusal };
-  if (order.hasSecretInput && typed === undefined) return { kind: 'needs_secret', order };
+  if (given === undefined) {
+    if (order.bulk !== undefined) return { kind: 'needs_plan', order, rows: rowsNamed(order, names.failed) };
+    if (order.hasSecretInput) return { kind: 'needs_secret', order };
+  }
   const account = await deps.findAccount(order.account.id);
   if (account === undefined) return { kind: 'refused', refusal: { code: 'retry_account_gone' } };
   const request = {
@@ -43,18 +61,18 @@ export async function retryOrder(
     threadTs: order.threadTs,
     isPrivate: order.isPrivate,
   };
-  if (typed !== undefined && !asksForTheSame(order, typed, names.failed)) {
-    return requestOrder(deps, { ...request, ...typed });
+  if (given !== undefined && order.bulk === undefined && !asksForTheSame(order, given, names.failed)) {
+    return requestOrder(deps, { ...request, ...given });
   }
-  const content = typed ?? {
+  const content = given ?? {
     input: taskNamed(order.task).onlyFor(order.input, names.failed),
     secret: undefined,
     reason: order.reason,
-    account,
   };
   return requestOrder(deps, {
     ...request,
     ...content,
+    account,
     retries: order,
     // An order is retried once, however often the button is pressed. The new order can be retried as well.
     deliveryId: `retry:${order.id}`,
@@ -73,7 +91,7 @@ async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): 
 }
 
 async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<Refusal | undefined> {
-  if (order.bulk !== undefined) return { code: 'retry_bulk' };
+  if (hasRowSecrets(order)) return { code: 'retry_bulk' };
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryOver(order, deps.now())) return undefined;
   // The card still has its button from before the time was over; showing it again removes the button.
@@ -100,8 +118,16 @@ function nothingToRetry({ items }: Order): Refusal {
   return { code: isUnanswered ? 'retry_unanswered' : 'retry_done_since' };
 }
 
+/** The rows of some names, as they were asked for. */
+function rowsNamed(order: Order, names: readonly string[]): BulkRow[] {
+  const wanted = new Set(names);
+  return order.items
+    .filter(({ name }) => wanted.has(name))
+    .map((item) => ({ line: item.n, name: item.name, input: inputOfItem(order, item), secret: undefined }));
+}
+
 /** Whether what was typed asks for the same as the order. */
-function asksForTheSame(order: Order, typed: TypedAgain, failed: readonly string[]): boolean {
+function asksForTheSame(order: Order, typed: GivenAgain, failed: readonly string[]): boolean {
   const checked = taskNamed(order.task).check(typed.input);
   return (
     checked.ok &&

@@ -134,7 +134,9 @@ test('is one card with its hash, one approval, a request a row, one progress mes
   await t.bob.click(order.card, 'order_approve');
   const reply = await order.ends('FAILED', 30_000);
   expect(textOf(reply)).toMatch(/46 done · 1 failed/);
-  expect(buttonsOf(order.card), 'its failed rows are asked for as a file').not.toContain('order_retry');
+  expect(textOf(reply), 'why stands in the thread, not in the file alone').toMatch(
+    /:x: \*many-9\.rest\*: failed · The service says: `EF01055` not now/,
+  );
   for (const [index, name] of names.entries()) {
     const sent = t.service.requestsFor({ task: 'domain.renew', name });
     expect(sent.map(({ ctid, body }) => [ctid, body])).toEqual([
@@ -157,6 +159,50 @@ test('is one card with its hash, one approval, a request a row, one progress mes
     expect(line).toContain(`,${order.id}.${index + 1},`);
   }
   expect(audit.find((line) => line.includes(',approved,'))).toContain(',47 names,');
+}, 60_000);
+
+test('what failed of it is asked for again with a plan of its own', async () => {
+  const names = held('again', 4);
+  const [first = '', second = '', third = ''] = names;
+  for (const name of [first, third])
+    t.service.faults.set({ kind: 'refuse', code: 'EF01055', text: 'locked', times: 1, match: { name } });
+  t.service.faults.set({ kind: 'refuse', code: 'EF02000', text: 'no', times: 1, match: { name: second } });
+  const order = await askFor(
+    'renew',
+    csv(
+      'name,period',
+      names.map((name) => `${name},2`),
+    ),
+  );
+  await order.becomes('PENDING');
+  await t.bob.click(order.card, 'order_approve');
+  const reply = await order.ends('FAILED', 20_000);
+  expect(textOf(reply)).toMatch(
+    /:x: \*again-1\.rest, again-3\.rest\*: failed · The service says: `EF01055` locked/,
+  );
+  expect(textOf(reply)).toMatch(/:x: \*again-2\.rest\*: failed · The service says: `EF02000` no/);
+
+  const stranger = await toldAfter(t.workspace, t.ada, () => t.ada.click(reply, 'order_retry'));
+  expect(stranger).toMatch(/Only the person who asked, or an approver, can retry/);
+  const before = t.alice.ephemerals().length;
+  await t.alice.click(reply, 'order_retry');
+  const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
+  expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are fine/);
+  const retry = await orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
+  await retry.becomes('PENDING');
+  expect(textOf(retry.card)).toContain(order.id);
+  const again = await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
+  expect(again, 'one retry of a row at a time').toContain(`Order ${retry.id} for this name is open`);
+  await t.bob.click(retry.card, 'order_approve');
+  await retry.ends('SUCCEEDED', 20_000);
+  for (const name of names) {
+    const sent = t.service.requestsFor({ task: 'domain.renew', name });
+    expect(sent.map(({ body }) => body)).toEqual(
+      (name === 'again-4.rest' ? [1] : [1, 2]).map(() => ({ period: 2 })),
+    );
+  }
+  const done = await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
+  expect(done).toContain(`This was asked for already. See it with \`/domain order ${retry.id}\``);
 }, 60_000);
 
 test('three refusals in a row pause it; an approver lets it go on, and the requester stops it', async () => {
@@ -229,11 +275,17 @@ test('auth codes are seen nowhere', async () => {
   expect(await fileOf(order, /plan/)).toMatch(
     /1,transfer-1\.rest,,101,102,103,ns1.example.net ns2.example.net,\[secret\]/,
   );
-  await t.bob.click(order.card, 'order_approve');
-  await t.workspace.waitFor(() => (['SUCCEEDED', 'FAILED'].includes(order.state) ? true : undefined), {
-    what: 'it to end',
-    timeoutMs: 20_000,
+  t.service.faults.set({
+    kind: 'refuse',
+    code: 'EF01055',
+    text: 'locked',
+    times: 1,
+    match: { name: 'transfer-2.rest' },
   });
+  await t.bob.click(order.card, 'order_approve');
+  const reply = await order.ends('FAILED', 20_000);
+  for (const { blocks } of [order.card, reply])
+    expect(buttonsOf({ blocks }), 'its auth codes are gone').not.toContain('order_retry');
   const result = await fileOf(order, /result/);
   const { csv: audit } = await auditLog(t.workspace);
   const seen = [result, audit, t.logged(), await t.dump(), JSON.stringify(t.workspace.messages(DOMAINS))];

@@ -1,10 +1,6 @@
-import { isTeamAccount } from '../../accounts/account.ts';
-import { impactTaskOf } from '../../names/name-orders.ts';
-import { type BulkPlan, bulkInput, planBulk, type RowFacts } from '../../orders/bulk.ts';
-import { BULK_TASKS, type BulkTask } from '../../orders/bulk-columns.ts';
-import { type BulkRow, MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
+import { BULK_TASKS } from '../../orders/bulk-columns.ts';
+import { MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
 import { cancelOrder } from '../../orders/decide.ts';
-import { refusedNames } from '../../orders/demand.ts';
 import { resumeOrder } from '../../orders/resume.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import {
@@ -12,23 +8,19 @@ import {
   type CommandCall,
   type Feature,
   type FormFeature,
-  type Interaction,
   reasonOf,
-  type SubmissionCall,
   type Submitted,
   textOf,
 } from '../feature.ts';
 import { nearest } from '../parse.ts';
-import { csvFile } from '../platform/csv.ts';
-import { code, context, type Message, textMessage } from '../views/blocks.ts';
-import { fileIssues, leftOutCells, planMessage } from '../views/bulk.ts';
-import { ruleNames } from '../views/decision.ts';
+import { code, context } from '../views/blocks.ts';
+import { fileIssues } from '../views/bulk.ts';
 import type { Form } from '../views/form.ts';
 import { refusalText } from '../views/refusal.ts';
 import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
+import { placePlan } from './bulk-plan.ts';
 import { changing } from './order-buttons.ts';
-import { outcomeMessage, placeOrder, refusalOfAccount } from './ordering.ts';
-import { sendFile } from './send-file.ts';
+import { refusalOfAccount } from './ordering.ts';
 
 /*
  * One task for hundreds of names: a file is read and checked as a whole, and becomes one order.
@@ -85,82 +77,10 @@ const bulkForm: FormFeature = {
     if (refusal !== undefined) return { kind: 'done', say: refusal };
     const read = readBulkFile(task, text);
     if (!read.ok) return { kind: 'errors', errors: { [field]: fileIssues(read.issues, task, nearest) } };
-    const facts = await factsOf(call, task, read.rows);
-    const plan = planBulk(task, read, (name) => facts.get(name) ?? UNKNOWN_NAME, call.deps.now());
-    return { kind: 'done', say: await planned(call, plan) };
+    const say = await placePlan(call, call.origin, { task, ...read, reason: reasonOf(call.values) });
+    return { kind: 'done', say };
   },
 };
-
-const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
-
-/** What is known of the names of a file, read in a few questions however many they are. */
-async function factsOf(
-  { deps, person, orderAccount }: Interaction,
-  task: BulkTask,
-  rows: readonly BulkRow[],
-): Promise<ReadonlyMap<string, RowFacts>> {
-  const names = rows.map(({ name }) => name);
-  const used = await orderAccount();
-  const usesTeamAccount = used !== undefined && isTeamAccount(used);
-  const order = { task, names, requesterId: person.id, input: bulkInput(rows), usesTeamAccount };
-  const [open, watched, inUse, cost, refused] = await Promise.all([
-    deps.orders.store.openOrders(task, names),
-    deps.expiry.findMany(names),
-    impactTaskOf(task) === undefined ? undefined : deps.names.impacts.inUse(names),
-    deps.priceOf(order),
-    refusedNames(deps.orders, order),
-  ]);
-  const known = new Map(watched.map((domain) => [domain.name, domain]));
-  const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
-  return new Map(
-    names.map((name) => {
-      const domain = known.get(name);
-      const rules = refused.get(name);
-      return [
-        name,
-        {
-          openOrderId: open.get(name),
-          refusedBy: rules && ruleNames(rules),
-          isWatched: domain !== undefined,
-          expiresAt: domain?.expiry?.at,
-          deletedAt: domain?.deletedAt,
-          isLetGo: domain?.lapse?.confirmed !== undefined,
-          price: quotes.get(name),
-          isInUse: inUse && (inUse.get(name) ?? 'unknown'),
-        },
-      ];
-    }),
-  );
-}
-
-/** Keeps what is fine as a draft, hands over what is not, and says both. */
-async function planned(call: SubmissionCall, plan: BulkPlan): Promise<Message> {
-  const { deps } = call;
-  if (plan.leftOut.length > 0) {
-    await sendFile(call, {
-      text: csvFile(leftOutCells(plan.leftOut)),
-      filename: 'domain-steward-not-asked-for.csv',
-      what: 'The rows that are not asked for',
-    });
-  }
-  const { task, rows } = plan;
-  const names = rows.map(({ name }) => name);
-  const cost = await deps.priceOf({ task, names, input: bulkInput(rows) });
-  if (rows.length === 0) return planMessage(plan, undefined, cost);
-  const outcome = await placeOrder(call, call.origin, {
-    task,
-    input: {},
-    bulk: { rows, findings: plan.findings, leftOut: plan.leftOut.length },
-    reason: reasonOf(call.values),
-  });
-  if (outcome.kind !== 'accepted' || outcome.order.state !== 'DRAFT') {
-    return (
-      (await outcomeMessage(call, outcome)) ??
-      textMessage('This was asked for already. Its card says how it stands.')
-    );
-  }
-  return planMessage(plan, outcome.order, cost);
-}
 
 async function runBulk(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words.map((each) => each.toLowerCase());

@@ -4,6 +4,8 @@ import { needsTypedName } from '../../names/impact.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
 import { askRequester, refusalToAsk } from '../../orders/ask.ts';
 import { approveInEmergency, refusalToBreakGlass, signOff } from '../../orders/break-glass.ts';
+import { BULK_TASKS } from '../../orders/bulk-columns.ts';
+import type { BulkRow } from '../../orders/bulk-csv.ts';
 import type { ChangeOutcome } from '../../orders/change.ts';
 import {
   approveOrder,
@@ -42,6 +44,7 @@ import { noticeView, verbatim } from '../views/form.ts';
 import { impactLines } from '../views/impact.ts';
 import { orderTitle, seenInRecords } from '../views/order.ts';
 import { refusalText } from '../views/refusal.ts';
+import { placePlan } from './bulk-plan.ts';
 import { transferForm } from './domains.ts';
 import { valuesFromInput } from './order-form.ts';
 import { openAlready, openForm, outcomeMessage, retriedMessage } from './ordering.ts';
@@ -165,6 +168,7 @@ const confirmForm: FormFeature = {
 async function retry(call: ActionCall): Promise<void> {
   const outcome = await retryOrder(call.deps.orders, call.value, call.person.id);
   if (outcome.kind === 'needs_secret') return retryWithSecret(call, outcome.order);
+  if (outcome.kind === 'needs_plan') return retryRows(call, outcome.order, outcome.rows);
   const message = await outcomeMessage(call, outcome);
   if (message !== undefined) await call.respond(message);
   else if (outcome.kind === 'accepted') await call.respond(retriedMessage(outcome.order));
@@ -187,6 +191,14 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
     ...valuesFromInput(order.input),
     ...(order.reason === undefined ? {} : { reason: order.reason }),
   });
+}
+
+/** Makes a plan of the rows that failed. It is confirmed and approved like that of a file. */
+async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[]): Promise<void> {
+  const task = BULK_TASKS.find((each) => each === order.task);
+  if (task === undefined) throw new Error(`order ${order.id} has rows, and ${order.task} takes none`);
+  const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
+  await call.respond(await placePlan(call, origin, { task, rows, bad: [], reason: order.reason }));
 }
 
 async function reveal(call: ActionCall): Promise<void> {

@@ -46,11 +46,11 @@ export async function placeOrder(
     reason: wish.reason,
     account: await call.orderAccount(),
     deliveryId: call.deliveryId,
+    ...(wish.bulk === undefined ? {} : { bulk: wish.bulk }),
   };
   return origin.retryOf === undefined
     ? requestOrder(call.deps.orders, {
         ...content,
-        ...(wish.bulk === undefined ? {} : { bulk: wish.bulk }),
         task: wish.task,
         requesterId: call.person.id,
         channelId: origin.channelId,
@@ -62,9 +62,13 @@ export async function placeOrder(
 
 /** What the person is told at once; undefined when the card says everything. */
 export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): Promise<Message | undefined> {
+  if (outcome.kind !== 'accepted') return notPlacedMessage(outcome);
+  return outcome.order.state === 'DRAFT' ? draftMessage(call, outcome.order) : undefined;
+}
+
+/** Why nothing was asked for. */
+export function notPlacedMessage(outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>): Message {
   switch (outcome.kind) {
-    case 'accepted':
-      return outcome.order.state === 'DRAFT' ? draftMessage(call, outcome.order) : undefined;
     case 'not_linked':
       return NOT_LINKED;
     case 'unsupported':
@@ -77,6 +81,8 @@ export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): 
       return textMessage(refusalText(outcome.refusal));
     case 'needs_secret':
       return textMessage('Its secret part was not kept. Press Retry again and type it.');
+    case 'needs_plan':
+      return textMessage('Press Retry again: I make a plan of the rows that failed.');
   }
 }
 

@@ -1,3 +1,4 @@
+import { groupBy } from '../../collections.ts';
 import { isDateless } from '../../expiry/dateless.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
@@ -221,19 +222,20 @@ function protection(known: KnownName): string | undefined {
 
 /** What could not be seen, by reason, and since when what is shown is outdated. */
 function unseenBlocks(known: KnownName): AnyBlock[] {
-  const byReason = new Map<UnseenReason, string[]>();
-  for (const fact of WANTED) {
+  const unseen = WANTED.flatMap((fact) => {
     const reason = unseenReason(known, fact);
-    if (reason === undefined) continue;
+    if (reason === undefined) return [];
     const since = known.history[fact]?.current?.lastSeen;
-    const label =
-      since === undefined ? FACT_LABELS[fact] : `${FACT_LABELS[fact]} (last seen ${moment(since)})`;
-    byReason.set(reason, [...(byReason.get(reason) ?? []), label]);
-  }
-  if (byReason.size === 0) return [];
+    const lastSeen = since === undefined ? '' : ` (last seen ${moment(since)})`;
+    return [{ reason, label: `${FACT_LABELS[fact]}${lastSeen}` }];
+  });
+  if (unseen.length === 0) return [];
+  const byReason = [...groupBy(unseen, ({ reason }) => reason)];
   return lines([
     '*Not seen* – nothing follows from it',
-    ...[...byReason].map(([reason, labels]) => `• ${labels.join(', ')}: ${UNSEEN_REASONS[reason]}`),
+    ...byReason.map(
+      ([reason, facts]) => `• ${facts.map(({ label }) => label).join(', ')}: ${UNSEEN_REASONS[reason]}`,
+    ),
   ]);
 }
 

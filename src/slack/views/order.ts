@@ -4,6 +4,7 @@ import { accountName, isDemoContext } from '../../accounts/account.ts';
 import type { Impact } from '../../names/impact.ts';
 import {
   accountOwner,
+  hasRowSecrets,
   type ItemResult,
   isRetryOver,
   type Order,
@@ -352,11 +353,11 @@ function formatSummary({
 
 /**
  * The result of an item: the bot's own sentence where "done" is not enough, then the service's words.
- * @param detail `full` adds what the answer says about its object
+ * @param detail `full` adds what the answer says about its object; `shared` is what several items have in common
  */
 export function resultText(
   { state, attempts, result }: OrderItem,
-  detail: 'brief' | 'full' = 'brief',
+  detail: 'shared' | 'brief' | 'full' = 'brief',
 ): string[] {
   if (result === undefined) return [];
   const words = [
@@ -376,7 +377,7 @@ export function resultText(
       ? [`• and ${count(messages.length - MAX_MESSAGES, 'message')} more`]
       : []),
     ...(detail === 'full' ? answerLines(result) : []),
-    ...(result.stid === undefined ? [] : [`Transaction ${code(result.stid)}`]),
+    ...(result.stid === undefined || detail === 'shared' ? [] : [`Transaction ${code(result.stid)}`]),
   ];
 }
 
@@ -414,7 +415,7 @@ export function stopButtons(order: Order): Button[] {
  * @param now when it is shown; without it, time does not matter
  */
 export function retryButtons(order: Order, now?: Date): Button[] {
-  if (order.state !== 'FAILED' || order.bulk !== undefined || retryableItems(order).length === 0) return [];
+  if (order.state !== 'FAILED' || hasRowSecrets(order) || retryableItems(order).length === 0) return [];
   if (now !== undefined && isRetryOver(order, now)) return [];
   return [orderButton(order, 'order_retry', 'Retry')];
 }

@@ -132,7 +132,7 @@ const PLAIN = {
   stop_unapproved: 'It is not approved yet. The person who asked can cancel it, an approver can deny it.',
   not_paused: 'It is not paused. Its thread says how it stands.',
   retry_bulk:
-    'An order made from a file is not retried as a whole. Take the failed rows out of its result file and ask with `/domain bulk`.',
+    'The auth codes of its file were not kept. Take the failed rows out of its result file, add their auth codes, and ask with `/domain bulk transfer`.',
   sent_already: 'Its request is on its way and cannot be called back. Its thread will say how it ends.',
   outcome_known: 'Its outcome is known by now; there is nothing to settle. Its thread says how it went.',
   nothing_to_reveal: 'This order has nothing to show. Ask for it again with `/domain`.',

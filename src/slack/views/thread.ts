@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
+import { groupBy } from '../../collections.ts';
 import { accountOwner, DELEGATIONS, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
@@ -29,6 +30,7 @@ import { pausedReply, tallyText } from './bulk.ts';
 import { approverName, isRuled, lastProgress, missingLines } from './decision.ts';
 import { emergencyReply, signedOffReply } from './emergency.ts';
 import { formatList } from './facts.ts';
+import { namesOf } from './impact.ts';
 import {
   approverList,
   formatLapsed,
@@ -405,7 +407,10 @@ function outcomeReply(
     section(lead),
     ...(order.bulk === undefined
       ? lines(order.items.flatMap((item) => itemLines(order, item)))
-      : [section(`${tallyText(order)}. What became of each row stands in a file in this thread.`)]),
+      : [
+          section(`${tallyText(order)}. What became of each row stands in a file in this thread.`),
+          ...lines(troubleLines(order)),
+        ]),
     ...(order.state === 'UNKNOWN' ? unknownHelp(order, approvers) : []),
     ...actions(`result_${order.id}`, [
       ...(secret ? [revealButton(order)] : []),
@@ -432,6 +437,26 @@ function itemLines(order: Order, item: OrderItem): string[] {
   );
   return [truncateMarkup(line, Math.floor(ITEMS_LENGTH / order.items.length))];
 }
+
+/** Why rows of a file did not succeed, the most frequent reason first. */
+function troubleLines(order: Order): string[] {
+  const troubled = order.items.filter(({ state }) => state === 'FAILED' || state === 'UNKNOWN');
+  const reasonFor = (item: OrderItem) =>
+    [itemText(order, item).toLowerCase(), ...resultText(item, 'shared')].join(' · ');
+  const groups = [...groupBy(troubled, reasonFor)].sort(([, a], [, b]) => b.length - a.length);
+  const left = groups.slice(SHOWN_TROUBLES).reduce((sum, [, items]) => sum + items.length, 0);
+  return [
+    ...groups.slice(0, SHOWN_TROUBLES).map(([text, items]) => {
+      const names = namesOf({ names: items.map(({ name }) => name), count: items.length });
+      return truncateMarkup(`${ITEM_ICONS[items[0]?.state ?? 'FAILED']} *${names}*: ${text}`, TROUBLE_LENGTH);
+    }),
+    ...(left === 0 ? [] : [`${count(left, 'other row')} ended for other reasons: see the file.`]),
+  ];
+}
+
+const SHOWN_TROUBLES = 5;
+/** In characters. */
+const TROUBLE_LENGTH = 900;
 
 const ITEM_ICONS: Readonly<Record<OrderItem['state'], string>> = {
   WAITING: ICONS.PENDING,
