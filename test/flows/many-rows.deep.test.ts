@@ -163,10 +163,10 @@ test('is one card with its hash, one approval, a request a row, one progress mes
 
 test('what failed of it is asked for again with a plan of its own', async () => {
   const names = held('again', 4);
-  const [first = '', second = '', third = ''] = names;
+  const [first = '', other = '', third = ''] = names;
   for (const name of [first, third])
     t.service.faults.set({ kind: 'refuse', code: 'EF01055', text: 'locked', times: 1, match: { name } });
-  t.service.faults.set({ kind: 'refuse', code: 'EF02000', text: 'no', times: 1, match: { name: second } });
+  t.service.faults.set({ kind: 'refuse', code: 'EF02000', text: 'no', times: 1, match: { name: other } });
   const order = await askFor(
     'renew',
     csv(
@@ -188,7 +188,12 @@ test('what failed of it is asked for again with a plan of its own', async () => 
   await t.alice.click(reply, 'order_retry');
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
   expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are fine/);
-  const retry = await orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
+  await t.alice.click(plan, 'bulk_drop');
+  await t.alice.click(reply, 'order_retry');
+  const second = await t.workspace.waitFor(() => t.alice.ephemerals()[before + 1], {
+    what: 'another plan, because the first was dropped',
+  });
+  const retry = await orderAfter(t.workspace, () => t.alice.click(second, 'order_confirm'));
   await retry.becomes('PENDING');
   expect(textOf(retry.card)).toContain(order.id);
   const again = await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
