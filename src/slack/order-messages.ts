@@ -18,7 +18,7 @@ import type {
   OrderStore,
   UnnotifiedOrder,
 } from '../orders/ports.ts';
-import { shareFiles, updateProgress } from './bulk-messages.ts';
+import { shareFiles, type Thread, updateProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
 import { cannotPost, metadataOf } from './order-posts.ts';
 import { retryDelayOf, SlackApiError, type SlackWeb } from './platform/web.ts';
@@ -173,7 +173,51 @@ async function updateMessages(
   { order, history, messages: refs }: UnnotifiedOrder,
 ): Promise<Updated> {
   if (!wasAskedFor(history)) return {};
+  const { extras, otherAdmins, isForAdmins, approvalChannel } = await lookUp(deps, order, history);
+  const { approvers } = extras;
+  const since = history.at(-1)?.at ?? order.createdAt;
+  const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
+  const updated = await updateCards(deps, order, cards, extras);
+  const card =
+    updated.card ?? (await postNewCard(deps, order, extras, { since, isFirst: cards.length === 0 }));
+  const copies = await copyCard(deps, {
+    order,
+    card,
+    refs,
+    message: () => orderCard(order, extras),
+    isOverBudget: isOver(extras.budgets),
+    since,
+    approvalChannel,
+  });
+  // An order that was asked for on a message is shown in that message's thread, not in a thread below the card.
+  const thread = {
+    channelId: card.channelId,
+    threadTs: order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts,
+  };
+  const inThread = { ...deps, thread };
   const known = new Map(refs.map((ref) => [ref.purpose, ref]));
+  await updateProgress(inThread, order, history, known);
+  const replyTo = (entry: HistoryEntry) =>
+    known.has(replyPurpose(entry))
+      ? undefined
+      : (overBudgetReply(entry, otherAdmins) ??
+        orderReply(order, entry, approvers, extras.now) ??
+        repricedReply(entry, history));
+  const last = await postReplies(inThread, order, history, replyTo);
+  // A file may have to be tried again, and the reply before it not.
+  if (order.bulk !== undefined && last !== undefined) await deps.messages.recordMessage(order.id, last);
+  await shareFiles(inThread, order, history, known);
+  const waiting = { order, card, refs: [...refs, ...copies.posted] };
+  const people = await remindPeople(deps, { ...waiting, history, approvers, isForAdmins });
+  const emergency = await tellOfEmergency(deps, { order, history, refs });
+  const problem = updated.problem ?? copies.problem ?? people.problem ?? emergency;
+  if (problem === undefined) return { last, again: people.again };
+  if (last !== undefined) await deps.messages.recordMessage(order.id, last);
+  throw problem;
+}
+
+/** What an order's messages say beside the order, at this moment. */
+async function lookUp(deps: NotifierDeps, order: Order, history: readonly HistoryEntry[]) {
   const isWaiting = order.state === 'PENDING';
   const now = deps.now();
   const pricing = isWaiting ? costNow(deps, order) : undefined;
@@ -186,14 +230,12 @@ async function updateMessages(
     deps.impacts.forCard(order),
     undoOffer(deps, order, now),
   ]);
-  const isOverBudget = budgets !== undefined && budgets.over.length > 0;
   const otherAdmins = deps.admins.filter((userId) => !isRequester(order, userId));
-  const isForAdmins = isOverBudget && otherAdmins.length > 0 && waitsForAdminAlone(history);
+  const isForAdmins = isOver(budgets) && otherAdmins.length > 0 && waitsForAdminAlone(history);
   const awaited =
     decision === undefined ? formerApprovers(order, settings.approvers) : decisionApprovers(decision);
-  const approvers = isForAdmins ? otherAdmins : awaited;
   const extras = {
-    approvers,
+    approvers: isForAdmins ? otherAdmins : awaited,
     history,
     now,
     cost,
@@ -203,64 +245,56 @@ async function updateMessages(
     impact: impact === 'none' ? undefined : impact,
     undo,
   };
+  return { extras, otherAdmins, isForAdmins, approvalChannel: settings.approvalChannel };
+}
+
+function isOver(budgets: CardExtras['budgets']): boolean {
+  return budgets !== undefined && budgets.over.length > 0;
+}
+
+/** Posts a card where there is none any more, and records it. @param card.isFirst there was none before */
+async function postNewCard(
+  deps: NotifierDeps,
+  order: Order,
+  extras: CardExtras,
+  { since, isFirst }: { readonly since: Date; readonly isFirst: boolean },
+): Promise<MessageRef> {
+  const at = await postCard(deps, order, extras, since);
+  const first = { purpose: CARD, ...at };
+  // If another process took over meanwhile, there is a second card, which is updated as well.
+  if (isFirst && (await deps.messages.recordMessage(order.id, first))) return first;
+  const copy = { purpose: `${CARD}:${at.ts}`, ...at };
+  await deps.messages.recordMessage(order.id, copy);
+  return copy;
+}
+
+function replyPurpose({ version, kind }: HistoryEntry): string {
+  return `reply:${version}:${kind}`;
+}
+
+/** Posts the replies that are missing. @returns the last one, which is not recorded yet */
+async function postReplies(
+  deps: NotifierDeps & { readonly thread: Thread },
+  order: Order,
+  history: readonly HistoryEntry[],
+  replyTo: (entry: HistoryEntry) => Message | undefined,
+): Promise<MessageRef | undefined> {
+  const { thread } = deps;
   const since = history.at(-1)?.at ?? order.createdAt;
-  const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
-  const updated = await updateCards(deps, order, cards, extras);
-  let { card } = updated;
-  if (card === undefined) {
-    const at = await postCard(deps, order, extras, since);
-    const copy = { purpose: `${CARD}:${at.ts}`, ...at };
-    // If another process took over meanwhile, there is a second card, which is updated as well.
-    const isFirst =
-      cards.length === 0 && (await deps.messages.recordMessage(order.id, { ...copy, purpose: CARD }));
-    if (!isFirst) await deps.messages.recordMessage(order.id, copy);
-    card = isFirst ? { ...copy, purpose: CARD } : copy;
-  }
-  const copies = await copyCard(deps, {
-    order,
-    card,
-    refs,
-    message: () => orderCard(order, extras),
-    isOverBudget,
-    since,
-    approvalChannel: settings.approvalChannel,
-  });
   let last: MessageRef | undefined;
-  // An order that was asked for on a message is shown in that message's thread, not in a thread below the card.
-  const thread = {
-    channelId: card.channelId,
-    threadTs: order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts,
-  };
-  const inThread = { ...deps, thread };
-  await updateProgress(inThread, order, history, known);
   for (const entry of history) {
-    const purpose = `reply:${entry.version}:${entry.kind}`;
-    if (known.has(purpose)) continue;
-    const reply =
-      overBudgetReply(entry, otherAdmins) ??
-      orderReply(order, entry, approvers, now) ??
-      repricedReply(entry, history);
+    const reply = replyTo(entry);
     if (reply === undefined) continue;
-    const shown = { ...order, state: entry.state };
     if (last !== undefined) await deps.messages.recordMessage(order.id, last);
     // If the card is a direct message to whoever retries, the owner of the account would not see the reply there.
     const to =
-      entry.kind === 'requested' && card.channelId !== order.channelId
+      entry.kind === 'requested' && thread.channelId !== order.channelId
         ? { channelId: await deps.directory.directMessage(accountOwner(order)), threadTs: undefined }
         : thread;
-    const at = await postReply(deps, shown, to, reply, since);
-    last = { purpose, ...at };
+    const at = await postReply(deps, { ...order, state: entry.state }, to, reply, since);
+    last = { purpose: replyPurpose(entry), ...at };
   }
-  // A file may have to be tried again, and the reply before it not.
-  if (order.bulk !== undefined && last !== undefined) await deps.messages.recordMessage(order.id, last);
-  await shareFiles(inThread, order, history, known);
-  const waiting = { order, card, refs: [...refs, ...copies.posted] };
-  const people = await remindPeople(deps, { ...waiting, history, approvers, isForAdmins });
-  const emergency = await tellOfEmergency(deps, { order, history, refs });
-  const problem = updated.problem ?? copies.problem ?? people.problem ?? emergency;
-  if (problem === undefined) return { last, again: people.again };
-  if (last !== undefined) await deps.messages.recordMessage(order.id, last);
-  throw problem;
+  return last;
 }
 
 /** Those who decided about an order that no longer waits: the approvers of its rules, or of the settings. */
