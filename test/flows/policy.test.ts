@@ -263,6 +263,7 @@ describe('trying a line', () => {
     const told = await answerTo(t.workspace, t.carol, '/domain policy test renew cafe.rest 2');
     expect(told).toContain('needs *2 of <@U0BOB> and <!subteam^S0APPROVERS>*');
     expect(told).toContain('which counts against it: I do not know the price of `cafe.rest`');
+    expect(told, 'the amount that rules go by').toMatch(/Price.*price not known/s);
   });
 
   it('says what is wrong with the line', async () => {

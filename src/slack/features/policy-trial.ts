@@ -97,11 +97,14 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
   ]);
   const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
   const policy: Policy = draft === undefined ? current : { version: current.version + 1, rules: draft.rules };
-  const facts = await gatherFacts(factSourcesOf(deps.orders), policy.rules, order, deps.currency);
+  const [facts, cost] = await Promise.all([
+    gatherFacts(factSourcesOf(deps.orders), policy.rules, order, deps.currency),
+    deps.priceOf(order),
+  ]);
   const { task, names, requester } = order;
   await call.respond(
     trialMessage(
-      { task, names, requester, isDraft: draft !== undefined, version: policy.version },
+      { task, names, requester, isDraft: draft !== undefined, version: policy.version, cost },
       evaluate(policy, policySettings(settings), order, facts),
     ),
   );

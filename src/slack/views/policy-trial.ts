@@ -1,3 +1,4 @@
+import type { OrderCost } from '../../money/prices.ts';
 import type {
   Condition,
   DecidingRule,
@@ -15,6 +16,7 @@ import {
   context,
   count,
   escapeText,
+  facts,
   lines,
   type Message,
   mention,
@@ -23,6 +25,7 @@ import {
   section,
 } from './blocks.ts';
 import { neededText, referenceText, taskNoun } from './policy-rule.ts';
+import { costFact } from './price.ts';
 
 /* What a policy would decide: for one line, and for past orders. */
 
@@ -34,6 +37,8 @@ export interface TriedLine {
   /** The draft was tried, not the version in force. */
   readonly isDraft: boolean;
   readonly version: number;
+  /** What it costs, which rules about amounts go by; undefined for a task without a price. */
+  readonly cost: OrderCost | undefined;
 }
 
 /** The most names whose reasons are shown. */
@@ -118,6 +123,7 @@ export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Eval
     section(
       `:mag: ${by}:\n*${subject(tried)}*, asked for by ${mention(tried.requester)}: this ${demandText(demand)}.`,
     ),
+    ...facts([['Price', tried.cost && costFact(tried.cost, undefined)]]),
     ...lines(shown.flatMap((name) => nameLines(name, names.length === 1))),
     ...(names.length > shown.length
       ? [context(`And ${count(names.length - shown.length, 'more name')}.`)]
