@@ -33,7 +33,7 @@ export interface OffboardingDeps {
 export async function offboard(deps: OffboardingDeps, userId: string): Promise<void> {
   const accounts = await deps.accounts.list(userId);
   const accountIds = accounts.map(({ id }) => id);
-  const orderIds = await deps.store.unfinishedOf(userId, accountIds);
+  const orderIds = await deps.store.unfinishedOf(accountIds, userId);
   // At the same time: a service that is slow to end a session must not hold up the rest.
   await Promise.all([
     deps.accounts.unlink(userId),

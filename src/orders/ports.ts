@@ -154,9 +154,9 @@ export interface OrderStore {
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
   unsent(): Promise<readonly string[]>;
   /**
-   * Ids of the orders of which something may still be sent, that a person asked for or that use one of the accounts.
+   * Ids of the orders of which something may still be sent, that use one of the accounts or that a person asked for.
    */
-  unfinishedOf(requesterId: string, accountIds: readonly string[]): Promise<readonly string[]>;
+  unfinishedOf(accountIds: readonly string[], requesterId?: string): Promise<readonly string[]>;
   /** Forgets a person's drafts and wipes the secret results that wait to be shown to them. */
   forgetPrivate(requesterId: string): Promise<void>;
   /** Forgets drafts that ran out and wipes secrets past their life. @returns how many of each */

@@ -91,12 +91,15 @@ export function createOrderReads({ prisma, run }: Database) {
         idRows.parse(await run(selectUnsent())),
       ),
 
-    unfinishedOf: (requesterId, accountIds) =>
-      withStoreError('looking for the orders that rest on a person', async () => {
+    unfinishedOf: (accountIds, requesterId) =>
+      withStoreError('looking for the orders that rest on accounts', async () => {
         const rows = await prisma.order.findMany({
           where: {
             state: { in: ['PENDING', 'APPROVED', 'EXECUTING'] satisfies OrderState[] },
-            OR: [{ requesterId }, { accountId: { in: [...accountIds] } }],
+            OR: [
+              { accountId: { in: [...accountIds] } },
+              ...(requesterId === undefined ? [] : [{ requesterId }]),
+            ],
           },
           select: { id: true },
           orderBy: { createdAt: 'asc' },

@@ -239,7 +239,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'an order to be told of once more': () => orders().requestTelling(PENDING, NOW),
   'what has run out': () => orders().purgeExpired(NOW),
   'what has not gone out': () => orders().unsent(),
-  'what rests on a person': () => orders().unfinishedOf('U0PERSON7', ['account-7', 'account-8']),
+  'what rests on a person': () => orders().unfinishedOf(['account-7', 'account-8'], 'U0PERSON7'),
   'what only a person may see': () => orders().forgetPrivate('U0PERSON7'),
   'a secret shown once': () => orders().takeRevealable(PENDING, 1, NOW),
   'the latest orders': () => orders().list({ limit: 20 }),

@@ -12,6 +12,7 @@ import {
   type Interaction,
   isAdmin,
   linesOf,
+  type SlackDeps,
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
@@ -302,9 +303,20 @@ async function unlinkTeam({ deps, person, respond }: CommandCall): Promise<void>
   await respond(
     gone === undefined
       ? 'No team’s account is linked, so there is nothing to forget.'
-      : `Forgotten: the team’s account, ${code(accountName(gone))}. Orders that wait for approval with it will not be sent.`,
+      : `Forgotten: the team’s account, ${code(accountName(gone))}. ${await leftOrders(deps, [gone])}`,
   );
 }
+
+/** What becomes of the orders that use accounts which were forgotten. */
+async function leftOrders({ orders }: SlackDeps, gone: readonly Account[]): Promise<string> {
+  const ids = await orders.store.unfinishedOf(gone.map(({ id }) => id));
+  if (ids.length === 0) return 'No order waits for it.';
+  const shown = ids.slice(0, SHOWN_ORDERS).map(code).join(', ');
+  const more = ids.length > SHOWN_ORDERS ? ` and ${ids.length - SHOWN_ORDERS} more` : '';
+  return `What is not sent yet of ${count(ids.length, 'order')} will not be sent: ${shown}${more}.`;
+}
+
+const SHOWN_ORDERS = 10;
 
 async function runUnlink(call: CommandCall): Promise<void> {
   const [word] = call.words;
@@ -322,7 +334,7 @@ async function runUnlink(call: CommandCall): Promise<void> {
   }
   const gone = await call.deps.accounts.unlink(call.person.id, chosen[0]?.slot);
   await call.respond(
-    `Forgotten: ${gone.map((account) => code(accountName(account))).join(', ')}. Orders that wait for approval with it will not be sent.`,
+    `Forgotten: ${gone.map((account) => code(accountName(account))).join(', ')}. ${await leftOrders(call.deps, gone)}`,
   );
 }
 
