@@ -19,6 +19,11 @@ function held(label: string, count: number): string[] {
 
 const csv = (header: string, rows: readonly string[]) => [header, ...rows].join('\n');
 
+/** The service refuses the next request for a name. */
+function refuse(name: string, text: string, code = 'EF01055'): void {
+  t.service.faults.set({ kind: 'refuse', code, text, times: 1, match: { name } });
+}
+
 /** Alice gives rows. @returns the plan that she is shown */
 async function planOf(
   task: string,
@@ -113,13 +118,7 @@ test('a plan says what is fine, what is not and why, and nothing is asked for be
 test('is one card with its hash, one approval, a request a row, one progress message and a file like the audit log', async () => {
   const names = held('many', 47);
   const rows = names.map((name, index) => `${name},${(index % 2) + 1}`);
-  t.service.faults.set({
-    kind: 'refuse',
-    code: 'EF01055',
-    text: 'not now',
-    times: 1,
-    match: { name: 'many-9.rest' },
-  });
+  refuse('many-9.rest', 'not now');
   const order = await askFor('renew', csv('name,period', rows), { reason: 'the season' });
   await order.becomes('PENDING');
   const card = textOf(order.card);
@@ -164,9 +163,8 @@ test('is one card with its hash, one approval, a request a row, one progress mes
 test('what failed of it is asked for again with a plan of its own', async () => {
   const names = held('again', 4);
   const [first = '', other = '', third = ''] = names;
-  for (const name of [first, third])
-    t.service.faults.set({ kind: 'refuse', code: 'EF01055', text: 'locked', times: 1, match: { name } });
-  t.service.faults.set({ kind: 'refuse', code: 'EF02000', text: 'no', times: 1, match: { name: other } });
+  for (const name of [first, third]) refuse(name, 'locked');
+  refuse(other, 'no', 'EF02000');
   const order = await askFor(
     'renew',
     csv(
@@ -212,8 +210,7 @@ test('what failed of it is asked for again with a plan of its own', async () => 
 
 test('three refusals in a row pause it; an approver lets it go on, and the requester stops it', async () => {
   const names = held('halt', 30);
-  for (const name of names.slice(2, 12))
-    t.service.faults.set({ kind: 'refuse', code: 'EF01055', text: 'no', times: 1, match: { name } });
+  for (const name of names.slice(2, 12)) refuse(name, 'no');
   const order = await askFor('renew', csv('name', names));
   await order.becomes('PENDING');
   await t.bob.click(order.card, 'order_approve');
@@ -280,13 +277,7 @@ test('auth codes are seen nowhere', async () => {
   expect(await fileOf(order, /plan/)).toMatch(
     /1,transfer-1\.rest,,101,102,103,ns1.example.net ns2.example.net,\[secret\]/,
   );
-  t.service.faults.set({
-    kind: 'refuse',
-    code: 'EF01055',
-    text: 'locked',
-    times: 1,
-    match: { name: 'transfer-2.rest' },
-  });
+  refuse('transfer-2.rest', 'locked');
   await t.bob.click(order.card, 'order_approve');
   const reply = await order.ends('FAILED', 20_000);
   for (const { blocks } of [order.card, reply])
