@@ -186,6 +186,10 @@ test('what failed of it is asked for again with a plan of its own', async () => 
   await t.alice.click(reply, 'order_retry');
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
   expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are fine/);
+  const colleague = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'));
+  expect(colleague, 'nobody can confirm the plan of somebody else').toMatch(
+    /^<@U0ALICE> is asking for it again/,
+  );
   await t.alice.click(plan, 'bulk_drop');
   await t.alice.click(reply, 'order_retry');
   const second = await t.workspace.waitFor(() => t.alice.ephemerals()[before + 1], {

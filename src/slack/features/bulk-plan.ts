@@ -6,7 +6,7 @@ import type { BadRow, BulkRow } from '../../orders/bulk-csv.ts';
 import { refusedNames } from '../../orders/demand.ts';
 import type { Interaction } from '../feature.ts';
 import { csvFile } from '../platform/csv.ts';
-import { type Message, textMessage } from '../views/blocks.ts';
+import { type Message, mention, textMessage } from '../views/blocks.ts';
 import { leftOutCells, planMessage } from '../views/bulk.ts';
 import { ruleNames } from '../views/decision.ts';
 import type { FormOrigin } from '../views/form.ts';
@@ -93,7 +93,11 @@ export async function placePlan(call: Interaction, origin: FormOrigin, asked: As
   });
   if (outcome.kind !== 'accepted') return notPlacedMessage(outcome);
   const { order } = outcome;
-  return order.state === 'DRAFT'
+  if (order.state !== 'DRAFT')
+    return textMessage(`This was asked for already. See it with \`/domain order ${order.id}\`.`);
+  return order.requesterId === call.person.id
     ? planMessage(plan, order, cost)
-    : textMessage(`This was asked for already. See it with \`/domain order ${order.id}\`.`);
+    : textMessage(
+        `${mention(order.requesterId)} is asking for it again: a plan waits for them to confirm it, for 15 minutes at most.`,
+      );
 }
