@@ -202,9 +202,13 @@ export function evaluate(
     demand: demandOf(collected, settings),
     names: evaluated,
     unknowns: distinct(
-      evaluated.flatMap(({ decidedBy, skipped }) =>
-        [...decidedBy, ...skipped].flatMap((rule) => rule.unknowns),
-      ),
+      evaluated
+        // Of many rules and names there are many pairs, and nearly all of them are certain.
+        .flatMap(({ decidedBy, skipped }) => [
+          ...decidedBy,
+          ...skipped.filter(({ unknowns }) => unknowns.length > 0),
+        ])
+        .flatMap(({ unknowns }) => unknowns),
     ),
   };
 }
