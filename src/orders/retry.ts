@@ -25,7 +25,7 @@ export type RetryOutcome =
   | { readonly kind: 'needs_plan'; readonly order: Order; readonly rows: readonly BulkRow[] };
 
 /** What a person typed again into the form of an order with a secret part, or the plan of rows that failed. */
-export type GivenAgain = Pick<
+export type RetryInput = Pick<
   OrderRequest,
   'input' | 'secret' | 'reason' | 'account' | 'deliveryId' | 'bulk'
 >;
@@ -40,7 +40,7 @@ export async function retryOrder(
   deps: RetryDeps,
   orderId: string,
   userId: string,
-  given?: GivenAgain,
+  given?: RetryInput,
 ): Promise<RetryOutcome> {
   const order = await deps.store.load(orderId);
   if (order === undefined) return { kind: 'refused', refusal: { code: 'no_such_order' } };
@@ -49,7 +49,8 @@ export async function retryOrder(
   const names = await namesToRetry(deps, order);
   if ('refusal' in names) return { kind: 'refused', refusal: names.refusal };
   if (given === undefined) {
-    if (order.bulk !== undefined) return { kind: 'needs_plan', order, rows: rowsNamed(order, names.failed) };
+    if (order.bulk !== undefined)
+      return { kind: 'needs_plan', order, rows: rowsOfNames(order, names.failed) };
     if (order.hasSecretInput) return { kind: 'needs_secret', order };
   }
   const account = await deps.findAccount(order.account.id);
@@ -131,7 +132,7 @@ function nothingToRetry({ items }: Order): Refusal {
 }
 
 /** The rows of some names, as they were asked for. */
-function rowsNamed(order: Order, names: readonly string[]): BulkRow[] {
+function rowsOfNames(order: Order, names: readonly string[]): BulkRow[] {
   const wanted = new Set(names);
   return order.items
     .filter(({ name }) => wanted.has(name))
@@ -139,7 +140,7 @@ function rowsNamed(order: Order, names: readonly string[]): BulkRow[] {
 }
 
 /** Whether what was typed asks for the same as the order. */
-function asksForTheSame(order: Order, typed: GivenAgain, failed: readonly string[]): boolean {
+function asksForTheSame(order: Order, typed: RetryInput, failed: readonly string[]): boolean {
   const checked = taskNamed(order.task).check(typed.input);
   return (
     checked.ok &&

@@ -173,9 +173,9 @@ async function updateMessages(
   { order, history, messages: refs }: UnnotifiedOrder,
 ): Promise<Updated> {
   if (!wasAskedFor(history)) return {};
-  const { extras, otherAdmins, isForAdmins, approvalChannel } = await lookUp(deps, order, history);
+  const { extras, otherAdmins, isForAdmins, approvalChannel } = await readCardExtras(deps, order, history);
   const { approvers } = extras;
-  const since = history.at(-1)?.at ?? order.createdAt;
+  const since = lastChangeAt(order, history);
   const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
   const updated = await updateCards(deps, order, cards, extras);
   const card =
@@ -216,8 +216,8 @@ async function updateMessages(
   throw problem;
 }
 
-/** What an order's messages say beside the order, at this moment. */
-async function lookUp(deps: NotifierDeps, order: Order, history: readonly HistoryEntry[]) {
+/** What an order's messages say beside the order at this moment, and whom they call. */
+async function readCardExtras(deps: NotifierDeps, order: Order, history: readonly HistoryEntry[]) {
   const isWaiting = order.state === 'PENDING';
   const now = deps.now();
   const pricing = isWaiting ? costNow(deps, order) : undefined;
@@ -252,7 +252,10 @@ function isOver(budgets: CardExtras['budgets']): boolean {
   return budgets !== undefined && budgets.over.length > 0;
 }
 
-/** Posts a card where there is none any more, and records it. @param card.isFirst there was none before */
+/**
+ * Posts a card where none stands, and records it.
+ * @param isFirst no card was posted before
+ */
 async function postNewCard(
   deps: NotifierDeps,
   order: Order,
@@ -268,6 +271,11 @@ async function postNewCard(
   return copy;
 }
 
+/** When the last event happened that is to be told. */
+function lastChangeAt({ createdAt }: Order, history: readonly HistoryEntry[]): Date {
+  return history.at(-1)?.at ?? createdAt;
+}
+
 function replyPurpose({ version, kind }: HistoryEntry): string {
   return `reply:${version}:${kind}`;
 }
@@ -280,7 +288,7 @@ async function postReplies(
   replyTo: (entry: HistoryEntry) => Message | undefined,
 ): Promise<MessageRef | undefined> {
   const { thread } = deps;
-  const since = history.at(-1)?.at ?? order.createdAt;
+  const since = lastChangeAt(order, history);
   let last: MessageRef | undefined;
   for (const entry of history) {
     const reply = replyTo(entry);

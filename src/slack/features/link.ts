@@ -303,12 +303,12 @@ async function unlinkTeam({ deps, person, respond }: CommandCall): Promise<void>
   await respond(
     gone === undefined
       ? 'No team’s account is linked, so there is nothing to forget.'
-      : `Forgotten: the team’s account, ${code(accountName(gone))}. ${await leftOrders(deps, [gone])}`,
+      : `Forgotten: the team’s account, ${code(accountName(gone))}. ${await unsentOrdersText(deps, [gone])}`,
   );
 }
 
 /** What becomes of the orders that use accounts which were forgotten. */
-async function leftOrders({ orders }: SlackDeps, gone: readonly Account[]): Promise<string> {
+async function unsentOrdersText({ orders }: SlackDeps, gone: readonly Account[]): Promise<string> {
   const ids = await orders.store.unfinishedOf(gone.map(({ id }) => id));
   if (ids.length === 0) return 'No order waits for it.';
   const shown = ids.slice(0, SHOWN_ORDERS).map(code).join(', ');
@@ -334,7 +334,7 @@ async function runUnlink(call: CommandCall): Promise<void> {
   }
   const gone = await call.deps.accounts.unlink(call.person.id, chosen[0]?.slot);
   await call.respond(
-    `Forgotten: ${gone.map((account) => code(accountName(account))).join(', ')}. ${await leftOrders(call.deps, gone)}`,
+    `Forgotten: ${gone.map((account) => code(accountName(account))).join(', ')}. ${await unsentOrdersText(call.deps, gone)}`,
   );
 }
 

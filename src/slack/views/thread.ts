@@ -409,7 +409,7 @@ function outcomeReply(
       ? lines(order.items.flatMap((item) => itemLines(order, item)))
       : [
           section(`${tallyText(order)}. What became of each row stands in a file in this thread.`),
-          ...lines(troubleLines(order)),
+          ...lines(reasonLines(order)),
         ]),
     ...(order.state === 'UNKNOWN' ? unknownHelp(order, approvers) : []),
     ...actions(`result_${order.id}`, [
@@ -439,24 +439,28 @@ function itemLines(order: Order, item: OrderItem): string[] {
 }
 
 /** Why rows of a file did not succeed, the most frequent reason first. */
-function troubleLines(order: Order): string[] {
-  const troubled = order.items.filter(({ state }) => state === 'FAILED' || state === 'UNKNOWN');
-  const reasonFor = (item: OrderItem) =>
+function reasonLines(order: Order): string[] {
+  const reasonOfItem = (item: OrderItem) =>
     [itemText(order, item).toLowerCase(), ...resultText(item, 'shared')].join(' · ');
-  const groups = [...groupBy(troubled, reasonFor)].sort(([, a], [, b]) => b.length - a.length);
-  const left = groups.slice(SHOWN_TROUBLES).reduce((sum, [, items]) => sum + items.length, 0);
+  const groups = (['FAILED', 'UNKNOWN'] as const)
+    .flatMap((state) => {
+      const items = order.items.filter((item) => item.state === state);
+      return [...groupBy(items, reasonOfItem)].map(([reason, same]) => ({ state, reason, same }));
+    })
+    .sort((a, b) => b.same.length - a.same.length);
+  const left = groups.slice(SHOWN_REASONS).reduce((sum, { same }) => sum + same.length, 0);
   return [
-    ...groups.slice(0, SHOWN_TROUBLES).map(([text, items]) => {
-      const names = namesOf({ names: items.map(({ name }) => name), count: items.length });
-      return truncateMarkup(`${ITEM_ICONS[items[0]?.state ?? 'FAILED']} *${names}*: ${text}`, TROUBLE_LENGTH);
+    ...groups.slice(0, SHOWN_REASONS).map(({ state, reason, same }) => {
+      const names = namesOf({ names: same.map(({ name }) => name), count: same.length });
+      return truncateMarkup(`${ITEM_ICONS[state]} *${names}*: ${reason}`, REASON_LENGTH);
     }),
     ...(left === 0 ? [] : [`${count(left, 'other row')} ended for other reasons: see the file.`]),
   ];
 }
 
-const SHOWN_TROUBLES = 5;
-/** In characters. */
-const TROUBLE_LENGTH = 900;
+const SHOWN_REASONS = 5;
+/** The limit for one line, in characters. */
+const REASON_LENGTH = 900;
 
 const ITEM_ICONS: Readonly<Record<OrderItem['state'], string>> = {
   WAITING: ICONS.PENDING,
