@@ -22,6 +22,8 @@ import {
   type Destination,
   type DigestPoster,
   type FeedStore,
+  type ListCounts,
+  type ListRange,
   type ReminderStore,
   type WatchedDomain,
   type WatchListStore,
@@ -64,11 +66,8 @@ export interface ListedName {
 }
 
 /** One page of the list of names that expire. */
-export interface ListPage {
+export interface ListPage extends ListCounts {
   readonly names: readonly ListedName[];
-  /** How many names expire in the window, and how many have no date. */
-  readonly dated: number;
-  readonly undated: number;
 }
 
 /** The use cases of the watch list, for people and for the bot itself. */
@@ -91,7 +90,10 @@ export interface Expiry {
   findMany(names: readonly string[]): Promise<readonly WatchedDomain[]>;
   /** The same as lists show it. */
   findListed(name: string): Promise<ListedName | undefined>;
-  /** Names that expire within some days, and those that expired lately, soonest first; those without a date last. */
+  /**
+   * Names that were deleted lately, whenever they would expire, then names that expire within some days and those that
+   * expired lately, soonest first; those without a date last.
+   */
   list(days: number, offset: number, limit: number): Promise<ListPage>;
   /**
    * The names that a digest posted in one place, without those that cannot be renewed any more or that somebody
@@ -121,6 +123,8 @@ export interface Expiry {
 const DAY_MS = 86_400_000;
 /** How long an expired name stays on the list: through its auto-renew grace and redemption. */
 const SHOWN_AFTER_EXPIRY_DAYS = 80;
+/** How long a name that was deleted before its expiry is on the list: while it can be restored, and until it is released. */
+const SHOWN_AFTER_DELETION_DAYS = 35;
 const EVIDENCE_MS = 20_000;
 
 /** Joins the use cases of expiry. */
@@ -151,6 +155,11 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       };
     };
   const daysFromNow = (days: number) => new Date(now().getTime() + days * DAY_MS);
+  const rangeOf = (until: Date): ListRange => ({
+    from: daysFromNow(-SHOWN_AFTER_EXPIRY_DAYS),
+    until,
+    deletedFrom: daysFromNow(-SHOWN_AFTER_DELETION_DAYS),
+  });
 
   async function renewableAmong(names: readonly string[]): Promise<readonly ListedName[]> {
     const [domains, zone] = await Promise.all([store.findMany(names), timeZone()]);
@@ -193,16 +202,13 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     },
 
     async list(days, offset, limit) {
-      const from = daysFromNow(-SHOWN_AFTER_EXPIRY_DAYS);
-      const until = daysFromNow(days + 1);
-      const [domains, counts, zone] = await Promise.all([
-        store.page(from, until, offset, limit),
-        store.count(from, until),
+      const [page, zone] = await Promise.all([
+        store.page(rangeOf(daysFromNow(days + 1)), offset, limit),
         timeZone(),
       ]);
       // Pages are sorted by the day of the expiry, but a deleted name's deadline is another day.
-      const names = domains.map(listed(zone)).sort((a, b) => byDeadline(a.deadline, b.deadline));
-      return { names, ...counts };
+      const names = page.names.map(listed(zone)).sort((a, b) => byDeadline(a.deadline, b.deadline));
+      return { ...page, names };
     },
 
     async renewable(digestId, destination = COMMON) {
@@ -214,12 +220,11 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     renewableAmong,
 
     async expiringNext(limit) {
-      const from = daysFromNow(-SHOWN_AFTER_EXPIRY_DAYS);
-      const [domains, zone] = await Promise.all([
-        store.page(from, daysFromNow(366), 0, limit * 2),
+      const [{ names }, zone] = await Promise.all([
+        store.page(rangeOf(daysFromNow(366)), 0, limit * 2),
         timeZone(),
       ]);
-      return domains
+      return names
         .filter(({ expiry, lapse }) => expiry !== undefined && lapse?.confirmed === undefined)
         .map(listed(zone))
         .sort((a, b) => byDeadline(a.deadline, b.deadline))

@@ -68,6 +68,30 @@ export interface ImportCounts {
   readonly dated: number;
 }
 
+/** Which names have to be looked at. */
+export interface ListRange {
+  /** Names that expire from here on, */
+  readonly from: Date;
+  /** and before this moment; */
+  readonly until: Date;
+  /** and those that would expire later, but were deleted from here on. */
+  readonly deletedFrom: Date;
+}
+
+/** How many names there are of each kind. */
+export interface ListCounts {
+  /** Deleted, though they would expire only after the range. */
+  readonly deleted: number;
+  /** They expire within the range. */
+  readonly dated: number;
+  readonly undated: number;
+}
+
+/** A page of names: the deleted ones first, then those that expire in the range, soonest first, then those without a date. */
+export interface StoredPage extends ListCounts {
+  readonly names: readonly WatchedDomain[];
+}
+
 /** The watch list. Implemented by the store. */
 export interface WatchListStore {
   find(name: string): Promise<WatchedDomain | undefined>;
@@ -91,10 +115,8 @@ export interface WatchListStore {
    * @returns the longest due first
    */
   claimDueChecks(now: Date, until: Date, limit: number): Promise<readonly WatchedDomain[]>;
-  /** Names that expire in [from, until), soonest first, then those without a date. */
-  page(from: Date, until: Date, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
-  /** How many names {@link WatchListStore.page} has. */
-  count(from: Date, until: Date): Promise<{ readonly dated: number; readonly undated: number }>;
+  /** A page of the names that have to be looked at. */
+  page(range: ListRange, offset: number, limit: number): Promise<StoredPage>;
   /** Numbers of names by the month (YYYY-MM) of their expiry in the time zone, without those that are let go. */
   countByMonth(from: Date, until: Date, timeZone: string): Promise<readonly (readonly [string, number])[]>;
   /** Every name with a date from `from` on, by date; read in batches. */

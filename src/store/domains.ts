@@ -1,7 +1,13 @@
 import type { CalendarName } from '../expiry/calendar.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
-import { type Database, isUniqueViolation, type RunStatement, withStoreError } from './database.ts';
+import {
+  type Database,
+  isUniqueViolation,
+  type Prisma,
+  type RunStatement,
+  withStoreError,
+} from './database.ts';
 import { domainFromRow, expirySource } from './domain-rows.ts';
 import {
   changedNames,
@@ -76,32 +82,31 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         domainRows.parse(await run(claimDue(now, until, limit))),
       ),
 
-    page: (from, until, offset, limit) =>
+    page: ({ from, until, deletedFrom }, offset, limit) =>
       withStoreError('reading the watch list', async () => {
-        const dated = await prisma.domain.findMany({
-          where: { expiresAt: { gte: from, lt: until } },
-          orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
-          skip: offset,
-          take: limit,
-        });
-        if (dated.length === limit) return dated.map(domainFromRow);
-        const before = await prisma.domain.count({ where: { expiresAt: { gte: from, lt: until } } });
-        const undated = await prisma.domain.findMany({
-          where: { expiresAt: null },
-          orderBy: { name: 'asc' },
-          skip: Math.max(0, offset - before),
-          take: limit - dated.length,
-        });
-        return [...dated, ...undated].map(domainFromRow);
-      }),
-
-    count: (from, until) =>
-      withStoreError('counting the watch list', async () => {
-        const [dated, undated] = await Promise.all([
-          prisma.domain.count({ where: { expiresAt: { gte: from, lt: until } } }),
-          prisma.domain.count({ where: { expiresAt: null } }),
-        ]);
-        return { dated, undated };
+        const parts: Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>[] = [
+          {
+            where: { deletedAt: { gte: deletedFrom }, expiresAt: { gte: until } },
+            orderBy: [{ deletedAt: 'asc' }, { name: 'asc' }],
+          },
+          {
+            where: { expiresAt: { gte: from, lt: until } },
+            orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
+          },
+          { where: { expiresAt: null }, orderBy: [{ name: 'asc' }] },
+        ];
+        const counts = await Promise.all(parts.map(({ where }) => prisma.domain.count({ where })));
+        const names: WatchedDomain[] = [];
+        let skip = offset;
+        for (const [index, part] of parts.entries()) {
+          const count = counts[index] ?? 0;
+          const take = Math.min(limit - names.length, count - skip);
+          if (take > 0)
+            names.push(...(await prisma.domain.findMany({ ...part, skip, take })).map(domainFromRow));
+          skip = Math.max(0, skip - count);
+        }
+        const [deleted = 0, dated = 0, undated = 0] = counts;
+        return { names, deleted, dated, undated };
       }),
 
     countByMonth: (from, until, timeZone) =>

@@ -85,3 +85,38 @@ test('of the names whose look-up is due the longest due are taken, first those, 
   expect(await claim(2)).toEqual([['due-3.rest', at(10)]]);
   expect(await claim(2)).toEqual([]);
 });
+
+test('a page has what was deleted early first, then what expires, then what has no date', async () => {
+  const day = (n: number) => new Date(at(0).getTime() + n * 86_400_000);
+  const expiring = (n: number) => ({ at: day(n), source: 'rdap' }) as const;
+  const names: Readonly<Record<string, Partial<WatchedDomain>>> = {
+    'deleted-2-days-ago.rest': { expiry: expiring(300), deletedAt: day(-2) },
+    'deleted-9-days-ago.rest': { expiry: expiring(200), deletedAt: day(-9) },
+    'deleted-long-ago.rest': { expiry: expiring(200), deletedAt: day(-40) },
+    'deleted-after-its-expiry.rest': { expiry: expiring(-50), deletedAt: day(-5) },
+    'in-3-days.rest': { expiry: expiring(3) },
+    'in-2-days.rest': { expiry: expiring(2) },
+    'in-300-days.rest': { expiry: expiring(300) },
+    'without-a-date.rest': {},
+  };
+  for (const [name, known] of Object.entries(names))
+    await rig.store.add({ ...newlyWatched(name, 'U0ALICE', at(0)), ...known });
+  const range = { from: day(-80), until: day(31), deletedFrom: day(-35) };
+  const expected = [
+    'deleted-9-days-ago.rest',
+    'deleted-2-days-ago.rest',
+    'deleted-after-its-expiry.rest',
+    'in-2-days.rest',
+    'in-3-days.rest',
+    'without-a-date.rest',
+  ];
+  for (const limit of [1, 2, 3, 4, 20]) {
+    const found: string[] = [];
+    for (let offset = 0; offset < expected.length; offset += limit) {
+      const page = await rig.store.page(range, offset, limit);
+      expect(page).toMatchObject({ deleted: 2, dated: 3, undated: 1 });
+      found.push(...page.names.map(({ name }) => name));
+    }
+    expect(found, `in pages of ${limit}`).toEqual(expected);
+  }
+});

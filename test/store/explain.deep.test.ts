@@ -268,7 +268,11 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'look-ups that are due': () => createWatchListStore(database).claimDueChecks(NOW, NOW, 50),
   'a watched name': () => createWatchListStore(database).find('name77.rest'),
   'a page of what expires': () =>
-    createWatchListStore(database).page(NOW, new Date(NOW.getTime() + 30 * 24 * HOUR_MS), 0, 20),
+    createWatchListStore(database).page(
+      { from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) },
+      0,
+      20,
+    ),
   'renewals in dispute': () => createReminderStore(database).disputed(ago(3 * 24), 20),
   'names that can be due': () =>
     all(

@@ -108,7 +108,7 @@ export const LIST_LENGTH = 20;
 
 /** One page of the expiring names, with buttons to the pages beside it. */
 export function expiringPage(page: ListPage, days: number, offset: number, now: Date): Message {
-  const total = page.dated + page.undated;
+  const total = page.deleted + page.dated + page.undated;
   const within = `within ${count(days, 'day')}`;
   if (total === 0) {
     return textMessage(
@@ -116,8 +116,9 @@ export function expiringPage(page: ListPage, days: number, offset: number, now: 
     );
   }
   const last = Math.min(offset + LIST_LENGTH, total);
+  const deleted = page.deleted === 0 ? '' : `, ${count(page.deleted, 'name')} deleted early`;
   const undated = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without a date`;
-  const text = `${count(page.dated, 'name')} expiring ${within}${undated}`;
+  const text = `${count(page.dated, 'name')} expiring ${within}${deleted}${undated}`;
   const turn = (actionId: string, label: string, to: number) =>
     button({ actionId, text: label, value: `${days}:${to}` });
   return message(text, [

@@ -218,7 +218,11 @@ describe('within Slack’s limits', () => {
       daysLeft: 6,
       deadline: { action: 'renew', until: '2027-06-20', daysLeft: 6 } as const,
     }));
-    expectMessage(expiringPage({ names, dated: 1_000, undated: 3 }, 90, 20, NOW));
+    const page = expiringPage({ names, deleted: 2, dated: 1_000, undated: 3 }, 90, 20, NOW);
+    expectMessage(page);
+    expect(page.text).toBe(
+      '1000 names expiring within 90 days, 2 names deleted early, 3 names without a date',
+    );
     const rejected = Array.from({ length: 500 }, (_, index) => ({
       line: index + 1,
       text: 'y'.repeat(80),
