@@ -325,17 +325,19 @@ export function costNow({ priceOf }: Pick<NotifierDeps, 'priceOf'>, { task, item
   return priceOf?.({ task, names: items.map(({ name }) => name), input });
 }
 
-/** What the watch list knows of the one name that a waiting order renews; undefined for other orders. */
+/** What the watch list tells of the one name of a waiting order; undefined where it matters to nobody. */
 export async function termNow(
   { findListed }: Pick<NotifierDeps, 'findListed'>,
   { state, task, account, items, input }: Order,
 ): Promise<Term | undefined> {
   const [item, ...others] = items;
-  const isRenewal = state === 'PENDING' && task === 'renew' && !isDemoContext(account.context);
-  if (findListed === undefined || !isRenewal || item === undefined || others.length > 0) return undefined;
+  const isLive = state === 'PENDING' && !isDemoContext(account.context);
+  if (findListed === undefined || !isLive || item === undefined || others.length > 0) return undefined;
+  if (task !== 'renew' && task !== 'restore' && task !== 'create') return undefined;
   const listed = await findListed(item.name);
+  if (task !== 'renew') return listed && { task, listed };
   const day = listed?.day && new Date(listed.day);
-  return { listed, renewedUntil: day && utcDay(addYears(day, periodOf(input) ?? 1)) };
+  return { task, listed, renewedUntil: day && utcDay(addYears(day, periodOf(input) ?? 1)) };
 }
 
 /** What a waiting order takes out of the team's budgets; undefined where it has no price. */

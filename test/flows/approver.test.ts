@@ -65,6 +65,14 @@ describe('the card', () => {
     expect(textOf(order.card)).not.toContain('*Expiry*');
   });
 
+  it('of a restore says when no deletion of the name is known', async () => {
+    await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
+    const order = await ask(t.workspace, t.alice, '/domain restore deli.rest');
+    expect(textOf(order.card)).toMatch(/\*Expiry\*\n.* \(registry\)\n:warning: No deletion of it is known/);
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+  });
+
   it('pings nobody for what people type', async () => {
     const order = await ask(
       t.workspace,

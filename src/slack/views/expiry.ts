@@ -51,19 +51,56 @@ function formatSource({ domain }: ListedName): string {
   return domain.expiry === undefined ? 'no date known' : SOURCES[domain.expiry.source];
 }
 
-/** What is known of the expiry of a name that is to be renewed. */
-export interface Term {
-  /** Undefined for a name that is not on the watch list. */
-  readonly listed: ListedName | undefined;
-  /** When the name expires after the renewal; undefined while it is not known when it expires now. */
-  readonly renewedUntil: Day | undefined;
+/** What the watch list tells of the name of an order, for those who decide about it. */
+export type Term =
+  | {
+      readonly task: 'renew';
+      /** Undefined for a name that is not on the watch list. */
+      readonly listed: ListedName | undefined;
+      /** When the name expires after the renewal; undefined while it is not known when it expires now. */
+      readonly renewedUntil: Day | undefined;
+    }
+  | { readonly task: 'create' | 'restore'; readonly listed: ListedName };
+
+/** When a name expires, and what speaks against the order; undefined where that tells nothing. */
+export function termText(term: Term): string | undefined {
+  switch (term.task) {
+    case 'renew':
+      return renewalTerm(term);
+    case 'restore':
+      return restoreTerm(term.listed);
+    case 'create':
+      return createTerm(term.listed);
+  }
 }
 
-/** When a name expires, and when it will after a renewal. */
-export function termText({ listed, renewedUntil }: Term): string {
+/** `3 Mar 2027 (registry)`. */
+function datedWithSource(listed: ListedName, calendarDay: Day): string {
+  return `${formatDay(calendarDay)} (${formatSource(listed)})`;
+}
+
+function renewalTerm({ listed, renewedUntil }: Extract<Term, { task: 'renew' }>): string {
   if (listed === undefined) return 'Not known: the name is not on the watch list';
   if (listed.day === undefined || renewedUntil === undefined) return 'Not known';
-  return `${formatDay(listed.day)} (${formatSource(listed)})\nAfter this renewal: ${formatDay(renewedUntil)}`;
+  return `${datedWithSource(listed, listed.day)}\nAfter this renewal: ${formatDay(renewedUntil)}`;
+}
+
+function restoreTerm(listed: ListedName): string {
+  const { deletedAt } = listed.domain;
+  if (listed.day === undefined || listed.deadline === undefined) return 'Not known';
+  const { action, until } = listed.deadline;
+  const expiry = datedWithSource(listed, listed.day);
+  const ended = deletedAt === undefined ? expiry : `${expiry}, deleted ${day(deletedAt)}`;
+  if (action === 'none') return `${ended}\n:warning: By these dates it cannot be restored any more`;
+  if (action === 'restore')
+    return until === undefined ? ended : `${ended}\nCan be restored until ${formatDay(until)}`;
+  return deletedAt === undefined ? `${expiry}\n:warning: No deletion of it is known` : ended;
+}
+
+function createTerm(listed: ListedName): string | undefined {
+  if (listed.day === undefined || listed.deadline === undefined || listed.deadline.action === 'none')
+    return undefined;
+  return `${datedWithSource(listed, listed.day)}\n:warning: It is on the watch list, so it seems to be registered already`;
 }
 
 /** What to know about a name besides its date; plain text. */
