@@ -219,7 +219,7 @@ describe('an order whose account has gone', () => {
   test('fails at the approval, before anything is sent', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew juice.rest');
     expect(await told(t.alice, () => t.alice.command(DOMAINS, '/domain unlink'))).toContain(
-      `What is not sent yet of 1 order will not be sent: \`${order.id}\`.`,
+      `Nothing more is sent of 1 order: \`${order.id}\`.`,
     );
     await t.bob.click(order.card, 'order_approve');
     expect(textOf(await order.ends('FAILED'))).toMatch(/no longer linked, so nothing was sent/);

@@ -313,7 +313,7 @@ async function unsentOrdersText({ orders }: SlackDeps, gone: readonly Account[])
   if (ids.length === 0) return 'No order waits for it.';
   const shown = ids.slice(0, SHOWN_ORDERS).map(code).join(', ');
   const more = ids.length > SHOWN_ORDERS ? ` and ${ids.length - SHOWN_ORDERS} more` : '';
-  return `What is not sent yet of ${count(ids.length, 'order')} will not be sent: ${shown}${more}.`;
+  return `Nothing more is sent of ${count(ids.length, 'order')}: ${shown}${more}.`;
 }
 
 const SHOWN_ORDERS = 10;

@@ -438,14 +438,19 @@ function itemLines(order: Order, item: OrderItem): string[] {
   return [truncateMarkup(line, Math.floor(ITEMS_LENGTH / order.items.length))];
 }
 
-/** Why rows of a file did not succeed, the most frequent reason first. */
+/** Why rows of a file did not succeed, the most frequent reason first, each as the first of its rows has it. */
 function reasonLines(order: Order): string[] {
   const reasonOfItem = (item: OrderItem) =>
     [itemText(order, item).toLowerCase(), ...resultText(item, 'shared')].join(' · ');
+  // An answer may name its name, and is the same reason for another one.
+  const reasonOfAny = (item: OrderItem) => reasonOfItem(item).replaceAll(item.name, '');
   const groups = (['FAILED', 'UNKNOWN'] as const)
     .flatMap((state) => {
       const items = order.items.filter((item) => item.state === state);
-      return [...groupBy(items, reasonOfItem)].map(([reason, same]) => ({ state, reason, same }));
+      return [...groupBy(items, reasonOfAny).values()].flatMap((same) => {
+        const [first] = same;
+        return first === undefined ? [] : [{ state, reason: reasonOfItem(first), same }];
+      });
     })
     .sort((a, b) => b.same.length - a.same.length);
   const left = groups.slice(SHOWN_REASONS).reduce((sum, { same }) => sum + same.length, 0);

@@ -4,6 +4,7 @@ import type { BulkPlan } from '../../../src/orders/bulk.ts';
 import { bulkBlocks, planMessage } from '../../../src/slack/views/bulk.ts';
 import { inputFacts } from '../../../src/slack/views/order.ts';
 import { costFact } from '../../../src/slack/views/price.ts';
+import { orderReply } from '../../../src/slack/views/thread.ts';
 import { newBulk } from '../../orders/sample.ts';
 import { sampleOrder } from './samples.ts';
 
@@ -46,6 +47,24 @@ test('prices of several periods are not said to be those of one', () => {
   expect(costFact(cost(1, 2, 3), undefined)).toContain(
     'Several years count as that many times the price of 1 year.',
   );
+});
+
+test('rows that failed for one reason stand together, though each answer names its own name', () => {
+  const names = ['a.rest', 'b.rest', 'c.rest', 'd.rest', 'e.rest', 'f.rest', 'g.rest'];
+  const order = sampleOrder('FAILED', { bulk: newBulk(10) }, names);
+  const items = order.items.map((item) => ({
+    ...item,
+    result: {
+      summary: { code: 'refused' } as const,
+      code: '1001',
+      text: item.name === 'g.rest' ? 'no credit' : `${item.name} is not in this account`,
+    },
+  }));
+  const finished = { kind: 'finished', actor: 'system', state: 'FAILED', detail: {} } as const;
+  const said = JSON.stringify(orderReply({ ...order, items }, finished, [])?.blocks);
+  expect(said).toContain('a.rest is not in this account');
+  expect(said).not.toContain('b.rest is not in this account');
+  expect(said.match(/is not in this account|no credit/g)).toEqual(['is not in this account', 'no credit']);
 });
 
 test('what is sent stands in the sequence of the form', () => {
