@@ -151,6 +151,7 @@ describe('a card', () => {
     expect(text).toContain('of 1 name the price is not known');
     expect(text).toContain('Counted as 2 times the price of 1 year.');
     expect(text).toContain('A premium name may cost more.');
+    expect(text, 'it is said once').not.toContain('Short or generic names');
     expect(text).toContain('Source: “Contract 7”.');
     expect(text).toMatch(/cafe\.rest\n€36\.00/);
     expect(text).toMatch(/bistro\.example\nnot known/);

@@ -142,7 +142,7 @@ export function orderCard(order: Order, extras: CardExtras): Message {
     ...rowsShown(order, extras.cost),
     ...(pending ? lines(changedDemand(extras)) : []),
     ...(pending ? impactOf(extras) : []),
-    ...(pending ? notesOf(order) : []),
+    ...(pending ? notesOf(order, extras) : []),
     ...(order.items.length === 1 && order.bulk === undefined ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
     ...(pending ? [context(formatSending(order, extras))] : []),
@@ -258,11 +258,12 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
   not_stated: 'Not stated by the service’s document',
 };
 
-/** What the zone says about the task. That it costs money is among the facts already. */
-function notesOf(order: Order): AnyBlock[] {
+/** What the zone says about the task. That it costs money is among the facts already, and with a price, that it may cost more. */
+function notesOf(order: Order, { cost }: CardExtras): AnyBlock[] {
+  const isSaid = new Set(['costs_money', ...(cost?.mayCostMore === true ? ['premium_names'] : [])]);
   const notes = taskNamed(order.task)
     .notes(order.items.map((item) => item.name))
-    .filter(({ code }) => code !== 'costs_money')
+    .filter((note) => !isSaid.has(note.code))
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
   return notes.length === 0 ? [] : [section(notes.join('\n'))];
 }
