@@ -91,8 +91,8 @@ export interface Expiry {
   /** The same as lists show it. */
   findListed(name: string): Promise<ListedName | undefined>;
   /**
-   * Names that were deleted lately, whenever they would expire, then names that expire within some days and those that
-   * expired lately, soonest first; those without a date last.
+   * Names that expire within some days and those that expired lately, soonest first, then names that were deleted lately,
+   * whenever they would expire; those without a date last.
    */
   list(days: number, offset: number, limit: number): Promise<ListPage>;
   /**

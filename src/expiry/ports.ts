@@ -80,14 +80,17 @@ export interface ListRange {
 
 /** How many names there are of each kind. */
 export interface ListCounts {
-  /** Deleted, though they would expire only after the range. */
-  readonly deleted: number;
   /** They expire within the range. */
   readonly dated: number;
+  /** Deleted, though they would expire only after the range. */
+  readonly deleted: number;
   readonly undated: number;
 }
 
-/** A page of names: the deleted ones first, then those that expire in the range, soonest first, then those without a date. */
+/**
+ * A page of names: those that expire in the range, soonest first, then those that were deleted early, then those without a date.
+ * The deleted ones do not come first, because a team may have deleted many on purpose.
+ */
 export interface StoredPage extends ListCounts {
   readonly names: readonly WatchedDomain[];
 }

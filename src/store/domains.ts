@@ -86,12 +86,12 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       withStoreError('reading the watch list', async () => {
         const parts: Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>[] = [
           {
-            where: { deletedAt: { gte: deletedFrom }, expiresAt: { gte: until } },
-            orderBy: [{ deletedAt: 'asc' }, { name: 'asc' }],
-          },
-          {
             where: { expiresAt: { gte: from, lt: until } },
             orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
+          },
+          {
+            where: { deletedAt: { gte: deletedFrom }, expiresAt: { gte: until } },
+            orderBy: [{ deletedAt: 'asc' }, { name: 'asc' }],
           },
           { where: { expiresAt: null }, orderBy: [{ name: 'asc' }] },
         ];
@@ -105,8 +105,8 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
             names.push(...(await prisma.domain.findMany({ ...part, skip, take })).map(domainFromRow));
           skip = Math.max(0, skip - count);
         }
-        const [deleted = 0, dated = 0, undated = 0] = counts;
-        return { names, deleted, dated, undated };
+        const [dated = 0, deleted = 0, undated = 0] = counts;
+        return { names, dated, deleted, undated };
       }),
 
     countByMonth: (from, until, timeZone) =>

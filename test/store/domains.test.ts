@@ -86,7 +86,7 @@ test('of the names whose look-up is due the longest due are taken, first those, 
   expect(await claim(2)).toEqual([]);
 });
 
-test('a page has what was deleted early first, then what expires, then what has no date', async () => {
+test('a page has what expires first, then what was deleted early, then what has no date', async () => {
   const day = (n: number) => new Date(at(0).getTime() + n * 86_400_000);
   const expiring = (n: number) => ({ at: day(n), source: 'rdap' }) as const;
   const names: Readonly<Record<string, Partial<WatchedDomain>>> = {
@@ -103,11 +103,11 @@ test('a page has what was deleted early first, then what expires, then what has 
     await rig.store.add({ ...newlyWatched(name, 'U0ALICE', at(0)), ...known });
   const range = { from: day(-80), until: day(31), deletedFrom: day(-35) };
   const expected = [
-    'deleted-9-days-ago.rest',
-    'deleted-2-days-ago.rest',
     'deleted-after-its-expiry.rest',
     'in-2-days.rest',
     'in-3-days.rest',
+    'deleted-9-days-ago.rest',
+    'deleted-2-days-ago.rest',
     'without-a-date.rest',
   ];
   for (const limit of [1, 2, 3, 4, 20]) {
