@@ -73,7 +73,7 @@ import {
   stateText,
   stopButtons,
 } from './order.ts';
-import { costFact, costsInHistory, quoteCell } from './price.ts';
+import { costFact, costsInHistory, isSaidToCostMore, quoteCell } from './price.ts';
 import { retryReasonText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
 
@@ -258,9 +258,10 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
   not_stated: 'Not stated by the service’s document',
 };
 
-/** What the zone says about the task. That it costs money is among the facts already, and with a price, that it may cost more. */
+/** What the zone says about the task. What it costs is among the facts already. */
 function notesOf(order: Order, { cost }: CardExtras): AnyBlock[] {
-  const isSaid = new Set(['costs_money', ...(cost?.mayCostMore === true ? ['premium_names'] : [])]);
+  const isPremiumSaid = cost !== undefined && isSaidToCostMore(cost);
+  const isSaid = new Set(['costs_money', ...(isPremiumSaid ? ['premium_names'] : [])]);
   const notes = taskNamed(order.task)
     .notes(order.items.map((item) => item.name))
     .filter((note) => !isSaid.has(note.code))

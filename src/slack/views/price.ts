@@ -66,6 +66,11 @@ export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE):
   return joined(amounts.map((amount) => formatAmount(amount, locale)));
 }
 
+/** Whether it stands with the price that a premium name may cost more. */
+export function isSaidToCostMore({ sums, mayCostMore }: Pick<OrderCost, 'sums' | 'mayCostMore'>): boolean {
+  return sums.length > 0 && mayCostMore;
+}
+
 /** What must be known besides the sum; empty when nothing is known. */
 function costNotes(cost: OrderCost): string[] {
   if (cost.sums.length === 0) return [];
@@ -74,7 +79,7 @@ function costNotes(cost: OrderCost): string[] {
   const multiple = times.size > 1 ? 'Several years count as that many times' : `Counted as ${years} times`;
   return [
     ...(times.size > 1 || years > 1 ? [`${multiple} the price of 1 year.`] : []),
-    ...(cost.mayCostMore ? ['A premium name may cost more.'] : []),
+    ...(isSaidToCostMore(cost) ? ['A premium name may cost more.'] : []),
     ...(cost.sources.length === 0
       ? []
       : [`Source: ${cost.sources.map((source) => `“${quote(source, 80)}”`).join(', ')}.`]),
