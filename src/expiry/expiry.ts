@@ -202,13 +202,15 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     },
 
     async list(days, offset, limit) {
-      const [page, zone] = await Promise.all([
-        store.page(rangeOf(daysFromNow(days + 1)), offset, limit),
+      const range = rangeOf(daysFromNow(days + 1));
+      const [domains, counts, zone] = await Promise.all([
+        store.page(range, offset, limit),
+        store.count(range),
         timeZone(),
       ]);
       // Pages are sorted by the day of the expiry, but a deleted name's deadline is another day.
-      const names = page.names.map(listed(zone)).sort((a, b) => byDeadline(a.deadline, b.deadline));
-      return { ...page, names };
+      const names = domains.map(listed(zone)).sort((a, b) => byDeadline(a.deadline, b.deadline));
+      return { names, ...counts };
     },
 
     async renewable(digestId, destination = COMMON) {
@@ -220,11 +222,11 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     renewableAmong,
 
     async expiringNext(limit) {
-      const [{ names }, zone] = await Promise.all([
+      const [domains, zone] = await Promise.all([
         store.page(rangeOf(daysFromNow(366)), 0, limit * 2),
         timeZone(),
       ]);
-      return names
+      return domains
         .filter(({ expiry, lapse }) => expiry !== undefined && lapse?.confirmed === undefined)
         .map(listed(zone))
         .sort((a, b) => byDeadline(a.deadline, b.deadline))

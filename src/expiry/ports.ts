@@ -68,31 +68,23 @@ export interface ImportCounts {
   readonly dated: number;
 }
 
-/** Which names have to be looked at. */
+/** The names that have to be looked at. */
 export interface ListRange {
-  /** Names that expire from here on, */
+  /** Names that expire at this moment or later are in the range. */
   readonly from: Date;
-  /** and before this moment; */
+  /** Names that expire at this moment or later are not, unless they were deleted. */
   readonly until: Date;
-  /** and those that would expire later, but were deleted from here on. */
+  /** Names that were deleted at this moment or later are in the range, even if they would expire after it. */
   readonly deletedFrom: Date;
 }
 
-/** How many names there are of each kind. */
+/** How many names of a range there are of each kind. */
 export interface ListCounts {
   /** They expire within the range. */
   readonly dated: number;
-  /** Deleted, though they would expire only after the range. */
+  /** They were deleted early: they would expire after the range. */
   readonly deleted: number;
   readonly undated: number;
-}
-
-/**
- * A page of names: those that expire in the range, soonest first, then those that were deleted early, then those without a date.
- * The deleted ones do not come first, because a team may have deleted many on purpose.
- */
-export interface StoredPage extends ListCounts {
-  readonly names: readonly WatchedDomain[];
 }
 
 /** The watch list. Implemented by the store. */
@@ -118,8 +110,13 @@ export interface WatchListStore {
    * @returns the longest due first
    */
   claimDueChecks(now: Date, until: Date, limit: number): Promise<readonly WatchedDomain[]>;
-  /** A page of the names that have to be looked at. */
-  page(range: ListRange, offset: number, limit: number): Promise<StoredPage>;
+  /**
+   * Names that expire in the range, soonest first, then those that were deleted early, then those without a date. The deleted
+   * ones do not come first, because a team may have deleted many on purpose.
+   */
+  page(range: ListRange, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
+  /** How many names {@link WatchListStore.page} has. */
+  count(range: ListRange): Promise<ListCounts>;
   /** Numbers of names by the month (YYYY-MM) of their expiry in the time zone, without those that are let go. */
   countByMonth(from: Date, until: Date, timeZone: string): Promise<readonly (readonly [string, number])[]>;
   /** Every name with a date from `from` on, by date; read in batches. */

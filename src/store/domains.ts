@@ -1,6 +1,6 @@
 import type { CalendarName } from '../expiry/calendar.ts';
 import { utcDay } from '../expiry/days.ts';
-import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
+import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import {
   type Database,
   isUniqueViolation,
@@ -82,31 +82,30 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         domainRows.parse(await run(claimDue(now, until, limit))),
       ),
 
-    page: ({ from, until, deletedFrom }, offset, limit) =>
+    page: (range, offset, limit) =>
       withStoreError('reading the watch list', async () => {
-        const parts: Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>[] = [
-          {
-            where: { expiresAt: { gte: from, lt: until } },
-            orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
-          },
-          {
-            where: { deletedAt: { gte: deletedFrom }, expiresAt: { gte: until } },
-            orderBy: [{ deletedAt: 'asc' }, { name: 'asc' }],
-          },
-          { where: { expiresAt: null }, orderBy: [{ name: 'asc' }] },
-        ];
-        const counts = await Promise.all(parts.map(({ where }) => prisma.domain.count({ where })));
         const names: WatchedDomain[] = [];
         let skip = offset;
-        for (const [index, part] of parts.entries()) {
-          const count = counts[index] ?? 0;
-          const take = Math.min(limit - names.length, count - skip);
-          if (take > 0)
-            names.push(...(await prisma.domain.findMany({ ...part, skip, take })).map(domainFromRow));
-          skip = Math.max(0, skip - count);
+        for (const part of Object.values(partsOf(range))) {
+          const take = limit - names.length;
+          const found = await prisma.domain.findMany({ ...part, skip, take });
+          names.push(...found.map(domainFromRow));
+          if (names.length === limit) break;
+          if (skip > 0) skip = Math.max(0, skip - (await prisma.domain.count({ where: part.where })));
         }
-        const [dated = 0, deleted = 0, undated = 0] = counts;
-        return { names, dated, deleted, undated };
+        return names;
+      }),
+
+    count: (range) =>
+      withStoreError('counting the watch list', async () => {
+        const count = ({ where }: ListPart) => prisma.domain.count({ where });
+        const parts = partsOf(range);
+        const [dated, deleted, undated] = await Promise.all([
+          count(parts.dated),
+          count(parts.deleted),
+          count(parts.undated),
+        ]);
+        return { dated, deleted, undated };
       }),
 
     countByMonth: (from, until, timeZone) =>
@@ -150,6 +149,23 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
           return true;
         }),
       ),
+  };
+}
+
+type ListPart = Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>;
+
+/** How the names of a range are read, in the sequence of its pages. */
+function partsOf({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof ListCounts, ListPart>> {
+  return {
+    dated: {
+      where: { expiresAt: { gte: from, lt: until } },
+      orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
+    },
+    deleted: {
+      where: { deletedAt: { gte: deletedFrom }, expiresAt: { gte: until } },
+      orderBy: [{ deletedAt: 'asc' }, { name: 'asc' }],
+    },
+    undated: { where: { expiresAt: null }, orderBy: [{ name: 'asc' }] },
   };
 }
 

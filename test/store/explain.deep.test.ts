@@ -273,6 +273,8 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
       0,
       20,
     ),
+  'how many names expire': () =>
+    createWatchListStore(database).count({ from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) }),
   'renewals in dispute': () => createReminderStore(database).disputed(ago(3 * 24), 20),
   'names that can be due': () =>
     all(
