@@ -32,6 +32,11 @@ export interface Effort {
   readonly rounds: number;
 }
 
+/** The rounds of a row whose figures differ much between rounds. */
+export function roundsAtLeast({ quick, rounds }: Effort, least: number): number {
+  return quick ? rounds : Math.max(least, rounds);
+}
+
 /** Called with what is under way. */
 export type Progress = (what: string) => void;
 

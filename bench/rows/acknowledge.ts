@@ -1,4 +1,4 @@
-import { type Bench, inTurns, type Line, quantile, type Row } from '../measure.ts';
+import { type Bench, inTurns, type Line, quantile, type Row, roundsAtLeast } from '../measure.ts';
 import { command, type Delivery, press } from '../slack-load.ts';
 import { Surroundings, until } from '../surroundings.ts';
 
@@ -17,7 +17,7 @@ const LEAST_ROUNDS = 7;
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const seconds = effort.quick ? 0.4 : 10;
   const amount = Math.ceil(PER_SECOND * seconds);
-  const rounds = effort.quick ? effort.rounds : Math.max(LEAST_ROUNDS, effort.rounds);
+  const rounds = roundsAtLeast(effort, LEAST_ROUNDS);
   const s = await Surroundings.open();
   try {
     const bare = await s.start('committing-bolt.ts');

@@ -1,4 +1,4 @@
-import type { Bench, Line, Row } from '../measure.ts';
+import { type Bench, type Line, type Row, roundsAtLeast } from '../measure.ts';
 import { carryOut } from '../orders.ts';
 import type { Process } from '../processes.ts';
 import { Surroundings } from '../surroundings.ts';
@@ -16,7 +16,7 @@ const WARM_UPS = 5;
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const amount = effort.quick ? 20 : 600;
   // The rates of three processes on two cores differ much between rounds, so there are more rounds.
-  const rounds = effort.quick ? effort.rounds : Math.max(7, effort.rounds);
+  const rounds = roundsAtLeast(effort, 7);
   const rates: number[][] = Array.from({ length: MOST }, () => []);
   const s = await Surroundings.open();
   try {

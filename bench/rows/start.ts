@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RELEASED_OPTIONS } from '../../test/support/released-options.ts';
-import { type Bench, inTurns, type Line, type Row } from '../measure.ts';
+import { type Bench, inTurns, type Line, type Row, roundsAtLeast } from '../measure.ts';
 import { approveAll, ask } from '../orders.ts';
 import { type Program, residentMb, startProgram } from '../processes.ts';
 import { command, press } from '../slack-load.ts';
@@ -23,7 +23,7 @@ const BARE = new URL('../children/bare-app.mjs', import.meta.url);
 const APPROVERS = Array.from({ length: 50 }, (_, n) => `U0APPROVER${n}`);
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
-  const starts = effort.quick ? 1 : Math.max(5, effort.rounds);
+  const starts = roundsAtLeast(effort, 5);
   const orders = effort.quick ? 40 : 10_000;
   const atOnce = effort.quick ? 10 : 500;
   const idleMs = effort.quick ? 100 : 5_000;
