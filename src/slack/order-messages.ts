@@ -325,7 +325,7 @@ export function costNow({ priceOf }: Pick<NotifierDeps, 'priceOf'>, { task, item
   return priceOf?.({ task, names: items.map(({ name }) => name), input });
 }
 
-/** What the watch list tells of the one name of a waiting order; undefined where it matters to nobody. */
+/** What the watch list tells of the one name of a waiting order on a live system; undefined where no card shows it. */
 export async function termNow(
   { findListed }: Pick<NotifierDeps, 'findListed'>,
   { state, task, account, items, input }: Order,

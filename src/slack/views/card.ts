@@ -73,7 +73,7 @@ import {
   stateText,
   stopButtons,
 } from './order.ts';
-import { costFact, costsInHistory, isSaidToCostMore, quoteCell } from './price.ts';
+import { costFact, costsInHistory, hasPremiumNote, quoteCell } from './price.ts';
 import { retryReasonText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
 
@@ -258,13 +258,12 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
   not_stated: 'Not stated by the service’s document',
 };
 
-/** What the zone says about the task. What it costs is among the facts already. */
+/** What the zone says about the task, without what the facts of the card say already. */
 function notesOf(order: Order, { cost }: CardExtras): AnyBlock[] {
-  const isPremiumSaid = cost !== undefined && isSaidToCostMore(cost);
-  const isSaid = new Set(['costs_money', ...(isPremiumSaid ? ['premium_names'] : [])]);
+  const isPremiumNoted = cost !== undefined && hasPremiumNote(cost);
   const notes = taskNamed(order.task)
     .notes(order.items.map((item) => item.name))
-    .filter((note) => !isSaid.has(note.code))
+    .filter(({ code }) => code !== 'costs_money' && !(code === 'premium_names' && isPremiumNoted))
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
   return notes.length === 0 ? [] : [section(notes.join('\n'))];
 }

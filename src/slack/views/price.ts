@@ -66,8 +66,8 @@ export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE):
   return joined(amounts.map((amount) => formatAmount(amount, locale)));
 }
 
-/** Whether it stands with the price that a premium name may cost more. */
-export function isSaidToCostMore({ sums, mayCostMore }: Pick<OrderCost, 'sums' | 'mayCostMore'>): boolean {
+/** Whether the notes of a price say that a premium name may cost more. */
+export function hasPremiumNote({ sums, mayCostMore }: Pick<OrderCost, 'sums' | 'mayCostMore'>): boolean {
   return sums.length > 0 && mayCostMore;
 }
 
@@ -79,7 +79,7 @@ function costNotes(cost: OrderCost): string[] {
   const multiple = times.size > 1 ? 'Several years count as that many times' : `Counted as ${years} times`;
   return [
     ...(times.size > 1 || years > 1 ? [`${multiple} the price of 1 year.`] : []),
-    ...(isSaidToCostMore(cost) ? ['A premium name may cost more.'] : []),
+    ...(hasPremiumNote(cost) ? ['A premium name may cost more.'] : []),
     ...(cost.sources.length === 0
       ? []
       : [`Source: ${cost.sources.map((source) => `“${quote(source, 80)}”`).join(', ')}.`]),

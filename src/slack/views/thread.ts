@@ -438,16 +438,16 @@ function itemLines(order: Order, item: OrderItem): string[] {
   return [truncateMarkup(line, Math.floor(ITEMS_LENGTH / order.items.length))];
 }
 
-/** Why rows of a file did not succeed, the most frequent reason first, each as the first of its rows has it. */
+/** Why rows of a file did not succeed, the most frequent reason first, in the words of its first row. */
 function reasonLines(order: Order): string[] {
   const reasonOfItem = (item: OrderItem) =>
     [itemText(order, item).toLowerCase(), ...resultText(item, 'shared')].join(' · ');
-  // An answer may name its name, and is the same reason for another one.
-  const reasonOfAny = (item: OrderItem) => reasonOfItem(item).replaceAll(item.name, '');
+  // The service may repeat the name in its answer. For other names the reason is the same.
+  const reasonWithoutName = (item: OrderItem) => reasonOfItem(item).replaceAll(item.name, '');
   const groups = (['FAILED', 'UNKNOWN'] as const)
     .flatMap((state) => {
       const items = order.items.filter((item) => item.state === state);
-      return [...groupBy(items, reasonOfAny).values()].flatMap((same) => {
+      return [...groupBy(items, reasonWithoutName).values()].flatMap((same) => {
         const [first] = same;
         return first === undefined ? [] : [{ state, reason: reasonOfItem(first), same }];
       });
