@@ -29,7 +29,7 @@ export const REGISTRY_FACTS = [
 ] as const;
 
 /** The facts of the DNS. */
-const DNS_FACTS = [
+export const DNS_FACTS = [
   /** As the zone above delegates it. */
   'parent_nameservers',
   /** As the name's own zone says. */

@@ -107,6 +107,11 @@ export function currentFacts(history: NameHistory, now: Date, maxAgeMs: number):
   );
 }
 
+/** Whether a look has asked for any of these facts, whatever it saw. */
+export function wasLookedFor(history: NameHistory, facts: readonly FactName[]): boolean {
+  return facts.some((fact) => history[fact] !== undefined);
+}
+
 /** The values that counted of a fact, the latest first. */
 export function valuesOf(history: NameHistory, fact: FactName): readonly KnownValue[] {
   const { current, past = [] } = history[fact] ?? {};

@@ -8,8 +8,8 @@ import { isOpen, type Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { RdapClient } from '../rdap/client.ts';
 import { type Alarms, createAlarms } from './alarm-actions.ts';
-import type { Observation } from './facts.ts';
-import { mergeObservation, type NameHistory } from './history.ts';
+import { DNS_FACTS, FACT_NAMES, type Observation, REGISTRY_FACTS } from './facts.ts';
+import { mergeObservation, type NameHistory, wasLookedFor } from './history.ts';
 import { lookAtName, type NameContext, registryObservation } from './look.ts';
 import { createLookPlanner } from './look-planner.ts';
 import { expectedTransfers, ordersOfName } from './name-orders.ts';
@@ -60,7 +60,7 @@ export interface Names {
   requestLook(name: string): Promise<void>;
   /** Looks at a claimed name. */
   look(name: string): Promise<void>;
-  /** What is known of a name. Where nobody has looked at it yet, it is what can be seen within two seconds. */
+  /** What is known of a name. Where nobody has looked yet, it is what can be seen within two seconds. */
   known(name: string): Promise<KnownName>;
   /** Whether a name is tagged `guarded`. */
   isGuarded(name: string): Promise<boolean>;
@@ -125,8 +125,12 @@ export function createNames(parts: NamesParts): Names {
     };
   }
 
-  /** What has not arrived in time is left out, and reported as not seen. */
-  async function quickLook(name: string): Promise<NameHistory> {
+  /**
+   * Looks where nobody has looked at the name yet: at the DNS, at its registry, or at both. When many names are added at
+   * once, the turn of one at its registry may come hours after the DNS. What has not arrived in time is left out, and
+   * reported as not seen.
+   */
+  async function completed(name: string, history: NameHistory): Promise<NameHistory> {
     const stop = new AbortController();
     // Every question under way listens to this signal.
     setMaxListeners(0, stop.signal);
@@ -138,26 +142,24 @@ export function createNames(parts: NamesParts): Names {
         }),
         sleep(QUICK_MS, undefined, { signal: stop.signal }).catch(() => undefined),
       ]);
+    const askRegistry = async () =>
+      registryObservation(await parts.rdap.fetchRecord(name, stop.signal), name, now());
     const looks = await Promise.all([
-      inTime(parts.quickObserver.observe(name, stop.signal)),
-      inTime(
-        parts.rdap.fetchRecord(name, stop.signal).then((answer) => registryObservation(answer, name, now())),
-      ),
+      wasLookedFor(history, DNS_FACTS) ? undefined : inTime(parts.quickObserver.observe(name, stop.signal)),
+      wasLookedFor(history, REGISTRY_FACTS) ? undefined : inTime(askRegistry()),
     ]);
     stop.abort();
     return looks.reduce<NameHistory>(
-      (history, look) => (look === undefined ? history : mergeObservation(history, look).history),
-      {},
+      (merged, look) => (look === undefined ? merged : mergeObservation(merged, look).history),
+      history,
     );
   }
 
   async function known(name: string): Promise<KnownName> {
-    const observed = await store.find(name);
-    if (observed !== undefined && Object.keys(observed.history).length > 0) {
-      return { history: observed.history, ledger: observed.ledger, isFirstLook: false };
-    }
-    await store.requestLook(name, now());
-    return { history: await quickLook(name), ledger: [], isFirstLook: true };
+    const { history, ledger } = (await store.find(name)) ?? { history: {}, ledger: [] };
+    const isFirstLook = !wasLookedFor(history, FACT_NAMES);
+    if (isFirstLook) await store.requestLook(name, now());
+    return { history: await completed(name, history), ledger, isFirstLook };
   }
 
   return {

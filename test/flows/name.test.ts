@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerTo, buttonsOf, useTestDemo } from '../support/demo.ts';
+import { answerTo, buttonsOf, until, useTestDemo } from '../support/demo.ts';
 
 /*
  * Everything that is known of one name, on one screen.
@@ -67,6 +67,21 @@ test('a name that was deleted says so first, until when it can be restored, and 
   expect(text).toMatch(/It was deleted\*.*a restore can bring it back until/);
   expect(text).toMatch(/Nameservers\*\nnone: the name is not delegated/);
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['reminder_restore', 'name_edit']);
+});
+
+test('a watched name whose turn at its registry has not come is looked up while the person waits', async () => {
+  // One registry is asked for one name at a time, so at most one of them has had its turn when the DNS was asked.
+  const names = ['bar.rest', 'deli.rest', 'gone.rest'];
+  for (const name of names) await told(`watch ${name}`);
+  for (const name of names) {
+    let text = '';
+    await until(`${name} was looked at`, async () => {
+      await t.demo.bot.catchUp();
+      text = await told(`name ${name}`);
+      return text.includes('Nothing has changed since I began to look');
+    });
+    expect(text, name).toMatch(/seen in the DNS .*, at its registry /i);
+  }
 });
 
 test('a watched name keeps its history', async () => {
