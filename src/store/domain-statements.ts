@@ -131,6 +131,23 @@ export function recordReminder(name: string, expiresAt: Date, from: Date | undef
   );
 }
 
+/**
+ * Forgets that people were told that a name had expired or was deleted. Its end may come again, and what was said of it
+ * would silence all reminders before that.
+ */
+export function forgetEnd(name: string): Statement {
+  return named(
+    'forget the end of a name',
+    Prisma.sql`
+    WITH forgotten AS (DELETE FROM reminders WHERE name = ${name} AND threshold < 0)
+    UPDATE domains d SET reminded_threshold = COALESCE(
+      (SELECT min(r.threshold) FROM reminders r
+       WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY} AND r.threshold >= 0),
+      ${NO_REMINDER})
+    WHERE d.name = ${name}`,
+  );
+}
+
 /** Rows of {@link importNames}: none for a name that stays as it is. */
 export const importedRows = z.array(z.object({ added: z.boolean() }));
 

@@ -6,6 +6,7 @@ import {
   isUniqueViolation,
   type Prisma,
   type RunStatement,
+  type Statement,
   withStoreError,
 } from './database.ts';
 import { domainFromRow, expirySource } from './domain-rows.ts';
@@ -18,6 +19,7 @@ import {
   domainRows,
   firstExpiryOf,
   firstExpiryRows,
+  forgetEnd,
   importedRows,
   importNames,
   insertDomain,
@@ -59,14 +61,17 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
     change: (before, after) =>
       withStoreError('changing a watched name', () =>
         // One statement is a transaction by itself.
-        watchListChange(before, after) === undefined
+        reminderStatements(before, after).length === 0
           ? swap(run, before, after)
           : transaction((runInside) => swap(runInside, before, after)),
       ),
 
     remove: (name) =>
       withStoreError('taking a name off the watch list', async () => {
-        const { count } = await prisma.domain.deleteMany({ where: { name } });
+        const [, { count }] = await prisma.$transaction([
+          prisma.reminder.deleteMany({ where: { name, threshold: { lt: 0 } } }),
+          prisma.domain.deleteMany({ where: { name } }),
+        ]);
         return count > 0;
       }),
 
@@ -169,26 +174,23 @@ function partsOf({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof
   };
 }
 
-/**
- * The day on which a name expires, where a change moves it.
- * @returns `from`: the former date, if it is one of the same end
- */
-function watchListChange(
-  before: WatchedDomain,
-  after: WatchedDomain,
-): { to: Date; from: Date | undefined } | undefined {
+/** What has to follow a change in the same transaction, so that reminders are about the name as it then is. */
+function reminderStatements(before: WatchedDomain, after: WatchedDomain): readonly Statement[] {
+  const isBack = before.deletedAt !== undefined && after.deletedAt === undefined;
   const from = before.expiry?.at;
   const to = after.expiry?.at;
-  if (to === undefined || (from !== undefined && utcDay(from) === utcDay(to))) return undefined;
-  const hasSameExpiry = from !== undefined && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
-  return { to, from: hasSameExpiry ? from : undefined };
+  const hasMoved = to !== undefined && (from === undefined || utcDay(from) !== utcDay(to));
+  const hasSameEnd = hasMoved && from !== undefined && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
+  return [
+    ...(isBack ? [forgetEnd(before.name)] : []),
+    ...(hasMoved ? [recordReminder(before.name, to, hasSameEnd ? from : undefined)] : []),
+  ];
 }
 
-/** @param run of a transaction, where the expiry moves. @returns false when somebody else was faster */
+/** @param run of a transaction, where other statements follow. @returns false when somebody else was faster */
 async function swap(run: RunStatement, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
   const changed = changedNames.parse(await run(updateDomain(before, after)));
   if (changed.length === 0) return false;
-  const move = watchListChange(before, after);
-  if (move !== undefined) await run(recordReminder(before.name, move.to, move.from));
+  for (const statement of reminderStatements(before, after)) await run(statement);
   return true;
 }

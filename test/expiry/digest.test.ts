@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { DAY_MS, MINUTE_MS, Rig } from './rig.ts';
 
 let rig: Rig;
@@ -169,6 +170,48 @@ describe('what a digest holds', () => {
     rig.nextMorning();
     await rig.digest();
     expect(rig.said()).toEqual(['deleted.rest -4']);
+  });
+
+  describe('a name that was deleted and is back with the same expiry', () => {
+    const deletedAt = new Date('2027-06-11T12:00:00Z');
+    const deleted = () => rig.watch('back.rest', 100, { deletedAt });
+    const restore = async (domain: WatchedDomain) =>
+      expect(await rig.store.change(domain, { ...domain, deletedAt: undefined })).toBe(true);
+
+    test.each([
+      ['because it was restored', restore],
+      [
+        'after it was off the list',
+        async ({ name, expiry }: WatchedDomain) => {
+          await rig.store.remove(name);
+          await rig.watch(name, 0, { expiry });
+        },
+      ],
+    ])('%s, has its reminders again', async (_why, happen) => {
+      const domain = await deleted();
+      rig.nextMorning();
+      await rig.digest();
+      await happen(domain);
+      for (const days of [60, 30]) {
+        rig.now = new Date((domain.expiry?.at.getTime() ?? 0) - (days + 1) * DAY_MS);
+        rig.nextMorning();
+        await rig.digest();
+      }
+      expect(rig.said()).toEqual(['back.rest -4', 'back.rest 60', 'back.rest 30']);
+    });
+
+    test('is told of again when it is deleted once more', async () => {
+      const domain = await deleted();
+      rig.nextMorning();
+      await rig.digest();
+      await restore(domain);
+      const restored = await rig.store.find('back.rest');
+      if (restored === undefined) throw new Error('it is not on the list');
+      await rig.store.change(restored, { ...restored, deletedAt: rig.now });
+      rig.nextMorning();
+      await rig.digest();
+      expect(rig.said()).toEqual(['back.rest -4', 'back.rest -4']);
+    });
   });
 
   test('says once that the registry does not show a renewal', async () => {
