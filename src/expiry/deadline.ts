@@ -27,9 +27,15 @@ const ACTIONS: Readonly<Record<LifePhase, Deadline['action']>> = {
   auto_renew_grace: 'renew',
   expired: 'renew',
   redemption: 'restore',
+  deleted: 'restore',
   pending_delete: 'none',
   released: 'none',
 };
+
+/** Whether a renewal keeps a name that is in this phase. */
+export function isRenewable(phase: LifePhase): boolean {
+  return ACTIONS[phase] === 'renew';
+}
 
 /** The deadline of a name in a phase of its life. */
 export function deadlineOf({ phase, expiryDay, daysLeft, lastSafeDay }: DeadlineFacts): Deadline {
@@ -49,6 +55,6 @@ export function byDeadline(a: Deadline | undefined, b: Deadline | undefined): nu
 function urgency(deadline: Deadline | undefined): number {
   if (deadline === undefined) return Number.MAX_SAFE_INTEGER;
   if (deadline.action === 'none') return Number.MAX_SAFE_INTEGER - 1;
-  // Past its expiry in a zone without documented periods: it may be lost at any moment.
+  // Expired or deleted in a zone without documented periods: it may be lost at any moment.
   return deadline.daysLeft ?? -1;
 }

@@ -12,7 +12,7 @@ import { zoneFor } from '../zones/rules.ts';
 import type { CalendarOptions } from './calendar.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
-import { byDeadline, type Deadline, deadlineOf } from './deadline.ts';
+import { byDeadline, type Deadline, deadlineOf, isRenewable } from './deadline.ts';
 import { type DigestOutcome, runDigest } from './digest.ts';
 import { findEvidence, isShown } from './evidence.ts';
 import { feedAddress, openFeed } from './feed.ts';
@@ -272,7 +272,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
 function canBeRenewed({ name, expiry, deletedAt, lapse }: WatchedDomain, now: Date): boolean {
   if (expiry === undefined || lapse?.confirmed !== undefined) return false;
   const { phase } = lifecycleAt(zoneFor(name), { expiresAt: expiry.at, deletedAt }, now).current;
-  return phase === 'registered' || phase === 'auto_renew_grace' || phase === 'expired';
+  return isRenewable(phase);
 }
 
 /** The name has not been renewed since the digest. */

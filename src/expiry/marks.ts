@@ -26,4 +26,5 @@ export const AFTER_EXPIRY: readonly Mark[] = [
   { threshold: -7, phase: 'pending_delete' },
   { threshold: -8, phase: 'released' },
   { threshold: -9, phase: 'expired' },
+  { threshold: -10, phase: 'deleted' },
 ];

@@ -41,7 +41,7 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly name: string;
   /** The day of the expiry in UTC. It is part of the reminder's identity, so it does not depend on settings. */
   readonly expiry: Day;
-  /** Days before the expiry, or a code below zero for a moment after it (`-1` to `-9`). */
+  /** Days before the expiry, or a code below zero for a moment after it ({@link AFTER_EXPIRY}). */
   readonly threshold: number;
   /** The day of the expiry as people see it. */
   readonly expiryDay: Day;
@@ -72,12 +72,13 @@ const DAY_MS = 86_400_000;
  * cannot be saved.
  */
 const URGENCY: Readonly<Record<LifePhase, number>> = {
-  redemption: 0,
-  auto_renew_grace: 1,
-  expired: 2,
-  registered: 3,
-  pending_delete: 4,
-  released: 5,
+  deleted: 0,
+  redemption: 1,
+  auto_renew_grace: 2,
+  expired: 3,
+  registered: 4,
+  pending_delete: 5,
+  released: 6,
 };
 
 /**

@@ -25,6 +25,8 @@ const CLAIMED_AT_ONCE = 5;
 const WORKERS = 6;
 /** A run ends after this; what is left is due in the next one. */
 const TURN_MS = 4 * 60_000;
+/** A registry's record may be behind a deletion by this much. */
+const DELETION_DELAY_MS = HOUR_MS;
 /** The registry shows a renewal within hours. After this long it does not seem to know of it. */
 export const DISPUTE_DAYS = 14;
 /** The beginning of the problem of a name that was renewed long ago and that the registry shows unrenewed. */
@@ -111,7 +113,7 @@ export function afterLookup(
     ...(known.renewed && { renewedUntil: known.renewed.until }),
   };
   const believed = mergeRegistryDate(before, result, zoneFor(known.name), now);
-  const deletedAt = result.deletedAt;
+  const deletedAt = result.deletedAt ?? deletionNotShownYet(known, now);
   // The name keeps its old end, so that reminders go on.
   if (doubt !== undefined && before !== undefined && isNewEnd(before, believed)) {
     const after = { ...checked, deletedAt, checkProblem: formatDoubt(doubt, result.expiresAt) };
@@ -139,6 +141,13 @@ export function afterLookup(
     ...(newEnd && { snooze: undefined, lapse: undefined }),
   };
   return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
+}
+
+/** A deletion so short ago that the registry's record may not show it yet. */
+function deletionNotShownYet({ deletedAt }: WatchedDomain, now: Date): Date | undefined {
+  return deletedAt !== undefined && now.getTime() - deletedAt.getTime() < DELETION_DELAY_MS
+    ? deletedAt
+    : undefined;
 }
 
 /** The trust of a name that was looked up before registrars were compared. */

@@ -10,6 +10,7 @@ import type { LifecycleProfile, ZoneProfile } from './zone.ts';
  * - `pending_delete`: nothing brings it back any more.
  * - `released`: anybody can register it.
  * - `expired`: past its expiry in a zone of which no periods are documented.
+ * - `deleted`: deleted in such a zone; for how long a restore brings it back is not known.
  */
 export type LifePhase =
   | 'registered'
@@ -17,7 +18,8 @@ export type LifePhase =
   | 'redemption'
   | 'pending_delete'
   | 'released'
-  | 'expired';
+  | 'expired'
+  | 'deleted';
 
 /** One stretch of a name's life. */
 export interface LifeStage {
@@ -56,16 +58,14 @@ const DAY_MS = 86_400_000;
  * A deletion that is not known is assumed for the end of the auto-renew grace, the latest moment at which it can happen.
  * Every date that follows from it is then the latest possible one.
  *
- * @param zone the zone's profile; without documented periods only `registered` and `expired` are told apart.
+ * @param zone the zone's profile; without documented periods only `registered`, `expired` and `deleted` are told apart.
  * @param dates the expiry and, if known, the deletion.
  * @param now the moment to look at.
  * @param timeZone IANA name for the last safe days.
  */
 export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, timeZone = 'UTC'): Lifecycle {
   const boundaries =
-    zone.lifecycle === undefined
-      ? ([['expired', dates.expiresAt]] as const)
-      : phaseStarts(zone.lifecycle, dates.expiresAt, dates.deletedAt);
+    zone.lifecycle === undefined ? undocumentedStarts(dates) : phaseStarts(zone.lifecycle, dates);
   const phases: readonly (readonly [LifePhase, Date | undefined])[] = [
     ['registered', undefined],
     ...boundaries,
@@ -84,17 +84,30 @@ export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, time
   };
 }
 
-function phaseStarts(periods: LifecycleProfile, expiresAt: Date, deletedAt: Date | undefined) {
+type PhaseStart = readonly [LifePhase, Date];
+
+function undocumentedStarts({ expiresAt, deletedAt }: LifeDates): readonly PhaseStart[] {
+  if (deletedAt === undefined) return [['expired', expiresAt]];
+  // A name that was deleted before its expiry never expires.
+  return deletedAt <= expiresAt
+    ? [['deleted', deletedAt]]
+    : [
+        ['expired', expiresAt],
+        ['deleted', deletedAt],
+      ];
+}
+
+function phaseStarts(periods: LifecycleProfile, { expiresAt, deletedAt }: LifeDates): readonly PhaseStart[] {
   const deletion = deletedAt ?? addDays(expiresAt, periods.autoRenewGraceDays);
   const pendingDelete = addDays(deletion, periods.redemptionDays);
   const released = addDays(pendingDelete, periods.pendingDeleteDays);
-  const later = [
+  const later: readonly PhaseStart[] = [
     ['redemption', deletion],
     ['pending_delete', pendingDelete],
     ['released', released],
-  ] as const;
+  ];
   // A name that was deleted before its expiry never sees the grace.
-  return deletion <= expiresAt ? later : ([['auto_renew_grace', expiresAt], ...later] as const);
+  return deletion <= expiresAt ? later : [['auto_renew_grace', expiresAt], ...later];
 }
 
 function addDays(moment: Date, days: number): Date {

@@ -13,6 +13,7 @@ describe('the deadline of a name', () => {
     ['expired', -3, undefined, { action: 'renew', until: undefined, daysLeft: undefined }],
     // Deleted long before its expiry: the days to the expiry say nothing.
     ['redemption', 113, '2027-03-29', { action: 'restore', until: '2027-03-29', daysLeft: 30 }],
+    ['deleted', 113, undefined, { action: 'restore', until: undefined, daysLeft: undefined }],
     ['pending_delete', 100, '2027-06-19', { action: 'none', until: undefined, daysLeft: undefined }],
     ['released', -100, undefined, { action: 'none', until: undefined, daysLeft: undefined }],
   ] as const)('%s, %s days before the expiry', (phase, days, lastSafeDay, expected) => {

@@ -155,6 +155,19 @@ describe('after the expiry', () => {
   });
 });
 
+test('a name that was deleted in a zone without documented periods is told once, and not as one to renew', () => {
+  const deletedAt = new Date('2026-05-20T00:00:00Z');
+  for (const daysLeft of [200, 20, -20]) {
+    const deleted = { name: 'cafe.shop', deletedAt };
+    expect(planReminders([watched(daysLeft, deleted)], options)[0], `${daysLeft} days left`).toMatchObject({
+      phase: 'deleted',
+      threshold: -10,
+      lastSafeDay: undefined,
+    });
+    expect(planned(daysLeft, { ...deleted, remindedThresholds: [-9, -10] })).toBeUndefined();
+  }
+});
+
 test('the digest begins with what is lost soonest and ends with what nothing saves', () => {
   const names = [
     watched(30, { name: 'month.rest' }),

@@ -99,6 +99,14 @@ describe('after a look-up', () => {
     expect(shown).toMatchObject({ renewed: undefined, expiry: { at: inDays(385.2), source: 'rdap' } });
   });
 
+  test('a deletion stands for an hour until the registry shows it; after that its record counts', () => {
+    const deleted = { ...known, deletedAt: NOW };
+    const looked = (days: number, more = {}) => outcomeOf(deleted, found(inDays(20), more), inDays(days));
+    expect(looked(0.5 / 24).deletedAt).toEqual(NOW);
+    expect(looked(1.5 / 24).deletedAt).toBeUndefined();
+    expect(looked(0.5 / 24, { deletedAt: inDays(0.01) }).deletedAt).toEqual(inDays(0.01));
+  });
+
   test('failing says why and keeps what is known', () => {
     const failed = outcomeOf(known, { kind: 'unavailable', reason: 'its server is busy (HTTP 429)' });
     expect(failed).toMatchObject({ expiry: known.expiry, checkProblem: 'its server is busy (HTTP 429)' });

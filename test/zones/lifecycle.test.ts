@@ -77,6 +77,16 @@ test('where no periods are documented a name is registered or expired', () => {
   expect(at('2026-03-01T10:00:00Z').stages.map(({ phase }) => phase)).toEqual(['registered', 'expired']);
 });
 
+test('where no periods are documented a name that was deleted is that, whenever it would have expired', () => {
+  const phase = (deletedAt: string, now: string) =>
+    lifecycleAt(general, { expiresAt, deletedAt: new Date(deletedAt) }, new Date(now)).current.phase;
+  expect(phase('2026-02-01T00:00:00Z', '2026-01-31T00:00:00Z')).toBe('registered');
+  expect(phase('2026-02-01T00:00:00Z', '2026-02-01T00:00:00Z')).toBe('deleted');
+  expect(phase('2026-02-01T00:00:00Z', '2036-01-01T00:00:00Z')).toBe('deleted');
+  expect(phase('2026-03-10T00:00:00Z', '2026-03-09T00:00:00Z')).toBe('expired');
+  expect(phase('2026-03-10T00:00:00Z', '2026-03-10T00:00:00Z')).toBe('deleted');
+});
+
 test('an unknown time zone is refused', () => {
   expect(() => calendarDay(expiresAt, 'Mars/Olympus')).toThrow(RangeError);
 });

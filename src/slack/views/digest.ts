@@ -1,5 +1,5 @@
 import type { Button } from '@slack/types';
-import { byDeadline, deadlineOf } from '../../expiry/deadline.ts';
+import { byDeadline, deadlineOf, isRenewable } from '../../expiry/deadline.ts';
 import type { DigestGroup, DueReminder } from '../../expiry/plan.ts';
 import type {
   DigestHead,
@@ -46,7 +46,7 @@ const nothingKnown: WaitingOf = () => [];
 export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown): Message {
   const title = digestTitle(head, waitingOf);
   const shown = head.groups.reduce((sum, { reminders }) => sum + reminders.length, 0);
-  const renewable = head.all.some((group) => canRenew(group.phase));
+  const renewable = head.all.some((group) => isRenewable(group.phase));
   const notes = [
     ...(shown < head.total
       ? [`The other ${head.more ? 'names' : count(head.total - shown, 'name')} follow in this thread.`]
@@ -108,7 +108,7 @@ function digestTitle({ all, total, more, disputed }: DigestHead, waitingOf: Wait
 
 /** The name's dates say that it may be gone. Only a deletion that was asked for is known to be one. */
 function isAssumedDeleted({ phase, watched }: Reminder): boolean {
-  return watched.deletedAt === undefined && !canRenew(phase);
+  return watched.deletedAt === undefined && !isRenewable(phase);
 }
 
 function headline(reminder: Reminder): string {
@@ -120,6 +120,7 @@ function headline(reminder: Reminder): string {
     case 'expired':
       return `expired ${formatDays(reminder.daysLeft)}`;
     case 'redemption':
+    case 'deleted':
       return 'can only be restored';
     case 'pending_delete':
       return 'is about to be released';
@@ -145,6 +146,8 @@ function groupTitle({ phase, daysLeft = 0, reminders }: Group): string {
       return ':rotating_light: Expired';
     case 'redemption':
       return ':sos: Deleted, in the redemption grace period';
+    case 'deleted':
+      return ':sos: Deleted';
     case 'pending_delete':
       return ':wastebasket: Pending delete';
     case 'released':
@@ -231,15 +234,15 @@ function sentences(reminder: Reminder): string[] {
       return [
         `${reminder.watched.deletedAt === undefined ? 'is past its grace, and counts as deleted out of caution: none is known.' : 'was deleted.'} A restore brings it back until *${restore ?? safe ?? 'the period ends'}*, the last safe day. A restore costs money.`,
       ];
+    case 'deleted':
+      return [
+        'was deleted. For how long a restore brings it back is not documented for its zone: if it is still wanted, restore it now. A restore costs money.',
+      ];
     case 'pending_delete':
       return [`cannot be brought back.${safe === undefined ? '' : ` It is released after ${safe}.`}`];
     case 'released':
       return ['is free: anybody can register it now.'];
   }
-}
-
-function canRenew(phase: Reminder['phase']): boolean {
-  return phase === 'registered' || phase === 'auto_renew_grace' || phase === 'expired';
 }
 
 function reminderButtons(reminder: Reminder): Button[] {
@@ -249,11 +252,12 @@ function reminderButtons(reminder: Reminder): Button[] {
     button({ actionId, text, value: name, label: `${text}: ${shown}`, ...(style && { style }) });
   // By the document, a name that nobody deleted has renewed itself. So it can be renewed, and restoring it is only
   // offered as a precaution.
-  const renews = canRenew(phase) || isAssumedDeleted(reminder);
-  if (!renews && phase !== 'redemption') return [];
+  const renews = isRenewable(phase) || isAssumedDeleted(reminder);
+  const restores = phase === 'redemption' || phase === 'deleted';
+  if (!renews && !restores) return [];
   return [
     ...(renews ? [make('reminder_renew', 'Renew', 'primary')] : []),
-    ...(phase === 'redemption' ? [make('reminder_restore', 'Restore', renews ? undefined : 'primary')] : []),
+    ...(restores ? [make('reminder_restore', 'Restore', renews ? undefined : 'primary')] : []),
     make('reminder_snooze', 'Snooze'),
     make('reminder_lapse', 'Let lapse'),
   ];

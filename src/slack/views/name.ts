@@ -139,8 +139,12 @@ function watchedStanding(
   const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
   if (deadline?.action === 'none') return `:x: ${when} Nothing can be done about it any more.`;
   if (deadline?.action === 'restore') {
-    const until = deadline.until === undefined ? '' : ` until ${formatDay(deadline.until)}`;
-    return `:warning: *It was deleted*, or counts as deleted: a restore can bring it back${until}. Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
+    const until =
+      deadline.until === undefined
+        ? ', for how long is not documented for its zone'
+        : ` until ${formatDay(deadline.until)}`;
+    const isKnown = domain.deletedAt !== undefined;
+    return `:warning: *It was deleted*${isKnown ? '' : ', or counts as deleted'}: a restore can bring it back${until}. Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
   }
   return `${daysLeft <= 30 || isAlarmed ? ':warning:' : ':white_check_mark:'} ${when}`;
 }

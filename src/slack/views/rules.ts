@@ -61,6 +61,8 @@ const PHASES: Readonly<Record<LifePhase, string>> = {
   pending_delete: '*It is being deleted.* Nothing brings it back any more.',
   released: '*It was released.* Anybody can register it.',
   expired: '*It has expired.* Nothing is documented about what its zone does now.',
+  deleted:
+    '*It was deleted.* Only a restore, which costs money, brings it back; for how long is not documented for its zone.',
 };
 
 /** The label of a task in the table of a zone's tasks. */

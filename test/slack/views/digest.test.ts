@@ -90,6 +90,12 @@ describe('the life of a name in the digest', () => {
     ],
     [100, { deletedAt: inDays(-31) }, /cannot be brought back/, undefined],
     [100, { deletedAt: inDays(-40) }, /anybody can register it now/, undefined],
+    [
+      100,
+      { deletedAt: inDays(-2), name: 'cafe.shop' },
+      /Deleted[\s\S]*was deleted\. For how long a restore brings it back is not documented/,
+      'reminder_restore',
+    ],
   ] as const)('%s days before its expiry %o', (days, more, words, button) => {
     const message = digestHead(head([named('cafe.rest', days, more)]));
     expect(shown(message)).toMatch(words);

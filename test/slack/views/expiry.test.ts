@@ -45,7 +45,10 @@ describe('the row Expiry of a card', () => {
     ],
     [
       'a deleted name of a zone without documented periods',
-      listed('renew', { deletedAt }),
+      {
+        ...listed('restore', { deletedAt }),
+        deadline: { action: 'restore' as const, until: undefined, daysLeft: undefined },
+      },
       '15 Jun 2027 (registry), deleted 18 Feb 2027',
     ],
     [
