@@ -19,7 +19,13 @@ const proxy = new DatabaseProxy();
 afterAll(() => proxy.close());
 const t = useTestDemo({ databaseUrl: (url) => proxy.start(url), speedup: 8 });
 
-afterEach(() => proxy.mend());
+afterEach(async () => {
+  proxy.mend();
+  // The bot may not have noticed yet that its connections were cut.
+  await until('the bot uses the database again', async () =>
+    (await told(t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).text.includes('context 4'),
+  );
+});
 
 /** Orders, items, approvals and the watch list, as the database has them. Leases come and go by themselves. */
 async function kept(): Promise<string[]> {
