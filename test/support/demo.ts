@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { SANDBOX_ACCOUNTS, type SandboxService } from '@domain-steward/sandbox-service';
 import type { Actor, Message, Seed, View, Workspace } from '@domain-steward/slack-workspace';
 import pg from 'pg';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
 import { createLog } from '../../src/log.ts';
@@ -157,12 +157,32 @@ export class TestDemo {
   }
 }
 
-/** A demo that starts before the first test of a file or `describe`, and stops after the last one. */
+/**
+ * A demo that starts before the first test of a file or `describe`, and stops after the last one. What the bot warned of
+ * in a test stands with the test's failure.
+ */
 export function useTestDemo(options?: TestDemoOptions): TestDemo {
   const t = new TestDemo(options);
   beforeAll(() => t.start());
+  beforeEach(({ onTestFailed }) => {
+    const before = t.logged().length;
+    onTestFailed(() => {
+      const warnings = warningsIn(t.logged().slice(before));
+      // It is reported beside the failure.
+      if (warnings.length > 0) throw new Error(`The bot warned of:\n${warnings.join('\n')}`);
+    });
+  });
   afterAll(() => t.stop());
   return t;
+}
+
+const MAX_WARNINGS = 20;
+
+function warningsIn(logged: string): string[] {
+  return logged
+    .split('\n')
+    .filter((line) => /"level":[456]0/.test(line))
+    .slice(-MAX_WARNINGS);
 }
 
 const orderRow = z.object({ state: z.string(), version: z.number(), shown_version: z.number() });
