@@ -8,8 +8,8 @@ import { loadConfig } from '../../../src/config.ts';
 import { withCrashPoints } from '../crash-points.ts';
 import { fasterPace } from '../pace.ts';
 
-const { CRASH_FILE, SERVICE_JSON_URL } = z
-  .object({ CRASH_FILE: z.string(), SERVICE_JSON_URL: z.url() })
+const { CRASH_FILE, SERVICE_JSON_URL, TIMES_FASTER } = z
+  .object({ CRASH_FILE: z.string(), SERVICE_JSON_URL: z.url(), TIMES_FASTER: z.coerce.number().default(8) })
   .parse(process.env);
 
 function at(point: string): void {
@@ -43,7 +43,7 @@ let days = 0;
 const bot = await startBot(loadConfig(), {
   seams: {
     host: '127.0.0.1',
-    pace: { ...fasterPace(8), spacingMs: 10 },
+    pace: { ...fasterPace(TIMES_FASTER), spacingMs: 10 },
     commandsPerMinute: 100_000,
     wrapOrderStore: (store) => withCrashPoints(store, at),
     now: () => new Date(Date.now() + days * DAY_MS),
