@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
 import { utcDay } from './days.ts';
-import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
+import { AFTER_EXPIRY, DISPUTED_CODE, LOOK_BACK_DAYS } from './marks.ts';
 import {
   byUrgency,
   type DueReminder,
@@ -47,13 +47,13 @@ export type DigestOutcome = 'not_due' | 'nothing_to_say' | 'posted' | 'postponed
 type Due = DueReminder<WatchedReminder>;
 
 const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 /** Names in one message, each with its buttons. */
 const NAMES_PER_MESSAGE = 20;
 /** Names that are read and claimed at once. What is due beyond them follows afterwards. */
 const MAX_NAMES = 1_000;
+/** Disputed renewals in one message. */
 const MAX_DISPUTED = 20;
-/** Takes the place of a threshold. It is above all thresholds, so that it silences none. */
-const DISPUTED_CODE = 100_000;
 const LEASE_MS = 5 * 60_000;
 const BROKEN_WAIT_MS = 15 * 60_000;
 const LONGEST_WAIT_MS = 30_000;
@@ -78,14 +78,13 @@ export async function runDigest(deps: DigestDeps, signal: AbortSignal): Promise<
 
   const options = { now, thresholds: settings.reminderDays, timeZone: settings.reminderTimezone };
   const progress: Progress = { run, channelId, options, heads: new Map(run.heads), unreachable: new Set() };
-  let disputed: readonly WatchedDomain[] = await claimDisputed(deps, run, now);
   for (;;) {
+    const disputed = await claimDisputed(deps, run, now);
     const { due, more } = await collectDue(deps.reminders, options);
     const claimed = await claimDue(deps, run, due, now);
     const outcome = await postEverywhere(deps, progress, { claimed, more, disputed }, signal);
     if (outcome !== undefined) return outcome;
-    disputed = [];
-    if (!more || claimed.length === 0) break;
+    if ((!more || claimed.length === 0) && disputed.length < MAX_DISPUTED) break;
   }
   if (!(await deps.reminders.extendDigest(run.id, deps.now()))) return 'taken_over';
   await deps.reminders.finishDigest(run.id, deps.now());
@@ -140,7 +139,7 @@ async function postEverywhere(
     deps,
     progress,
     COMMON,
-    { claimed: common.sort(byUrgency), more, disputed },
+    { claimed: common.sort(byUrgency), more: more || disputed.length === MAX_DISPUTED, disputed },
     signal,
   );
   return typeof outcome === 'string' ? outcome : undefined;
@@ -200,7 +199,7 @@ async function postParts(
       progress.unreachable.add(destination);
       return { unposted: claimed.slice(index * NAMES_PER_MESSAGE) };
     }
-    const keys = [...current.map(keyOf), ...said.map(disputeKey)];
+    const keys = [...current.map(keyOf), ...said.map((domain) => disputeKey(domain, options.now))];
     await deps.reminders.recordPosted(run.id, destination, keys, deps.now());
     if (more || index < chunks.length - 1) await pause(deps.pauseMs ?? PAUSE_MS, signal);
   }
@@ -248,10 +247,9 @@ async function claimDue(deps: DigestDeps, run: DigestRun, due: readonly Due[], n
 
 async function claimDisputed(deps: DigestDeps, run: DigestRun, now: Date): Promise<WatchedDomain[]> {
   const before = new Date(now.getTime() - DISPUTE_DAYS * DAY_MS);
-  const disputed = await deps.reminders.disputed(before, MAX_DISPUTED);
-  const claimed = new Set(
-    (await deps.reminders.claim(run.id, disputed.map(disputeKey), now)).map(({ name }) => name),
-  );
+  const disputed = await deps.reminders.disputed(before, now, MAX_DISPUTED);
+  const keys = disputed.map((domain) => disputeKey(domain, now));
+  const claimed = new Set((await deps.reminders.claim(run.id, keys, now)).map(({ name }) => name));
   return disputed.filter(({ name }) => claimed.has(name));
 }
 
@@ -344,8 +342,9 @@ function keyOf({ name, expiry, threshold }: Due): ReminderKey {
   return { name, expiry, threshold };
 }
 
-function disputeKey({ name, expiry, addedAt }: WatchedDomain): ReminderKey {
-  return { name, expiry: utcDay(expiry?.at ?? addedAt), threshold: DISPUTED_CODE };
+function disputeKey({ name, expiry, renewed, addedAt }: WatchedDomain, now: Date): ReminderKey {
+  const weeks = Math.floor((now.getTime() - (renewed?.at ?? now).getTime()) / WEEK_MS);
+  return { name, expiry: utcDay(expiry?.at ?? addedAt), threshold: DISPUTED_CODE + weeks };
 }
 
 function textOfKey({ name, expiry, threshold }: ReminderKey): string {

@@ -17,6 +17,7 @@ import { type DigestOutcome, runDigest } from './digest.ts';
 import { findEvidence, isShown } from './evidence.ts';
 import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
+import { DISPUTED_CODE } from './marks.ts';
 import {
   COMMON,
   type Destination,
@@ -215,7 +216,9 @@ export function createExpiry(parts: ExpiryParts): Expiry {
 
     async renewable(digestId, destination = COMMON) {
       const said = await reminders.remindersOf(digestId, destination);
-      const days = new Map(said.map(({ name, expiry }) => [name, expiry]));
+      // A renewal that the registry does not show yet must not be paid for twice.
+      const due = said.filter(({ threshold }) => threshold < DISPUTED_CODE);
+      const days = new Map(due.map(({ name, expiry }) => [name, expiry]));
       const renewable = await renewableAmong([...days.keys()]);
       return renewable.filter(({ domain }) => hasSameExpiry(domain, days.get(domain.name)));
     },

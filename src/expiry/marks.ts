@@ -15,6 +15,12 @@ export interface Mark {
   readonly daysToSafeDay?: number;
 }
 
+/**
+ * Takes the place of a threshold where people are told that the registry does not show a renewal: this number, plus the
+ * weeks since the renewal. It is above all thresholds, so that it silences none.
+ */
+export const DISPUTED_CODE = 100_000;
+
 /** One mark when each phase begins, and two more where the name can still be saved. */
 export const AFTER_EXPIRY: readonly Mark[] = [
   { threshold: -1, phase: 'auto_renew_grace' },

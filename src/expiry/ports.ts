@@ -193,8 +193,11 @@ export interface ReminderStore {
   candidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
   /** Names with a known deletion that can be due. */
   deletedCandidates(since: Date): AsyncIterable<readonly WatchedReminder[]>;
-  /** Names that were renewed before `before` and that the registry still shows unrenewed. */
-  disputed(before: Date, limit: number): Promise<readonly WatchedDomain[]>;
+  /**
+   * Names that were renewed before `before`, that the registry still shows unrenewed, and of which this was not told yet
+   * in the present week since their renewal.
+   */
+  disputed(before: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
   /**
    * Claims reminders; each belongs to one digest.
    * @returns those that were free
@@ -215,7 +218,7 @@ export interface DigestPart {
   readonly digestId: string;
   readonly destination: Destination;
   readonly groups: readonly DigestGroup<WatchedReminder>[];
-  /** Names that were renewed through the bot while the registry does not show it. Said once. */
+  /** Names that were renewed through the bot while the registry does not show it. Said weekly. */
   readonly disputed: readonly WatchedDomain[];
 }
 
@@ -232,7 +235,7 @@ export interface DigestHead extends DigestPart {
   /** The names that the digest is about; those that are not in `groups` follow in the thread. */
   readonly all: readonly DigestGroup<WatchedReminder>[];
   readonly total: number;
-  /** Even more names follow. */
+  /** Even more names, or renewals that the registry does not show, follow. */
   readonly more: boolean;
   readonly months: readonly { readonly label: string; readonly count: number }[];
 }

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { CandidateRange } from '../expiry/candidates.ts';
+import { DISPUTED_CODE } from '../expiry/marks.ts';
 import type { Destination, ReminderKey, WatchedReminder } from '../expiry/ports.ts';
+import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
 import { named, Prisma, type Statement } from './database.ts';
-import { expirySource } from './domain-rows.ts';
+import { DOMAIN_COLUMNS, expirySource } from './domain-rows.ts';
 import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 
 /*
@@ -12,6 +14,7 @@ import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 
 /** One more than a digest shows, so that one query also tells whether there are more. */
 export const BATCH = 1_001;
+const WEEK_SECONDS = 7 * 86_400;
 
 const text = z.string().nullable();
 const moment = z.date().nullable();
@@ -103,6 +106,20 @@ export function deletedQuery(since: Date, after: string): Statement {
       WHERE d.deleted_at >= ${since}::timestamptz AND d.expires_at IS NOT NULL AND d.name > ${after}
         AND d.lapse_confirmed_at IS NULL
       ORDER BY d.name LIMIT ${BATCH}`,
+  );
+}
+
+/** Renewals that the registry does not show, without those that were told in this week since the renewal. */
+export function disputedQuery(before: Date, now: Date, limit: number): Statement {
+  return named(
+    'disputed renewals',
+    Prisma.sql`
+      SELECT ${DOMAIN_COLUMNS} FROM domains d
+      WHERE d.renewed_at < ${before}::timestamptz AND starts_with(d.check_problem, ${DISPUTED_PROBLEM})
+        AND d.lapse_confirmed_at IS NULL AND NOT EXISTS (
+          SELECT FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
+            AND r.threshold = ${DISPUTED_CODE} + floor(extract(epoch FROM ${now}::timestamptz - d.renewed_at) / ${WEEK_SECONDS}))
+      ORDER BY d.renewed_at, d.name LIMIT ${limit}`,
   );
 }
 

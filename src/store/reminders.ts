@@ -1,9 +1,8 @@
 import { utcDay } from '../expiry/days.ts';
 import type { ReminderKey, ReminderStore } from '../expiry/ports.ts';
-import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
 import { type Database, type Statement, withStoreError } from './database.ts';
 import { createDigestStore } from './digests.ts';
-import { domainFromRow } from './domain-rows.ts';
+import { domainRows } from './domain-statements.ts';
 import {
   BATCH,
   type CandidateStep,
@@ -13,6 +12,7 @@ import {
   claimReminders,
   deletedQuery,
   deletedRows,
+  disputedQuery,
   markPosted,
   reminderOf,
 } from './reminder-statements.ts';
@@ -49,19 +49,10 @@ export function createReminderStore(database: Database): ReminderStore {
       }
     },
 
-    disputed: (before, limit) =>
-      withStoreError('looking for disputed renewals', async () => {
-        const rows = await prisma.domain.findMany({
-          where: {
-            renewedAt: { lt: before },
-            checkProblem: { startsWith: DISPUTED_PROBLEM },
-            lapseConfirmedAt: null,
-          },
-          orderBy: [{ renewedAt: 'asc' }, { name: 'asc' }],
-          take: limit,
-        });
-        return rows.map(domainFromRow);
-      }),
+    disputed: (before, now, limit) =>
+      withStoreError('looking for disputed renewals', async () =>
+        domainRows.parse(await run(disputedQuery(before, now, limit))),
+      ),
 
     claim: (digestId, keys, now) =>
       withStoreError('claiming reminders', async () => {

@@ -214,24 +214,45 @@ describe('what a digest holds', () => {
     });
   });
 
-  test('says once that the registry does not show a renewal', async () => {
-    const renewedAt = new Date(rig.now.getTime() - 20 * DAY_MS);
-    const until = new Date(rig.now.getTime() + 300 * DAY_MS);
-    await rig.watch('lost.rest', 300, {
-      expiry: { at: until, source: 'order' },
-      renewed: { until, at: renewedAt },
-      checkProblem: 'it was renewed, but the registry still shows 2027-06-20',
+  describe('a renewal that the registry does not show', () => {
+    const disputed = (name: string) => {
+      const until = new Date(rig.now.getTime() + 300 * DAY_MS);
+      return rig.watch(name, 300, {
+        expiry: { at: until, source: 'order' },
+        renewed: { until, at: new Date(rig.now.getTime() - 15 * DAY_MS) },
+        checkProblem: 'it was renewed, but the registry still shows 2027-06-20',
+      });
+    };
+    const told = () =>
+      [...rig.poster.heads, ...rig.poster.replies].map((part) => part.disputed.map(({ name }) => name));
+
+    test('is told weekly until it does, and silences no reminder', async () => {
+      const domain = await disputed('lost.rest');
+      for (let day = 0; day < 13; day += 1) {
+        rig.nextMorning();
+        await rig.digest();
+      }
+      expect(told()).toEqual([['lost.rest'], ['lost.rest']]);
+      expect(await rig.store.change(domain, { ...domain, checkProblem: undefined })).toBe(true);
+      rig.now = new Date((domain.expiry?.at.getTime() ?? 0) - 61 * DAY_MS);
+      rig.nextMorning();
+      await rig.digest();
+      expect(rig.said()).toEqual(['lost.rest 60']);
+      expect(told()).toHaveLength(3);
     });
-    rig.nextMorning();
-    expect(await rig.digest()).toBe('posted');
-    expect(rig.poster.heads[0]?.disputed.map(({ name }) => name)).toEqual(['lost.rest']);
-    rig.nextMorning();
-    expect(await rig.digest()).toBe('nothing_to_say');
-    // Its next reminders are not silenced by that.
-    rig.now = new Date(until.getTime() - 61 * DAY_MS);
-    rig.nextMorning();
-    await rig.digest();
-    expect(rig.said()).toEqual(['lost.rest 60']);
+
+    test('is told of every name, however many they are', async () => {
+      const names = Array.from({ length: 45 }, (_, index) => `lost${index}.rest`);
+      await rig.watch('cafe.rest', 7);
+      for (const name of names) await disputed(name);
+      rig.nextMorning();
+      await rig.digest();
+      expect(told().flat().sort()).toEqual(names.sort());
+      expect(told().map(({ length }) => length)).toEqual([20, 20, 5]);
+      expect(rig.poster.replies.map(({ more }) => more)).toEqual([true, false]);
+      rig.nextMorning();
+      expect(await rig.digest()).toBe('nothing_to_say');
+    });
   });
 });
 

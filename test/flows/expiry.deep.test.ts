@@ -166,6 +166,23 @@ describe('the digest', () => {
     await told('/domain unwatch many2.rest');
   });
 
+  test('tells of a renewal that the registry does not show, and does not offer to pay for it again', async () => {
+    await watched('lost.rest', 40);
+    t.service.faults.set({ kind: 'rdap_not_found', match: { name: 'lost.rest' } });
+    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew lost.rest'));
+    await order.ends('SUCCEEDED');
+    t.service.faults.clear();
+    register('lost.rest', 40);
+    for (const name of ['due1.rest', 'due2.rest']) await watched(name, 40);
+    const message = await digest(16);
+    expect(textOf(message)).toMatch(/Renewed here, but the registry does not show it.*lost\.rest/s);
+    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(message, 'reminder_renew_many'));
+    expect(JSON.stringify(form.blocks)).toContain('"value":"due1.rest"');
+    expect(JSON.stringify(form.blocks)).not.toContain('lost.rest');
+    await t.alice.close(form);
+    for (const name of ['lost.rest', 'due1.rest', 'due2.rest']) await told(`/domain unwatch ${name}`);
+  });
+
   test('keeps the form of several names where one has an open order, and names that order', async () => {
     for (const name of ['open1.rest', 'open2.rest']) await watched(name, 4);
     const message = await digest();

@@ -275,7 +275,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   'how many names expire': () =>
     createWatchListStore(database).count({ from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) }),
-  'renewals in dispute': () => createReminderStore(database).disputed(ago(3 * 24), 20),
+  'renewals in dispute': () => createReminderStore(database).disputed(ago(3 * 24), NOW, 20),
   'names that can be due': () =>
     all(
       createReminderStore(database).candidates(

@@ -19,6 +19,7 @@ import {
   count,
   escapeText,
   header,
+  lines,
   type Message,
   mention,
   message,
@@ -51,6 +52,9 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
     ...(shown < head.total
       ? [`The other ${head.more ? 'names' : count(head.total - shown, 'name')} follow in this thread.`]
       : []),
+    ...(head.more && head.disputed.length > 0
+      ? ['More renewals that the registry does not show follow.']
+      : []),
     'Snooze with a reason, or let a name lapse: somebody else confirms. `/domain expiring` lists everything.',
   ];
   return message(title, [
@@ -75,11 +79,14 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
 /** A message in the digest's thread. It says how many names follow, or that it is the last one. */
 export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown): Message {
   const names = part.groups.flatMap(({ reminders }) => reminders.map(({ name }) => displayName(name)));
+  const title = names.length === 0 ? disputedTitle(part.disputed) : `Also due: ${names.join(', ')}`;
   const follows = part.more
-    ? `More than ${count(part.left, 'name')} follow.`
+    ? part.left === 0
+      ? 'More follow.'
+      : `More than ${count(part.left, 'name')} follow.`
     : `${count(part.left, 'name')} ${part.left === 1 ? 'follows' : 'follow'}.`;
   const isAll = part.left === 0 && !part.more;
-  return message(`Also due: ${names.join(', ')}`, [
+  return message(title, [
     ...partBlocks(part, waitingOf),
     context(isAll ? 'That is all of this digest.' : follows),
   ]);
@@ -97,7 +104,7 @@ function byAtStake(reminders: readonly Reminder[], waitingOf: WaitingOf) {
 }
 
 function digestTitle({ all, total, more, disputed }: DigestHead, waitingOf: WaitingOf): string {
-  if (total === 0) return `${count(disputed.length, 'renewal')} that the registry does not show`;
+  if (total === 0) return `${more ? 'More than ' : ''}${disputedTitle(disputed)}`;
   const [urgent] = byAtStake(
     all.flatMap(({ reminders }) => reminders),
     waitingOf,
@@ -167,7 +174,7 @@ function partBlocks(part: DigestPart, waitingOf: WaitingOf): AnyBlock[] {
       ...actions(`due_${block++}`, reminderButtons(reminder)),
     ]),
   );
-  return [...names, ...(part.disputed.length === 0 ? [] : [section(disputedText(part.disputed))])];
+  return [...names, ...disputedBlocks(part.disputed)];
 }
 
 function reminderText(reminder: Reminder, waiting: readonly WaitingStep[]): string {
@@ -284,13 +291,17 @@ function dueTable({ all, total }: DigestHead, waitingOf: WaitingOf): AnyBlock {
   });
 }
 
-function disputedText(disputed: readonly WatchedDomain[]): string {
-  const lines = disputed.map(
-    ({ name, renewed, checkProblem }) =>
-      `• ${formatName(name)}: renewed ${renewed === undefined ? '' : formatDay(calendarDay(renewed.at, 'UTC'))}. ${escapeText(checkProblem ?? '')}.`,
-  );
-  return [
-    '*:warning: Renewed here, but the registry does not show it.* Ask the domain service what became of these:',
-    ...lines,
-  ].join('\n');
+function disputedTitle(disputed: readonly WatchedDomain[]): string {
+  return `${count(disputed.length, 'renewal')} that the registry does not show`;
+}
+
+function disputedBlocks(disputed: readonly WatchedDomain[]): AnyBlock[] {
+  if (disputed.length === 0) return [];
+  return lines([
+    '*:warning: Renewed here, but the registry does not show it.* Ask the domain service what became of these; I say so weekly until it does:',
+    ...disputed.map(
+      ({ name, renewed, checkProblem }) =>
+        `• ${formatName(name)}: renewed ${renewed === undefined ? '' : formatDay(calendarDay(renewed.at, 'UTC'))}. ${escapeText(checkProblem ?? '')}.`,
+    ),
+  ]);
 }
