@@ -282,13 +282,14 @@ function dueTable({ all, total }: DigestHead, waitingOf: WaitingOf): AnyBlock {
     rows: rows.map(({ reminder, deadline }) => [
       displayName(reminder.name),
       ...deadlineCells(deadline),
-      reminder.phase === 'registered'
-        ? reminder.estimated
-          ? 'date estimated'
-          : 'registered'
-        : headline(reminder),
+      reminder.phase === 'registered' ? formatCertainty(reminder) : headline(reminder),
     ]),
   });
+}
+
+function formatCertainty({ estimated, watched }: Reminder): string {
+  if (estimated) return 'date estimated';
+  return watched.checkProblem === undefined ? 'registered' : 'not confirmed by its registry';
 }
 
 function disputedTitle(disputed: readonly WatchedDomain[]): string {

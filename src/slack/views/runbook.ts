@@ -42,7 +42,7 @@ const RUNBOOKS: Readonly<Record<AlarmKind, Runbook>> = {
   nameservers: {
     ask: [
       'Ask the service who changed the nameservers, and with which account.',
-      'Put them back with `/domain nameservers` when nobody here did it.',
+      'Put them back with `/domain nameservers` when nobody here did it. If the name is at another registrar by now, that cannot be done here: the service has to get it back first.',
     ],
     dont: [
       'Do not log in to anything over a link that was mailed to this name since then.',

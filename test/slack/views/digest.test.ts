@@ -72,6 +72,13 @@ test('what waiting costs stands beside the name, and nothing where nothing is kn
   expect(shown(digestHead(head([named('cafe.shop', 3)]), priced))).not.toContain('What waiting costs');
 });
 
+test('a name that its registry does not show is not called registered', () => {
+  const unseen = named('unseen.rest', 7, { checkProblem: 'the registry has no record of it' });
+  expect(shown(digestHead(head([named('cafe.rest', 7), unseen])))).toMatch(
+    /cafe\.rest\n7\nRenew\n.*\nregistered[\s\S]*unseen\.rest\n7\nRenew\n.*\nnot confirmed by its registry/,
+  );
+});
+
 describe('the life of a name in the digest', () => {
   test.each([
     [7, {}, /expires in 7 days[\s\S]*Last safe day: 20 Jun 2027/, 'reminder_renew'],
