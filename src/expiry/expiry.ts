@@ -103,7 +103,7 @@ export interface Expiry {
   renewable(digestId: string, destination?: Destination): Promise<readonly ListedName[]>;
   /** Those of some names that can be renewed and that nobody decided about, the most urgent first. */
   renewableAmong(names: readonly string[]): Promise<readonly ListedName[]>;
-  /** The names that expire next, without those that are let go. */
+  /** What can be lost next and still be saved, of names that expire within a year, have expired or were deleted. */
   expiringNext(limit: number): Promise<readonly ListedName[]>;
   /** Renewals of the present month and the eleven after it. */
   countsByMonth(): Promise<readonly MonthCount[]>;
@@ -126,6 +126,10 @@ const DAY_MS = 86_400_000;
 const SHOWN_AFTER_EXPIRY_DAYS = 80;
 /** How long a name that was deleted before its expiry is on the list: while it can be restored, and until it is released. */
 const SHOWN_AFTER_DELETION_DAYS = 35;
+/** More names than ever expired or were deleted lately and can still be saved. */
+const MAX_ENDED = 500;
+/** Names that are read at once where many may be left out. */
+const PAGE = 100;
 const EVIDENCE_MS = 20_000;
 
 /** Joins the use cases of expiry. */
@@ -168,6 +172,18 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       .filter((domain) => canBeRenewed(domain, now()))
       .sort((a, b) => (a.expiry?.at.getTime() ?? 0) - (b.expiry?.at.getTime() ?? 0))
       .map(listed(zone));
+  }
+
+  /** The names that expire next, however many before them are let go. */
+  async function undecidedNext(limit: number): Promise<readonly WatchedDomain[]> {
+    const range = { ...rangeOf(daysFromNow(366)), from: now() };
+    const found: WatchedDomain[] = [];
+    for (let offset = 0; found.length < limit; offset += PAGE) {
+      const page = await store.page(range, offset, PAGE);
+      found.push(...page.filter(isUndecided));
+      if (page.length < PAGE) break;
+    }
+    return found;
   }
 
   async function follow(order: Order, n: number): Promise<void> {
@@ -225,13 +241,16 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     renewableAmong,
 
     async expiringNext(limit) {
-      const [domains, zone] = await Promise.all([
-        store.page(rangeOf(daysFromNow(366)), 0, limit * 2),
-        timeZone(),
+      const zone = await timeZone();
+      const [ended, coming] = await Promise.all([
+        store.page(rangeOf(now()), 0, MAX_ENDED),
+        undecidedNext(limit),
       ]);
-      return domains
-        .filter(({ expiry, lapse }) => expiry !== undefined && lapse?.confirmed === undefined)
+      const names = new Map([...ended, ...coming].map((domain) => [domain.name, domain]));
+      return [...names.values()]
+        .filter(isUndecided)
         .map(listed(zone))
+        .filter(({ deadline }) => deadline !== undefined && deadline.action !== 'none')
         .sort((a, b) => byDeadline(a.deadline, b.deadline))
         .slice(0, limit);
     },
@@ -271,9 +290,14 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   };
 }
 
+function isUndecided({ expiry, lapse }: WatchedDomain): boolean {
+  return expiry !== undefined && lapse?.confirmed === undefined;
+}
+
 /** Before its expiry and in the auto-renew grace a renewal keeps a name; after that only a restore brings it back. */
-function canBeRenewed({ name, expiry, deletedAt, lapse }: WatchedDomain, now: Date): boolean {
-  if (expiry === undefined || lapse?.confirmed !== undefined) return false;
+function canBeRenewed(domain: WatchedDomain, now: Date): boolean {
+  const { name, expiry, deletedAt } = domain;
+  if (expiry === undefined || !isUndecided(domain)) return false;
   const { phase } = lifecycleAt(zoneFor(name), { expiresAt: expiry.at, deletedAt }, now).current;
   return isRenewable(phase);
 }

@@ -1,7 +1,7 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
+import { answerTo, openedAfter, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
@@ -110,6 +110,27 @@ describe('the Home tab', () => {
       expect.arrayContaining(['data_visualization', 'data_table']),
     );
     expect(textOf(view)).toContain(`15 Jan ${year}`);
+  });
+
+  it('shows what can still be saved, however much before it is gone or deleted', async () => {
+    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const gone = Array.from({ length: 25 }, (_, n) => `gone${n}.rest,${day(-78)}`);
+    const form = await openForm(t.workspace, t.alice, '/domain import');
+    const names = [...gone, `soon.rest,${day(2)}`].join('\n');
+    await t.alice.submit(form, { names });
+    await until(
+      'the names are imported',
+      async () => (await t.demo.bot.expiry.find('soon.rest')) !== undefined,
+    );
+    await answerTo(t.workspace, t.alice, '/domain watch gone.rest');
+    await t.alice.openHome();
+    const text = textOf(
+      await homeShows(t.alice, (shown) => shown.includes('soon.rest'), 'what expires soon'),
+    );
+    expect(text).toMatch(/gone\.rest\n\d+\nRestore/);
+    expect(text).not.toMatch(/gone\d+\.rest/);
+    for (const line of [...gone, 'soon.rest', 'gone.rest'])
+      await answerTo(t.workspace, t.alice, `/domain unwatch ${line.split(',')[0]}`);
   });
 
   it('says so when what it shows cannot be read', async () => {

@@ -396,7 +396,9 @@ function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyB
   if (next.length === 0) {
     return [
       ...title,
-      section('No watched name has a date yet. Add names with `/domain watch NAME` or `/domain import`.'),
+      section(
+        'No watched name expires within a year. Add names with `/domain watch NAME` or `/domain import`.',
+      ),
     ];
   }
   return [
