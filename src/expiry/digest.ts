@@ -111,7 +111,8 @@ interface Claimed {
 
 /**
  * Posts what was claimed. Each name goes to one place: to its channel, else to its owner, else to the common channel.
- * What cannot be posted in its own place goes to the common channel, which therefore comes last.
+ * What cannot be posted in its own place goes to the common channel, which therefore comes last. So does what its owner
+ * was told if it is the last call: one person may be away.
  * @returns how the digest ended; undefined: it continues
  */
 async function postEverywhere(
@@ -134,6 +135,8 @@ async function postEverywhere(
     if (outcome !== undefined) {
       common.push(...outcome.unposted.map((due) => undelivered(due, destination)));
     }
+    const unposted = new Set(outcome?.unposted);
+    common.push(...reminders.filter((due) => !unposted.has(due) && isLastCall(due)).map(copyOf));
   }
   const outcome = await postParts(
     deps,
@@ -147,6 +150,15 @@ async function postEverywhere(
 
 function undelivered(due: Due, destination: Destination): Due {
   return { ...due, watched: { ...due.watched, undelivered: destination } };
+}
+
+/** Only one person was told, and little time is left. */
+function isLastCall({ watched, lastThreshold, phase }: Due): boolean {
+  return watched.channel === undefined && (lastThreshold || phase !== 'registered');
+}
+
+function copyOf(due: Due): Due {
+  return { ...due, watched: { ...due.watched, isCopy: true } };
 }
 
 function destinationOf({ watched }: Due): Destination {
@@ -199,7 +211,8 @@ async function postParts(
       progress.unreachable.add(destination);
       return { unposted: claimed.slice(index * NAMES_PER_MESSAGE) };
     }
-    const keys = [...current.map(keyOf), ...said.map((domain) => disputeKey(domain, options.now))];
+    const recorded = current.filter(({ watched }) => watched.isCopy !== true);
+    const keys = [...recorded.map(keyOf), ...said.map((domain) => disputeKey(domain, options.now))];
     await deps.reminders.recordPosted(run.id, destination, keys, deps.now());
     if (more || index < chunks.length - 1) await pause(deps.pauseMs ?? PAUSE_MS, signal);
   }

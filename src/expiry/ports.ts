@@ -143,6 +143,8 @@ export interface WatchedReminder
   readonly channel?: string | undefined;
   /** The channel or person that refused its message, so that it is told in the common channel. */
   readonly undelivered?: string | undefined;
+  /** Its owner was told directly, and this is for everybody else. */
+  readonly isCopy?: boolean | undefined;
 }
 
 /** Identifies a reminder. */

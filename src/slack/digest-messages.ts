@@ -22,11 +22,18 @@ export interface DigestPosterDeps {
 
 const RETRY_MS = 60_000;
 
+/** Slack takes messages to people who have left, which nobody reads. */
+class NotMemberError extends Error {
+  override readonly name = 'NotMemberError';
+}
+
 /** Posts digests of expiring names in Slack. */
 export function createDigestPoster({ web, directory, admins, waitingCosts }: DigestPosterDeps): DigestPoster {
   return {
     async postHead(to, head) {
-      const channelId = /^[UW]/.test(to) ? await directory.directMessage(to) : to;
+      const isPerson = /^[UW]/.test(to);
+      if (isPerson && (await directory.membership(to)) === 'left') throw new NotMemberError(to);
+      const channelId = isPerson ? await directory.directMessage(to) : to;
       return postMessage(web, { channelId }, digestHead(head, await waitingCosts?.()));
     },
 
@@ -35,6 +42,8 @@ export function createDigestPoster({ web, directory, admins, waitingCosts }: Dig
     },
 
     explain(error) {
+      if (error instanceof NotMemberError)
+        return { broken: 'the person is no member of this workspace any more.' };
       if (!(error instanceof SlackApiError)) throw error;
       return error.kind === 'refused'
         ? { broken: reminderProblem(error) }

@@ -283,6 +283,20 @@ describe('several places', () => {
     expect(await renewable('')).toEqual(['plain.rest']);
   });
 
+  test.each([
+    ['the last reminder before its expiry', 1, {}],
+    ['one after its expiry', -1, {}],
+    ['one of its deletion', 100, { deletedAt: new Date('2027-06-11T12:00:00Z') }],
+  ])('share %s with the common channel where one person owns the name', async (_what, days, more) => {
+    await rig.watch('mine.rest', days, more);
+    await rig.set('mine.rest', { owner: 'U0ADA' });
+    await rig.watch('brand.rest', days, more);
+    await rig.set('brand.rest', { channel: 'C0BRAND', owner: 'U0ADA' });
+    rig.nextMorning();
+    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(places()).toEqual(['brand.rest C0BRAND', 'mine.rest U0ADA', 'mine.rest C0EXPIRY']);
+  });
+
   test('say nothing in the common channel when all has a place of its own', async () => {
     await rig.watch('brand.rest', 7);
     await rig.set('brand.rest', { channel: 'C0BRAND' });

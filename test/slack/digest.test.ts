@@ -17,6 +17,29 @@ beforeAll(async () => {
 beforeEach(() => workspace.faults.clear());
 afterAll(() => workspace.close());
 
+const HEAD = {
+  digestId: 'D1',
+  destination: '',
+  groups: [],
+  total: 0,
+  more: false,
+  months: [],
+  disputed: [],
+  all: [],
+};
+
+test('an owner who has left is not told, so that the common channel is', async () => {
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  const directory = createDirectory(web, workspace.teamId);
+  const poster = createDigestPoster({ web, directory, admins: ['U0ADA'] });
+  expect(await poster.postHead('U0CAROL', HEAD)).toMatchObject({ channelId: 'D0CAROL' });
+  await workspace.changePerson('U0CAROL', { deleted: true });
+  directory.forgetPerson('U0CAROL');
+  const error = await poster.postHead('U0CAROL', HEAD).catch((reason: unknown) => reason);
+  expect(poster.explain(error)).toEqual({ broken: expect.stringContaining('no member') });
+  expect(workspace.messages('D0CAROL')).toHaveLength(1);
+});
+
 test.each([
   ['not_in_channel', 'I am not in this channel. Invite me with /invite @Domain Steward.', true],
   ['is_archived', 'the channel is archived. Choose another one.', false],
@@ -28,17 +51,7 @@ test.each([
   const directory = createDirectory(web, workspace.teamId);
   const poster = createDigestPoster({ web, directory, admins: ['U0ADA'] });
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code, times: 1 });
-  const head = {
-    digestId: 'D1',
-    destination: '',
-    groups: [],
-    total: 0,
-    more: false,
-    months: [],
-    disputed: [],
-    all: [],
-  };
-  const error = await poster.postHead('C0DOMAINS', head).catch((reason: unknown) => reason);
+  const error = await poster.postHead('C0DOMAINS', HEAD).catch((reason: unknown) => reason);
   const what = poster.explain(error);
   if (!('broken' in what)) throw new Error('it is not taken for broken');
   await poster.alertAdmins('C0DOMAINS', what.broken);
