@@ -71,7 +71,7 @@ function endOfExpiries(day: Day, timeZone: string): Date {
 
 /** The days after the expiry in which a mark is the latest one, for each documented zone. */
 function markSpans(mark: Mark): { readonly begin: number; readonly end: number }[] {
-  if (mark.phase === 'expired') return [{ begin: 0, end: LOOK_BACK_DAYS }];
+  if (mark.phase === 'expired') return [{ begin: mark.daysAfterExpiry ?? 0, end: LOOK_BACK_DAYS }];
   const expiresAt = new Date(0);
   return documentedZones().flatMap((zone) => {
     const stage = lifecycleAt(zone, { expiresAt }, expiresAt).stages.find(

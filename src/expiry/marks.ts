@@ -13,6 +13,8 @@ export interface Mark {
   readonly phase: LifePhase;
   /** How many days before the phase's last safe day; undefined: when the phase begins. */
   readonly daysToSafeDay?: number;
+  /** How many days after the expiry; undefined: when the phase begins. */
+  readonly daysAfterExpiry?: number;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface Mark {
  */
 export const DISPUTED_CODE = 100_000;
 
-/** One mark when each phase begins, and two more where the name can still be saved. */
+/** One mark when each phase begins, and more of them where the name can still be saved. */
 export const AFTER_EXPIRY: readonly Mark[] = [
   { threshold: -1, phase: 'auto_renew_grace' },
   { threshold: -2, phase: 'auto_renew_grace', daysToSafeDay: 7 },
@@ -32,5 +34,8 @@ export const AFTER_EXPIRY: readonly Mark[] = [
   { threshold: -7, phase: 'pending_delete' },
   { threshold: -8, phase: 'released' },
   { threshold: -9, phase: 'expired' },
-  { threshold: -10, phase: 'deleted' },
+  { threshold: -10, phase: 'expired', daysAfterExpiry: 7 },
+  { threshold: -11, phase: 'expired', daysAfterExpiry: 14 },
+  { threshold: -12, phase: 'expired', daysAfterExpiry: 28 },
+  { threshold: -13, phase: 'deleted' },
 ];

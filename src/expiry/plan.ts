@@ -212,13 +212,15 @@ function dueAfter(
   const life = lifecycleAt(zoneFor(watched.name), { expiresAt, deletedAt }, now, timeZone);
   const { phase, lastSafeDay } = life.current;
   const mark = AFTER_EXPIRY.findLast(
-    ({ phase: marked, daysToSafeDay }) =>
+    ({ phase: marked, daysToSafeDay, daysAfterExpiry }) =>
       marked === phase &&
+      (daysAfterExpiry === undefined || -daysLeft >= daysAfterExpiry) &&
       (daysToSafeDay === undefined ||
         (lastSafeDay !== undefined && daysBetween(today, lastSafeDay) <= daysToSafeDay)),
   );
   if (mark === undefined || wasReminded(watched, mark.threshold)) return undefined;
-  if (mark.daysToSafeDay !== undefined && isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
+  const beginsPhase = mark.daysToSafeDay === undefined && mark.daysAfterExpiry === undefined;
+  if (!beginsPhase && isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
   const { threshold } = mark;
   return { threshold, lastThreshold: false, phase, lastSafeDay, restoreUntil: restoreUntil(life) };
 }

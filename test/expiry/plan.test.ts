@@ -130,13 +130,30 @@ describe('after the expiry', () => {
     expect(reminder?.restoreUntil).toBe(restoreUntil);
   });
 
-  test('a name without documented periods is expired, once', () => {
+  test('a name without documented periods is expired, and told again for a month', () => {
     const shop = { name: 'cafe.shop' };
     expect(planReminders([watched(-1, shop)], options)[0]).toMatchObject({
       phase: 'expired',
       restoreUntil: undefined,
     });
-    expect(planned(-30, { ...shop, remindedThresholds: [-9] })).toBeUndefined();
+    const told: [daysLeft: number, threshold: number][] = [];
+    for (let daysLeft = -1; daysLeft >= -120; daysLeft -= 1) {
+      const remindedThresholds = told.map(([, threshold]) => threshold);
+      const threshold = planned(daysLeft, { ...shop, remindedThresholds });
+      if (threshold !== undefined) told.push([daysLeft, threshold]);
+    }
+    expect(told).toEqual([
+      [-1, -9],
+      [-7, -10],
+      [-14, -11],
+      [-28, -12],
+    ]);
+  });
+
+  test('a snooze covers that, but not that it has expired', () => {
+    const snoozed = { name: 'cafe.shop', snoozedUntil: new Date('2026-06-20T09:00:00Z') };
+    expect(planned(-8, snoozed)).toBeUndefined();
+    expect(planned(-1, snoozed)).toBe(-9);
   });
 
   test('a name that expired long ago says nothing any more', () => {
@@ -161,10 +178,10 @@ test('a name that was deleted in a zone without documented periods is told once,
     const deleted = { name: 'cafe.shop', deletedAt };
     expect(planReminders([watched(daysLeft, deleted)], options)[0], `${daysLeft} days left`).toMatchObject({
       phase: 'deleted',
-      threshold: -10,
+      threshold: -13,
       lastSafeDay: undefined,
     });
-    expect(planned(daysLeft, { ...deleted, remindedThresholds: [-9, -10] })).toBeUndefined();
+    expect(planned(daysLeft, { ...deleted, remindedThresholds: [-9, -13] })).toBeUndefined();
   }
 });
 
