@@ -479,7 +479,7 @@ function buildOrders(
       tagsOf,
     },
     standIns,
-    isImpactKnown: async (order: Order) => (await late.names?.impacts.isKnown(order)) ?? true,
+    impactAtApproval: async (order: Order) => (await late.names?.impacts.atApproval(order)) ?? 'known',
     lookAtBudgets,
     isAdmin,
     interfacesOf: ({ method }: Account) => credentialInterfaces(method, config.service.xmlUrl !== undefined),

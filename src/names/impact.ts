@@ -164,6 +164,13 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
   };
 }
 
+/** Whether something that would be lost, or is at stake, has appeared. */
+export function hasWorsened(before: Impact, after: Impact): boolean {
+  return compareImpacts(before, after).appeared.some(
+    ({ severity }) => severity === 'stops' || severity === 'at_stake',
+  );
+}
+
 /** Identifies what an item is about. No two items of one impact are about the same. */
 function keyOf(item: ImpactItem): string {
   switch (item.code) {

@@ -3,13 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDemoContext } from '../accounts/account.ts';
 import type { DnsClient } from '../dns/client.ts';
 import type { Log } from '../log.ts';
+import type { ImpactAtApproval } from '../orders/decide.ts';
 import type { DelegationLook } from '../orders/delegation.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type { FormerNameServers } from '../orders/undo.ts';
 import { type Dependents, findDependents } from './dependents.ts';
 import { currentNameServers, formerNameServers } from './former-nameservers.ts';
 import { currentFacts, type NameHistory } from './history.ts';
-import { type Certainty, type Impact, type ImpactTask, impactOf } from './impact.ts';
+import { type Certainty, hasWorsened, type Impact, type ImpactTask, impactOf } from './impact.ts';
 import { askedNameServers, impactTaskOf } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { ImpactStore, ObservationStore, OrderImpact } from './ports.ts';
@@ -57,8 +58,11 @@ export interface Impacts {
    * @returns `none`: the task puts nothing at risk
    */
   forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'>;
-  /** Whether an approver can see the impact of an order; waits a moment for a look that is under way. */
-  isKnown(order: Order): Promise<boolean>;
+  /**
+   * What an approver knows of the impact of an order. Waits a moment for a look that is under way, or that is due because
+   * the card's is old.
+   */
+  atApproval(order: Order): Promise<ImpactAtApproval>;
 }
 
 const DAY_MS = 86_400_000;
@@ -151,6 +155,10 @@ export function createImpacts(deps: ImpactDeps): Impacts {
     }
   }
 
+  function isFresh(found: OrderImpact | undefined): boolean {
+    return found?.isThorough === true && now().getTime() - found.seenAt.getTime() <= FRESH_MS;
+  }
+
   return {
     async former(order) {
       const name = order.items[0]?.name ?? '';
@@ -207,22 +215,24 @@ export function createImpacts(deps: ImpactDeps): Impacts {
       const question = questionOf(order);
       if (question === undefined) return 'none';
       const found = await impacts.impactOf(order.id);
-      const isOld =
-        found === undefined || !found.isThorough || now().getTime() - found.seenAt.getTime() > FRESH_MS;
-      if (order.state === 'PENDING' && isOld) void lookThoroughly(order, question);
+      if (order.state === 'PENDING' && !isFresh(found)) void lookThoroughly(order, question);
       return found ?? 'unseen';
     },
 
-    async isKnown(order) {
+    async atApproval(order) {
       const question = questionOf(order);
-      if (question === undefined || (await impacts.impactOf(order.id)) !== undefined) return true;
+      if (question === undefined) return 'known';
+      const shown = await impacts.impactOf(order.id);
+      if (isFresh(shown)) return 'known';
       const waited = new AbortController();
       await Promise.race([
         lookThoroughly(order, question),
         sleep(APPROVAL_WAIT_MS, undefined, { ref: false, signal: waited.signal }).catch(() => undefined),
       ]);
       waited.abort();
-      return (await impacts.impactOf(order.id)) !== undefined;
+      const found = await impacts.impactOf(order.id);
+      if (found === undefined) return 'unknown';
+      return shown !== undefined && hasWorsened(shown.latest, found.latest) ? 'changed' : 'known';
     },
   };
 }

@@ -21,7 +21,7 @@ export async function approveInEmergency(
 ): Promise<ChangeOutcome> {
   return letGo(deps, orderId, async (order, findObstacle) => {
     // It may take a moment, so that what decides is read after it.
-    const isImpactUnknown = order.state === 'PENDING' && (await deps.isImpactKnown?.(order)) === false;
+    const impact = order.state === 'PENDING' ? await deps.impactAtApproval?.(order) : undefined;
     const grounds = await emergencyGrounds(deps, order, userId);
     if ('refusal' in grounds) return grounds;
     if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
@@ -33,7 +33,7 @@ export async function approveInEmergency(
       event: {
         type: 'emergency_approved',
         ...{ by: userId, reason, ...deciders, policyVersion: grounds.policyVersion },
-        ...{ price, isImpactUnknown, over },
+        ...{ price, isImpactUnknown: impact === 'unknown', over },
       },
       extra: { reservation },
     } satisfies Decision;

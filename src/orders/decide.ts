@@ -15,6 +15,12 @@ import type { Refusal } from './refusal.ts';
 import type { PlainSummary } from './summary.ts';
 import { taskNamed } from './tasks.ts';
 
+/**
+ * What an approver knows of the impact on an order's name. `changed`: since the card was shown something has appeared that
+ * would be lost, and Slack shows the card again.
+ */
+export type ImpactAtApproval = 'known' | 'unknown' | 'changed';
+
 export interface DecideDeps extends BudgetDeps {
   readonly store: OrderStore;
   readonly settings: () => Promise<TeamSettings>;
@@ -25,10 +31,8 @@ export interface DecideDeps extends BudgetDeps {
   readonly directory: Directory;
   readonly now: () => Date;
   readonly priceOf?: PriceOf;
-  /**
-   * Whether the impact on an order’s name has been looked up; waits a moment for it. When left out, it counts as known.
-   */
-  readonly isImpactKnown?: (order: Order) => Promise<boolean>;
+  /** What an approver knows of the impact on an order's name; may take a moment. When left out, it counts as known. */
+  readonly impactAtApproval?: (order: Order) => Promise<ImpactAtApproval>;
   /** The account an order is bound to, or undefined when it is no longer linked. */
   readonly findAccount: FindAccount;
 }
@@ -76,7 +80,7 @@ export async function approveOrder(
   return letGo(deps, orderId, async (order, findObstacle) => {
     const earlier = order.approvals.map((approval) => approval.userId);
     // This may take a moment, so everything that decides is read after it.
-    const isImpactUnknown = order.state === 'PENDING' && (await deps.isImpactKnown?.(order)) === false;
+    const impact = order.state === 'PENDING' ? await deps.impactAtApproval?.(order) : undefined;
     const givers = [...earlier, userId];
     const [grounds, { price, reservation, ...budget }, obstacle] = await Promise.all([
       groundsOf(deps, order, givers),
@@ -86,9 +90,10 @@ export async function approveOrder(
     const refusal = refusalToDecide(order, userId, 'approve', grounds.policy);
     if (refusal !== undefined && !budget.admins.includes(userId)) return { refusal };
     if (obstacle !== undefined) return obstacle;
+    if (impact === 'changed') return { refusal: { code: 'impact_changed' } };
     return approval(deps, order, userId, {
       ...grounds,
-      ...{ budget, reservation, isImpactUnknown, price, reason },
+      ...{ budget, reservation, isImpactUnknown: impact === 'unknown', price, reason },
     });
   });
 }

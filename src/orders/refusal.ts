@@ -50,6 +50,8 @@ export type Refusal =
   | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }
   /** Slack does not tell whether the person who acts is still a member. */
   | { readonly code: 'own_membership_unknown' }
+  /** Since the card was shown something has appeared that would be lost. */
+  | { readonly code: 'impact_changed' }
   /** Slack does not tell whether somebody else is still a member on whom the decision depends. */
   | { readonly code: 'membership_unknown'; readonly userId: string }
   /** Slack does not tell who belongs to groups of approvers. */

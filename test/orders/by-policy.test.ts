@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ChangeOutcome } from '../../src/orders/change.ts';
-import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
+import { approveOrder, denyOrder, type ImpactAtApproval } from '../../src/orders/decide.ts';
 import { refusedNames, rulesRefusing } from '../../src/orders/demand.ts';
 import { confirmOrder } from '../../src/orders/request.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
@@ -248,18 +248,28 @@ test('an approval before anybody saw what hangs on the name says so', async () =
   rig.setPolicy(1, { ...FINANCE, needed: 2 });
   const order = await rig.ask('authcode', { name: 'cafe.rest' });
   const seen: string[] = [];
-  const isImpactKnown = async ({ id }: { readonly id: string }) => {
+  const impactAtApproval = async ({ id }: { readonly id: string }) => {
     seen.push(id);
-    return seen.length > 1;
+    return seen.length > 1 ? ('known' as const) : ('unknown' as const);
   };
-  await approveOrder({ ...rig.orders, isImpactKnown }, order.id, 'U0FAY');
-  await approveOrder({ ...rig.orders, isImpactKnown }, order.id, 'U0FRED');
+  await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0FAY');
+  await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0FRED');
   const approved = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'approved');
   expect(seen).toEqual([order.id, order.id]);
   expect(approved.map(({ detail }) => detail['isImpactUnknown'])).toEqual([true, undefined]);
   const said = approved.map((entry) => orderReply(order, entry, [])?.text ?? '');
   expect(said[0]).toContain('What hangs on the name was not known yet at this approval.');
   expect(said[1]).toBe('');
+});
+
+test('an approval by a card that has become too good counts at the second try', async () => {
+  rig.setPolicy(1, FINANCE);
+  const order = await rig.ask('authcode', { name: 'cafe.rest' });
+  const approveSeeing = (impact: ImpactAtApproval) =>
+    approveOrder({ ...rig.orders, impactAtApproval: async () => impact }, order.id, 'U0FAY');
+  expect(await approveSeeing('changed')).toMatchObject({ ok: false, refusal: { code: 'impact_changed' } });
+  expect(await rig.read(order.id)).toMatchObject({ state: 'PENDING', approvals: [] });
+  expect(await approveSeeing('known')).toMatchObject({ ok: true });
 });
 
 describe('a policy that changes while an order waits', () => {
