@@ -67,6 +67,7 @@ import { createAccountStore } from './store/accounts.ts';
 import { createAlarmStore } from './store/alarms.ts';
 import { createBudgetStore } from './store/budgets.ts';
 import { openDatabase } from './store/database.ts';
+import { createDecisionLog } from './store/decisions.ts';
 import { createWatchListStore } from './store/domains.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
@@ -373,6 +374,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
       observations: createObservationStore(database, teamId),
       impacts: createImpactStore(database, teamId),
       alarms: createAlarmStore(database, teamId),
+      decisions: createDecisionLog(database, teamId),
     }),
   };
 }
@@ -755,6 +757,7 @@ function featureDeps({ config }: Site, parts: AppParts): SlackDeps {
     expiry,
     names,
     portfolio: stores.portfolio,
+    decisions: stores.decisions,
     presets: stores.presets,
     decidingTags: () => decidingTags(orders.policy, money.budgets),
     audit: stores.orders,

@@ -1,4 +1,4 @@
-import type { WatchedDomain, WatchListStore } from './ports.ts';
+import type { WatchDecision, WatchedDomain, WatchListStore } from './ports.ts';
 
 const ATTEMPTS = 20;
 
@@ -6,19 +6,21 @@ const ATTEMPTS = 20;
  * Changes a name of the watch list by compare-and-swap, and tries again when somebody else changed
  * it in between.
  * @param decide returns the changed name; undefined leaves it as it is
+ * @param decision what a person decided with the change, for the audit log
  * @returns the name as it then is; undefined when it is not on the list
  */
 export async function changeWatched(
   store: WatchListStore,
   name: string,
   decide: (known: WatchedDomain) => WatchedDomain | undefined,
+  decision?: (after: WatchedDomain) => WatchDecision,
 ): Promise<WatchedDomain | undefined> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const known = await store.find(name);
     if (known === undefined) return undefined;
     const after = decide(known);
     if (after === undefined) return known;
-    if (await store.change(known, after)) return { ...after, version: known.version + 1 };
+    if (await store.change(known, after, decision?.(after))) return { ...after, version: known.version + 1 };
   }
   throw new Error(`changing ${name} on the watch list: others changed it ${ATTEMPTS} times meanwhile`);
 }

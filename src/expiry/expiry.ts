@@ -195,7 +195,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   return {
     watch: (text, date, by) => list.watchName(lookUps, text, date, by),
     async unwatch(text, by) {
-      const outcome = await list.unwatchName(store, text);
+      const outcome = await list.unwatchName({ store, now }, text, by);
       if (outcome.ok) log.info({ name: outcome.domain.name, by }, 'taken off the watch list');
       return outcome;
     },
@@ -205,7 +205,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       return summary;
     },
     snooze: (name, days, by, reason) => list.snoozeName(lookUps, name, days, by, reason),
-    requestLapse: (name, by, reason) => list.requestLapse(store, name, by, reason),
+    requestLapse: (name, by, reason) => list.requestLapse({ store, now }, name, by, reason),
     confirmLapse: (name, by) => list.confirmLapse(lookUps, name, by),
     async trustRegistrar(name) {
       await list.trustRegistrar(lookUps, name);

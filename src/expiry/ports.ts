@@ -88,22 +88,47 @@ export interface ListCounts {
 }
 
 /** The watch list. Implemented by the store. */
+/** What people decide about names of the watch list. */
+export const WATCH_DECISIONS = [
+  'watched',
+  /** An expiry was given. */
+  'dated',
+  'unwatched',
+  'snoozed',
+  'lapse_requested',
+  'lapse_confirmed',
+] as const;
+
+/** A decision about one name, for the audit log. */
+export interface WatchDecision {
+  readonly kind: (typeof WATCH_DECISIONS)[number];
+  /** Slack user id. */
+  readonly by: string;
+  readonly at: Date;
+  /** The end of a snooze, or the expiry that was given. */
+  readonly until?: Date | undefined;
+  readonly reason?: string | undefined;
+}
+
 export interface WatchListStore {
   find(name: string): Promise<WatchedDomain | undefined>;
   findMany(names: readonly string[]): Promise<readonly WatchedDomain[]>;
   /** When the first of some names expires, as far as that is known. */
   firstExpiry(names: readonly string[]): Promise<Date | undefined>;
-  /** @returns false when the name is on the list already */
-  add(domain: WatchedDomain): Promise<boolean>;
+  /**
+   * @param decision is kept with it, for the audit log; so is that of a change and of a removal
+   * @returns false when the name is on the list already
+   */
+  add(domain: WatchedDomain, decision?: WatchDecision): Promise<boolean>;
   /**
    * Commits a change if nobody else changed the name since `before` was read. Where the expiry moves by less than a
    * month, it is a better date for the same end, and its reminders count as given.
    * @returns false when somebody else was faster: read again
    */
-  change(before: WatchedDomain, after: WatchedDomain): Promise<boolean>;
+  change(before: WatchedDomain, after: WatchedDomain, decision?: WatchDecision): Promise<boolean>;
   /** @returns false when it was not on the list */
-  remove(name: string): Promise<boolean>;
-  /** Adds names. A given date does not replace one of the registry or of an order. */
+  remove(name: string, decision?: WatchDecision): Promise<boolean>;
+  /** Adds names, each as a decision of the audit log. A given date does not replace one of the registry or of an order. */
   importBatch(names: readonly ImportedName[], by: string, now: Date): Promise<ImportCounts>;
   /**
    * Claims names whose look-up is due; nobody else gets them before `until`.

@@ -10,7 +10,7 @@ import {
   registrableName,
 } from './import.ts';
 import { snoozeUntil } from './plan.ts';
-import type { WatchedDomain, WatchListStore } from './ports.ts';
+import type { WatchedDomain } from './ports.ts';
 import { type RefreshDeps, refreshName } from './refresh.ts';
 
 /* What people do with the watch list. Every refusal is a code with its data; the sentences stand in the views. */
@@ -80,12 +80,14 @@ export async function watchName(
   const name = read.value.ascii;
   const expiry = given && ({ at: given.value, source: 'person' } as const);
 
-  const added = await deps.store.add({ ...newlyWatched(name, by, deps.now()), expiry });
+  const decision = { kind: 'watched', by, at: deps.now(), until: given?.value } as const;
+  const added = await deps.store.add({ ...newlyWatched(name, by, deps.now()), expiry }, decision);
   if (!added) {
-    await changeWatched(deps.store, name, (known) => {
+    const watchAgain = (known: WatchedDomain) => {
       const takesDate = expiry && (known.expiry === undefined || known.expiry.source === 'person');
       return { ...known, lapse: undefined, ...(takesDate && { expiry }) };
-    });
+    };
+    await changeWatched(deps.store, name, watchAgain, () => decision);
   }
   const looked = await refreshName(deps, name, AbortSignal.timeout(LOOKUP_MS));
   const domain = looked ?? (await deps.store.find(name));
@@ -98,11 +100,17 @@ export async function watchName(
 }
 
 /** Takes a name off the list. */
-export async function unwatchName(store: WatchListStore, text: string): Promise<WatchOutcome> {
+export async function unwatchName(
+  { store, now }: Pick<RefreshDeps, 'store' | 'now'>,
+  text: string,
+  by: string,
+): Promise<WatchOutcome> {
   const read = readName(text);
   if (!read.ok) return { ok: false, refusal: read.issue };
   const domain = await store.find(read.value.ascii);
-  if (domain === undefined || !(await store.remove(domain.name))) return notWatched(read.value.unicode);
+  const decision = { kind: 'unwatched', by, at: now() } as const;
+  if (domain === undefined || !(await store.remove(domain.name, decision)))
+    return notWatched(read.value.unicode);
   return { ok: true, domain };
 }
 
@@ -141,25 +149,32 @@ export async function snoozeName(
     return { ok: false, refusal: { code: 'invalid_snooze', maxDays: MAX_SNOOZE_DAYS } };
   }
   const now = deps.now();
-  const domain = await changeWatched(deps.store, name, (known) => ({
-    ...known,
-    snooze: { until: snoozeUntil(known.expiry?.at, days, now), by, reason },
-  }));
+  const domain = await changeWatched(
+    deps.store,
+    name,
+    (known) => ({ ...known, snooze: { until: snoozeUntil(known.expiry?.at, days, now), by, reason } }),
+    ({ snooze }) => ({ kind: 'snoozed', by, at: now, until: snooze?.until, reason }),
+  );
   return domain === undefined ? notWatched(name) : { ok: true, domain };
 }
 
 /** Asks to let a name go. It is decided once somebody else confirms. */
 export async function requestLapse(
-  store: WatchListStore,
+  { store, now }: Pick<RefreshDeps, 'store' | 'now'>,
   name: string,
   by: string,
   reason: string,
 ): Promise<WatchOutcome> {
   let decided = false;
-  const domain = await changeWatched(store, name, (known) => {
-    decided = known.lapse?.confirmed !== undefined;
-    return decided ? undefined : { ...known, lapse: { reason, requestedBy: by, confirmed: undefined } };
-  });
+  const domain = await changeWatched(
+    store,
+    name,
+    (known) => {
+      decided = known.lapse?.confirmed !== undefined;
+      return decided ? undefined : { ...known, lapse: { reason, requestedBy: by, confirmed: undefined } };
+    },
+    () => ({ kind: 'lapse_requested', by, at: now(), reason }),
+  );
   if (domain === undefined) return notWatched(name);
   return decided ? { ok: false, refusal: { code: 'lapse_decided' } } : { ok: true, domain };
 }
@@ -171,11 +186,17 @@ export async function confirmLapse(
   by: string,
 ): Promise<WatchOutcome> {
   let refusal: WatchRefusal | undefined;
-  const domain = await changeWatched(deps.store, name, (known) => {
-    refusal = refusalToConfirm(known, by);
-    if (refusal !== undefined || known.lapse === undefined) return undefined;
-    return { ...known, lapse: { ...known.lapse, confirmed: { by, at: deps.now() } } };
-  });
+  const at = deps.now();
+  const domain = await changeWatched(
+    deps.store,
+    name,
+    (known) => {
+      refusal = refusalToConfirm(known, by);
+      if (refusal !== undefined || known.lapse === undefined) return undefined;
+      return { ...known, lapse: { ...known.lapse, confirmed: { by, at } } };
+    },
+    ({ lapse }) => ({ kind: 'lapse_confirmed', by, at, reason: lapse?.reason }),
+  );
   if (domain === undefined) return notWatched(name);
   return refusal === undefined ? { ok: true, domain } : { ok: false, refusal };
 }

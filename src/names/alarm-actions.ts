@@ -1,5 +1,5 @@
 import { type Alarm, type AlarmChange, type AlarmRefusal, escalate, sayOurs } from './alarm.ts';
-import type { AlarmStore } from './ports.ts';
+import type { AlarmStore, NameDecision } from './ports.ts';
 
 /** What people do about alarms. */
 export interface Alarms {
@@ -31,13 +31,17 @@ export function createAlarms({ store, isGuarded, trustRegistrar, changed, now }:
    * When two people act at the same moment, the second one reads again and decides on what the
    * first one did.
    */
-  async function change(id: string, decide: (alarm: Alarm) => AlarmChange): Promise<AlarmChange> {
+  async function change(
+    id: string,
+    decide: (alarm: Alarm) => AlarmChange,
+    decisionOf: (after: Alarm) => Pick<NameDecision, 'kind' | 'by' | 'reason'>,
+  ): Promise<AlarmChange> {
     for (;;) {
       const before = await store.find(id);
       if (before === undefined) return { ok: false, refusal: NOT_FOUND };
       const decided = decide(before);
       if (!decided.ok) return decided;
-      if (await store.change(before, decided.alarm, now())) {
+      if (await store.change(before, decided.alarm, decisionOf(decided.alarm), now())) {
         changed(id);
         return decided;
       }
@@ -50,13 +54,25 @@ export function createAlarms({ store, isGuarded, trustRegistrar, changed, now }:
     async sayOurs(id, said) {
       const name = (await store.find(id))?.name;
       const guarded = name !== undefined && (await isGuarded(name));
-      const outcome = await change(id, (alarm) => sayOurs(alarm, said, guarded));
+      const outcome = await change(
+        id,
+        (alarm) => sayOurs(alarm, said, guarded),
+        ({ explained }) => ({
+          kind: explained === undefined ? 'alarm_proposed' : 'alarm_explained',
+          ...said,
+        }),
+      );
       if (outcome.ok && outcome.alarm.state === 'explained' && isOfTransfer(outcome.alarm)) {
         await trustRegistrar(outcome.alarm.name);
       }
       return outcome;
     },
-    escalate: (id, by) => change(id, (alarm) => escalate(alarm, by)),
+    escalate: (id, by) =>
+      change(
+        id,
+        (alarm) => escalate(alarm, by),
+        () => ({ kind: 'alarm_escalated', by }),
+      ),
   };
 }
 

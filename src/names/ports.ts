@@ -1,3 +1,4 @@
+import type { WatchDecision } from '../expiry/ports.ts';
 import type { Alarm, NewAlarm } from './alarm.ts';
 import type { DependentName } from './dependents.ts';
 import type { ImportRow } from './details-import.ts';
@@ -79,10 +80,15 @@ export interface AlarmStore {
   /** The latest first. */
   ofName(name: string, limit: number): Promise<readonly Alarm[]>;
   /**
-   * Commits what a person did about an alarm, of which Slack has to be told from `now` on.
+   * Commits what a person decided about an alarm, with its entry of the audit log. Slack has to be told from `now` on.
    * @returns false when somebody else was faster: read again
    */
-  change(before: Alarm, after: Alarm, now: Date): Promise<boolean>;
+  change(
+    before: Alarm,
+    after: Alarm,
+    decision: Pick<NameDecision, 'kind' | 'by' | 'reason'>,
+    now: Date,
+  ): Promise<boolean>;
   /**
    * Claims alarms of which Slack has to be told and that are unclaimed, the longest due first.
    * @returns ids
@@ -102,6 +108,35 @@ export interface AlarmStore {
   releaseTelling(alarm: Alarm, again: Date | undefined): Promise<boolean>;
   /** Telling has failed: it is tried again at that moment. */
   postponeTelling(id: string, until: Date): Promise<void>;
+}
+
+/** What people decide about alarms. */
+export const ALARM_DECISIONS = [
+  /** The first of two people says that the change is the team's. */
+  'alarm_proposed',
+  'alarm_explained',
+  'alarm_escalated',
+] as const;
+
+/** An entry of the audit log: what somebody decided about a name without an order. */
+export interface NameDecision {
+  /** In ASCII. */
+  readonly name: string;
+  readonly kind: WatchDecision['kind'] | (typeof ALARM_DECISIONS)[number];
+  /** Slack user id. */
+  readonly by: string;
+  readonly at: Date;
+  /** The end of a snooze, or the expiry that was given. */
+  readonly until?: Date | undefined;
+  readonly reason?: string | undefined;
+  /** The kind of the alarm. */
+  readonly alarm?: string | undefined;
+}
+
+/** The audit log of such decisions. Implemented by the store. */
+export interface DecisionLog {
+  /** Those from `from` until before `to`, oldest first. */
+  changes(from: Date, to: Date): AsyncIterable<NameDecision>;
 }
 
 /** An entry of the audit log: a change of a name's details, or of a preset. */

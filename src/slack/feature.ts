@@ -8,7 +8,7 @@ import type { TagsOf } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { Names } from '../names/names.ts';
-import type { PortfolioStore, PresetStore } from '../names/ports.ts';
+import type { DecisionLog, PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
@@ -34,6 +34,8 @@ export interface SlackDeps extends HomeWorkspace {
   readonly names: Names;
   /** What people have set for names. */
   readonly portfolio: PortfolioStore;
+  /** The audit log of what was decided about names without an order. */
+  readonly decisions: DecisionLog;
   /** Named sets of contacts and nameservers. */
   readonly presets: PresetStore;
   /** The tags that decide about orders. Only people who may decide can change them. */

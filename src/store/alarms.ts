@@ -97,14 +97,20 @@ export function createAlarmStore({ run }: Database, teamId: string): AlarmStore 
         ),
       ),
 
-    change: (before, { state, proposed, explained, escalatedBy }, now) =>
+    change: (before, { state, proposed, explained, escalatedBy }, decision, now) =>
       withStoreError('changing an alarm', async () => {
         const changed = await run(Prisma.sql`
-          UPDATE alarms SET version = version + 1, state = ${state},
+          WITH changed AS (
+            UPDATE alarms SET version = version + 1, state = ${state},
             proposed_by = ${proposed?.by ?? null}, proposed_reason = ${proposed?.reason ?? null},
             explained_by = ${explained?.by ?? null}, reason = ${explained?.reason ?? null},
             escalated_by = ${escalatedBy ?? null}, tell_due_at = LEAST(tell_due_at, ${now}::timestamptz)
-          WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
+            WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id, name, kind
+          ), decided AS (
+            INSERT INTO name_decisions (team_id, name, kind, by, at, reason, alarm)
+            SELECT ${teamId}, name, ${decision.kind}, ${decision.by}, ${now}::timestamptz, ${decision.reason ?? null}, kind
+            FROM changed)
+          SELECT id FROM changed`);
         return idRows.parse(changed).length > 0;
       }),
 

@@ -64,7 +64,18 @@ export function updateDomain(before: WatchedDomain, after: WatchedDomain): State
     WHERE name = ${before.name} AND version = ${before.version} RETURNING name`,
   );
 }
-/** Rows of {@link updateDomain}. */
+/** Takes a name off the list, and forgets its end as {@link forgetEnd} does. Answers with its name, or with no row. */
+export function removeDomain(name: string): Statement {
+  return named(
+    'take a name off the watch list',
+    Prisma.sql`
+    WITH removed AS (DELETE FROM domains WHERE name = ${name} RETURNING name),
+      forgotten AS (DELETE FROM reminders r USING removed WHERE r.name = removed.name AND r.threshold < 0)
+    SELECT name FROM removed`,
+  );
+}
+
+/** Rows of {@link updateDomain} and {@link removeDomain}. */
 export const changedNames = z.array(z.object({ name: z.string() }));
 
 /** Claims names whose look-up is due. Answers with {@link domainRows}, those that have been due longest first. */
@@ -156,6 +167,7 @@ export function importNames(names: readonly ImportedName[], by: string, now: Dat
   const given = names.map(({ name }) => name);
   const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
   return Prisma.sql`
+    WITH imported AS (
     INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, reminded_threshold)
     SELECT name, expires_at, CASE WHEN expires_at IS NOT NULL THEN 'person' END,
            ${by}, ${now}::timestamptz, ${now}::timestamptz,
@@ -169,7 +181,11 @@ export function importNames(names: readonly ImportedName[], by: string, now: Dat
       WHERE EXCLUDED.expires_at IS NOT NULL
         AND (domains.expiry_source IS NULL OR domains.expiry_source = 'person')
         AND domains.expires_at IS DISTINCT FROM EXCLUDED.expires_at
-    RETURNING (xmax = 0) AS added`;
+    RETURNING name, expires_at, (xmax = 0) AS added
+    ), decided AS (
+      INSERT INTO name_decisions (name, kind, by, at, until)
+      SELECT name, CASE WHEN added THEN 'watched' ELSE 'dated' END, ${by}, ${now}::timestamptz, expires_at FROM imported)
+    SELECT added FROM imported`;
 }
 
 /** Rows of {@link countMonths}. */

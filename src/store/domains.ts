@@ -1,6 +1,6 @@
 import type { CalendarName } from '../expiry/calendar.ts';
 import { utcDay } from '../expiry/days.ts';
-import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
+import type { ListCounts, ListRange, WatchDecision, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import {
   type Database,
   isUniqueViolation,
@@ -9,6 +9,7 @@ import {
   type Statement,
   withStoreError,
 } from './database.ts';
+import { insertDecision } from './decisions.ts';
 import { domainFromRow, expirySource } from './domain-rows.ts';
 import {
   changedNames,
@@ -25,6 +26,7 @@ import {
   insertDomain,
   monthRows,
   recordReminder,
+  removeDomain,
   selectDomains,
   updateDomain,
 } from './domain-statements.ts';
@@ -47,10 +49,13 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         return row?.first ?? undefined;
       }),
 
-    add: (domain) =>
+    add: (domain, decision) =>
       withStoreError('putting a name on the watch list', async () => {
         try {
-          await run(insertDomain(domain));
+          await transaction(async (runInside) => {
+            await runInside(insertDomain(domain));
+            if (decision !== undefined) await runInside(insertDecision(domain.name, decision));
+          });
           return true;
         } catch (error) {
           if (isUniqueViolation(error)) return false;
@@ -58,22 +63,23 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         }
       }),
 
-    change: (before, after) =>
+    change: (before, after, decision) =>
       withStoreError('changing a watched name', () =>
         // One statement is a transaction by itself.
-        reminderStatements(before, after).length === 0
+        statementsAfter(before, after, decision).length === 0
           ? swap(run, before, after)
-          : transaction((runInside) => swap(runInside, before, after)),
+          : transaction((runInside) => swap(runInside, before, after, decision)),
       ),
 
-    remove: (name) =>
-      withStoreError('taking a name off the watch list', async () => {
-        const [, { count }] = await prisma.$transaction([
-          prisma.reminder.deleteMany({ where: { name, threshold: { lt: 0 } } }),
-          prisma.domain.deleteMany({ where: { name } }),
-        ]);
-        return count > 0;
-      }),
+    remove: (name, decision) =>
+      withStoreError('taking a name off the watch list', () =>
+        transaction(async (runInside) => {
+          const removed = changedNames.parse(await runInside(removeDomain(name)));
+          if (removed.length === 0) return false;
+          if (decision !== undefined) await runInside(insertDecision(name, decision));
+          return true;
+        }),
+      ),
 
     importBatch: (names, by, now) =>
       withStoreError('importing names', async () => {
@@ -174,8 +180,12 @@ function partsOf({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof
   };
 }
 
-/** What has to follow a change in the same transaction, so that reminders are about the name as it then is. */
-function reminderStatements(before: WatchedDomain, after: WatchedDomain): readonly Statement[] {
+/** What has to follow a change in the same transaction: reminders are about the name as it then is. */
+function statementsAfter(
+  before: WatchedDomain,
+  after: WatchedDomain,
+  decision?: WatchDecision,
+): readonly Statement[] {
   const isBack = before.deletedAt !== undefined && after.deletedAt === undefined;
   const from = before.expiry?.at;
   const to = after.expiry?.at;
@@ -184,13 +194,19 @@ function reminderStatements(before: WatchedDomain, after: WatchedDomain): readon
   return [
     ...(isBack ? [forgetEnd(before.name)] : []),
     ...(hasMoved ? [recordReminder(before.name, to, hasSameEnd ? from : undefined)] : []),
+    ...(decision === undefined ? [] : [insertDecision(before.name, decision)]),
   ];
 }
 
 /** @param run of a transaction, where other statements follow. @returns false when somebody else was faster */
-async function swap(run: RunStatement, before: WatchedDomain, after: WatchedDomain): Promise<boolean> {
+async function swap(
+  run: RunStatement,
+  before: WatchedDomain,
+  after: WatchedDomain,
+  decision?: WatchDecision,
+): Promise<boolean> {
   const changed = changedNames.parse(await run(updateDomain(before, after)));
   if (changed.length === 0) return false;
-  for (const statement of reminderStatements(before, after)) await run(statement);
+  for (const statement of statementsAfter(before, after, decision)) await run(statement);
   return true;
 }

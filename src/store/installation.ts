@@ -9,6 +9,7 @@ export const INSTALLATION_TABLES = [
   'settings',
   'setting_changes',
   'calendar_feeds',
+  'name_decisions',
 ] as const;
 
 /** Which workspace the rows of this database belong to. */

@@ -69,7 +69,7 @@ describe('watch', () => {
 
   test('takes a name back that was to be let go', async () => {
     await rig.watch('cafe.rest', 20);
-    await requestLapse(rig.store, 'cafe.rest', 'U0ALICE', 'old');
+    await requestLapse(deps(), 'cafe.rest', 'U0ALICE', 'old');
     await confirmLapse(deps(), 'cafe.rest', 'U0BOB');
     await watchName(deps(), 'cafe.rest', undefined, 'U0CAROL');
     expect((await rig.store.find('cafe.rest'))?.lapse).toBeUndefined();
@@ -78,8 +78,8 @@ describe('watch', () => {
 
 test('unwatch takes a name off, and says when it is not on', async () => {
   await rig.watch('cafe.rest', 20);
-  expect(await unwatchName(rig.store, 'cafe.rest')).toMatchObject({ ok: true });
-  expect(await unwatchName(rig.store, 'cafe.rest')).toEqual({
+  expect(await unwatchName(deps(), 'cafe.rest', 'U0ALICE')).toMatchObject({ ok: true });
+  expect(await unwatchName(deps(), 'cafe.rest', 'U0ALICE')).toEqual({
     ok: false,
     refusal: { code: 'not_watched', name: 'cafe.rest' },
   });
@@ -142,14 +142,14 @@ describe('letting a name lapse', () => {
     await rig.watch('cafe.rest', 5);
     const refused = (code: string) => ({ ok: false, refusal: { code } });
     expect(await confirmLapse(deps(), 'cafe.rest', 'U0BOB')).toEqual(refused('lapse_not_requested'));
-    await requestLapse(rig.store, 'cafe.rest', 'U0ALICE', 'not needed');
+    await requestLapse(deps(), 'cafe.rest', 'U0ALICE', 'not needed');
     expect(await confirmLapse(deps(), 'cafe.rest', 'U0ALICE')).toEqual(refused('own_lapse_request'));
     const confirmed = await Promise.all(
       ['U0BOB', 'U0CAROL'].map((by) => confirmLapse(deps(), 'cafe.rest', by)),
     );
     expect(confirmed.filter(({ ok }) => ok)).toHaveLength(1);
     expect(confirmed.filter(({ ok }) => !ok)).toEqual([refused('lapse_decided')]);
-    expect(await requestLapse(rig.store, 'cafe.rest', 'U0BOB', 'again')).toEqual(refused('lapse_decided'));
+    expect(await requestLapse(deps(), 'cafe.rest', 'U0BOB', 'again')).toEqual(refused('lapse_decided'));
   });
 });
 

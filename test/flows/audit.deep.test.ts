@@ -50,6 +50,8 @@ beforeAll(async () => {
     }),
   );
   await made.ends('SUCCEEDED');
+  await answerTo(t.workspace, t.alice, '/domain watch tea.example 2030-03-01');
+  await answerTo(t.workspace, t.bob, '/domain unwatch tea.example');
   csv = await audit('/domain audit');
   rows = parseCsv(csv);
 });
@@ -103,6 +105,15 @@ it('says who asked, who decided, what was sent and what came back', () => {
     decision_reason: "'@too expensive this year",
     state: 'DENIED',
   });
+});
+
+it('says who watched a name and who took it off the list, though it is gone there', () => {
+  expect(row('name_watched', 'watch')).toMatchObject({
+    by: 'Alice (U0ALICE)',
+    names: 'tea.example',
+    result: '2030-03-01T00:00:00.000Z',
+  });
+  expect(row('name_unwatched', 'unwatch')).toMatchObject({ by: 'Bob (U0BOB)', names: 'tea.example' });
 });
 
 it('holds no secret', () => {

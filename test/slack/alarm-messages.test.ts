@@ -190,8 +190,9 @@ test('what a person did while it was told is told too', async () => {
       const standing = await alarms.find(id);
       const pressed = standing && escalate(standing, 'U0ALICE');
       if (standing === undefined || !pressed?.ok) throw new Error('it was refused');
-      expect(await alarms.change(standing, pressed.alarm, now())).toBe(true);
-      expect(await alarms.change(standing, pressed.alarm, now()), 'who is slower').toBe(false);
+      const decision = { kind: 'alarm_escalated', by: 'U0ALICE' } as const;
+      expect(await alarms.change(standing, pressed.alarm, decision, now())).toBe(true);
+      expect(await alarms.change(standing, pressed.alarm, decision, now()), 'who is slower').toBe(false);
     },
   };
   await tellDue({ alarms: pressing });
@@ -215,7 +216,7 @@ test('the countdown of a transfer goes on until somebody says whose it is', asyn
   const standing = await alarms.find(alarm.id);
   const said = standing && sayOurs(standing, { by: 'U0BOB', reason: 'ours' }, false);
   if (standing === undefined || !said?.ok) throw new Error('it was refused');
-  await alarms.change(standing, said.alarm, now());
+  await alarms.change(standing, said.alarm, { kind: 'alarm_explained', by: 'U0BOB', reason: 'ours' }, now());
   await tellDue();
   expect(textOf(headsOf(alarm)[0] ?? { blocks: [] })).not.toMatch(/left/);
   nowMs += 30 * HOUR_MS;

@@ -14,6 +14,7 @@ import { withProgress } from '../progress.ts';
 import {
   AUDIT_COLUMNS,
   budgetRow,
+  decisionRow,
   type NameOf,
   orderLines,
   policyRow,
@@ -71,6 +72,7 @@ async function* csvOf(
     rowsOf(deps.prices.changes(from, to), priceRow),
     rowsOf(deps.budgets.changes(from, to), budgetRow),
     rowsOf(deps.portfolio.changes(from, to), portfolioRow),
+    rowsOf(deps.decisions.changes(from, to), decisionRow),
     rowsOf(deps.standIns.changes(from, to), standInRow),
     rowsOf(deps.policies.changes(from, to), policyRow),
   ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { accountName, type TeamAccountChange } from '../../accounts/account.ts';
 import type { BudgetChange, PriceChange } from '../../money/ports.ts';
-import type { PortfolioChange } from '../../names/ports.ts';
+import type { NameDecision, PortfolioChange } from '../../names/ports.ts';
 import { inputOfItem, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRecordFinding } from '../../orders/record-finding.ts';
@@ -285,6 +285,31 @@ export async function portfolioRow(change: PortfolioChange, nameOf: NameOf): Pro
     task: kind === 'name' ? 'names' : 'presets',
     names: subject,
     result: `from "${words(before)}" to "${words(after)}"`,
+  });
+}
+
+const DECISION_EVENTS: Readonly<
+  Record<NameDecision['kind'], { readonly event: string; readonly task: string }>
+> = {
+  watched: { event: 'name_watched', task: 'watch' },
+  dated: { event: 'name_dated', task: 'import' },
+  unwatched: { event: 'name_unwatched', task: 'unwatch' },
+  snoozed: { event: 'name_snoozed', task: 'snooze' },
+  lapse_requested: { event: 'lapse_requested', task: 'lapse' },
+  lapse_confirmed: { event: 'lapse_confirmed', task: 'lapse' },
+  alarm_proposed: { event: 'alarm_proposed', task: 'alarm' },
+  alarm_explained: { event: 'alarm_explained', task: 'alarm' },
+  alarm_escalated: { event: 'alarm_escalated', task: 'alarm' },
+};
+
+/** What was decided about a name without an order, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function decisionRow(decision: NameDecision, nameOf: NameOf): Promise<string[]> {
+  const { name, kind, by, at, until, reason, alarm } = decision;
+  return changeRow({ by, at }, nameOf, {
+    ...DECISION_EVENTS[kind],
+    names: name,
+    reason,
+    result: alarm ?? until?.toISOString(),
   });
 }
 
