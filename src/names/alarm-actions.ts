@@ -6,6 +6,8 @@ export interface Alarms {
   find(id: string): Promise<Alarm | undefined>;
   /** The latest first. */
   ofName(name: string, limit: number): Promise<readonly Alarm[]>;
+  /** Those that were raised from `from` until before `to`, oldest first. */
+  raised: AlarmStore['raised'];
   /** A person says that the team made the change. */
   sayOurs(id: string, said: { readonly by: string; readonly reason: string }): Promise<AlarmChange>;
   /** A person has the name's owner, the approvers and the admins told. */
@@ -51,6 +53,7 @@ export function createAlarms({ store, isGuarded, trustRegistrar, changed, now }:
   return {
     find: store.find,
     ofName: store.ofName,
+    raised: store.raised,
     async sayOurs(id, said) {
       const name = (await store.find(id))?.name;
       const guarded = name !== undefined && (await isGuarded(name));

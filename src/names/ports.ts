@@ -79,6 +79,8 @@ export interface AlarmStore {
   find(id: string): Promise<Alarm | undefined>;
   /** The latest first. */
   ofName(name: string, limit: number): Promise<readonly Alarm[]>;
+  /** Those that were raised from `from` until before `to`, oldest first, for the audit log. */
+  raised(from: Date, to: Date): AsyncIterable<Alarm>;
   /**
    * Commits what a person decided about an alarm, with its entry of the audit log. Slack has to be told from `now` on.
    * @returns false when somebody else was faster: read again

@@ -73,6 +73,9 @@ export function insertAlarms(teamId: string, alarms: readonly NewAlarm[], saved:
     WHERE EXISTS (${saved})`;
 }
 
+/** Alarms read at once. */
+const BATCH = 500;
+
 /** Alarms, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createAlarmStore({ run }: Database, teamId: string): AlarmStore {
   const update = async (activity: string, id: string, changes: Prisma.Sql) =>
@@ -96,6 +99,23 @@ export function createAlarmStore({ run }: Database, teamId: string): AlarmStore 
           ),
         ),
       ),
+
+    async *raised(from, to) {
+      for (let last = { raisedAt: from, id: '' }; ; ) {
+        const found = await withStoreError('reading alarms', async () =>
+          rows.parse(
+            await run(
+              Prisma.sql`SELECT ${COLUMNS} FROM alarms WHERE team_id = ${teamId} AND raised_at < ${to}::timestamptz
+                AND (raised_at, id) > (${last.raisedAt}::timestamptz, ${last.id}) ORDER BY raised_at, id LIMIT ${BATCH}`,
+            ),
+          ),
+        );
+        yield* found;
+        const end = found.at(-1);
+        if (end === undefined || found.length < BATCH) return;
+        last = end;
+      }
+    },
 
     change: (before, { state, proposed, explained, escalatedBy }, decision, now) =>
       withStoreError('changing an alarm', async () => {

@@ -3,6 +3,7 @@ import type { Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { ask } from '../support/orders.ts';
+import { auditLog } from '../support/people.ts';
 
 /*
  * What no order explains is told once, with what to do. One name is stolen step by step; the time of the demo goes on from
@@ -154,4 +155,7 @@ test('only approvers and admins say that it was ours, with a reason, and then it
       'together with the registrar',
     );
   });
+  const { csv } = await auditLog(t.workspace, '/domain audit');
+  expect(csv, 'the audit log').toMatch(/,alarm_raised,Domain Steward,,,alarm,.*registrar: registrar from "/);
+  expect(csv).toMatch(/,alarm_explained,Bob \(U0BOB\),,,alarm,.*We moved it to the new registrar/);
 });

@@ -107,6 +107,10 @@ test('what people say of an alarm leaves a line, once', async () => {
     changed: () => undefined,
     now: () => rig.now,
   });
+  const raised = [];
+  for await (const each of store.raised(rig.now, new Date(rig.now.getTime() + 1))) raised.push(each);
+  expect(raised).toEqual([await store.find(alarm.id)]);
+  for await (const each of store.raised(new Date(0), rig.now)) expect(each, 'of another day').toBeUndefined();
   await alarms.escalate(alarm.id, 'U0ADA');
   await alarms.escalate(alarm.id, 'U0BOB');
   await alarms.sayOurs(alarm.id, { by: 'U0ALICE', reason: 'we moved it' });

@@ -13,6 +13,7 @@ import { SlackApiError } from '../platform/web.ts';
 import { withProgress } from '../progress.ts';
 import {
   AUDIT_COLUMNS,
+  alarmRow,
   budgetRow,
   decisionRow,
   type NameOf,
@@ -73,6 +74,7 @@ async function* csvOf(
     rowsOf(deps.budgets.changes(from, to), budgetRow),
     rowsOf(deps.portfolio.changes(from, to), portfolioRow),
     rowsOf(deps.decisions.changes(from, to), decisionRow),
+    rowsOf(alarmsRaised(deps, from, to), alarmRow),
     rowsOf(deps.standIns.changes(from, to), standInRow),
     rowsOf(deps.policies.changes(from, to), policyRow),
   ];
@@ -82,6 +84,10 @@ async function* csvOf(
       yield csvLine(await cells(nameOf));
     }
   }
+}
+
+async function* alarmsRaised({ names }: SlackDeps, from: Date, to: Date) {
+  for await (const alarm of names.alarms.raised(from, to)) yield { ...alarm, at: alarm.raisedAt };
 }
 
 /** The changes of one kind, with the function that formats their rows. */

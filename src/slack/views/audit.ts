@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { accountName, type TeamAccountChange } from '../../accounts/account.ts';
 import type { BudgetChange, PriceChange } from '../../money/ports.ts';
+import type { Alarm } from '../../names/alarm.ts';
 import type { NameDecision, PortfolioChange } from '../../names/ports.ts';
 import { inputOfItem, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
@@ -285,6 +286,19 @@ export async function portfolioRow(change: PortfolioChange, nameOf: NameOf): Pro
     task: kind === 'name' ? 'names' : 'presets',
     names: subject,
     result: `from "${words(before)}" to "${words(after)}"`,
+  });
+}
+
+/** A change of a name that no order explains, as cells in the order of {@link AUDIT_COLUMNS}. */
+export async function alarmRow(
+  { name, kind, fact, before, after, raisedAt }: Alarm,
+  nameOf: NameOf,
+): Promise<string[]> {
+  return changeRow({ by: 'system', at: raisedAt }, nameOf, {
+    event: 'alarm_raised',
+    task: 'alarm',
+    names: name,
+    result: `${kind}: ${fact} from "${before.join(' ')}" to "${after.join(' ')}"`,
   });
 }
 
