@@ -8,7 +8,7 @@ import { draftBase } from '../../src/policy/drafts.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { rule } from '../policy/sample.ts';
-import { answerTo, useTestDemo } from '../support/demo.ts';
+import { answerTo, openedAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { RELEASED_OPTIONS } from '../support/released-options.ts';
 
@@ -32,6 +32,12 @@ beforeAll(async () => {
   await fetched.ends('SUCCEEDED');
   await answerTo(t.workspace, t.alice, '/domain calendar');
   await answerTo(t.workspace, t.alice, '/domain watch tapas.rest 2027-01-01');
+  const form = await openedAfter(t.workspace, t.alice, async () => {
+    await answerTo(t.workspace, t.alice, '/domain name tapas.rest');
+    const screen = t.alice.ephemerals().at(-1);
+    if (screen !== undefined) await t.alice.click(screen, 'name_edit');
+  });
+  expect(await t.alice.submit(form, { owner: 'U0ALICE' })).toMatchObject({ outcome: 'closed' });
   await keepPolicies();
 });
 afterAll(() => client.end());
@@ -84,6 +90,23 @@ describe('the SQL of the guide', () => {
     expect(await count('orders'), 'orders that are kept').toBe(2);
     const { rows } = await client.query(`SELECT DISTINCT actor FROM order_events WHERE kind = 'requested'`);
     expect(rows).toEqual([{ actor: 'former' }]);
+  });
+
+  test('forgets a person wherever a column has people', async () => {
+    const { rows } = await client.query<{ place: string; column: string }>(
+      `SELECT table_name AS place, column_name AS column FROM information_schema.columns
+       WHERE table_schema = 'public' AND (column_name ~ '(^|_)by$' OR column_name IN
+         ('user_id', 'requester_id', 'owner_id', 'stand_in_id', 'actor', 'told', 'destination'))`,
+    );
+    const sql = sqlWith('DELETE FROM calendar_feeds');
+    const kept = rows.filter(
+      ({ place, column }) =>
+        !new RegExp(`DELETE FROM ${place}\\b[^;]*\\b${column} |UPDATE ${place}\\b[^;]*\\b${column} = `).test(
+          sql,
+        ),
+    );
+    expect(rows.length).toBeGreaterThan(30);
+    expect(kept).toEqual([]);
   });
 
   test('deletes what is old, and nothing else', async () => {
