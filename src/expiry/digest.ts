@@ -199,9 +199,12 @@ async function postParts(
       }
       const rest = claimed.filter((each) => !chunk.includes(each));
       const all = groupForDigest([...current, ...rest]);
-      const months = destination === COMMON ? await monthsIfHelpful(deps, options) : [];
+      const [months, undated] =
+        destination === COMMON
+          ? await Promise.all([monthsIfHelpful(deps, options), deps.store.countUndated()])
+          : [[], 0];
       const total = current.length + rest.length;
-      const head = await deps.poster.postHead(to, { ...part, all, total, more, months });
+      const head = await deps.poster.postHead(to, { ...part, all, total, more, months, undated });
       progress.heads.set(destination, head);
       return deps.reminders.recordHead(run.id, destination, head);
     };

@@ -140,6 +140,8 @@ export interface WatchListStore {
    * ones do not come first, because a team may have deleted many on purpose.
    */
   page(range: ListRange, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
+  /** How many names have no date and are not let go. */
+  countUndated(): Promise<number>;
   /** How many names {@link WatchListStore.page} has. */
   count(range: ListRange): Promise<ListCounts>;
   /** Numbers of names by the month (YYYY-MM) of their expiry in the time zone, without those that are let go. */
@@ -265,6 +267,8 @@ export interface DigestHead extends DigestPart {
   /** Even more names, or renewals that the registry does not show, follow. */
   readonly more: boolean;
   readonly months: readonly { readonly label: string; readonly count: number }[];
+  /** How many watched names have no date, so that nobody is reminded of them. */
+  readonly undated: number;
 }
 
 /** Posts digests. Implemented by `slack`. */

@@ -119,6 +119,11 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         return { dated, deleted, undated };
       }),
 
+    countUndated: () =>
+      withStoreError('counting names without a date', () =>
+        prisma.domain.count({ where: { expiresAt: null, lapseConfirmedAt: null } }),
+      ),
+
     countByMonth: (from, until, timeZone) =>
       withStoreError('counting names by month', async () => {
         const rows = monthRows.parse(await prisma.$queryRaw(countMonths(from, until, timeZone)));

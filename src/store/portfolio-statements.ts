@@ -73,6 +73,7 @@ function conditionsOf(query: NameQuery, teamId: string): Prisma.Sql[] {
     ...(filter.expiresAfter === undefined
       ? []
       : [Prisma.sql`d.expires_at > ${day(filter.expiresAfter)}::timestamptz`]),
+    ...(filter.undated ? [Prisma.sql`d.expires_at IS NULL`] : []),
     ...(filter.unused
       ? [
           Prisma.sql`EXISTS (

@@ -297,6 +297,19 @@ describe('several places', () => {
     expect(places()).toEqual(['brand.rest C0BRAND', 'mine.rest U0ADA', 'mine.rest C0EXPIRY']);
   });
 
+  test('hear in the common channel alone how many names have no date', async () => {
+    await rig.watch('undated.rest', 0, { expiry: undefined });
+    const lapse = { reason: 'r', requestedBy: 'U0BOB', confirmed: { by: 'U0ADA', at: rig.now } };
+    await rig.watch('let-go.rest', 0, { expiry: undefined, lapse });
+    await watchFour();
+    await rig.digest();
+    expect(rig.poster.heads.map(({ destination, undated }) => [destination, undated]).sort()).toEqual([
+      ['', 1],
+      ['C0BRAND', 0],
+      ['U0ADA', 0],
+    ]);
+  });
+
   test('say nothing in the common channel when all has a place of its own', async () => {
     await rig.watch('brand.rest', 7);
     await rig.set('brand.rest', { channel: 'C0BRAND' });

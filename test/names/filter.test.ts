@@ -11,6 +11,7 @@ describe('a filter', () => {
     ['expiring<60', { expiresWithin: 60 }],
     ['expiring>10 expiring<90', { expiresAfter: 10, expiresWithin: 90 }],
     ['expired unused', { expiresWithin: 0, unused: true }],
+    ['Undated', { undated: true }],
     ['sort:-name Cafe', { sort: '-name', texts: ['cafe'] }],
     ['"legal first"', { texts: ['legal first'] }],
   ])('%s', (text, found) => {

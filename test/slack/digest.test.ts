@@ -24,6 +24,7 @@ const HEAD = {
   total: 0,
   more: false,
   months: [],
+  undated: 0,
   disputed: [],
   all: [],
 };

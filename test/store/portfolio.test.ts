@@ -164,6 +164,8 @@ describe('the names that a filter finds', () => {
     ['registrar:100%', 'b'],
     ['registrar:1%n', ''],
     ['unused', 'a'],
+    ['undated', 'ef'],
+    ['undated sort:-name', 'fe'],
     ['acme', 'c'],
     ['50%', 'c'],
     ['sub', 'd'],

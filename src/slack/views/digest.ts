@@ -55,6 +55,7 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
     ...(head.more && head.disputed.length > 0
       ? ['More renewals that the registry does not show follow.']
       : []),
+    ...(head.undated > 0 ? [undatedText(head.undated)] : []),
     'Snooze with a reason, or let a name lapse: somebody else confirms. `/domain expiring` lists everything.',
   ];
   return message(title, [
@@ -74,6 +75,11 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
     ...partBlocks(head, waitingOf),
     context(...notes),
   ]);
+}
+
+function undatedText(undated: number): string {
+  const [have, them] = undated === 1 ? ['has', 'it'] : ['have', 'them'];
+  return `${count(undated, 'watched name')} ${have} no date, so nobody is reminded of ${them}. \`/domain names undated\` shows ${them}.`;
 }
 
 /** A message in the digest's thread. It says how many names follow, or that it is the last one. */

@@ -34,7 +34,7 @@ function head(domains: readonly WatchedDomain[], more: Partial<DigestHead> = {})
   );
   const groups = groupForDigest(due);
   const common = { digestId: 'd1', destination: '', groups, all: groups, total: due.length };
-  return { ...common, disputed: [], more: false, months: [], ...more };
+  return { ...common, disputed: [], more: false, months: [], undated: 0, ...more };
 }
 
 function shown(message: Message): string {
@@ -70,6 +70,15 @@ test('what waiting costs stands beside the name, and nothing where nothing is kn
   );
   expect(shown(digestHead(grace, await costs([])))).not.toContain('What waiting costs');
   expect(shown(digestHead(head([named('cafe.shop', 3)]), priced))).not.toContain('What waiting costs');
+});
+
+test('names without a date are counted, because nobody is reminded of them', () => {
+  const said = (undated: number) => shown(digestHead(head([named('cafe.rest', 7)], { undated })));
+  expect(said(1)).toContain(
+    '1 watched name has no date, so nobody is reminded of it. `/domain names undated` shows it.',
+  );
+  expect(said(2)).toContain('2 watched names have no date, so nobody is reminded of them.');
+  expect(said(0)).not.toContain('no date');
 });
 
 test('a name that its registry does not show is not called registered', () => {
