@@ -695,7 +695,7 @@ function executionOf(site: Site, { orders, accounts: { accounts }, expiry, names
     observe: site.metrics.serviceRequest,
     follow: expiry.follow,
     lookForEvidence: names.evidence,
-    lookWhetherShown: expiry.isShown,
+    lookAtRegistry: expiry.lookAtRegistry,
     lookAtDelegation: names.impacts.delegation,
     stopSending: site.stopWork.signal,
     stopLooking: site.stopExpiry.signal,

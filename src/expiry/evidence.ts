@@ -1,4 +1,5 @@
 import { isDemoContext } from '../accounts/account.ts';
+import type { RegistryLook } from '../orders/accepted.ts';
 import type { Evidence } from '../orders/evidence.ts';
 import { type Order, type OrderItem, periodOf } from '../orders/order.ts';
 import type { RecordHint, RecordProof } from '../orders/record-finding.ts';
@@ -172,20 +173,21 @@ function isSameDay(one: Date, other: Date): boolean {
 }
 
 /**
- * Whether the registry's record shows that what the service accepted has happened: a deleted name is gone, a transfer
- * was made since. No public record shows an owner change.
+ * Whether the registry's record shows that what the service accepted has happened: a name is no longer deleted, a transfer
+ * was made since. Many registries tell of no transfers, and no public record shows an owner change.
  */
-export async function isShown(
+export async function lookAtRegistry(
   { rdap }: Pick<EvidenceDeps, 'rdap'>,
   order: Pick<Order, 'task'>,
   item: Pick<OrderItem, 'name' | 'sentAt' | 'answeredAt'>,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<RegistryLook> {
   const since = item.sentAt ?? item.answeredAt;
-  if (since === undefined || (order.task !== 'restore' && order.task !== 'transfer')) return false;
+  if (since === undefined || (order.task !== 'restore' && order.task !== 'transfer')) return 'unknown';
   const record = await rdap.lookup(item.name, signal);
-  if (record.kind !== 'found') return false;
-  if (order.task === 'restore') return record.deletedAt === undefined;
-  const { transferredAt } = record;
-  return transferredAt !== undefined && transferredAt.getTime() > since.getTime() - HOUR_MS;
+  if (record.kind !== 'found') return 'unknown';
+  const { deletedAt, transferredAt, statuses } = record;
+  if (order.task === 'restore') return deletedAt === undefined ? 'shown' : 'not_shown';
+  if (transferredAt !== undefined && transferredAt.getTime() > since.getTime() - HOUR_MS) return 'shown';
+  return transferredAt !== undefined || statuses.includes('pending transfer') ? 'not_shown' : 'unknown';
 }

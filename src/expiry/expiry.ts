@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { LookAtRegistry } from '../orders/accepted.ts';
 import type { Evidence } from '../orders/evidence.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type { RdapClient } from '../rdap/client.ts';
@@ -14,7 +15,7 @@ import { type MonthCount, renewalsByMonth } from './chart.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
 import { byDeadline, type Deadline, deadlineOf, isRenewable } from './deadline.ts';
 import { type DigestOutcome, runDigest } from './digest.ts';
-import { findEvidence, isShown } from './evidence.ts';
+import { findEvidence, lookAtRegistry } from './evidence.ts';
 import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
 import { DISPUTED_CODE } from './marks.ts';
@@ -118,7 +119,7 @@ export interface Expiry {
   digest(): Promise<DigestOutcome>;
   evidence(order: Order, item: OrderItem): Promise<Evidence>;
   /** Whether the registry shows that what the service accepted has happened; the list is then looked up anew. */
-  isShown(order: Order, item: OrderItem): Promise<boolean>;
+  readonly lookAtRegistry: LookAtRegistry;
 }
 
 const DAY_MS = 86_400_000;
@@ -282,10 +283,10 @@ export function createExpiry(parts: ExpiryParts): Expiry {
         AbortSignal.timeout(EVIDENCE_MS),
       ),
 
-    isShown: async (order, item) => {
-      const shown = await isShown(parts, order, item, AbortSignal.timeout(EVIDENCE_MS));
-      if (shown) await refreshName(lookUps, item.name, AbortSignal.timeout(EVIDENCE_MS));
-      return shown;
+    lookAtRegistry: async (order, item) => {
+      const seen = await lookAtRegistry(parts, order, item, AbortSignal.timeout(EVIDENCE_MS));
+      if (seen === 'shown') await refreshName(lookUps, item.name, AbortSignal.timeout(EVIDENCE_MS));
+      return seen;
     },
   };
 }

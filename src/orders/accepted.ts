@@ -1,26 +1,53 @@
 import { changeOrder } from './change.ts';
 import { unconfirmedItems } from './due.ts';
 import type { Order, OrderItem } from './order.ts';
+import type { NextStep } from './order-task.ts';
 import type { LookDeps } from './ports.ts';
+import { taskNamed } from './tasks.ts';
 
-/** Whether the registry shows that what the service accepted has happened. Implemented by expiry. */
-export type IsShownByRegistry = (order: Order, item: OrderItem) => Promise<boolean>;
+/** What the registry shows of a task that the service has accepted; `not_shown`: that it has not happened yet. */
+export type RegistryLook = 'shown' | 'not_shown' | 'unknown';
+
+/** Looks whether what the service accepted has happened. Implemented by expiry. */
+export type LookAtRegistry = (order: Order, item: OrderItem) => Promise<RegistryLook>;
+
+const DAY_MS = 86_400_000;
+/** What the registry does not show this long after it was accepted is told, while there is time to ask the service. */
+const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
+  // A transfer goes through five days after it was asked for.
+  transfer_period: 7,
+  // Three days are a tenth of the time in which a name can be restored.
+  manual_processing: 3,
+  no_public_record: Number.POSITIVE_INFINITY,
+};
 
 /**
- * Checks whether the registry shows that a task has ended which the service had only accepted, and records it with the
- * order, so that its thread says so. Safe to repeat, also on several replicas at once.
+ * Checks whether the registry shows that a task has ended which the service had only accepted, and records that, or that
+ * it is overdue, with the order, so that its thread says so. Safe to repeat, also on several replicas at once.
  */
 export async function recordRegistryConfirmations(
-  deps: LookDeps<IsShownByRegistry>,
+  deps: LookDeps<LookAtRegistry>,
   order: Order,
 ): Promise<void> {
   const { look, log, signal } = deps;
   for (const item of unconfirmedItems(order)) {
     if (signal.aborted) return;
-    const isShown = await look(order, item).catch((err: unknown) => {
+    const seen = await look(order, item).catch((err: unknown) => {
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking whether the registry shows a result');
-      return false;
+      return 'unknown';
     });
-    if (isShown) await changeOrder(deps, order.id, () => ({ event: { type: 'shown', n: item.n } }));
+    const { n } = item;
+    if (seen === 'shown') await changeOrder(deps, order.id, () => ({ event: { type: 'shown', n } }));
+    const days = seen === 'not_shown' ? daysOverdue(order, item, deps.now()) : undefined;
+    if (days !== undefined)
+      await changeOrder(deps, order.id, () => ({ event: { type: 'overdue', n, days } }));
   }
+}
+
+/** How many days ago it was accepted, if that is long ago and nobody was told. */
+function daysOverdue({ task }: Order, { answeredAt, result }: OrderItem, now: Date): number | undefined {
+  const { nextStep } = taskNamed(task);
+  if (nextStep === undefined || answeredAt === undefined || result?.isOverdue === true) return undefined;
+  const days = Math.floor((now.getTime() - answeredAt.getTime()) / DAY_MS);
+  return days >= OVERDUE_DAYS[nextStep] ? days : undefined;
 }

@@ -1,4 +1,4 @@
-import { type IsShownByRegistry, recordRegistryConfirmations } from './accepted.ts';
+import { type LookAtRegistry, recordRegistryConfirmations } from './accepted.ts';
 import { changeOrder } from './change.ts';
 import { expireOrder, remindApprovers } from './decide.ts';
 import { type LookAtDelegation, recordDelegations } from './delegation.ts';
@@ -14,7 +14,7 @@ export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
   /** Takes the success of an item into the watch list, once however often it is asked to. */
   readonly follow: (order: Order, n: number) => Promise<void>;
   readonly lookForEvidence: LookForEvidence;
-  readonly lookWhetherShown: IsShownByRegistry;
+  readonly lookAtRegistry: LookAtRegistry;
   readonly lookAtDelegation: LookAtDelegation;
   /** Aborts requests to the service at shutdown. */
   readonly stopSending: AbortSignal;
@@ -61,7 +61,7 @@ async function observe(deps: AdvanceDeps, order: Order): Promise<void> {
   if (followed.size === 0) {
     const looking = { ...deps, signal: deps.stopLooking };
     await resolveByEvidence({ ...looking, look: deps.lookForEvidence }, order);
-    await recordRegistryConfirmations({ ...looking, look: deps.lookWhetherShown }, order);
+    await recordRegistryConfirmations({ ...looking, look: deps.lookAtRegistry }, order);
     await recordDelegations({ ...looking, look: deps.lookAtDelegation }, order);
     if (deps.stopLooking.aborted) return;
   }

@@ -103,6 +103,8 @@ export interface ItemResult {
   readonly doneIn?: string;
   /** The registry shows the end of what the service had only accepted. */
   readonly confirmedByRegistry?: boolean;
+  /** The registry still showed long after it was accepted that it had not happened, and people were told. */
+  readonly isOverdue?: boolean;
   /** What its nameservers answered, as last reported. */
   readonly delegation?: Delegation;
   /** What public records showed while the outcome was unknown: a help for people, but no proof. */
@@ -335,6 +337,13 @@ export type OrderEvent =
   | (ItemOutcome & { readonly type: 'answered_late' })
   /** The registry shows the end of what the service had only accepted. */
   | { readonly type: 'shown'; readonly n: number }
+  /** The registry shows that it has not happened, long after the service accepted it. */
+  | {
+      readonly type: 'overdue';
+      readonly n: number;
+      /** Since it was accepted. */
+      readonly days: number;
+    }
   /** Whether the nameservers that were set answer. Recorded when that changes. */
   | {
       readonly type: 'delegation_seen';

@@ -69,6 +69,7 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   resolved: { from: NOT_FINAL, apply: resolved },
   answered_late: { from: ORDER_STATES, apply: answeredLate },
   shown: { from: ORDER_STATES, apply: registryConfirmed },
+  overdue: { from: ORDER_STATES, apply: overdue },
   delegation_seen: { from: ORDER_STATES, apply: delegationSeen },
   signed_off: { from: ORDER_STATES, apply: signedOff },
 };
@@ -573,6 +574,19 @@ function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Tr
     now,
     { kind: event.type, actor: EVIDENCE, detail },
     { items: replaceItem(order, item.n, { result }) },
+  );
+}
+
+/** The registry shows that what the service had accepted has not happened yet. Recorded once per item. */
+function overdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition | undefined {
+  const item = order.items.find((candidate) => candidate.n === event.n);
+  if (item?.state !== 'SUCCEEDED' || item.result === undefined) return undefined;
+  if (item.result.confirmedByRegistry === true || item.result.isOverdue === true) return undefined;
+  return changedOrder(
+    order,
+    now,
+    { kind: event.type, actor: EVIDENCE, detail: { n: item.n, name: item.name, days: event.days } },
+    { items: replaceItem(order, item.n, { result: { ...item.result, isOverdue: true } }) },
   );
 }
 

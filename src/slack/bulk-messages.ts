@@ -108,7 +108,7 @@ async function share(
 }
 
 /** What public records show of a row is not what became of it. */
-const BESIDE_THE_POINT: ReadonlySet<HistoryEntry['kind']> = new Set(['hinted', 'shown']);
+const BESIDE_THE_POINT: ReadonlySet<HistoryEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
 
 /**
  * What became of each row: the line of the audit log that was written last about it, in the sequence of the rows and with the

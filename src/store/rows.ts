@@ -64,6 +64,7 @@ const itemResult = z.looseObject({
   stoppedBy: z.string().exactOptional(),
   doneIn: z.string().exactOptional(),
   confirmedByRegistry: z.boolean().exactOptional(),
+  isOverdue: z.boolean().exactOptional(),
   delegation: z.enum(DELEGATIONS).exactOptional(),
   hint: hint.exactOptional(),
 });
@@ -254,6 +255,7 @@ const KINDS = {
   answered: 'answered',
   answered_late: 'answered_late',
   shown: 'shown',
+  overdue: 'overdue',
   delegation_seen: 'delegation_seen',
   stopped: 'stopped',
   paused: 'paused',

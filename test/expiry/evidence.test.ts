@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
-import { findEvidence } from '../../src/expiry/evidence.ts';
+import { findEvidence, lookAtRegistry } from '../../src/expiry/evidence.ts';
 import type { RegistryRecord, WatchedDomain } from '../../src/expiry/ports.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import type { RdapFound, RdapResult } from '../../src/rdap/client.ts';
@@ -55,6 +55,22 @@ async function look({ task, result, domain, days = 0.1, context = 4, input = INP
   const evidence = await findEvidence(deps, order, item, new AbortController().signal);
   return evidence.kind === 'hint' ? recordFindingText(evidence.seen) : evidence.kind;
 }
+
+test.each<[OrderTaskName, RdapResult, string]>([
+  ['restore', { ...found, deletedAt: inDays(-3) }, 'not_shown'],
+  ['restore', found, 'shown'],
+  ['restore', NONE, 'unknown'],
+  ['transfer', { ...found, transferredAt: inDays(1) }, 'shown'],
+  ['transfer', { ...found, transferredAt: inDays(-0.02) }, 'shown'],
+  ['transfer', { ...found, transferredAt: inDays(-100) }, 'not_shown'],
+  ['transfer', { ...found, statuses: ['pending transfer'] }, 'not_shown'],
+  ['transfer', found, 'unknown'],
+  ['owner-change', found, 'unknown'],
+])('what was accepted as a %s is, by the record %o, %s', async (task, result, seen) => {
+  const deps = { rdap: { lookup: async () => result } };
+  const item = { name: 'cafe.rest', sentAt: SENT, answeredAt: SENT };
+  expect(await lookAtRegistry(deps, { task }, item, new AbortController().signal)).toBe(seen);
+});
 
 describe('a renewal', () => {
   const renewed = (more: Partial<Omit<Look, 'task'>> = {}) =>

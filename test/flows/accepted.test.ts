@@ -83,3 +83,26 @@ test('what is really done says so', async () => {
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew tavern.rest'));
   expect(textOf(await order.ends('SUCCEEDED'))).not.toContain('accepted');
 });
+
+test('a restore that the registry does not show is told in its thread, while the name can still be saved', async () => {
+  const deleted = () => {
+    const deletedAt = t.service.clock.registry() - 2 * DAY_MS;
+    t.service.state.addDomain({ name: 'lost.rest', context: 4, deletedAt });
+  };
+  deleted();
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain restore lost.rest'));
+  await order.ends('SUCCEEDED');
+  // Nobody has carried it out.
+  deleted();
+  await t.demo.moveTime(3 * DAY_MS + 3_600_000);
+  await until('the thread says so', async () => {
+    await t.demo.bot.catchUp();
+    return order.replies().length > 1;
+  });
+  expect(textOf(order.replies()[1] ?? { blocks: [] })).toMatch(
+    /the registry still shows \*?lost\.rest\*? as deleted, 3 days after the service accepted this/,
+  );
+  expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toContain(
+    'accepted long ago, and the registry shows that it has not happened',
+  );
+});

@@ -205,7 +205,7 @@ export async function startRig(
       observe: () => undefined,
       follow: async () => undefined,
       lookForEvidence: async () => ({ kind: 'nothing' }),
-      lookWhetherShown: async () => false,
+      lookAtRegistry: async () => 'unknown',
       lookAtDelegation: async () => ({ kind: 'unknown' }),
       stopSending: shutdown.signal,
       stopLooking: shutdown.signal,

@@ -48,6 +48,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   resolved: 'resolved',
   answered_late: 'answered',
   shown: 'confirmed by the registry',
+  overdue: 'noted as overdue',
   delegation_seen: 'noted what its nameservers answer',
 };
 

@@ -105,6 +105,8 @@ export function orderReply(
       return lateReply(order, event, approvers);
     case 'shown':
       return registryConfirmedReply(order, event);
+    case 'overdue':
+      return overdueReply(order, event);
     case 'delegation_seen':
       return delegationReply(order, event);
     case 'finished':
@@ -265,6 +267,21 @@ function registryConfirmedReply(order: Order, { detail }: HistoryEvent): Message
   return textMessage(
     `:white_check_mark: ${mention(order.requesterId)}, the registry’s public record shows it now: *${escapeText(orderTitle(order))}* is done for ${escapeText(shown)}.`,
   );
+}
+
+const overdueDetail = z.object({ name: z.string(), days: z.number() });
+
+/** The registry shows that what the service accepted long ago has not happened. */
+function overdueReply(order: Order, event: HistoryEvent): Message | undefined {
+  const about = overdueDetail.safeParse(event.detail).data;
+  if (about === undefined) return undefined;
+  const name = `*${escapeText(itemName(order, about.name))}*`;
+  const since = `${count(about.days, 'day')} after the service accepted this`;
+  const said =
+    order.task === 'restore'
+      ? `the registry still shows ${name} as deleted, ${since}. Ask the service what became of it: the name is lost when its redemption ends.`
+      : `the registry does not show the transfer of ${name}, ${since}. Ask the service what became of it; the former registrar may have refused.`;
+  return textMessage(`:warning: ${mention(order.requesterId)}, ${said}`);
 }
 
 const delegationDetail = z.object({
@@ -510,6 +527,7 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
   answered: 'service answered',
   answered_late: 'service answered after it was settled',
   shown: 'seen at the registry',
+  overdue: 'accepted long ago, and the registry shows that it has not happened',
   delegation_seen: 'looked whether the new nameservers answer',
   stopped: 'stopped: what was not sent is not sent any more',
   paused: 'paused: nothing more is sent until somebody resumes it',

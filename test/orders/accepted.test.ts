@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { RegistryLook } from '../../src/orders/accepted.ts';
+import { approveOrder } from '../../src/orders/decide.ts';
+import type { Order } from '../../src/orders/order.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { orderReply } from '../../src/slack/views/thread.ts';
+import { textOf } from '../support/demo.ts';
+import { type Rig, startRig } from './rig.ts';
+
+/*
+ * What the service has only accepted is done when the registry shows it. When the registry shows for long that it has not
+ * happened, people hear of it while there is time to ask.
+ */
+
+const DAY_MS = 86_400_000;
+let rig: Rig;
+
+beforeAll(async () => {
+  rig = await startRig();
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const TRANSFER = {
+  name: 'cafe.rest',
+  auth: 'x',
+  ownerc: '1',
+  adminc: '1',
+  techc: '1',
+  nameServers: ['a.example', 'b.example'],
+};
+
+async function accepted(task: 'restore' | 'transfer'): Promise<Order> {
+  const secret = task === 'transfer' ? { secret: new Secret('x') } : {};
+  const order = await rig.ask(task, task === 'transfer' ? TRANSFER : { name: 'cafe.rest' }, secret);
+  await approveOrder(rig.orders, order.id, 'U0BOB');
+  await rig.runDue();
+  // As if the watch list had it.
+  await rig.sql('UPDATE order_items SET followed_at = $1 WHERE order_id = $2', rig.now, order.id);
+  return rig.read(order.id);
+}
+
+/** Some days go by, and the registry is asked. */
+async function lookAfter(days: number, order: Order, seen: RegistryLook): Promise<void> {
+  rig.pass(days * DAY_MS);
+  await rig.startProcess({ lookAtRegistry: async () => seen }).advance(order.id, 'observation');
+}
+
+const told = async (order: Order) =>
+  (await rig.store.history(order.id)).filter(({ kind }) => kind === 'overdue' || kind === 'shown');
+
+test.each([
+  [
+    'restore',
+    3,
+    /<@U0ALICE>, the registry still shows cafe\.rest as deleted, 3 days after .*lost when its redemption ends/,
+  ],
+  ['transfer', 7, /<@U0ALICE>, the registry does not show the transfer of cafe\.rest, 7 days after /],
+] as const)('a %s that the registry does not show is told after %i days, once', async (task, days, words) => {
+  const order = await accepted(task);
+  expect(order.state).toBe('SUCCEEDED');
+  await lookAfter(days - 0.1, order, 'not_shown');
+  expect(await told(order)).toEqual([]);
+  await lookAfter(0.1, order, 'unknown');
+  expect(await told(order), 'many registries do not tell').toEqual([]);
+  await lookAfter(0, order, 'not_shown');
+  await lookAfter(1, order, 'not_shown');
+  const [overdue, ...others] = await told(order);
+  expect(others).toEqual([]);
+  if (overdue === undefined) throw new Error('nobody was told');
+  const reply = orderReply(await rig.read(order.id), overdue, []);
+  expect(reply && textOf({ text: reply.text, blocks: [] })).toMatch(words);
+
+  await lookAfter(1, order, 'shown');
+  await lookAfter(1, order, 'not_shown');
+  expect((await told(order)).map(({ kind }) => kind)).toEqual(['overdue', 'shown']);
+});
