@@ -44,10 +44,10 @@ export async function recordRegistryConfirmations(
   }
 }
 
-/** How many days ago it was accepted, if that is long ago and nobody was told. */
-function daysOverdue({ task }: Order, { answeredAt, result }: OrderItem, now: Date): number | undefined {
+/** How many days ago it was accepted, if that is long ago. */
+function daysOverdue({ task }: Order, { answeredAt }: OrderItem, now: Date): number | undefined {
   const { nextStep } = taskNamed(task);
-  if (nextStep === undefined || answeredAt === undefined || result?.isOverdue === true) return undefined;
+  if (nextStep === undefined || answeredAt === undefined) return undefined;
   const days = Math.floor((now.getTime() - answeredAt.getTime()) / DAY_MS);
   return days >= OVERDUE_DAYS[nextStep] ? days : undefined;
 }
