@@ -1,6 +1,6 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
-import { answerTo, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 
 const t = useTestDemo({ settings: { APPROVERS: 'U0BOB' } });
@@ -96,10 +96,11 @@ it('says which names cost money though nothing lives on them, and calls none unu
   }
   const line = 'On 1 name I see neither a website nor mail.';
   let text = '';
-  for (let looks = 0; looks < 40 && !text.includes(line); looks += 1) {
+  await until('the names were looked at', async () => {
     await t.demo.bot.catchUp();
     text = await answerTo(t.workspace, t.alice, '/domain spend');
-  }
+    return text.includes(line);
+  });
   expect(text).toContain(
     `${line} The next renewal for 1 year: about €18.50. \`/domain names unused\` shows it.`,
   );
