@@ -87,7 +87,6 @@ export interface ListCounts {
   readonly undated: number;
 }
 
-/** The watch list. Implemented by the store. */
 /** What people decide about names of the watch list. */
 export const WATCH_DECISIONS = [
   'watched',
@@ -110,6 +109,7 @@ export interface WatchDecision {
   readonly reason?: string | undefined;
 }
 
+/** The watch list. Implemented by the store. */
 export interface WatchListStore {
   find(name: string): Promise<WatchedDomain | undefined>;
   findMany(names: readonly string[]): Promise<readonly WatchedDomain[]>;

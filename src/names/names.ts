@@ -130,7 +130,7 @@ export function createNames(parts: NamesParts): Names {
    * once, the turn of one at its registry may come hours after the DNS. What has not arrived in time is left out, and
    * reported as not seen.
    */
-  async function completed(name: string, history: NameHistory): Promise<NameHistory> {
+  async function completeHistory(name: string, history: NameHistory): Promise<NameHistory> {
     const stop = new AbortController();
     // Every question under way listens to this signal.
     setMaxListeners(0, stop.signal);
@@ -159,7 +159,7 @@ export function createNames(parts: NamesParts): Names {
     const { history, ledger } = (await store.find(name)) ?? { history: {}, ledger: [] };
     const isFirstLook = !wasLookedFor(history, FACT_NAMES);
     if (isFirstLook) await store.requestLook(name, now());
-    return { history: await completed(name, history), ledger, isFirstLook };
+    return { history: await completeHistory(name, history), ledger, isFirstLook };
   }
 
   return {

@@ -5,6 +5,7 @@ import type { AlarmStore } from '../names/ports.ts';
 import { ALARM_KINDS, NAME_TASKS, UNFIT_REASONS } from '../names/unexplained-changes.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
+import { insertDecision } from './decisions.ts';
 import { idRows } from './rows.ts';
 import { isLeaseOver, leaseOf } from './statements.ts';
 
@@ -77,7 +78,7 @@ export function insertAlarms(teamId: string, alarms: readonly NewAlarm[], saved:
 const BATCH = 500;
 
 /** Alarms, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createAlarmStore({ run }: Database, teamId: string): AlarmStore {
+export function createAlarmStore({ run, transaction }: Database, teamId: string): AlarmStore {
   const update = async (activity: string, id: string, changes: Prisma.Sql) =>
     withStoreError(activity, async () => {
       await run(Prisma.sql`UPDATE alarms SET ${changes} WHERE team_id = ${teamId} AND id = ${id}`);
@@ -118,21 +119,19 @@ export function createAlarmStore({ run }: Database, teamId: string): AlarmStore 
     },
 
     change: (before, { state, proposed, explained, escalatedBy }, decision, now) =>
-      withStoreError('changing an alarm', async () => {
-        const changed = await run(Prisma.sql`
-          WITH changed AS (
+      withStoreError('changing an alarm', () =>
+        transaction(async (runInside) => {
+          const changed = await runInside(Prisma.sql`
             UPDATE alarms SET version = version + 1, state = ${state},
             proposed_by = ${proposed?.by ?? null}, proposed_reason = ${proposed?.reason ?? null},
             explained_by = ${explained?.by ?? null}, reason = ${explained?.reason ?? null},
             escalated_by = ${escalatedBy ?? null}, tell_due_at = LEAST(tell_due_at, ${now}::timestamptz)
-            WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id, name, kind
-          ), decided AS (
-            INSERT INTO name_decisions (team_id, name, kind, by, at, reason, alarm)
-            SELECT ${teamId}, name, ${decision.kind}, ${decision.by}, ${now}::timestamptz, ${decision.reason ?? null}, kind
-            FROM changed)
-          SELECT id FROM changed`);
-        return idRows.parse(changed).length > 0;
-      }),
+            WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
+          if (idRows.parse(changed).length === 0) return false;
+          await runInside(insertDecision(before.name, { ...decision, at: now, alarm: before.kind }));
+          return true;
+        }),
+      ),
 
     claimTelling: (now, leaseMs, limit) =>
       withStoreError('claiming alarms to tell of', async () => {

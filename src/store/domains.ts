@@ -64,12 +64,13 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       }),
 
     change: (before, after, decision) =>
-      withStoreError('changing a watched name', () =>
+      withStoreError('changing a watched name', () => {
+        const following = statementsAfter(before, after, decision);
         // One statement is a transaction by itself.
-        statementsAfter(before, after, decision).length === 0
-          ? swap(run, before, after)
-          : transaction((runInside) => swap(runInside, before, after, decision)),
-      ),
+        return following.length === 0
+          ? swap(run, before, after, following)
+          : transaction((runInside) => swap(runInside, before, after, following));
+      }),
 
     remove: (name, decision) =>
       withStoreError('taking a name off the watch list', () =>
@@ -161,7 +162,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
           const after = change(before);
           if (after === undefined) return true;
           if (before === undefined) await runInside(insertDomain(after));
-          else await swap(runInside, before, after);
+          else await swap(runInside, before, after, statementsAfter(before, after));
           return true;
         }),
       ),
@@ -203,15 +204,15 @@ function statementsAfter(
   ];
 }
 
-/** @param run of a transaction, where other statements follow. @returns false when somebody else was faster */
+/** @param run of a transaction, where statements follow. @returns false when somebody else was faster */
 async function swap(
   run: RunStatement,
   before: WatchedDomain,
   after: WatchedDomain,
-  decision?: WatchDecision,
+  following: readonly Statement[],
 ): Promise<boolean> {
   const changed = changedNames.parse(await run(updateDomain(before, after)));
   if (changed.length === 0) return false;
-  for (const statement of statementsAfter(before, after, decision)) await run(statement);
+  for (const statement of following) await run(statement);
   return true;
 }

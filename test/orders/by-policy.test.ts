@@ -262,7 +262,7 @@ test('an approval before anybody saw what hangs on the name says so', async () =
   expect(said[1]).toBe('');
 });
 
-test('an approval by a card that has become too good counts at the second try', async () => {
+test('an approval is refused once when more would be lost than the card showed', async () => {
   rig.setPolicy(1, FINANCE);
   const order = await rig.ask('authcode', { name: 'cafe.rest' });
   const approveSeeing = (impact: ImpactAtApproval) =>
