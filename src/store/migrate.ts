@@ -7,7 +7,13 @@ import { z } from 'zod';
 import { DURABLE_COMMITS } from './session-settings.ts';
 
 /** Why the database could not be brought to this release's schema. */
-export type MigrationIssue = 'unreachable' | 'database_newer' | 'unfinished' | 'failed' | 'locked';
+export type MigrationIssue =
+  | 'unreachable'
+  | 'database_newer'
+  | 'before_first_release'
+  | 'unfinished'
+  | 'failed'
+  | 'locked';
 
 /** The database was not brought to this release's schema. The message is written for the operator. */
 export class MigrationError extends Error {
@@ -64,7 +70,7 @@ const Recorded = z.array(
  * replicas may start at once: one applies the migrations, and the others wait and find nothing to do.
  *
  * @returns the names of the migrations that this call applied, oldest first
- * @throws {MigrationError} `unreachable`, `database_newer`, `unfinished`, `failed` or `locked`
+ * @throws {MigrationError} see {@link MigrationIssue}
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const log = options.log ?? (() => undefined);
@@ -140,9 +146,16 @@ function findNext(
 ): Migration | undefined {
   const known = new Map(migrations.map((migration) => [migration.name, migration]));
   const done = new Set<string>();
+  const [oldest] = migrations;
   for (const { migration_name: name, checksum, finished_at: finishedAt } of record) {
     const migration = known.get(name);
     if (migration === undefined) {
+      if (oldest !== undefined && name < oldest.name) {
+        throw new MigrationError(
+          'before_first_release',
+          `the database has the migration ${name}: it was made by a version from before the first release, and none of those can be upgraded. Set DATABASE_URL or DATA_DIR to an empty place`,
+        );
+      }
       throw new MigrationError(
         'database_newer',
         `the database has the migration ${name}, which this release does not know: a newer release has used it. Start that release, or restore the backup made before it`,

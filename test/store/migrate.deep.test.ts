@@ -101,61 +101,6 @@ describe("the project's own migrations", () => {
   });
 });
 
-test('rows from before the renamed events and columns are kept, under the new words', async () => {
-  const before = (await ownMigrations()).filter((name) => name < '20261122060000');
-  for (const name of before) {
-    await writeMigration(name, await readFile(new URL(`${name}/migration.sql`, OWN_MIGRATIONS), 'utf8'));
-  }
-  await migrate({ url: database.url, folder });
-  await query(`
-    INSERT INTO orders (id, task, state, version, requester_id, account_id, account_login, account_method, names, input,
-        has_secret_input, channel_id, approvals_required, delivery_id, nudge_at, notify_lease, created_at, updated_at)
-      VALUES ('O1', 'renew', 'SUCCEEDED', 7, 'U1', 'a', 'alice', 'password', '{cafe.rest}', '{}', false, 'C1', 1, 'd1',
-        '2026-01-02', '2026-01-03', now(), now());
-    INSERT INTO order_items (order_id, n, name, client_tid, state, result)
-      VALUES ('O1', 1, 'cafe.rest', 'O1', 'SUCCEEDED', '{"summary": "done", "settledBy": "U2"}'),
-        ('O1', 2, 'sushi.rest', 'O1.2', 'SUCCEEDED', '{"summary": "done"}');
-    INSERT INTO order_events (order_id, version, at, actor, kind, state, detail)
-      SELECT 'O1', n, now(), 'system', kind, 'PENDING', '{"through": "settled"}'::jsonb
-      FROM unnest(ARRAY['requested', 'held_back', 'ran_out', 'nudged', 'doubted', 'settled', 'finished'])
-        WITH ORDINALITY AS k(kind, n);
-    INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
-      SELECT 'O1', purpose, 'C1', '1.1', now()
-      FROM unnest(ARRAY['card', 'reply:3:ran_out', 'reply:6:settled', 'reply:7:finished']) AS purpose;
-    INSERT INTO domains (name, added_by, added_at, next_check_at, said_threshold) VALUES ('cafe.rest', 'U1', now(), now(), 14);
-  `);
-
-  await migrate({ url: database.url });
-
-  const events = await query('SELECT kind, detail FROM order_events ORDER BY id');
-  expect(events.map(({ kind }) => kind)).toEqual([
-    'requested',
-    'retry_scheduled',
-    'expired',
-    'reminded',
-    'invalidated',
-    'resolved',
-    'finished',
-  ]);
-  expect(events.map(({ detail }) => detail)).toEqual(events.map(() => ({ through: 'resolved' })));
-  expect(await query('SELECT purpose FROM message_refs ORDER BY 1')).toEqual([
-    { purpose: 'card' },
-    { purpose: 'reply:3:expired' },
-    { purpose: 'reply:6:resolved' },
-    { purpose: 'reply:7:finished' },
-  ]);
-  expect(await query('SELECT result FROM order_items ORDER BY n')).toEqual([
-    { result: { summary: 'done', resolvedBy: 'U2' } },
-    { result: { summary: 'done' } },
-  ]);
-  expect(
-    await query(
-      'SELECT remind_at::date::text AS remind, notification_lease_until::date::text AS lease FROM orders',
-    ),
-  ).toEqual([{ remind: '2026-01-02', lease: '2026-01-03' }]);
-  expect(await query('SELECT reminded_threshold FROM domains')).toEqual([{ reminded_threshold: 14 }]);
-});
-
 test('semicolons in functions, texts and comments do not cut a statement', async () => {
   await writeMigration(
     '1_trigger',
@@ -216,6 +161,16 @@ test('a database that a newer release has migrated is refused', async () => {
     problem: 'database_newer',
     message: expect.stringContaining('2_later'),
   });
+});
+
+test('a database from before the first release is refused, and keeps what it has', async () => {
+  await writeMigration('00000000000000_init', 'CREATE TABLE former ();');
+  await migrate({ url: database.url, folder });
+  await expect(migrate({ url: database.url })).rejects.toMatchObject({
+    problem: 'before_first_release',
+    message: expect.stringMatching(/00000000000000_init.*before the first release.*DATABASE_URL or DATA_DIR/),
+  });
+  expect(await tables()).toEqual(['former']);
 });
 
 test('a migration that the prisma command has left unfinished is refused', async () => {

@@ -1,3 +1,0 @@
--- AlterTable
-ALTER TABLE "orders" ADD COLUMN     "escalate_at" TIMESTAMPTZ(3),
-ADD COLUMN     "is_private" BOOLEAN NOT NULL DEFAULT false;

@@ -1,0 +1,706 @@
+-- By hand: before the tables, whose columns take their default from it.
+CREATE TABLE "installation" (
+    "id" INTEGER NOT NULL DEFAULT 1,
+    "team_id" TEXT NOT NULL,
+
+    CONSTRAINT "installation_pkey" PRIMARY KEY ("id")
+);
+
+CREATE FUNCTION installation_team() RETURNS text LANGUAGE sql STABLE AS
+  'SELECT coalesce((SELECT team_id FROM installation WHERE id = 1), '''')';
+
+-- CreateTable
+CREATE TABLE "accounts" (
+    "id" TEXT NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "user_id" TEXT,
+    "team_key" TEXT,
+    "linked_by" TEXT,
+    "method" TEXT NOT NULL,
+    "slot" TEXT NOT NULL,
+    "context" INTEGER,
+    "login" TEXT NOT NULL,
+    "application" TEXT,
+    "sealed" BYTEA NOT NULL,
+    "key_id" TEXT NOT NULL,
+    "active_key" TEXT,
+    "verified_at" TIMESTAMPTZ(3),
+    "profile" JSONB,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "accounts_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "team_account_changes" (
+    "id" BIGSERIAL NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "login" TEXT NOT NULL,
+    "application" TEXT NOT NULL,
+    "by" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "team_account_changes_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "token_steps" (
+    "login" TEXT NOT NULL,
+    "step" INTEGER NOT NULL,
+
+    CONSTRAINT "token_steps_pkey" PRIMARY KEY ("login")
+);
+
+-- CreateTable
+CREATE TABLE "orders" (
+    "id" TEXT NOT NULL,
+    "task" TEXT NOT NULL,
+    "state" TEXT NOT NULL,
+    "version" INTEGER NOT NULL,
+    "requester_id" TEXT NOT NULL,
+    "account_id" TEXT NOT NULL,
+    "account_login" TEXT NOT NULL,
+    "account_method" TEXT NOT NULL,
+    "uses_team_account" BOOLEAN NOT NULL DEFAULT false,
+    "context" INTEGER,
+    "names" TEXT[],
+    "input" JSONB NOT NULL,
+    "has_secret_input" BOOLEAN NOT NULL,
+    "sealed_input" BYTEA,
+    "sealed_input_key_id" TEXT,
+    "reason" TEXT,
+    "channel_id" TEXT NOT NULL,
+    "thread_ts" TEXT,
+    "approvals_required" INTEGER NOT NULL,
+    "policy_version" INTEGER,
+    "demand" JSONB,
+    "retry_of" TEXT,
+    "bulk" JSONB,
+    "earlier_requesters" TEXT[] DEFAULT ARRAY[]::TEXT[],
+    "delivery_id" TEXT NOT NULL,
+    "expires_at" TIMESTAMPTZ(3),
+    "remind_at" TIMESTAMPTZ(3),
+    "escalate_at" TIMESTAMPTZ(3),
+    "is_private" BOOLEAN NOT NULL DEFAULT false,
+    "emergency_approved_by" TEXT,
+    "signed_off_by" TEXT,
+    "due_at" TIMESTAMPTZ(3),
+    "worker_id" TEXT,
+    "lease_until" TIMESTAMPTZ(3),
+    "failed_attempts" INTEGER NOT NULL DEFAULT 0,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL,
+    "closed_at" TIMESTAMPTZ(3),
+    "shown_version" INTEGER NOT NULL DEFAULT 0,
+    "tell_due_at" TIMESTAMPTZ(3),
+    "notification_lease_until" TIMESTAMPTZ(3),
+    "tell_failed_attempts" INTEGER NOT NULL DEFAULT 0,
+    "team_id" TEXT NOT NULL DEFAULT installation_team(),
+
+    CONSTRAINT "orders_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "order_items" (
+    "order_id" TEXT NOT NULL,
+    "n" INTEGER NOT NULL,
+    "name" TEXT NOT NULL,
+    "client_tid" TEXT NOT NULL,
+    "state" TEXT NOT NULL,
+    "open_key" TEXT,
+    "attempts" INTEGER NOT NULL DEFAULT 0,
+    "not_before" TIMESTAMPTZ(3),
+    "sent_at" TIMESTAMPTZ(3),
+    "answered_at" TIMESTAMPTZ(3),
+    "result" JSONB,
+    "input" JSONB,
+    "sealed_input" BYTEA,
+    "sealed_input_key_id" TEXT,
+    "followed_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "order_items_pkey" PRIMARY KEY ("order_id","n")
+);
+
+-- CreateTable
+CREATE TABLE "order_events" (
+    "id" BIGSERIAL NOT NULL,
+    "order_id" TEXT NOT NULL,
+    "version" INTEGER NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+    "actor" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "state" TEXT NOT NULL,
+    "detail" JSONB NOT NULL,
+
+    CONSTRAINT "order_events_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "approvals" (
+    "order_id" TEXT NOT NULL,
+    "user_id" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "approvals_pkey" PRIMARY KEY ("order_id","user_id")
+);
+
+-- CreateTable
+CREATE TABLE "message_refs" (
+    "order_id" TEXT NOT NULL,
+    "purpose" TEXT NOT NULL,
+    "channel_id" TEXT NOT NULL,
+    "ts" TEXT NOT NULL,
+    "posted_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "message_refs_pkey" PRIMARY KEY ("order_id","purpose")
+);
+
+-- CreateTable
+CREATE TABLE "revealable_secrets" (
+    "order_id" TEXT NOT NULL,
+    "n" INTEGER NOT NULL,
+    "sealed" BYTEA,
+    "key_id" TEXT,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+    "revealed_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "revealable_secrets_pkey" PRIMARY KEY ("order_id","n")
+);
+
+-- CreateTable
+CREATE TABLE "order_answers" (
+    "order_id" TEXT NOT NULL,
+    "n" INTEGER NOT NULL,
+    "version" INTEGER NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+    "answer" JSON NOT NULL,
+
+    CONSTRAINT "order_answers_pkey" PRIMARY KEY ("order_id","n","version")
+);
+
+-- CreateTable
+CREATE TABLE "heartbeats" (
+    "id" INTEGER NOT NULL,
+    "seen_at" TIMESTAMPTZ(3) NOT NULL,
+    "database" TEXT NOT NULL,
+    "server" TEXT,
+    "beat" INTEGER NOT NULL DEFAULT 0,
+    "xact_id" TEXT,
+    "at_work" JSONB NOT NULL DEFAULT '{}',
+
+    CONSTRAINT "heartbeats_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "settings" (
+    "key" TEXT NOT NULL,
+    "value" JSONB NOT NULL,
+    "updated_by" TEXT NOT NULL,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL,
+    "team_id" TEXT NOT NULL DEFAULT installation_team(),
+
+    CONSTRAINT "settings_pkey" PRIMARY KEY ("key")
+);
+
+-- CreateTable
+CREATE TABLE "setting_changes" (
+    "id" BIGSERIAL NOT NULL,
+    "key" TEXT NOT NULL,
+    "before" TEXT NOT NULL,
+    "after" TEXT NOT NULL,
+    "by" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+    "team_id" TEXT NOT NULL DEFAULT installation_team(),
+
+    CONSTRAINT "setting_changes_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "domains" (
+    "name" TEXT NOT NULL,
+    "version" INTEGER NOT NULL DEFAULT 0,
+    "expires_at" TIMESTAMPTZ(3),
+    "expiry_source" TEXT,
+    "added_by" TEXT NOT NULL,
+    "added_at" TIMESTAMPTZ(3) NOT NULL,
+    "reminded_threshold" INTEGER NOT NULL DEFAULT 2147483647,
+    "registered_by" TEXT,
+    "renewed_until" TIMESTAMPTZ(3),
+    "renewed_at" TIMESTAMPTZ(3),
+    "record" JSONB,
+    "record_before" JSONB,
+    "trusted_record" JSONB,
+    "deleted_at" TIMESTAMPTZ(3),
+    "checked_at" TIMESTAMPTZ(3),
+    "next_check_at" TIMESTAMPTZ(3) NOT NULL,
+    "check_problem" TEXT,
+    "snoozed_until" TIMESTAMPTZ(3),
+    "snoozed_by" TEXT,
+    "snooze_reason" TEXT,
+    "lapse_reason" TEXT,
+    "lapse_requested_by" TEXT,
+    "lapse_confirmed_by" TEXT,
+    "lapse_confirmed_at" TIMESTAMPTZ(3),
+    "owner_id" TEXT,
+    "tags" TEXT[] DEFAULT ARRAY[]::TEXT[],
+    "channel_id" TEXT,
+    "note" TEXT,
+    "team_id" TEXT NOT NULL DEFAULT installation_team(),
+
+    CONSTRAINT "domains_pkey" PRIMARY KEY ("name")
+);
+
+-- CreateTable
+CREATE TABLE "reminders" (
+    "name" TEXT NOT NULL,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+    "threshold" INTEGER NOT NULL,
+    "digest_id" TEXT NOT NULL,
+    "destination" TEXT NOT NULL DEFAULT '',
+    "claimed_at" TIMESTAMPTZ(3) NOT NULL,
+    "posted_at" TIMESTAMPTZ(3),
+    "team_id" TEXT NOT NULL DEFAULT installation_team(),
+
+    CONSTRAINT "reminders_pkey" PRIMARY KEY ("name","expires_at","threshold")
+);
+
+-- CreateTable
+CREATE TABLE "digests" (
+    "id" TEXT NOT NULL,
+    "scheduled_for" TIMESTAMPTZ(3) NOT NULL,
+    "lease_until" TIMESTAMPTZ(3) NOT NULL,
+    "channel_id" TEXT,
+    "ts" TEXT,
+    "completed_at" TIMESTAMPTZ(3),
+    "admins_alerted_at" TIMESTAMPTZ(3),
+    "team_id" TEXT NOT NULL DEFAULT installation_team(),
+
+    CONSTRAINT "digests_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "digest_heads" (
+    "digest_id" TEXT NOT NULL,
+    "destination" TEXT NOT NULL,
+    "channel_id" TEXT NOT NULL,
+    "ts" TEXT NOT NULL,
+
+    CONSTRAINT "digest_heads_pkey" PRIMARY KEY ("digest_id","destination")
+);
+
+-- CreateTable
+CREATE TABLE "calendar_feeds" (
+    "user_id" TEXT NOT NULL,
+    "token_hash" TEXT NOT NULL,
+    "sealed" BYTEA NOT NULL,
+    "key_id" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "team_id" TEXT NOT NULL DEFAULT installation_team(),
+
+    CONSTRAINT "calendar_feeds_pkey" PRIMARY KEY ("user_id")
+);
+
+-- CreateTable
+CREATE TABLE "prices" (
+    "id" TEXT NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "zone" TEXT NOT NULL,
+    "task" TEXT NOT NULL,
+    "period" INTEGER NOT NULL,
+    "amount_minor" BIGINT NOT NULL,
+    "currency" TEXT NOT NULL,
+    "valid_from" DATE NOT NULL,
+    "source" TEXT NOT NULL,
+    "updated_by" TEXT NOT NULL,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "prices_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "price_changes" (
+    "id" BIGSERIAL NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "before" JSONB,
+    "after" JSONB NOT NULL,
+    "by" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "price_changes_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "stand_ins" (
+    "team_id" TEXT NOT NULL,
+    "user_id" TEXT NOT NULL,
+    "stand_in_id" TEXT NOT NULL,
+    "until" TIMESTAMPTZ(3) NOT NULL,
+    "since" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "stand_ins_pkey" PRIMARY KEY ("team_id","user_id")
+);
+
+-- CreateTable
+CREATE TABLE "stand_in_changes" (
+    "id" BIGSERIAL NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "user_id" TEXT NOT NULL,
+    "stand_in_id" TEXT,
+    "until" TIMESTAMPTZ(3),
+    "by" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "stand_in_changes_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "policy_versions" (
+    "team_id" TEXT NOT NULL,
+    "version" INTEGER NOT NULL,
+    "rules" JSONB NOT NULL,
+    "published_by" TEXT NOT NULL,
+    "published_at" TIMESTAMPTZ(3) NOT NULL,
+    "confirmed_by" TEXT NOT NULL,
+    "confirmed_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "policy_versions_pkey" PRIMARY KEY ("team_id","version")
+);
+
+-- CreateTable
+CREATE TABLE "policy_drafts" (
+    "team_id" TEXT NOT NULL,
+    "revision" TEXT NOT NULL,
+    "rules" JSONB NOT NULL,
+    "changed_by" TEXT NOT NULL,
+    "changed_at" TIMESTAMPTZ(3) NOT NULL,
+    "published_by" TEXT,
+    "published_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "policy_drafts_pkey" PRIMARY KEY ("team_id")
+);
+
+-- CreateTable
+CREATE TABLE "policy_changes" (
+    "id" BIGSERIAL NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "version" INTEGER,
+    "changes" JSONB NOT NULL,
+    "by" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "policy_changes_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "budgets" (
+    "id" TEXT NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "tag" TEXT NOT NULL,
+    "span" TEXT NOT NULL,
+    "amount_minor" BIGINT NOT NULL,
+    "currency" TEXT NOT NULL,
+    "updated_by" TEXT NOT NULL,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "budgets_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "budget_changes" (
+    "id" BIGSERIAL NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "before" JSONB,
+    "after" JSONB,
+    "by" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "budget_changes_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "budget_reservations" (
+    "order_id" TEXT NOT NULL,
+    "n" INTEGER NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "day" DATE NOT NULL,
+    "amount_minor" BIGINT,
+    "currency" TEXT,
+    "tags" TEXT[],
+
+    CONSTRAINT "budget_reservations_pkey" PRIMARY KEY ("order_id","n")
+);
+
+-- CreateTable
+CREATE TABLE "money_reports" (
+    "team_id" TEXT NOT NULL,
+    "period" TEXT NOT NULL,
+    "claimed_at" TIMESTAMPTZ(3) NOT NULL,
+    "posted_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "money_reports_pkey" PRIMARY KEY ("team_id","period")
+);
+
+-- CreateTable
+CREATE TABLE "name_observations" (
+    "team_id" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
+    "version" INTEGER NOT NULL DEFAULT 0,
+    "history" JSONB NOT NULL DEFAULT '{}',
+    "ledger" JSONB NOT NULL DEFAULT '[]',
+    "next_dns_at" TIMESTAMPTZ(3) NOT NULL,
+    "next_registry_at" TIMESTAMPTZ(3) NOT NULL,
+    "registry_reserved" BOOLEAN NOT NULL DEFAULT false,
+    "due_at" TIMESTAMPTZ(3) NOT NULL,
+    "urgent" BOOLEAN NOT NULL DEFAULT true,
+    "in_use" BOOLEAN,
+    "lease_until" TIMESTAMPTZ(3),
+
+    CONSTRAINT "name_observations_pkey" PRIMARY KEY ("team_id","name")
+);
+
+-- CreateTable
+CREATE TABLE "order_impacts" (
+    "order_id" TEXT NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "asked" JSONB NOT NULL,
+    "latest" JSONB NOT NULL,
+    "thorough" BOOLEAN NOT NULL,
+    "name_servers" JSONB,
+    "seen_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "order_impacts_pkey" PRIMARY KEY ("order_id")
+);
+
+-- CreateTable
+CREATE TABLE "alarms" (
+    "id" TEXT NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
+    "version" INTEGER NOT NULL DEFAULT 0,
+    "kind" TEXT NOT NULL,
+    "fact" TEXT NOT NULL,
+    "before" JSONB NOT NULL,
+    "after" JSONB NOT NULL,
+    "expiry" JSONB,
+    "last_seen_before" TIMESTAMPTZ(3) NOT NULL,
+    "first_seen_after" TIMESTAMPTZ(3) NOT NULL,
+    "raised_at" TIMESTAMPTZ(3) NOT NULL,
+    "orders" JSONB NOT NULL,
+    "state" TEXT NOT NULL,
+    "proposed_by" TEXT,
+    "proposed_reason" TEXT,
+    "explained_by" TEXT,
+    "reason" TEXT,
+    "escalated_by" TEXT,
+    "channel_id" TEXT,
+    "ts" TEXT,
+    "told" TEXT[] DEFAULT ARRAY[]::TEXT[],
+    "tell_due_at" TIMESTAMPTZ(3),
+    "notification_lease_until" TIMESTAMPTZ(3),
+    "tell_failed_attempts" INTEGER NOT NULL DEFAULT 0,
+
+    CONSTRAINT "alarms_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "portfolio_changes" (
+    "id" BIGSERIAL NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "subject" TEXT NOT NULL,
+    "before" JSONB,
+    "after" JSONB,
+    "by" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "portfolio_changes_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "name_decisions" (
+    "id" BIGSERIAL NOT NULL,
+    "team_id" TEXT NOT NULL DEFAULT installation_team(),
+    "name" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "by" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+    "until" TIMESTAMPTZ(3),
+    "reason" TEXT,
+    "alarm" TEXT,
+
+    CONSTRAINT "name_decisions_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "names_imports" (
+    "team_id" TEXT NOT NULL,
+    "hash" TEXT NOT NULL,
+    "rows" JSONB NOT NULL,
+    "by" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "names_imports_pkey" PRIMARY KEY ("team_id","hash")
+);
+
+-- CreateTable
+CREATE TABLE "presets" (
+    "id" TEXT NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "fields" JSONB NOT NULL,
+    "updated_by" TEXT NOT NULL,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "presets_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateIndex
+CREATE UNIQUE INDEX "accounts_team_key_key" ON "accounts"("team_key");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "accounts_active_key_key" ON "accounts"("active_key");
+
+-- CreateIndex
+CREATE INDEX "accounts_key_id_idx" ON "accounts"("key_id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "accounts_team_id_user_id_slot_key" ON "accounts"("team_id", "user_id", "slot");
+
+-- CreateIndex
+CREATE INDEX "team_account_changes_team_id_at_idx" ON "team_account_changes"("team_id", "at");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "orders_delivery_id_key" ON "orders"("delivery_id");
+
+-- CreateIndex
+CREATE INDEX "orders_state_updated_at_idx" ON "orders"("state", "updated_at");
+
+-- CreateIndex
+CREATE INDEX "orders_requester_id_created_at_idx" ON "orders"("requester_id", "created_at");
+
+-- CreateIndex
+CREATE INDEX "orders_created_at_idx" ON "orders"("created_at");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "order_items_client_tid_key" ON "order_items"("client_tid");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "order_items_open_key_key" ON "order_items"("open_key");
+
+-- CreateIndex
+CREATE INDEX "order_items_name_idx" ON "order_items"("name");
+
+-- CreateIndex
+CREATE INDEX "order_events_order_id_id_idx" ON "order_events"("order_id", "id");
+
+-- CreateIndex
+CREATE INDEX "order_events_at_idx" ON "order_events"("at");
+
+-- CreateIndex
+CREATE INDEX "setting_changes_at_idx" ON "setting_changes"("at");
+
+-- CreateIndex
+CREATE INDEX "domains_expires_at_name_reminded_threshold_idx" ON "domains"("expires_at", "name", "reminded_threshold");
+
+-- CreateIndex
+CREATE INDEX "domains_tags_idx" ON "domains" USING GIN ("tags");
+
+-- CreateIndex
+CREATE INDEX "domains_owner_id_idx" ON "domains"("owner_id");
+
+-- CreateIndex
+CREATE INDEX "domains_next_check_at_idx" ON "domains"("next_check_at");
+
+-- CreateIndex
+CREATE INDEX "domains_deleted_at_idx" ON "domains"("deleted_at");
+
+-- CreateIndex
+CREATE INDEX "domains_renewed_at_idx" ON "domains"("renewed_at");
+
+-- CreateIndex
+CREATE INDEX "reminders_digest_id_idx" ON "reminders"("digest_id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "digests_scheduled_for_key" ON "digests"("scheduled_for");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "calendar_feeds_token_hash_key" ON "calendar_feeds"("token_hash");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "prices_team_id_zone_task_period_valid_from_key" ON "prices"("team_id", "zone", "task", "period", "valid_from");
+
+-- CreateIndex
+CREATE INDEX "price_changes_team_id_at_idx" ON "price_changes"("team_id", "at");
+
+-- CreateIndex
+CREATE INDEX "stand_in_changes_team_id_at_idx" ON "stand_in_changes"("team_id", "at");
+
+-- CreateIndex
+CREATE INDEX "policy_changes_team_id_at_idx" ON "policy_changes"("team_id", "at");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "budgets_team_id_tag_span_key" ON "budgets"("team_id", "tag", "span");
+
+-- CreateIndex
+CREATE INDEX "budget_changes_team_id_at_idx" ON "budget_changes"("team_id", "at");
+
+-- CreateIndex
+CREATE INDEX "budget_reservations_team_id_day_idx" ON "budget_reservations"("team_id", "day");
+
+-- CreateIndex
+CREATE INDEX "name_observations_team_id_urgent_due_at_idx" ON "name_observations"("team_id", "urgent", "due_at");
+
+-- CreateIndex
+CREATE INDEX "alarms_team_id_tell_due_at_idx" ON "alarms"("team_id", "tell_due_at");
+
+-- CreateIndex
+CREATE INDEX "alarms_team_id_name_raised_at_idx" ON "alarms"("team_id", "name", "raised_at");
+
+-- CreateIndex
+CREATE INDEX "portfolio_changes_team_id_at_idx" ON "portfolio_changes"("team_id", "at");
+
+-- CreateIndex
+CREATE INDEX "name_decisions_team_id_at_idx" ON "name_decisions"("team_id", "at");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "presets_team_id_name_key" ON "presets"("team_id", "name");
+
+-- AddForeignKey
+ALTER TABLE "order_items" ADD CONSTRAINT "order_items_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "order_events" ADD CONSTRAINT "order_events_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "approvals" ADD CONSTRAINT "approvals_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "message_refs" ADD CONSTRAINT "message_refs_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "revealable_secrets" ADD CONSTRAINT "revealable_secrets_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "order_answers" ADD CONSTRAINT "order_answers_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "budget_reservations" ADD CONSTRAINT "budget_reservations_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "order_impacts" ADD CONSTRAINT "order_impacts_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- By hand: after the tables. Prisma's schema can say neither a partial index nor a check.
+ALTER TABLE "accounts" ADD CONSTRAINT "accounts_owner_check" CHECK (("user_id" IS NULL) = ("team_key" IS NOT NULL));
+
+-- A few rows of very many: what is open, and what Slack does not show.
+CREATE INDEX "orders_due" ON "orders" ("due_at") WHERE "due_at" IS NOT NULL;
+CREATE INDEX "orders_tell_due" ON "orders" ("tell_due_at") WHERE "tell_due_at" IS NOT NULL;
+CREATE INDEX "orders_open_reviews" ON "orders" ("created_at")
+  WHERE "emergency_approved_by" IS NOT NULL AND "signed_off_by" IS NULL;
+CREATE INDEX "revealable_secrets_kept" ON "revealable_secrets" ("expires_at") WHERE "sealed" IS NOT NULL;
+CREATE INDEX "domains_undated" ON "domains" ("name") WHERE "expires_at" IS NULL;
+CREATE INDEX "name_observations_unused" ON "name_observations" ("team_id", "name") WHERE "in_use" = false;
