@@ -75,6 +75,7 @@ import { createInstallationStore } from './store/installation.ts';
 import { createMoneyReportStore } from './store/money-reports.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
+import { purgePendingChanges } from './store/pending-changes.ts';
 import { createPolicyStore } from './store/policies.ts';
 import { createPortfolioStore } from './store/portfolio.ts';
 import { createPresetStore } from './store/presets.ts';
@@ -361,6 +362,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     reminders: createReminderStore(database),
     feeds: createFeedStore(database),
     heartbeat: createHeartbeat(database),
+    purgePendingChanges: (now: Date) => purgePendingChanges(database, now),
     installation: createInstallationStore(database),
     ofTeam: (teamId: string) => ({
       spending: createSpendStore(database, teamId),
@@ -621,9 +623,10 @@ function startWork(site: Site, parts: WorkParts) {
     await postMoneyReport(moneyReports);
     await tellPriceDifferences(moneyReports);
   });
-  const purging = repeated('purging what has run out', pace.purgeMs, () =>
-    stores.orders.purgeExpired(site.now()),
-  );
+  const purging = repeated('purging what has run out', pace.purgeMs, async () => {
+    await stores.orders.purgeExpired(site.now());
+    await stores.purgePendingChanges(site.now());
+  });
   const loops = [reconciler, observing, alarmTelling, following, refreshing, posting, reporting, purging];
   return { notifier, reconciler, alarmTelling, following, refreshing, reporting, purging, loops };
 }

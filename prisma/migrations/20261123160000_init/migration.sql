@@ -395,6 +395,19 @@ CREATE TABLE "policy_changes" (
 );
 
 -- CreateTable
+CREATE TABLE "pending_changes" (
+    "id" TEXT NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "change" JSONB NOT NULL,
+    "asked_by" TEXT NOT NULL,
+    "asked_at" TIMESTAMPTZ(3) NOT NULL,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "pending_changes_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
 CREATE TABLE "budgets" (
     "id" TEXT NOT NULL,
     "team_id" TEXT NOT NULL,
@@ -641,6 +654,12 @@ CREATE INDEX "stand_in_changes_team_id_at_idx" ON "stand_in_changes"("team_id", 
 
 -- CreateIndex
 CREATE INDEX "policy_changes_team_id_at_idx" ON "policy_changes"("team_id", "at");
+
+-- CreateIndex
+CREATE INDEX "pending_changes_team_id_kind_asked_at_idx" ON "pending_changes"("team_id", "kind", "asked_at");
+
+-- CreateIndex
+CREATE INDEX "pending_changes_expires_at_idx" ON "pending_changes"("expires_at");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "budgets_team_id_tag_span_key" ON "budgets"("team_id", "tag", "span");

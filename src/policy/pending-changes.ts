@@ -1,0 +1,35 @@
+/*
+ * Changes of what decides about orders. They take effect when a second person confirms them.
+ */
+
+/** A change that waits. */
+export interface PendingChange<Change> {
+  readonly id: string;
+  readonly change: Change;
+  /** Slack user id. */
+  readonly askedBy: string;
+  readonly askedAt: Date;
+  /** From this moment on it can no longer be confirmed. */
+  readonly expiresAt: Date;
+}
+
+export type ConfirmChangeOutcome<Change> =
+  | { readonly kind: 'confirmed'; readonly pending: PendingChange<Change> }
+  /** Who asked for it cannot confirm it. */
+  | { readonly kind: 'own' }
+  /** It was confirmed or dismissed before, or has expired. */
+  | { readonly kind: 'gone' }
+  /** What it changes is not as it was when it was asked for. Nothing was changed, and it does not wait any more. */
+  | { readonly kind: 'stale'; readonly pending: PendingChange<Change> };
+
+/** Where changes of one kind wait. Implemented by the store, which applies what is confirmed in the same transaction. */
+export interface PendingChanges<Change> {
+  /** Oldest first. */
+  list(now: Date): Promise<readonly PendingChange<Change>[]>;
+  find(id: string, now: Date): Promise<PendingChange<Change> | undefined>;
+  /** @returns what waits; the former one where the same person asked for exactly this before */
+  request(change: Change, by: string, at: Date, expiresAt: Date): Promise<PendingChange<Change>>;
+  confirm(id: string, by: string, at: Date): Promise<ConfirmChangeOutcome<Change>>;
+  /** @returns what does not wait any more; undefined when it did not wait */
+  dismiss(id: string, at: Date): Promise<PendingChange<Change> | undefined>;
+}
