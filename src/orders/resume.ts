@@ -2,6 +2,7 @@ import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
 import type { DecideDeps } from './decide.ts';
+import { isPaused } from './waves.ts';
 
 /** The requester or an approver lets a paused order go on. What has gone wrong so far does not pause it again. */
 export function resumeOrder(deps: DecideDeps, orderId: string, userId: string): Promise<ChangeOutcome> {
@@ -10,7 +11,6 @@ export function resumeOrder(deps: DecideDeps, orderId: string, userId: string): 
       const refusal = refusalOfNonApprover(await approversOf(deps, order, [userId]), userId, 'resume');
       if (refusal !== undefined) return { refusal };
     }
-    const isPaused = order.state === 'APPROVED' && order.bulk?.pause !== undefined;
-    return isPaused ? { event: { type: 'resumed', by: userId } } : { refusal: { code: 'not_paused' } };
+    return isPaused(order) ? { event: { type: 'resumed', by: userId } } : { refusal: { code: 'not_paused' } };
   });
 }

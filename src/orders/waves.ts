@@ -74,6 +74,11 @@ export function nextItems({ items, bulk }: Waves): readonly OrderItem[] {
   return waiting.filter(({ n }) => waveOf(n, bulk) === current);
 }
 
+/** Whether nothing more of an order is sent until a person lets it go on. */
+export function isPaused({ state, bulk }: Pick<Order, 'state' | 'bulk'>): boolean {
+  return state === 'APPROVED' && bulk?.pause !== undefined;
+}
+
 /** Why nothing more may be sent until a person has looked at it; undefined while all goes well. */
 export function reasonToPause({ items, bulk }: Waves): PauseReason | undefined {
   if (bulk === undefined) return undefined;

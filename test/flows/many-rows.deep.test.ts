@@ -1,6 +1,6 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { describe, expect, test } from 'vitest';
-import { buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { answerTo, buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { orderAfter, type SeenOrder } from '../support/orders.ts';
 import { auditLog, closed, ephemeral, fieldsOf } from '../support/people.ts';
 
@@ -231,6 +231,12 @@ test('three refusals in a row pause it; an approver lets it go on, and the reque
     .requestsFor({ task: 'domain.renew' })
     .filter(({ ctid }) => ctid?.startsWith(order.id));
   expect(sent.length).toBeLessThan(12);
+  const inWords = ':pause_button:.*paused until somebody lets it go on or stops it';
+  await t.alice.openHome();
+  const home = await t.workspace.waitFor(() => t.alice.homeView(), { what: 'Alice’s Home tab' });
+  expect(textOf(home), 'in Home').toMatch(new RegExp(`${order.id}.*${inWords.split('.*')[1]}`));
+  expect(await answerTo(t.workspace, t.alice, '/domain orders mine'), 'in lists').toContain('paused until');
+  expect(await answerTo(t.workspace, t.alice, `/domain name ${names[0]}`)).toMatch(new RegExp(inWords));
 
   const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(pause, 'order_resume'));
   expect(told).toMatch(/Only the person who asked, or an approver/);

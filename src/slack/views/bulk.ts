@@ -5,7 +5,7 @@ import type { FileIssue, RowIssue, UnreadableFile } from '../../orders/bulk-csv.
 import { inputIssue } from '../../orders/input-issue.ts';
 import { type ItemState, inputOfItem, type Order, waitingItems } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import type { Bulk, PauseReason, PlanFinding } from '../../orders/waves.ts';
+import { type Bulk, isPaused, type PauseReason, type PlanFinding } from '../../orders/waves.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   type AnyBlock,
@@ -309,9 +309,8 @@ function pauseText(reason: PauseReason): string {
 
 /** Buttons of a paused order. */
 export function pauseButtons(order: Order) {
-  return order.state !== 'APPROVED' || order.bulk?.pause === undefined
-    ? []
-    : [
+  return isPaused(order)
+    ? [
         button({
           actionId: 'order_resume',
           text: 'Go on',
@@ -319,7 +318,8 @@ export function pauseButtons(order: Order) {
           style: 'primary',
           label: `Go on with ${count(waitingItems(order).length, 'name')}`,
         }),
-      ];
+      ]
+    : [];
 }
 
 /** Said in the thread when an order is paused. @param approvers mentions of them */
@@ -332,7 +332,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
     ),
     ...actions(`paused_${order.id}`, [
       ...pauseButtons(order),
-      ...(order.state === 'APPROVED' && order.bulk?.pause !== undefined
+      ...(isPaused(order)
         ? [button({ actionId: 'order_stop', text: 'Stop', value: order.id, style: 'danger' })]
         : []),
     ]),
@@ -341,9 +341,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
 
 /** Where the rows stand, on the state line of a card. */
 export function pausedText(order: Order): string | undefined {
-  return order.state === 'APPROVED' && order.bulk?.pause !== undefined
-    ? 'Paused, nothing more is sent until somebody goes on'
-    : undefined;
+  return isPaused(order) ? 'Paused, nothing more is sent until somebody goes on' : undefined;
 }
 
 const BAR_LENGTH = 20;
@@ -368,7 +366,7 @@ export function progressMessage(order: Order, since: Date | undefined, now: Date
 function timeLeft(order: Order, ended: number, since: Date | undefined, now: Date): string {
   const left = waitingItems(order).length;
   if (order.state !== 'EXECUTING') {
-    if (left > 0) return order.bulk?.pause === undefined ? 'It goes on in a moment.' : 'Paused.';
+    if (left > 0) return isPaused(order) ? 'Paused.' : 'It goes on in a moment.';
     return 'Ended.';
   }
   if (since === undefined || ended === 0) return '';

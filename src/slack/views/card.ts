@@ -58,7 +58,6 @@ import {
   goesOverXml,
   type HistoryEvent,
   hintLines,
-  ICONS,
   inputFacts,
   itemName,
   itemText,
@@ -70,6 +69,7 @@ import {
   resolveButtons,
   resultText,
   retryButtons,
+  stateIcon,
   stateText,
   stopButtons,
 } from './order.ts';
@@ -284,7 +284,7 @@ function stateLine(
   history: readonly HistoryEvent[],
   decision: WaitingDecision | undefined,
 ): string {
-  const state = `${ICONS[order.state]} *${formatStateShort(order, history)}*${formatPart(order)}`;
+  const state = `${stateIcon(order)} *${formatStateShort(order, history)}*${formatPart(order)}`;
   switch (order.state) {
     case 'PENDING':
       return [state, ...formatApprovals(order, history, decision)].join(' · ');

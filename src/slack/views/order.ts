@@ -17,6 +17,7 @@ import {
 import type { NextStep } from '../../orders/order-task.ts';
 import { storedRecordFinding } from '../../orders/record-finding.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import { isPaused } from '../../orders/waves.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
 import { answerLines, formatKind, messageLine } from './answer.ts';
@@ -72,6 +73,10 @@ export const ICONS: Readonly<Record<OrderState, string>> = {
   EXPIRED: ':alarm_clock:',
   CANCELLED: ':wastebasket:',
 };
+
+export function stateIcon(order: Order): string {
+  return isPaused(order) ? ':pause_button:' : ICONS[order.state];
+}
 
 export const STATE_LINES: Readonly<Record<OrderState, string>> = {
   DRAFT: 'Not confirmed yet',
@@ -478,13 +483,15 @@ export function confirmMessage(order: Order, impact?: Impact | 'unseen'): Messag
   ]);
 }
 
+/** The state of an order in lists. */
 function listState(order: Order): string {
+  if (isPaused(order)) return 'paused until somebody lets it go on or stops it';
   return isOnlyAccepted(order, order.state) ? 'accepted' : STATE_WORDS[order.state];
 }
 
 /** One line of a list of orders. */
 export function orderLine(order: Order): string {
-  return `${ICONS[order.state]} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}, asked by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
+  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}, asked by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
 }
 
 /** A list of orders. */
