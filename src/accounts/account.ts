@@ -108,7 +108,9 @@ export function accountName(account: Pick<Account, 'login' | 'context'>): string
     : `${account.login} in context ${account.context}`;
 }
 
-/** Context 1 is the demo system; every other context is the live one (service API, Authentication). */
+/** The demo system; every other context is the live one (service API, Authentication). */
+export const DEMO_CONTEXT = 1;
+
 export function isDemoContext(context: number | undefined): boolean {
-  return context === 1;
+  return context === DEMO_CONTEXT;
 }

@@ -76,7 +76,7 @@ export interface Names {
 const LEASE_MS = 2 * 60_000;
 /** For one registry: the weekly looks of a million names, and as much again for urgent ones. */
 const LOOKS_PER_HOUR = 12_000;
-/** The latest orders of a name that are considered as explanations. */
+/** The latest live orders of a name that are considered as explanations. */
 const ORDERS_LOOKED_AT = 50;
 /** The latest alarms of a name that are considered. */
 const ALARMS_LOOKED_AT = 10;
@@ -110,7 +110,7 @@ export function createNames(parts: NamesParts): Names {
     const [watched, alarms, orders, guarded] = await Promise.all([
       parts.expiry.find(name),
       parts.alarms.ofName(name, ALARMS_LOOKED_AT),
-      parts.orders.list({ name, limit: ORDERS_LOOKED_AT }),
+      parts.orders.list({ name, isLive: true, limit: ORDERS_LOOKED_AT }),
       isGuarded(name),
     ]);
     return {

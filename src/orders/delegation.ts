@@ -55,6 +55,12 @@ async function isReplaced(
   order: Order,
   { name }: OrderItem,
 ): Promise<boolean> {
-  const [latest] = await store.list({ tasks: ['nameservers'], states: ['SUCCEEDED'], name, limit: 1 });
+  const [latest] = await store.list({
+    tasks: ['nameservers'],
+    states: ['SUCCEEDED'],
+    name,
+    isLive: true,
+    limit: 1,
+  });
   return latest !== undefined && latest.id !== order.id && latest.createdAt > order.createdAt;
 }

@@ -50,6 +50,8 @@ export interface OrderFilter {
   /** Without private orders that other people asked for. */
   readonly visibleTo?: string;
   readonly name?: string;
+  /** Only those of the live system: an order in the demo system changes nothing that can be seen of a name. */
+  readonly isLive?: true;
   /** Only those that somebody approved alone in an emergency and no other admin has reviewed. */
   readonly isReviewOpen?: true;
   readonly limit: number;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DEMO_CONTEXT } from '../accounts/account.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
 import { DELEGATIONS, ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
@@ -326,6 +327,7 @@ export function whereFilter({
   requesterId,
   visibleTo,
   name,
+  isLive,
   isReviewOpen,
   limit,
 }: OrderFilter): Prisma.Sql {
@@ -341,6 +343,7 @@ export function whereFilter({
     ...(name === undefined
       ? []
       : [Prisma.sql`o.id IN (SELECT order_id FROM order_items WHERE name = ${name})`]),
+    ...(isLive === undefined ? [] : [Prisma.sql`o.context IS DISTINCT FROM ${DEMO_CONTEXT}`]),
     ...(isReviewOpen === undefined
       ? []
       : [Prisma.sql`o.emergency_approved_by IS NOT NULL AND o.signed_off_by IS NULL`]),
