@@ -98,7 +98,7 @@ export interface AlarmStore {
   claimTelling(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /** Extends the lease of an alarm. */
   extendTelling(id: string, leaseMs: number): Promise<void>;
-  /** Records where the alarm's message stands. */
+  /** Records where the alarm's message stands besides the places that are known. */
   recordMessage(id: string, message: { readonly channelId: string; readonly ts: string }): Promise<void>;
   /** Records that Slack was told something besides the message. */
   recordTold(id: string, what: string): Promise<void>;

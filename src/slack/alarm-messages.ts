@@ -86,46 +86,82 @@ function nextUpdate({ kind, state, firstSeenAfter }: Alarm, now: Date): Date | u
 }
 
 async function notifyOfAlarm(deps: AlarmTellerDeps, alarm: Alarm): Promise<void> {
-  const at = await showMessage(deps, alarm);
-  const standing: Alarm = { ...alarm, message: at };
-  const once = async (what: string, isDue: boolean, message: () => Promise<Message> | Message) => {
-    if (!isDue || alarm.told.includes(what)) return;
+  const message = alarmMessage(alarm, deps.now(), await movedAfter(deps, alarm));
+  for (const standing of alarm.messages) await update(deps, alarm, standing, message);
+  const [first = await postFirst(deps, alarm, message), ...copies] = alarm.messages;
+  const replies = repliesTo(deps, { ...alarm, messages: [first, ...copies] });
+  await tellThread(deps, alarm, replies, first, '');
+  const own = (await deps.placeOf(alarm.name)).channel;
+  const hasOwn = own === undefined || [first, ...copies].some(({ channelId }) => channelId === own);
+  try {
+    if (!hasOwn) copies.push(await post(deps, alarm, message, own));
+    for (const copy of copies) await tellThread(deps, alarm, replies, copy, `:${copy.channelId}`);
+  } catch (error) {
+    if (!isRefusedForGood(error)) throw error;
+    deps.log.warn({ err: error, alarmId: alarm.id }, 'an alarm cannot be told in the channel of its name');
+  }
+}
+
+/** A reply in the threads of an alarm, by what is kept of it in `told`. */
+type Reply = readonly [what: string, isDue: boolean, message: () => Promise<Message> | Message];
+
+function repliesTo(deps: AlarmTellerDeps, alarm: Alarm): readonly Reply[] {
+  let escalated: Promise<Message> | undefined;
+  return [
+    ['runbook', true, () => alarmRunbook(alarm)],
+    ['proposed', alarm.proposed !== undefined, () => proposedReply(alarm)],
+    [
+      'escalated',
+      alarm.escalatedBy !== undefined,
+      () => {
+        escalated ??= tellConcerned(deps, alarm);
+        return escalated;
+      },
+    ],
+    ['explained', alarm.explained !== undefined, () => explainedReply(alarm)],
+  ];
+}
+
+/** Tells everybody concerned directly. @returns the reply that says who was told */
+async function tellConcerned(deps: AlarmTellerDeps, alarm: Alarm): Promise<Message> {
+  const { people, unreadableGroups } = await concerned(deps, alarm);
+  const reached: string[] = [];
+  for (const person of people) if (await tellPerson(deps, alarm, person)) reached.push(person);
+  return escalatedReply(alarm, reached, unreadableGroups);
+}
+
+/** Says in the thread of one of an alarm's messages what has not been said there yet. */
+async function tellThread(
+  deps: AlarmTellerDeps,
+  alarm: Alarm,
+  replies: readonly Reply[],
+  at: PostedMessage,
+  place: string,
+): Promise<void> {
+  for (const [what, isDue, message] of replies) {
+    if (!isDue || alarm.told.includes(`${what}${place}`)) continue;
     const reply = await message();
     await deps.alarms.extendTelling(alarm.id, ALARM_LEASE_MS);
     await postMessage(deps.web, { channelId: at.channelId, threadTs: at.ts }, reply, metadataOf(alarm));
-    await deps.alarms.recordTold(alarm.id, what);
-  };
-  await once('runbook', true, () => alarmRunbook(alarm));
-  await once('proposed', alarm.proposed !== undefined, () => proposedReply(alarm));
-  await once('escalated', alarm.escalatedBy !== undefined, async () => {
-    const { people, unreadableGroups } = await concerned(deps, alarm);
-    const reached: string[] = [];
-    for (const person of people) if (await tellPerson(deps, standing, person)) reached.push(person);
-    return escalatedReply(alarm, reached, unreadableGroups);
-  });
-  await once('explained', alarm.explained !== undefined, () => explainedReply(alarm));
+    await deps.alarms.recordTold(alarm.id, `${what}${place}`);
+  }
 }
 
-/** Posts the message of an alarm, or updates it. */
-async function showMessage(deps: AlarmTellerDeps, alarm: Alarm): Promise<PostedMessage> {
-  const message = alarmMessage(alarm, deps.now(), await movedAfter(deps, alarm));
-  if (alarm.message !== undefined) {
-    await update(deps, alarm, alarm.message, message);
-    return alarm.message;
-  }
+/**
+ * Posts an alarm for the first time: in the common channel, where nobody but admins can lead it elsewhere, otherwise to
+ * an admin. The name's own channel takes its place only where neither is known.
+ */
+async function postFirst(deps: AlarmTellerDeps, alarm: Alarm, message: Message): Promise<PostedMessage> {
   const places = [
-    async () => (await deps.placeOf(alarm.name)).channel,
     async () => alertChannelOf(await deps.settings()),
     ...deps.admins.map((admin) => () => deps.directory.directMessage(admin)),
+    async () => (await deps.placeOf(alarm.name)).channel,
   ];
   let problem: unknown = new Error('no channel is set for alarms, and no admin is known');
   for (const place of places) {
     try {
       const channelId = await place();
-      if (channelId === undefined) continue;
-      const posted = await postMessage(deps.web, { channelId }, message, metadataOf(alarm));
-      await deps.alarms.recordMessage(alarm.id, posted);
-      return posted;
+      if (channelId !== undefined) return await post(deps, alarm, message, channelId);
     } catch (error) {
       if (!isRefusedForGood(error)) throw error;
       deps.log.error({ err: error, alarmId: alarm.id }, 'an alarm cannot be told where it belongs');
@@ -133,6 +169,12 @@ async function showMessage(deps: AlarmTellerDeps, alarm: Alarm): Promise<PostedM
     }
   }
   throw problem;
+}
+
+async function post(deps: AlarmTellerDeps, alarm: Alarm, message: Message, channelId: string) {
+  const posted = await postMessage(deps.web, { channelId }, message, metadataOf(alarm));
+  await deps.alarms.recordMessage(alarm.id, posted);
+  return posted;
 }
 
 /** Somebody may have deleted the message. Its thread remains. */

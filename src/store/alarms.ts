@@ -30,23 +30,21 @@ const row = z
     explainedBy: optionalText,
     reason: optionalText,
     escalatedBy: optionalText,
-    channelId: optionalText,
-    ts: optionalText,
+    messages: z.array(z.object({ channelId: z.string(), ts: z.string() })),
     told: z.array(z.string()),
     failedAttempts: z.number(),
   })
   .transform(
-    ({ proposedBy, proposedReason, explainedBy, reason, channelId, ts, ...kept }): Alarm => ({
+    ({ proposedBy, proposedReason, explainedBy, reason, ...kept }): Alarm => ({
       ...kept,
       proposed: proposedBy === undefined ? undefined : { by: proposedBy, reason: proposedReason ?? '' },
       explained: explainedBy === undefined ? undefined : { by: explainedBy, reason: reason ?? '' },
-      message: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
     }),
   );
 const rows = z.array(row);
 
 const COLUMNS = Prisma.raw(
-  'id, name, version, kind, fact, before, after, expiry, last_seen_before AS "lastSeenBefore", first_seen_after AS "firstSeenAfter", raised_at AS "raisedAt", orders, state, proposed_by AS "proposedBy", proposed_reason AS "proposedReason", explained_by AS "explainedBy", reason, escalated_by AS "escalatedBy", channel_id AS "channelId", ts, told, tell_failed_attempts AS "failedAttempts"',
+  'id, name, version, kind, fact, before, after, expiry, last_seen_before AS "lastSeenBefore", first_seen_after AS "firstSeenAfter", raised_at AS "raisedAt", orders, state, proposed_by AS "proposedBy", proposed_reason AS "proposedReason", explained_by AS "explainedBy", reason, escalated_by AS "escalatedBy", messages, told, tell_failed_attempts AS "failedAttempts"',
 );
 
 /**
@@ -153,7 +151,11 @@ export function createAlarmStore({ run, transaction }: Database, teamId: string)
       update('keeping an alarm', id, Prisma.sql`notification_lease_until = ${leaseOf(leaseMs)}`),
 
     recordMessage: (id, { channelId, ts }) =>
-      update('noting an alarm’s message', id, Prisma.sql`channel_id = ${channelId}, ts = ${ts}`),
+      update(
+        'noting an alarm’s message',
+        id,
+        Prisma.sql`messages = messages || ${JSON.stringify([{ channelId, ts }])}::jsonb`,
+      ),
 
     recordTold: (id, what) =>
       update('noting what was told of an alarm', id, Prisma.sql`told = array_append(told, ${what}::text)`),

@@ -1,8 +1,23 @@
-import { type Scene, type StoryStep, setScene, theft } from '@domain-steward/sandbox-service';
+import {
+  SANDBOX_ACCOUNTS,
+  type Scene,
+  type StoryStep,
+  setScene,
+  theft,
+} from '@domain-steward/sandbox-service';
 import type { Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
-import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { ask } from '../support/orders.ts';
+import {
+  answerTo,
+  buttonsOf,
+  link,
+  openedAfter,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { ask, orderAfter } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
 /*
@@ -11,6 +26,8 @@ import { auditLog } from '../support/people.ts';
  */
 
 const ALERTS = 'C0EXPIRY';
+/** A channel of the name itself. */
+const OWN = 'C0GENERAL';
 const NAME = 'stolen.rest';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -43,12 +60,13 @@ beforeAll(async () => {
 }, 60_000);
 
 const screen = () => answerTo(t.workspace, t.alice, `/domain name ${NAME}`);
-const alarms = (): Message[] =>
-  t.workspace.messages(ALERTS).filter((message) => kindOf(message) !== undefined && !isReply(message));
+const alarms = (channel = ALERTS): Message[] =>
+  t.workspace.messages(channel).filter((message) => kindOf(message) !== undefined && !isReply(message));
 const isReply = ({ ts, thread_ts }: Message) => thread_ts !== undefined && thread_ts !== ts;
-const alarmOf = (kind: string) => alarms().find((message) => kindOf(message) === kind);
-const thread = (alarm: Message) =>
-  t.workspace.messages(ALERTS).filter((reply) => isReply(reply) && reply.thread_ts === alarm.ts);
+const alarmOf = (kind: string, channel = ALERTS) =>
+  alarms(channel).find((message) => kindOf(message) === kind);
+const thread = (alarm: Message, channel = ALERTS) =>
+  t.workspace.messages(channel).filter((reply) => isReply(reply) && reply.thread_ts === alarm.ts);
 
 function kindOf({ metadata }: Message): unknown {
   if (metadata?.event_type !== 'domain_alarm') return undefined;
@@ -158,4 +176,59 @@ test('only approvers and admins say that it was ours, with a reason, and then it
   const { csv } = await auditLog(t.workspace, '/domain audit');
   expect(csv, 'the audit log').toMatch(/,alarm_raised,Domain Steward,,,alarm,.*registrar: registrar from "/);
   expect(csv).toMatch(/,alarm_explained,Bob \(U0BOB\),,,alarm,.*We moved it to the new registrar/);
+});
+
+test('an order in the demo system explains no change of the live name', async () => {
+  const hosts = ['ns1.newhost.example', 'ns2.newhost.example'];
+  const nameServers = ['ns1.host.example', 'ns2.host.example'];
+  t.service.state.addDomain({
+    name: NAME,
+    context: 1,
+    expires: t.service.clock.registry() + DAY_MS,
+    nameServers,
+  });
+  await link(t.workspace, t.alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
+  await answerTo(t.workspace, t.alice, '/domain use 1');
+  await answerTo(t.workspace, t.alice, `/domain nameservers ${NAME} ${hosts.join(' ')}`);
+  const draft = t.alice.ephemerals().at(-1);
+  if (draft === undefined) throw new Error('nothing was asked');
+  const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+  const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: NAME }));
+  await order.ends('SUCCEEDED');
+  t.service.registry.show(NAME, { nameServers: hosts });
+  const alarm = await alarmAfter(1, 'nameservers');
+  expect(textOf(alarm)).toMatch(/ns1\.newhost\.example/);
+  expect(textOf(alarm), 'it is none of the orders that could have caused it').not.toContain(order.id);
+});
+
+test('a channel of the name has its alarms besides the common one, and both are kept up to date', async () => {
+  const shown = t.alice.ephemerals().findLast((message) => buttonsOf(message).includes('name_edit'));
+  if (shown === undefined) throw new Error('the name has no button for its details');
+  const details = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'name_edit'));
+  await t.alice.submit(details, { channel: OWN });
+  t.service.registry.show(NAME, { owner: { name: 'Mallory', organization: 'Thief Ltd' } });
+  const alarm = await alarmAfter(1, 'owner');
+  await until('it stands in the channel of the name', () => alarmOf('owner', OWN) !== undefined);
+  const copy = alarmOf('owner', OWN) ?? alarm;
+  await until(
+    'both threads say what to do',
+    () => thread(alarm).length === 1 && thread(copy, OWN).length === 1,
+  );
+
+  await t.alice.click(copy, 'alert_raise');
+  await until('both threads say who was told', () =>
+    [thread(alarm), thread(copy, OWN)].every((replies) => /raised this/.test(replies.map(textOf).join())),
+  );
+  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(alarm, 'alert_ours'));
+  await t.bob.submit(form, { reason: 'We asked the registrar for it' });
+  await until('both say so', () =>
+    [alarmOf('owner'), alarmOf('owner', OWN)].every(
+      (message) => message !== undefined && textOf(message).includes('We asked the registrar'),
+    ),
+  );
+  expect([alarmOf('owner'), alarmOf('owner', OWN)].map((message) => message && buttonsOf(message))).toEqual([
+    [],
+    [],
+  ]);
+  expect(alarms(OWN), 'those of before it had the channel stay where they are').toHaveLength(1);
 });

@@ -20,7 +20,7 @@ function alarm(changes: Partial<Alarm> = {}): Alarm {
   const [fresh] = newAlarms('cafe.rest', [raised('pending_transfer', ['pending transfer'])], AT);
   if (fresh === undefined) throw new Error('nothing was raised');
   const standing = { version: 0, state: 'raised', told: [], failedAttempts: 0 } as const;
-  const untouched = { proposed: undefined, explained: undefined, escalatedBy: undefined, message: undefined };
+  const untouched = { proposed: undefined, explained: undefined, escalatedBy: undefined, messages: [] };
   return { ...fresh, ...standing, ...untouched, ...changes };
 }
 

@@ -174,8 +174,15 @@ test('without a channel an admin hears of it', async () => {
   const alarm = await raise();
   const { settings } = deps();
   await tellDue({ settings: async () => ({ ...(await settings()), alertChannel: undefined }) });
-  const { message } = (await alarms.find(alarm.id)) ?? {};
-  expect(message?.channelId).toMatch(/^D/);
+  expect((await alarms.find(alarm.id))?.messages).toMatchObject([{ channelId: expect.stringMatching(/^D/) }]);
+});
+
+test('a channel of the name that does not take it holds nothing up', async () => {
+  const alarm = await raise();
+  await tellDue({ placeOf: async () => ({ owner: 'U0ALICE', channel: 'C0NOBOT' }) });
+  expect(headsOf(alarm)).toHaveLength(1);
+  expect((await alarms.find(alarm.id))?.messages).toMatchObject([{ channelId: DOMAINS }]);
+  expect(await tellDue({}), 'all is told').toEqual([]);
 });
 
 test('what a person did while it was told is told too', async () => {

@@ -50,7 +50,7 @@ const CHANNEL: Field = {
   label: 'Channel',
   kind: 'channel',
   optional: true,
-  hint: 'Its reminders and alarms go there instead of the common channel. Invite me there first.',
+  hint: 'Its reminders go there instead of the common channel, and its alarms besides. Invite me there first.',
 };
 const NOTE: Field = { name: 'note', label: 'Note', kind: 'text', optional: true };
 

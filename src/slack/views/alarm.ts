@@ -110,9 +110,9 @@ export function escalatedReply(
 
 /** What the owner, approvers and admins are told. */
 export function escalationMessage(alarm: Alarm, now: Date): Message {
-  const { message: at, escalatedBy } = alarm;
+  const [at] = alarm.messages;
   const where = at === undefined ? '' : ` It stands in <#${at.channelId}>, with what to do in its thread.`;
-  const text = `:sos: ${mention(escalatedBy ?? '')} asks you to look at *${escapeText(displayName(alarm.name))}*: ${HAPPENED[alarm.kind]} No order explains it.${where}`;
+  const text = `:sos: ${mention(alarm.escalatedBy ?? '')} asks you to look at *${escapeText(displayName(alarm.name))}*: ${HAPPENED[alarm.kind]} No order explains it.${where}`;
   return message(text, [
     section([text, ...movedDate(alarm), ...countdown(alarm, now)].join('\n')),
     ...facts(values(alarm)),

@@ -124,7 +124,7 @@ const SOURCES = {
 } as const;
 
 /** What has happened to the name, as its alarm says. */
-function alarmLine({ kind, firstSeenAfter, message: at }: Alarm): string {
+function alarmLine({ kind, firstSeenAfter, messages: [at] }: Alarm): string {
   const where = at === undefined ? '' : ` It stands in <#${at.channelId}>.`;
   return `:rotating_light: *${HAPPENED[kind]}* No order explains it; seen ${moment(firstSeenAfter)}.${where}`;
 }
