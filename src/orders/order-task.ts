@@ -1,10 +1,12 @@
 import type { z } from 'zod';
 import { distinct } from '../collections.ts';
 import type { CallOptions, ServiceClient } from '../service/client.ts';
+import { InvalidInputError } from '../service/codec/codec-errors.ts';
+import { describeRequest, type RequestDescription } from '../service/describe.ts';
 import type { Envelope } from '../service/envelope.ts';
 import { type AvailableInterfaces, chooseInterface, taskInterfaces } from '../service/interfaces.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
-import type { Secret } from '../service/secret.ts';
+import type { Secret, SecretCommitment } from '../service/secret.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from '../service/task.ts';
 import { parseDomainName, zoneOfUnreadable } from '../zones/names.ts';
 import { zoneFor } from '../zones/rules.ts';
@@ -22,6 +24,14 @@ import { zoneIssue } from '../zones/zone-issue.ts';
 import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint, InterfaceConstraints } from './interface-constraint.ts';
 import type { OrderTaskName } from './order.ts';
+
+/** What an item of an order asks for. */
+export interface AskedItem {
+  readonly input: unknown;
+  /** The item's name. */
+  readonly name: string;
+  readonly secret: SecretCommitment | undefined;
+}
 
 /** One request of an order, about to go out. */
 export interface OutgoingRequest {
@@ -119,6 +129,12 @@ export interface OrderTask<Name extends string = OrderTaskName> {
   charge(names: readonly string[]): Charge;
   /** The input for some of its names: what a retry asks for again. */
   onlyFor(input: unknown, names: readonly string[]): unknown;
+  /**
+   * What is asked of the service for one name. Pure.
+   * @param interfaces of the account
+   * @throws {InvalidInputError} when it cannot be sent
+   */
+  describe(asked: AskedItem, interfaces: AvailableInterfaces): RequestDescription;
   /** @throws {ServiceError} */
   send(client: ServiceClient, sending: OutgoingRequest): Promise<CompletedRequest>;
 }
@@ -149,7 +165,7 @@ interface Definition<Name extends string, Input, Wire, Output> {
     zones: readonly ZoneProfile[],
     complete: boolean,
   ) => readonly InputIssue[];
-  readonly wire: (input: Input, name: string, secret: Secret | undefined) => Wire;
+  readonly wire: (input: Input, name: string, secret: Secret | SecretCommitment | undefined) => Wire;
   readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
   readonly secretOf?: (output: Output) => Secret | undefined;
   /** What the service's document says about the task, in any zone. */
@@ -310,6 +326,14 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     onlyFor(raw, names) {
       const input = definition.input.parse(raw);
       return definition.onlyFor?.(input, names) ?? input;
+    },
+
+    describe({ input, name, secret }, interfaces) {
+      const parsed = definition.input.safeParse(input);
+      if (!parsed.success) throw new InvalidInputError('the input of the order cannot be read');
+      const choice = chooseInterface(service, interfaces, interfaceOf(ties(input)));
+      if ('unsupported' in choice) throw new InvalidInputError(choice.unsupported.code, choice.unsupported);
+      return describeRequest(service, definition.wire(parsed.data, name, secret), choice.interface);
     },
 
     async send(client, { input, name, secret, ctid, signal, beforeSend, beforeFirstByte }) {

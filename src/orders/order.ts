@@ -132,6 +132,8 @@ export interface OrderItem {
   readonly ctid: string;
   /** What it asks of the service, where each item of the order asks for something of its own. */
   readonly input?: unknown;
+  /** Stands in the statement for the secret part of that. */
+  readonly secretHash?: string | undefined;
   readonly state: ItemState;
   /** How many requests for it have left or were attempted. */
   readonly attempts: number;
@@ -164,6 +166,8 @@ export interface Order {
   readonly input: unknown;
   /** Set for an order made from a file of rows: each of its items has an input of its own. */
   readonly bulk?: Bulk | undefined;
+  /** Stands in the statement for the secret part of the input. */
+  readonly secretHash?: string | undefined;
   /** The input has secret parts (an auth code, a password), kept sealed beside it until the order closes. */
   readonly hasSecretInput: boolean;
   readonly reason: string | undefined;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Secret } from '../service/secret.ts';
 import type { Interface } from '../service/task.ts';
 import {
   domainAuthInfo,
@@ -73,7 +72,7 @@ function delegationWire(input: z.infer<z.ZodObject<typeof delegation>>) {
   };
 }
 
-function requiredSecret(secret: Secret | undefined): Secret {
+function requiredSecret<S>(secret: S | undefined): S {
   if (secret === undefined) throw new Error('reading the sealed part of an order: there is none');
   return secret;
 }

@@ -9,6 +9,7 @@ import { credentialSecrets } from './authenticator/signature.ts';
 import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { readAddress } from './codec/json.ts';
+import type { RequestDescription } from './describe.ts';
 import { ServiceError } from './errors.ts';
 import { chooseInterface, credentialInterfaces } from './interfaces.ts';
 import {
@@ -16,11 +17,14 @@ import {
   type CallResult,
   type ClientContext,
   type Deadline,
+  type PreparedRequest,
   prepare,
+  prepareTask,
   send,
   serviceError,
 } from './request.ts';
-import type { Effect, Interface, ServiceTask } from './task.ts';
+import type { RequestIssue } from './request-issue.ts';
+import type { AnsweredTask, Effect, Interface, ServiceTask } from './task.ts';
 
 export type { Verification } from './authenticator/authenticator.ts';
 export type { CallResult } from './request.ts';
@@ -60,6 +64,13 @@ export interface CallOptions {
   readonly beforeFirstByte?: BeforeFirstByte | undefined;
 }
 
+/** A call whose request is described already. */
+export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
+  readonly description: RequestDescription;
+  /** What it is about, for the messages of errors: a name. */
+  readonly about: string;
+}
+
 /** The client of one credential. It is immutable, and its concurrent calls share its sessions. */
 export interface ServiceClient {
   /**
@@ -71,6 +82,12 @@ export interface ServiceClient {
    * @throws ServiceError, or whatever `beforeSend` and `beforeFirstByte` throw.
    */
   run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
+  /**
+   * Sends a described request exactly as it is described, and reads the answer as the task declares; otherwise as {@link run}.
+   *
+   * @throws ServiceError, or whatever `beforeSend` and `beforeFirstByte` throw.
+   */
+  send<O>(task: AnsweredTask<O>, call: DescribedCall): Promise<CallResult<O>>;
   /** Checks the credential at the service: a password by login and logout, two-factor by an XML session. */
   verify(call?: Pick<CallOptions, 'signal' | 'timeoutMs'> & LoginExtras): Promise<Verification>;
   /**
@@ -78,6 +95,10 @@ export interface ServiceClient {
    * session that was handed in or out outlives the client, unless `all` is asked for (on unlinking).
    */
   close(sessions?: 'own' | 'all'): Promise<void>;
+}
+
+function unsupported(task: string, issue: RequestIssue, ctid: string | undefined): ServiceError {
+  return serviceError('unsupported', { task, name: task, ctid }, issue.code, { issue });
 }
 
 /** @throws ServiceError `invalid_input` when an address cannot be used. */
@@ -112,23 +133,41 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
 
   async function runTask<I, O>(task: ServiceTask<I, O>, input: I, call: CallOptions): Promise<CallResult<O>> {
     refuseClosed(task.name);
-    const support = chooseInterface(task, interfaces, call.interface);
     const { ctid, keys, replyTo = options.replyTo } = call;
-    if ('unsupported' in support) {
-      const issue = support.unsupported;
-      throw serviceError('unsupported', { task: task.name, name: task.name, ctid }, issue.code, { issue });
-    }
-    const via = support.interface;
+    const support = chooseInterface(task, interfaces, call.interface);
+    if ('unsupported' in support) throw unsupported(task.name, support.unsupported, ctid);
+    const general = { replyTo, ctid, keys };
+    return carryOut(prepareTask(clientContext, task, input, { via: support.interface, general }), call);
+  }
+
+  async function sendDescribed<O>(
+    task: AnsweredTask<O>,
+    { description, about, ...call }: DescribedCall,
+  ): Promise<CallResult<O>> {
+    refuseClosed(task.name);
+    const { ctid, replyTo = options.replyTo } = call;
+    if (!interfaces[description.interface])
+      throw unsupported(task.name, { code: 'other_interface_needed' }, ctid);
+    const activity = { task: task.name, name: `${task.name} ${about}`, ctid };
+    return carryOut(
+      prepare(clientContext, { task, activity, description, general: { replyTo, ctid } }),
+      call,
+    );
+  }
+
+  async function carryOut<O>(
+    prepared: PreparedRequest<O>,
+    call: CallOptions | DescribedCall,
+  ): Promise<CallResult<O>> {
     const deadline = deadlineOf(call);
     const sendOptions = { deadline, beforeFirstByte: call.beforeFirstByte };
-    const prepared = prepare(clientContext, { task, input, via, general: { replyTo, ctid, keys } });
     const first = await authenticator.sign(prepared, deadline);
     await call.beforeSend?.();
     let refusal: ServiceError;
     try {
       return await send(clientContext, prepared, first, sendOptions);
     } catch (error) {
-      if (first.session === undefined || !mayHaveEnded(task.effect, error)) throw error;
+      if (first.session === undefined || !mayHaveEnded(prepared.task.effect, error)) throw error;
       authenticator.invalidateSession(first.session);
       refusal = error;
     }
@@ -137,16 +176,20 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     return send(clientContext, prepared, second, sendOptions);
   }
 
+  async function counted<T>(call: () => Promise<T>): Promise<T> {
+    underWay += 1;
+    try {
+      return await call();
+    } finally {
+      underWay -= 1;
+      if (underWay === 0) onIdle();
+    }
+  }
+
   return {
-    async run(task, input, call = {}) {
-      underWay += 1;
-      try {
-        return await runTask(task, input, call);
-      } finally {
-        underWay -= 1;
-        if (underWay === 0) onIdle();
-      }
-    },
+    run: (task, input, call = {}) => counted(() => runTask(task, input, call)),
+
+    send: (task, call) => counted(() => sendDescribed(task, call)),
 
     async verify(call = {}) {
       refuseClosed('verify');

@@ -1,4 +1,3 @@
-import type { Credential } from './authenticator/signature.ts';
 import type { RequestIssue } from './request-issue.ts';
 import type { Interface, TaskOutline } from './task.ts';
 
@@ -11,10 +10,7 @@ export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
  * The interfaces that a credential reaches: two factors are not documented for JSON, and XML needs an address.
  * @param hasXmlAddress whether `SERVICE_XML_URL` is set
  */
-export function credentialInterfaces(
-  method: Credential['method'],
-  hasXmlAddress: boolean,
-): AvailableInterfaces {
+export function credentialInterfaces(method: string, hasXmlAddress: boolean): AvailableInterfaces {
   return { json: method !== 'two_factor', xml: hasXmlAddress };
 }
 

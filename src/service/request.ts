@@ -8,6 +8,7 @@ import {
 } from '../http/exchange.ts';
 import { readRetryAfter } from '../http/retry-after.ts';
 import {
+  type Credential,
   type JsonSignature,
   jsonSignatureHeaders,
   type XmlSignature,
@@ -23,12 +24,13 @@ import {
   type ServiceAddress,
 } from './codec/json.ts';
 import { decodeXml, writeRequest, writeXml } from './codec/xml.ts';
+import { describeRequest, type RequestDescription } from './describe.ts';
 import type { Envelope } from './envelope.ts';
 import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from './errors.ts';
 import { isRecord } from './record.ts';
 import { createMask, MAX_BYTES, maskEnvelope } from './redact.ts';
 import { MASK, Secret } from './secret.ts';
-import type { Interface, Reading, ServiceTask } from './task.ts';
+import type { AnsweredTask, Interface, Reading, ServiceTask } from './task.ts';
 
 /** What the calls of one client share. */
 export interface ClientContext {
@@ -71,19 +73,24 @@ export interface Activity {
   readonly ctid?: string | undefined;
 }
 
-/** What is to be sent, before it is checked and encoded. */
-interface RequestPlan<I, O> {
-  readonly task: ServiceTask<I, O>;
-  readonly input: I;
-  readonly via: Interface;
+/** A request as it is described, with what reads its answer. */
+interface RequestPlan<O> {
+  readonly task: AnsweredTask<O>;
+  readonly activity: Activity;
+  readonly description: RequestDescription;
   readonly general?: GeneralQuery | undefined;
+  /** A signature of the task's own. */
+  readonly signature?: TaskSignature | undefined;
 }
 
-/** A task whose input is checked and encoded; what is missing is the signature. */
-export interface PreparedRequest<I, O> {
-  readonly task: ServiceTask<I, O>;
-  readonly input: I;
-  readonly activity: Activity;
+/** What a task that opens or ends a session signs with. */
+export interface TaskSignature {
+  readonly json: () => JsonSignature | undefined;
+  readonly xml: (credential: Credential) => XmlSignature | undefined;
+}
+
+/** A request that is encoded; what is missing is the signature. */
+export interface PreparedRequest<O> extends Omit<RequestPlan<O>, 'general'> {
   readonly unsigned: UnsignedRequest;
 }
 
@@ -120,39 +127,58 @@ export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
 }
 
 /**
- * Checks the input and encodes it.
+ * Checks an input, and describes and encodes what it asks for.
  *
  * @throws ServiceError `invalid_input`
  */
-export function prepare<I, O>(
+export function prepareTask<I, O>(
   context: ClientContext,
-  { task, input, via, general = {} }: RequestPlan<I, O>,
-): PreparedRequest<I, O> {
-  const { ctid } = general;
-  const checked = task.input.safeParse(input);
-  if (!checked.success) {
-    const { issues } = checked.error;
-    const what = issues.map(({ path, message }) => `"${path.join('.')}" ${message}`).join('; ');
-    // What is wrong with the whole has an empty path.
-    const fields = [...new Set(issues.map(({ path }) => path.join('.')))].filter((field) => field !== '');
-    throw serviceError('invalid_input', { task: task.name, name: task.name, ctid }, what, {
-      issue: { code: 'fields_invalid', fields },
-    });
-  }
-  const activity = { task: task.name, name: task.activity(input), ctid };
-  const encode = via === 'json' ? prepareJson : prepareXml;
-  const unsigned = orInvalidInput(activity, () => encode(context, task, input, general));
-  return { task, input, activity, unsigned };
+  task: ServiceTask<I, O>,
+  input: I,
+  { via, general = {} }: { readonly via: Interface; readonly general?: GeneralQuery | undefined },
+): PreparedRequest<O> {
+  const { ctid, keys } = general;
+  const description = orInvalidInput({ task: task.name, name: task.name, ctid }, () =>
+    describeRequest(task, input, via, keys),
+  );
+  return prepare(context, {
+    task,
+    activity: { task: task.name, name: task.activity(input), ctid },
+    description,
+    general,
+    signature: {
+      json: () => task.json?.signature?.(input),
+      xml: (credential) => task.xml?.signature?.(input, credential),
+    },
+  });
 }
 
-function prepareJson<I, O>(
+/**
+ * Encodes a described request.
+ *
+ * @throws ServiceError `invalid_input`
+ */
+export function prepare<O>(
   context: ClientContext,
-  { json }: ServiceTask<I, O>,
-  input: I,
+  { general = {}, ...plan }: RequestPlan<O>,
+): PreparedRequest<O> {
+  const { description, activity } = plan;
+  const unsigned = orInvalidInput(activity, () =>
+    description.interface === 'json'
+      ? prepareJson(context, description, general)
+      : prepareXml(context, description),
+  );
+  return { ...plan, unsigned };
+}
+
+type DescriptionOver<Via extends Interface> = Extract<RequestDescription, { interface: Via }>;
+
+function prepareJson(
+  context: ClientContext,
+  description: DescriptionOver<'json'>,
   general: GeneralQuery,
 ): UnsignedRequest {
-  if (json === undefined) throw new InvalidInputError('the JSON interface does not carry it');
-  const request = encodeJson(json, input, context.jsonAddress, general);
+  const request = encodeJson(description, context.jsonAddress, general);
   const sign = (signature: JsonSignature): HttpRequest => ({
     ...request,
     headers: [...request.headers, ...jsonSignatureHeaders(signature)],
@@ -160,30 +186,18 @@ function prepareJson<I, O>(
   return { via: 'json', sign };
 }
 
-function prepareXml<I, O>(
-  context: ClientContext,
-  { xml }: ServiceTask<I, O>,
-  input: I,
-  general: GeneralQuery,
+function prepareXml(
+  { xmlAddress: address }: ClientContext,
+  { code, element }: DescriptionOver<'xml'>,
 ): UnsignedRequest {
-  const address = context.xmlAddress;
-  if (xml === undefined || address === undefined)
-    throw new InvalidInputError('the XML interface does not carry it');
-  const keys = general.keys ?? [];
-  if (keys.length > 0 && xml.takesKeys !== true) {
-    throw new InvalidInputError('"keys" cannot be sent: the XML interface has no such field', {
-      code: 'field_not_documented',
-      field: 'keys',
-      interface: 'xml',
-    });
-  }
-  const elements = writeXml(xml.elements(input, keys));
+  if (address === undefined) throw new InvalidInputError('the XML interface does not carry it');
+  const elements = writeXml(element);
   const sign = (signature: XmlSignature): HttpRequest => ({
     origin: address.origin,
     path: `${address.path === '' ? '/' : address.path}${address.query}`,
     method: 'POST',
     headers: ['accept', 'application/xml, text/xml', 'content-type', 'application/xml; charset=utf-8'],
-    body: writeRequest(writeXml([xmlSignatureElement(signature)]), xml.code, elements),
+    body: writeRequest(writeXml(xmlSignatureElement(signature)), code, elements),
   });
   return { via: 'xml', sign };
 }
@@ -193,18 +207,18 @@ function prepareXml<I, O>(
  *
  * @throws ServiceError, or whatever `beforeFirstByte` throws.
  */
-export async function send<I, O>(
+export async function send<O>(
   context: ClientContext,
-  prepared: PreparedRequest<I, O>,
+  prepared: PreparedRequest<O>,
   { request, signature }: Signed,
   options: SendOptions,
 ): Promise<CallResult<O>> {
-  const { task, input, activity } = prepared;
+  const { task, activity, description } = prepared;
   const { via } = prepared.unsigned;
   const answer = await sendAndRead(context, prepared, request, options);
   const { status, headers } = answer;
   const { decoded, unreadable } = decode(via, answer);
-  const sent = [...new Set([...context.secrets, ...secretsIn(signature), ...secretsIn(input)])];
+  const sent = [...new Set([...context.secrets, ...secretsIn(signature), ...secretsIn(description)])];
   const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
   let envelope = decoded === undefined ? undefined : masked(decoded, secrets);
   const failure = (kind: ServiceErrorKind, what: string, retryAfterMs?: number): ServiceError =>
@@ -222,7 +236,7 @@ export async function send<I, O>(
   const read = (): Reading<O> => {
     if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadable);
     const answered = task.readsSecrets === true ? decoded.envelope : envelope;
-    return task.output({ envelope: answered, interface: via, setCookie: list(headers['set-cookie']) }, input);
+    return task.output({ envelope: answered, interface: via, setCookie: list(headers['set-cookie']) });
   };
   if (verdict.kind !== 'done') {
     if (task.readsSecrets === true && envelope !== undefined)
@@ -272,9 +286,9 @@ function withoutReadSecrets<O>(
   return maskEnvelope(bare, createMask([...secrets, ...found]));
 }
 
-async function sendAndRead<I, O>(
+async function sendAndRead<O>(
   context: ClientContext,
-  { task, activity }: Pick<PreparedRequest<I, O>, 'task' | 'activity'>,
+  { task, activity }: Pick<PreparedRequest<O>, 'task' | 'activity'>,
   request: HttpRequest,
   { deadline, beforeFirstByte }: SendOptions,
 ): Promise<HttpResponse> {

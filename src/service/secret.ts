@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { z } from 'zod';
 
 /** What a secret looks like to anybody who may not see it. */
 export const MASK = '[secret]';
@@ -33,3 +34,17 @@ export class Secret {
     return MASK;
   }
 }
+
+/**
+ * Stands in a described request in the place of a secret, which is put there when the request is sent: `sha256:` and a hash
+ * over the secret and a salt.
+ */
+export interface SecretCommitment {
+  readonly secret: string;
+}
+
+/** A field of a task's input that is a secret, or stands for one. */
+export const secretField = z.union([
+  z.instanceof(Secret),
+  z.strictObject({ secret: z.string().regex(/^sha256:[0-9a-f]{64}$/) }),
+]);

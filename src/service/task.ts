@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Credential, JsonSignature, XmlSignature } from './authenticator/signature.ts';
-import type { JsonValue, XmlElement } from './codec/wire.ts';
+import type { WireObject, WireValue } from './codec/wire.ts';
 import type { Envelope } from './envelope.ts';
 
 /** What a task does: `read` changes nothing, `write` changes something, `charge` costs money. */
@@ -16,7 +16,7 @@ export interface JsonShape<I> {
   /** Query parameters of this route, in order. */
   query?(input: I): readonly (readonly [name: string, value: string])[];
   /** The body; without it none is sent. */
-  body?(input: I): JsonValue;
+  body?(input: I): WireValue;
   /** Replaces the client's signature; login and logout have their own. */
   signature?(input: I): JsonSignature;
 }
@@ -25,8 +25,8 @@ export interface JsonShape<I> {
 export interface XmlShape<I> {
   /** Task code, a string: `0502` keeps its zero. */
   readonly code: string;
-  /** Elements after `code`, in order. `keys` are the call's extra record keys. */
-  elements(input: I, keys: readonly string[]): readonly XmlElement[];
+  /** What stands after `code`. `keys` are the call's extra record keys. */
+  elements(input: I, keys: readonly string[]): WireObject;
   /** Whether the task takes the call's `keys`. */
   readonly takesKeys?: boolean;
   /** Replaces the client's signature; session tasks have their own. */
@@ -71,8 +71,14 @@ export interface ServiceTask<I, O> {
    * damages a secret; it must hand on nothing of it in the clear. Other tasks read it masked.
    */
   readonly readsSecrets?: boolean;
-  output(answer: ServiceResponse, input: I): Reading<O>;
+  output(answer: ServiceResponse): Reading<O>;
 }
+
+/** What sending a described request, and reading its answer, take of a task. */
+export type AnsweredTask<O> = Pick<
+  ServiceTask<never, O>,
+  'name' | 'effect' | 'successCode' | 'provenByOutput' | 'readsSecrets' | 'output'
+>;
 
 /** What can be known of any task without its input. */
 export type TaskOutline = Pick<ServiceTask<never, unknown>, 'name' | 'effect' | 'idempotent'> & {

@@ -51,12 +51,10 @@ export class ScriptedService {
       call.beforeFirstByte?.();
       this.received.push(request);
       const answered = await this.answer(request, call.signal);
-      const { output, envelope } = task.output(
-        { envelope: answered, interface: 'json', setCookie: [] },
-        input,
-      );
+      const { output, envelope } = task.output({ envelope: answered, interface: 'json', setCookie: [] });
       return { output, envelope: envelope ?? answered, interface: 'json', httpStatus: 200 };
     },
+    send: async () => Promise.reject(new Error('not played')),
     verify: async () => ({ verified: true }),
     close: async () => undefined,
   };

@@ -4,7 +4,6 @@ import { basicToken } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { InvalidInputError, InvalidResponseError } from '../../src/service/codec/codec-errors.ts';
 import { decodeJson, encodeJson, encodeSegment } from '../../src/service/codec/json.ts';
-import type { XmlElement } from '../../src/service/codec/wire.ts';
 import { decodeXml, writeXml } from '../../src/service/codec/xml.ts';
 import { ServiceError } from '../../src/service/errors.ts';
 import { Secret } from '../../src/service/secret.ts';
@@ -43,10 +42,7 @@ describe('secrets arrive unchanged or are refused before sending', () => {
   it('in XML, where nothing adds an element', () => {
     fc.assert(
       fc.property(anyText, anyText, (user, secret) => {
-        const elements: XmlElement[] = [
-          ['user', user],
-          ['password', new Secret(secret)],
-        ];
+        const elements = { user, password: new Secret(secret) };
         if (!XML_CHARACTERS.test(user + secret) || broken(user) || broken(secret)) {
           expect(() => writeXml(elements)).toThrow(InvalidInputError);
           return;
@@ -67,8 +63,7 @@ describe('secrets arrive unchanged or are refused before sending', () => {
       fc.property(anyText, (secret) => {
         const encode = (): unknown =>
           encodeJson(
-            { method: 'POST', path: () => ['x'], body: () => ({ password: new Secret(secret) }) },
-            undefined,
+            { interface: 'json', method: 'POST', path: '/x', body: { password: new Secret(secret) } },
             { origin: '', path: '', query: '' },
             {},
           ).body;

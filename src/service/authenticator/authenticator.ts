@@ -13,7 +13,7 @@ import { createTokenSteps, type TokenSteps } from './token-steps.ts';
 /** Signs requests with one credential, keeps the sessions that this takes, and checks the credential itself. */
 export interface Authenticator {
   /** Signs a request; opens a session first, when the credential needs one and there is none. */
-  sign<I, O>(prepared: PreparedRequest<I, O>, deadline: Deadline): Promise<SignedRequest>;
+  sign<O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest>;
   /** Says that the service refused the session, so that the next call opens another. */
   invalidateSession(session: Session): void;
   /** Checks the credential at the service. */

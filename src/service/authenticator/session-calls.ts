@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { GeneralQuery } from '../codec/json.ts';
-import { type ClientContext, type Deadline, prepare, send } from '../request.ts';
+import { type ClientContext, type Deadline, prepareTask, send } from '../request.ts';
 import type { Secret } from '../secret.ts';
 import type { ServiceTask } from '../task.ts';
 import {
@@ -46,12 +46,8 @@ export function createSessionCalls(
     deadline: Deadline,
     general?: GeneralQuery,
   ): Promise<O> {
-    const prepared = prepare(clientContext, {
-      task,
-      input,
-      via: task.json === undefined ? 'xml' : 'json',
-      general,
-    });
+    const via = task.json === undefined ? 'xml' : 'json';
+    const prepared = prepareTask(clientContext, task, input, { via, general });
     const signed = signByTask(prepared, credential);
     if (signed === undefined) throw new Error(`${task.name} brings no signature of its own`);
     return (await send(clientContext, prepared, signed, { deadline })).output;

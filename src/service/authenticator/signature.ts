@@ -1,6 +1,6 @@
 import { Secret as OtpSecret, TOTP } from 'otpauth';
 import { InvalidInputError, InvalidResponseError } from '../codec/codec-errors.ts';
-import type { XmlElement } from '../codec/wire.ts';
+import type { WireObject } from '../codec/wire.ts';
 import { Secret } from '../secret.ts';
 
 /** A linked account of the service. Service API, section "Authentication". */
@@ -133,34 +133,20 @@ export function credentialSecrets(credential: Credential): string[] {
 }
 
 /** The authentication block, which goes before `task`. */
-export function xmlSignatureElement(signature: XmlSignature): XmlElement {
+export function xmlSignatureElement(signature: XmlSignature): WireObject {
   switch (signature.kind) {
-    case 'auth':
-      return [
-        'auth',
-        [
-          ['user', signature.user],
-          ['context', signature.context],
-          ['password', signature.password],
-          ...(signature.token === undefined ? [] : [['token', signature.token] as const]),
-        ],
-      ];
-    case 'trusted_application':
-      return [
-        'authentication',
-        [
-          [
-            'trusted_application',
-            [
-              ['uuid', signature.uuid],
-              ['password', signature.password],
-              ['application', [['name', signature.application]]],
-            ],
-          ],
-        ],
-      ];
+    case 'auth': {
+      const { user, context, password, token } = signature;
+      return { auth: { user, context, password, token } };
+    }
+    case 'trusted_application': {
+      const { uuid, password, application } = signature;
+      return {
+        authentication: { trusted_application: { uuid, password, application: { name: application } } },
+      };
+    }
     case 'auth_session':
-      return ['auth_session', [['hash', signature.hash]]];
+      return { auth_session: { hash: signature.hash } };
   }
 }
 

@@ -22,16 +22,16 @@ interface SignatureWithSession<S> {
 }
 
 /** Signs a request whose task brings its own signature: those that open and end sessions. */
-export function signByTask<I, O>(
-  { task, input, activity, unsigned }: PreparedRequest<I, O>,
+export function signByTask<O>(
+  { activity, unsigned, signature: ofTask }: PreparedRequest<O>,
   credential: Credential,
 ): SignedRequest | undefined {
   if (unsigned.via === 'json') {
-    const signature = task.json?.signature?.(input);
+    const signature = ofTask?.json();
     if (signature === undefined) return undefined;
     return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature };
   }
-  const signature = orInvalidInput(activity, () => task.xml?.signature?.(input, credential));
+  const signature = orInvalidInput(activity, () => ofTask?.xml(credential));
   if (signature === undefined) return undefined;
   return { request: orInvalidInput(activity, () => unsigned.sign(signature)), signature };
 }
@@ -69,7 +69,7 @@ export function createSigner(options: AuthenticatorOptions, sessions: Sessions) 
     return { signature: { kind: 'auth_session', hash: session.key }, session };
   }
 
-  return async <I, O>(prepared: PreparedRequest<I, O>, deadline: Deadline): Promise<SignedRequest> => {
+  return async <O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest> => {
     const own = signByTask(prepared, credential);
     if (own !== undefined) return own;
     const { activity, unsigned } = prepared;

@@ -1,10 +1,10 @@
 import type { HttpRequest } from '../../http/exchange.ts';
+import type { RequestDescription } from '../describe.ts';
 import { type Envelope, readEnvelope } from '../envelope.ts';
 import { assertDepth, assertSize } from '../redact.ts';
 import { Secret } from '../secret.ts';
-import type { JsonShape } from '../task.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
-import type { JsonValue } from './wire.ts';
+import type { WireValue } from './wire.ts';
 
 /** An answer that could be read. */
 export interface Decoded {
@@ -46,23 +46,22 @@ export function readAddress(name: string, url: string): ServiceAddress {
 }
 
 /**
- * The request for a task, without its signature.
+ * A described request, without its signature.
  *
- * @throws InvalidInputError when the input cannot be sent as it is.
+ * @throws InvalidInputError when it cannot be sent as it is.
  */
-export function encodeJson<I>(
-  shape: JsonShape<I>,
-  input: I,
+export function encodeJson(
+  { method, path: route, query: own = [], body: content }: Extract<RequestDescription, { interface: 'json' }>,
   address: ServiceAddress,
   general: GeneralQuery,
 ): HttpRequest {
-  const path = [address.path, ...shape.path(input).map(encodeSegment)].join('/');
-  const query = [...(shape.query?.(input) ?? []), ...generalQuery(general)];
-  const body = shape.body === undefined ? undefined : JSON.stringify(reveal(shape.body(input), 'the body'));
+  const path = `${address.path}${route}`;
+  const query = [...own, ...generalQuery(general)];
+  const body = content === undefined ? undefined : JSON.stringify(reveal(content, 'the body'));
   return {
     origin: address.origin,
     path: query.length === 0 ? path : `${path}?${encodeQuery(query)}`,
-    method: shape.method,
+    method,
     headers: body === undefined ? ACCEPT : ACCEPT_AND_TYPE,
     body,
   };
@@ -117,7 +116,7 @@ function wellFormed(name: string, text: string): string {
 type PlainJson = string | number | boolean | readonly PlainJson[] | { readonly [name: string]: PlainJson };
 
 /** The body with its secrets opened and what is not given left out. */
-function reveal(value: JsonValue, name: string): PlainJson {
+function reveal(value: WireValue, name: string): PlainJson {
   if (value instanceof Secret) return wellFormed(name, value.reveal());
   if (typeof value === 'string') return wellFormed(name, value);
   if (typeof value !== 'object') return value;
@@ -130,7 +129,7 @@ function reveal(value: JsonValue, name: string): PlainJson {
   return plain;
 }
 
-function isList(value: JsonValue): value is readonly JsonValue[] {
+function isList(value: WireValue): value is readonly WireValue[] {
   return Array.isArray(value);
 }
 

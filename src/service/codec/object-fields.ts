@@ -1,7 +1,7 @@
 import { Secret } from '../secret.ts';
 import type { Interface } from '../task.ts';
 import { InvalidInputError } from './codec-errors.ts';
-import type { JsonValue, XmlElement } from './wire.ts';
+import type { WireObject } from './wire.ts';
 
 /**
  * How the fields of the service's objects are called on each interface; nothing else knows both names. Inputs use the
@@ -87,33 +87,19 @@ export interface FieldValues {
 }
 
 /**
- * The given fields as a JSON object.
+ * The given fields under the names of an interface.
  *
- * @throws InvalidInputError when a field or a value is given that the JSON interface does not document.
+ * @throws InvalidInputError when a field or a value is given that the interface does not document.
  */
-export function jsonFields(fields: ObjectFields, values: FieldValues): JsonValue {
-  const toObject = (list: readonly WireField[], from: FieldValues, path: string): JsonValue =>
+export function wireFields(via: Interface, fields: ObjectFields, values: FieldValues): WireObject {
+  const toObject = (list: readonly WireField[], from: FieldValues, path: string): WireObject =>
     Object.fromEntries(
-      given(list, 'json', from, path).map(({ name, value, inside, at }) => [
+      given(list, via, from, path).map(({ name, value, inside, at }) => [
         name,
-        isFieldValues(value) ? toObject(inside, value, at) : value,
+        isFieldValues(value) && inside.length > 0 ? toObject(inside, value, at) : value,
       ]),
     );
-  return toObject(fields.json, values, '');
-}
-
-/**
- * The given fields as XML elements.
- *
- * @throws InvalidInputError when a field or a value is given that the XML interface does not document.
- */
-export function xmlFields(fields: ObjectFields, values: FieldValues): readonly XmlElement[] {
-  const toElements = (list: readonly WireField[], from: FieldValues, path: string): readonly XmlElement[] =>
-    given(list, 'xml', from, path).flatMap(({ name, value, inside, at }): readonly XmlElement[] => {
-      if (isFieldValues(value)) return [[name, toElements(inside, value, at)]];
-      return isList(value) ? value.map((item) => [name, item] as const) : [[name, value]];
-    });
-  return toElements(fields.xml, values, '');
+  return toObject(fields[via], values, '');
 }
 
 interface Given {

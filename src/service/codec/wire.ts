@@ -1,16 +1,12 @@
 import type { Secret } from '../secret.ts';
 
-/** A value of a JSON body. Secrets are opened by the codec only. */
-export type JsonValue =
-  | string
-  | number
-  | boolean
-  | Secret
-  | readonly JsonValue[]
-  | { readonly [name: string]: JsonValue | undefined };
+/**
+ * A value of a JSON body or of an XML element; over XML a list is its element repeated. What is undefined is not sent. Secrets
+ * are opened by the codecs only.
+ */
+export type WireValue = string | number | boolean | Secret | readonly WireValue[] | WireObject;
 
-/** An XML element: its name and its text or its children, in the order in which they go out. */
-export type XmlElement = readonly [
-  name: string,
-  content: string | number | boolean | Secret | readonly XmlElement[],
-];
+export interface WireObject {
+  /** In the order in which the fields go out. */
+  readonly [name: string]: WireValue | undefined;
+}

@@ -5,18 +5,21 @@ import { assertSize, MAX_DEPTH } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import type { Decoded } from './json.ts';
-import type { XmlElement } from './wire.ts';
+import type { WireObject, WireValue } from './wire.ts';
 
 // Service API, section "XML interface".
 
 /** Writes elements, one after the other. */
-export function writeXml(elements: readonly XmlElement[]): string {
-  return elements
-    .map(([name, content]) => {
-      const inside = isElements(content) ? writeXml(content) : escapeText(name, content);
-      return `<${name}>${inside}</${name}>`;
-    })
+export function writeXml(elements: WireObject): string {
+  return Object.entries(elements)
+    .map(([name, content]) => (content === undefined ? '' : writeElement(name, content)))
     .join('');
+}
+
+function writeElement(name: string, content: WireValue): string {
+  if (isList(content)) return content.map((each) => writeElement(name, each)).join('');
+  const isText = typeof content !== 'object' || content instanceof Secret;
+  return `<${name}>${isText ? escapeText(name, content) : writeXml(content)}</${name}>`;
 }
 
 /** A whole request. */
@@ -25,7 +28,7 @@ export function writeRequest(signature: string, code: string, elements: string):
   return `${declaration}<request>${signature}<task><code>${code}</code>${elements}</task></request>`;
 }
 
-function isElements(content: XmlElement[1]): content is readonly XmlElement[] {
+function isList(content: WireValue): content is readonly WireValue[] {
   return Array.isArray(content);
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { JsonValue } from '../codec/wire.ts';
+import type { WireValue } from '../codec/wire.ts';
 import type { Envelope } from '../envelope.ts';
 import { findText } from '../redact.ts';
-import { MASK, Secret } from '../secret.ts';
+import { MASK, Secret, secretField } from '../secret.ts';
 import { defineTask, type Reading, type ServiceResponse } from '../task.ts';
 
 /*
@@ -37,7 +37,7 @@ export const domainCreate = defineTask({
   json: {
     method: 'POST',
     path: () => ['domain'],
-    body: (input): JsonValue => ({
+    body: (input): WireValue => ({
       name: input.name,
       ownerc: input.ownerc,
       adminc: input.adminc,
@@ -54,11 +54,11 @@ export const domainTransfer = defineTask({
   name: 'domain.transfer',
   effect: 'charge',
   activity: (input) => `transferring ${input.name}`,
-  input: z.strictObject({ name, auth: z.instanceof(Secret), ...contacts, nameServers }),
+  input: z.strictObject({ name, auth: secretField, ...contacts, nameServers }),
   json: {
     method: 'POST',
     path: () => ['domain', '_transfer'],
-    body: (input): JsonValue => ({
+    body: (input): WireValue => ({
       name: input.name,
       auth: input.auth,
       ownerc: input.ownerc,
@@ -79,7 +79,7 @@ export const domainRenew = defineTask({
   json: {
     method: 'POST',
     path: (input) => ['domain', input.name, '_renew'],
-    body: (input): JsonValue => ({ period: input.period }),
+    body: (input): WireValue => ({ period: input.period }),
   },
   output: domainResult,
 });
@@ -124,7 +124,7 @@ export const domainUpdateNameservers = defineTask({
   json: {
     method: 'PUT',
     path: (input) => ['domain', input.name],
-    body: (input): JsonValue => ({ nameServers: input.nameServers }),
+    body: (input): WireValue => ({ nameServers: input.nameServers }),
   },
   output: domainResult,
 });

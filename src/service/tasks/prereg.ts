@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { InvalidInputError } from '../codec/codec-errors.ts';
 import { RECORD_NAMES } from '../codec/object-fields.ts';
-import type { XmlElement } from '../codec/wire.ts';
 import { isRecord } from '../record.ts';
 import { defineTask, type Interface, type Reading } from '../task.ts';
 
@@ -129,30 +128,21 @@ export const preregSearch = defineTask({
   xml: {
     code: '0110005',
     takesKeys: true,
-    elements: ({ view, filters, order }, keys): readonly XmlElement[] => [
-      ...(view === undefined
-        ? []
-        : [['view', presentElements(view, ['children', 'offset', 'limit'])] as const]),
-      ...(filters === undefined || filters.length === 0
-        ? []
-        : [
-            [
-              'where',
-              filters.map(
-                (filter): XmlElement => [
-                  'and',
-                  [
-                    ['key', filter.key],
-                    ['operator', operator('xml', filter.operator)],
-                    ['value', filter.value],
-                  ],
-                ],
-              ),
-            ] as const,
-          ]),
-      ...keys.map((key) => ['key', key] as const),
-      ...(order === undefined ? [] : [['order', presentElements(order, ['key', 'mode'])] as const]),
-    ],
+    elements: ({ view, filters, order }, keys) => ({
+      view: view && { children: view.children, offset: view.offset, limit: view.limit },
+      where:
+        filters === undefined || filters.length === 0
+          ? undefined
+          : {
+              and: filters.map((filter) => ({
+                key: filter.key,
+                operator: operator('xml', filter.operator),
+                value: filter.value,
+              })),
+            },
+      key: keys,
+      order: order && { key: order.key, mode: order.mode },
+    }),
   },
   output: ({ envelope }): Reading<Preregistrations> => {
     const summary = envelope.object?.summary;
@@ -164,16 +154,6 @@ export const preregSearch = defineTask({
     };
   },
 });
-
-function presentElements<K extends string>(
-  values: { readonly [name in K]?: string | number | boolean | undefined },
-  order: readonly K[],
-): readonly XmlElement[] {
-  return order.flatMap((name) => {
-    const value = values[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-}
 
 const FIELDS = [
   ...(['name', 'created', 'updated', 'owner', 'ownerc', 'zonec', 'adminc', 'techc'] as const),

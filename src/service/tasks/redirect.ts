@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonFields, REDIRECT_FIELDS, xmlFields } from '../codec/object-fields.ts';
+import { REDIRECT_FIELDS, wireFields } from '../codec/object-fields.ts';
 import { isRecord } from '../record.ts';
 import { defineTask, type Reading } from '../task.ts';
 
@@ -31,9 +31,9 @@ export const redirectUpdate = defineTask({
   json: {
     method: 'PUT',
     path: (input) => ['redirect', input.source],
-    body: (input) => jsonFields(REDIRECT_FIELDS, input),
+    body: (input) => wireFields('json', REDIRECT_FIELDS, input),
   },
-  xml: { code: '0502', elements: (input) => [['redirect', xmlFields(REDIRECT_FIELDS, input)]] },
+  xml: { code: '0502', elements: (input) => ({ redirect: wireFields('xml', REDIRECT_FIELDS, input) }) },
   output: ({ envelope }): Reading<UpdatedRedirect> => {
     const { object, data, received } = envelope;
     const redirect = findRedirect([object?.data, data, received]);

@@ -100,7 +100,7 @@ export const authSessionCreate = defineTask({
   input: z.strictObject({ token: z.instanceof(Secret).optional() }),
   xml: {
     code: '1321001',
-    elements: () => [],
+    elements: () => ({}),
     signature: ({ token }, credential) => {
       if (credential.method === 'trusted_application') {
         throw new InvalidInputError('a trusted application opens no session: it signs each request');
@@ -136,6 +136,6 @@ export const authSessionDelete = defineTask({
   provenByOutput: true,
   activity: () => 'ending an XML session',
   input: z.strictObject({ hash: z.instanceof(Secret) }),
-  xml: { code: '1321003', elements: () => [], signature: ({ hash }) => ({ kind: 'auth_session', hash }) },
+  xml: { code: '1321003', elements: () => ({}), signature: ({ hash }) => ({ kind: 'auth_session', hash }) },
   output: (): Reading<undefined> => ({ output: undefined }),
 });

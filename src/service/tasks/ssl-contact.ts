@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { jsonFields, SSL_CONTACT_FIELDS, xmlFields } from '../codec/object-fields.ts';
+import { SSL_CONTACT_FIELDS, wireFields } from '../codec/object-fields.ts';
 import { defineTask, type Reading } from '../task.ts';
 
-/** The id that the service answers with. */
+/** The id, where the service answers with it. */
 export interface UpdatedSslContact {
-  readonly id: string;
+  readonly id?: string;
 }
 
 const text = z.string().optional();
@@ -46,10 +46,10 @@ export const sslContactUpdate = defineTask({
   json: {
     method: 'PUT',
     path: (input) => ['sslcontact', String(input.id)],
-    body: ({ id, ...fields }) => jsonFields(SSL_CONTACT_FIELDS, fields),
+    body: ({ id, ...fields }) => wireFields('json', SSL_CONTACT_FIELDS, fields),
   },
-  xml: { code: '400202', elements: (input) => [['contact', xmlFields(SSL_CONTACT_FIELDS, input)]] },
-  output: ({ envelope }, input): Reading<UpdatedSslContact> => ({
-    output: { id: envelope.object?.value ?? String(input.id) },
+  xml: { code: '400202', elements: (input) => ({ contact: wireFields('xml', SSL_CONTACT_FIELDS, input) }) },
+  output: ({ envelope: { object } }): Reading<UpdatedSslContact> => ({
+    output: object?.value === undefined ? {} : { id: object.value },
   }),
 });

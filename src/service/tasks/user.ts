@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { jsonFields, USER_FIELDS, xmlFields } from '../codec/object-fields.ts';
+import { USER_FIELDS, wireFields } from '../codec/object-fields.ts';
 import type { Message } from '../envelope.ts';
-import { Secret } from '../secret.ts';
+import { Secret, secretField } from '../secret.ts';
 import { defineTask, type Reading } from '../task.ts';
 
 const context = z.int().nonnegative();
@@ -10,8 +10,6 @@ const user = z.string().min(1);
 
 /** The user that was created. */
 export interface CreatedUser {
-  readonly user: string;
-  readonly context: number;
   /** The password that the service made, when none was given. */
   readonly password?: Secret;
 }
@@ -35,7 +33,7 @@ export const userCreate = defineTask({
     user,
     context,
     defaultEmail: z.string().min(1),
-    password: z.instanceof(Secret).optional(),
+    password: secretField.optional(),
     status: status.optional(),
     substatus: status.optional(),
     language: z
@@ -53,17 +51,13 @@ export const userCreate = defineTask({
       .optional(),
     userMailKey: z.string().min(1).optional(),
   }),
-  json: { method: 'POST', path: () => ['user'], body: (input) => jsonFields(USER_FIELDS, input) },
-  xml: { code: '1301001', elements: (input) => [['user', xmlFields(USER_FIELDS, input)]] },
+  json: { method: 'POST', path: () => ['user'], body: (input) => wireFields('json', USER_FIELDS, input) },
+  xml: { code: '1301001', elements: (input) => ({ user: wireFields('xml', USER_FIELDS, input) }) },
   readsSecrets: true,
-  output: ({ envelope }, input): Reading<CreatedUser> => {
+  output: ({ envelope }): Reading<CreatedUser> => {
     const password = generatedPassword(envelope.messages);
     return {
-      output: {
-        user: input.user,
-        context: input.context,
-        ...(password === undefined ? {} : { password: new Secret(password) }),
-      },
+      output: password === undefined ? {} : { password: new Secret(password) },
       secrets: password === undefined ? [] : [password],
     };
   },

@@ -1,0 +1,115 @@
+import { InvalidInputError } from '../service/codec/codec-errors.ts';
+import type { WireObject, WireValue } from '../service/codec/wire.ts';
+import type { RequestDescription } from '../service/describe.ts';
+import { credentialInterfaces } from '../service/interfaces.ts';
+import { Secret, type SecretCommitment } from '../service/secret.ts';
+import { inputOfItem, type Order, type OrderTaskName } from './order.ts';
+import { taskNamed } from './tasks.ts';
+
+/*
+ * What an order sends, whole: what people are shown, what is hashed and approved, and what requests are built from. Pure.
+ */
+
+/** Where the service is, and what every request tells it. From the configuration. */
+export interface ServicePlaces {
+  readonly jsonUrl: string;
+  readonly xmlUrl: string | undefined;
+  readonly replyTo: string | undefined;
+}
+
+export type StatedSecret = SecretCommitment;
+
+/** A value of a request; a secret is a {@link StatedSecret}. */
+export type StatedValue = string | number | boolean | readonly StatedValue[] | StatedObject;
+
+export interface StatedObject {
+  readonly [field: string]: StatedValue;
+}
+
+export type StatedRequest =
+  | (Omit<Extract<RequestDescription, { interface: 'json' }>, 'body'> & { readonly body?: StatedValue })
+  | (Omit<Extract<RequestDescription, { interface: 'xml' }>, 'element'> & {
+      readonly element: StatedObject;
+    });
+
+export interface StatementItem {
+  readonly n: number;
+  readonly name: string;
+  readonly ctid: string;
+  readonly request: StatedRequest;
+}
+
+/** Everything that leaves for the service when an order is carried out, without its secrets. */
+export interface Statement {
+  readonly version: 1;
+  readonly order: string;
+  readonly task: OrderTaskName;
+  /** The address that the requests go to: that of the XML interface where all of them are XML requests. */
+  readonly service: string;
+  /** `SERVICE_REPLY_TO`, which JSON requests carry. */
+  readonly replyTo?: string;
+  readonly account: {
+    readonly method: string;
+    readonly login: string;
+    /** Absent for a trusted application. */
+    readonly context?: number;
+    readonly team: boolean;
+  };
+  readonly items: readonly StatementItem[];
+}
+
+/**
+ * Everything that leaves when an order is carried out.
+ * @throws {InvalidInputError} when its rows give no request that can be sent
+ */
+export function statementOf(order: Order, { jsonUrl, xmlUrl, replyTo }: ServicePlaces): Statement {
+  const { id, task, account } = order;
+  const interfaces = credentialInterfaces(account.method, xmlUrl !== undefined);
+  const items = order.items.map((item): StatementItem => {
+    const { n, name, ctid } = item;
+    const secretHash = item.secretHash ?? order.secretHash;
+    const secret = secretHash === undefined ? undefined : { secret: secretHash };
+    const request = taskNamed(task).describe({ input: inputOfItem(order, item), name, secret }, interfaces);
+    return { n, name, ctid, request: stated(request) };
+  });
+  const hasJson = items.some(({ request }) => request.interface === 'json');
+  return {
+    version: 1,
+    order: id,
+    task,
+    service: hasJson || xmlUrl === undefined ? jsonUrl : xmlUrl,
+    ...(hasJson && replyTo !== undefined ? { replyTo } : {}),
+    account: {
+      method: account.method,
+      login: account.login,
+      ...(account.context === undefined ? {} : { context: account.context }),
+      team: account.isTeamAccount === true,
+    },
+    items,
+  };
+}
+
+function stated(request: RequestDescription): StatedRequest {
+  if (request.interface === 'xml') return { ...request, element: statedObject(request.element) };
+  const { body, ...rest } = request;
+  return body === undefined ? rest : { ...rest, body: statedValue(body) };
+}
+
+/** What is not given is not sent. */
+function statedObject(values: WireObject): StatedObject {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([field, value]) =>
+      value === undefined ? [] : [[field, statedValue(value)] as const],
+    ),
+  );
+}
+
+function statedValue(value: WireValue): StatedValue {
+  if (value instanceof Secret) throw new InvalidInputError('a secret stands open in a statement');
+  if (typeof value !== 'object') return value;
+  return isList(value) ? value.map(statedValue) : statedObject(value);
+}
+
+function isList(value: WireValue): value is readonly WireValue[] {
+  return Array.isArray(value);
+}

@@ -1,0 +1,74 @@
+import { InvalidInputError } from './codec/codec-errors.ts';
+import { encodeSegment } from './codec/json.ts';
+import type { WireObject, WireValue } from './codec/wire.ts';
+import type { Interface, JsonShape, ServiceTask } from './task.ts';
+
+/** What a task asks of the service, apart from address, signature and general parameters: data alone. */
+export type RequestDescription =
+  | {
+      readonly interface: 'json';
+      readonly method: JsonShape<never>['method'];
+      /** Behind `{base_url}`, percent-encoded. */
+      readonly path: string;
+      /** Of this route, in order. */
+      readonly query?: readonly (readonly [name: string, value: string])[];
+      readonly body?: WireValue;
+    }
+  | {
+      readonly interface: 'xml';
+      /** Task code, a string: `0502` keeps its zero. */
+      readonly code: string;
+      /** What stands after the code. */
+      readonly element: WireObject;
+    };
+
+/**
+ * Checks an input and says what it asks for over an interface. Pure.
+ *
+ * @param keys the call's extra record keys
+ * @throws InvalidInputError when the interface cannot carry it
+ */
+export function describeRequest<I, O>(
+  task: ServiceTask<I, O>,
+  input: I,
+  via: Interface,
+  keys: readonly string[] = [],
+): RequestDescription {
+  const checked = task.input.safeParse(input);
+  if (!checked.success) {
+    const { issues } = checked.error;
+    // What is wrong with the whole has an empty path.
+    const fields = [...new Set(issues.map(({ path }) => path.join('.')))].filter((field) => field !== '');
+    const what = issues.map(({ path, message }) => `"${path.join('.')}" ${message}`).join('; ');
+    throw new InvalidInputError(what, { code: 'fields_invalid', fields });
+  }
+  return via === 'json' ? describeJson(task, input) : describeXml(task, input, keys);
+}
+
+function describeJson<I, O>({ json }: ServiceTask<I, O>, input: I): RequestDescription {
+  if (json === undefined) throw new InvalidInputError('the JSON interface does not carry it');
+  const query = json.query?.(input) ?? [];
+  return {
+    interface: 'json',
+    method: json.method,
+    path: `/${json.path(input).map(encodeSegment).join('/')}`,
+    ...(query.length === 0 ? {} : { query }),
+    ...(json.body === undefined ? {} : { body: json.body(input) }),
+  };
+}
+
+function describeXml<I, O>(
+  { xml }: ServiceTask<I, O>,
+  input: I,
+  keys: readonly string[],
+): RequestDescription {
+  if (xml === undefined) throw new InvalidInputError('the XML interface does not carry it');
+  if (keys.length > 0 && xml.takesKeys !== true) {
+    throw new InvalidInputError('"keys" cannot be sent: the XML interface has no such field', {
+      code: 'field_not_documented',
+      field: 'keys',
+      interface: 'xml',
+    });
+  }
+  return { interface: 'xml', code: xml.code, element: xml.elements(input, keys) };
+}
