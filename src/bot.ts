@@ -6,7 +6,7 @@ import { createAccounts } from './accounts/accounts.ts';
 import { createMissingKeyLog } from './accounts/missing-keys.ts';
 import { createVault } from './accounts/vault.ts';
 import { cacheFor } from './computed-cache.ts';
-import { type Config, isSetInEnvironment } from './config.ts';
+import type { Config } from './config.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -23,7 +23,6 @@ import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import type { Order } from './orders/order.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
-import { DEFAULT_APPROVAL_TASKS } from './orders/tasks.ts';
 import { peopleWhoMayApprove } from './orders/visibility.ts';
 import { tagOfPattern } from './policy/policy.ts';
 import type { PolicySource } from './policy/ports.ts';
@@ -48,7 +47,6 @@ import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
 import { isAdmin, type SlackDeps } from './slack/feature.ts';
 import { postMoneyReport } from './slack/money-report.ts';
-import { announceNewDefault } from './slack/new-default.ts';
 import {
   adoptCard,
   NOTIFICATION_LEASE_MS,
@@ -199,7 +197,6 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const people = watchPeople(site, stores, slack, accounts);
     const app = await startApp(site, { stores, slack, accounts, money, orders, expiry, names, work, people });
     noteMissingChannel(site, stores);
-    tellOfNewDefault(site, stores, slack);
     site.log.info({ ...servers, mode: slackMode(config).kind }, 'ready');
     return running(site, { servers, heartbeat, money, expiry, work, people, app });
   } catch (error) {
@@ -787,18 +784,6 @@ function noteMissingChannel({ log }: Site, { settings }: Stores): void {
       log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire'),
     (err: unknown) => log.warn({ err }, 'looking where reminders go'),
   );
-}
-
-/** Tells admins once which tasks wait for approval by default, where nobody has set them. */
-function tellOfNewDefault({ config, log }: Site, stores: Stores, { messaging }: Slack): void {
-  announceNewDefault({
-    ...messaging,
-    store: stores.saved,
-    isDefault:
-      !isSetInEnvironment('APPROVAL_TASKS') &&
-      config.team.approvalTasks.join() === DEFAULT_APPROVAL_TASKS.join(),
-    hasOrders: async () => (await stores.orders.list({ limit: 1 })).length > 0,
-  }).catch((err: unknown) => log.warn({ err }, 'telling admins which tasks wait for approval from now on'));
 }
 
 function running(site: Site, parts: RunningParts): Bot {

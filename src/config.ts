@@ -410,11 +410,6 @@ function configOf(e: z.output<typeof environment>) {
   };
 }
 
-/** Whether the environment sets a variable. It includes `.env` once {@link loadConfig} has read it. */
-export function isSetInEnvironment(name: Variable): boolean {
-  return (process.env[name]?.trim() ?? '') !== '';
-}
-
 /** Reads `.env`, if present, and the environment, which wins. */
 export function loadConfig(): Config {
   if (existsSync('.env')) process.loadEnvFile('.env');

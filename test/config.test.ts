@@ -50,7 +50,16 @@ describe('the settings', () => {
         approvers: ['U0BOB', 'S0APPROVERS'],
         approvalsRequired: 1,
         // What costs money, and what can lose a name.
-        approvalTasks: ['create', 'transfer', 'renew', 'restore', 'delete', 'authcode', 'owner-change'],
+        approvalTasks: [
+          'create',
+          'transfer',
+          'renew',
+          'restore',
+          'delete',
+          'nameservers',
+          'owner-change',
+          'authcode',
+        ],
         approvalTtl: 72 * 3_600_000,
         approvalRemindAfter: 4 * 3_600_000,
         allowSelfApproval: false,

@@ -495,8 +495,8 @@ export const ORDER_TASKS = {
   restore,
   delete: deleteDomain,
   nameservers,
-  authcode,
   'owner-change': ownerChange,
+  authcode,
   redirect,
   'ssl-contact': sslContact,
   user,
@@ -507,9 +507,12 @@ export type OrderTaskName = keyof typeof ORDER_TASKS;
 
 export const ORDER_TASK_NAMES: readonly OrderTaskName[] = Object.values(ORDER_TASKS).map(({ name }) => name);
 
-/** What waits for an approver unless the settings say otherwise: what costs money, and what can lose a name. */
+/**
+ * What waits for an approver unless the settings say otherwise: what costs money, what can lose a name, and what leads all
+ * its traffic and mail elsewhere.
+ */
 export const DEFAULT_APPROVAL_TASKS: readonly OrderTaskName[] = Object.values(ORDER_TASKS)
-  .filter(({ effect, risk }) => effect === 'charge' || risk === 'loses_name')
+  .filter(({ effect, risk }) => effect === 'charge' || risk !== 'none')
   .map(({ name }) => name);
 
 /** The row of a task. */

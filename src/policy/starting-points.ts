@@ -33,12 +33,30 @@ const REDIRECTS_ARE_FREE: StartingRule = {
   decision: 'free',
 };
 
+/** Whoever approves the nameservers of others sets them without asking, where no rule before it says otherwise. */
+const MANAGERS_SET_NAMESERVERS: StartingRule = {
+  rule_name: 'Managers set nameservers on their own',
+  tasks: ['nameservers'],
+  names: ['*'],
+  by: ['managers'],
+  decision: 'free',
+};
+
 const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   small_team: [
     REDIRECTS_ARE_FREE,
     {
+      rule_name: 'What can lose a guarded name',
+      tasks: ['risk', 'transfer'],
+      names: ['tag:guarded'],
+      decision: 'approve',
+      approvers: ['managers'],
+      break_glass: 'true',
+    },
+    MANAGERS_SET_NAMESERVERS,
+    {
       rule_name: 'What can lose a name',
-      tasks: ['delete', 'owner-change', 'authcode', 'transfer'],
+      tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
       approvers: ['managers'],
@@ -48,9 +66,9 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   agency: [
     REDIRECTS_ARE_FREE,
     {
-      rule_name: 'Names of the agency itself',
+      rule_name: 'Names of the agency itself, and guarded ones',
       tasks: ['risk', 'transfer'],
-      names: ['tag:own'],
+      names: ['tag:own', 'tag:guarded'],
       decision: 'approve',
       approvers: ['managers'],
       needed: '2',
@@ -63,6 +81,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       decision: 'approve',
       approvers: ['finance'],
     },
+    MANAGERS_SET_NAMESERVERS,
     {
       rule_name: 'What can lose a name of a client',
       tasks: ['risk', 'transfer'],

@@ -1,12 +1,11 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../src/store/database.ts';
-import { link, textOf, useTestDemo } from '../support/demo.ts';
-import { MAIN, startSurroundings } from '../support/harness.ts';
-import { ask } from '../support/orders.ts';
+import { expect, test } from 'vitest';
+import { textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask, orderAfter } from '../support/orders.ts';
 import { askAndConfirm } from '../support/people.ts';
 
 /*
- * What waits for an approver where nobody has set it: what costs money, and what can lose a name.
+ * What waits for an approver where nobody has set it: what costs money, what can lose a name, and what can
+ * take one down.
  */
 
 // Empty counts as unset: the default holds.
@@ -26,31 +25,23 @@ test('a deletion that is confirmed waits for an approver', async () => {
   expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 });
 
-test('nameservers that are confirmed go out at once', async () => {
-  const text = '/domain nameservers cafe.rest ns1.example.net ns2.example.net';
-  const order = await askAndConfirm(t.workspace, t.alice, text, 'cafe.rest');
+test('nameservers that are confirmed wait for an approver, and so do those that undo them', async () => {
+  const change = async (text: string) => {
+    const order = await askAndConfirm(t.workspace, t.alice, text, 'cafe.rest');
+    await order.becomes('PENDING');
+    return order;
+  };
+  const order = await change('/domain nameservers cafe.rest ns1.example.net ns2.example.net');
+  expect(t.service.requestsFor({ task: 'domain.update' })).toEqual([]);
+  await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
-});
+  expect(textOf(order.card)).toMatch(/\*Undo\* asks for the nameservers as they were/);
 
-test('an update tells admins once of the new default, where the environment sets no tasks', {
-  timeout: 60_000,
-}, async () => {
-  const s = await startSurroundings();
-  onTestFinished(() => s.stop());
-  const admins = { ADMINS: 'U0ADA', APPROVAL_TASKS: undefined };
-  const former = await s.start(MAIN, admins);
-  const alice = s.workspace.as('U0ALICE');
-  await link(s.workspace, alice);
-  const order = await ask(s.workspace, alice, '/domain renew deli.rest');
-  await order.becomes('PENDING');
-  await former.child.kill();
-  expect(s.workspace.messages('D0ADA'), 'nothing is new to who starts with it').toEqual([]);
-
-  const database = openDatabase({ url: s.databaseUrl });
-  onTestFinished(() => database.close());
-  // As a former release left it.
-  await database.prisma.setting.deleteMany();
-  await s.start(MAIN, admins);
-  const told = await s.workspace.waitFor(() => s.workspace.messages('D0ADA')[0], { what: 'Ada to be told' });
-  expect(textOf(told)).toContain('APPROVAL_TASKS=create,transfer,renew,restore');
+  await toldAfter(t.workspace, t.alice, () => t.alice.click(order.card, 'order_undo'));
+  const draft = t.alice.ephemerals().at(-1);
+  if (draft === undefined) throw new Error('nothing was asked');
+  const undo = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+  await undo.becomes('PENDING');
+  await t.bob.click(undo.card, 'order_approve');
+  await undo.ends('SUCCEEDED');
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ORDER_TASK_NAMES, ORDER_TASKS } from '../../src/orders/tasks.ts';
+import { ORDER_TASK_NAMES, ORDER_TASKS, taskNamed } from '../../src/orders/tasks.ts';
 import { describeRule } from '../../src/policy/describe.ts';
 import { diffPolicies } from '../../src/policy/diff.ts';
 import { evaluate } from '../../src/policy/evaluate.ts';
@@ -190,6 +190,16 @@ describe('past orders under a draft', () => {
   });
 });
 
+const CURRENT = {
+  approvalTasks: [],
+  approvers: ['U0BOSS'],
+  approvalsRequired: 1,
+  ttlMs: 1,
+  remindAfterMs: 1,
+  escalateAfterMs: 1,
+  escalateTo: [],
+};
+
 describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
   const vocabulary = { tasks: ORDER_TASK_NAMES, currency: 'EUR' };
 
@@ -212,23 +222,14 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
     ]);
   });
 
-  test('lets nothing that can lose a name be free', () => {
+  test('lets nothing that can lose a name or take it down be free for everybody', () => {
     const start = startingPoint(name);
     const people = Object.fromEntries(start.roles.map((role) => [role, ['S0PEOPLE']]));
     const read = parseRules(fillStartingPoint(start, people), vocabulary);
-    const current = {
-      approvalTasks: [],
-      approvers: ['U0BOSS'],
-      approvalsRequired: 1,
-      ttlMs: 1,
-      remindAfterMs: 1,
-      escalateAfterMs: 1,
-      escalateTo: [],
-    };
-    for (const task of Object.values(ORDER_TASKS).filter(({ risk }) => risk === 'loses_name')) {
+    for (const task of Object.values(ORDER_TASKS).filter(({ risk }) => risk !== 'none')) {
       for (const tags of [[], ['brand', 'guarded', 'own']]) {
         const order = { task: task.name, names: ['cafe.rest'], requester: 'U0ANNA', usesTeamAccount: false };
-        const { demand } = evaluate({ version: 1, rules: read.ok ? read.rules : [] }, current, order, {
+        const { demand } = evaluate({ version: 1, rules: read.ok ? read.rules : [] }, CURRENT, order, {
           task,
           tags: new Map([['cafe.rest', tags]]),
           groups: new Map(),
@@ -237,5 +238,28 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
         expect(demand.outcome).not.toBe('free');
       }
     }
+  });
+
+  test('says for whom new nameservers are free', () => {
+    const start = startingPoint(name);
+    const people = Object.fromEntries(start.roles.map((role) => [role, [`U0${role.toUpperCase()}`]]));
+    const read = parseRules(fillStartingPoint(start, people), vocabulary);
+    const current = { ...CURRENT, approvalTasks: ['nameservers'] };
+    const outcomeFor = (requester: string, tags: readonly string[]) =>
+      evaluate(
+        { version: 1, rules: read.ok ? read.rules : [] },
+        current,
+        { task: 'nameservers', names: ['cafe.rest'], requester, usesTeamAccount: false },
+        {
+          task: taskNamed('nameservers'),
+          tags: new Map([['cafe.rest', tags]]),
+          groups: new Map(),
+          prices: new Map(),
+        },
+      ).demand.outcome;
+    const forManagers = { small_team: 'free', agency: 'free', company: 'approve', regulated: 'approve' };
+    expect(outcomeFor('U0MANAGERS', [])).toBe(forManagers[name]);
+    expect(outcomeFor('U0MANAGERS', ['guarded', 'brand', 'own'])).toBe('approve');
+    expect(outcomeFor('U0ANNA', [])).toBe('approve');
   });
 });

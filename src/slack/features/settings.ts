@@ -400,6 +400,10 @@ function savedMessage(
         free.filter((task) => task.risk === 'loses_name' && !isCharged(task)),
         'can lose a name',
       ),
+      ...warning(
+        free.filter((task) => task.risk === 'takes_down'),
+        'can take a name’s web and mail down',
+      ),
     ].join('\n'),
   );
 }
