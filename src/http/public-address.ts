@@ -106,7 +106,40 @@ function isLoopback(address: string): boolean {
 }
 
 function isSpecial(address: string): boolean {
-  return isIP(address) === 0 || within(special, address);
+  switch (isIP(address)) {
+    case 4:
+      return within(special, address);
+    case 6:
+      return within(special, address) || embeddedAddresses(address).some((each) => within(special, each));
+    default:
+      return true;
+  }
+}
+
+/**
+ * The IPv4 addresses that a router or a tunnel takes out of an IPv6 address: NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo
+ * (RFC 4380), ISATAP (RFC 5214), IPv4-translated (RFC 7915) and IPv4-compatible addresses (RFC 4291, 2.5.5.1).
+ */
+function embeddedAddresses(address: string): readonly string[] {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groupsOf(address);
+  const dotted = (high: number, low: number) => [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+  const last = dotted(g, h);
+  if (a === 0x2002) return [dotted(b, c)];
+  // The client's address is written with every bit inverted.
+  if (a === 0x2001 && b === 0) return [dotted(c, d), dotted(g ^ 0xffff, h ^ 0xffff)];
+  const isNat64 = a === 0x64 && b === 0xff9b && (c | d | e | f) === 0;
+  const isIsatap = (e & ~0x0200) === 0 && f === 0x5efe;
+  const isTranslated = (a | b | c | d) === 0 && (e === 0 || e === 0xffff) && f === 0;
+  return isNat64 || isIsatap || isTranslated ? [last] : [];
+}
+
+/** The eight groups of an IPv6 address. `URL` writes them in one form, whatever form they had. */
+function groupsOf(address: string): readonly number[] {
+  const [head = '', tail = ''] = bareHost(new URL(`http://[${address.replace(/%.*/, '')}]/`)).split('::');
+  const read = (groups: string) =>
+    groups === '' ? [] : groups.split(':').map((group) => Number.parseInt(group, 16));
+  const [front, back] = [read(head), read(tail)];
+  return [...front, ...Array<number>(8 - front.length - back.length).fill(0), ...back];
 }
 
 function within(list: BlockList, address: string): boolean {

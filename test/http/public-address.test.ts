@@ -29,6 +29,22 @@ describe('with a public bootstrap file', () => {
     'http://2130706433/',
     'http://0x7f.1/',
     'http://224.0.0.1/',
+    // NAT64 (RFC 6052, 8215), 6to4 (RFC 3056), IPv4-compatible (RFC 4291), ISATAP (RFC 5214)
+    'http://[64:ff9b::10.0.0.1]/',
+    'http://[64:ff9b::169.254.169.254]/',
+    'http://[64:ff9b:1::8.8.8.8]/',
+    'http://[64:ff9b:1:7f00:1::]/',
+    'http://[2002:7f00:1::1]/',
+    'http://[2002:a9fe:a9fe::]/',
+    'http://[2002:c0a8:101:5::9]/',
+    'http://[::127.0.0.1]/',
+    'http://[::192.168.1.1]/',
+    'http://[2606:4700::5efe:10.0.0.1]/',
+    'http://[2606:4700::200:5efe:127.0.0.1]/',
+    // Teredo (RFC 4380): its server, then the client with every bit inverted
+    'http://[2001:0:a00:1::f7f7:f7f7]/',
+    'http://[2001:0:808:808:0:1234:80ff:fffe]/',
+    'http://[2001:0:808:808:0:1234:5601:5601]/',
   ])('%s is not asked', (url) => {
     expect(() => guard.check(new URL(url))).toThrow(PrivateAddressError);
   });
@@ -37,6 +53,10 @@ describe('with a public bootstrap file', () => {
     'http://8.8.8.8/',
     'https://[2606:4700::1111]/',
     'https://172.32.0.1/',
+    'https://[64:ff9b::8.8.8.8]/',
+    'https://[2002:808:808::1]/',
+    'https://[2001:0:808:808:0:1234:f7f7:f7f7]/',
+    'https://[2001:500::7f00:1]/',
     'https://rdap.example/',
   ])('%s may be asked', (url) => {
     expect(() => guard.check(new URL(url))).not.toThrow();
@@ -48,6 +68,21 @@ describe('with a public bootstrap file', () => {
       'asking localhost: its address is private',
     );
   });
+
+  test.each(['64:ff9b::a00:1', '2002:a00:1::', '2001:0:808:808:0:0:f5ff:fffe', '::10.0.0.1'])(
+    'a name that leads to %s is not asked',
+    async (address) => {
+      const leading = createAddressGuard(
+        new URL('https://data.iana.org/rdap/dns.json'),
+        (_host, _options, done) =>
+          done(null, [
+            { address: '8.8.8.8', family: 4 },
+            { address, family: 6 },
+          ]),
+      );
+      await expect(resolve(leading, 'rdap.example', true)).rejects.toThrow(PrivateAddressError);
+    },
+  );
 
   test('a name that leads nowhere is an error of the look-up', async () => {
     await expect(resolve(guard, 'nowhere.invalid', true)).rejects.not.toBeInstanceOf(PrivateAddressError);
