@@ -57,6 +57,7 @@ import { createFileReader } from './slack/platform/download.ts';
 import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
+import { createTokenHealth, type TokenHealth } from './slack/platform/token-health.ts';
 import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
 import { tellPriceDifferences } from './slack/price-differences.ts';
 import { formatCalendarEvent } from './slack/views/calendar.ts';
@@ -244,6 +245,7 @@ function createSite(config: Config, options: BotOptions) {
   /** Parts that others refer to before they are built. */
   const late: {
     probe?: DatabaseProbe;
+    token?: TokenHealth;
     expiry?: Expiry;
     names?: Names;
     reconciler?: Reconciler;
@@ -320,10 +322,13 @@ function readMetrics(metrics: Metrics) {
 /** Reports what is not ready. */
 function readiness({ late, missing }: Site): () => Promise<Readiness> {
   const databaseAnswers = cacheFor(READINESS_CACHE_MS, async () => (await late.probe?.ping()) ?? true);
+  const tokenRefusal = cacheFor(READINESS_CACHE_MS, async () => late.token?.check());
   return async () => {
     const found: Record<string, string> = { ...missing };
     if (!(await databaseAnswers())) found['database'] = 'does not answer';
     if (late.app?.connected() === false) found['slack'] = 'not connected';
+    const code = await tokenRefusal();
+    if (code !== undefined) found['slack'] = `refuses SLACK_BOT_TOKEN (${code})`;
     return found;
   };
 }
@@ -379,10 +384,15 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
 }
 
 /** Asks Slack who the bot is. */
-async function connectSlack({ config, log, signal, now, metrics }: Site, stores: OpenedStores) {
+async function connectSlack({ config, log, signal, now, metrics, late }: Site, stores: OpenedStores) {
   const { botToken, apiUrl } = config.slack;
-  const web = createSlackWeb(botToken, apiUrl, metrics.slackCall);
+  const token = createTokenHealth(() => identify(web), log);
+  const web = createSlackWeb(botToken, apiUrl, (method, outcome) => {
+    metrics.slackCall(method, outcome);
+    token.note(outcome);
+  });
   const bot = await retryAtStart('Slack', log, signal, () => identify(web));
+  late.token = token;
   // Before any work is taken: new rows belong to the team from here on.
   await retryAtStart('the database', log, signal, () => stores.installation.serve(bot.teamId));
   const orgId = config.allowOrgMembers ? bot.orgId : undefined;

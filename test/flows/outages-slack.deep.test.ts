@@ -3,7 +3,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Secret } from '../../src/service/secret.ts';
 import { createSlackWeb, okResponse } from '../../src/slack/platform/web.ts';
-import { answerTo, DOMAINS, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import {
+  answerTo,
+  buttonsOf,
+  DOMAINS,
+  openForm,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
 import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /*
@@ -190,6 +199,67 @@ describe('fails once at each step', () => {
     // Of two copies, the one whose button was pressed is known as well.
     await cardIsRight(order, what);
     expect(requestsOf(t.service, order)).toHaveLength(1);
+  });
+});
+
+test('answers with a page that is no JSON: the card waits, and comes whole', async () => {
+  const name = newName();
+  const before = t.workspace.calls.length;
+  t.workspace.faults.set({ method: 'chat.postMessage', channel: DOMAINS, kind: 'no_json', times: 4 });
+  const asking = ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
+  const posts = () =>
+    t.workspace.calls
+      .slice(before)
+      .filter(({ method, args }) => method === 'chat.postMessage' && JSON.stringify(args).includes(name));
+  for (let tries = 1; tries <= 4; tries += 1) {
+    await until(`it was posted ${tries} times`, () => posts().length >= tries);
+    await t.demo.moveTime(11 * 60_000);
+  }
+  const order = await asking;
+  await shown(order);
+  expect(posts().map(({ error }) => error)).toEqual([...Array(4).fill('no_json'), undefined]);
+  const shapes = posts().map(({ args }) => JSON.stringify(args['blocks']).replace(/\d/g, '').length);
+  expect(Math.min(...shapes), 'its blocks at each attempt').toBeGreaterThan(Math.max(...shapes) / 2);
+  expect(buttonsOf(order.card)).toContain('order_approve');
+  const metrics = await (await fetch(`${t.botUrl}/metrics`)).text();
+  expect(metrics).toMatch(/slack_calls_total\{method="chat.postMessage",outcome="unreachable"\} [4-9]/);
+  expect(metrics).not.toContain('gateway');
+});
+
+describe.each(['token_revoked', 'invalid_auth', 'account_inactive', 'token_expired'])(
+  'refuses the bot’s token (%s)',
+  (code) => {
+    const readiness = async () => {
+      const response = await fetch(`${t.botUrl}/readyz`);
+      return `${response.status} ${await response.text()}`;
+    };
+    const complaints = () => t.logged().split('Slack refuses SLACK_BOT_TOKEN').length - 1;
+
+    test('the bot is not ready and says why; once Slack takes it again, the bot is ready', async () => {
+      const before = complaints();
+      t.workspace.faults.set({ method: '*', kind: 'error', code });
+      await until('it is not ready', async () => (await readiness()).startsWith('503'));
+      expect(await readiness()).toContain(`"slack":"refuses SLACK_BOT_TOKEN (${code})"`);
+      expect(complaints(), 'lines that say what to do').toBe(before + 1);
+      t.workspace.faults.clear();
+      await until('it is ready', async () => (await readiness()).startsWith('200'));
+      expect(t.logged()).toContain('Slack takes SLACK_BOT_TOKEN again');
+    });
+  },
+);
+
+test('refuses with a word that nobody knows: it is no label of a metric', async () => {
+  const code = 'a_word_that_nobody_knows';
+  t.workspace.faults.set({ method: 'chat.postEphemeral', kind: 'error', code });
+  t.workspace.faults.set({ method: 'response_url', kind: 'http_500' });
+  const before = t.workspace.messages(ALICES_DM).length;
+  await t.alice.command(DOMAINS, '/domain whoami');
+  await until('she is told directly', () => t.workspace.messages(ALICES_DM).length > before);
+  // The figures are kept for a second.
+  await until('the refusal is counted', async () => {
+    const metrics = await (await fetch(`${t.botUrl}/metrics`)).text();
+    expect(metrics).not.toContain(code);
+    return metrics.includes('slack_calls_total{method="chat.postEphemeral",outcome="refused"}');
   });
 });
 

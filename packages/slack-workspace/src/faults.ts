@@ -5,6 +5,8 @@ type FaultKind =
   | { kind: 'ratelimited' /** Seconds. */; retryAfter?: number }
   | { kind: 'error' /** One of Slack's codes, for example `internal_error`. */; code: string }
   | { kind: 'http_500' }
+  /** A 200 whose body is the page of a proxy and no JSON. */
+  | { kind: 'no_json' }
   /** No answer until the caller gives up. */
   | { kind: 'timeout' }
   /** Carried out after `delayMs`. */

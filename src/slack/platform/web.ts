@@ -1,4 +1,4 @@
-import { type ErrorCode, type Logger, LogLevel, WebClient } from '@slack/web-api';
+import { type ErrorCode, type FetchFunction, type Logger, LogLevel, WebClient } from '@slack/web-api';
 import { z } from 'zod';
 import type { Secret } from '../../service/secret.ts';
 import { fetchWithin } from './fetch.ts';
@@ -38,17 +38,27 @@ export class SlackApiError extends Error {
   }
 }
 
-/** Codes with which Slack says that asking again with the same token is useless. */
-const TOKEN_ERROR_CODES: ReadonlySet<string> = new Set([
+/** Codes for a token that is not valid any more. */
+const INVALID_TOKEN_CODES: ReadonlySet<string> = new Set([
   'account_inactive',
   'invalid_auth',
-  'missing_scope',
-  'not_allowed_token_type',
   'not_authed',
   'team_disabled',
   'token_expired',
   'token_revoked',
   'user_removed_from_team',
+]);
+
+/** Whether Slack says with this code that it takes the token for no call any more. */
+export function isInvalidTokenCode(code: string): boolean {
+  return INVALID_TOKEN_CODES.has(code);
+}
+
+/** Codes with which Slack says that asking again with the same token is useless. */
+const TOKEN_ERROR_CODES: ReadonlySet<string> = new Set([
+  ...INVALID_TOKEN_CODES,
+  'missing_scope',
+  'not_allowed_token_type',
 ]);
 
 /** Whether Slack will never take the token of this call. Every other refusal may pass. */
@@ -120,7 +130,7 @@ const SILENT: Logger = {
 export function webClientOptions(apiUrl: string | undefined) {
   return {
     ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
-    fetch: fetchWithin(TIMEOUT_MS),
+    fetch: jsonOnly(fetchWithin(TIMEOUT_MS)),
     retryConfig: { retries: 0 },
     // The caller reports failures; Slack's client would write them to the console as well.
     logger: SILENT,
@@ -129,7 +139,25 @@ export function webClientOptions(apiUrl: string | undefined) {
   };
 }
 
-/** @param observe called with the method and how it ended, for metrics */
+/**
+ * Fails where a body is no JSON. Slack's client would take such a body for the code of a refusal, and a proxy's page would
+ * count as one.
+ */
+function jsonOnly(fetch: FetchFunction): FetchFunction {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    return {
+      ...response,
+      text: async () => {
+        const text = await response.text();
+        JSON.parse(text);
+        return text;
+      },
+    };
+  };
+}
+
+/** @param observe called with the method and how it ended: `ok`, `unreadable`, or an {@link outcomeOf} */
 export function createSlackWeb(
   token: Secret,
   apiUrl: string | undefined,
@@ -143,7 +171,7 @@ export function createSlackWeb(
         result = await client.apiCall(method, { ...args });
       } catch (cause) {
         const problem = slackApiError(method, cause);
-        observe(method, problem.code ?? problem.kind);
+        observe(method, outcomeOf(problem));
         throw problem;
       }
       const parsed = answer.safeParse(result);
@@ -153,6 +181,11 @@ export function createSlackWeb(
       return parsed.data;
     },
   };
+}
+
+/** How a call failed, in one word of a closed list: a word of Slack's that is not known here is no label of a metric. */
+function outcomeOf({ kind, code }: SlackApiError): string {
+  return code !== undefined && CODES_UNRELATED_TO_BLOCKS.has(code) ? code : kind;
 }
 
 /** Turns what Slack's client threw into an error of this program. */

@@ -1,4 +1,4 @@
-import type { SlackApiError } from '../platform/web.ts';
+import { isInvalidTokenCode, type SlackApiError } from '../platform/web.ts';
 import { count } from './blocks.ts';
 
 /** Codes with which Slack says that it does not know a person or a group. */
@@ -8,15 +8,6 @@ const UNKNOWN_ID: ReadonlySet<string> = new Set([
   'user_not_found',
   'user_not_visible',
   'users_not_found',
-]);
-
-/** Codes for a token that is not valid any more. */
-const TOKEN_GONE: ReadonlySet<string> = new Set([
-  'account_inactive',
-  'invalid_auth',
-  'not_authed',
-  'token_expired',
-  'token_revoked',
 ]);
 
 /**
@@ -41,7 +32,7 @@ export function formatSlackError(problem: SlackApiError): { readonly said: strin
       todo: 'Whoever runs me installs the app again with its manifest; then try again.',
     };
   }
-  if (TOKEN_GONE.has(code)) {
+  if (isInvalidTokenCode(code)) {
     return { said: `Slack no longer takes my token (${code}).`, todo: 'Tell whoever runs me.' };
   }
   return { said: `Slack refuses this (${code}).`, todo: 'If it stays so, tell whoever runs me.' };

@@ -115,6 +115,7 @@ export function answerFault(fault: BreakingFault, response: ServerResponse): voi
     const { status, body, headers } = rateLimited(fault.retryAfter ?? 1);
     sendJson(response, status, body, headers);
   } else if (fault.kind === 'http_500') sendText(response, 500, 'Internal Server Error');
+  else if (fault.kind === 'no_json') sendText(response, 200, '<html>The gateway is busy.</html>');
   else if (fault.kind === 'error') sendJson(response, 200, { ok: false, error: fault.code });
   // 'timeout' leaves the connection open and sends nothing.
 }

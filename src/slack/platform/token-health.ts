@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../../log.ts';
+import { isInvalidTokenCode } from './web.ts';
+
+/** Whether Slack takes the bot's token. */
+export interface TokenHealth {
+  /** Notes how a call with the token ended. */
+  note(outcome: string): void;
+  /** Asks Slack. @returns the code with which it refuses the token; undefined while it takes it */
+  check(): Promise<string | undefined>;
+}
+
+/** A check waits no longer for Slack. Where it takes longer, the latest call decides. */
+const MAX_CHECK_MS = 1_000;
+
+/** @param ask any call with the token, whose outcome is noted like that of all others */
+export function createTokenHealth(ask: () => Promise<unknown>, log: Log): TokenHealth {
+  let refusal: string | undefined;
+  return {
+    note(outcome) {
+      if (isInvalidTokenCode(outcome)) {
+        if (refusal === undefined)
+          log.error(
+            { code: outcome },
+            'Slack refuses SLACK_BOT_TOKEN: install the app again, set its bot token and start the bot again. Orders keep; what has to be shown waits for a token',
+          );
+        refusal = outcome;
+      } else if (outcome === 'ok' && refusal !== undefined) {
+        refusal = undefined;
+        log.info('Slack takes SLACK_BOT_TOKEN again');
+      }
+    },
+    async check() {
+      const asked = ask().catch(() => undefined);
+      await Promise.race([asked, sleep(MAX_CHECK_MS, undefined, { ref: false })]);
+      return refusal;
+    },
+  };
+}
