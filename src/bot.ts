@@ -54,6 +54,7 @@ import {
   refreshWaitingCards,
 } from './slack/order-messages.ts';
 import { createFileReader } from './slack/platform/download.ts';
+import { createLatest } from './slack/platform/latest.ts';
 import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
 import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
@@ -755,7 +756,7 @@ async function startApp(site: Site, parts: AppParts): Promise<SlackApp> {
 }
 
 /** What the subcommands, forms and buttons need. */
-function featureDeps({ config }: Site, parts: AppParts): SlackDeps {
+function featureDeps({ config, log }: Site, parts: AppParts): SlackDeps {
   const { stores, slack, accounts, money, orders, expiry, names, work, people } = parts;
   return {
     ...slack.messaging,
@@ -777,6 +778,7 @@ function featureDeps({ config }: Site, parts: AppParts): SlackDeps {
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),
     adoptCard: (orderId, message) => adoptCard(work.notifier, orderId, message),
     offboard: people.offboard,
+    homeTabs: createLatest('publishing a Home tab', log),
     readFile: createFileReader(config.slack.botToken, config.slack.apiUrl, MAX_FILE_BYTES),
     isSlackAddress: (address) => isSlackAddress(address, config.slack.apiUrl),
     settings: stores.settings,

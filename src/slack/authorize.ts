@@ -2,6 +2,7 @@ import type { Person } from './directory.ts';
 import { errorMessage } from './error-message.ts';
 import { type Interaction, isAdmin, type Needs, type SlackDeps } from './feature.ts';
 import type { Acknowledgement } from './platform/acknowledgement.ts';
+import { withinTrigger } from './platform/trigger.ts';
 import { okResponse, SlackApiError } from './platform/web.ts';
 import { respond, respondWithRetries } from './respond.ts';
 import { type Message, textMessage } from './views/blocks.ts';
@@ -94,7 +95,9 @@ export function interaction(
     open: async (view, { undo } = {}) => {
       acknowledgement.give();
       try {
-        await deps.web.call('views.open', { trigger_id: triggerId, view }, okResponse);
+        await withinTrigger(acknowledgement.arrivedAt, () =>
+          deps.web.call('views.open', { trigger_id: triggerId, view }, okResponse),
+        );
       } catch (error) {
         await undo?.();
         if (error instanceof SlackApiError && /trigger/.test(error.code ?? '')) {

@@ -18,6 +18,7 @@ import type { SettingsStore } from '../settings.ts';
 import type { HomeWorkspace, Person, SlackDirectory } from './directory.ts';
 import { cleanReason } from './parse.ts';
 import type { ReadFile } from './platform/download.ts';
+import type { Latest } from './platform/latest.ts';
 import type { Limiter } from './platform/limiter.ts';
 import type { SlackWeb } from './platform/web.ts';
 import type { Message } from './views/blocks.ts';
@@ -68,6 +69,8 @@ export interface SlackDeps extends HomeWorkspace {
   /** Wipes and stops what a person leaves behind who is no longer a member. */
   readonly offboard: (userId: string) => Promise<void>;
   readonly web: SlackWeb;
+  /** The publishing of Home tabs, by person. */
+  readonly homeTabs: Latest;
   /** Reads a file that somebody attached to a form. */
   readonly readFile: ReadFile;
   /** Whether answers may be posted to an address that a delivery names. */

@@ -24,7 +24,11 @@ const SUBMISSION_MS = 2_000;
 type Ack = AckFn<ViewResponseAction>;
 
 /** A form is acknowledged with its outcome below. When it is late, its view shows the outcome. */
-const OWN_ACKNOWLEDGEMENT: Acknowledgement = { give: () => undefined, isLate: false };
+const ownAcknowledgement = (): Acknowledgement => ({
+  give: () => undefined,
+  isLate: false,
+  arrivedAt: performance.now(),
+});
 
 /** Passes a submitted form to its feature, and shows the outcome to the person. */
 export async function submitForm(
@@ -40,7 +44,7 @@ export async function submitForm(
     channelId: origin.channelId === '' ? undefined : origin.channelId,
     threadTs: origin.threadTs,
     deliveryId: `view:${view.id}`,
-    acknowledgement: OWN_ACKNOWLEDGEMENT,
+    acknowledgement: ownAcknowledgement(),
   };
   const values = valuesOf(view);
   const outcome = submitted(deps, feature, delivery, values, origin);

@@ -1,3 +1,4 @@
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -7,6 +8,7 @@ import {
   answerTo,
   buttonsOf,
   DOMAINS,
+  link,
   openForm,
   textOf,
   toldAfter,
@@ -367,6 +369,27 @@ describe('fails at views', () => {
       t.carol.submit(view, { user: 'bob', context: '4', password: 'bob-sandbox-password' }),
     );
     expect(told).toMatch(/bob/);
+  });
+
+  test('opening one is limited for a second: it opens while its trigger lives', async () => {
+    t.workspace.faults.set({ method: 'views.open', kind: 'ratelimited', retryAfter: 1, times: 1 });
+    const view = await openForm(t.workspace, t.alice, '/domain renew');
+    expect(view.callback_id).toBe('renew');
+    await t.alice.close(view);
+  });
+
+  test('publishing the Home tab is limited for a second: it then shows what is so by then', async () => {
+    t.workspace.faults.set({ method: 'views.publish', kind: 'ratelimited', retryAfter: 1, times: 1 });
+    const before = t.workspace.calls.length;
+    await t.ada.openHome();
+    await until('Slack has limited it', () =>
+      t.workspace.calls.slice(before).some(({ error }) => error === 'ratelimited'),
+    );
+    await link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob);
+    const home = await t.workspace.waitFor(() => t.ada.homeView(), { what: 'Ada’s Home tab' });
+    expect(textOf(home)).toContain('You work as `bob');
+    const published = t.workspace.calls.slice(before).filter(({ method }) => method === 'views.publish');
+    expect(published.map(({ ok }) => ok)).toEqual([false, true]);
   });
 
   test('publishing the Home tab: the next time it is there', async () => {

@@ -26,8 +26,12 @@ import {
  */
 const READ = 100;
 
-/** Publishes a person's Home tab. */
-export async function publishHome(deps: SlackDeps, userId: string): Promise<void> {
+/** Publishes a person's Home tab; again later where Slack does not take it now. */
+export function publishHome(deps: SlackDeps, userId: string): Promise<void> {
+  return deps.homeTabs.run(userId, () => publish(deps, userId));
+}
+
+async function publish(deps: SlackDeps, userId: string): Promise<void> {
   const blocks = await blocksFor(deps, userId).catch((err: unknown) => {
     const reference = newReference();
     deps.log.error({ err, reference }, 'reading what the Home tab shows');

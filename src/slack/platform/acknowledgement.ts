@@ -38,6 +38,8 @@ export interface Acknowledgement {
   give(): void;
   /** Whether it was given because time ran out: then nobody has told the person yet what became of the delivery. */
   readonly isLate: boolean;
+  /** When the delivery arrived, in milliseconds of `performance.now`. */
+  readonly arrivedAt: number;
 }
 
 /** An acknowledgement is given after this at the latest: Slack gives up after 3 s. */
@@ -48,6 +50,7 @@ export function createAcknowledgement(ack: () => Promise<void>, log: Log): Ackno
   // Bolt's objects for the delivery are released as soon as it is acknowledged.
   let pending: (() => Promise<void>) | undefined = ack;
   let isLate = false;
+  const arrivedAt = performance.now();
   const give = () => {
     const now = pending;
     pending = undefined;
@@ -60,6 +63,7 @@ export function createAcknowledgement(ack: () => Promise<void>, log: Log): Ackno
   }, ACKNOWLEDGE_WITHIN_MS);
   return {
     give,
+    arrivedAt,
     get isLate() {
       return isLate;
     },
