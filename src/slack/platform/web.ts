@@ -36,6 +36,11 @@ export class SlackApiError extends Error {
     this.needed = details.needed;
     this.retryAfterMs = details.retryAfterMs;
   }
+
+  /** Whether Slack takes the token for no call any more. */
+  get isOfInvalidToken(): boolean {
+    return this.code !== undefined && isInvalidTokenCode(this.code);
+  }
 }
 
 /** Codes for a token that is not valid any more. */

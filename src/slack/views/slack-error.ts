@@ -1,4 +1,4 @@
-import { isInvalidTokenCode, type SlackApiError } from '../platform/web.ts';
+import type { SlackApiError } from '../platform/web.ts';
 import { count } from './blocks.ts';
 
 /** Codes with which Slack says that it does not know a person or a group. */
@@ -32,7 +32,7 @@ export function formatSlackError(problem: SlackApiError): { readonly said: strin
       todo: 'Whoever runs me installs the app again with its manifest; then try again.',
     };
   }
-  if (isInvalidTokenCode(code)) {
+  if (problem.isOfInvalidToken) {
     return { said: `Slack no longer takes my token (${code}).`, todo: 'Tell whoever runs me.' };
   }
   return { said: `Slack refuses this (${code}).`, todo: 'If it stays so, tell whoever runs me.' };
