@@ -141,3 +141,42 @@ test('the retry of a transfer asks for its auth code again, with the rest filled
   expect(requestsOf(t.service, retried)).toMatchObject([{ path: '/v1/domain/_transfer' }]);
   await expectUnseen(SANDBOX_TRANSFER.authCode);
 });
+
+describe('a secret on the line', () => {
+  const SECRET = 'hunter2-Example!';
+
+  test.each([
+    ['/domain transfer in3.rest S', 'I did not use the 3rd word of your line'],
+    ['/domain transfer in3.rest four words and S', 'I did not use the 3rd to 6th words of your line'],
+    ['/domain transfer S in3.rest', 'I did not use the 2nd and 3rd words of your line'],
+    ['/domain transfer in3.rest,S', 'I did not use the 2nd word of your line'],
+    ['/domain transfer S', 'I did not use the 2nd word of your line'],
+    ['/domain create in3.rest S', 'I did not use the 3rd word of your line'],
+    ['/domain authcode cafe.rest S', 'I did not use the 3rd word of your line'],
+    ['/domain authcode cafe.rest,S', 'I did not use the 3rd word of your line'],
+    ['/domain redirect cafe.rest S', 'I did not use the 3rd word of your line'],
+    ['/domain user bob S', 'I did not use the 2nd and 3rd words of your line'],
+    ['/domain renew cafe.rest hunter2', 'The last word of your line is neither a whole name'],
+    ['/domain link alice 4 S', 'Link an account'],
+    ['/domain use S', 'You have no account linked for this'],
+    ['/domain unlink S', 'You have no account linked for this'],
+    ['/domain tranfer in3.rest S', 'Did you mean /domain transfer?'],
+    ['/domain S', 'There is no such subcommand'],
+    ['/domain help S', 'There is no such subcommand'],
+    ['/domain policy test transfer in3.rest S', 'Transfer'],
+  ])('%s: is not repeated, and its place is said', async (line, said) => {
+    const calls = t.workspace.calls.length;
+    const logged = t.logged().length;
+    const known = new Set(t.alice.openedViews().map(({ id }) => id));
+    const told = t.alice.ephemerals().length;
+    await t.alice.command('C0DOMAINS', line.replace('S', SECRET));
+    const shown = await t.workspace.waitFor(
+      () => t.alice.openedViews().find(({ id }) => !known.has(id)) ?? t.alice.ephemerals()[told],
+      { what: 'a form or an answer' },
+    );
+    const texts = `${JSON.stringify(shown)}${JSON.stringify(t.workspace.calls.slice(calls))}${t.logged().slice(logged)}`;
+    expect(texts).toContain(said);
+    for (const secret of ['hunter2', 'Example!']) expect(texts).not.toContain(secret);
+    if ('callback_id' in shown) await t.alice.close(shown);
+  });
+});

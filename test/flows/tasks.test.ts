@@ -97,7 +97,9 @@ describe('redirect', () => {
 
 test('a renewal whose last word is no name: what the account cannot do comes first', async () => {
   const line = '/domain renew cafe.rest bistro';
-  expect(await answerTo(t.workspace, t.alice, line)).toContain('“bistro” is neither a whole name');
+  expect(await answerTo(t.workspace, t.alice, line)).toContain(
+    'The last word of your line is neither a whole name',
+  );
   expect(await answerTo(t.workspace, t.carol, line)).toContain('signs in with two factors');
 });
 

@@ -1,5 +1,6 @@
 import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
+import { parseDomainName } from '../../zones/names.ts';
 import {
   type Command,
   type CommandCall,
@@ -9,7 +10,7 @@ import {
   textOf,
   textsOf,
 } from '../feature.ts';
-import { code, quote } from '../views/blocks.ts';
+import { code } from '../views/blocks.ts';
 import type { Field, FormValues } from '../views/form.ts';
 import { formatTaskNote } from '../views/task-notes.ts';
 import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
@@ -143,10 +144,10 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
     needs: 'account',
     async run(call) {
       const names = splitNames(call.words);
-      const [name, ...others] = names;
+      const [name] = names;
       // More than one name is most likely a slip, so the form shows what was read.
       if (names.length === 1) await orderFromLine(call, task, { name });
-      else await openFromLine(call, form, name === undefined ? {} : { name }, others);
+      else await openFromLine(call, form, name === undefined ? {} : { name }, { words: names, used: 1 });
     },
   };
   return { command, form };
@@ -170,7 +171,7 @@ async function runRenew(call: CommandCall): Promise<void> {
     // If the account cannot do it, that is said first, because no other line would help.
     return call.respond(
       (await refusalOfAccount(call, 'renew')) ??
-        `Nothing was asked for yet. “${quote(last, 80)}” is neither a whole name, such as cafe.rest, nor a number of years, such as 2.`,
+        `Nothing was asked for yet. The last word of your line is neither a whole name, such as cafe.rest, nor a number of years, such as 2.`,
     );
   }
   const years = hasPeriod ? undefined : names.find(isNumber);
@@ -183,8 +184,16 @@ async function runRenew(call: CommandCall): Promise<void> {
 
 /** Opens the form of a task that needs more than a line can say. */
 function openForName(call: CommandCall, form: FormFeature): Promise<void> {
-  const [name = '', ...others] = call.words;
-  return openFromLine(call, form, { name }, others);
+  const [name = ''] = call.words;
+  return openFromLine(call, form, { name }, { words: call.words, used: 1 });
+}
+
+/** The same for a transfer: a word that is no name may be the auth code. */
+function openTransfer(call: CommandCall): Promise<void> {
+  const [name = ''] = call.words;
+  return parseDomainName(name).ok
+    ? openForName(call, transferForm)
+    : openFromLine(call, transferForm, {}, { words: call.words, used: 0 });
 }
 
 async function runNameservers(call: CommandCall): Promise<void> {
@@ -220,7 +229,7 @@ const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
     command: ownCommand('transfer', {
       usage: 'transfer NAME',
       example: '/domain transfer bistro.rest',
-      run: (call) => openForName(call, transferForm),
+      run: openTransfer,
     }),
     form: transferForm,
   },

@@ -325,7 +325,7 @@ async function runUnlink(call: CommandCall): Promise<void> {
   if (accounts.length === 0)
     return call.respond('You have no linked account, so there is nothing to forget.');
   const chosen = word === undefined ? accounts : accounts.filter((account) => account.slot === slotOf(word));
-  if (chosen.length === 0 && word !== undefined) return call.respond(noSuchSlot(word, accounts));
+  if (chosen.length === 0 && word !== undefined) return call.respond(noSuchSlot(accounts));
   if (word === undefined && accounts.length > 1) {
     const list = accounts
       .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(accountName(account))}`)
@@ -346,13 +346,14 @@ async function runUse(call: CommandCall): Promise<void> {
   const account = await call.deps.accounts.use(call.person.id, slotOf(word));
   await call.respond(
     account === undefined
-      ? noSuchSlot(word, accounts)
+      ? noSuchSlot(accounts)
       : `Active now: ${code(accountName(account))}, ${formatContext(account.context)}.`,
   );
 }
 
-function noSuchSlot(word: string, accounts: readonly Account[]): string {
-  return `You have no account linked for ${code(word)}.\n${accountList(accounts)}`;
+/** What was typed may be a password, so it is not repeated. */
+function noSuchSlot(accounts: readonly Account[]): string {
+  return `You have no account linked for this.\n${accountList(accounts)}`;
 }
 
 function accountList(accounts: readonly Account[]): string {

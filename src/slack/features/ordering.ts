@@ -10,9 +10,9 @@ import type { Secret } from '../../service/secret.ts';
 import { displayName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../authorize.ts';
 import type { CommandCall, FormFeature, Interaction } from '../feature.ts';
-import { code, count, escapeText, type Message, quote, textMessage } from '../views/blocks.ts';
+import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import type { FormOrigin, FormValues } from '../views/form.ts';
-import { formView } from '../views/form.ts';
+import { formView, unusedWords } from '../views/form.ts';
 import { issueText } from '../views/input-issue.ts';
 import { confirmMessage, orderTitle } from '../views/order.ts';
 import { refusalText, STATE_WORDS } from '../views/refusal.ts';
@@ -208,24 +208,27 @@ export async function openForm(
   else await call.open(formView(await feature.render(call, origin, values)));
 }
 
+/** The words of a line after its subcommand, and how many of them, from the first, are used. */
+export interface UsedWords {
+  readonly words: readonly string[];
+  readonly used: number;
+}
+
 /**
  * Opens a form from a command's line, with the line's values filled in. Their issues are shown at once, not only
- * after the rest of the form was filled in.
- * @param unread words of the line that the form has no field for
+ * after the rest of the form was filled in. A word that is not used may be a secret, so only its place is shown.
  */
 export async function openFromLine(
   call: CommandCall,
   feature: FormFeature,
   values: FormValues,
-  unread: readonly string[] = [],
+  { words, used }: UsedWords = { words: [], used: 0 },
 ): Promise<void> {
   const refusal = await feature.refusal?.(call, values);
   if (refusal !== undefined) return call.respond(refusal);
   const given = { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) };
   const view = await feature.render(call, { channelId: call.channelId }, given);
-  const problems =
-    unread.length === 0
-      ? []
-      : [`I did not use this part of your line: “${quote(unread.join(' '), 200)}”. Check the fields below.`];
+  // The subcommand is the first word.
+  const problems = words.length > used ? [unusedWords(used + 2, words.length + 1)] : [];
   await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(given) ?? {} }));
 }

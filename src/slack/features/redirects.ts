@@ -83,8 +83,9 @@ export const redirects: Feature = {
       example: '/domain redirect www.cafe.rest',
       needs: 'account',
       run: (call) => {
-        const [word, ...others] = call.words;
-        return openFromLine(call, redirectForm, word === undefined ? {} : { source: word }, others);
+        const [word] = call.words;
+        const values = word === undefined ? {} : { source: word };
+        return openFromLine(call, redirectForm, values, { words: call.words, used: 1 });
       },
     },
   ],

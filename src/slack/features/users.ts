@@ -84,7 +84,7 @@ export const users: Feature = {
       summary: taskNamed('user').words.summary,
       example: '/domain user',
       needs: 'account',
-      run: (call) => openFromLine(call, userForm, {}),
+      run: (call) => openFromLine(call, userForm, {}, { words: call.words, used: 0 }),
     },
   ],
   forms: [userForm],

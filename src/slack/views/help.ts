@@ -149,6 +149,6 @@ export function helpFor({ usage, summary, example, needs }: Described): Message 
 /** The answer to a subcommand that does not exist. */
 export function unknownCommand(word: string, near: string | undefined): Message {
   return textMessage(
-    `There is no ${code(`/domain ${word}`)}.${near === undefined ? '' : ` Did you mean ${code(`/domain ${near}`)}?`} \`/domain help\` lists everything.`,
+    `${near === undefined ? 'There is no such subcommand.' : `There is no ${code(`/domain ${word}`)}. Did you mean ${code(`/domain ${near}`)}?`} \`/domain help\` lists everything.`,
   );
 }
