@@ -26,6 +26,7 @@ import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { peopleWhoMayApprove } from './orders/visibility.ts';
 import { tagOfPattern } from './policy/policy.ts';
 import type { PolicySource } from './policy/ports.ts';
+import { readTagsTouched } from './policy/subject.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
 import {
   createLoop,
@@ -438,7 +439,7 @@ function openAccounts({ config, log, now, metrics, closers }: Site, stores: Stor
 /** The team's price list and budgets, and the functions that apply them to orders. */
 function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory }: Slack) {
   const { prices, budgets, spending } = stores;
-  const { tagsOf } = stores.portfolio;
+  const tagsOf = readTagsTouched(stores.portfolio.tagsOf);
   return {
     prices,
     budgets,
@@ -472,7 +473,7 @@ function buildOrders(
   stores: Stores,
   { directory }: Slack,
   { vault, accounts }: OpenAccounts,
-  { priceOf, lookAtBudgets, tagsOf, isAdmin }: Money,
+  { priceOf, lookAtBudgets, isAdmin }: Money,
 ) {
   const { standIns, policies } = stores;
   return {
@@ -488,7 +489,7 @@ function buildOrders(
     ruleFacts: {
       currency: config.currency,
       pricesOf: async (order: PricedOrder) => amountsByName(await priceOf(order)),
-      tagsOf,
+      tagsOf: stores.portfolio.tagsOf,
     },
     standIns,
     impactAtApproval: async (order: Order) => (await late.names?.impacts.atApproval(order)) ?? 'known',

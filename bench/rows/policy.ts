@@ -75,7 +75,7 @@ function ruleNumber(n: number, fits: boolean): PolicyRule {
 
 function factsOf(names: readonly string[]): PolicyFacts {
   return {
-    task: { effect: 'charge', risk: 'none' },
+    task: { effect: 'charge', risk: 'none', nameKind: 'host' },
     tags: new Map(names.map((name) => [name, ['brand']])),
     groups: new Map([['S0FINANCE', new Set(['U0FINANCE'])]]),
     prices: new Map(names.map((name) => [name, { currency: 'EUR', minor: 1_200 }])),

@@ -112,7 +112,7 @@ export async function rulesRefusing(
   const { facts } = factOrderOf(order);
   const { rules } = await deps.policy.current();
   const mayRefuse = rules.some(
-    (rule) => rule.decision === 'refuse' && fitsTask(rule, order.task, { task: facts }),
+    (rule) => rule.decision === 'refuse' && fitsTask(rule, order.task, facts),
   );
   return mayRefuse ? (await evaluateOrder(deps, order)).demand.refusedBy : [];
 }
@@ -120,14 +120,14 @@ export async function rulesRefusing(
 /** What rules look at of an order. */
 export function factOrderOf(order: DecidedOrder): FactOrder<OrderTaskName> {
   const { task, names, requesterId, input, usesTeamAccount } = order;
-  const { effect, risk, charge } = taskNamed(task);
+  const { effect, risk, nameKind, charge } = taskNamed(task);
   return {
     task,
     names,
     input,
     requester: requesterId,
     usesTeamAccount,
-    facts: { effect, risk },
+    facts: { effect, risk, nameKind },
     isFree: (name) => charge([name]) === 'no',
   };
 }
@@ -140,7 +140,7 @@ export function factSourcesOf({
   return {
     groupsOf: (groupId) => directory.membersOf(groupId),
     pricesOf: (order) => ruleFacts.pricesOf(order),
-    tagsOf: (names) => ruleFacts.tagsOf(names),
+    tagsOf: (hosts) => ruleFacts.tagsOf(hosts),
   };
 }
 

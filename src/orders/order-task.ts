@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { distinct } from '../collections.ts';
+import type { NameKind } from '../policy/subject.ts';
 import type { CallOptions, ServiceClient } from '../service/client.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import { describeRequest, type RequestDescription } from '../service/describe.ts';
@@ -81,12 +82,16 @@ export interface OrderTask<Name extends string = OrderTaskName> {
   readonly words: TaskWords;
   readonly effect: Effect;
   readonly risk: Risk;
+  /** What its names are, and so what rules compare them with. */
+  readonly nameKind: NameKind;
   /** Doing it twice does no more than doing it once. */
   readonly idempotent: boolean;
   /** Starts as `DRAFT`: the requester confirms before anybody else sees it. */
   readonly confirmFirst: boolean;
   /** Its names are domain names. */
   readonly domain: boolean;
+  /** The field of its input that holds the names. */
+  readonly nameField: string;
   /** What it means in zones; undefined for a task of no domain. */
   readonly zoneTask: ZoneTask | undefined;
   /** The service only accepts it, because it is manual or slow; it ends later. */
@@ -145,6 +150,7 @@ interface Definition<Name extends string, Input, Wire, Output> {
   readonly service: ServiceTask<Wire, Output>;
   readonly words: TaskWords;
   readonly risk: Risk;
+  readonly nameKind: NameKind;
   readonly confirmFirst?: boolean;
   /** For a task that the service only accepts. */
   readonly nextStep?: NextStep;
@@ -252,9 +258,11 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     words: definition.words,
     effect: service.effect,
     risk: definition.risk,
+    nameKind: definition.nameKind,
     idempotent: service.idempotent,
     confirmFirst: definition.confirmFirst ?? false,
     domain: zoneTask !== undefined,
+    nameField: field,
     zoneTask,
     acceptedOnly: definition.nextStep !== undefined,
     nextStep: definition.nextStep,

@@ -79,8 +79,8 @@ export type PriceOf = (order: {
 export interface RuleFacts {
   /** ISO 4217 code of the team's amounts. */
   readonly currency: string;
-  /** The tags of each name. A name without an entry is not known. */
-  tagsOf(names: readonly string[]): Promise<PolicyFacts['tags']>;
+  /** The tags of hosts themselves, without their parents. A host without an entry is not known. */
+  tagsOf(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
   /** What a task that may cost money costs for each name, as far as that is known. */
   pricesOf(order: {
     readonly task: OrderTaskName;

@@ -13,7 +13,6 @@ import {
 import { redirectUpdate } from '../service/tasks/redirect.ts';
 import { sslContactUpdate } from '../service/tasks/ssl-contact.ts';
 import { userCreate } from '../service/tasks/user.ts';
-import { parseHostName } from '../zones/names.ts';
 import { checkNameServers, checkPeriod } from '../zones/rules.ts';
 import { contactsNote, daysNote } from '../zones/tasks.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
@@ -35,6 +34,7 @@ import {
 import type { InputIssue, limitIssueCode, PlainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint } from './interface-constraint.ts';
 import { defineOrderTask, type OrderTask } from './order-task.ts';
+import { isWebAddress, readRedirectSource } from './redirect-address.ts';
 
 /** The most names in one order: its card and its approval must stay readable. */
 export const MAX_NAMES = 50;
@@ -80,6 +80,7 @@ function requiredSecret<S>(secret: S | undefined): S {
 const create = defineOrderTask({
   name: 'create',
   service: domainCreate,
+  nameKind: 'host',
   risk: 'none',
   words: {
     verb: 'Register',
@@ -106,6 +107,7 @@ const create = defineOrderTask({
 const transfer = defineOrderTask({
   name: 'transfer',
   service: domainTransfer,
+  nameKind: 'host',
   risk: 'none',
   nextStep: 'transfer_period',
   words: {
@@ -136,6 +138,7 @@ const transfer = defineOrderTask({
 const renew = defineOrderTask({
   name: 'renew',
   service: domainRenew,
+  nameKind: 'host',
   risk: 'none',
   words: {
     verb: 'Renew',
@@ -174,6 +177,7 @@ const renew = defineOrderTask({
 const restore = defineOrderTask({
   name: 'restore',
   service: domainRestore,
+  nameKind: 'host',
   risk: 'none',
   nextStep: 'manual_processing',
   words: {
@@ -197,6 +201,7 @@ const restore = defineOrderTask({
 const deleteDomain = defineOrderTask({
   name: 'delete',
   service: domainDelete,
+  nameKind: 'host',
   risk: 'loses_name',
   words: {
     verb: 'Delete',
@@ -227,6 +232,7 @@ const deleteDomain = defineOrderTask({
 const ownerChange = defineOrderTask({
   name: 'owner-change',
   service: domainOwnerChange,
+  nameKind: 'host',
   risk: 'loses_name',
   nextStep: 'no_public_record',
   formNote: { code: 'new_owner_not_sent' },
@@ -257,6 +263,7 @@ const ownerChange = defineOrderTask({
 const authcode = defineOrderTask({
   name: 'authcode',
   service: domainAuthInfo,
+  nameKind: 'host',
   risk: 'loses_name',
   words: {
     verb: 'Fetch the auth code of',
@@ -279,6 +286,7 @@ const authcode = defineOrderTask({
 const nameservers = defineOrderTask({
   name: 'nameservers',
   service: domainUpdateNameservers,
+  nameKind: 'host',
   confirmFirst: true,
   risk: 'takes_down',
   words: {
@@ -300,9 +308,6 @@ const nameservers = defineOrderTask({
   wire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
 
-/** An address with a scheme, or a host with a dot and perhaps a path: `www.example.com/menu`. */
-const WEB_ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/\S+|[^\s/:?#@]+\.[^\s/:?#@]+(?::\d{1,5})?(?:[/?#]\S*)?)$/i;
-
 /** The issues of a redirect's target. An e-mail redirect leads to an e-mail address. */
 function targetIssues(
   field: 'target' | 'backup',
@@ -310,19 +315,8 @@ function targetIssues(
   type: string | undefined,
 ): InputIssue[] {
   if (target === undefined || type === undefined) return [];
-  const fits = type === 'email' ? email.safeParse(target).success : WEB_ADDRESS.test(target);
+  const fits = type === 'email' ? email.safeParse(target).success : isWebAddress(target);
   return fits ? [] : [{ field, code: type === 'email' ? 'target_no_email' : 'target_no_web_address' }];
-}
-
-/**
- * A redirect's source as it is sent: a host in ASCII, with its path if it has one; otherwise what was typed.
- */
-function sourceOf(text: string): string | undefined {
-  const bare = text.replace(/^<(?:[^<>|]*\|)?([^<>|]*)>$/, '$1').replace(/^https?:\/\//i, '');
-  const [first = '', ...path] = bare.split('/');
-  const host = parseHostName(first);
-  const source = [host.ok ? host.value.ascii : first, ...path].join('/').replace(/\/$/, '');
-  return /^[!-~]+$/.test(source) ? source : undefined;
 }
 
 /** The constraint, if a value was given. */
@@ -340,6 +334,7 @@ function chosenTie(chosen: unknown, via: Interface): InterfaceConstraint[] {
 const redirect = defineOrderTask({
   name: 'redirect',
   service: redirectUpdate,
+  nameKind: 'host',
   risk: 'none',
   words: {
     verb: 'Change the redirect',
@@ -359,7 +354,7 @@ const redirect = defineOrderTask({
   }),
   input: z.object({
     source: requiredText('no_redirect_source').transform((text, context) => {
-      const source = sourceOf(text);
+      const source = readRedirectSource(text);
       if (source !== undefined) return source;
       context.addIssue({
         code: 'custom',
@@ -385,6 +380,7 @@ const redirect = defineOrderTask({
 const sslContact = defineOrderTask({
   name: 'ssl-contact',
   service: sslContactUpdate,
+  nameKind: 'id',
   risk: 'none',
   words: {
     verb: 'Change the SSL contact',
@@ -431,6 +427,7 @@ const sslContact = defineOrderTask({
 const user = defineOrderTask({
   name: 'user',
   service: userCreate,
+  nameKind: 'id',
   risk: 'none',
   words: {
     verb: 'Create the user',

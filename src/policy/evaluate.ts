@@ -1,6 +1,7 @@
 import { distinct } from '../collections.ts';
 import type { Amount } from '../money/amount.ts';
 import { isGroup, type Policy, type PolicyRule, type RuleReference, tagOfPattern } from './policy.ts';
+import { type NameKind, type Subject, subjectOf, tagsTouched } from './subject.ts';
 
 /*
  * What an order needs by a version of the policy. Pure: the result depends on the arguments alone, and every input has
@@ -40,8 +41,9 @@ export interface PolicyFacts {
   readonly task: {
     readonly effect: 'read' | 'write' | 'charge';
     readonly risk: 'none' | 'loses_name' | 'takes_down';
+    readonly nameKind: NameKind;
   };
-  /** The tags of each name. */
+  /** The tags of each host that the order touches. */
   readonly tags: ReadonlyMap<string, readonly string[]>;
   /** The members of each group. */
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
@@ -136,10 +138,8 @@ interface Candidate {
   readonly otherName: SkippedRule;
 }
 
-/** A name with the facts that rules look at. */
-interface SeenName {
-  readonly name: string;
-  readonly host: string;
+/** What an order touches under a name, with the facts that rules look at. */
+interface SeenName extends Subject {
   readonly tags: readonly string[] | undefined;
 }
 
@@ -176,7 +176,7 @@ export function evaluate(
   const candidates = policy.rules.map((rule, index): Candidate => {
     const reference: RuleReference = { kind: 'rule', version: policy.version, index, name: rule.name };
     return candidateOf(rule, reference, {
-      tasks: fitsTask(rule, order.task, facts) ? 'yes' : 'no',
+      tasks: fitsTask(rule, order.task, facts.task) ? 'yes' : 'no',
       by: fitsRequester(rule, order.requester, facts.groups),
       over: fitsAmount(rule, totalIn),
     });
@@ -184,7 +184,8 @@ export function evaluate(
   const implicit = implicitApproval(settings);
   const collected: Collected = { approvals: new Map(), refusals: new Map(), isCertain: false };
   const evaluated = names.map((name) => {
-    const seen = { name, host: hostOf(name), tags: facts.tags.get(name) };
+    const subject = subjectOf(name, facts.task.nameKind);
+    const seen = { ...subject, tags: tagsTouched(subject, facts.tags) };
     const { decidedBy, skipped, isOpen } = decideName(candidates, seen, collected);
     if (!isOpen) return { name, decidedBy, skipped };
     const isListed = settings.approvalTasks.includes(order.task);
@@ -279,7 +280,7 @@ function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit):
 export function fitsTask(
   rule: Pick<PolicyRule, 'tasks'>,
   task: string,
-  { task: { effect, risk } }: Pick<PolicyFacts, 'task'>,
+  { effect, risk }: Pick<PolicyFacts['task'], 'effect' | 'risk'>,
 ): boolean {
   return rule.tasks.some(
     (each) =>
@@ -290,22 +291,15 @@ export function fitsTask(
   );
 }
 
-function fitsName({ patterns, tags: wanted }: Candidate, { name, host, tags }: SeenName): Fit {
+function fitsName({ patterns, tags: wanted }: Candidate, { name, hosts, tags }: SeenName): Fit {
   for (const pattern of patterns) {
     const isSuffix = pattern.startsWith('*.');
-    if (pattern === '*' || (isSuffix ? host.endsWith(pattern.slice(1)) : host === pattern)) return 'yes';
+    const fits = (host: string) => (isSuffix ? host.endsWith(pattern.slice(1)) : host === pattern);
+    if (pattern === '*' || hosts.some(fits)) return 'yes';
   }
   if (wanted.length === 0) return 'no';
   if (tags === undefined) return [{ kind: 'tags', name }];
   return tags.some((tag) => wanted.includes(tag.toLowerCase())) ? 'yes' : 'no';
-}
-
-/** The host of an order's name: of a redirect's source with a path, or of an e-mail address. */
-function hostOf(name: string): string {
-  return name
-    .replace(/^[^/@]*@/, '')
-    .replace(/\/.*$/s, '')
-    .toLowerCase();
 }
 
 function fitsRequester(rule: PolicyRule, requester: string, groups: PolicyFacts['groups']): Fit {

@@ -1,6 +1,7 @@
 import type { Amount } from '../money/amount.ts';
 import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
 import { isGroup, type PolicyRule, tagOfPattern } from './policy.ts';
+import { subjectOf } from './subject.ts';
 
 /* Reads the facts that the evaluation of an order needs. Only facts that a rule looks at are read. */
 
@@ -12,8 +13,8 @@ export interface FactSources<Task extends string = string> {
   readonly groupsOf: (groupId: string) => Promise<readonly string[] | undefined>;
   /** What the order costs for each name by the price list, as far as that is known. */
   readonly pricesOf: (order: FactOrder<Task>) => Promise<PolicyFacts['prices']>;
-  /** The tags of names; a name that is missing is one whose tags are not known. */
-  readonly tagsOf: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+  /** The tags of hosts themselves, without their parents; one that is missing is one whose tags are not known. */
+  readonly tagsOf: (hosts: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
 /** An order with everything that its facts are read by. */
@@ -38,11 +39,12 @@ export async function gatherFacts<Task extends string>(
   currency: string,
 ): Promise<PolicyFacts> {
   const groupIds = [...new Set(rules.flatMap(({ by }) => by.filter(isGroup)))];
+  const hosts = order.names.flatMap((name) => subjectOf(name, order.facts.nameKind).hosts);
   const usesTags = rules.some(({ names }) => names.some((name) => tagOfPattern(name) !== undefined));
   const usesPrices = rules.some(({ over }) => over !== undefined);
   const [members, tags, prices] = await Promise.all([
     Promise.all(groupIds.map(async (id) => [id, await sources.groupsOf(id)] as const)),
-    usesTags ? sources.tagsOf(order.names) : new Map<string, readonly string[]>(),
+    usesTags ? sources.tagsOf([...new Set(hosts)]) : new Map<string, readonly string[]>(),
     usesPrices ? sources.pricesOf(order) : new Map<string, Amount>(),
   ]);
   return {

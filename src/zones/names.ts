@@ -62,12 +62,12 @@ export function parseHostName(text: string): Parsed<HostName> {
   const trimmed = text.trim();
   if (trimmed === '') return { ok: false, issue: { code: 'name_missing' } };
   const link = SLACK_LINK.exec(trimmed);
-  if (!link) return readHost(hostPart(trimmed));
+  if (!link) return parseBareHost(hostPart(trimmed));
 
-  const target = readHost(hostPart(decodePercent(link[1] ?? '')));
+  const target = parseBareHost(hostPart(decodePercent(link[1] ?? '')));
   const label = link[2];
   if (label === undefined) return target;
-  const shown = readHost(hostPart(label));
+  const shown = parseBareHost(hostPart(label));
   if (target.ok && shown.ok && target.value.ascii !== shown.value.ascii) {
     return {
       ok: false,
@@ -120,7 +120,12 @@ function decodePercent(text: string): string {
   }
 }
 
-function readHost(text: string): Parsed<HostName> {
+/**
+ * Reads a host name and nothing else: no link, scheme, user, port or path.
+ *
+ * @param text what stands where a host is expected, such as between the slashes of an address.
+ */
+export function parseBareHost(text: string): Parsed<HostName> {
   // IDNA takes these for dots too (UTS 46), and Asian keyboards type them.
   const name = text
     .normalize('NFC')

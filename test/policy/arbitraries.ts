@@ -13,17 +13,18 @@ export const VOCABULARY = {
 } as const;
 
 const TASK_FACTS: Readonly<Record<string, PolicyFacts['task']>> = {
-  create: { effect: 'charge', risk: 'none' },
-  renew: { effect: 'charge', risk: 'none' },
-  delete: { effect: 'write', risk: 'loses_name' },
-  nameservers: { effect: 'write', risk: 'takes_down' },
-  authcode: { effect: 'read', risk: 'loses_name' },
-  redirect: { effect: 'write', risk: 'none' },
+  create: { effect: 'charge', risk: 'none', nameKind: 'host' },
+  renew: { effect: 'charge', risk: 'none', nameKind: 'host' },
+  delete: { effect: 'write', risk: 'loses_name', nameKind: 'host' },
+  nameservers: { effect: 'write', risk: 'takes_down', nameKind: 'host' },
+  authcode: { effect: 'read', risk: 'loses_name', nameKind: 'host' },
+  redirect: { effect: 'write', risk: 'none', nameKind: 'host' },
 };
 
 export const PEOPLE = ['U0ANNA', 'U0BOB', 'U0CAROL', 'U0DAVE', 'U0EVE'] as const;
 export const GROUPS = ['S0LEGAL', 'S0SALES', 'S0BOARD'] as const;
-const NAMES = ['cafe.rest', 'bar.rest', 'www.cafe.rest', 'shop.example', 'info@cafe.rest'] as const;
+const HOSTS = ['cafe.rest', 'bar.rest', 'www.cafe.rest', 'shop.example'] as const;
+const NAMES = [...HOSTS, 'info@cafe.rest'] as const;
 const TAGS = ['brand', 'guarded'] as const;
 const PATTERNS = ['*', '*.rest', '*.cafe.rest', 'cafe.rest', 'shop.example', 'tag:brand', 'tag:guarded'];
 
@@ -109,12 +110,12 @@ export const situation: fc.Arbitrary<{ readonly order: PolicyOrder; readonly fac
     names: list(NAMES, 0, 3),
     requester: fc.constantFrom(...PEOPLE),
     usesTeamAccount: fc.boolean(),
-    tags: known(NAMES, list(TAGS)),
+    tags: known(HOSTS, list(TAGS)),
     groups,
     prices: known(NAMES, amount),
   })
   .map(({ tags, groups: members, prices, ...order }) => {
-    const task = TASK_FACTS[order.task] ?? { effect: 'write', risk: 'none' };
+    const task = TASK_FACTS[order.task] ?? { effect: 'write', risk: 'none', nameKind: 'host' };
     return { order, facts: { task, tags, groups: members, prices } };
   });
 
@@ -137,12 +138,12 @@ export function worlds({ order, facts }: { order: PolicyOrder; facts: PolicyFact
       })),
     );
   }
-  for (const name of order.names) {
-    if (facts.tags.has(name)) continue;
+  for (const host of HOSTS) {
+    if (facts.tags.has(host) || !order.names.some((name) => name.endsWith(host))) continue;
     found = found.flatMap((world) =>
       [[], ['brand'], ['guarded'], ['brand', 'guarded']].map((tags) => ({
         ...world,
-        tags: new Map([...world.tags, [name, tags]]),
+        tags: new Map([...world.tags, [host, tags]]),
       })),
     );
   }

@@ -26,9 +26,10 @@ const SETTINGS: PolicySettings = {
 };
 
 const FACTS: PolicyFacts = {
-  task: { effect: 'charge', risk: 'none' },
+  task: { effect: 'charge', risk: 'none', nameKind: 'host' },
   tags: new Map([
     ['cafe.rest', ['brand']],
+    ['www.cafe.rest', []],
     ['bar.rest', []],
   ]),
   groups: new Map([['S0MARKETING', new Set(['U0ANNA'])]]),
@@ -120,13 +121,21 @@ describe('the first rule that fits a name decides', () => {
     ['*.rest', 'cafe.rest.example', false],
     ['cafe.rest', 'cafe.rest', true],
     ['cafe.rest', 'CAFE.rest', true],
-    ['cafe.rest', 'www.cafe.rest', false],
+    ['cafe.rest', 'www.cafe.rest', true],
+    ['www.cafe.rest', 'cafe.rest', false],
+    ['cafe.rest', 'a.b.cafe.rest/menu', true],
+    ['cafe.rest', 'info@www.cafe.rest', true],
+    ['cafe.rest', 'bar.rest/@cafe.rest', false],
+    ['cafe.rest', 'icecafe.rest', false],
     ['cafe.rest', 'cafe.rest/menu', true],
     ['cafe.rest', 'info@cafe.rest', true],
     ['*.rest', 'cafe.rest/a.example', true],
     ['*.example', 'cafe.rest/a.example', false],
     ['tag:brand', 'cafe.rest', true],
     ['tag:brand', 'bar.rest', false],
+    ['tag:brand', 'www.cafe.rest', true],
+    ['tag:brand', 'cafe.rest/menu', true],
+    ['tag:brand', 'info@cafe.rest', true],
   ])('%s and %s', (pattern, name, fits) => {
     const { demand } = run([rule({ names: [pattern], decision: 'refuse' })], { names: [name] });
     expect(demand.outcome === 'refuse').toBe(fits);
@@ -280,15 +289,17 @@ function naive(
     );
     const host = name.split('@').at(-1) ?? '';
     const labels = host.split('.');
+    const hosts = labels.slice(1).map((_, index) => labels.slice(index).join('.'));
     const named = or(
       first.names.map((pattern): Truth => {
         if (pattern === '*') return 'true';
         if (pattern.startsWith('tag:')) {
-          const tags = facts.tags.get(name);
-          return tags === undefined ? 'unknown' : truth(tags.includes(pattern.split(':')[1] ?? ''));
+          const tags = hosts.map((each) => facts.tags.get(each));
+          const wanted = pattern.split(':')[1] ?? '';
+          return tags.includes(undefined) ? 'unknown' : truth(tags.some((each) => each?.includes(wanted)));
         }
         const wanted = pattern.split('.');
-        if (wanted[0] !== '*') return truth(wanted.join('.') === labels.join('.'));
+        if (wanted[0] !== '*') return truth(hosts.includes(wanted.join('.')));
         const tail = wanted.slice(1);
         return truth(labels.length > tail.length && labels.slice(-tail.length).join('.') === tail.join('.'));
       }),

@@ -10,7 +10,7 @@ const ORDER: FactOrder = {
   requester: 'U0ANNA',
   usesTeamAccount: false,
   input: { period: 1 },
-  facts: { effect: 'charge', risk: 'none' },
+  facts: { effect: 'charge', risk: 'none', nameKind: 'host' },
   isFree: () => false,
 };
 const SETTINGS: PolicySettings = {
@@ -69,6 +69,25 @@ test('what a source does not know is left out, and counts against the order', as
   const { demand, unknowns } = evaluate({ version: 1, rules }, SETTINGS, ORDER, facts);
   expect(demand.outcome).toBe('approve');
   expect(unknowns.map(({ kind }) => kind).sort()).toEqual(['group', 'price', 'tags', 'tags']);
+});
+
+test('a redirect touches its host and every parent, a user nothing', async () => {
+  const asked: string[] = [];
+  const tagsOf = async (hosts: readonly string[]) => {
+    asked.push(...hosts);
+    return new Map(hosts.map((host) => [host, host === 'brand.rest' ? ['brand'] : []]));
+  };
+  const { from } = sources({ tagsOf });
+  const rules = [rule({ names: ['tag:brand', 'brand.rest'], decision: 'refuse' })];
+  const outcomeOf = async (name: string, nameKind: 'host' | 'id') => {
+    const order = { ...ORDER, names: [name], facts: { ...ORDER.facts, nameKind } };
+    const facts = await gather(from, rules, order);
+    return evaluate({ version: 1, rules }, SETTINGS, order, facts).demand.outcome;
+  };
+  expect(await outcomeOf('info@shop.brand.rest', 'host')).toBe('refuse');
+  expect(asked).toEqual(['shop.brand.rest', 'brand.rest']);
+  expect(await outcomeOf('shop.brand.rest', 'id')).toBe('free');
+  expect(asked).toHaveLength(2);
 });
 
 test('what is known to cost nothing costs zero, so it is not over an amount', async () => {

@@ -136,7 +136,7 @@ describe('past orders under a draft', () => {
     escalateTo: [],
   };
   const facts = {
-    task: { effect: 'charge', risk: 'none' },
+    task: { effect: 'charge', risk: 'none', nameKind: 'host' },
     tags: new Map(),
     groups: new Map(),
     prices: new Map(),

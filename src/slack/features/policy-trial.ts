@@ -73,7 +73,13 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
   // What it would go out with is not part of the line.
   const asked = { task, input, requesterId, usesTeamAccount: false };
-  if (!taskNamed(task).domain) return { order: factOrderOf({ ...asked, names: given }) };
+  const { domain, nameField, namesIn } = taskNamed(task);
+  if (!domain) {
+    const names = given.flatMap((word) => namesIn({ [nameField]: word }));
+    return names.length < given.length
+      ? { problem: `I cannot read ${code(given.join(' '))}. Give it as in the form, ${EXAMPLE}.` }
+      : { order: factOrderOf({ ...asked, names }) };
+  }
   if (given.length === 0) return { problem: `Give a name too, ${EXAMPLE}.` };
   const names: string[] = [];
   for (const word of given) {

@@ -1,0 +1,43 @@
+import { isIP } from 'node:net';
+import { parseBareHost } from '../zones/names.ts';
+
+/*
+ * The addresses of a redirect. A source names a host that rules decide about, so whatever could make two readers of it
+ * see two hosts (a user, a port, a query, an encoded character, another scheme) is refused.
+ */
+
+/** A link as Slack makes it of an address: `<http://cafe.rest|cafe.rest>`. */
+const SLACK_LINK = /^<(?:mailto:)?([^<>|]*)(?:\|([^<>|]*))?>$/i;
+/** Visible ASCII without what begins a query or a fragment, encodes a character, or is read as a slash. */
+const PATH = /^(?:\/[!"$&-;=@-[\]-~]*)?$/;
+/** The part of an e-mail address before the @: atoms between dots (RFC 5322), without `%`, `?` and `#`. */
+const LOCAL_PART = /^[\w!$&'*+=^`{|}~-]+(?:\.[\w!$&'*+=^`{|}~-]+)*$/;
+
+/**
+ * A redirect's source as it is sent: a host in ASCII, with its path if it has one, or an e-mail address.
+ * @returns undefined where it has no host that can be read
+ */
+export function readRedirectSource(text: string): string | undefined {
+  const link = SLACK_LINK.exec(text);
+  if (link === null) return readBareSource(text);
+  const [, target = '', label = target] = link;
+  const source = readBareSource(target);
+  // A link that shows another source than it leads to says two things.
+  return source === readBareSource(label) ? source : undefined;
+}
+
+function readBareSource(text: string): string | undefined {
+  const [, scheme = '', authority = '', path = ''] = /^(https?:\/\/)?([^/]*)(.*)$/is.exec(text) ?? [];
+  const [hostText = '', local, ...more] = authority.split('@').reverse();
+  const host = parseBareHost(hostText);
+  if (!host.ok || more.length > 0 || !PATH.test(path)) return undefined;
+  if (local === undefined) return host.value.ascii + path.replace(/\/+$/, '');
+  return scheme === '' && path === '' && LOCAL_PART.test(local) ? `${local}@${host.value.ascii}` : undefined;
+}
+
+/** Whether a text is a web address, or a host with perhaps a path, whose host can be read: `www.example.com/menu`. */
+export function isWebAddress(text: string): boolean {
+  const [, authority = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)(.*)$/is.exec(text) ?? [];
+  const [, host = ''] = /^(.*?)(?::\d{1,5})?$/s.exec(authority) ?? [];
+  return (parseBareHost(host).ok || isIP(host.replace(/^\[(.*)\]$/s, '$1')) !== 0) && /^\S*$/.test(rest);
+}
