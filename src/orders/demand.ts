@@ -111,9 +111,7 @@ export async function rulesRefusing(
 ): Promise<readonly RuleReference[]> {
   const { facts } = factOrderOf(order);
   const { rules } = await deps.policy.current();
-  const mayRefuse = rules.some(
-    (rule) => rule.decision === 'refuse' && fitsTask(rule, order.task, facts),
-  );
+  const mayRefuse = rules.some((rule) => rule.decision === 'refuse' && fitsTask(rule, order.task, facts));
   return mayRefuse ? (await evaluateOrder(deps, order)).demand.refusedBy : [];
 }
 

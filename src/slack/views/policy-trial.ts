@@ -1,4 +1,5 @@
 import type { OrderCost } from '../../money/prices.ts';
+import type { OrderTaskName } from '../../orders/order.ts';
 import type {
   Condition,
   DecidingRule,
@@ -24,6 +25,7 @@ import {
   message,
   section,
 } from './blocks.ts';
+import { itemName } from './order.ts';
 import { neededText, referenceText, taskNoun } from './policy-rule.ts';
 import { costFact } from './price.ts';
 
@@ -31,7 +33,7 @@ import { costFact } from './price.ts';
 
 /** A line that was tried. */
 export interface TriedLine {
-  readonly task: string;
+  readonly task: OrderTaskName;
   readonly names: readonly string[];
   readonly requester: string;
   /** The draft was tried, not the version in force. */
@@ -107,7 +109,7 @@ function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean
 function subject({ task, names }: Pick<TriedLine, 'task' | 'names'>): string {
   const [only] = names;
   const what =
-    names.length === 1 && only !== undefined ? code(displayName(only)) : count(names.length, 'name');
+    names.length === 1 && only !== undefined ? code(itemName({ task }, only)) : count(names.length, 'name');
   return `${capitalized(taskNoun(task))} of ${names.length === 0 ? 'no name' : what}`;
 }
 

@@ -187,7 +187,14 @@ test('a replay and a trial of 50 names stay within the limits', () => {
       unknowns,
     })),
   }));
-  const tried = { task: 'renew', names, requester: 'U0ANNA', isDraft: true, version: 2, cost: undefined };
+  const tried = {
+    task: 'renew' as const,
+    names,
+    requester: 'U0ANNA',
+    isDraft: true,
+    version: 2,
+    cost: undefined,
+  };
   const trial = trialMessage(tried, { demand, names: evaluated, unknowns });
   expectMessage(trial);
   expect(said(trial.blocks).match(/Decided by rule 1/g)).toHaveLength(5);

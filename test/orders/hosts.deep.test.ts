@@ -1,0 +1,202 @@
+import { expect, test } from 'vitest';
+import { type OrderTaskName, taskNamed } from '../../src/orders/tasks.ts';
+import { subjectOf } from '../../src/policy/subject.ts';
+import { inputFacts, orderTitle } from '../../src/slack/views/order.ts';
+import { sampleOrder } from '../slack/views/samples.ts';
+import fc from '../support/properties.ts';
+import { ScriptedService } from './scripted-service.ts';
+
+/*
+ * Whatever people type as a host: the form refuses it, or rules, the card and the request speak of one host, which is the
+ * one that a browser reads.
+ */
+
+const SPELLINGS = 10_000;
+
+/** Mostly what is usual, so that a form takes many of the spellings. */
+const often = <T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>) =>
+  fc.oneof({ arbitrary: usual, weight: 4 }, { arbitrary: odd, weight: 1 });
+const label = fc.oneof(
+  fc.constantFrom(
+    'cafe',
+    'www',
+    'brand',
+    'a',
+    'xn--caf-dma',
+    'café',
+    'faß',
+    'ﬁne',
+    'ＣＡＦＥ',
+    '日本',
+    'mañana',
+    '0x7f',
+    '1',
+  ),
+  fc.stringMatching(/^[a-zA-Z0-9-]{1,12}$/),
+);
+const dot = often(fc.constant('.'), fc.constantFrom('。', '．', '｡', '..', '%2e'));
+const host = fc
+  .tuple(label, fc.array(fc.tuple(dot, label), { minLength: 1, maxLength: 3 }))
+  .map(([first, rest]) => [first, ...rest.flat()].join(''));
+const stray = fc.constantFrom(
+  ...[
+    '\t',
+    '\n',
+    ' ',
+    '\u00ad',
+    '\u200b',
+    '\u202e',
+    '\u0000',
+    '%63',
+    '%',
+    '_',
+    '*',
+    '[',
+    ']',
+    ':',
+    '@',
+    '\\',
+    '|',
+    '^',
+    'İ',
+    '･',
+  ],
+);
+const before = fc.constantFrom(
+  ...[
+    '',
+    '',
+    '',
+    '',
+    'http://',
+    'HTTPS://',
+    'http://http://',
+    '//',
+    '/',
+    '\\\\',
+    'http:',
+    'http:\\\\',
+    'ftp://',
+    'mailto:',
+  ],
+  ...['info@', 'http://info@', 'a@b@', 'a:b@', 'bar.rest@', 'bar.rest%40', '@', '[', '<http://', '.', ' '],
+);
+const after = fc.constantFrom(
+  ...[
+    '',
+    '',
+    '',
+    '',
+    '.',
+    '..',
+    '。',
+    '/',
+    '//',
+    '/menu',
+    '/@bar.rest',
+    '/a:b',
+    '?',
+    '?a=b',
+    '#',
+    '#x',
+    ':',
+    ':80',
+    ':x',
+  ],
+  ...[
+    '/?',
+    '/%2e%2e',
+    '\\',
+    '\\@bar.rest',
+    '@bar.rest',
+    '@',
+    ']',
+    '>',
+    '|bar.rest>',
+    '|cafe.rest>',
+    '/..',
+    '?@bar.rest',
+    ' ',
+  ],
+);
+/** A host with what people and attackers put around and into it. */
+const spelling = fc
+  .tuple(
+    often(fc.constant(''), before),
+    host,
+    often(fc.constant(''), after),
+    often(fc.constant(null), fc.tuple(stray, fc.nat({ max: 20 }))),
+  )
+  .map(([start, middle, end, noise]) => {
+    if (noise === null) return start + middle + end;
+    const [sign, at] = noise;
+    return start + middle.slice(0, at) + sign + middle.slice(at) + end;
+  });
+
+const DELEGATION = { ownerc: 1, adminc: 2, techc: 3, nameServers: ['ns1.dns.example', 'ns2.dns.example'] };
+/** Every field of a task that holds a host that rules or people decide by. */
+const FIELDS: readonly (readonly [OrderTaskName, (typed: string) => object])[] = [
+  ['redirect', (source) => ({ source, target: 'https://x.example/', type: 'DOMAIN', mode: 'HTTP' })],
+  ['renew', (name) => ({ names: [name], period: 1 })],
+  ['delete', (name) => ({ name })],
+  ['create', (name) => ({ ...DELEGATION, name })],
+  ['nameservers', (host) => ({ name: 'cafe.example', nameServers: ['ns1.dns.example', host] })],
+];
+
+/** The host that a browser reads in what is sent; undefined where there is more or less than a host and a path. */
+function browserHost(sent: string): string | undefined {
+  const address = `http://${sent.replace(/^[^/?#@\\]*@/, '')}`;
+  if (!URL.canParse(address)) return undefined;
+  const { hostname, port, username, password, search, hash } = new URL(address);
+  return port + username + password + search + hash === '' ? hostname : undefined;
+}
+
+test('rules, the card and the request speak of the same host, or the form refuses it', async () => {
+  const counts = { taken: 0, refused: 0 };
+  await fc.assert(
+    fc.asyncProperty(spelling, async (typed) => {
+      for (const [task, inputOf] of FIELDS) {
+        const checked = taskNamed(task).check(inputOf(typed));
+        counts[checked.ok ? 'taken' : 'refused'] += 1;
+        if (!checked.ok) continue;
+        const [name = ''] = checked.names;
+        const service = new ScriptedService();
+        await taskNamed(task).send(service.client, {
+          ...{
+            input: checked.input,
+            name,
+            secret: undefined,
+            ctid: 'x',
+            signal: new AbortController().signal,
+          },
+          ...{ beforeSend: async () => undefined, beforeFirstByte: () => undefined },
+        });
+        const sent = hostsSent(task, service.received[0]?.input);
+        const order = { ...sampleOrder('PENDING', { task, input: checked.input }, [name]) };
+        const card = [orderTitle(order), ...inputFacts(order).flat()].join('\n').replaceAll('\u2060', '');
+        for (const each of sent) {
+          expect(subjectOf(each, 'host').hosts[0], `${task}: ${typed}`).toBe(browserHost(each));
+          expect(card, `${task}: ${typed}`).toContain(each);
+        }
+        if (task !== 'nameservers') expect(sent, `${task}: ${typed}`).toEqual([name]);
+        // Read once more, as before it is sent, it is the same.
+        expect(taskNamed(task).check(checked.input)).toEqual(checked);
+        // A browser that takes what was typed is led to the same host.
+        const typedHost = browserHost(typed.trim().replace(/^https?:\/\//i, ''));
+        const [last = ''] = sent.slice(-1);
+        if (typedHost !== undefined)
+          expect(typedHost.replace(/\.$/, ''), `${task}: ${typed}`).toBe(browserHost(last));
+      }
+    }),
+    { numRuns: SPELLINGS },
+  );
+  expect(counts.taken).toBeGreaterThan(SPELLINGS / 4);
+  expect(counts.refused).toBeGreaterThan(SPELLINGS / 4);
+});
+
+/** The hosts in what has left, as they left. */
+function hostsSent(task: OrderTaskName, sent: unknown): string[] {
+  const { name, source, nameServers } = Object.assign({ name: '', source: '', nameServers: [] }, sent);
+  if (task === 'nameservers') return nameServers.map((each: { name: string }) => each.name);
+  return [task === 'redirect' ? source : name];
+}
