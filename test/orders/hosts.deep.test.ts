@@ -12,6 +12,7 @@ import { ScriptedService } from './scripted-service.ts';
  */
 
 const SPELLINGS = 10_000;
+const TIMEOUT_MS = 300_000;
 
 /** Mostly what is usual, so that a form takes many of the spellings. */
 const often = <T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>) =>
@@ -151,48 +152,52 @@ function browserHost(sent: string): string | undefined {
   return port + username + password + search + hash === '' ? hostname : undefined;
 }
 
-test('rules, the card and the request speak of the same host, or the form refuses it', async () => {
-  const counts = { taken: 0, refused: 0 };
-  await fc.assert(
-    fc.asyncProperty(spelling, async (typed) => {
-      for (const [task, inputOf] of FIELDS) {
-        const checked = taskNamed(task).check(inputOf(typed));
-        counts[checked.ok ? 'taken' : 'refused'] += 1;
-        if (!checked.ok) continue;
-        const [name = ''] = checked.names;
-        const service = new ScriptedService();
-        await taskNamed(task).send(service.client, {
-          ...{
-            input: checked.input,
-            name,
-            secret: undefined,
-            ctid: 'x',
-            signal: new AbortController().signal,
-          },
-          ...{ beforeSend: async () => undefined, beforeFirstByte: () => undefined },
-        });
-        const sent = hostsSent(task, service.received[0]?.input);
-        const order = { ...sampleOrder('PENDING', { task, input: checked.input }, [name]) };
-        const card = [orderTitle(order), ...inputFacts(order).flat()].join('\n').replaceAll('\u2060', '');
-        for (const each of sent) {
-          expect(subjectOf(each, 'host').hosts[0], `${task}: ${typed}`).toBe(browserHost(each));
-          expect(card, `${task}: ${typed}`).toContain(each);
+test(
+  'rules, the card and the request speak of the same host, or the form refuses it',
+  async () => {
+    const counts = { taken: 0, refused: 0 };
+    await fc.assert(
+      fc.asyncProperty(spelling, async (typed) => {
+        for (const [task, inputOf] of FIELDS) {
+          const checked = taskNamed(task).check(inputOf(typed));
+          counts[checked.ok ? 'taken' : 'refused'] += 1;
+          if (!checked.ok) continue;
+          const [name = ''] = checked.names;
+          const service = new ScriptedService();
+          await taskNamed(task).send(service.client, {
+            ...{
+              input: checked.input,
+              name,
+              secret: undefined,
+              ctid: 'x',
+              signal: new AbortController().signal,
+            },
+            ...{ beforeSend: async () => undefined, beforeFirstByte: () => undefined },
+          });
+          const sent = hostsSent(task, service.received[0]?.input);
+          const order = { ...sampleOrder('PENDING', { task, input: checked.input }, [name]) };
+          const card = [orderTitle(order), ...inputFacts(order).flat()].join('\n').replaceAll('\u2060', '');
+          for (const each of sent) {
+            expect(subjectOf(each, 'host').hosts[0], `${task}: ${typed}`).toBe(browserHost(each));
+            expect(card, `${task}: ${typed}`).toContain(each);
+          }
+          if (task !== 'nameservers') expect(sent, `${task}: ${typed}`).toEqual([name]);
+          // Read once more, as before it is sent, it is the same.
+          expect(taskNamed(task).check(checked.input)).toEqual(checked);
+          // A browser that takes what was typed is led to the same host.
+          const typedHost = browserHost(typed.trim().replace(/^https?:\/\//i, ''));
+          const [last = ''] = sent.slice(-1);
+          if (typedHost !== undefined)
+            expect(typedHost.replace(/\.$/, ''), `${task}: ${typed}`).toBe(browserHost(last));
         }
-        if (task !== 'nameservers') expect(sent, `${task}: ${typed}`).toEqual([name]);
-        // Read once more, as before it is sent, it is the same.
-        expect(taskNamed(task).check(checked.input)).toEqual(checked);
-        // A browser that takes what was typed is led to the same host.
-        const typedHost = browserHost(typed.trim().replace(/^https?:\/\//i, ''));
-        const [last = ''] = sent.slice(-1);
-        if (typedHost !== undefined)
-          expect(typedHost.replace(/\.$/, ''), `${task}: ${typed}`).toBe(browserHost(last));
-      }
-    }),
-    { numRuns: SPELLINGS },
-  );
-  expect(counts.taken).toBeGreaterThan(SPELLINGS / 4);
-  expect(counts.refused).toBeGreaterThan(SPELLINGS / 4);
-});
+      }),
+      { numRuns: SPELLINGS },
+    );
+    expect(counts.taken).toBeGreaterThan(SPELLINGS / 4);
+    expect(counts.refused).toBeGreaterThan(SPELLINGS / 4);
+  },
+  TIMEOUT_MS,
+);
 
 /** The hosts in what has left, as they left. */
 function hostsSent(task: OrderTaskName, sent: unknown): string[] {
