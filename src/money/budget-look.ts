@@ -6,8 +6,9 @@ import {
   sharesOf,
   shortfallsOf,
 } from './budget.ts';
-import { costInDetail, utcDayOf } from './order-cost.ts';
+import { utcDayOf } from './order-cost.ts';
 import type { BudgetStore } from './ports.ts';
+import type { OrderCost } from './prices.ts';
 
 /** The tags of names, by name in ASCII; a name that is not among them has none. */
 export type TagsOf = (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
@@ -21,14 +22,24 @@ export interface BudgetLook {
   readonly over: readonly Shortfall[];
 }
 
+/** What of an order takes something out of the budgets. */
+export interface BudgetedItems {
+  /** By their numbers in the order, with their names in ASCII. */
+  readonly items: readonly { readonly n: number; readonly name: string }[];
+  /** The order, if it was paused and is to go on: what is reserved for what it has not sent is reserved anew. */
+  readonly resumed: string | undefined;
+}
+
 /**
  * Looks whether the budgets of this moment have what an order costs.
  *
- * @param names of the order, in ASCII
- * @param cost what the order costs, as JSON, or a promise of it: the budgets are read meanwhile
+ * @param cost what the items cost, or a promise of it: the budgets are read meanwhile
  * @returns undefined for an order that has no price
  */
-export type LookAtBudgets = (names: readonly string[], cost: unknown) => Promise<BudgetLook | undefined>;
+export type LookAtBudgets = (
+  order: BudgetedItems,
+  cost: OrderCost | undefined | Promise<OrderCost | undefined>,
+) => Promise<BudgetLook | undefined>;
 
 /** Looks at the budgets of today (UTC). A look reserves nothing: the store compares again when it does. */
 export function createBudgetLook(deps: {
@@ -37,17 +48,16 @@ export function createBudgetLook(deps: {
   readonly tagsOf: TagsOf;
   readonly now: () => Date;
 }): LookAtBudgets {
-  return async (names, json) => {
+  return async ({ items, resumed }, pricing) => {
     const { teamId } = deps;
     const day = utcDayOf(deps.now());
-    const [price, standings, tags] = await Promise.all([
-      json,
-      deps.budgets.standings(day),
-      deps.tagsOf(names),
+    const [cost, standings, tags] = await Promise.all([
+      pricing,
+      deps.budgets.standings(day, resumed),
+      deps.tagsOf(items.map(({ name }) => name)),
     ]);
-    const cost = costInDetail({ price });
     if (cost === undefined) return undefined;
-    const reservation = reservationOf(cost, { teamId, day }, (name) => tags.get(name) ?? []);
+    const reservation = reservationOf(cost, items, { teamId, day }, (name) => tags.get(name) ?? []);
     const shares = sharesOf(standings, reservation);
     return {
       reservation: { ...reservation, isLimited: shares.length > 0 },

@@ -37,24 +37,28 @@ export interface Reservation {
   /** YYYY-MM-DD in UTC. It decides in which month and year the order counts. */
   readonly day: string;
   readonly items: readonly ReservedItem[];
-  /** An admin agreed, so it is reserved even where a budget does not have as much. */
-  readonly mayExceed: boolean;
+  /** What an admin agreed to exceed: beyond that, nothing is reserved. */
+  readonly agreedExcess: readonly Shortfall[];
   /** A budget covers some of it, so that the budgets are compared once more, under a lock, when it is kept. */
   readonly isLimited: boolean;
 }
 
-/** Reserves what an order costs, name by name. Names are in the sequence of the order's items. */
+/**
+ * Reserves what an order costs, name by name.
+ * @param asked the order's items, in the sequence in which the cost has their names
+ */
 export function reservationOf(
   cost: OrderCost,
+  asked: readonly { readonly n: number; readonly name: string }[],
   { teamId, day }: Pick<Reservation, 'teamId' | 'day'>,
   tagsOf: (name: string) => readonly string[],
 ): Reservation {
-  const items = cost.names.map(({ name, quote }, index) => ({
-    n: index + 1,
-    amount: quote?.amount,
+  const items = asked.map(({ n, name }, index) => ({
+    n,
+    amount: cost.names[index]?.quote?.amount,
     tags: tagsOf(name),
   }));
-  return { teamId, day, items, mayExceed: false, isLimited: true };
+  return { teamId, day, items, agreedExcess: [], isLimited: true };
 }
 
 /** What a reservation takes out of a budget. Amounts of another currency are not counted against it. */
@@ -92,16 +96,35 @@ export function leftOf({ budget, booked, reserved }: BudgetStanding): bigint {
   return BigInt(budget.amount.minor) - booked - reserved;
 }
 
-/** By how much an order exceeds a budget, as it is kept with what happens to the order. */
-export interface Shortfall {
+export const storedShortfall = z.object({
   /** Null for the budget of all names. */
-  readonly tag: string | null;
-  readonly period: string;
-  readonly currency: string;
+  tag: z.string().nullable(),
+  period: z.string(),
+  currency: z.string(),
   /** What was left of the budget. */
-  readonly leftMinor: number;
+  leftMinor: z.int(),
   /** What the order takes. */
-  readonly takesMinor: number;
+  takesMinor: z.int(),
+});
+
+/** By how much an order exceeds a budget, as it is kept with the order. */
+export type Shortfall = Readonly<z.output<typeof storedShortfall>>;
+
+/** Whether all that is exceeded was agreed to: the same budgets, by as much or by more. */
+export function isAgreedTo(over: readonly Shortfall[], agreed: readonly Shortfall[]): boolean {
+  return over.every((excess) =>
+    agreed.some(
+      (known) =>
+        known.tag === excess.tag &&
+        known.period === excess.period &&
+        known.currency === excess.currency &&
+        excessOf(known) >= excessOf(excess),
+    ),
+  );
+}
+
+function excessOf({ leftMinor, takesMinor }: Shortfall): bigint {
+  return BigInt(takesMinor) - BigInt(leftMinor);
 }
 
 /** The budgets that do not have as much as an order takes. */
@@ -125,15 +148,7 @@ export function exactNumber(minor: bigint): number {
 }
 
 const detail = z.object({
-  overBudget: z.array(
-    z.object({
-      tag: z.string().nullable(),
-      period: z.string(),
-      currency: z.string(),
-      leftMinor: z.int(),
-      takesMinor: z.int(),
-    }),
-  ),
+  overBudget: z.array(storedShortfall),
   admins: z.array(z.string()).catch([]),
 });
 

@@ -53,8 +53,11 @@ export interface BudgetChange {
 export interface BudgetStore {
   /** That of all names first, then by tag; of each the month before the year. */
   list(): Promise<readonly Budget[]>;
-  /** How the budgets stand in the month and year of a day (YYYY-MM-DD), in the sequence of {@link list}. */
-  standings(day: string): Promise<readonly BudgetStanding[]>;
+  /**
+   * How the budgets stand in the month and year of a day (YYYY-MM-DD), in the sequence of {@link list}.
+   * @param without an order whose reservations for what it has not sent are left out
+   */
+  standings(day: string, without?: string): Promise<readonly BudgetStanding[]>;
   /** @returns `taken` when there is one of the same tag and span */
   add(budget: Omit<Budget, 'id'>, by: string, at: Date): Promise<'saved' | 'taken'>;
   /** Gives a budget another amount, in its currency. */

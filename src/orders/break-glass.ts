@@ -19,20 +19,21 @@ export async function approveInEmergency(
   userId: string,
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
-  return letGo(deps, orderId, async (order, findObstacle) => {
+  return letGo(deps, orderId, async (order, agreedExcess, findObstacle) => {
     // It may take a moment, so that what decides is read after it.
-    const impact = order.state === 'PENDING' ? await deps.impactAtApproval?.(order) : undefined;
+    const impact = order.state === 'PENDING' ? await deps.impactAtApproval(order) : undefined;
     const grounds = await emergencyGrounds(deps, order, userId);
     if ('refusal' in grounds) return grounds;
     if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
-    const { price, over, reservation } = await moneyOf(deps, order, [userId]);
+    const { price, over, unaware, reservation } = await moneyOf(deps, order, [{ userId, agreedExcess }]);
+    if (unaware.length > 0) return { refusal: { code: 'excess_unseen', over } };
     const obstacle = await findObstacle();
     if (obstacle !== undefined) return obstacle;
     const deciders = await decidersOf(deps, order, userId, grounds);
     return {
       event: {
         type: 'emergency_approved',
-        ...{ by: userId, reason, ...deciders, policyVersion: grounds.policyVersion },
+        ...{ by: userId, agreedExcess, reason, ...deciders, policyVersion: grounds.policyVersion },
         ...{ price, isImpactUnknown: impact === 'unknown', over },
       },
       extra: { reservation },
@@ -56,8 +57,7 @@ async function emergencyGrounds(
   order: Order,
   userId: string,
 ): Promise<WaitingDecision | { readonly refusal: Refusal }> {
-  if ((await deps.isAdmin?.(userId)) !== true)
-    return { refusal: { code: 'not_an_admin', wanted: 'break_glass' } };
+  if (!(await deps.isAdmin(userId))) return { refusal: { code: 'not_an_admin', wanted: 'break_glass' } };
   if (order.state !== 'PENDING')
     return { refusal: { code: 'wrong_state', wanted: 'emergency_approved', state: order.state } };
   if (isRequester(order, userId)) return { refusal: { code: 'own_emergency' } };
@@ -89,7 +89,7 @@ export function signOff(
   userId: string,
 ): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, async () =>
-    (await deps.isAdmin?.(userId)) === true
+    (await deps.isAdmin(userId))
       ? { event: { type: 'signed_off', by: userId } }
       : { refusal: { code: 'not_an_admin', wanted: 'sign_off' } },
   );

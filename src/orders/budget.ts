@@ -1,7 +1,9 @@
 import { isDemoContext } from '../accounts/account.ts';
-import type { Reservation, Shortfall } from '../money/budget.ts';
-import type { LookAtBudgets } from '../money/budget-look.ts';
-import { isRequester, type Order } from './order.ts';
+import { isAgreedTo, type Reservation, type Shortfall } from '../money/budget.ts';
+import type { BudgetedItems, LookAtBudgets } from '../money/budget-look.ts';
+import type { OrderCost } from '../money/prices.ts';
+import { type Approval, isRequester, type Order, waitingItems } from './order.ts';
+import { isPaused } from './waves.ts';
 
 /*
  * What the team's budgets say about an order. An order that exceeds one needs an admin's approval, besides
@@ -9,45 +11,57 @@ import { isRequester, type Order } from './order.ts';
  */
 
 export interface BudgetDeps {
-  readonly lookAtBudgets?: LookAtBudgets;
+  readonly lookAtBudgets: LookAtBudgets;
   /** Whether a person is an admin at this moment; false where Slack does not tell. */
-  readonly isAdmin?: (userId: string) => Promise<boolean>;
+  readonly isAdmin: (userId: string) => Promise<boolean>;
 }
 
 export interface BudgetCheck {
   /** Budgets that do not have what the order takes. */
   readonly over: readonly Shortfall[];
-  /** Those who agree and are admins, without those who ask; empty where it fits. */
+  /** The admins who agree to that, without those who ask; empty where it fits. */
   readonly admins: readonly string[];
-  /** What is reserved with the last approval; undefined for an order that costs nothing. */
+  /** The admins who approved before the card said all of that. They may look and approve again. */
+  readonly unaware: readonly string[];
+  /** What is reserved when the order is let go; undefined for an order that costs nothing. */
   readonly reservation: Reservation | undefined;
 }
 
-/** What budgets look at in an order. */
-interface BudgetedOrder extends Pick<Order, 'account' | 'requesterId' | 'earlierRequesters'> {
-  readonly items: readonly { readonly name: string }[];
-}
+type BudgetedOrder = Pick<Order, 'account' | 'requesterId' | 'earlierRequesters'> & BudgetedItems;
 
-const NOTHING: BudgetCheck = { over: [], admins: [], reservation: undefined };
+const NOTHING: BudgetCheck = { over: [], admins: [], unaware: [], reservation: undefined };
+
+/** What of an order takes something out of the budgets: all of it, or what is still to be sent when it goes on. */
+export function budgetedItems(order: Order): BudgetedItems {
+  return isPaused(order)
+    ? { items: waitingItems(order), resumed: order.id }
+    : { items: order.items, resumed: undefined };
+}
 
 /**
  * Checks whether an order fits the budgets at this moment. Test systems cost nothing.
- * @param price what it costs, as JSON, or a promise of it
- * @param givers those who agree
+ * @param cost what it costs, or a promise of it
+ * @param approvals of those who agree
  */
 export async function checkBudgets(
   { lookAtBudgets, isAdmin }: BudgetDeps,
   order: BudgetedOrder,
-  price: unknown,
-  givers: readonly string[],
+  cost: OrderCost | undefined | Promise<OrderCost | undefined>,
+  approvals: readonly Pick<Approval, 'userId' | 'agreedExcess'>[],
 ): Promise<BudgetCheck> {
-  if (price === undefined || isDemoContext(order.account.context)) return NOTHING;
-  const names = order.items.map(({ name }) => name);
-  const look = await lookAtBudgets?.(names, price);
+  if (cost === undefined || isDemoContext(order.account.context)) return NOTHING;
+  const look = await lookAtBudgets(order, cost);
   if (look === undefined) return NOTHING;
   const { over, reservation } = look;
-  const others = over.length === 0 ? [] : givers.filter((userId) => !isRequester(order, userId));
-  const found = await Promise.all(others.map(async (userId) => (await isAdmin?.(userId)) === true));
-  const admins = others.filter((_, index) => found[index]);
-  return { over, admins, reservation: { ...reservation, mayExceed: admins.length > 0 } };
+  const others = over.length === 0 ? [] : approvals.filter(({ userId }) => !isRequester(order, userId));
+  const found = await Promise.all(others.map(({ userId }) => isAdmin(userId)));
+  const asked = others.filter((_, index) => found[index]);
+  const agreeing = asked.filter(({ agreedExcess }) => isAgreedTo(over, agreedExcess));
+  const idsOf = (given: typeof asked) => given.map(({ userId }) => userId);
+  return {
+    over,
+    admins: idsOf(agreeing),
+    unaware: idsOf(asked.filter((approval) => !agreeing.includes(approval))),
+    reservation: { ...reservation, agreedExcess: agreeing[0]?.agreedExcess ?? [] },
+  };
 }

@@ -1,14 +1,15 @@
 import type { TeamSettings } from '../config.ts';
+import type { OrderCost } from '../money/prices.ts';
 import { approvalProgress } from '../policy/approvals.ts';
 import type { PolicySource, StandInSource } from '../policy/ports.ts';
 import { type ApprovalPolicy, refusalToDecide } from './approval-rights.ts';
 import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
-import { type BudgetCheck, type BudgetDeps, checkBudgets } from './budget.ts';
+import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from './budget.ts';
 import { isAsPlanned } from './bulk.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { askedDemand, type CurrentDemand, currentDemand } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
-import { inputOfItem, type Order, type OrderItem, waitingItems } from './order.ts';
+import { type Approval, inputOfItem, type Order, type OrderItem, waitingItems } from './order.ts';
 import { accountGone, checkMembers, type FindAccount, partiesOf } from './parties.ts';
 import type { Directory, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
@@ -30,9 +31,9 @@ export interface DecideDeps extends BudgetDeps {
   readonly standIns: StandInSource;
   readonly directory: Directory;
   readonly now: () => Date;
-  readonly priceOf?: PriceOf;
-  /** What an approver knows of the impact on an order's name; may take a moment. When left out, it counts as known. */
-  readonly impactAtApproval?: (order: Order) => Promise<ImpactAtApproval>;
+  readonly priceOf: PriceOf;
+  /** What an approver knows of the impact on an order's name; may take a moment. */
+  readonly impactAtApproval: (order: Order) => Promise<ImpactAtApproval>;
   /** The account an order is bound to, or undefined when it is no longer linked. */
   readonly findAccount: FindAccount;
 }
@@ -77,53 +78,80 @@ export async function approveOrder(
   userId: string,
   reason?: string,
 ): Promise<ChangeOutcome> {
-  return letGo(deps, orderId, async (order, findObstacle) => {
-    const earlier = order.approvals.map((approval) => approval.userId);
+  return letGo(deps, orderId, async (order, agreedExcess, findObstacle) => {
     // This may take a moment, so everything that decides is read after it.
-    const impact = order.state === 'PENDING' ? await deps.impactAtApproval?.(order) : undefined;
-    const givers = [...earlier, userId];
-    const [grounds, { price, reservation, ...budget }, obstacle] = await Promise.all([
-      groundsOf(deps, order, givers),
-      moneyOf(deps, order, givers),
+    const impact = order.state === 'PENDING' ? await deps.impactAtApproval(order) : undefined;
+    const given = [...withoutApprovalOf(order, userId), { userId, agreedExcess }];
+    const [grounds, money, obstacle] = await Promise.all([
+      groundsOf(
+        deps,
+        order,
+        given.map((approval) => approval.userId),
+      ),
+      moneyOf(deps, order, given),
       findObstacle(),
     ]);
     const refusal = refusalToDecide(order, userId, 'approve', grounds.policy);
-    if (refusal !== undefined && !budget.admins.includes(userId)) return { refusal };
+    const isRepeated = given.length === order.approvals.length;
+    if (money.unaware.includes(userId) && (refusal !== undefined || isRepeated))
+      return { refusal: { code: 'excess_unseen', over: money.over } };
+    if (refusal !== undefined && !money.admins.includes(userId)) return { refusal };
     if (obstacle !== undefined) return obstacle;
     if (impact === 'changed') return { refusal: { code: 'impact_changed' } };
     return approval(deps, order, userId, {
       ...grounds,
-      ...{ budget, reservation, isImpactUnknown: impact === 'unknown', price, reason },
+      ...{ money, agreedExcess, isImpactUnknown: impact === 'unknown', reason },
     });
   });
 }
 
+function withoutApprovalOf(order: Order, userId: string): readonly Approval[] {
+  return order.approvals.filter((approval) => approval.userId !== userId);
+}
+
 /** What an order costs at this moment, and whether the budgets have it. */
+interface MoneyCheck extends BudgetCheck {
+  readonly price: OrderCost | undefined;
+}
+
+/** @param given the approvals so far, with that of who presses now */
 export async function moneyOf(
   deps: DecideDeps,
   order: Order,
-  givers: readonly string[],
-): Promise<BudgetCheck & { readonly price: unknown }> {
-  const names = order.items.map(({ name }) => name);
-  const pricing = deps.priceOf?.({ task: order.task, names, input: order.input });
-  const [price, check] = await Promise.all([pricing, checkBudgets(deps, order, pricing, givers)]);
+  given: readonly Pick<Approval, 'userId' | 'agreedExcess'>[],
+): Promise<MoneyCheck> {
+  const takes = budgetedItems(order);
+  const names = takes.items.map(({ name }) => name);
+  const pricing = deps.priceOf({ task: order.task, names, input: order.input });
+  const [price, check] = await Promise.all([
+    pricing,
+    checkBudgets(deps, { ...order, ...takes }, pricing, given),
+  ]);
   return { price, ...check };
 }
 
 /**
  * Lets a waiting order go by a person's decision. Names that an earlier order turned out to have done are stopped first;
  * the decision is for the others.
- * @param decide asks what stands in the way of the order, at the point at which it may be said to the person
+ * @param decide is told by how much the card said that the order exceeds budgets when the person pressed, and asks what
+ * stands in the way of the order at the point at which it may be said to the person
  */
 export async function letGo(
   deps: Pick<DecideDeps, 'store' | 'findAccount' | 'directory' | 'now'>,
   orderId: string,
-  decide: (order: Order, findObstacle: () => Promise<Decision | undefined>) => Promise<Decision>,
+  decide: (
+    order: Order,
+    agreedExcess: Order['shownExcess'],
+    findObstacle: () => Promise<Decision | undefined>,
+  ) => Promise<Decision>,
 ): Promise<ChangeOutcome> {
   let isPart = false;
+  let agreedExcess: Order['shownExcess'] | undefined;
   const outcome = await changeOrder(deps, orderId, (order) => {
     isPart = false;
-    return decide(order, async () => {
+    // What the card says by the time of another try was not there to be read.
+    agreedExcess ??= order.shownExcess;
+    return decide(order, agreedExcess, async () => {
       if (order.state !== 'PENDING') return undefined;
       const unmet = await unmetPrecondition(deps, order);
       if (unmet !== undefined) return unmet;
@@ -135,17 +163,17 @@ export async function letGo(
       return stop === undefined ? undefined : { event: stop };
     });
   });
+  // The card may say less than the budgets lack by now.
+  if (!outcome.ok && outcome.refusal.code === 'excess_unseen')
+    await deps.store.requestTelling(orderId, deps.now());
   return isPart && outcome.ok && outcome.order.state === 'PENDING' ? letGo(deps, orderId, decide) : outcome;
 }
 
 interface ApprovalGrounds extends Grounds {
   /** The impact on the name has not been looked up yet. */
   readonly isImpactUnknown: boolean;
-  /** What it costs, as JSON. */
-  readonly price: unknown;
-  /** The budgets that it exceeds, and the admins among those who approve. */
-  readonly budget: Pick<BudgetCheck, 'over' | 'admins'>;
-  readonly reservation: BudgetCheck['reservation'];
+  readonly money: MoneyCheck;
+  readonly agreedExcess: Order['shownExcess'];
   /** What the approver says to it. */
   readonly reason: string | undefined;
 }
@@ -155,28 +183,31 @@ async function approval(
   deps: DecideDeps,
   order: Order,
   userId: string,
-  { current, known, policy, budget, reservation, isImpactUnknown, price, reason }: ApprovalGrounds,
+  { current, known, policy, money, agreedExcess, isImpactUnknown, reason }: ApprovalGrounds,
 ): Promise<Decision> {
   const { demand, policyVersion, isStricter } = current;
   if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
   const earlier = order.approvals.map((approval) => approval.userId);
+  const givers = [...earlier, userId];
   const { isApproved, requirements } = approvalProgress(demand, {
     requesters: requestersOf(order),
-    approvals: [...earlier, userId],
+    approvals: givers,
     people: known.people,
     allowSelfApproval: policy.allowSelfApproval,
     now: deps.now(),
   });
-  const valid = [...new Set(requirements.flatMap(({ counted }) => counted.map((seat) => seat.userId)))];
+  // An order that waits because it exceeded a budget needs nobody in particular.
+  const valid =
+    demand.outcome === 'free'
+      ? givers
+      : [...new Set(requirements.flatMap(({ counted }) => counted.map((seat) => seat.userId)))];
   // While Slack does not tell about one of those who approved, no approval is dropped and none is counted.
   const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
   if (doubtful !== undefined && !isApproved)
     return { refusal: { code: 'membership_unknown', userId: doubtful } };
-  if (!valid.includes(userId) && !budget.admins.includes(userId)) {
-    return requirements.length === 0
-      ? { refusal: { code: 'over_budget', over: budget.over } }
-      : { refusal: { code: 'stand_in_not_needed' } };
-  }
+  const { price, over, admins, reservation } = money;
+  if (!valid.includes(userId) && !admins.includes(userId))
+    return { refusal: { code: 'stand_in_not_needed' } };
   const { unreadableGroups } = policy;
   const progress = {
     isApproved,
@@ -195,9 +226,10 @@ async function approval(
       by: userId,
       validApprovers: valid,
       unreadableGroups,
+      agreedExcess,
       price,
       progress,
-      budget,
+      budget: { over, admins },
       isImpactUnknown,
       reason,
     },

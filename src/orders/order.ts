@@ -1,4 +1,5 @@
 import type { Shortfall } from '../money/budget.ts';
+import type { OrderCost } from '../money/prices.ts';
 import type { Seat } from '../policy/approvals.ts';
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
@@ -149,6 +150,8 @@ export interface OrderItem {
 export interface Approval {
   readonly userId: string;
   readonly at: Date;
+  /** By how much the card said that the order exceeds budgets when they pressed last. */
+  readonly agreedExcess: readonly Shortfall[];
 }
 
 export interface Order {
@@ -189,6 +192,8 @@ export interface Order {
   readonly escalateAt: Date | undefined;
   /** Asked for in a direct message: only who asked, approvers and admins see it. */
   readonly isPrivate: boolean;
+  /** By how much its card says that it exceeds budgets. It changes without a change of the version. */
+  readonly shownExcess: readonly Shortfall[];
   /** The admin who approved it alone in an emergency. */
   readonly emergencyApprovedBy?: string | undefined;
   /** The other admin who has reviewed that; undefined while the review is open. */
@@ -260,25 +265,28 @@ export type OrderEvent =
   | {
       readonly type: 'approved';
       readonly by: string;
+      /** By how much the card said that it exceeds budgets when they pressed. */
+      readonly agreedExcess: readonly Shortfall[];
       /** Those of all who approved (with `by`) who may approve at this moment. */
       readonly validApprovers: readonly string[];
       /** The progress of each requirement; undefined where `approvalsRequired` approvals are all that is needed. */
       readonly progress?: ApprovalsGiven;
       /** Approver groups whose members Slack did not tell, so that nobody counted as a member. */
       readonly unreadableGroups?: readonly string[];
-      /** What it costs at this moment by the team's price list, as JSON. */
-      readonly price?: unknown;
+      /** What it costs at this moment by the team's price list. */
+      readonly price?: OrderCost | undefined;
       /** What the approver says to it. */
       readonly reason?: string | undefined;
       /** The impact on the name was not looked up yet. */
       readonly isImpactUnknown?: boolean;
-      /** The budgets that it exceeds, and the admins among those who approved. Without an admin it goes on waiting. */
+      /** The budgets that it exceeds, and the admins who agreed to that. Without an admin it goes on waiting. */
       readonly budget?: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
     }
   /** An admin approves it alone where the policy allows that in an emergency. */
   | {
       readonly type: 'emergency_approved';
       readonly by: string;
+      readonly agreedExcess: readonly Shortfall[];
       readonly reason: string;
       /** The people who could have approved it, who are told. */
       readonly approvers: readonly string[];
@@ -286,8 +294,8 @@ export type OrderEvent =
       readonly unreadableGroups: readonly string[];
       /** The version of the policy that allows it. */
       readonly policyVersion: number;
-      /** What it costs at this moment by the team's price list, as JSON. */
-      readonly price?: unknown;
+      /** What it costs at this moment by the team's price list. */
+      readonly price?: OrderCost | undefined;
       /** Nobody has seen yet what hangs on the name. */
       readonly isImpactUnknown?: boolean;
       /** The budgets that it exceeds. */

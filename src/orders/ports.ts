@@ -1,6 +1,7 @@
 import type { Sealed } from '../accounts/vault.ts';
 import type { Log } from '../log.ts';
-import type { Reservation } from '../money/budget.ts';
+import type { Reservation, Shortfall } from '../money/budget.ts';
+import type { OrderCost } from '../money/prices.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { Order, OrderLogEntry, OrderState, OrderTaskName } from './order.ts';
@@ -66,14 +67,12 @@ export type DueLane = 'deadlines' | 'execution' | 'observation';
 /** When the first of some names expires, as far as the watch list knows. */
 export type FirstExpiry = (names: readonly string[]) => Promise<Date | undefined>;
 
-/**
- * What an order costs by the team's price list, as JSON that is kept with its events; undefined where it has no price.
- */
+/** What an order costs by the team's price list; undefined where it has no price. */
 export type PriceOf = (order: {
   readonly task: OrderTaskName;
   readonly names: readonly string[];
   readonly input: unknown;
-}) => Promise<unknown>;
+}) => Promise<OrderCost | undefined>;
 
 /** What the rules of the policy look at besides the order itself. */
 export interface RuleFacts {
@@ -229,6 +228,8 @@ export interface MessageStore {
   unnotified(orderId: string): Promise<UnnotifiedOrder | undefined>;
   /** Keeps where a message stands. @returns false when there is one for the purpose already, which stays */
   recordMessage(orderId: string, message: MessageRef): Promise<boolean>;
+  /** Keeps by how much every card of an order says by now that it exceeds budgets. */
+  recordShownExcess(orderId: string, excess: readonly Shortfall[]): Promise<void>;
   /**
    * Keeps where a message stands that was found, unless it is known or there is no such order. What it shows is unknown, so
    * it is updated next.

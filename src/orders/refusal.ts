@@ -23,6 +23,8 @@ export type Refusal =
   | { readonly code: 'own_question' }
   /** Everybody else has agreed; an admin has to agree to the budgets that it exceeds. */
   | { readonly code: 'over_budget'; readonly over: readonly Shortfall[] }
+  /** An admin approved before the card said by how much it exceeds budgets. */
+  | { readonly code: 'excess_unseen'; readonly over: readonly Shortfall[] }
   | { readonly code: 'own_order'; readonly isApprover: boolean }
   | {
       readonly code: 'not_an_approver';

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { type Account, accountName, isTeamAccount } from '../accounts/account.ts';
 import type { Sealed, Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
+import type { OrderCost } from '../money/prices.ts';
 import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { AvailableInterfaces } from '../service/interfaces.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
-import { type BudgetCheck, type BudgetDeps, checkBudgets } from './budget.ts';
+import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from './budget.ts';
 import { type BulkRequest, checkRows, newBulk } from './bulk-request.ts';
 import { changeOrder } from './change.ts';
 import { type WaitingMoments, waitingMoments } from './deadlines.ts';
@@ -41,7 +42,7 @@ export interface RequestDeps extends BudgetDeps {
   readonly ruleFacts: RuleFacts;
   readonly directory: Pick<Directory, 'membersOf'>;
   readonly now: () => Date;
-  readonly priceOf?: PriceOf;
+  readonly priceOf: PriceOf;
   readonly firstExpiry?: FirstExpiry;
   /** The interfaces that an account reaches. */
   readonly interfacesOf: (account: Account) => AvailableInterfaces;
@@ -99,7 +100,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const asked = { task: task.name, names, requesterId: request.requesterId, input };
   const [evaluated, price, firstExpiry] = await Promise.all([
     evaluateOrder(deps, { ...asked, usesTeamAccount: isTeamAccount(account) }),
-    deps.priceOf?.(asked),
+    deps.priceOf(asked),
     deps.firstExpiry?.(names),
     // What is sealed of the account and cannot be opened is told now, and not after somebody has approved.
     deps.clientFor(account.id),
@@ -157,7 +158,7 @@ interface WantedOrder {
   readonly checked: CheckedRequest;
   readonly decision: DecisionByPolicy;
   /** What it costs, by the price list; undefined where that says nothing. */
-  readonly price: unknown;
+  readonly price: OrderCost | undefined;
   /** When the first of its names expires; undefined where that is not known. */
   readonly firstExpiry: Date | undefined;
 }
@@ -187,7 +188,8 @@ async function startOf(
       account,
       requesterId: request.requesterId,
       earlierRequesters: earlierRequestersOf(request),
-      items: checked.names.map((name) => ({ name })),
+      items: checked.names.map((name, index) => ({ n: index + 1, name })),
+      resumed: undefined,
     },
     isFree && !isDraft ? price : undefined,
     [],
@@ -241,6 +243,7 @@ function newOrder({ request, account, checked, decision }: WantedOrder, start: S
     remindAt: start.moments?.remindAt,
     escalateAt: start.moments?.escalateAt,
     isPrivate: request.isPrivate ?? false,
+    shownExcess: [],
     claim: undefined,
     retryOf: request.retries?.id,
     earlierRequesters: earlierRequestersOf(request),
@@ -366,8 +369,8 @@ export async function confirmOrder(
     const { demand } = evaluated;
     if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
     const isFree = demand.outcome === 'free';
-    const price = isFree ? await deps.priceOf?.({ task, names, input }) : undefined;
-    const { over, reservation } = await checkBudgets(deps, order, price, []);
+    const price = isFree ? await deps.priceOf({ task, names, input }) : undefined;
+    const { over, reservation } = await checkBudgets(deps, { ...order, ...budgetedItems(order) }, price, []);
     const decision = decisionOf(evaluated);
     return {
       extra: { reservation },

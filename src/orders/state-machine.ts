@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isAgreedTo } from '../money/budget.ts';
 import {
+  type Approval,
   EVIDENCE,
   type ItemResult,
   isFinal,
@@ -112,8 +114,8 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     return { ok: false, refusal: { code: 'time_is_over' } };
   }
   // Those who approved before may press again: somebody whose approval had lapsed may be an approver again.
-  const isRepeated = order.approvals.some((approval) => approval.userId === event.by);
-  const approvals = isRepeated ? order.approvals : [...order.approvals, { userId: event.by, at: now }];
+  const former = order.approvals.find((approval) => approval.userId === event.by);
+  const approvals = withApproval(order, event, now);
   const { over = [], admins = [] } = event.budget ?? {};
   const others = approvals
     .map(({ userId }) => userId)
@@ -124,7 +126,9 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   const { progress } = event;
   const isAgreed = validCount >= order.approvalsRequired && progress?.isApproved !== false;
   const enough = isAgreed && (over.length === 0 || admins.length > 0);
-  if (isRepeated && !enough) {
+  // An admin who presses again may agree to what they did not know before.
+  const agrees = admins.includes(event.by) && !isAgreedTo(over, former?.agreedExcess ?? []);
+  if (former !== undefined && !enough && !agrees) {
     return { ok: false, refusal: isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' } };
   }
   const { unreadableGroups = [] } = event;
@@ -148,13 +152,24 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   );
 }
 
+/** Who approves again keeps their place and moment, and agrees to what the card says by now. */
+function withApproval(
+  { approvals }: Order,
+  { by, agreedExcess }: EventOf<'approved' | 'emergency_approved'>,
+  at: Date,
+): readonly Approval[] {
+  return approvals.some(({ userId }) => userId === by)
+    ? approvals.map((approval) => (approval.userId === by ? { ...approval, agreedExcess } : approval))
+    : [...approvals, { userId: by, at, agreedExcess }];
+}
+
 /** Whoever asked for it never approves it alone, whatever the settings allow. */
 function emergencyApproved(
   order: Order,
   event: EventOf<'emergency_approved'>,
   now: Date,
 ): Transition | undefined {
-  const { type, by, over, price, isImpactUnknown, ...grounds } = event;
+  const { type, by, agreedExcess: _, over, price, isImpactUnknown, ...grounds } = event;
   if (order.expiresAt !== undefined && order.expiresAt <= now) {
     return { ok: false, refusal: { code: 'time_is_over' } };
   }
@@ -165,14 +180,13 @@ function emergencyApproved(
     ...(isImpactUnknown === true ? { isImpactUnknown } : {}),
     ...(over.length === 0 ? {} : { overBudget: over, admins: [by] }),
   };
-  const hasApproved = order.approvals.some(({ userId }) => userId === by);
   return changedOrder(
     order,
     now,
     { kind: type, actor: by, detail },
     {
       state: 'APPROVED',
-      approvals: hasApproved ? order.approvals : [...order.approvals, { userId: by, at: now }],
+      approvals: withApproval(order, event, now),
       emergencyApprovedBy: by,
       ...NO_DEADLINES,
     },

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isDemoContext } from '../accounts/account.ts';
 import type { TeamSettings } from '../config.ts';
 import { utcDay } from '../expiry/days.ts';
@@ -9,6 +10,7 @@ import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
 import type { WaitingDecision } from '../orders/approvers.ts';
+import { budgetedItems } from '../orders/budget.ts';
 import { accountOwner, isFinal, isRequester, type Order, periodOf, undoableUntil } from '../orders/order.ts';
 import type {
   FirstExpiry,
@@ -40,9 +42,9 @@ export interface NotifierDeps {
   readonly messages: MessageStore;
   readonly settings: () => Promise<TeamSettings>;
   /** What an order costs today by the team's price list. */
-  readonly priceOf?: PriceOrder;
+  readonly priceOf: PriceOrder;
   /** What the order takes out of the team's budgets. */
-  readonly lookAtBudgets?: LookAtBudgets;
+  readonly lookAtBudgets: LookAtBudgets;
   /** The impact on an order’s name. */
   readonly impacts: Pick<Impacts, 'forCard'> & Partial<Pick<Impacts, 'former'>>;
   /** What the watch list knows of a name. */
@@ -180,6 +182,7 @@ async function updateMessages(
   const updated = await updateCards(deps, order, cards, extras);
   const card =
     updated.card ?? (await postNewCard(deps, order, extras, { since, isFirst: cards.length === 0 }));
+  if (updated.problem === undefined) await recordExcess(deps, order, extras.budgets);
   const copies = await copyCard(deps, {
     order,
     card,
@@ -216,6 +219,16 @@ async function updateMessages(
   throw problem;
 }
 
+/** Keeps what the cards say by now of budgets that the order exceeds: who presses from now on agrees to that. */
+async function recordExcess(
+  { messages }: NotifierDeps,
+  order: Order,
+  budgets: BudgetLook | undefined,
+): Promise<void> {
+  if (budgets !== undefined && !isDeepStrictEqual(budgets.over, order.shownExcess))
+    await messages.recordShownExcess(order.id, budgets.over);
+}
+
 /** What an order's messages say beside the order at this moment, and whom they call. */
 async function readCardExtras(deps: NotifierDeps, order: Order, history: readonly HistoryEntry[]) {
   const isWaiting = order.state === 'PENDING';
@@ -233,7 +246,9 @@ async function readCardExtras(deps: NotifierDeps, order: Order, history: readonl
   const otherAdmins = deps.admins.filter((userId) => !isRequester(order, userId));
   const isForAdmins = isOver(budgets) && otherAdmins.length > 0 && waitsForAdminAlone(history);
   const awaited =
-    decision === undefined ? formerApprovers(order, settings.approvers) : decisionApprovers(decision);
+    decision === undefined || decision.demand.requirements.length === 0
+      ? formerApprovers(order, settings.approvers)
+      : decisionApprovers(decision);
   const extras = {
     approvers: isForAdmins ? otherAdmins : awaited,
     history,
@@ -322,7 +337,7 @@ async function undoOffer({ impacts }: NotifierDeps, order: Order, now: Date): Pr
 
 /** What an order costs by the price list of today; undefined where it has no price. */
 export function costNow({ priceOf }: Pick<NotifierDeps, 'priceOf'>, { task, items, input }: Order) {
-  return priceOf?.({ task, names: items.map(({ name }) => name), input });
+  return priceOf({ task, names: items.map(({ name }) => name), input });
 }
 
 /** What the watch list tells of the one name of a waiting order on a live system; undefined where no card shows it. */
@@ -343,13 +358,12 @@ export async function termNow(
 /** What a waiting order takes out of the team's budgets; undefined where it has no price. */
 export async function budgetsNow(
   { lookAtBudgets }: Pick<NotifierDeps, 'lookAtBudgets'>,
-  { account, items }: Pick<Order, 'account' | 'items'>,
+  order: Order,
   pricing: Promise<OrderCost | undefined> | undefined,
 ): Promise<BudgetLook | undefined> {
-  const names = items.map(({ name }) => name);
-  return pricing === undefined || isDemoContext(account.context)
+  return pricing === undefined || isDemoContext(order.account.context)
     ? undefined
-    : lookAtBudgets?.(names, pricing);
+    : lookAtBudgets(budgetedItems(order), pricing);
 }
 
 /** Only its requester is told of a draft that was never confirmed. Anything that was sent had been confirmed. */

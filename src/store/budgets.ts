@@ -75,7 +75,10 @@ export function createBudgetStore(
         return rows.map((row) => keptBudget.parse(row));
       }),
 
-    standings: (day) => withStoreError('reading how the budgets stand', () => readStandingsOf(day)),
+    standings: (day, without) =>
+      withStoreError('reading how the budgets stand', () =>
+        without === undefined ? readStandingsOf(day) : readStandings(run, teamId, day, without),
+      ),
 
     add: ({ tag, span, amount }, by, at) =>
       withStoreError('adding a budget', async () => {

@@ -87,6 +87,11 @@ export function createMessageStore({ prisma, run }: Database): MessageStore {
         async () => idRows.parse(await run(recordMessage(orderId, message))).length === 1,
       ),
 
+    recordShownExcess: (orderId, excess) =>
+      withStoreError(`recording what the card of order ${orderId} says`, async () => {
+        await prisma.order.updateMany({ where: { id: orderId }, data: { shownExcess: [...excess] } });
+      }),
+
     adoptMessage: (orderId, message, purposes, now) =>
       withStoreError(`taking up a message of order ${orderId}`, async () => {
         await run(adoptMessage(orderId, message, purposes, now));

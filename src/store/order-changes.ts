@@ -24,9 +24,13 @@ export function createOrderChanges(
   const commitLimited = createLimitedCommitBatch(database);
 
   const commitAlone = async (commit: OrderCommit): Promise<CommitOutcome> => {
-    // Only a change that lets an order go takes something out of a budget.
-    const takes = commit.after.state === 'APPROVED' && isLimited(commit);
-    const ok = await (takes ? commitLimited(commit) : commitTogether(commit));
+    // Only a change that lets an order go, or go on, takes something out of a budget.
+    const ok =
+      commit.after.state !== 'APPROVED' || !isLimited(commit)
+        ? await commitTogether(commit)
+        : await (commit.before.state === 'APPROVED'
+            ? commitResumed(database, commit)
+            : commitLimited(commit));
     return ok ? { ok } : { ok, conflictingOrderId: undefined };
   };
 
@@ -123,6 +127,15 @@ function createLimitedCommitBatch(database: Database) {
     },
     ({ before }) => before.id,
   );
+}
+
+/** The same for an order that goes on: what it had reserved for the rest counts no more, but only if the rest fits. */
+async function commitResumed(database: Database, commit: Limited<OrderCommit>): Promise<boolean> {
+  const { id } = commit.before;
+  return database.transaction(async (run) => {
+    const take = await lockBudgets(run, [commit.reservation], id);
+    return take(commit.reservation) && (await update(run, [commit])).ids.has(id);
+  });
 }
 
 /** The same for a new order that nobody has to decide about. @returns whether it fits, and so was kept */

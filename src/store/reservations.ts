@@ -3,6 +3,7 @@ import {
   BUDGET_SPANS,
   type Budget,
   type BudgetStanding,
+  isAgreedTo,
   periodOf,
   type Reservation,
   sharesOf,
@@ -47,10 +48,11 @@ const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.st
   OR EXISTS (SELECT FROM orders o WHERE o.id = r.order_id AND o.state IN ('DENIED', 'EXPIRED', 'CANCELLED'))))`;
 
 /**
- * Answers with every budget of a team and how it stands in the month and year of a day. Reservations are read once for all
+ * Answers with every budget of a team and how it stands in the month and year of a day, without what is reserved for items of
+ * one order that wait to be sent. Reservations are read once for all
  * budgets, as far back as one of them reaches, and added up by currency, tags and month before budgets are compared.
  */
-function selectStandings(teamId: string, day: string): Statement {
+function selectStandings(teamId: string, day: string, without: string | undefined): Statement {
   const at = Prisma.sql`${day}::date`;
   return named(
     'standings of budgets',
@@ -62,6 +64,7 @@ function selectStandings(teamId: string, day: string): Statement {
       FROM budget_reservations r JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n
       WHERE r.team_id = ${teamId} AND r.day < date_trunc('year', ${at}) + interval '1 year'
         AND r.day >= (SELECT min(date_trunc(span, ${at})) FROM budgets WHERE team_id = ${teamId})
+        AND NOT (r.order_id = ${without ?? ''} AND i.state = 'WAITING')
       GROUP BY 1, 2, 3
     )
     SELECT b.id, b.tag, b.span, b.amount_minor::text AS amount, b.currency,
@@ -78,8 +81,9 @@ export async function readStandings(
   run: RunStatement,
   teamId: string,
   day: string,
+  without?: string,
 ): Promise<BudgetStanding[]> {
-  const rows = standingRows.parse(await run(selectStandings(teamId, day)));
+  const rows = standingRows.parse(await run(selectStandings(teamId, day, without)));
   return rows.map((row) => ({ ...row, period: periodOf(row.budget.span, day) }));
 }
 
@@ -89,10 +93,12 @@ type TakeFromBudgets = (reservation: Reservation) => boolean;
 /**
  * Locks the budgets that orders may take something out of, until the transaction ends: whoever else approves waits, and then
  * reads what was reserved here. All lock them in one sequence, so that two of a kind never wait for each other.
+ * @param without an order that goes on, alone: what it has not sent is reserved anew
  */
 export async function lockBudgets(
   run: RunStatement,
   reservations: readonly Reservation[],
+  without?: string,
 ): Promise<TakeFromBudgets> {
   const teams = [...new Set(reservations.map(({ teamId }) => teamId))].sort();
   await run(
@@ -103,20 +109,20 @@ export async function lockBudgets(
   const taken = new Map<string, bigint>();
   for (const { teamId, day } of reservations) {
     const key = `${teamId} ${day}`;
-    if (!standings.has(key)) standings.set(key, await readStandings(run, teamId, day));
+    if (!standings.has(key)) standings.set(key, await readStandings(run, teamId, day, without));
   }
   return (reservation) => {
     const known = standings.get(`${reservation.teamId} ${reservation.day}`) ?? [];
     const keyOf = ({ budget, period }: BudgetStanding) => `${budget.id} ${period}`;
     const now = known.map((each) => ({ ...each, reserved: each.reserved + (taken.get(keyOf(each)) ?? 0n) }));
     const shares = sharesOf(now, reservation);
-    if (!reservation.mayExceed && shortfallsOf(shares).length > 0) return false;
+    if (!isAgreedTo(shortfallsOf(shares), reservation.agreedExcess)) return false;
     for (const share of shares) taken.set(keyOf(share), (taken.get(keyOf(share)) ?? 0n) + share.takes);
     return true;
   };
 }
 
-/** A part of a `WITH`: what orders of `changed` take out of the budgets. */
+/** A part of a `WITH`: what orders of `changed` take out of the budgets from now on. An order that goes on takes it anew. */
 export function insertReservations(
   reserved: readonly { readonly orderId: string; readonly reservation: Reservation }[],
 ): Prisma.Sql {
@@ -137,5 +143,7 @@ export function insertReservations(
       FROM changed JOIN jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r (
         order_id text, n int, team_id text, day date, amount_minor bigint, currency text, tags text[]
       ) ON r.order_id = changed.id
+      ON CONFLICT (order_id, n) DO UPDATE SET day = excluded.day, amount_minor = excluded.amount_minor,
+        currency = excluded.currency, tags = excluded.tags
     )`;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
+import { storedShortfall } from '../money/budget.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
 import { DELEGATIONS, ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
@@ -118,13 +119,14 @@ export const orderColumns = z.object({
   remind_at: optionalMoment,
   escalate_at: optionalMoment,
   is_private: z.boolean(),
+  shown_excess: z.array(storedShortfall),
   emergency_approved_by: optionalText,
   signed_off_by: optionalText,
   worker_id: z.string().nullable(),
   created_at: moment,
   closed_at: optionalMoment,
   items: z.array(item),
-  approvals: z.array(z.object({ userId: z.string(), at: moment })),
+  approvals: z.array(z.object({ userId: z.string(), at: moment, agreedExcess: z.array(storedShortfall) })),
 });
 
 /** Reads an order from its row. */
@@ -157,6 +159,7 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
     remindAt: row.remind_at,
     escalateAt: row.escalate_at,
     isPrivate: row.is_private,
+    shownExcess: row.shown_excess,
     emergencyApprovedBy: row.emergency_approved_by,
     signedOffBy: row.signed_off_by,
     claim: row.worker_id === null ? undefined : { workerId: row.worker_id },
@@ -181,7 +184,7 @@ export const ORDER_COLUMNS = Prisma.sql`
   o.approvals_required, o.policy_version,
   o.demand, o.retry_of,
   o.earlier_requesters,
-  o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private,
+  o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private, o.shown_excess,
   o.emergency_approved_by, o.signed_off_by, o.worker_id, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(
@@ -192,7 +195,9 @@ export const ORDER_COLUMNS = Prisma.sql`
   ) AS items,
   (
     SELECT coalesce(
-      json_agg(json_build_object('userId', a.user_id, 'at', a.at) ORDER BY a.at, a.user_id), '[]'
+      json_agg(
+        json_build_object('userId', a.user_id, 'at', a.at, 'agreedExcess', a.agreed_excess) ORDER BY a.at, a.user_id
+      ), '[]'
     ) FROM approvals a WHERE a.order_id = o.id
   ) AS approvals`;
 

@@ -367,16 +367,22 @@ const OPEN_KEY = Prisma.sql`CASE WHEN i.yields AND EXISTS (
 ) THEN NULL ELSE i.open_key END`;
 
 function approvalRows(orderId: string, approvals: Order['approvals']) {
-  return approvals.map(({ userId, at }) => ({ order_id: orderId, user_id: userId, at }));
+  return approvals.map(({ userId, at, agreedExcess }) => ({
+    order_id: orderId,
+    user_id: userId,
+    at,
+    agreed_excess: agreedExcess,
+  }));
 }
 
-/** A part of a `WITH`: who approved. */
+/** A part of a `WITH`: who approved. An approval that is given again keeps its moment. */
 function insertApprovals(approvals: ReturnType<typeof approvalRows>): Prisma.Sql {
   return Prisma.sql`kept_approvals AS (
-      INSERT INTO approvals (order_id, user_id, at)
-      SELECT changed.id, a.user_id, a.at
+      INSERT INTO approvals (order_id, user_id, at, agreed_excess)
+      SELECT changed.id, a.user_id, a.at, a.agreed_excess
       FROM changed JOIN jsonb_to_recordset(${JSON.stringify(approvals)}::jsonb)
-        AS a (order_id text, user_id text, at timestamptz) ON a.order_id = changed.id
+        AS a (order_id text, user_id text, at timestamptz, agreed_excess jsonb) ON a.order_id = changed.id
+      ON CONFLICT (order_id, user_id) DO UPDATE SET agreed_excess = excluded.agreed_excess
     )`;
 }
 

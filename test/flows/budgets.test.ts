@@ -1,10 +1,13 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, it } from 'vitest';
 import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask } from '../support/orders.ts';
+import { ask, requestsOf } from '../support/orders.ts';
 import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
 
-const t = useTestDemo();
+/** Ada is an admin and an approver. Restores need nobody's approval. */
+const t = useTestDemo({
+  settings: { APPROVERS: 'U0BOB,S0APPROVERS,U0ADA', APPROVAL_TASKS: 'create,transfer,renew' },
+});
 const NOW = new Date();
 
 beforeAll(async () => {
@@ -15,6 +18,14 @@ beforeAll(async () => {
         task: 'renew',
         period: 1,
         amount: { currency: 'EUR', minor: 1_800 },
+        validFrom: '2020-01-01',
+        source: 'Contract 7',
+      },
+      {
+        zone: 'rest',
+        task: 'restore',
+        period: 1,
+        amount: { currency: 'EUR', minor: 8_000 },
         validFrom: '2020-01-01',
         source: 'Contract 7',
       },
@@ -121,4 +132,51 @@ it('are changed, which brings the cards that wait up to date, and removed; the a
   const lines = csv.split('\r\n').filter((line) => line.includes('budget_changed'));
   expect(lines).toHaveLength(3);
   expect(lines[1]).toMatch(/Ada \(U0ADA\).*€20\.00.* to .*€100\.00/);
+});
+
+it('two presses of one admin at one moment let go what fits; the other waits until the card has named the excess', async () => {
+  const form = await formBehind('budget_add');
+  await toldAfter(t.workspace, t.ada, async () => {
+    closed(await t.ada.submit(form, { tag: '', amount: '56.00', span: 'month' }));
+  });
+  for (const name of ['soup.rest', 'spoon.rest']) t.service.state.addDomain({ name, context: 4 });
+  const orders = [
+    await ask(t.workspace, t.alice, '/domain renew soup.rest'),
+    await ask(t.workspace, t.alice, '/domain renew spoon.rest'),
+  ];
+  for (const { card } of orders) expect(textOf(card)).toContain('of the €20.00 left of the budget');
+  await Promise.all(orders.map(({ card }) => t.ada.click(card, 'order_approve')));
+  const waiting = await t.workspace.waitFor(
+    () => orders.find((order) => textOf(order.card).includes('by €16.00')),
+    { what: 'one of the cards to say by how much it does not fit' },
+  );
+  for (const order of orders) if (order !== waiting) await order.ends('SUCCEEDED');
+  await t.allShown();
+  expect(waiting.state).toBe('PENDING');
+  expect(waiting.replies().map(textOf).join()).toMatch(
+    /<@U0ADA> approved\..*by €16\.00.*has to approve it besides/s,
+  );
+  const { csv } = await auditLog(t.workspace);
+  expect(
+    csv.split('\r\n').filter((line) => line.includes(waiting.id) && line.includes('approved')),
+  ).toHaveLength(1);
+  await t.ada.click(waiting.card, 'order_approve');
+  await waiting.ends('SUCCEEDED');
+  await t.allShown();
+  expect(textOf(waiting.card)).toContain('Agreed to by <@U0ADA>.');
+});
+
+it('has an order that nobody has to approve wait, and one press lets it go when there is room again', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain restore tavern.rest');
+  expect(textOf(order.card)).toMatch(/It exceeds the budget of all names.*An admin has to approve it/s);
+  const form = await formBehind('budget_edit');
+  await toldAfter(t.workspace, t.ada, async () => {
+    closed(await t.ada.submit(form, { amount: '500.00' }));
+  });
+  await t.workspace.waitFor(
+    () => (textOf(order.card).includes('It fits by now, so no admin has to agree') ? true : undefined),
+    { what: 'the card to say that it fits' },
+  );
+  await t.bob.click(order.card, 'order_approve');
+  await t.workspace.waitFor(() => requestsOf(t.service, order)[0], { what: 'the request' });
 });

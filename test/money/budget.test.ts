@@ -29,10 +29,13 @@ const standing = (given: Partial<BudgetStanding> = {}): BudgetStanding => ({
   ...given,
 });
 
+const ON = { teamId: 'T', day: '2026-11-22' };
+const asked = (...names: string[]) => names.map((name, index) => ({ n: index + 1, name }));
+
 const reservations = fc.record({
   teamId: fc.constant('T'),
   day: fc.constant('2026-11-22'),
-  mayExceed: fc.boolean(),
+  agreedExcess: fc.constant([]),
   isLimited: fc.constant(true),
   items: fc
     .array(
@@ -77,7 +80,7 @@ describe('what an order takes out of a budget', () => {
 
   test('is nothing where no price is known', () => {
     const cost = costOf([], { task: 'renew', names: ['cafe.rest', 'bar.rest'] }, '2026-11-22');
-    const reservation = reservationOf(cost, { teamId: 'T', day: '2026-11-22' }, () => ['brand']);
+    const reservation = reservationOf(cost, asked('cafe.rest', 'bar.rest'), ON, () => ['brand']);
     expect(reservation.items.map(({ amount }) => amount)).toEqual([undefined, undefined]);
     const full = standing({ booked: 20_000n });
     expect(sharesOf([full], reservation)).toEqual([]);
@@ -98,7 +101,7 @@ describe('what an order takes out of a budget', () => {
       '2026-11-22',
     );
     const tagsOf = (name: string) => (name === 'cafe.rest' ? ['brand'] : []);
-    expect(reservationOf(cost, { teamId: 'T', day: '2026-11-22' }, tagsOf).items).toEqual([
+    expect(reservationOf(cost, asked('cafe.rest', 'b.example'), ON, tagsOf).items).toEqual([
       { n: 1, amount: { currency: 'EUR', minor: 3_600 }, tags: ['brand'] },
       { n: 2, amount: undefined, tags: [] },
     ]);
@@ -131,7 +134,7 @@ describe('a budget', () => {
     const takes = (minor: number): Reservation => ({
       teamId: 'T',
       day: '2026-11-22',
-      mayExceed: false,
+      agreedExcess: [],
       isLimited: true,
       items: [{ n: 1, amount: { currency: 'EUR', minor }, tags: [] }],
     });

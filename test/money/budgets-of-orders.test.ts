@@ -193,6 +193,7 @@ describe('an order that exceeds a budget', () => {
       'It exceeds the budget of all names for March 2026 by €5.00: it takes about €20.00, and €15.00 is left.',
     );
     expect(await stands()).toEqual([0n, 0n]);
+    await m.showCard(id);
     expect((await approve(id, 'U0ADA')).ok).toBe(true);
     expect(await stateOf(id)).toBe('APPROVED');
     expect(await stands()).toEqual([0n, 2_000n]);
@@ -203,14 +204,61 @@ describe('an order that exceeds a budget', () => {
   test('goes with one click of an approver who is an admin', async () => {
     await m.addBudget(500);
     const { id } = await renewal('cafe.rest');
+    await m.showCard(id);
     await approve(id, 'U0CAROL');
     expect(await stateOf(id)).toBe('APPROVED');
+  });
+
+  test('does not go by an admin who approved while it fitted: they look at what the card says, and press again', async () => {
+    await m.addBudget(2_000);
+    m.rig.setTeam({ approvalsRequired: 2 });
+    const { id } = await renewal('cafe.rest');
+    await m.showCard(id);
+    await approve(id, 'U0CAROL');
+    const [budget] = await m.budgets.list();
+    await m.budgets.setAmount(budget?.id ?? '', 500, 'U0ADA', m.rig.now);
+    await approve(id, 'U0BOB');
+    expect(await stateOf(id)).toBe('PENDING');
+    expect(overBudgetInDetail(await lastDetail(id))?.admins, 'in the audit log').toEqual([]);
+    expect(await approve(id, 'U0CAROL')).toMatchObject({ ok: false, refusal: { code: 'excess_unseen' } });
+    expect(await m.rig.due(id), 'the card is brought up to date').toMatchObject({ telling: m.rig.now });
+    await m.showCard(id);
+    await approve(id, 'U0CAROL');
+    expect(await stateOf(id)).toBe('APPROVED');
+    expect(overBudgetInDetail(await lastDetail(id))?.admins).toEqual(['U0CAROL']);
+  });
+
+  test('keeps the agreement of an admin who presses again before all others have approved', async () => {
+    await m.addBudget(2_000);
+    m.rig.setTeam({ approvalsRequired: 2 });
+    const { id } = await renewal('cafe.rest');
+    await approve(id, 'U0CAROL');
+    const [budget] = await m.budgets.list();
+    await m.budgets.setAmount(budget?.id ?? '', 500, 'U0ADA', m.rig.now);
+    await m.showCard(id);
+    expect((await approve(id, 'U0CAROL')).ok).toBe(true);
+    expect(await stateOf(id)).toBe('PENDING');
+    await approve(id, 'U0BOB');
+    expect(await stateOf(id)).toBe('APPROVED');
+  });
+
+  test('goes by an admin only as far as the card said: not when others have taken more meanwhile', async () => {
+    await m.addBudget(1_500);
+    const [first, second] = [await renewal('a.rest', 'b.rest'), await renewal('c.rest', 'd.rest')];
+    for (const { id } of [first, second]) await m.showCard(id);
+    await approve(first.id, 'U0CAROL');
+    await approve(second.id, 'U0CAROL');
+    expect([await stateOf(first.id), await stateOf(second.id)]).toEqual(['APPROVED', 'PENDING']);
+    await m.showCard(second.id);
+    await approve(second.id, 'U0CAROL');
+    expect(await stateOf(second.id)).toBe('APPROVED');
   });
 
   test('does not go by an admin alone, nor by its requester', async () => {
     await m.addBudget(500);
     m.rig.setTeam({ allowSelfApproval: true, approvers: ['U0BOB', 'U0ALICE'] });
     const { id } = await renewal('cafe.rest');
+    await m.showCard(id);
     expect((await approve(id, 'U0ADA')).ok).toBe(true);
     expect(await stateOf(id)).toBe('PENDING');
     await approve(id, 'U0BOB');
@@ -249,11 +297,40 @@ describe('an order that exceeds a budget', () => {
     const { id, state } = await renewal('cafe.rest', 'bar.rest');
     expect(state).toBe('PENDING');
     expect(overBudgetInDetail(await lastDetail(id))?.over).toHaveLength(1);
+    await m.showCard(id);
     await approve(id);
     expect(await stateOf(id)).toBe('PENDING');
     await approve(id, 'U0ADA');
     expect(await stateOf(id)).toBe('APPROVED');
   });
+
+  test('goes by one press of an approver where nobody has to approve and the budget has room again', async () => {
+    m.rig.setTeam({ approvalTasks: [] });
+    await m.addBudget(1_500);
+    const { id } = await renewal('cafe.rest', 'bar.rest');
+    await m.showCard(id);
+    const [budget] = await m.budgets.list();
+    await m.budgets.setAmount(budget?.id ?? '', 2_000, 'U0ADA', m.rig.now);
+    expect(await approve(id, 'U0EVE')).toMatchObject({ refusal: { code: 'not_an_approver' } });
+    expect((await approve(id)).ok).toBe(true);
+    expect(await stateOf(id)).toBe('APPROVED');
+    expect(overBudgetInDetail(await lastDetail(id))).toBeUndefined();
+    expect(await stands()).toEqual([0n, 2_000n]);
+  });
+});
+
+test.each([
+  ['that fit by their cards', 1_000],
+  ['that exceed it by their cards', 500],
+])('five presses of one admin at one moment on orders %s reserve one of them', async (_, minor) => {
+  await m.addBudget(minor);
+  const orders = [];
+  for (let n = 0; n < 5; n += 1) orders.push(await renewal(`n${n}.rest`));
+  for (const { id } of orders) await m.showCard(id);
+  await Promise.all(orders.map(({ id }) => approve(id, 'U0CAROL')));
+  const states = await Promise.all(orders.map(({ id }) => stateOf(id)));
+  expect(states.toSorted()).toEqual(['APPROVED', 'PENDING', 'PENDING', 'PENDING', 'PENDING']);
+  expect(await stands()).toEqual([0n, 1_000n]);
 });
 
 test('20 orders at once that nobody has to approve never overspend', async () => {

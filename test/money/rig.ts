@@ -2,6 +2,7 @@ import type { Amount } from '../../src/money/amount.ts';
 import type { BudgetSpan } from '../../src/money/budget.ts';
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
+import { budgetedItems } from '../../src/orders/budget.ts';
 import type { OrderRequest } from '../../src/orders/request.ts';
 import { requestOrder } from '../../src/orders/request.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
@@ -76,6 +77,14 @@ export async function startRig() {
       });
       if (outcome.kind !== 'accepted') throw new Error(`the order was not taken: ${outcome.kind}`);
       return outcome.order;
+    },
+    /** The order's card says by now by how much it exceeds budgets. */
+    async showCard(orderId: string) {
+      const order = await rig.read(orderId);
+      const { task, input } = order;
+      const names = order.items.map(({ name }) => name);
+      const look = await money.lookAtBudgets(budgetedItems(order), money.priceOf({ task, names, input }));
+      await rig.messages.recordShownExcess(orderId, look?.over ?? []);
     },
     /** How the budgets stand today: booked and reserved, in minor units. */
     async stands(): Promise<[booked: bigint, reserved: bigint][]> {

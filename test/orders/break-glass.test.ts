@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { costOf } from '../../src/money/prices.ts';
 import { approveInEmergency, signOff } from '../../src/orders/break-glass.ts';
 import type { ChangeOutcome } from '../../src/orders/change.ts';
 import { approveOrder, type DecideDeps } from '../../src/orders/decide.ts';
@@ -150,17 +151,19 @@ describe('approving alone', () => {
     const over = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 }];
     const reservation = {
       ...{ teamId: 'T0STEWARD', day: '2026-03-01', items: [] },
-      ...{ mayExceed: false, isLimited: true },
+      ...{ agreedExcess: [], isLimited: true },
     };
     const reserved: unknown[] = [];
     rig.setBeforeCommit(async (change) => void reserved.push(change.reservation));
     const budgets = {
-      priceOf: async () => ({}),
+      priceOf: async () => costOf([], { task: 'renew', names: ['cafe.rest'] }, '2026-03-01'),
       lookAtBudgets: async () => ({ shares: [], over, reservation }),
     };
-    const outcome = await approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
-    expect(codeOf(outcome)).toBe('APPROVED');
-    expect(reserved).toEqual([{ ...reservation, mayExceed: true }]);
+    const press = () => approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
+    expect(codeOf(await press()), 'before the card says so').toBe('excess_unseen');
+    await rig.messages.recordShownExcess(order.id, over);
+    expect(codeOf(await press())).toBe('APPROVED');
+    expect(reserved).toEqual([{ ...reservation, agreedExcess: over }]);
     expect((await rig.store.history(order.id)).at(-1)?.detail).toMatchObject({
       overBudget: over,
       admins: ['U0ADA'],

@@ -131,7 +131,7 @@ describe('Slack is told', () => {
   });
 
   test('of one that was approved, or is carried out, when it takes longer than a moment', () => {
-    const approvals = [{ userId: 'U0BOB', at: START }];
+    const approvals = [{ userId: 'U0BOB', at: START, agreedExcess: [] }];
     expect(tellDueAt(order('APPROVED', { approvals }), START)).toEqual(later(3_000));
     expect(tellDueAt(order('EXECUTING'), START)).toEqual(later(1_000));
     const again = order('APPROVED', { approvals }, { attempts: 1, notBefore: later(9_000) });

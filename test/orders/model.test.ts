@@ -20,6 +20,7 @@ const worker = fc.constantFrom('worker-1', 'worker-2');
 const PEOPLE = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
 const person = fc.constantFrom(...PEOPLE);
 const item = fc.integer({ min: 1, max: 4 });
+const EXCESS = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 };
 const ending = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const, 'UNKNOWN' as const);
 const settledAs = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const);
 
@@ -33,7 +34,13 @@ const eventOf = {
   approved: fc.record({
     type: fc.constant('approved' as const),
     by: person,
+    agreedExcess: fc.constantFrom([], [EXCESS]),
     validApprovers: fc.subarray(PEOPLE),
+    budget: fc.constantFrom(
+      { over: [], admins: [] },
+      { over: [EXCESS], admins: [] },
+      { over: [EXCESS], admins: ['U0BOB'] },
+    ),
   }),
   denied: fc.record({
     type: fc.constant('denied' as const),
@@ -329,7 +336,9 @@ describe('whatever happens to an order', () => {
     always(() => ({ before, after, event, now }) => {
       const givers = after.approvals.map(({ userId }) => userId);
       expect(new Set(givers).size).toBe(givers.length);
-      expect(after.approvals.slice(0, before.approvals.length)).toEqual(before.approvals);
+      expect(after.approvals.slice(0, before.approvals.length).map(({ userId, at }) => [userId, at])).toEqual(
+        before.approvals.map(({ userId, at }) => [userId, at]),
+      );
       if (event.type !== 'approved') expect(after.approvals).toBe(before.approvals);
       else expect(before.expiresAt === undefined || before.expiresAt > now, 'too late').toBe(true);
     });

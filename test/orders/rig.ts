@@ -28,6 +28,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createStandInStore } from '../../src/store/stand-ins.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { NO_MONEY } from '../support/money.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import { ScriptedService } from './scripted-service.ts';
 
@@ -167,6 +168,9 @@ export async function startRig(
     interfacesOf: ({ method }) => credentialInterfaces(method, true),
     clientFor,
     findAccount,
+    ...NO_MONEY,
+    isAdmin: async () => false,
+    impactAtApproval: async () => 'known',
     policy: { current: async () => state.policy },
     ruleFacts: {
       currency: 'EUR',
@@ -263,6 +267,7 @@ export async function startRig(
     sql,
     startProcess,
     store,
+    messages: kept,
     vault,
     main,
     get now() {

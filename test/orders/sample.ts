@@ -51,6 +51,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
     earlierRequesters: [],
     escalateAt: undefined,
     isPrivate: false,
+    shownExcess: [],
     deliveryId: 'command:1',
     createdAt: START,
     closedAt: undefined,

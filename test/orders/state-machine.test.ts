@@ -34,10 +34,11 @@ const givenUp = (workerId: string, n = 1) => ({ ...answered('FAILED', n), givenU
 const heldBack = (workerId: string, n = 1) =>
   ({ type: 'retry_scheduled', workerId, n, notBefore: hoursLater(1), why: 'busy' }) as const;
 const approved = (by: string, ...validApprovers: string[]) =>
-  ({ type: 'approved', by, validApprovers }) as const;
+  ({ type: 'approved', by, agreedExcess: [], validApprovers }) as const;
 const emergencyApproved = (by: string) =>
   ({
     type: 'emergency_approved',
+    agreedExcess: [],
     by,
     reason: 'the shop is down',
     approvers: ['U0BOB'],

@@ -9,6 +9,7 @@ import { createSlackWeb, type SlackWeb } from '../../src/slack/platform/web.ts';
 import { newBulk } from '../orders/sample.ts';
 import { newOrder, startRig, T0 } from '../store/order-rig.ts';
 import { DOMAINS, textOf } from '../support/demo.ts';
+import { NO_MONEY } from '../support/money.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
 /*
@@ -44,6 +45,7 @@ const deps = (): NotifierDeps => ({
     throw new Error('it does not wait');
   },
   impacts: { forCard: async () => 'none' },
+  ...NO_MONEY,
   admins: ['U0ADA'],
   approvalChannelAlert: { cannotPost: () => undefined, posted: () => undefined },
   now: () => now,

@@ -9,6 +9,7 @@ import { adoptCard, type NotifierDeps, notifyOrder } from '../../src/slack/order
 import { createSlackWeb, postedResponse, type SlackWeb } from '../../src/slack/platform/web.ts';
 import { newOrder, startRig, T0 } from '../store/order-rig.ts';
 import { DOMAINS, textOf, until } from '../support/demo.ts';
+import { NO_MONEY } from '../support/money.ts';
 import { orderOf } from '../support/orders.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
@@ -57,6 +58,7 @@ function deps(changes: Partial<NotifierDeps> = {}): NotifierDeps {
       standIns: new Map(),
     }),
     impacts: { forCard: async () => 'none' },
+    ...NO_MONEY,
     admins: ['U0ADA'],
     approvalChannelAlert: { cannotPost: () => undefined, posted: () => undefined },
     now: () => new Date(),

@@ -11,6 +11,7 @@ import { type NotifierDeps, notifyOrder } from '../../src/slack/order-messages.t
 import { createSlackWeb, type SlackWeb } from '../../src/slack/platform/web.ts';
 import { newOrder, startRig } from '../store/order-rig.ts';
 import { buttonsOf, textOf } from '../support/demo.ts';
+import { NO_MONEY } from '../support/money.ts';
 import { orderOf } from '../support/orders.ts';
 
 /*
@@ -38,7 +39,7 @@ const { team } = readConfig({
   APPROVERS: 'U0BOB,S0APPROVERS',
 });
 
-const RESERVED = { teamId: 'T0STEWARD', day: '2026-11-24', items: [], mayExceed: false };
+const RESERVED = { teamId: 'T0STEWARD', day: '2026-11-24', items: [], agreedExcess: [] };
 const at = (moment: string) => new Date(moment);
 const NIGHT_IN_LONDON = at('2026-11-24T02:00:00Z');
 const MORNING_IN_LONDON = at('2026-11-24T07:00:00Z');
@@ -68,6 +69,7 @@ function notify(
       messages: rig.store,
       settings: deciding.settings,
       impacts: { forCard: async () => 'none' },
+      ...NO_MONEY,
       admins: ['U0ADA'],
       approvalChannelAlert: { cannotPost: () => undefined, posted: () => undefined },
       now: () => now,
@@ -137,6 +139,7 @@ test('an order over a budget is brought to the admins, and calls no admin who as
     order.id,
     {
       type: 'approved',
+      agreedExcess: [],
       by: 'U0CAROL',
       validApprovers: ['U0CAROL'],
       budget: { over: [OVER], admins: [] },
@@ -172,7 +175,7 @@ test('who has approved is not reminded to approve', async () => {
   await notify(order, MORNING_IN_LONDON);
   await rig.apply(
     order.id,
-    { type: 'approved', by: 'U0CAROL', validApprovers: ['U0CAROL'] },
+    { type: 'approved', by: 'U0CAROL', agreedExcess: [], validApprovers: ['U0CAROL'] },
     MORNING_IN_LONDON,
   );
   await remind(order, MORNING_IN_LONDON);

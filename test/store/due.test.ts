@@ -234,7 +234,11 @@ describe('what Slack does not show', () => {
     const shown = await rig.store.unnotified(order.id);
     if (shown === undefined || !(await rig.store.releaseNotification(shown, [])))
       throw new Error('not shown');
-    await rig.apply(order.id, { type: 'approved', by: 'U0BOB', validApprovers: ['U0BOB'] }, at(10));
+    await rig.apply(
+      order.id,
+      { type: 'approved', by: 'U0BOB', agreedExcess: [], validApprovers: ['U0BOB'] },
+      at(10),
+    );
     await rig.apply(order.id, { type: 'claimed', workerId: 'w' }, at(100), { leaseMs: LEASE_MS });
     expect((await rig.due(order.id)).telling, 'three seconds after the approval').toEqual(at(13));
   });

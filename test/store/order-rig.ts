@@ -149,7 +149,11 @@ export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommi
 /** An order on its way: approved, claimed by `worker`, and its first `sent` items sent. */
 export async function underWay(rig: Rig, order: Order, sent = 1): Promise<Order> {
   await rig.keep(order);
-  await rig.apply(order.id, { type: 'approved', by: 'U0BOB', validApprovers: ['U0BOB'] }, at(1));
+  await rig.apply(
+    order.id,
+    { type: 'approved', by: 'U0BOB', agreedExcess: [], validApprovers: ['U0BOB'] },
+    at(1),
+  );
   let now = await rig.apply(order.id, { type: 'claimed', workerId: 'worker' }, at(2), {
     leaseMs: 20_000,
   });

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.end());
 
-const approve = (by: string) => ({ type: 'approved', by, validApprovers: [by] }) as const;
+const approve = (by: string) => ({ type: 'approved', by, agreedExcess: [], validApprovers: [by] }) as const;
 const answer = (
   outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN',
   result: ItemResult = { summary: 'Done.' },

@@ -84,6 +84,7 @@ CREATE TABLE "orders" (
     "remind_at" TIMESTAMPTZ(3),
     "escalate_at" TIMESTAMPTZ(3),
     "is_private" BOOLEAN NOT NULL DEFAULT false,
+    "shown_excess" JSONB NOT NULL DEFAULT '[]',
     "emergency_approved_by" TEXT,
     "signed_off_by" TEXT,
     "due_at" TIMESTAMPTZ(3),
@@ -142,6 +143,7 @@ CREATE TABLE "approvals" (
     "order_id" TEXT NOT NULL,
     "user_id" TEXT NOT NULL,
     "at" TIMESTAMPTZ(3) NOT NULL,
+    "agreed_excess" JSONB NOT NULL DEFAULT '[]',
 
     CONSTRAINT "approvals_pkey" PRIMARY KEY ("order_id","user_id")
 );

@@ -67,12 +67,21 @@ export function overBudgetFact(over: readonly Shortfall[]): string {
   return `:warning: *${overBudgetText(over)}* An admin has to approve it besides; the person who asked does not count.`;
 }
 
-/** What the card of a waiting order says about the budgets; undefined where none applies. */
-export function budgetFact({ shares, over, reservation }: BudgetLook): string | undefined {
+/**
+ * What the card of a waiting order says about the budgets; undefined where none applies.
+ * @param waitedForRoom it waits for nothing else than the budgets
+ */
+export function budgetFact(
+  { shares, over, reservation }: BudgetLook,
+  waitedForRoom: boolean,
+): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
   const lines = [
     ...shares.filter((share) => share.takes <= leftOf(share)).map(shareText),
     ...(over.length === 0 ? [] : [overBudgetFact(over)]),
+    ...(over.length === 0 && waitedForRoom
+      ? [':white_check_mark: It fits by now, so no admin has to agree: one press on *Approve* lets it go.']
+      : []),
     ...(shares.length === 0 || unknown === 0
       ? []
       : [`Of ${count(unknown, 'name')} the price is not known: not counted against the budget.`]),
@@ -111,7 +120,7 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
           `:ballot_box_with_check: ${mention(event.actor)} approved.${missing > 0 ? ` ${count(missing, 'more approval')} needed.` : ''}`,
         ]
       : []),
-    `:moneybag: ${overBudgetText(found.over)} ${who} has to approve it besides.`,
+    `:moneybag: ${overBudgetText(found.over)} ${who} has to approve it besides.${event.kind === 'approved' ? ' An approval from before this was said does not count for it.' : ''}`,
   ];
   return textMessage(said.join(' '));
 }

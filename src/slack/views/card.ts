@@ -32,7 +32,7 @@ import {
   table,
   truncate,
 } from './blocks.ts';
-import { budgetFact, exceededFact } from './budget.ts';
+import { budgetFact, exceededFact, waitsForAdminAlone } from './budget.ts';
 import { bulkBlocks, pauseButtons, pausedText } from './bulk.ts';
 import {
   approvalsNeeded,
@@ -215,8 +215,10 @@ function priceText({ cost, history = [] }: CardExtras): string | undefined {
 }
 
 /** What it takes out of the budgets while it waits, and afterwards the budgets that it exceeded. */
-function budgetText({ budgets, history = [] }: CardExtras): string | undefined {
-  return budgets === undefined ? exceededFact(history) : budgetFact(budgets);
+function budgetText({ budgets, decision, history = [] }: CardExtras): string | undefined {
+  if (budgets === undefined) return exceededFact(history);
+  const isApproved = decision?.isStricter !== true && waitsForAdminAlone(history);
+  return budgetFact(budgets, decision?.demand.outcome === 'free' || isApproved);
 }
 
 /** Until when it can be decided, and by whom. */
@@ -363,7 +365,7 @@ function formatApprovals(
   const gone = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
   // If several requirements each need approvals, the card lists them.
   if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];
-  if (needed === 1 && order.approvals.length === 0) return [];
+  if (needed <= 1 && order.approvals.length === 0) return [];
   return [`${counting.length} of ${count(needed, 'approval')}${by}${gone}`];
 }
 

@@ -181,6 +181,8 @@ export function refusalText(refusal: Refusal): string {
     }
     case 'over_budget':
       return `You have approved this already. ${overBudgetText(refusal.over)} An admin has to approve it besides.`;
+    case 'excess_unseen':
+      return `${overBudgetText(refusal.over)} The card did not say so when you pressed; it does in a moment. Look at it, and press again if it is still right.`;
     case 'not_failed':
       return `Only an order that failed can be retried; this one is ${STATE_WORDS[refusal.state]}. Ask for it anew with \`/domain\`.`;
     case 'retry_over':

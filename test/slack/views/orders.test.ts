@@ -99,7 +99,7 @@ describe('a card', () => {
   });
 
   it('shows who of several approved, and whose approval no longer counts', () => {
-    const approvals = ['U0CAROL', 'U0BOB'].map((userId) => ({ userId, at: ASKED_AT }));
+    const approvals = ['U0CAROL', 'U0BOB'].map((userId) => ({ userId, at: ASKED_AT, agreedExcess: [] }));
     const order = sampleOrder('PENDING', { approvals, approvalsRequired: 2 });
     const history = [happening('approved', 'PENDING', { lapsed: ['U0CAROL'] })];
     const card = JSON.stringify(orderCard(order, { approvers: APPROVERS, history }).blocks);
@@ -158,7 +158,10 @@ describe('a reply', () => {
   const cases: readonly (readonly [string, Order, HistoryEvent])[] = [
     [
       'one of two approvals',
-      order('PENDING', { approvalsRequired: 2, approvals: [{ userId: 'U0BOB', at: ASKED_AT }] }),
+      order('PENDING', {
+        approvalsRequired: 2,
+        approvals: [{ userId: 'U0BOB', at: ASKED_AT, agreedExcess: [] }],
+      }),
       happening('approved', 'PENDING', { lapsed: [] }),
     ],
     ['denied', order('DENIED'), happening('denied', 'DENIED', { reason: 'too expensive' })],

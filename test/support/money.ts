@@ -1,0 +1,5 @@
+/** A team without prices and budgets. */
+export const NO_MONEY = {
+  priceOf: async () => undefined,
+  lookAtBudgets: async () => undefined,
+};
