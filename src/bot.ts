@@ -12,10 +12,10 @@ import { createLog, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createBudgetLook } from './money/budget-look.ts';
 import { amountsByName, createOrderPricer, type PricedOrder } from './money/order-cost.ts';
-import type { BudgetStore, PriceStore } from './money/ports.ts';
+import type { PriceStore } from './money/ports.ts';
+import { createFactChanges } from './names/fact-changes.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
-import { GUARDED } from './names/portfolio.ts';
 import { advance } from './orders/advance.ts';
 import { waitingDecision } from './orders/approvers.ts';
 import { MAX_FILE_BYTES } from './orders/bulk-csv.ts';
@@ -24,7 +24,6 @@ import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import type { Order } from './orders/order.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { peopleWhoMayApprove } from './orders/visibility.ts';
-import { tagOfPattern } from './policy/policy.ts';
 import type { PolicySource } from './policy/ports.ts';
 import { readTagsTouched } from './policy/subject.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
@@ -78,7 +77,7 @@ import { createImpactStore, createObservationStore } from './store/observations.
 import { createOrderStore } from './store/orders.ts';
 import { purgePendingChanges } from './store/pending-changes.ts';
 import { createPolicyStore } from './store/policies.ts';
-import { createPortfolioStore } from './store/portfolio.ts';
+import { createPendingFacts, createPortfolioStore } from './store/portfolio.ts';
 import { createPresetStore } from './store/presets.ts';
 import { createPriceStore } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
@@ -372,6 +371,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
       spending: createSpendStore(database, teamId),
       policies: createPolicyStore(database, teamId),
       portfolio: createPortfolioStore(database, teamId),
+      pendingFacts: createPendingFacts(database, teamId),
       presets: createPresetStore(database, teamId),
       prices: createPriceStore(database, teamId),
       standIns: createStandInStore(database, teamId),
@@ -458,13 +458,6 @@ function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory
       }
     },
   };
-}
-
-/** Tags that decide something: rules and budgets use some, and the bot itself uses one. */
-async function decidingTags(policy: PolicySource, budgets: BudgetStore): Promise<ReadonlySet<string>> {
-  const [{ rules }, listed] = await Promise.all([policy.current(), budgets.list()]);
-  const ofRules = rules.flatMap(({ names }) => names.flatMap((name) => tagOfPattern(name) ?? []));
-  return new Set([GUARDED, ...ofRules, ...listed.flatMap(({ tag }) => tag ?? [])]);
 }
 
 /** What the use cases of orders need. */
@@ -771,7 +764,12 @@ function featureDeps({ config, log }: Site, parts: AppParts): SlackDeps {
     portfolio: stores.portfolio,
     decisions: stores.decisions,
     presets: stores.presets,
-    decidingTags: () => decidingTags(orders.policy, money.budgets),
+    facts: createFactChanges({
+      ...orders,
+      portfolio: stores.portfolio,
+      pending: stores.pendingFacts,
+      budgets: money.budgets,
+    }),
     audit: stores.orders,
     standIns: stores.standIns,
     policies: stores.policies,

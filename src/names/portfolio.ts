@@ -89,16 +89,20 @@ export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
 }
 
 /**
- * The changed tags that decide about orders. Only those who may decide may change them. Adding `guarded` makes a name
- * safer, so everybody may do that.
- * @param deciding tags that rules or the bot itself use
+ * The changed tags that decide: about orders by a rule or a budget, or about alarms. A second person confirms them. Adding
+ * `guarded` makes a name safer, so it decides only where a rule or a budget goes by it.
+ * @param after none for a name that is taken off the watch list
+ * @param deciding the tags that rules and budgets name
  */
 export function decidingTagsChanged(
   before: readonly string[],
   after: readonly string[],
   deciding: ReadonlySet<string>,
 ): readonly string[] {
-  const added = after.filter((tag) => !before.includes(tag) && tag !== GUARDED);
+  const added = after.filter((tag) => !before.includes(tag));
   const removed = before.filter((tag) => !after.includes(tag));
-  return [...added, ...removed].filter((tag) => deciding.has(tag));
+  return [
+    ...added.filter((tag) => deciding.has(tag)),
+    ...removed.filter((tag) => tag === GUARDED || deciding.has(tag)),
+  ];
 }

@@ -127,6 +127,8 @@ export interface NameDecision {
   readonly kind: WatchDecision['kind'] | (typeof ALARM_DECISIONS)[number];
   /** Slack user id. */
   readonly by: string;
+  /** The second person, where the name had tags that decide about orders. */
+  readonly confirmedBy?: string | undefined;
   readonly at: Date;
   /** The end of a snooze, or the expiry that was given. */
   readonly until?: Date | undefined;
@@ -151,6 +153,8 @@ export interface PortfolioChange {
   readonly after: Readonly<Record<string, string>> | undefined;
   /** Slack user id. */
   readonly by: string;
+  /** The second person, where what changed decides about orders. */
+  readonly confirmedBy?: string | undefined;
   readonly at: Date;
 }
 
@@ -203,6 +207,24 @@ export interface ImportPlan {
   readonly unwatched: readonly string[];
 }
 
+/** Changes of names of which some decide about orders. They wait for a second person. */
+export interface FactsChange {
+  readonly names: readonly {
+    readonly name: string;
+    readonly before: NameDetails;
+    /** Undefined: it is taken off the watch list. */
+    readonly after: NameDetails | undefined;
+  }[];
+}
+
+/** What became of changes of names. */
+export interface ChangedNames {
+  /** The names that were changed. */
+  readonly changed: readonly string[];
+  /** Names whose change decides about orders. Nothing of them was changed. */
+  readonly deciding: readonly ChangedName[];
+}
+
 /** A search in the portfolio. */
 export interface NameQuery {
   readonly filter: NameFilter;
@@ -215,6 +237,9 @@ export interface NameQuery {
   readonly limit: number;
 }
 
+/** Whether a change of a name decides about orders, so that a second person has to confirm it. */
+export type Decides = (before: NameDetails, after: NameDetails) => boolean;
+
 /** What people have set for watched names. Implemented by the store; every change leaves a line in the audit log. */
 export interface PortfolioStore extends TagSource {
   /** @returns undefined when the name is not watched */
@@ -222,33 +247,30 @@ export interface PortfolioStore extends TagSource {
   /** The details of those names that are watched. */
   findMany(names: readonly string[]): Promise<ReadonlyMap<string, NameDetails>>;
   /**
-   * Changes names in one transaction; names that are not watched are ignored.
-   * @param isAllowed one change that is not allowed refuses all of them
-   * @returns the names that were changed, or the one that was refused
+   * Changes names in one transaction, all but those whose change decides; names that are not watched are ignored.
+   * @param decides whether a change of a name decides about orders
    */
   change(
     changes: ReadonlyMap<string, DetailsChange>,
     by: string,
     at: Date,
-    isAllowed?: (before: NameDetails, after: NameDetails) => boolean,
-  ): Promise<{ readonly changed: readonly string[] } | { readonly refused: string }>;
+    decides: Decides,
+  ): Promise<ChangedNames>;
   /**
    * Keeps the rows of an import, which are applied once somebody has seen what they would change.
    * @returns the changes, and the id of the plan
    */
   planImport(rows: readonly ImportRow[], by: string, at: Date): Promise<ImportPlan>;
   /**
-   * Applies exactly the changes of a plan, once.
+   * Applies exactly the changes of a plan, once, all but those of names whose change decides.
    * @returns `gone` for a plan that was applied or is too old; another plan when the names have changed since
    */
   applyImport(
     hash: string,
     by: string,
     at: Date,
-    isAllowed?: (before: NameDetails, after: NameDetails) => boolean,
-  ): Promise<
-    { readonly changed: number } | { readonly refused: string } | { readonly stale: ImportPlan } | 'gone'
-  >;
+    decides: Decides,
+  ): Promise<ChangedNames | { readonly stale: ImportPlan } | 'gone'>;
   /** The names that a filter finds, in its order. */
   page(query: NameQuery): Promise<readonly FoundName[]>;
   /** How many names a filter finds, by zone. */

@@ -4,7 +4,17 @@ import type { EarlierFinding } from './earlier.ts';
 import type { OrderEvent, OrderState } from './order.ts';
 
 /** What a person may do who asked, or who is an approver. */
-export type ApproverRight = 'approve' | 'ask' | 'deny' | 'resolve' | 'retry' | 'stop' | 'resume' | 'undo';
+export type ApproverRight =
+  | 'approve'
+  | 'ask'
+  | 'deny'
+  | 'resolve'
+  | 'retry'
+  | 'stop'
+  | 'resume'
+  | 'undo'
+  /** To confirm, or to drop, a change of names that decides about orders. */
+  | 'confirm_facts';
 
 /** Why something is not done for a person. */
 export type Refusal =

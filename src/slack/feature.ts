@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import type { TagsOf } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
+import type { FactChanges } from '../names/fact-changes.ts';
 import type { Names } from '../names/names.ts';
 import type { DecisionLog, PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { DecideDeps } from '../orders/decide.ts';
@@ -39,8 +40,8 @@ export interface SlackDeps extends HomeWorkspace {
   readonly decisions: DecisionLog;
   /** Named sets of contacts and nameservers. */
   readonly presets: PresetStore;
-  /** The tags that decide about orders. Only people who may decide can change them. */
-  readonly decidingTags: () => Promise<ReadonlySet<string>>;
+  /** Changes of them, of which those that decide about orders wait for a second person. */
+  readonly facts: FactChanges;
   readonly audit: AuditStore;
   /** The team's price list. */
   readonly prices: PriceStore;

@@ -12,6 +12,7 @@ const line = z.object({
   name: z.string(),
   kind: z.enum([...WATCH_DECISIONS, ...ALARM_DECISIONS]),
   by: z.string(),
+  confirmedBy: optionalText,
   at: z.date(),
   until: optional(z.date()),
   reason: optionalText,
@@ -20,12 +21,13 @@ const line = z.object({
 
 /** Keeps a decision; it belongs into the transaction of what was decided. */
 export function insertDecision(name: string, decision: Omit<NameDecision, 'name'>): Statement {
-  const { kind, by, at, until, reason, alarm } = decision;
+  const { kind, by, confirmedBy, at, until, reason, alarm } = decision;
   return named(
     'keep a decision',
     Prisma.sql`
-      INSERT INTO name_decisions (name, kind, by, at, until, reason, alarm)
-      VALUES (${name}, ${kind}, ${by}, ${at}, ${until ?? null}, ${reason ?? null}, ${alarm ?? null})`,
+      INSERT INTO name_decisions (name, kind, by, confirmed_by, at, until, reason, alarm)
+      VALUES (${name}, ${kind}, ${by}, ${confirmedBy ?? null}, ${at}, ${until ?? null}, ${reason ?? null},
+        ${alarm ?? null})`,
   );
 }
 

@@ -2,11 +2,23 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type ImportRow, importRow } from '../names/details-import.ts';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
-import type { ChangedName, ImportPlan, PortfolioChange, PortfolioStore } from '../names/ports.ts';
+import type {
+  ChangedName,
+  ChangedNames,
+  Decides,
+  FactsChange,
+  ImportPlan,
+  PortfolioChange,
+  PortfolioStore,
+} from '../names/ports.ts';
+import type { PendingChanges } from '../policy/pending-changes.ts';
 import { batch } from './batch.ts';
 import { changeLines } from './changes.ts';
 import { optionalText } from './columns.ts';
 import { type Database, isOneOf, named, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { insertDecision } from './decisions.ts';
+import { removeDomain } from './domain-statements.ts';
+import { createPendingChanges } from './pending-changes.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 
 const detailsRows = z.array(
@@ -57,15 +69,11 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
       return new Map(names.map((name) => [name, found.get(name)?.tags ?? []]));
     },
 
-    change: (changes, by, at, isAllowed = () => true) =>
+    change: (changes, by, at, decides) =>
       withStoreError('changing what is set for names', () =>
         database.transaction(async (tx) => {
           const found = await lockDetails(tx, [...changes.keys()]);
-          const changed = changedNames(found, changes);
-          const refused = changed.find(({ before, after }) => !isAllowed(before, after));
-          if (refused !== undefined) return { refused: refused.name };
-          await writeDetails(tx, teamId, changed, by, at);
-          return { changed: changed.map(({ name }) => name) };
+          return writeUndecided(tx, teamId, changedNames(found, changes), { by, at }, decides);
         }),
       ),
 
@@ -74,7 +82,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
         database.transaction(async (tx) => keepPlan(tx, teamId, rows, by, at)),
       ),
 
-    applyImport: (hash, by, at, isAllowed = () => true) =>
+    applyImport: (hash, by, at, decides) =>
       withStoreError('applying an import', () =>
         database.transaction(async (tx) => {
           const [kept] = keptRows.parse(
@@ -85,10 +93,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
           if (kept === undefined) return 'gone';
           const plan = await planOf(tx, kept.rows);
           if (plan.hash !== hash) return { stale: await keepPlan(tx, teamId, kept.rows, by, at) };
-          const refused = plan.changed.find(({ before, after }) => !isAllowed(before, after));
-          if (refused !== undefined) return { refused: refused.name };
-          await writeDetails(tx, teamId, plan.changed, by, at);
-          return { changed: plan.changed.length };
+          return writeUndecided(tx, teamId, plan.changed, { by, at }, decides);
         }),
       ),
 
@@ -107,18 +112,68 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
       const lines = changeLines('reading changes of the portfolio', from, to, (where, page) =>
         prisma.portfolioChange.findMany({ where: { teamId, ...where }, ...page }),
       );
-      for await (const { kind, subject, before, after, by, at } of lines) {
+      for await (const { kind, subject, before, after, by, confirmedBy, at } of lines) {
         yield {
           kind: kind === 'preset' ? 'preset' : 'name',
           subject,
           before: logged.parse(before) ?? undefined,
           after: logged.parse(after) ?? undefined,
           by,
+          confirmedBy: confirmedBy ?? undefined,
           at,
         };
       }
     },
   };
+}
+
+const details = z
+  .object({ owner: z.string(), tags: z.array(z.string()), channel: z.string(), note: z.string() })
+  .partial()
+  .transform(({ owner, tags = [], channel, note }): NameDetails => ({ owner, tags, channel, note }));
+const factsChange: z.ZodType<FactsChange> = z.object({
+  names: z.array(
+    z
+      .object({ name: z.string(), before: details, after: details.nullable() })
+      .transform(({ after, ...change }) => ({ ...change, after: after ?? undefined })),
+  ),
+});
+
+/** Changes of names that wait for a second person, in PostgreSQL. @throws {StoreError} when the database fails */
+export function createPendingFacts(database: Database, teamId: string): PendingChanges<FactsChange> {
+  return createPendingChanges(database, teamId, {
+    kind: 'facts',
+    schema: factsChange,
+    stored: ({ names }) => ({
+      names: names.map(({ name, before, after }) => ({
+        name,
+        before: { ...before },
+        after: after === undefined ? null : { ...after },
+      })),
+    }),
+    async apply(prisma, { change: { names }, askedBy }, confirmedBy, at) {
+      const tx: RunStatement = ({ text, values }) => prisma.$queryRawUnsafe(text, ...values);
+      const changer = { by: askedBy, confirmedBy, at };
+      const found = await lockDetails(
+        tx,
+        names.map(({ name }) => name),
+      );
+      const stands = ({ name, before }: FactsChange['names'][number]) => {
+        const now = found.get(name);
+        return now !== undefined && isSameDetails(now, before);
+      };
+      if (!names.every(stands)) return false;
+      const changed = names.flatMap(({ after, ...change }) =>
+        after === undefined ? [] : { ...change, after },
+      );
+      await writeDetails(tx, teamId, changed, changer);
+      for (const { name } of names.filter(({ after }) => after === undefined)) {
+        await tx(removeDomain(name));
+        await tx(insertDecision(name, { kind: 'unwatched', ...changer }));
+      }
+      return true;
+    },
+  });
 }
 
 /** Plans that nobody applied are forgotten after this. */
@@ -181,13 +236,29 @@ async function lockDetails(
   return new Map(detailsRows.parse(found));
 }
 
+/** Who changes names, and who confirmed it where it decides about orders. */
+type Changer = Pick<PortfolioChange, 'by' | 'confirmedBy' | 'at'>;
+
+/** Writes those names whose change does not decide. */
+async function writeUndecided(
+  tx: RunStatement,
+  teamId: string,
+  changes: readonly ChangedName[],
+  changer: Changer,
+  decides: Decides,
+): Promise<ChangedNames> {
+  const deciding = changes.filter(({ before, after }) => decides(before, after));
+  const changed = changes.filter((change) => !deciding.includes(change));
+  await writeDetails(tx, teamId, changed, changer);
+  return { changed: changed.map(({ name }) => name), deciding };
+}
+
 /** Writes changed names, each with its line in the audit log. */
 async function writeDetails(
   tx: RunStatement,
   teamId: string,
   changed: readonly ChangedName[],
-  by: string,
-  at: Date,
+  changer: Changer,
 ): Promise<void> {
   if (changed.length === 0) return;
   // A tag has no blank in it: an array of arrays would have to be of one length.
@@ -207,8 +278,7 @@ async function writeDetails(
       subject: name,
       before: loggable(before),
       after: loggable(after),
-      by,
-      at,
+      ...changer,
     })),
   );
 }
@@ -221,13 +291,15 @@ export async function logChanges(
 ): Promise<void> {
   const json = (value: PortfolioChange['before']) => (value === undefined ? 'null' : JSON.stringify(value));
   await tx(Prisma.sql`
-    INSERT INTO portfolio_changes (team_id, kind, subject, before, after, by, at)
-    SELECT ${teamId}, kind, subject, NULLIF(before, 'null')::jsonb, NULLIF(after, 'null')::jsonb, by, at::timestamptz
+    INSERT INTO portfolio_changes (team_id, kind, subject, before, after, by, confirmed_by, at)
+    SELECT ${teamId}, kind, subject, NULLIF(before, 'null')::jsonb, NULLIF(after, 'null')::jsonb, by,
+      NULLIF(confirmed_by, ''), at::timestamptz
     FROM unnest(
       ${changes.map(({ kind }) => kind)}::text[], ${changes.map(({ subject }) => subject)}::text[],
       ${changes.map(({ before }) => json(before))}::text[], ${changes.map(({ after }) => json(after))}::text[],
-      ${changes.map(({ by }) => by)}::text[], ${changes.map(({ at }) => at.toISOString())}::text[])
-      AS given (kind, subject, before, after, by, at)`);
+      ${changes.map(({ by }) => by)}::text[], ${changes.map(({ confirmedBy }) => confirmedBy ?? '')}::text[],
+      ${changes.map(({ at }) => at.toISOString())}::text[])
+      AS given (kind, subject, before, after, by, confirmed_by, at)`);
 }
 
 function loggable({ owner, tags, channel, note }: NameDetails): Readonly<Record<string, string>> {

@@ -156,7 +156,7 @@ export class Rig {
   /** Sets what people set for a name. */
   async set(name: string, change: DetailsChange): Promise<void> {
     const portfolio = createPortfolioStore(this.database, 'T0TEAM');
-    await portfolio.change(new Map([[name, change]]), 'U0ALICE', this.now);
+    await portfolio.change(new Map([[name, change]]), 'U0ALICE', this.now, () => false);
   }
 
   /** Waits until the next nine o'clock in Berlin, and a minute more. */

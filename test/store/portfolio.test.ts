@@ -2,22 +2,31 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import { readImport } from '../../src/names/details-import.ts';
 import { readFilter } from '../../src/names/filter.ts';
-import type { FoundName, NameCursor, PortfolioChange, PortfolioStore } from '../../src/names/ports.ts';
+import type {
+  FactsChange,
+  FoundName,
+  NameCursor,
+  PortfolioChange,
+  PortfolioStore,
+} from '../../src/names/ports.ts';
+import type { PendingChanges } from '../../src/policy/pending-changes.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createObservationStore } from '../../src/store/observations.ts';
-import { createPortfolioStore } from '../../src/store/portfolio.ts';
+import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 let testDatabase: TestDatabase;
 let database: Database;
 let store: PortfolioStore;
+let pending: PendingChanges<FactsChange>;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = openDatabase({ url: testDatabase.url });
   store = createPortfolioStore(database, 'T0TEAM');
+  pending = createPendingFacts(database, 'T0TEAM');
 });
 afterAll(async () => {
   await database.close();
@@ -29,6 +38,8 @@ async function watch(...names: string[]): Promise<void> {
   for (const name of names) await list.add(newlyWatched(name, 'U0ALICE', NOW));
 }
 
+const nothingDecides = () => false;
+
 async function changesOf(name: string): Promise<PortfolioChange[]> {
   const found: PortfolioChange[] = [];
   for await (const change of store.changes(NOW, new Date(NOW.getTime() + 1))) {
@@ -39,7 +50,12 @@ async function changesOf(name: string): Promise<PortfolioChange[]> {
 
 test('tells the tags of every name that is asked for, watched or not', async () => {
   await watch('tagged.rest', 'plain.rest');
-  await store.change(new Map([['tagged.rest', { tags: ['guarded', 'brand'] }]]), 'U0ALICE', NOW);
+  await store.change(
+    new Map([['tagged.rest', { tags: ['guarded', 'brand'] }]]),
+    'U0ALICE',
+    NOW,
+    nothingDecides,
+  );
   expect(await store.tagsOf(['tagged.rest', 'plain.rest', 'unwatched.rest'])).toEqual(
     new Map([
       ['tagged.rest', ['brand', 'guarded']],
@@ -53,10 +69,13 @@ test('sets, keeps and clears, with what stood there before in the audit log', as
   await watch('cafe.rest');
   const change = (
     given: Parameters<typeof store.change>[0] extends ReadonlyMap<string, infer T> ? T : never,
-  ) => store.change(new Map([['cafe.rest', given]]), 'U0ALICE', NOW);
+  ) => store.change(new Map([['cafe.rest', given]]), 'U0ALICE', NOW, nothingDecides);
   await change({ owner: 'U0BOB', tags: ['brand'], channel: 'C0BRAND', note: 'Ask “legal”' });
   await change({ addTags: ['client'], removeTags: ['brand'], channel: null });
-  expect(await change({ owner: 'U0BOB' }), 'what stands there already').toEqual({ changed: [] });
+  expect(await change({ owner: 'U0BOB' }), 'what stands there already').toEqual({
+    changed: [],
+    deciding: [],
+  });
   expect(await store.find('cafe.rest')).toEqual({
     owner: 'U0BOB',
     tags: ['client'],
@@ -70,22 +89,69 @@ test('sets, keeps and clears, with what stood there before in the audit log', as
   ]);
 });
 
-test('changes nothing at all when one of the changes is not allowed', async () => {
+test('changes nothing of the names whose change decides, and tells which they are', async () => {
   await watch('one.rest', 'two.rest');
-  await store.change(new Map([['two.rest', { tags: ['guarded'] }]]), 'U0BOB', NOW);
+  await store.change(new Map([['two.rest', { tags: ['guarded'] }]]), 'U0BOB', NOW, nothingDecides);
   const both = new Map([
     ['one.rest', { tags: ['x'] }],
     ['two.rest', { tags: [] }],
   ]);
-  const outcome = await store.change(both, 'U0ALICE', NOW, (before) => !before.tags.includes('guarded'));
-  expect(outcome).toEqual({ refused: 'two.rest' });
-  expect([...(await store.tagsOf(['one.rest', 'two.rest'])).values()]).toEqual([[], ['guarded']]);
+  const outcome = await store.change(both, 'U0ALICE', NOW, (before) => before.tags.includes('guarded'));
+  expect(outcome).toMatchObject({
+    changed: ['one.rest'],
+    deciding: [{ name: 'two.rest', after: { tags: [] } }],
+  });
+  expect([...(await store.tagsOf(['one.rest', 'two.rest'])).values()]).toEqual([['x'], ['guarded']]);
+});
+
+describe('what waits for a second person', () => {
+  const LATER = new Date(NOW.getTime() + 3_600_000);
+  const details = (tags: readonly string[]) => ({
+    owner: undefined,
+    tags,
+    channel: undefined,
+    note: undefined,
+  });
+  const request = (name: string, before: readonly string[], after: readonly string[] | undefined) =>
+    pending.request(
+      { names: [{ name, before: details(before), after: after && details(after) }] },
+      'U0ALICE',
+      NOW,
+      LATER,
+    );
+
+  test('takes effect when it is confirmed, and the log has both people', async () => {
+    await watch('p1.rest', 'p2.rest');
+    const given = new Map(['p1.rest', 'p2.rest'].map((name) => [name, { tags: ['brand'] }]));
+    await store.change(given, 'U0BOB', NOW, nothingDecides);
+    const change = await request('p1.rest', ['brand'], []);
+    const off = await request('p2.rest', ['brand'], undefined);
+    for (const { id } of [change, off])
+      expect(await pending.confirm(id, 'U0BOB', NOW)).toMatchObject({ kind: 'confirmed' });
+    expect((await store.find('p1.rest'))?.tags).toEqual([]);
+    expect(await store.find('p2.rest')).toBeUndefined();
+    expect((await changesOf('p1.rest')).at(-1)).toMatchObject({ by: 'U0ALICE', confirmedBy: 'U0BOB' });
+    expect(
+      await database.prisma.nameDecision.findMany({ where: { name: 'p2.rest', kind: 'unwatched' } }),
+    ).toMatchObject([{ by: 'U0ALICE', confirmedBy: 'U0BOB' }]);
+  });
+
+  test('is dropped where the name is not any more as it was when it was asked for', async () => {
+    await watch('p3.rest');
+    const { id } = await request('p3.rest', ['brand'], []);
+    expect(await pending.confirm(id, 'U0BOB', NOW)).toMatchObject({ kind: 'stale' });
+    expect(await changesOf('p3.rest')).toEqual([]);
+    expect(await pending.find(id, NOW)).toBeUndefined();
+  });
 });
 
 test('does not know what is not watched', async () => {
   expect(await store.find('nobody.rest')).toBeUndefined();
-  expect(await store.change(new Map([['nobody.rest', { note: 'x' }]]), 'U0ALICE', NOW)).toEqual({
+  expect(
+    await store.change(new Map([['nobody.rest', { note: 'x' }]]), 'U0ALICE', NOW, nothingDecides),
+  ).toEqual({
     changed: [],
+    deciding: [],
   });
 });
 
@@ -113,7 +179,12 @@ describe('the names that a filter finds', () => {
         await database.prisma.domain.updateMany({ where: { name }, data: { deletedAt: NOW } });
       }
       const note = name === 'c.page' ? { note: 'Sold 50% to ACME' } : {};
-      await store.change(new Map([[name, { tags, owner: owner ?? null, ...note }]]), 'U0ALICE', NOW);
+      await store.change(
+        new Map([[name, { tags, owner: owner ?? null, ...note }]]),
+        'U0ALICE',
+        NOW,
+        nothingDecides,
+      );
     }
     const observations = createObservationStore(database, 'T0TEAM');
     await observations.followWatchList(NOW);
@@ -220,41 +291,44 @@ describe('an import', () => {
 
   test('shows what would change and changes nothing, then applies exactly that, once', async () => {
     await watch('i1.rest', 'i2.rest');
-    await store.change(new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW);
+    await store.change(new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW, nothingDecides);
     const planned = await plan('name,tags,owner\ni1.rest,"b a",U0ADA\ni2.rest,,\nnobody.rest,x,');
     expect(planned).toMatchObject({ same: 1, unwatched: ['nobody.rest'] });
     expect(planned.changed.map(({ name, after }) => [name, after])).toEqual([
       ['i1.rest', { owner: 'U0ADA', tags: ['a', 'b'], channel: undefined, note: 'stays' }],
     ]);
     expect((await store.find('i1.rest'))?.tags).toEqual([]);
-    expect(await store.applyImport(planned.hash, 'U0BOB', NOW)).toEqual({ changed: 1 });
+    expect(await store.applyImport(planned.hash, 'U0BOB', NOW, nothingDecides)).toEqual({
+      changed: ['i1.rest'],
+      deciding: [],
+    });
     expect((await store.find('i1.rest'))?.tags).toEqual(['a', 'b']);
-    expect(await store.applyImport(planned.hash, 'U0BOB', NOW)).toBe('gone');
+    expect(await store.applyImport(planned.hash, 'U0BOB', NOW, nothingDecides)).toBe('gone');
     expect((await changesOf('i1.rest')).at(-1)).toMatchObject({ by: 'U0BOB', after: { tags: 'a b' } });
   });
 
   test('is planned anew where a name has changed meanwhile, and nothing is applied', async () => {
     await watch('i3.rest', 'i4.rest');
     const planned = await plan('name,tags\ni3.rest,x\ni4.rest,x');
-    await store.change(new Map([['i4.rest', { tags: ['y'] }]]), 'U0BOB', NOW);
-    const outcome = await store.applyImport(planned.hash, 'U0ALICE', NOW);
+    await store.change(new Map([['i4.rest', { tags: ['y'] }]]), 'U0BOB', NOW, nothingDecides);
+    const outcome = await store.applyImport(planned.hash, 'U0ALICE', NOW, nothingDecides);
     if (outcome === 'gone' || !('stale' in outcome)) throw new Error(JSON.stringify(outcome));
     expect((await store.find('i3.rest'))?.tags).toEqual([]);
     expect(outcome.stale.changed.map(({ before }) => before.tags)).toEqual([[], ['y']]);
-    expect(await store.applyImport(outcome.stale.hash, 'U0ALICE', NOW)).toEqual({ changed: 2 });
+    expect(await store.applyImport(outcome.stale.hash, 'U0ALICE', NOW, nothingDecides)).toEqual({
+      changed: ['i3.rest', 'i4.rest'],
+      deciding: [],
+    });
   });
 
-  test('is refused whole where one change is not allowed', async () => {
+  test('leaves the names alone whose change decides', async () => {
     await watch('i5.rest', 'i6.rest');
     const planned = await plan('name,tags\ni5.rest,x\ni6.rest,guarded');
-    const outcome = await store.applyImport(
-      planned.hash,
-      'U0ALICE',
-      NOW,
-      (_, { tags }) => !tags.includes('guarded'),
+    const outcome = await store.applyImport(planned.hash, 'U0ALICE', NOW, (_, { tags }) =>
+      tags.includes('guarded'),
     );
-    expect(outcome).toEqual({ refused: 'i6.rest' });
-    expect((await store.find('i5.rest'))?.tags).toEqual([]);
+    expect(outcome).toMatchObject({ changed: ['i5.rest'], deciding: [{ name: 'i6.rest' }] });
+    expect((await store.find('i6.rest'))?.tags).toEqual([]);
   });
 
   test.each([

@@ -528,6 +528,7 @@ CREATE TABLE "portfolio_changes" (
     "before" JSONB,
     "after" JSONB,
     "by" TEXT NOT NULL,
+    "confirmed_by" TEXT,
     "at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "portfolio_changes_pkey" PRIMARY KEY ("id")
@@ -540,6 +541,7 @@ CREATE TABLE "name_decisions" (
     "name" TEXT NOT NULL,
     "kind" TEXT NOT NULL,
     "by" TEXT NOT NULL,
+    "confirmed_by" TEXT,
     "at" TIMESTAMPTZ(3) NOT NULL,
     "until" TIMESTAMPTZ(3),
     "reason" TEXT,

@@ -7,6 +7,7 @@ import { bulk } from './bulk.ts';
 import { calendar } from './calendar.ts';
 import { domains } from './domains.ts';
 import { expiring } from './expiring.ts';
+import { factChanges } from './fact-changes.ts';
 import { createHelp } from './help.ts';
 import { importing } from './import.ts';
 import { link } from './link.ts';
@@ -42,6 +43,7 @@ const SUBJECTS: readonly Feature[] = [
   name,
   alarms,
   nameEdit,
+  factChanges,
   names,
   namesImport,
   presets,

@@ -1,11 +1,4 @@
-import {
-  type DetailsChange,
-  decidingTagsChanged,
-  GUARDED,
-  MAX_NOTE,
-  type NameDetails,
-  readTags,
-} from '../../names/portfolio.ts';
+import { type DetailsChange, MAX_NOTE, type NameDetails, readTags } from '../../names/portfolio.ts';
 import { displayName, parseDomainName } from '../../zones/names.ts';
 import {
   type ActionCall,
@@ -20,10 +13,10 @@ import {
 import { cleanReason } from '../parse.ts';
 import { ownSentence, textMessage } from '../views/blocks.ts';
 import type { Field, Form, FormValues } from '../views/form.ts';
-import { decidingTagsText, savedText, tagIssueText } from '../views/portfolio.ts';
+import { tagIssueText } from '../views/portfolio.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
 import { zoneIssueText } from '../views/zone-issue.ts';
-import { mayDecide } from './may-decide.ts';
+import { editedText } from './fact-changes.ts';
 import { openForm } from './ordering.ts';
 
 /*
@@ -181,25 +174,8 @@ async function saveSeveral(call: SubmissionCall): Promise<Submitted> {
 }
 
 async function save(call: SubmissionCall, changes: ReadonlyMap<string, DetailsChange>): Promise<Submitted> {
-  const { portfolio, decidingTags, now, log } = call.deps;
-  const [deciding, isDecider] = await Promise.all([decidingTags(), mayDecide(call)]);
-  let tags: readonly string[] = [];
-  const outcome = await portfolio.change(changes, call.person.id, now(), (before, after) => {
-    tags = isDecider ? [] : decidingTagsChanged(before.tags, after.tags, deciding);
-    return tags.length === 0;
-  });
-  if ('refused' in outcome) {
-    return { kind: 'errors', errors: { tags: decidingTagsText(outcome.refused, tags) } };
-  }
-  if (isGuardedNow(changes))
-    await Promise.all(outcome.changed.map((name) => call.deps.names.requestLook(name)));
-  log.info({ by: call.person.id, names: outcome.changed.length }, 'details of names changed');
-  return { kind: 'done', say: textMessage(savedText(outcome.changed, changes.size)) };
-}
-
-/** A name that becomes guarded is looked at without waiting for its next routine look. */
-function isGuardedNow(changes: ReadonlyMap<string, DetailsChange>): boolean {
-  return [...changes.values()].some(({ tags = [], addTags = [] }) => [...tags, ...addTags].includes(GUARDED));
+  const outcome = await call.deps.facts.change(changes, call.person.id);
+  return { kind: 'done', say: textMessage(await editedText(call, call.origin, outcome, changes.size === 1)) };
 }
 
 async function openNameEdit(call: ActionCall): Promise<void> {

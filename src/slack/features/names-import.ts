@@ -1,13 +1,10 @@
 import { readImport } from '../../names/details-import.ts';
-import { decidingTagsChanged, type NameDetails } from '../../names/portfolio.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin, type Interaction } from '../feature.ts';
-import { csvFile } from '../platform/csv.ts';
-import { count, type Message } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
 import { importIssuesText, importPlan } from '../views/names-import.ts';
-import { decidingTagsText } from '../views/portfolio.ts';
 import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
-import { mayDecide } from './may-decide.ts';
+import { changesFile } from './changes-file.ts';
+import { editedText } from './fact-changes.ts';
 import { sendFile } from './send-file.ts';
 
 /*
@@ -49,54 +46,21 @@ const importForm: FormFeature = {
     if (!read.ok) return { kind: 'errors', errors: { [given.field]: importIssuesText(read.issues) } };
     const { portfolio, now } = call.deps;
     const plan = await portfolio.planImport(read.rows, call.person.id, now());
-    if (plan.changed.length > FILE_FROM) await call.respond(await planFile(call, plan.changed));
+    if (plan.changed.length > FILE_FROM) await call.respond(await sendFile(call, changesFile(plan.changed)));
     return { kind: 'done', say: importPlan(plan) };
   },
 };
 
-type Changed = Parameters<typeof importPlan>[0]['changed'];
-
-function planFile(call: Interaction, changed: Changed): Promise<Message> {
-  const cells = ({ owner, tags, channel, note }: NameDetails) => [
-    owner ?? '',
-    tags.join(' '),
-    channel ?? '',
-    note ?? '',
-  ];
-  const fields = ['owner', 'tags', 'channel', 'note'];
-  const header = [
-    'name',
-    ...fields.map((field) => `${field}_before`),
-    ...fields.map((field) => `${field}_after`),
-  ];
-  const rows = changed.map(({ name, before, after }) => [name, ...cells(before), ...cells(after)]);
-  return sendFile(call, {
-    text: csvFile([header, ...rows]),
-    filename: 'domain-steward-names-plan.csv',
-    what: `The plan with ${count(changed.length, 'change')}`,
-  });
-}
-
 /** Applies exactly what was shown, or nothing: the plan is identified by the hash of its changes. */
 async function applyImport(call: ActionCall): Promise<void> {
-  const { portfolio, decidingTags, now, log } = call.deps;
-  const [deciding, isDecider] = await Promise.all([decidingTags(), mayDecide(call)]);
-  let tags: readonly string[] = [];
-  const outcome = await portfolio.applyImport(call.value, call.person.id, now(), (before, after) => {
-    tags = isDecider ? [] : decidingTagsChanged(before.tags, after.tags, deciding);
-    return tags.length === 0;
-  });
+  const outcome = await call.deps.facts.applyImport(call.value, call.person.id);
   if (outcome === 'gone') {
     return call.respond(
       'This plan was applied already, or is older than a day. Import the file again to see.',
     );
   }
   if ('stale' in outcome) return call.respond(importPlan(outcome.stale, true));
-  if ('refused' in outcome) {
-    return call.respond(`Nothing was changed. ${decidingTagsText(outcome.refused, tags)}`);
-  }
-  log.info({ by: call.person.id, names: outcome.changed }, 'details of names imported');
-  await call.respond(`Saved for ${count(outcome.changed, 'name')}.`);
+  await call.respond(await editedText(call, formOrigin(call), outcome, false));
 }
 
 /** Opens the form, as `names import` and its button do. */

@@ -4,17 +4,32 @@ import { SlackApiError } from '../platform/web.ts';
 import { escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { formatSlackError } from '../views/slack-error.ts';
 
+/** A text as a file. */
+export interface TextFile {
+  readonly text: string;
+  readonly filename: string;
+  /** The subject of “… is in our direct message.” */
+  readonly what: string;
+}
+
 /**
  * Sends a person a text as a file, by direct message.
- * @param file.what the subject of “… is in our direct message.”
- * @param file.told what to tell them in the place of that
+ * @param file.told what to tell them in the place of “… is in our direct message.”
  * @returns what to tell them
  */
 export async function sendFile(
-  { deps, person }: Interaction,
-  file: { readonly text: string; readonly filename: string; readonly what: string; readonly told?: string },
+  call: Interaction,
+  file: TextFile & { readonly told?: string },
 ): Promise<Message> {
-  const { text, filename, what, told = `${what} is in our direct message.` } = file;
+  const { what, told = `${what} is in our direct message.` } = file;
+  return (await handOver(call, file)) ?? textMessage(told);
+}
+
+/** Sends a person a text as a file. @returns why they did not get it; undefined when they did */
+export async function handOver(
+  { deps, person }: Interaction,
+  { text, filename, what }: TextFile,
+): Promise<Message | undefined> {
   try {
     await uploadText(deps.web, {
       text,
@@ -28,5 +43,5 @@ export async function sendFile(
     const { said, todo } = formatSlackError(error);
     return textMessage(escapeText(`I cannot hand you the file. ${said} ${todo}`));
   }
-  return textMessage(told);
+  return undefined;
 }

@@ -2,14 +2,12 @@ import { isDateless } from '../../expiry/dateless.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { KnownName } from '../../names/names.ts';
-import { parseDomainName } from '../../zones/names.ts';
-import type { CommandCall, Feature } from '../feature.ts';
+import { type CommandCall, type Feature, formOrigin } from '../feature.ts';
 import { day, escapeText, quote, textMessage } from '../views/blocks.ts';
 import { DATE_OF_A_PERSON, datelessSentences } from '../views/dateless.ts';
 import { formatDay, formatName } from '../views/expiry.ts';
-import { decidingTagsText } from '../views/portfolio.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
-import { mayDecide } from './may-decide.ts';
+import { askSecondPerson } from './fact-changes.ts';
 
 /*
  * Putting one name on the watch list, and taking it off.
@@ -75,28 +73,14 @@ function formatDate({ name, expiry }: WatchedDomain, timeZone: string, now: Date
   }
 }
 
-/**
- * Why a name stays on the list: without its entry it would lose its tags, and rules that depend on them would
- * decide otherwise.
- */
-async function keptByTags(call: CommandCall, text: string): Promise<string | undefined> {
-  const parsed = parseDomainName(text);
-  if (!parsed.ok) return undefined;
-  const { portfolio, decidingTags } = call.deps;
-  const name = parsed.value.ascii;
-  const [found, deciding] = await Promise.all([portfolio.tagsOf([name]), decidingTags()]);
-  const tags = (found.get(name) ?? []).filter((tag) => deciding.has(tag));
-  if (tags.length === 0 || (await mayDecide(call))) return undefined;
-  return decidingTagsText(name, tags);
-}
-
 async function runUnwatch(call: CommandCall): Promise<void> {
   const [name, ...rest] = call.words;
   if (name === undefined || rest.length > 0) {
     return call.respond('Give one name, such as `/domain unwatch cafe.rest`.');
   }
-  const kept = await keptByTags(call, name);
-  if (kept !== undefined) return call.respond(escapeText(kept));
+  // Without its entry a name would lose its tags, and rules that go by them would decide otherwise.
+  const waiting = await call.deps.facts.requestUnwatch(name, call.person.id);
+  if (waiting !== undefined) return call.respond(await askSecondPerson(call, formOrigin(call), waiting));
   const outcome = await call.deps.expiry.unwatch(name, call.person.id);
   await call.respond(
     outcome.ok

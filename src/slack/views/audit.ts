@@ -275,13 +275,13 @@ export async function budgetRow({ before, after, by, at }: BudgetChange, nameOf:
 
 /** A change of a name's details or of a preset, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function portfolioRow(change: PortfolioChange, nameOf: NameOf): Promise<string[]> {
-  const { kind, subject, before, after, by, at } = change;
+  const { kind, subject, before, after } = change;
   const words = (values: PortfolioChange['before']) =>
     Object.entries(values ?? {})
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([field, value]) => `${field}: ${value}`)
       .join(', ');
-  return changeRow({ by, at }, nameOf, {
+  return changeRow(change, nameOf, {
     event: kind === 'name' ? 'name_changed' : 'preset_changed',
     task: kind === 'name' ? 'names' : 'presets',
     names: subject,
@@ -318,8 +318,8 @@ const DECISION_EVENTS: Readonly<
 
 /** What was decided about a name without an order, as cells in the order of {@link AUDIT_COLUMNS}. */
 export async function decisionRow(decision: NameDecision, nameOf: NameOf): Promise<string[]> {
-  const { name, kind, by, at, until, reason, alarm } = decision;
-  return changeRow({ by, at }, nameOf, {
+  const { name, kind, until, reason, alarm } = decision;
+  return changeRow(decision, nameOf, {
     ...DECISION_EVENTS[kind],
     names: name,
     reason,
@@ -328,11 +328,12 @@ export async function decisionRow(decision: NameDecision, nameOf: NameOf): Promi
 }
 
 async function changeRow(
-  { by, at }: { readonly by: string; readonly at: Date },
+  { by, confirmedBy, at }: Pick<PortfolioChange, 'by' | 'confirmedBy' | 'at'>,
   nameOf: NameOf,
   row: Row,
 ): Promise<string[]> {
-  return cells({ time_utc: at.toISOString(), by: await nameOf(by), ...row });
+  const second = confirmedBy === undefined ? {} : { decided_by: await nameOf(confirmedBy) };
+  return cells({ time_utc: at.toISOString(), by: await nameOf(by), ...second, ...row });
 }
 
 function cells(row: Row): string[] {

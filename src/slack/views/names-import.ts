@@ -1,19 +1,8 @@
 import type { ImportIssue } from '../../names/details-import.ts';
 import type { ImportPlan } from '../../names/ports.ts';
-import { displayName } from '../../zones/names.ts';
-import {
-  actions,
-  button,
-  code,
-  context,
-  count,
-  escapeText,
-  lines,
-  type Message,
-  message,
-  section,
-} from './blocks.ts';
-import { detailPairs, tagIssueText } from './portfolio.ts';
+import { actions, button, code, context, count, lines, type Message, message, section } from './blocks.ts';
+import { changeLine, SHOWN_CHANGES } from './fact-changes.ts';
+import { tagIssueText } from './portfolio.ts';
 import { zoneIssueText } from './zone-issue.ts';
 
 /*
@@ -21,7 +10,6 @@ import { zoneIssueText } from './zone-issue.ts';
  */
 
 const SHOWN_ISSUES = 10;
-const SHOWN_CHANGES = 20;
 
 /** What is wrong with a file; plain text, for the field of a form. */
 export function importIssuesText(issues: readonly ImportIssue[]): string {
@@ -61,14 +49,7 @@ function issueText(issue: ImportIssue): string {
 export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isAnew = false): Message {
   const title =
     changed.length === 0 ? 'Nothing would be changed.' : `${count(changed.length, 'name')} would be changed.`;
-  const first = changed.slice(0, SHOWN_CHANGES).map(({ name, before, after }) => {
-    const words = (details: typeof before) =>
-      detailPairs(details)
-        .filter(([, value]) => value !== undefined)
-        .map(([label, value]) => `${label.toLowerCase()} ${value}`)
-        .join(', ') || 'nothing';
-    return `• *${escapeText(displayName(name))}*: from ${words(before)} to ${words(after)}`;
-  });
+  const first = changed.slice(0, SHOWN_CHANGES).map(changeLine);
   const left = changed.length - first.length;
   return message(title, [
     section(

@@ -64,19 +64,12 @@ export function tagIssueText(issue: TagIssue): string {
   }
 }
 
-/** What was saved. @param names in ASCII */
-export function savedText(names: readonly string[], asked: number): string {
+/** What was saved. @param names in ASCII @param isOfOne one name was to be changed, and is named */
+export function savedText(names: readonly string[], isOfOne: boolean): string {
   const [only] = names;
   if (only === undefined) return 'Nothing was changed: everything stood there as you gave it.';
-  const what =
-    names.length === 1 && asked === 1 ? escapeText(displayName(only)) : count(names.length, 'name');
+  const what = isOfOne ? escapeText(displayName(only)) : count(names.length, 'name');
   return `Saved for ${what}.`;
-}
-
-/** Said to somebody who may not decide about orders and would change a tag that does; plain text. */
-export function decidingTagsText(name: string, tags: readonly string[]): string {
-  const which = tags.map((tag) => `“${tag}”`).join(', ');
-  return `The tag ${which} of ${displayName(name)} decides what orders need. Ask an approver or an admin to change it.`;
 }
 
 /**

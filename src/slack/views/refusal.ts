@@ -77,6 +77,7 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   stop: 'Only the person who asked, or an approver, can stop this. Ask one of them.',
   resume: 'Only the person who asked, or an approver, can let this go on. Ask one of them.',
   undo: 'Only the person who asked, or an approver, can undo this. Ask one of them.',
+  confirm_facts: 'Only approvers can decide about this. Ask one of them.',
 };
 
 /** Stands before the names of those who may, where a rule of the policy names them. */
@@ -89,6 +90,7 @@ const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
   stop: 'Only the person who asked, or who could approve it, can stop this. By the policy these can:',
   resume: 'Only the person who asked, or who could approve it, can let this go on. By the policy these can:',
   undo: 'Only the person who asked, or who could approve it, can undo this. By the policy these can:',
+  confirm_facts: 'You cannot decide about this. These can:',
 };
 
 const NOT_THE_REQUESTER = {

@@ -1,0 +1,236 @@
+import type { Actor, Message, View } from '@domain-steward/slack-workspace';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { PolicyRule } from '../../src/policy/policy.ts';
+import { rule } from '../policy/sample.ts';
+import {
+  answerTo,
+  buttonsOf,
+  DOMAINS,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  useTestDemo,
+} from '../support/demo.ts';
+import { auditLog, clickAs, closed } from '../support/people.ts';
+
+/*
+ * What rules, budgets and alarms go by is changed by two.
+ */
+
+let rules: readonly PolicyRule[] = [];
+const t = useTestDemo({ policy: { current: async () => ({ version: 3, rules }) } });
+const BRAND = rule({
+  name: 'not the brand',
+  tasks: ['all'],
+  names: ['tag:brand'],
+  decision: 'refuse',
+  approvers: [],
+});
+beforeEach(() => {
+  rules = [BRAND];
+});
+
+const told = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
+const tagsOf = async (name: string) => /\*Tags\*\n([^\n]*)/.exec(await told(`name ${name}`))?.[1] ?? '';
+
+/** Watches a name with tags that decide nothing yet. */
+async function watched(name: string, tags: string): Promise<void> {
+  rules = [];
+  await told(`watch ${name}`);
+  if (tags !== '') await edit(t.alice, name, tags);
+  rules = [BRAND];
+}
+
+async function editForm(name: string, person: Actor): Promise<View> {
+  await told(`name ${name}`, person);
+  const screen = await t.workspace.waitFor(
+    () =>
+      person
+        .ephemerals()
+        .findLast((each) => buttonsOf(each).includes('name_edit') && textOf(each).includes(name)),
+    { what: `the screen of ${name}` },
+  );
+  return openedAfter(t.workspace, person, () => person.click(screen, 'name_edit'));
+}
+
+/** Sets the tags of a name by its form. @returns what the person is told */
+async function edit(person: Actor, name: string, tags: string, more = {}): Promise<string> {
+  const form = await editForm(name, person);
+  return toldAfter(t.workspace, person, async () => closed(await person.submit(form, { tags, ...more })));
+}
+
+/** The question to the second person after something that was done. */
+async function questionAfter(act: () => Promise<unknown>, channel = DOMAINS): Promise<Message> {
+  const before = t.workspace.messages(channel).length;
+  await act();
+  return t.workspace.waitFor(
+    () =>
+      t.workspace
+        .messages(channel)
+        .slice(before)
+        .find((each) => buttonsOf(each).includes('facts_dismiss')),
+    { what: 'the question to the second person' },
+  );
+}
+
+const press = (person: Actor, question: Message, button = 'facts_confirm') => person.click(question, button);
+const refused = (person: Actor, question: Message, button = 'facts_confirm') =>
+  toldAfter(t.workspace, person, () => press(person, question, button));
+/** How a question stands after somebody has pressed a button. */
+const answered = (question: Message, text: string) =>
+  t.workspace.waitFor(
+    () =>
+      t.workspace
+        .messages(DOMAINS)
+        .find(({ ts, ...each }) => ts === question.ts && textOf(each).includes(text)),
+    { what: `the question to say ${text}` },
+  );
+
+test('an approver does not take away a tag that a rule names, and with it the rule, alone', async () => {
+  await watched('cafe.rest', 'brand');
+  let said = '';
+  const question = await questionAfter(async () => {
+    said = await edit(t.bob, 'cafe.rest', '', { note: 'no brand any more' });
+  });
+  expect(said).toContain('cafe.rest waits for a second person');
+  expect(textOf(question)).toMatch(/<@U0BOB> asks to change.*cafe\.rest/s);
+  expect(textOf(question)).toContain('from tags `brand` to note no brand any more');
+  expect(await tagsOf('cafe.rest')).toBe('`brand`');
+  expect(await told('nameservers cafe.rest ns1.dns.example ns2.dns.example')).toContain(
+    'rule “not the brand”',
+  );
+
+  expect(await refused(t.bob, question)).toContain('You asked for this');
+  expect(await refused(t.alice, question)).toContain('Only approvers can decide about this');
+  expect(await refused(t.alice, question, 'facts_dismiss')).toContain('Only approvers can decide about this');
+  expect(await tagsOf('cafe.rest')).toBe('`brand`');
+  await press(t.carol, question);
+  await answered(question, 'Asked by <@U0BOB>, confirmed by <@U0CAROL>');
+  expect(await tagsOf('cafe.rest')).toBe('');
+  expect(buttonsOf(await answered(question, 'confirmed'))).toEqual([]);
+
+  const line = (await auditLog(t.workspace)).csv
+    .split('\r\n')
+    .findLast((each) => each.includes('name_changed') && each.includes('cafe.rest'));
+  expect(line).toMatch(/Bob \(U0BOB\).*Carol \(U0CAROL\)/);
+});
+
+test('nobody needs a second person for what decides nothing', async () => {
+  await watched('bar.rest', 'brand');
+  expect(await edit(t.alice, 'bar.rest', 'brand, client-acme', { note: 'x' })).toContain(
+    'Saved for bar.rest.',
+  );
+});
+
+describe('guarded', () => {
+  test('is taken away by two', async () => {
+    await watched('guard.rest', 'guarded');
+    const question = await questionAfter(() => edit(t.carol, 'guard.rest', ''));
+    expect(await tagsOf('guard.rest')).toBe('`guarded`');
+    await press(t.bob, question, 'facts_dismiss');
+    await answered(question, 'dropped by <@U0BOB>');
+    expect(await tagsOf('guard.rest')).toBe('`guarded`');
+    expect(
+      await toldAfter(t.workspace, t.bob, () => clickAs(t.workspace, 'U0BOB', 'facts_dismiss', 'gone')),
+    ).toContain('does not wait any more');
+  });
+
+  test('is added by anybody, but where a rule names it', async () => {
+    await watched('free.rest', '');
+    expect(await edit(t.alice, 'free.rest', 'guarded')).toContain('Saved for free.rest.');
+    await watched('weak.rest', 'brand');
+    rules = [rule({ names: ['tag:guarded'], decision: 'free', approvers: [] }), BRAND];
+    const question = await questionAfter(() => edit(t.alice, 'weak.rest', 'brand, guarded'));
+    expect(await tagsOf('weak.rest')).toBe('`brand`');
+    expect(await refused(t.alice, question)).toContain('You asked for this');
+  });
+});
+
+test('a tag that moves a name to another rule is added by two', async () => {
+  await watched('moved.rest', '');
+  rules = [rule({ names: ['tag:loose'], decision: 'free', approvers: [] })];
+  const question = await questionAfter(() => edit(t.alice, 'moved.rest', 'loose'));
+  expect(await tagsOf('moved.rest')).toBe('');
+  await press(t.bob, question);
+  await answered(question, 'confirmed by <@U0BOB>');
+  expect(await tagsOf('moved.rest')).toBe('`loose`');
+});
+
+test('a name with such a tag is unwatched by two', async () => {
+  await watched('kept.rest', 'brand');
+  const question = await questionAfter(() => told('unwatch kept.rest', t.bob));
+  expect(textOf(question)).toContain('off the watch list, and with it tags `brand`');
+  expect(await tagsOf('kept.rest')).toBe('`brand`');
+  await press(t.carol, question);
+  await answered(question, 'confirmed by <@U0CAROL>');
+  expect(await told('unwatch kept.rest')).toContain('not on the watch list');
+});
+
+test('of several names those wait together whose change decides', async () => {
+  for (const name of ['many-one.rest', 'many-two.rest']) await watched(name, 'brand');
+  await watched('many-three.rest', '');
+  await told('names many-', t.bob);
+  const list = t.bob.ephemerals().at(-1);
+  if (list === undefined) throw new Error('no list was shown');
+  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(list, 'names_edit'));
+  const names = ['many-one.rest', 'many-two.rest', 'many-three.rest'];
+  let said = '';
+  const question = await questionAfter(async () => {
+    said = await toldAfter(t.workspace, t.bob, async () =>
+      closed(await t.bob.submit(form, { names, tags: '-brand', note: 'sold' })),
+    );
+  });
+  expect(said).toContain('Saved for 1 name. 2 names wait for a second person');
+  await press(t.carol, question);
+  await answered(question, 'Changed: 2 names');
+  expect(await tagsOf('many-one.rest')).toBe('');
+});
+
+test('of a file those wait together whose change decides; of many all are looked at first', async () => {
+  rules = [];
+  const names = Array.from({ length: 25 }, (_, n) => `file-${n}.example`);
+  await t.demo.bot.expiry.importNames(names.join('\n'), 'U0ALICE', async () => undefined);
+  const importing = async (person: Actor, tags: string) => {
+    const form = await openForm(t.workspace, person, '/domain names import');
+    const rows = ['name,tags', ...names.map((name) => `${name},${tags}`)].join('\n');
+    await person.submit(form, { rows });
+    const plan = await t.workspace.waitFor(
+      () => person.ephemerals().findLast((each) => textOf(each).includes('25 names would be changed')),
+      { what: 'the plan' },
+    );
+    return () => person.click(plan, 'names_import_apply');
+  };
+  expect(await toldAfter(t.workspace, t.alice, await importing(t.alice, 'brand'))).toContain(
+    'Saved for 25 names',
+  );
+  rules = [BRAND];
+  const question = await questionAfter(await importing(t.bob, ''));
+  expect(buttonsOf(question)).toEqual(['facts_look', 'facts_dismiss']);
+  await press(t.carol, question, 'facts_look');
+  const whole = await t.workspace.waitFor(
+    () => t.carol.ephemerals().findLast((each) => buttonsOf(each).includes('facts_confirm')),
+    { what: 'the question beside the file' },
+  );
+  expect(t.workspace.messages('D0CAROL').some(({ files }) => files !== undefined)).toBe(true);
+  expect(await tagsOf('file-7.example')).toBe('`brand`');
+  await press(t.carol, whole);
+  await t.workspace.waitFor(
+    () => t.carol.ephemerals().find((each) => textOf(each).includes('Changed: 25 names')),
+    { what: 'that it was confirmed' },
+  );
+  expect(await tagsOf('file-7.example')).toBe('');
+});
+
+test('asked for in a direct message, approvers are written to', async () => {
+  await watched('direct.rest', 'brand');
+  const question = await questionAfter(
+    () => t.alice.command('D0ALICE', '/domain unwatch direct.rest'),
+    'D0BOB',
+  );
+  await press(t.bob, question);
+  await t.workspace.waitFor(
+    () => t.workspace.messages('D0BOB').find((each) => textOf(each).includes('confirmed by <@U0BOB>')),
+    { what: 'that it was confirmed' },
+  );
+});
