@@ -189,10 +189,10 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const stores = { ...opened, ...opened.ofTeam(slack.bot.teamId) };
     const accounts = openAccounts(site, stores, slack);
     const money = buildMoney(site, stores, slack);
-    const orders = buildOrders(site, stores, slack, accounts, money);
     const rdap = openRdap(site);
     const expiry = buildExpiry(site, { servers, stores, slack, accounts, money, rdap });
     const names = buildNames(site, { stores, rdap, expiry });
+    const orders = buildOrders(site, { stores, slack, accounts, money, names });
     // Runs before any work is taken.
     const heartbeat = await checkServer(site, stores);
     const work = startWork(site, { stores, slack, accounts, money, orders, expiry, names });
@@ -232,6 +232,7 @@ interface Parts {
   readonly app: SlackApp;
 }
 type ExpiryParts = Pick<Parts, 'servers' | 'stores' | 'slack' | 'accounts' | 'money' | 'rdap'>;
+type OrderParts = Pick<Parts, 'stores' | 'slack' | 'accounts' | 'money' | 'names'>;
 type WorkParts = Pick<Parts, 'stores' | 'slack' | 'accounts' | 'money' | 'orders' | 'expiry' | 'names'>;
 type AppParts = WorkParts & Pick<Parts, 'work' | 'people'>;
 type RunningParts = Omit<Parts, 'stores' | 'slack' | 'accounts' | 'orders' | 'rdap' | 'names'>;
@@ -248,7 +249,6 @@ function createSite(config: Config, options: BotOptions) {
     probe?: DatabaseProbe;
     token?: TokenHealth;
     expiry?: Expiry;
-    names?: Names;
     reconciler?: Reconciler;
     refreshing?: Repeated;
     following?: Repeated;
@@ -462,18 +462,16 @@ function buildMoney({ config, now, log }: Site, stores: Stores, { bot, directory
 
 /** What the use cases of orders need. */
 function buildOrders(
-  { config, now, seams, late }: Site,
-  stores: Stores,
-  { directory }: Slack,
-  { vault, accounts }: OpenAccounts,
-  { priceOf, lookAtBudgets, isAdmin }: Money,
+  { config, now, seams }: Site,
+  { stores, slack, accounts: { vault, accounts }, money, names: { impacts } }: OrderParts,
 ) {
   const { standIns, policies } = stores;
+  const { priceOf, lookAtBudgets, isAdmin } = money;
   return {
     store: stores.orders,
     vault,
     settings: stores.settings,
-    directory,
+    directory: slack.directory,
     now,
     priceOf,
     firstExpiry: stores.watchList.firstExpiry,
@@ -485,7 +483,7 @@ function buildOrders(
       tagsOf: stores.portfolio.tagsOf,
     },
     standIns,
-    impactAtApproval: async (order: Order) => (await late.names?.impacts.atApproval(order)) ?? 'known',
+    impactAtApproval: impacts.atApproval,
     lookAtBudgets,
     isAdmin,
     interfacesOf: ({ method }: Account) => credentialInterfaces(method, config.service.xmlUrl !== undefined),
@@ -545,7 +543,7 @@ function buildNames(
   { config, now, log, late, stopExpiry }: Site,
   { stores, rdap, expiry }: Pick<Parts, 'stores' | 'rdap' | 'expiry'>,
 ): Names {
-  const names = createNames({
+  return createNames({
     alarms: stores.alarms,
     alarmChanged: (id) => late.alarmTelling?.add(id),
     store: stores.observations,
@@ -559,8 +557,6 @@ function buildNames(
     log,
     signal: stopExpiry.signal,
   });
-  late.names = names;
-  return names;
 }
 
 /** Finds out whether the database has lost anything since it was last used. Nothing is sent before that. */

@@ -20,6 +20,7 @@ export interface DnskeyRecord {
 export interface RecordData {
   readonly A: string;
   readonly AAAA: string;
+  readonly CNAME: string;
   readonly CAA: { readonly critical: boolean; readonly tag: string; readonly value: string };
   readonly DNSKEY: DnskeyRecord;
   readonly DS: DsRecord;
@@ -38,6 +39,7 @@ type Readers = { readonly [Type in RecordType]: (record: Answer) => RecordData[T
 const READERS: Readers = {
   A: (record) => (record.type === 'A' ? record.data : undefined),
   AAAA: (record) => (record.type === 'AAAA' ? record.data.toLowerCase() : undefined),
+  CNAME: (record) => (record.type === 'CNAME' ? dnsName(record.data) : undefined),
   NS: (record) => (record.type === 'NS' ? dnsName(record.data) : undefined),
   MX: (record) =>
     record.type === 'MX'

@@ -2,7 +2,7 @@
 export const DEPENDENCIES = ['nameservers', 'mail', 'redirects'] as const;
 export type Dependency = (typeof DEPENDENCIES)[number];
 
-/** A watched name with the hosts that it uses. */
+/** A name that is watched, or that an order has redirected, with the hosts that it uses. */
 export interface DependentName {
   /** In ASCII. */
   readonly name: string;
@@ -24,7 +24,7 @@ const MAX_NAMES = 10;
  * it.
  */
 export function findDependents(name: string, watched: Iterable<DependentName>): Dependents {
-  const found = { nameservers: emptyList(), mail: emptyList(), redirects: emptyList() };
+  const found = { nameservers: new Set<string>(), mail: new Set<string>(), redirects: new Set<string>() };
   for (const other of watched) {
     if (other.name === name) continue;
     const hosts: Readonly<Record<Dependency, readonly string[]>> = {
@@ -33,24 +33,27 @@ export function findDependents(name: string, watched: Iterable<DependentName>): 
       redirects: other.redirectTargets.map(hostOfTarget),
     };
     for (const kind of DEPENDENCIES) {
-      if (!hosts[kind].some((host) => isUnder(host, name))) continue;
-      found[kind].count += 1;
-      if (found[kind].names.length < MAX_NAMES) found[kind].names.push(other.name);
+      if (hosts[kind].some((host) => isUnder(host, name))) found[kind].add(other.name);
     }
   }
-  return found;
-}
-
-function emptyList(): { count: number; names: string[] } {
-  return { count: 0, names: [] };
+  const listOf = (names: ReadonlySet<string>) => ({
+    count: names.size,
+    names: [...names].slice(0, MAX_NAMES),
+  });
+  return {
+    nameservers: listOf(found.nameservers),
+    mail: listOf(found.mail),
+    redirects: listOf(found.redirects),
+  };
 }
 
 /** Whether a host is a name or stands below it. */
-function isUnder(host: string, name: string): boolean {
+export function isUnder(host: string, name: string): boolean {
   return host === name || host.endsWith(`.${name}`);
 }
 
-function hostOfTarget(target: string): string {
+/** The host of a web address, with or without its scheme, or of an e-mail address; empty where none can be read. */
+export function hostOfTarget(target: string): string {
   const text = target.trim().toLowerCase();
   if (/^[^/]+@[^/]+$/.test(text)) return text.slice(text.lastIndexOf('@') + 1);
   const address = text.includes('://') ? text : `http://${text}`;

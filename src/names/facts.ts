@@ -40,6 +40,9 @@ export const DNS_FACTS = [
   'aaaa',
   'www_a',
   'www_aaaa',
+  /** The host that the name is an alias of. */
+  'cname',
+  'www_cname',
   /** `10 mail.example`. */
   'mx',
   /** `0 issue letsencrypt.org`. */

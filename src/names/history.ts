@@ -93,16 +93,18 @@ export function mergeObservation(history: NameHistory, observation: Observation)
 }
 
 /**
- * The facts that count at a moment.
+ * Everything that was sighted of each fact, for those who must be warned: a value that no second look has confirmed yet
+ * stands beside the one that counts.
  * @param maxAgeMs what was last seen longer ago is not known any more
  */
-export function currentFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
+export function sightedFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
   return Object.fromEntries(
     entriesOf(history).map(([fact, { current, candidate, unseen: lost }]) => {
-      const fresh = [current, candidate].find(
+      const fresh = [current, candidate].filter(
         (each) => each !== undefined && now.getTime() - each.lastSeen.getTime() <= maxAgeMs,
       );
-      return [fact, fresh === undefined ? unseen(lost?.reason ?? 'stale') : seen(fresh.value)];
+      const values = fresh.flatMap((each) => each?.value ?? []);
+      return [fact, fresh.length === 0 ? unseen(lost?.reason ?? 'stale') : seen(values)];
     }),
   );
 }

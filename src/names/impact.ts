@@ -63,6 +63,8 @@ export type Certainty = 'yes' | 'no' | 'unknown';
 /** The impact of a task on a name. */
 export interface Impact {
   readonly task: ImpactTask;
+  /** When it was looked for. */
+  readonly seenAt: Date;
   readonly items: readonly ImpactItem[];
   /** Mail, a website or other names use it. */
   readonly isInUse: Certainty;
@@ -73,8 +75,11 @@ export interface Impact {
 /** What an impact is computed from. */
 export interface ImpactInput {
   readonly task: ImpactTask;
-  /** As they count now; a fact that is missing counts as not seen. */
+  readonly seenAt: Date;
+  /** What is seen now; a fact that is missing counts as not seen. */
   readonly facts: Facts;
+  /** What was seen before. Of what is not seen now it still warns. */
+  readonly earlier: Facts;
   /** Undefined when it could not be found out. */
   readonly dependents: Dependents | undefined;
   /** For the task `nameservers`: what the new ones answer; undefined while nobody has asked them. */
@@ -116,10 +121,12 @@ export function impactOf(input: ImpactInput): Impact {
     ...unseenItems(input),
     ...lockItems(input),
   ];
+  const isUsed = items.some(({ code }) => code === 'mail' || code === 'website' || code === 'dependents');
   return {
     task: input.task,
+    seenAt: input.seenAt,
     items: items.sort(byWorst),
-    isInUse: isInUse(input),
+    isInUse: isUsed ? 'yes' : isSeenUnused(input) ? 'no' : 'unknown',
     areNewNameserversReady: input.task === 'nameservers' ? areReady(input.checks) : undefined,
   };
 }
@@ -164,11 +171,54 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
   };
 }
 
-/** Whether something that would be lost, or is at stake, has appeared. */
-export function hasWorsened(before: Impact, after: Impact): boolean {
-  return compareImpacts(before, after).appeared.some(
-    ({ severity }) => severity === 'stops' || severity === 'at_stake',
+/**
+ * Whether there is anything to know before deciding that was not there before. That something can be seen no longer
+ * counts as well.
+ */
+export function hasAppeared(before: Impact, after: Impact): boolean {
+  const known = new Set(before.items.flatMap(partsOf));
+  return after.items.some(
+    (item) => item.severity !== 'note' && partsOf(item).some((part) => !known.has(part)),
   );
+}
+
+/** The parts of an item that a person has to know of. Addresses are none: many websites change theirs all the time. */
+function partsOf(item: ImpactItem): string[] {
+  switch (item.code) {
+    case 'dependents':
+      return [`${item.by} ${item.count}`, ...item.names.map((name) => `${item.by} ${name}`)];
+    case 'unseen':
+      return item.facts.map((fact) => `unseen ${fact}`);
+    case 'records_unseen':
+      return item.facts.map((fact) => `${item.host} ${fact}`);
+    case 'records_differ':
+      return [keyOf(item)];
+    default:
+      return 'hosts' in item ? item.hosts.map((host) => `${item.code} ${host}`) : [item.code];
+  }
+}
+
+/** Whether everything that was looked for was seen. */
+export function isSeenWhole({ items }: Impact): boolean {
+  return items.every(({ severity }) => severity !== 'unseen');
+}
+
+/** An impact is known for this long. */
+export const KNOWN_FOR_MS = 3_600_000;
+
+/** An impact as it counts now: what was seen too long ago still warns, and shows nothing as safe. */
+export function impactAt(impact: Impact, now: Date): Impact {
+  if (now.getTime() - impact.seenAt.getTime() <= KNOWN_FOR_MS) return impact;
+  const others = impact.items.filter((item) => item.code !== 'unseen');
+  const unseenThen = impact.items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
+  const facts = [...new Set([...LIFE, ...unseenThen])];
+  const ready = impact.areNewNameserversReady;
+  return {
+    ...impact,
+    items: [...others, { code: 'unseen', severity: 'unseen', reason: 'stale', facts } as const].sort(byWorst),
+    isInUse: impact.isInUse === 'no' ? 'unknown' : impact.isInUse,
+    areNewNameserversReady: ready === 'yes' ? 'unknown' : ready,
+  };
 }
 
 /** Identifies what an item is about. No two items of one impact are about the same. */
@@ -199,9 +249,10 @@ function severityOfLife({ task, checks }: ImpactInput): Severity {
 
 function lifeItems(input: ImpactInput): ImpactItem[] {
   const severity = severityOfLife(input);
-  const servers = mailServers(input.facts) ?? [];
-  const addresses = [...new Set(WEB.flatMap((fact) => factValue(input.facts[fact]) ?? []))].sort();
-  const isSigned = (factValue(input.facts.ds) ?? []).length > 0;
+  const seen = (fact: FactName) => factValue(input.facts[fact]) ?? factValue(input.earlier[fact]) ?? [];
+  const servers = mailServers(seen('mx'));
+  const addresses = [...new Set(WEB.flatMap(seen))].sort();
+  const isSigned = seen('ds').length > 0;
   return [
     ...(servers.length > 0 ? [{ code: 'mail' as const, severity, servers }] : []),
     ...(addresses.length > 0 ? [{ code: 'website' as const, severity, addresses }] : []),
@@ -209,11 +260,9 @@ function lifeItems(input: ImpactInput): ImpactItem[] {
   ];
 }
 
-/** Hosts that take mail for the name; undefined when that was not seen. */
-function mailServers({ mx }: Facts): string[] | undefined {
-  return factValue(mx)
-    ?.filter((text) => text !== NO_MAIL)
-    .map((text) => text.slice(text.indexOf(' ') + 1));
+/** Hosts that take mail for the name. */
+function mailServers(mx: FactValue): string[] {
+  return mx.filter((text) => text !== NO_MAIL).map((text) => text.slice(text.indexOf(' ') + 1));
 }
 
 function dependentItems(input: ImpactInput): ImpactItem[] {
@@ -294,11 +343,9 @@ function recordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
   return [...differing.values(), ...unseen];
 }
 
-function isInUse({ facts, dependents }: ImpactInput): Certainty {
-  const counts = DEPENDENCIES.map((by) => dependents?.[by].count);
-  const lives = [...WEB.map((fact) => factValue(facts[fact])?.length), mailServers(facts)?.length, ...counts];
-  if (lives.some((count) => count !== undefined && count > 0)) return 'yes';
-  return lives.includes(undefined) ? 'unknown' : 'no';
+/** Whether everything that could be in use was looked at; what was found is an item. */
+function isSeenUnused({ facts, dependents }: ImpactInput): boolean {
+  return dependents !== undefined && LIFE.every((fact) => factValue(facts[fact]) !== undefined);
 }
 
 function areReady(checks: readonly NameserverCheck[] | undefined): Certainty {

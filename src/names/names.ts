@@ -11,6 +11,7 @@ import { type Alarms, createAlarms } from './alarm-actions.ts';
 import { DNS_FACTS, FACT_NAMES, type Observation, REGISTRY_FACTS } from './facts.ts';
 import { mergeObservation, type NameHistory, wasLookedFor } from './history.ts';
 import { lookAtName, type NameContext, registryObservation } from './look.ts';
+import { createLookNow } from './look-now.ts';
 import { createLookPlanner } from './look-planner.ts';
 import { expectedTransfers, ordersOfName } from './name-orders.ts';
 import type { DnsObserver } from './observe.ts';
@@ -192,7 +193,7 @@ export function createNames(parts: NamesParts): Names {
     }),
     impacts: createImpacts({
       ...parts,
-      historyOf: async (name) => (await known(name)).history,
+      lookNow: createLookNow(parts),
       watchedHistory: async (name) => (await store.find(name))?.history,
     }),
   };

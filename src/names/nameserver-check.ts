@@ -47,10 +47,10 @@ const MAX_ALIASES = 4;
 
 type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
 
-/** A name, and what is known of it now. */
+/** A name, and what is known of it now, which may be looked for meanwhile. */
 export interface CheckedName {
   readonly name: string;
-  readonly current: Facts;
+  readonly current: Facts | Promise<Facts>;
 }
 
 /**
@@ -82,9 +82,10 @@ async function checkNameserver(
     recordsAt(dns, ask, checked.name, signal),
     checkDs(dns, ask, checked.name, signal),
   ]);
+  const current = await checked.current;
   const compared = COMPARED.map((fact) => ({
     fact,
-    now: factValue(checked.current[fact]),
+    now: factValue(current[fact]),
     there: factValue(there[fact]),
   }));
   return {

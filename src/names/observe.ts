@@ -121,19 +121,40 @@ export async function addressesOf(
 
 /** The records of a name as facts. */
 async function observeRecords(dns: Client, name: string, signal: AbortSignal | undefined): Promise<Facts> {
-  const look = async <Type extends RecordType>(
-    host: string,
-    type: Type,
-    toTexts: (records: readonly RecordData[Type][]) => readonly string[],
-  ): Promise<Fact> => factOf(await dns.query(host, type, signal), toTexts);
-  const [nameservers, soa, used, ds, dnskey] = await Promise.all([
-    look(name, 'NS', (records) => records),
+  const look: Look = async (host, type, toTexts) => factOf(await dns.query(host, type, signal), toTexts);
+  const [soa, cname, wwwCname, impact, dnskey] = await Promise.all([
     look(name, 'SOA', (records) => records.map(({ primary, contact }) => `${primary} ${contact}`)),
-    lookAtUse(name, look),
-    look(name, 'DS', (records) => records.map(dsText)),
+    look(name, 'CNAME', (records) => records),
+    look(`www.${name}`, 'CNAME', (records) => records),
+    lookForImpact(name, look),
     look(name, 'DNSKEY', (records) => records.map(dnskeyText)),
   ]);
-  return { nameservers, soa, ...used, ds, dnskey };
+  return { soa, cname, www_cname: wwwCname, ...impact, dnskey };
+}
+
+/** What shows whether a name is in use, and where it is delegated. */
+async function lookForImpact(name: string, look: Look): Promise<Facts> {
+  const [nameservers, used, ds] = await Promise.all([
+    look(name, 'NS', (records) => records),
+    lookAtUse(name, look),
+    look(name, 'DS', (records) => records.map(dsText)),
+  ]);
+  return { nameservers, ...used, ds };
+}
+
+/**
+ * Asks the DNS whether a name is in use, for somebody who decides about it now.
+ * @param signal what has not arrived when it aborts is not seen
+ */
+export function observeImpact(dns: Client, name: string, signal: AbortSignal): Promise<Facts> {
+  return lookForImpact(name, async (host, type, toTexts) => {
+    try {
+      return factOf(await dns.query(host, type, signal), toTexts);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return unseen('timeout');
+    }
+  });
 }
 
 /** Asks for the records of a host and formats them as texts. */

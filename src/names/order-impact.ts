@@ -9,8 +9,18 @@ import type { Order, OrderItem } from '../orders/order.ts';
 import type { FormerNameServers } from '../orders/undo.ts';
 import { type Dependents, findDependents } from './dependents.ts';
 import { currentNameServers, formerNameServers } from './former-nameservers.ts';
-import { currentFacts, type NameHistory } from './history.ts';
-import { type Certainty, hasWorsened, type Impact, type ImpactTask, impactOf } from './impact.ts';
+import { mergeObservation, type NameHistory, sightedFacts } from './history.ts';
+import {
+  type Certainty,
+  hasAppeared,
+  type Impact,
+  type ImpactTask,
+  impactAt,
+  impactOf,
+  isSeenWhole,
+  KNOWN_FOR_MS,
+} from './impact.ts';
+import type { LookNow } from './look-now.ts';
 import { askedNameServers, impactTaskOf } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { ImpactStore, ObservationStore, OrderImpact } from './ports.ts';
@@ -22,8 +32,7 @@ export interface ImpactDeps {
   readonly dns: DnsClient;
   /** For a person who waits. */
   readonly quickDns: DnsClient;
-  /** What is known of a name. Where nobody has looked at it yet, it is what can be seen quickly. */
-  readonly historyOf: (name: string) => Promise<NameHistory>;
+  readonly lookNow: LookNow;
   /** What is known of a watched name; undefined when nobody looks at it. */
   readonly watchedHistory: (name: string) => Promise<NameHistory | undefined>;
   readonly now: () => Date;
@@ -34,8 +43,8 @@ export interface ImpactDeps {
 /** The impact of orders and decisions on names, for those who decide. */
 export interface Impacts {
   /**
-   * What can be seen in about two seconds, kept as the impact with which the order was asked for. Undefined for a task
-   * that puts nothing at risk.
+   * What can be seen in about two seconds, for who asks or confirms. The first one is kept as the impact with which the
+   * order was asked for. Undefined for a task that puts nothing at risk.
    */
   atAsking(order: Order): Promise<Impact | undefined>;
   /** The impact of a decision that is no order. */
@@ -48,10 +57,10 @@ export interface Impacts {
   former(order: Order): Promise<FormerNameServers>;
   /** Whether the nameservers that an order has set answer for its name. */
   delegation(order: Order, item: OrderItem): Promise<DelegationLook>;
-  /** The latest impact of an order that was found; nobody is asked. `none`: the task puts nothing at risk */
-  found(order: Order): Promise<Impact | 'unseen' | 'none'>;
-  /** The impact with which an order was asked for. */
+  /** The impact with which an order was asked for, at most a few minutes ago while it is a draft. */
   asked(order: Order): Promise<Impact | undefined>;
+  /** The latest impact of an order that was found, as it counts now; nobody is asked. `none`: the task puts nothing at risk */
+  found(order: Order): Promise<Impact | 'unseen' | 'none'>;
   /**
    * The impact of an order for its card. While the order waits for approval and the impact is old, a new look is
    * started, after which Slack shows the order again.
@@ -59,22 +68,24 @@ export interface Impacts {
    */
   forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'>;
   /**
-   * What an approver knows of the impact of an order. Waits a moment for a look that is under way, or that is due because
-   * the card's is old.
+   * Looks what hangs on an order at the moment of an approval, for less than two seconds. What has appeared since it was
+   * asked for, or since a press was refused for that, is kept, and Slack shows the order again.
    */
   atApproval(order: Order): Promise<ImpactAtApproval>;
 }
 
 const DAY_MS = 86_400_000;
-/** Names are looked at daily at least; what is older is not known any more. */
+/** Names are looked at daily at least; what was seen before that warns no more. */
 const MAX_AGE_MS = 2 * DAY_MS;
-/** The time for a look that a person waits for. */
+/** The time for a look that a person waits for whom Slack gives three seconds to open a form. */
 const QUICK_MS = 1_200;
+/** At an approval. With what is left of the two seconds the decision is committed. */
+const APPROVAL_MS = 1_500;
+/** New nameservers are compared with what the look has seen, so they get this much longer. */
+const COMPARING_MS = 300;
 /** The impact on a card that an approver reads is at most this old. */
 const FRESH_MS = 10 * 60_000;
 const THOROUGH_MS = 30_000;
-/** How long an approval waits for the impact; Slack waits for the approval. */
-const APPROVAL_WAIT_MS = 1_500;
 
 interface Question {
   readonly name: string;
@@ -96,15 +107,23 @@ export function createImpacts(deps: ImpactDeps): Impacts {
     dns: DnsClient,
     ms: number,
   ): Promise<{ readonly impact: Impact; readonly history: NameHistory }> {
-    const [history, dependents] = await Promise.all([deps.historyOf(name), dependentsOf(name)]);
-    const facts = currentFacts(history, now(), MAX_AGE_MS);
-    const checks =
-      newNameServers === undefined
-        ? undefined
-        : await within(ms, (signal) =>
-            checkNameservers(dns, { name, current: facts }, newNameServers, signal),
-          );
-    return { impact: impactOf({ task, facts, dependents, checks }), history };
+    const looking = deps.lookNow(name, dns, ms);
+    const current = looking.then(({ facts }) => facts);
+    const [look, known, dependents, checks] = await Promise.all([
+      looking,
+      deps.watchedHistory(name),
+      dependentsOf(name),
+      newNameServers &&
+        within(ms + COMPARING_MS, (signal) =>
+          checkNameservers(dns, { name, current }, newNameServers, signal),
+        ),
+    ]);
+    const { at: seenAt, facts } = look;
+    const earlier = sightedFacts(known ?? {}, seenAt, MAX_AGE_MS);
+    return {
+      impact: impactOf({ task, seenAt, facts, earlier, dependents, checks }),
+      history: mergeObservation(known ?? {}, look).history,
+    };
   }
 
   async function dependentsOf(name: string): Promise<Dependents | undefined> {
@@ -147,7 +166,7 @@ export function createImpacts(deps: ImpactDeps): Impacts {
   async function saveImpact(order: Order, question: Question): Promise<void> {
     try {
       const impact = await find(question, deps.dns, THOROUGH_MS);
-      await impacts.saveImpact(order.id, impact, now(), 'thorough');
+      await impacts.saveImpact(order.id, impact, 'card');
     } catch (err) {
       if (!deps.signal.aborted) log.error({ err, orderId: order.id }, 'looking what hangs on an order');
     } finally {
@@ -156,7 +175,7 @@ export function createImpacts(deps: ImpactDeps): Impacts {
   }
 
   function isFresh(found: OrderImpact | undefined): boolean {
-    return found?.isThorough === true && now().getTime() - found.seenAt.getTime() <= FRESH_MS;
+    return found?.isThorough === true && now().getTime() - found.latest.seenAt.getTime() <= FRESH_MS;
   }
 
   return {
@@ -183,7 +202,7 @@ export function createImpacts(deps: ImpactDeps): Impacts {
       const question = questionOf(order);
       if (question === undefined) return undefined;
       const { impact, history } = await findWithHistory(question, deps.quickDns, QUICK_MS);
-      await impacts.saveImpact(order.id, impact, now(), 'quick');
+      await impacts.saveImpact(order.id, impact, 'asking');
       const before = order.task === 'nameservers' ? currentNameServers(history) : undefined;
       if (before !== undefined) await impacts.saveNameServers(order.id, before);
       return impact;
@@ -192,47 +211,56 @@ export function createImpacts(deps: ImpactDeps): Impacts {
     ofName: (name, task) => find({ name, task, newNameServers: undefined }, deps.quickDns, QUICK_MS),
 
     async stored(name, task) {
-      const [history, dependents] = await Promise.all([deps.watchedHistory(name), dependentsOf(name)]);
-      return impactOf({ task, facts: currentFacts(history ?? {}, now(), MAX_AGE_MS), dependents });
+      const [history = {}, dependents] = await Promise.all([deps.watchedHistory(name), dependentsOf(name)]);
+      const seenAt = now();
+      const facts = sightedFacts(history, seenAt, KNOWN_FOR_MS);
+      const earlier = sightedFacts(history, seenAt, MAX_AGE_MS);
+      return impactOf({ task, seenAt, facts, earlier, dependents });
     },
 
     async inUse(names) {
       const observed = await deps.store.findMany(names);
+      const seenAt = now();
+      const dependents = findDependents('', []);
       return new Map(
         observed.map(({ name, history }) => {
-          const facts = currentFacts(history, now(), MAX_AGE_MS);
-          return [name, impactOf({ task: 'delete', facts, dependents: findDependents(name, []) }).isInUse];
+          const facts = sightedFacts(history, seenAt, MAX_AGE_MS);
+          return [name, impactOf({ task: 'delete', seenAt, facts, earlier: {}, dependents }).isInUse];
         }),
       );
     },
 
-    found: async (order) =>
-      questionOf(order) === undefined ? 'none' : ((await impacts.impactOf(order.id))?.latest ?? 'unseen'),
-
     asked: async (order) => (await impacts.impactOf(order.id))?.asked,
+
+    async found(order) {
+      if (questionOf(order) === undefined) return 'none';
+      const found = await impacts.impactOf(order.id);
+      return found === undefined ? 'unseen' : impactAt(found.latest, now());
+    },
 
     async forCard(order) {
       const question = questionOf(order);
       if (question === undefined) return 'none';
       const found = await impacts.impactOf(order.id);
       if (order.state === 'PENDING' && !isFresh(found)) void lookThoroughly(order, question);
-      return found ?? 'unseen';
+      return found === undefined ? 'unseen' : { ...found, latest: impactAt(found.latest, now()) };
     },
 
     async atApproval(order) {
+      if (impactTaskOf(order.task) === undefined) return 'none';
       const question = questionOf(order);
-      if (question === undefined) return 'known';
-      const shown = await impacts.impactOf(order.id);
-      if (isFresh(shown)) return 'known';
-      const waited = new AbortController();
-      await Promise.race([
-        lookThoroughly(order, question),
-        sleep(APPROVAL_WAIT_MS, undefined, { ref: false, signal: waited.signal }).catch(() => undefined),
-      ]);
-      waited.abort();
-      const found = await impacts.impactOf(order.id);
-      if (found === undefined) return 'unknown';
-      return shown !== undefined && hasWorsened(shown.latest, found.latest) ? 'changed' : 'known';
+      // The names of a file are too many to look at while somebody waits.
+      if (question === undefined) return 'unknown';
+      const kept = await impacts.impactOf(order.id);
+      // What the card shows by itself since then may have come a moment before the press.
+      const asked = kept?.warned ?? kept?.asked;
+      const impact = await find(question, deps.quickDns, APPROVAL_MS);
+      // Before the first look has ended there is nothing to compare with.
+      if (asked === undefined ? !isSeenWhole(impact) : hasAppeared(asked, impact)) {
+        await impacts.saveImpact(order.id, impact, 'approval');
+        return 'changed';
+      }
+      return isSeenWhole(impact) ? 'known' : 'unknown';
     },
   };
 }

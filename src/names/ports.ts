@@ -46,7 +46,10 @@ export interface ObservationStore {
    * @returns false when somebody else has kept a look since `before` was read: nothing is kept
    */
   save(before: ObservedName, after: ObservedName, alarms?: readonly NewAlarm[]): Promise<boolean>;
-  /** Watched names whose records mention a name. Those that depend on it are among them. */
+  /**
+   * Watched names whose records mention a name, and what live orders have redirected to where it may be. Those that
+   * depend on it are among them.
+   */
   mentioning(name: string): Promise<readonly DependentName[]>;
 }
 
@@ -56,19 +59,21 @@ export interface OrderImpact {
   readonly asked: Impact | undefined;
   /** As it is now. */
   readonly latest: Impact;
-  /** The latest look was not cut short for somebody who waits. */
+  /** What a press of *Approve* was last refused for, because more had appeared; undefined while none was. */
+  readonly warned: Impact | undefined;
+  /** Slack shows this look; after a look at asking, which was cut short, the card begins one of its own. */
   readonly isThorough: boolean;
-  readonly seenAt: Date;
 }
 
 /** Impacts of orders. Implemented by the store. */
 export interface ImpactStore {
   impactOf(orderId: string): Promise<OrderImpact | undefined>;
   /**
-   * Keeps the latest impact, and the first one also as the one with which the order was asked for. After a thorough
-   * look Slack shows the order again, although it has not changed.
+   * Keeps the latest impact, and the first one also as the one with which the order was asked for. After a look for the
+   * card or at an approval Slack shows the order again, although it has not changed.
+   * @param look `approval`: a press of *Approve* is refused for it
    */
-  saveImpact(orderId: string, impact: Impact, seenAt: Date, look: 'quick' | 'thorough'): Promise<void>;
+  saveImpact(orderId: string, impact: Impact, look: 'asking' | 'card' | 'approval'): Promise<void>;
   /** Keeps the nameservers that the name of an order has before it changes them. The first ones that are kept stay. */
   saveNameServers(orderId: string, nameServers: readonly string[]): Promise<void>;
   nameServersOf(orderId: string): Promise<readonly string[] | undefined>;

@@ -99,6 +99,7 @@ const impactItem = z.discriminatedUnion('code', [
 ]);
 const impact = z.object({
   task: z.enum(IMPACT_TASKS),
+  seenAt: moment,
   items: z.array(impactItem),
   isInUse: certainty,
   areNewNameserversReady: certainty.optional(),

@@ -21,7 +21,7 @@ export async function approveInEmergency(
 ): Promise<ChangeOutcome> {
   return letGo(deps, orderId, async (order, agreedExcess, findObstacle) => {
     // It may take a moment, so that what decides is read after it.
-    const impact = order.state === 'PENDING' ? await deps.impactAtApproval(order) : undefined;
+    const impact = order.state === 'PENDING' ? await deps.impactAtApproval(order) : 'none';
     const grounds = await emergencyGrounds(deps, order, userId);
     if ('refusal' in grounds) return grounds;
     if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
@@ -29,6 +29,7 @@ export async function approveInEmergency(
     if (unaware.length > 0) return { refusal: { code: 'excess_unseen', over } };
     const obstacle = await findObstacle();
     if (obstacle !== undefined) return obstacle;
+    if (impact === 'changed') return { refusal: { code: 'impact_changed' } };
     const deciders = await decidersOf(deps, order, userId, grounds);
     return {
       event: {

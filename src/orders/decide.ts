@@ -17,10 +17,10 @@ import type { PlainSummary } from './summary.ts';
 import { taskNamed } from './tasks.ts';
 
 /**
- * What an approver knows of the impact on an order's name. `changed`: since the card was shown something has appeared that
- * would be lost, and Slack shows the card again.
+ * What an approver knows of the impact on an order's name. `none`: the task puts nothing at risk. `changed`: since it was
+ * asked for something has appeared, or can be seen no longer, and nobody was told so at a press yet.
  */
-export type ImpactAtApproval = 'known' | 'unknown' | 'changed';
+export type ImpactAtApproval = 'none' | 'known' | 'unknown' | 'changed';
 
 export interface DecideDeps extends BudgetDeps {
   readonly store: OrderStore;
@@ -32,7 +32,7 @@ export interface DecideDeps extends BudgetDeps {
   readonly directory: Directory;
   readonly now: () => Date;
   readonly priceOf: PriceOf;
-  /** What an approver knows of the impact on an order's name; may take a moment. */
+  /** Looks what hangs on an order's name; may take a moment. */
   readonly impactAtApproval: (order: Order) => Promise<ImpactAtApproval>;
   /** The account an order is bound to, or undefined when it is no longer linked. */
   readonly findAccount: FindAccount;
@@ -80,7 +80,7 @@ export async function approveOrder(
 ): Promise<ChangeOutcome> {
   return letGo(deps, orderId, async (order, agreedExcess, findObstacle) => {
     // This may take a moment, so everything that decides is read after it.
-    const impact = order.state === 'PENDING' ? await deps.impactAtApproval(order) : undefined;
+    const impact = order.state === 'PENDING' ? await deps.impactAtApproval(order) : 'none';
     const given = [...withoutApprovalOf(order, userId), { userId, agreedExcess }];
     const [grounds, money, obstacle] = await Promise.all([
       groundsOf(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { DependentName } from '../names/dependents.ts';
+import { DEMO_CONTEXT } from '../accounts/account.ts';
+import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
 import { isInUse } from '../names/in-use.ts';
 import type { ImpactStore, ObservationStore, ObservedName } from '../names/ports.ts';
 import { readHistory, readImpact, readLedger } from '../names/stored.ts';
@@ -124,25 +125,57 @@ export function createObservationStore({ run }: Database, teamId: string): Obser
           SELECT ${COLUMNS} FROM name_observations
           WHERE team_id = ${teamId} AND name <> ${name} AND strpos(history::text, ${name}) > 0
           ORDER BY name LIMIT ${MAX_MENTIONING}`);
-        return rows.parse(found).map(dependentName);
+        const redirected = redirectRows.parse(await run(selectRedirects(name)));
+        return [
+          ...rows.parse(found).map(dependentName),
+          ...redirected.map(redirectedName).filter((source) => !isUnder(source.name, name)),
+        ];
       }),
   };
 }
 
-/** Where a name leads, as far as it was ever seen: what is not seen now may be there still. */
+const redirectRows = z.array(
+  z.object({ source: z.string(), target: z.string(), backup: z.string().nullable() }),
+);
+
+/**
+ * The latest live order that has set each redirect, where it may lead to a name. A target in other letters, or with
+ * escapes, is for whoever reads its host.
+ */
+function selectRedirects(name: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT source, target, backup FROM (
+      SELECT DISTINCT ON (i.name) i.name AS source, o.input ->> 'target' AS target, o.input ->> 'backup' AS backup
+      FROM orders o JOIN order_items i ON i.order_id = o.id
+      WHERE o.task = 'redirect' AND o.state = 'SUCCEEDED' AND o.context IS DISTINCT FROM ${DEMO_CONTEXT}
+      ORDER BY i.name, o.created_at DESC
+    ) latest, lower(concat_ws(' ', target, backup)) AS targets
+    WHERE strpos(targets, ${name}) > 0 OR targets ~ '[^ -~]|%'
+    ORDER BY source LIMIT ${MAX_MENTIONING}`;
+}
+
+function redirectedName({ source, target, backup }: z.infer<typeof redirectRows>[number]): DependentName {
+  const redirectTargets = backup === null ? [target] : [target, backup];
+  return { name: hostOfTarget(source), nameServers: [], mailServers: [], redirectTargets };
+}
+
+/** Where a name leads, as far as it was ever seen: what is not seen now may be there still, and one sighting is enough. */
 function dependentName({ name, history }: ObservedName): DependentName {
-  const { nameservers, registry_nameservers, parent_nameservers, mx } = history;
-  const valuesOf = (known: typeof mx) => known?.current?.value ?? [];
+  const { nameservers, registry_nameservers, parent_nameservers, mx, cname, www_cname } = history;
+  const valuesOf = (known: typeof mx) => [
+    ...(known?.current?.value ?? []),
+    ...(known?.candidate?.value ?? []),
+  ];
   return {
     name,
     nameServers: [nameservers, registry_nameservers, parent_nameservers].flatMap(valuesOf),
     mailServers: valuesOf(mx).map((text) => text.slice(text.indexOf(' ') + 1)),
-    redirectTargets: [],
+    redirectTargets: [cname, www_cname].flatMap(valuesOf),
   };
 }
 
 const impactRows = z.array(
-  z.object({ asked: z.json(), latest: z.json(), thorough: z.boolean(), seenAt: z.date() }),
+  z.object({ asked: z.json(), latest: z.json(), warned: z.json().nullable(), thorough: z.boolean() }),
 );
 
 const nameServerRows = z.array(z.object({ nameServers: z.array(z.string()).nullable() }));
@@ -154,12 +187,17 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
       withStoreError(`reading what hangs on order ${orderId}`, async () => {
         const [found] = impactRows.parse(
           await run(
-            Prisma.sql`SELECT asked, latest, thorough, seen_at AS "seenAt" FROM order_impacts WHERE order_id = ${orderId}`,
+            Prisma.sql`SELECT asked, latest, warned, thorough FROM order_impacts WHERE order_id = ${orderId}`,
           ),
         );
         const latest = readImpact(found?.latest);
         if (found === undefined || latest === undefined) return undefined;
-        return { asked: readImpact(found.asked), latest, isThorough: found.thorough, seenAt: found.seenAt };
+        return {
+          asked: readImpact(found.asked),
+          latest,
+          warned: readImpact(found.warned),
+          isThorough: found.thorough,
+        };
       }),
 
     saveNameServers: (orderId, nameServers) =>
@@ -177,20 +215,21 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
         return nameServerRows.parse(found)[0]?.nameServers ?? undefined;
       }),
 
-    saveImpact: (orderId, impact, seenAt, look) =>
+    saveImpact: (orderId, impact, look) =>
       withStoreError(`keeping what hangs on order ${orderId}`, async () => {
         const json = JSON.stringify(impact);
         // Whoever shows the order at this moment finds that what it shows is not the latest, and shows it again.
         await run(Prisma.sql`
           WITH kept AS (
-            INSERT INTO order_impacts (order_id, team_id, asked, latest, thorough, seen_at)
-            SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${look === 'thorough'},
-              ${seenAt}::timestamptz FROM orders WHERE id = ${orderId}
-            ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, thorough = excluded.thorough, seen_at = excluded.seen_at
+            INSERT INTO order_impacts (order_id, team_id, asked, latest, warned, thorough)
+            SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${look === 'approval' ? json : null}::jsonb,
+              ${look !== 'asking'} FROM orders WHERE id = ${orderId}
+            ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, thorough = excluded.thorough,
+              warned = COALESCE(excluded.warned, order_impacts.warned)
             RETURNING order_id
           )
-          UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${seenAt}::timestamptz)
-          FROM kept WHERE orders.id = kept.order_id AND ${look === 'thorough'}`);
+          UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${impact.seenAt}::timestamptz)
+          FROM kept WHERE orders.id = kept.order_id AND ${look !== 'asking'}`);
       }),
   };
 }

@@ -1,7 +1,16 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { answerTo, buttonsOf, openedAfter, textOf, until, useTestDemo } from '../support/demo.ts';
-import { ask, orderAfter, requestsOf } from '../support/orders.ts';
+import {
+  answerTo,
+  buttonsOf,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /*
  * What hangs on a name is seen before it is asked for, and by who decides.
@@ -16,21 +25,43 @@ const dns = () => {
   return sandbox;
 };
 
+const HOUR_MS = 3_600_000;
+const MAIL = ['@ MX 10 mail.cafe.rest'];
+
+/** A watched name on which nothing lives, as the latest look has seen. */
+async function watchUnused(name: string): Promise<void> {
+  const expires = t.service.clock.registry() + 300 * 24 * HOUR_MS;
+  t.service.state.addDomain({ name, context: 4, expires, nameServers: [...SERVERS] });
+  dns().world.serve(name, SERVERS, []);
+  dns().world.delegate(name, SERVERS);
+  await watch(name);
+}
+
+async function watch(name: string): Promise<void> {
+  await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
+  await until(
+    `${name} was looked at`,
+    async () => {
+      await t.demo.bot.catchUp();
+      return (await answerTo(t.workspace, t.alice, `/domain name ${name}`)).includes('Nothing has changed');
+    },
+    25_000,
+  );
+}
+
+/** An order that its name was typed for. */
+async function confirmed(draft: Message, name: string): Promise<SeenOrder> {
+  const form = await formAfter(draft);
+  return orderAfter(t.workspace, () => t.alice.submit(form, { name }));
+}
+
+const pressApprove = (order: SeenOrder) =>
+  toldAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_approve'));
+
 beforeAll(async () => {
   for (const host of ['ns1.new.example', 'ns2.new.example']) await dns().addNameserver(host);
   // Its mail goes to a server under cafe.rest.
-  await answerTo(t.workspace, t.alice, '/domain watch bar.rest');
-  await answerTo(t.workspace, t.alice, '/domain watch cafe.rest');
-  for (const name of ['bar.rest', 'cafe.rest']) {
-    await until(
-      `${name} was looked at`,
-      async () => {
-        await t.demo.bot.catchUp();
-        return (await answerTo(t.workspace, t.alice, `/domain name ${name}`)).includes('Nothing has changed');
-      },
-      25_000,
-    );
-  }
+  for (const name of ['bar.rest', 'cafe.rest']) await watch(name);
 }, 60_000);
 
 async function draftOf(line: string): Promise<Message> {
@@ -138,4 +169,131 @@ test('an auth code has its impact on the card, which is there first', async () =
 test('what nothing hangs on has no such part', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
   expect(textOf(order.card)).not.toContain('What hangs on it');
+});
+
+describe('what appears between asking and approving', () => {
+  test.each([
+    ['quarter.rest', 15 * 60_000],
+    ['halfday.rest', 4.5 * HOUR_MS],
+  ])('of %s is asked about at the click, once', async (name, ms) => {
+    await watchUnused(name);
+    const draft = await draftOf(`delete ${name}`);
+    expect(textOf(draft)).toContain('Nothing was seen that lives on it');
+    const order = await confirmed(draft, name);
+    await until('the card has looked', () =>
+      textOf(order.card).includes('Nothing was seen that lives on it'),
+    );
+    dns().world.serve(name, SERVERS, [...MAIL, '@ A 198.51.100.77']);
+    await t.demo.moveTime(ms);
+    expect(await pressApprove(order)).toMatch(/has appeared since it was asked for.*approve again/);
+    await until('the card shows it', () =>
+      /Mail stops.*Its website stops.*New: Mail stops/s.test(textOf(order.card)),
+    );
+    expect(requestsOf(t.service, order)).toEqual([]);
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    expect(requestsOf(t.service, order)).toHaveLength(1);
+  });
+
+  test('and can be seen no longer is approved again as not known', async () => {
+    await watchUnused('dark.rest');
+    const order = await confirmed(await draftOf('delete dark.rest'), 'dark.rest');
+    await until('the card has looked', () =>
+      textOf(order.card).includes('Nothing was seen that lives on it'),
+    );
+    dns().faults.set({ kind: 'silence', match: { name: 'dark.rest' } });
+    expect(await pressApprove(order)).toMatch(/can be seen no longer/);
+    await until('the card says so', () => /Not seen: .*Mail servers/.test(textOf(order.card)));
+    expect(textOf(order.card)).not.toContain('Nothing was seen that lives on it');
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    dns().faults.clear();
+    expect(order.replies().map(textOf).join()).toContain('What hangs on the name was not known yet');
+  });
+
+  test('an impact of days ago is not known while new nameservers take long to answer', async () => {
+    await watchUnused('slow.rest');
+    const hosts = ['ns1.new.example', 'ns2.new.example'];
+    dns().world.serve('slow.rest', hosts, []);
+    const draft = await draftOf(`nameservers slow.rest ${hosts.join(' ')}`);
+    const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+    await until('the card has looked', () => textOf(order.card).includes('The new nameservers answer'));
+    await t.demo.moveTime(2.5 * 24 * HOUR_MS);
+    for (const server of hosts) dns().faults.set({ kind: 'silence', match: { server } });
+    expect(await pressApprove(order)).toMatch(/can be seen no longer/);
+    await until('the card says so', () =>
+      /not answer at all|were not asked yet|could not be asked/.test(textOf(order.card)),
+    );
+    expect(requestsOf(t.service, order)).toEqual([]);
+    dns().faults.clear();
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+  });
+
+  test('is asked about where it is approved with a comment, too', async () => {
+    await watchUnused('noted.rest');
+    const order = await confirmed(await draftOf('delete noted.rest'), 'noted.rest');
+    await until('the card has looked', () =>
+      textOf(order.card).includes('Nothing was seen that lives on it'),
+    );
+    dns().world.serve('noted.rest', SERVERS, MAIL);
+    const form = await openedAfter(t.workspace, t.bob, () =>
+      t.bob.click(order.card, 'order_approve_comment'),
+    );
+    expect(await t.bob.submit(form, { reason: 'Go' })).toMatchObject({
+      outcome: 'errors',
+      errors: { reason: expect.stringContaining('has appeared since') },
+    });
+    await t.bob.submit(form, { reason: 'Go' });
+    await order.ends('SUCCEEDED');
+  });
+});
+
+describe('who confirms', () => {
+  test('is shown what lives on the name now, not what the latest look saw hours ago', async () => {
+    await watchUnused('evening.rest');
+    await t.demo.moveTime(4.5 * HOUR_MS);
+    dns().world.serve('evening.rest', SERVERS, MAIL);
+    expect(textOf(await draftOf('delete evening.rest'))).toMatch(/Mail stops/);
+  });
+
+  test('is shown in the form what has appeared since the question', async () => {
+    await watchUnused('minute.rest');
+    const draft = await draftOf('delete minute.rest');
+    expect(textOf(draft)).toContain('Nothing was seen that lives on it');
+    dns().world.serve('minute.rest', SERVERS, MAIL);
+    expect(textOf(await formAfter(draft))).toMatch(/Mail stops/);
+  });
+});
+
+describe('names that lead to another one', () => {
+  test('by a redirect of the bot hang on it', async () => {
+    const form = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
+    const target = 'https://Target.rest/menu';
+    await watchUnused('target.rest');
+    const order = await orderAfter(t.workspace, () =>
+      t.alice.submit(form, { target, type: 'DOMAIN', mode: 'HTTP' }),
+    );
+    await order.ends('SUCCEEDED');
+    const said = textOf(await draftOf('delete target.rest'));
+    expect(said).toMatch(/1 other name is redirected to it and would lead nowhere: www\.cafe\.rest/);
+    expect(said).not.toContain('Nothing was seen that lives on it');
+  });
+
+  test('by an alias in the DNS hang on it', async () => {
+    await watchUnused('aliased.rest');
+    await watchUnused('leading.rest');
+    dns().world.serve('leading.rest', SERVERS, ['www CNAME shop.aliased.rest']);
+    await until(
+      'the look has seen it',
+      async () => {
+        await t.demo.moveTime(25 * HOUR_MS);
+        return textOf(await draftOf('delete aliased.rest')).includes('leading.rest');
+      },
+      25_000,
+    );
+    expect(textOf(await draftOf('delete aliased.rest'))).toMatch(
+      /1 other name is redirected to it and would lead nowhere: leading\.rest/,
+    );
+  });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { type FactName, type FactValue, seen, unseen } from '../../src/names/facts.ts';
 import {
-  currentFacts,
   type FactChange,
   isUnsettled,
   mergeObservation,
   type NameHistory,
+  sightedFacts,
 } from '../../src/names/history.ts';
 import fc from '../support/properties.ts';
 
@@ -175,20 +175,20 @@ describe('for every sequence of looks', () => {
 });
 
 describe('what counts at a moment', () => {
-  test('is what was seen lately; the rest is unseen with its reason', () => {
+  test('is whatever was sighted lately; the rest is unseen with its reason', () => {
     const { history } = look(['a', '?']);
     const known = look([''], 'caa', history).history;
     const now = new Date(START + HOUR);
-    expect(currentFacts(known, now, 24 * HOUR)).toEqual({ mx: seen(['a']), caa: { state: 'absent' } });
-    expect(currentFacts(known, new Date(START + 25 * HOUR), 24 * HOUR)).toEqual({
+    expect(sightedFacts(known, now, 24 * HOUR)).toEqual({ mx: seen(['a']), caa: { state: 'absent' } });
+    expect(sightedFacts(known, new Date(START + 25 * HOUR), 24 * HOUR)).toEqual({
       mx: { state: 'unseen', reason: 'timeout' },
       caa: { state: 'unseen', reason: 'stale' },
     });
     // Shown once, while what counts has not been seen for too long.
     const moving = look(['a', '?', '?', 'b'], 'a').history;
-    expect(currentFacts(moving, new Date(START + 3 * HOUR), 2 * HOUR)).toEqual({ a: seen(['b']) });
-    expect(currentFacts(moving, new Date(START + 3 * HOUR), 4 * HOUR)).toEqual({ a: seen(['a']) });
-    expect(currentFacts(look(['?']).history, now, HOUR)).toEqual({
+    expect(sightedFacts(moving, new Date(START + 3 * HOUR), 2 * HOUR)).toEqual({ a: seen(['b']) });
+    expect(sightedFacts(moving, new Date(START + 3 * HOUR), 4 * HOUR)).toEqual({ a: seen(['a', 'b']) });
+    expect(sightedFacts(look(['?']).history, now, HOUR)).toEqual({
       mx: { state: 'unseen', reason: 'timeout' },
     });
   });

@@ -3,11 +3,14 @@ import { type Dependents, findDependents } from '../../src/names/dependents.ts';
 import { type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import {
   compareImpacts,
+  hasAppeared,
   IMPACT_TASKS,
   type ImpactInput,
   type ImpactItem,
   type ImpactTask,
+  impactAt,
   impactOf,
+  KNOWN_FOR_MS,
   needsTypedName,
   SEVERITIES,
 } from '../../src/names/impact.ts';
@@ -26,6 +29,7 @@ const NOBODY: Dependents = {
   mail: { count: 0, names: [] },
   redirects: { count: 0, names: [] },
 };
+const NOW = new Date('2027-06-14T12:00:00Z');
 const READY: NameserverCheck = {
   host: 'ns1.new.example',
   state: 'authoritative',
@@ -35,7 +39,15 @@ const READY: NameserverCheck = {
 };
 
 function impact(task: ImpactTask, more: Partial<ImpactInput> = {}) {
-  return impactOf({ task, facts: EMPTY, dependents: NOBODY, checks: [READY], ...more });
+  return impactOf({
+    task,
+    seenAt: NOW,
+    facts: EMPTY,
+    earlier: {},
+    dependents: NOBODY,
+    checks: [READY],
+    ...more,
+  });
 }
 
 function told(items: readonly ImpactItem[]): string[] {
@@ -223,6 +235,67 @@ describe('between asking and approving', () => {
   });
 });
 
+describe('what is approved again', () => {
+  const after = (facts: Facts, before: Facts = EMPTY) =>
+    hasAppeared(impact('delete', { facts: before }), impact('delete', { facts }));
+
+  test.each<[string, Facts, Facts, boolean]>([
+    ['mail that has appeared', EMPTY, { ...EMPTY, mx: seen(['10 mail.example']) }, true],
+    ['what can be seen no longer', EMPTY, { ...EMPTY, mx: unseen('timeout') }, true],
+    [
+      'something else that can be seen no longer',
+      { ...EMPTY, a: unseen('timeout') },
+      { ...EMPTY, a: unseen('timeout'), mx: unseen('timeout') },
+      true,
+    ],
+    ['nothing new', IN_USE, IN_USE, false],
+    ['what is gone', IN_USE, EMPTY, false],
+    ['an address that changes', IN_USE, { ...IN_USE, a: seen(['203.0.113.9']) }, false],
+    [
+      'the same that cannot be seen, for another reason',
+      { ...EMPTY, mx: unseen('timeout') },
+      { ...EMPTY, mx: unseen('refused') },
+      false,
+    ],
+    ['what is only worth a note', EMPTY, { ...EMPTY, ds: seen(['1 13 2 ab']) }, false],
+  ])('%s', (_what, before, now, expected) => {
+    expect(after(now, before)).toBe(expected);
+  });
+
+  test('one more name that hangs on it', () => {
+    const mail = (...names: string[]) => ({ ...NOBODY, mail: { count: names.length, names } });
+    const before = impact('delete', { dependents: mail('bar.rest') });
+    const both = impact('delete', { dependents: mail('bar.rest', 'deli.rest') });
+    expect(hasAppeared(before, both)).toBe(true);
+    expect(hasAppeared(before, before)).toBe(false);
+  });
+});
+
+describe('what was seen before', () => {
+  test('warns of what is not seen now, and never stands for something that is seen', () => {
+    const unseenMail = { ...EMPTY, mx: unseen('timeout') };
+    const warned = impact('delete', { facts: unseenMail, earlier: IN_USE });
+    expect(told(warned.items)).toEqual(['stops mail', 'unseen unseen']);
+    expect(warned.isInUse).toBe('yes');
+    expect(told(impact('delete', { earlier: IN_USE }).items)).toEqual([]);
+    expect(impact('delete', { facts: unseenMail, earlier: EMPTY }).isInUse).toBe('unknown');
+  });
+
+  test('an hour ago is not known any more, and still warns', () => {
+    const later = (ms: number) => new Date(NOW.getTime() + ms);
+    const unused = impact('nameservers');
+    expect(impactAt(unused, later(KNOWN_FOR_MS))).toBe(unused);
+    const old = impactAt(unused, later(KNOWN_FOR_MS + 1));
+    expect(old).toMatchObject({ isInUse: 'unknown', areNewNameserversReady: 'unknown' });
+    expect(told(old.items)).toEqual(['unseen unseen']);
+    expect(told(impactAt(impact('delete', { facts: IN_USE }), later(KNOWN_FOR_MS + 1)).items)).toEqual([
+      'stops mail',
+      'stops website',
+      'unseen unseen',
+    ]);
+  });
+});
+
 describe('for all facts', () => {
   const fact: fc.Arbitrary<Fact> = fc.oneof(
     fc.constant(NONE),
@@ -246,7 +319,9 @@ describe('for all facts', () => {
   });
   const input: fc.Arbitrary<ImpactInput> = fc.record({
     task: fc.constantFrom(...IMPACT_TASKS),
+    seenAt: fc.constant(NOW),
     facts,
+    earlier: fc.constant({}),
     dependents: fc.constantFrom(NOBODY, undefined),
     checks: fc.option(fc.array(check, { maxLength: 3 }), { nil: undefined }),
   });

@@ -55,6 +55,8 @@ describe('a look by DNS', () => {
       aaaa: { state: 'absent' },
       www_a: seen(['198.51.100.7', '198.51.100.8']),
       www_aaaa: { state: 'absent' },
+      cname: { state: 'absent' },
+      www_cname: seen(['cafe.rest']),
       mx: seen(['10 a.mail.example', '20 b.mail.example']),
       caa: seen(['0 issue letsencrypt.org']),
       spf: seen(['v=spf1 include:_spf.example -all']),

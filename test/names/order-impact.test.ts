@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createDnsClient } from '../../src/dns/client.ts';
 import { createLog } from '../../src/log.ts';
-import { type Facts, seen } from '../../src/names/facts.ts';
+import { ABSENT, DNS_FACTS, type Facts, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { impactOf } from '../../src/names/impact.ts';
 import { createImpacts } from '../../src/names/order-impact.ts';
 import type { OrderImpact } from '../../src/names/ports.ts';
 import { gate } from '../orders/rig.ts';
@@ -14,21 +13,28 @@ import { newOrder } from '../orders/sample.ts';
  */
 
 const ORDER = newOrder(['cafe.rest'], { task: 'authcode' });
+const HOUR_MS = 3_600_000;
+const LOCKED = { statuses: seen(['client transfer prohibited']) };
+/** Everything was looked for, and nothing is there. */
+const NOTHING: Facts = { ...Object.fromEntries(DNS_FACTS.map((fact) => [fact, ABSENT])), ...LOCKED };
+const MAIL: Facts = { ...NOTHING, mx: seen(['10 mail.cafe.rest']) };
+const BOTH: Facts = { ...MAIL, a: seen(['198.51.100.7']) };
 
-/** Impacts where the look at a name ends, with what it saw, when the test says so. */
-function impactsWith(watched?: NameHistory, seenThen: NameHistory = {}) {
+/** Impacts where looks see what the test says. */
+function impactsWith(watched?: NameHistory) {
   const kept = new Map<string, OrderImpact>();
-  const { opened, open } = gate();
-  const looks = { begun: 0 };
-  const clock = { now: Date.now() };
-  // An auth code changes no nameservers, so the DNS is not asked.
+  const state = { now: Date.now(), facts: NOTHING, looks: 0, until: Promise.resolve() };
+  const now = () => new Date(state.now);
+  // An auth code changes no nameservers, so none are asked.
   const dns = createDnsClient({ servers: [], mayConnect: () => false });
   const impacts = createImpacts({
     store: { findMany: async () => [], mentioning: async () => [] },
     impacts: {
       impactOf: async (orderId) => kept.get(orderId),
-      saveImpact: async (orderId, latest, seenAt) => {
-        kept.set(orderId, { asked: latest, latest, isThorough: true, seenAt });
+      saveImpact: async (orderId, latest, look) => {
+        const before = kept.get(orderId);
+        const warned = look === 'approval' ? latest : before?.warned;
+        kept.set(orderId, { asked: before?.asked ?? latest, latest, warned, isThorough: look !== 'asking' });
       },
       saveNameServers: async () => undefined,
       nameServersOf: async () => undefined,
@@ -36,84 +42,111 @@ function impactsWith(watched?: NameHistory, seenThen: NameHistory = {}) {
     dns,
     quickDns: dns,
     watchedHistory: async () => watched,
-    historyOf: async (): Promise<NameHistory> => {
-      looks.begun += 1;
-      await opened;
-      return seenThen;
+    lookNow: async (name) => {
+      state.looks += 1;
+      const at = now();
+      await state.until;
+      return { name, at, facts: state.facts };
     },
-    now: () => new Date(clock.now),
+    now,
     log: createLog('fatal'),
     signal: new AbortController().signal,
   });
-  /** Keeps what a thorough look saw just now. */
-  const keep = (facts: Facts) => {
-    const latest = impactOf({ task: 'authcode', facts, dependents: undefined });
-    kept.set(ORDER.id, { asked: latest, latest, isThorough: true, seenAt: new Date(clock.now) });
+  /** The card is shown, with what its look sees at this moment. */
+  const showCard = async () => {
+    await impacts.forCard(ORDER);
+    while ((await impacts.forCard(ORDER)) === 'unseen') await new Promise((resolve) => setImmediate(resolve));
   };
-  return { impacts, looks, clock, keep, endLook: open };
+  return { impacts, state, kept, showCard };
 }
 
-function saw(facts: Facts): NameHistory {
-  return mergeObservation({}, { name: 'cafe.rest', at: new Date(), facts }).history;
+function saw(facts: Facts, at: Date): NameHistory {
+  return mergeObservation({}, { name: 'cafe.rest', at, facts }).history;
 }
 
-test('an approval waits for the look that the card has begun', async () => {
-  const { impacts, looks, endLook } = impactsWith();
-  expect(await impacts.forCard(ORDER)).toBe('unseen');
-  const known = impacts.atApproval(ORDER);
-  endLook();
-  expect(await known).toBe('known');
-  expect(looks.begun).toBe(1);
-  expect(await impacts.atApproval(ORDER)).toBe('known');
-  expect(looks.begun, 'what is known is not looked at').toBe(1);
-});
-
-test('an approval does not wait longer than a person would', async () => {
-  const unseen = impactsWith();
-  const old = impactsWith(undefined, saw({ a: seen(['198.51.100.7']) }));
-  old.keep({});
-  old.clock.now += 20 * 60_000;
-  const looks = [unseen, old].map(({ impacts }) => impacts.atApproval(ORDER));
-  expect(await Promise.all(looks), 'the second one goes by the card').toEqual(['unknown', 'known']);
-  for (const { endLook } of [unseen, old]) endLook();
-});
-
-describe('an approval long after the card was shown', () => {
-  const MAIL = { mx: seen(['10 mail.cafe.rest']) };
-  const LOCKED = ['client transfer prohibited'];
-  const WEBSITE = { a: seen(['198.51.100.7']) };
-
+describe('an approval', () => {
   test.each([
-    ['something that has appeared', MAIL, { ...MAIL, ...WEBSITE }, 'changed'],
-    ['something that is gone', { ...MAIL, ...WEBSITE }, MAIL, 'known'],
-    ['nothing new', MAIL, MAIL, 'known'],
-    ['what cannot be seen any more', MAIL, {}, 'known'],
-    ['what is only worth a note', { statuses: seen(LOCKED) }, { statuses: seen(['active']) }, 'known'],
-  ])('finds %s', async (_what, before, after, expected) => {
-    const { impacts, keep, looks, clock, endLook } = impactsWith(undefined, saw(after));
-    endLook();
-    keep(before);
-    clock.now += 10 * 60_000;
-    expect(await impacts.atApproval(ORDER), 'the card is fresh').toBe('known');
-    expect(looks.begun).toBe(0);
-    clock.now += 1;
-    expect(await impacts.atApproval(ORDER)).toBe(expected);
-    expect(looks.begun).toBe(1);
-    expect(await impacts.atApproval(ORDER), 'at the second try').toBe('known');
+    ['something that has appeared', MAIL, BOTH, 'changed', 'known'],
+    ['something that is gone', BOTH, MAIL, 'known', 'known'],
+    ['nothing new', MAIL, MAIL, 'known', 'known'],
+    ['what cannot be seen any more', MAIL, {}, 'changed', 'unknown'],
+    ['what is only worth a note', NOTHING, { ...NOTHING, statuses: seen(['active']) }, 'known', 'known'],
+  ])('finds %s', async (_what, before, after, first, second) => {
+    const { impacts, state, showCard } = impactsWith();
+    state.facts = before;
+    await showCard();
+    state.facts = after;
+    state.now += 15 * 60_000;
+    expect(await impacts.atApproval(ORDER)).toBe(first);
+    expect(await impacts.atApproval(ORDER), 'at the second try').toBe(second);
+  });
+
+  test('looks itself, even if the card has been shown this moment', async () => {
+    const { impacts, state, showCard } = impactsWith();
+    await showCard();
+    state.facts = MAIL;
+    expect(await impacts.atApproval(ORDER)).toBe('changed');
+    expect(state.looks).toBe(2);
+  });
+
+  test('before the card has shown anything counts where all was seen', async () => {
+    const { impacts, state } = impactsWith();
+    state.facts = MAIL;
+    expect(await impacts.atApproval(ORDER)).toBe('known');
+    state.facts = {};
+    expect(await impacts.atApproval(ORDER)).toBe('changed');
+    expect(await impacts.atApproval(ORDER)).toBe('unknown');
+  });
+
+  test('asks even if the card has shown it by itself meanwhile', async () => {
+    const { impacts, state, showCard } = impactsWith();
+    await showCard();
+    state.facts = MAIL;
+    state.now += 4 * HOUR_MS;
+    await showCard();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await impacts.forCard(ORDER)).toMatchObject({ latest: { items: [{ code: 'mail' }] } });
+    expect(await impacts.atApproval(ORDER)).toBe('changed');
+    expect(await impacts.atApproval(ORDER)).toBe('known');
+  });
+
+  test('two presses at one moment are both refused', async () => {
+    const { impacts, state, showCard } = impactsWith();
+    await showCard();
+    state.facts = MAIL;
+    const { opened, open } = gate();
+    state.until = opened;
+    const presses = [impacts.atApproval(ORDER), impacts.atApproval(ORDER)];
+    open();
+    expect(await Promise.all(presses)).toEqual(['changed', 'changed']);
+  });
+
+  test('looks at nothing where nothing is lost, and knows nothing of the names of a file', async () => {
+    const { impacts, state } = impactsWith();
+    expect(await impacts.atApproval(newOrder(['cafe.rest']))).toBe('none');
+    expect(await impacts.atApproval(newOrder(['cafe.rest', 'bar.rest'], { task: 'delete' }))).toBe('unknown');
+    expect(state.looks).toBe(0);
   });
 });
 
-test('what was seen before is told without a look', async () => {
-  const { impacts, looks } = impactsWith(saw({ mx: seen(['10 mail.cafe.rest']) }));
-  const { items } = await impacts.stored('cafe.rest', 'lapse');
-  expect(items[0]).toMatchObject({ severity: 'stops', code: 'mail' });
-  expect(items).toContainEqual(expect.objectContaining({ severity: 'unseen', code: 'unseen' }));
-  expect((await impactsWith().impacts.stored('cafe.rest', 'lapse')).isInUse).toBe('unknown');
-  expect(looks.begun).toBe(0);
+test('what was found more than an hour ago is not known any more', async () => {
+  const { impacts, state, showCard } = impactsWith();
+  await showCard();
+  expect(await impacts.found(ORDER)).toMatchObject({ isInUse: 'no', items: [] });
+  state.now += HOUR_MS + 1;
+  state.facts = MAIL;
+  expect(await impacts.forCard(ORDER)).toMatchObject({ latest: { items: [{ code: 'unseen' }] } });
 });
 
-test('nothing is waited for where nothing is lost', async () => {
-  const { impacts, looks } = impactsWith();
-  expect(await impacts.atApproval(newOrder(['cafe.rest']))).toBe('known');
-  expect(looks.begun).toBe(0);
+test('what was seen before is told without a look, and is known for an hour', async () => {
+  const seenAt = new Date();
+  const { impacts, state } = impactsWith(saw(MAIL, seenAt));
+  expect((await impacts.stored('cafe.rest', 'lapse')).items).toMatchObject([{ code: 'mail' }]);
+  state.now = seenAt.getTime() + HOUR_MS + 1;
+  expect((await impacts.stored('cafe.rest', 'lapse')).items).toMatchObject([
+    { severity: 'stops', code: 'mail' },
+    { severity: 'unseen', code: 'unseen' },
+  ]);
+  expect((await impactsWith().impacts.stored('cafe.rest', 'lapse')).isInUse).toBe('unknown');
+  expect(state.looks).toBe(0);
 });

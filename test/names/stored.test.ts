@@ -83,7 +83,14 @@ describe('an impact', () => {
         fc.constantFrom({ nameservers: some, mail: some, redirects: some }, undefined),
         fc.option(fc.array(check, { maxLength: 3 }), { nil: undefined }),
         (task, facts, dependents, checks) => {
-          const impact = impactOf({ task, facts: Object.fromEntries(facts), dependents, checks });
+          const impact = impactOf({
+            task,
+            seenAt: new Date(0),
+            facts: Object.fromEntries(facts),
+            earlier: {},
+            dependents,
+            checks,
+          });
           const read = readImpact(kept(impact));
           expect(read).toEqual(impact);
           if (read !== undefined) {

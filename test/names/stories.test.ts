@@ -10,7 +10,7 @@ import {
 import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
 import { seen, unseen } from '../../src/names/facts.ts';
-import { currentFacts, mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { mergeObservation, type NameHistory, sightedFacts } from '../../src/names/history.ts';
 import { impactOf } from '../../src/names/impact.ts';
 import { checkNameservers } from '../../src/names/nameserver-check.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
@@ -79,7 +79,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
     raised,
     explained,
     history: () => history,
-    facts: () => currentFacts(history, new Date(now), 8 * DAY),
+    facts: () => sightedFacts(history, new Date(now), 8 * DAY),
     /** Lets a story go on to a day, with looks twice a day. */
     async play(steps: readonly StoryStep[], untilDay: number) {
       for (; halfDays <= untilDay * 2; halfDays += 1) {
@@ -117,7 +117,14 @@ describe('a botched move', () => {
     await play([], 1);
     const checks = await checkNameservers(client, { name: NAME, current: facts() }, order.nameServers ?? []);
     const dependents = { nameservers: NOBODY, mail: NOBODY, redirects: NOBODY };
-    const impact = impactOf({ task: 'nameservers', facts: facts(), dependents, checks });
+    const impact = impactOf({
+      task: 'nameservers',
+      seenAt: new Date(START),
+      facts: facts(),
+      earlier: {},
+      dependents,
+      checks,
+    });
     expect(impact).toMatchObject({ isInUse: 'yes', areNewNameserversReady: 'no' });
     expect(impact.items).toMatchObject([
       { code: 'new_nameservers_not_authoritative', severity: 'stops', hosts: order.nameServers },

@@ -170,7 +170,6 @@ export async function startRig(
     findAccount,
     ...NO_MONEY,
     isAdmin: async () => false,
-    impactAtApproval: async () => 'known',
     policy: { current: async () => state.policy },
     ruleFacts: {
       currency: 'EUR',
@@ -184,6 +183,7 @@ export async function startRig(
         ),
     },
     standIns,
+    impactAtApproval: async () => 'none',
   };
 
   let processes = 0;

@@ -482,9 +482,9 @@ CREATE TABLE "order_impacts" (
     "team_id" TEXT NOT NULL,
     "asked" JSONB NOT NULL,
     "latest" JSONB NOT NULL,
+    "warned" JSONB,
     "thorough" BOOLEAN NOT NULL,
     "name_servers" JSONB,
-    "seen_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "order_impacts_pkey" PRIMARY KEY ("order_id")
 );
@@ -723,6 +723,7 @@ CREATE INDEX "orders_due" ON "orders" ("due_at") WHERE "due_at" IS NOT NULL;
 CREATE INDEX "orders_tell_due" ON "orders" ("tell_due_at") WHERE "tell_due_at" IS NOT NULL;
 CREATE INDEX "orders_open_reviews" ON "orders" ("created_at")
   WHERE "emergency_approved_by" IS NOT NULL AND "signed_off_by" IS NULL;
+CREATE INDEX "orders_redirects" ON "orders" ("created_at") WHERE "task" = 'redirect' AND "state" = 'SUCCEEDED';
 CREATE INDEX "revealable_secrets_kept" ON "revealable_secrets" ("expires_at") WHERE "sealed" IS NOT NULL;
 CREATE INDEX "domains_undated" ON "domains" ("name") WHERE "expires_at" IS NULL;
 CREATE INDEX "name_observations_unused" ON "name_observations" ("team_id", "name") WHERE "in_use" = false;

@@ -47,7 +47,7 @@ import { refusalText } from '../views/refusal.ts';
 import { placePlan } from './bulk-plan.ts';
 import { transferForm } from './domains.ts';
 import { valuesFromInput } from './order-form.ts';
-import { openAlready, openForm, outcomeMessage, retriedMessage } from './ordering.ts';
+import { impactAtAsking, openAlready, openForm, outcomeMessage, retriedMessage } from './ordering.ts';
 import { sendFile } from './send-file.ts';
 import { userForm } from './users.ts';
 
@@ -99,6 +99,8 @@ async function confirm(call: ActionCall): Promise<void> {
   const { orders } = call.deps;
   const order = await orders.store.load(call.value);
   if (order?.state === 'DRAFT' && order.requesterId === call.person.id && (await mustTypeName(call, order))) {
+    // The form shows what hangs on the name now.
+    await impactAtAsking(call, order);
     return openForm(call, confirmForm, formOrigin(call, order.id), {});
   }
   await call.respond(confirmedMessage(await confirmOrder(orders, call.value, call.person.id)));
@@ -142,11 +144,11 @@ const confirmForm: FormFeature = {
   needs: 'member',
   async render(call, origin, values) {
     const order = await call.deps.orders.store.load(origin.subject ?? '');
-    const impact = order && (await call.deps.names.impacts.asked(order));
+    const impact = order && (await call.deps.names.impacts.found(order));
     const intro =
-      order === undefined
+      order === undefined || impact === undefined || impact === 'none'
         ? []
-        : [section(`*${escapeText(orderTitle(order))}?*`), ...lines(impactLines(impact ?? 'unseen'))];
+        : [section(`*${escapeText(orderTitle(order))}?*`), ...lines(impactLines(impact))];
     return { form: CONFIRM, origin, values, intro };
   },
   async submit(call): Promise<Submitted> {

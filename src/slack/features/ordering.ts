@@ -1,4 +1,5 @@
 import { type Account, accountName, isTeamAccount } from '../../accounts/account.ts';
+import type { Impact } from '../../names/impact.ts';
 import type { BulkRequest } from '../../orders/bulk-request.ts';
 import { rulesRefusing } from '../../orders/demand.ts';
 import { isOpen, type Order, type OrderTaskName } from '../../orders/order.ts';
@@ -87,12 +88,16 @@ export function notPlacedMessage(outcome: Exclude<RetryOutcome, { readonly kind:
 }
 
 /** The draft to be confirmed, with the impact on the name as far as it can be found while the person waits. */
-async function draftMessage({ deps }: Interaction, order: Order): Promise<Message> {
-  const impact = await deps.names.impacts.atAsking(order).catch((err: unknown) => {
+async function draftMessage(call: Interaction, order: Order): Promise<Message> {
+  return confirmMessage(order, await impactAtAsking(call, order));
+}
+
+/** The impact of a draft for the person who asks or confirms; undefined for a task that puts nothing at risk. */
+export function impactAtAsking({ deps }: Interaction, order: Order): Promise<Impact | 'unseen' | undefined> {
+  return deps.names.impacts.atAsking(order).catch((err: unknown) => {
     deps.log.error({ err, orderId: order.id }, 'looking what hangs on a name');
     return 'unseen' as const;
   });
-  return confirmMessage(order, impact);
 }
 
 /** What is said to a person who retries an order, now or for a second time. */

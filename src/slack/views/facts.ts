@@ -27,6 +27,8 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   aaaa: 'IPv6 address',
   www_a: 'Address of www',
   www_aaaa: 'IPv6 address of www',
+  cname: 'Alias of',
+  www_cname: 'www is an alias of',
   mx: 'Mail servers',
   caa: 'Who may issue certificates',
   spf: 'Who may send mail (SPF)',
@@ -52,7 +54,7 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   unexpected_code: 'the server answered with an error',
   registry_unavailable: 'the registry gave no record that can be read',
   not_told: 'the registry does not tell',
-  stale: 'nobody has looked yet',
+  stale: 'nobody has looked lately',
   no_parent: 'the nameservers of the zone above were not found',
   no_tls: 'nothing answers for it over https',
 };

@@ -1,7 +1,7 @@
 import type { Dependency } from '../../names/dependents.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
 import { displayName } from '../../zones/names.ts';
-import { count, escapeText, truncateMarkup } from './blocks.ts';
+import { count, escapeText, moment, truncateMarkup } from './blocks.ts';
 import { FACT_LABELS, formatList, formatValue, UNSEEN_REASONS } from './facts.ts';
 
 /*
@@ -29,14 +29,19 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
   const nothing =
     impact.isInUse === 'no'
       ? [
-          ':white_check_mark: Nothing was seen that lives on it: no website, no mail, no other watched name. I do not look for redirects that lead to it.',
+          ':white_check_mark: Nothing was seen that lives on it: no website, no mail, no other watched name. Of redirects that lead to it I know those that I have set and aliases in the DNS.',
         ]
       : [];
   const ready =
     impact.areNewNameserversReady === 'yes' && !impact.items.some(({ code }) => code === 'records_differ')
       ? [':white_check_mark: The new nameservers answer for the name, with what the DNS shows now.']
       : [];
-  return ['*What hangs on it*', ...ready, ...impact.items.map(itemLine), ...nothing];
+  return [
+    `*What hangs on it* as seen ${moment(impact.seenAt)}`,
+    ...ready,
+    ...impact.items.map(itemLine),
+    ...nothing,
+  ];
 }
 
 /** The worst of an impact in one line, for lists of orders; the card has the rest. */
@@ -91,7 +96,7 @@ function formatItem(item: ImpactItem): string {
         ? `Its website stops, at ${formatList(item.addresses)}.`
         : `A website stands on it, at ${formatList(item.addresses)}.`;
     case 'dependents':
-      return `${count(item.count, 'other watched name')} ${dependency(item)}: ${namesOf(item)}.`;
+      return `${count(item.count, item.by === 'redirects' ? 'other name' : 'other watched name')} ${dependency(item)}: ${namesOf(item)}.`;
     case 'dependents_unseen':
       return 'Whether other watched names hang on it was not seen.';
     case 'signed':

@@ -123,7 +123,7 @@ const PLAIN = {
   own_emergency_approval: 'You approved this alone, so another admin has to sign it off.',
   own_order_to_sign_off: 'You asked for this, so another admin has to sign it off.',
   impact_changed:
-    'Something that hangs on this name has appeared since the card was shown. The card shows it in a moment: look at it, and approve again if it is still right.',
+    'Something that hangs on this name has appeared since it was asked for, or can be seen no longer. The card shows it in a moment: look at it, and approve again if it is still right.',
   own_membership_unknown: 'Slack does not tell me whether you are still here. Try again in a minute.',
   retry_unanswered:
     'A request of this left and its answer never came, so it may have been carried out and is not asked for again. Look at the domain service; if it was not, ask for it anew with `/domain`.',

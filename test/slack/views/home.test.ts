@@ -155,6 +155,7 @@ const COST: OrderCost = {
 };
 const IMPACT: Impact = {
   task: 'delete',
+  seenAt: new Date('2026-11-22T09:00:00Z'),
   items: [
     { severity: 'stops', code: 'mail', servers: ['mail.cafe.rest'] },
     { severity: 'stops', code: 'website', addresses: ['198.51.100.7'] },

@@ -1,0 +1,48 @@
+import { setMaxListeners } from 'node:events';
+import type { DnsClient } from '../dns/client.ts';
+import type { RdapClient } from '../rdap/client.ts';
+import type { Observation } from './facts.ts';
+import { registryObservation } from './look.ts';
+import { observeImpact } from './observe.ts';
+import { registryUnavailable } from './registry-record.ts';
+
+/** What a look at a name at this moment needs. */
+export interface LookNowDeps {
+  readonly rdap: Pick<RdapClient, 'fetchRecord'>;
+  readonly now: () => Date;
+  /** Ends what is under way at shutdown. */
+  readonly signal: AbortSignal;
+}
+
+/** Asks the DNS and the registry about a name at this moment, side by side. */
+export type LookNow = (name: string, dns: DnsClient, ms: number) => Promise<Observation>;
+
+/**
+ * Makes looks for people who decide now. What has not arrived in time is not seen; nothing is kept, so that a look
+ * that somebody waits for changes no history. The client of the registries has one budget for all looks.
+ */
+export function createLookNow({ rdap, now, signal }: LookNowDeps): LookNow {
+  return async (name, dns, ms) => {
+    const at = now();
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), ms);
+    const until = AbortSignal.any([late.signal, signal]);
+    // Every question under way listens to this signal.
+    setMaxListeners(0, until);
+    try {
+      const [records, registry] = await Promise.all([
+        observeImpact(dns, name, until),
+        rdap.fetchRecord(name, until).then(
+          (answer) => registryObservation(answer, name, at),
+          (error: unknown) => {
+            if (!until.aborted) throw error;
+            return registryUnavailable(name, at);
+          },
+        ),
+      ]);
+      return { name, at, facts: { ...registry.facts, ...records } };
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
