@@ -487,6 +487,7 @@ function buildOrders(
     lookAtBudgets,
     isAdmin,
     interfacesOf: ({ method }: Account) => credentialInterfaces(method, config.service.xmlUrl !== undefined),
+    servicePlaces: config.service,
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };

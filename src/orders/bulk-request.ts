@@ -1,7 +1,6 @@
 import type { Secret } from '../service/secret.ts';
-import { bulkInput, planHash } from './bulk.ts';
+import { bulkInput } from './bulk.ts';
 import type { InputIssue } from './input-issue.ts';
-import type { OrderTaskName } from './order.ts';
 import type { OrderTask } from './order-task.ts';
 import { type Bulk, type PlanFinding, WAVE_SIZE } from './waves.ts';
 
@@ -36,6 +35,6 @@ export function checkRows(task: OrderTask, rows: BulkRequest['rows']): Checked {
 }
 
 /** What a new order of rows keeps of its plan. */
-export function newBulk(task: OrderTaskName, { rows, findings, leftOut }: BulkRequest): Bulk {
-  return { hash: planHash(task, rows), waveSize: WAVE_SIZE, judgedFrom: 1, findings: [...findings], leftOut };
+export function newBulk({ findings, leftOut }: BulkRequest): Bulk {
+  return { waveSize: WAVE_SIZE, judgedFrom: 1, findings: [...findings], leftOut };
 }

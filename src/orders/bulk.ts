@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { groupBy } from '../collections.ts';
 import type { Amount } from '../money/amount.ts';
 import type { BulkTask } from './bulk-columns.ts';
 import type { BadRow, BulkRow, RowIssue } from './bulk-csv.ts';
-import { inputOfItem, type Order, type OrderTaskName, periodOf } from './order.ts';
+import { periodOf } from './order.ts';
 import type { PlanFinding } from './waves.ts';
 
 /*
@@ -48,7 +47,6 @@ export interface BulkPlan {
   /** What is not, by line. */
   readonly leftOut: readonly LeftOutRow[];
   readonly findings: readonly PlanFinding[];
-  readonly hash: string;
 }
 
 /** Tasks for names that the team has already. */
@@ -82,7 +80,6 @@ export function planBulk(
     rows,
     leftOut: leftOut.sort((a, b) => a.line - b.line),
     findings: findingsOf(task, rows, factsOf, now),
-    hash: planHash(task, rows),
   };
 }
 
@@ -160,38 +157,6 @@ function median(values: readonly number[]): number | undefined {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
 }
 
-/**
- * The hash of a plan: SHA-256 over the task and its rows, each with its name and its input. Auth codes are not in it; each is
- * sealed for its order, row and name alone.
- */
-export function planHash(
-  task: OrderTaskName,
-  rows: readonly { readonly name: string; readonly input?: unknown }[],
-): string {
-  const hash = createHash('sha256').update(`1 ${task}\n`);
-  for (const { name, input } of rows) hash.update(`${JSON.stringify(name)} ${canonicalInput(input)}\n`);
-  return hash.digest('hex');
-}
-
-/** Inputs never change; the rows of an order are hashed before each of its waves. */
-const canonicalInputs = new WeakMap<object, string>();
-
-function canonicalInput(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return canonical(input ?? null);
-  const known = canonicalInputs.get(input) ?? canonical(input);
-  canonicalInputs.set(input, known);
-  return known;
-}
-
-/** JSON with the members of objects in one sequence: the database keeps them in another than they were written. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
-}
-
 /** What an order of rows asks for as a whole: the periods by name, which its price goes by. */
 export function bulkInput(rows: readonly { readonly name: string; readonly input?: unknown }[]): unknown {
   const periods = rows.flatMap(({ name, input }) => {
@@ -199,14 +164,4 @@ export function bulkInput(rows: readonly { readonly name: string; readonly input
     return period === undefined ? [] : [[name, period] as const];
   });
   return periods.length === 0 ? {} : { periods: Object.fromEntries(periods) };
-}
-
-/** Whether the rows of an order are those that its hash was made of. */
-export function isAsPlanned(order: Pick<Order, 'task' | 'items' | 'bulk' | 'input'>): boolean {
-  if (order.bulk === undefined) return true;
-  const rows = order.items.map((item) => ({ name: item.name, input: inputOfItem(order, item) }));
-  return (
-    planHash(order.task, rows) === order.bulk.hash &&
-    canonicalInput(order.input) === canonical(bulkInput(rows))
-  );
 }

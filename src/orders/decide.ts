@@ -5,14 +5,15 @@ import type { PolicySource, StandInSource } from '../policy/ports.ts';
 import { type ApprovalPolicy, refusalToDecide } from './approval-rights.ts';
 import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
 import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from './budget.ts';
-import { isAsPlanned } from './bulk.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
+import { stopIfChanged } from './check-statement.ts';
 import { askedDemand, type CurrentDemand, currentDemand } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import { type Approval, inputOfItem, type Order, type OrderItem, waitingItems } from './order.ts';
 import { accountGone, checkMembers, type FindAccount, partiesOf } from './parties.ts';
 import type { Directory, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
+import type { ServicePlaces } from './statement.ts';
 import type { PlainSummary } from './summary.ts';
 import { taskNamed } from './tasks.ts';
 
@@ -30,6 +31,7 @@ export interface DecideDeps extends BudgetDeps {
   readonly ruleFacts: RuleFacts;
   readonly standIns: StandInSource;
   readonly directory: Directory;
+  readonly servicePlaces: ServicePlaces;
   readonly now: () => Date;
   readonly priceOf: PriceOf;
   /** Looks what hangs on an order's name; may take a moment. */
@@ -137,7 +139,7 @@ export async function moneyOf(
  * stands in the way of the order at the point at which it may be said to the person
  */
 export async function letGo(
-  deps: Pick<DecideDeps, 'store' | 'findAccount' | 'directory' | 'now'>,
+  deps: Pick<DecideDeps, 'store' | 'findAccount' | 'directory' | 'servicePlaces' | 'now'>,
   orderId: string,
   decide: (
     order: Order,
@@ -301,13 +303,15 @@ export function remindApprovers(
 }
 
 /**
- * How an order ends that lacks what it needs: its account, the zone’s permission, and members of the workspace as its
- * people. Undefined when everything is there.
+ * How an order ends that is not what was asked for, or lacks what it needs: its account, the zone’s permission, and members of
+ * the workspace as its people. Undefined when everything is there.
  */
 async function unmetPrecondition(
-  deps: Pick<DecideDeps, 'findAccount' | 'directory'>,
+  deps: Pick<DecideDeps, 'store' | 'findAccount' | 'directory' | 'servicePlaces'>,
   order: Order,
 ): Promise<Decision | undefined> {
+  const changed = await stopIfChanged(deps, order);
+  if (changed !== undefined) return changed;
   const { people, isLinked } = await partiesOf(deps.findAccount, order);
   const check = await checkMembers(deps.directory, people);
   const noLongerAllowed = isLinked ? rulesChanged(order) : accountGone(order);
@@ -319,14 +323,13 @@ async function unmetPrecondition(
 }
 
 /**
- * Why what was asked for is no longer allowed, or not what is kept any more; undefined when all is well.
+ * Why what was asked for is no longer allowed; undefined when all is well.
  * @param items those to check of an order made from a file; those that wait when left out
  */
 export function rulesChanged(
   order: Order,
   items: readonly OrderItem[] = waitingItems(order),
 ): PlainSummary | undefined {
-  if (!isAsPlanned(order)) return { code: 'plan_changed' };
   const task = taskNamed(order.task);
   const inputs = order.bulk === undefined ? [order.input] : items.map((item) => inputOfItem(order, item));
   const issues = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);

@@ -1,21 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UnknownKeyError, type Vault } from '../accounts/vault.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type Sealed, UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
 import type { Log } from '../log.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
+import { changedParts, StatementChangedError, stopIfChanged } from './check-statement.ts';
 import { isOver } from './clock.ts';
-import {
-  type ItemResult,
-  inputOfItem,
-  type Order,
-  type OrderEvent,
-  type OrderItem,
-  waitingItems,
-} from './order.ts';
+import { type ItemResult, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
 import type { CompletedRequest, OrderTask, OutgoingRequest } from './order-task.ts';
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
@@ -29,8 +24,10 @@ import {
   resultOfResponse,
   SuspendedError,
 } from './result.ts';
+import { unsaltSecret } from './salted-secret.ts';
 import { beforeWave, sendWaves } from './send-waves.ts';
 import { transition } from './state-machine.ts';
+import { type ServicePlaces, type Statement, type StatementItem, verifiedStatement } from './statement.ts';
 import { stopEarlier } from './stop.ts';
 import { taskNamed } from './tasks.ts';
 import { nextItems, reasonToPause } from './waves.ts';
@@ -44,6 +41,7 @@ export interface ExecuteDeps {
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
   readonly findAccount: FindAccount;
   readonly directory: Pick<Directory, 'membership'>;
+  readonly servicePlaces: ServicePlaces;
   /** Called when the service has accepted an account's credential. */
   readonly accepted: (accountId: string) => Promise<void>;
   /** Names this process among all that share the database; new at every start. */
@@ -140,7 +138,7 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
     if (order.state !== 'APPROVED') return NOT_DUE;
     const waiting = nextItems(order);
     if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now()))) return NOT_DUE;
-    const blocked = beforeWave(order);
+    const blocked = beforeWave(order) ?? (await stopIfChanged(deps, order));
     if (blocked !== undefined) return blocked;
     // Both look the account up: asked at once, they share a statement.
     const [parties, preparing] = await Promise.all([
@@ -223,6 +221,11 @@ async function sendItems(
   };
   if (order.bulk === undefined) return send(due);
   await sendWaves({
+    stopIfChanged: () =>
+      retryUntilCommitted(worker, signal, async () => {
+        const current = await worker.store.load(order.id);
+        return current && stopIfChanged(worker, current);
+      }),
     workerId: worker.workerId,
     order: () => worker.latest,
     dueIn,
@@ -260,13 +263,10 @@ interface ItemExecution {
 /** What every request of an order needs. */
 interface ExecutionContext {
   readonly client: ServiceClient;
-  readonly secret: Secret | undefined;
-  /** Of an order whose items have inputs of their own: their secrets by number. */
-  readonly secrets: ReadonlyMap<number, Secret>;
-}
-
-function secretOf({ secret, secrets }: ExecutionContext, item: OrderItem): Secret | undefined {
-  return secrets.get(item.n) ?? secret;
+  /** What is sent, and nothing else. */
+  readonly statement: Statement;
+  /** By what stands for them in the statement. */
+  readonly secrets: ReadonlyMap<string, Secret>;
 }
 
 /** The context, or why there is none. Both are undefined when the account is gone. */
@@ -285,28 +285,45 @@ async function prepare(deps: ExecuteDeps, order: Order): Promise<PreparedExecuti
 
 /**
  * @returns undefined when the account is gone
- * @throws when what is sealed cannot be opened, or the database fails
+ * @throws when the order is not what was stated, what is sealed cannot be opened, or the database fails
  */
 async function executionContext(deps: ExecuteDeps, order: Order): Promise<ExecutionContext | undefined> {
   const client = await deps.clientFor(order.account.id);
   if (client === undefined) return undefined;
-  const sealed = order.hasSecretInput ? await deps.store.sealedInput(order.id) : undefined;
-  const secret = sealed === undefined ? undefined : deps.vault.open(sealed, inputOwner(order));
-  return { client, secret, secrets: await itemSecrets(deps, order) };
+  const statement = verifiedStatement(order, deps.servicePlaces);
+  if (statement === undefined) throw new StatementChangedError([]);
+  const { method, login, context } = order.account;
+  if (!isDeepStrictEqual(client.account, { method, login, context }))
+    throw new StatementChangedError(['account']);
+  return { client, statement, secrets: await secretsOf(deps, order) };
 }
 
-/** @throws when one of them cannot be opened */
-async function itemSecrets(deps: ExecuteDeps, order: Order): Promise<ReadonlyMap<number, Secret>> {
-  if (order.bulk === undefined || !order.hasSecretInput) return new Map();
+/** @throws when one of them is not what was stated */
+async function secretsOf(deps: ExecuteDeps, order: Order): Promise<ReadonlyMap<string, Secret>> {
+  const secrets = new Map<string, Secret>();
+  const open = (hash: string, sealed: Sealed | undefined, owner: readonly string[]): void => {
+    const secret = sealed && unsaltSecret(openSealed(deps.vault, sealed, owner), hash);
+    if (secret === undefined) throw new StatementChangedError(['secret']);
+    secrets.set(hash, secret);
+  };
+  if (order.secretHash !== undefined)
+    open(order.secretHash, await deps.store.sealedInput(order.id), inputOwner(order));
+  const items = waitingItems(order).filter(({ secretHash }) => secretHash !== undefined);
+  if (items.length === 0) return secrets;
   const sealed = await deps.store.sealedItemInputs(order.id);
-  return new Map(
-    waitingItems(order).flatMap((item) => {
-      const kept = sealed.get(item.n);
-      return kept === undefined
-        ? []
-        : [[item.n, deps.vault.open(kept, itemInputOwner(order, item))] as const];
-    }),
-  );
+  for (const item of items)
+    if (item.secretHash !== undefined) open(item.secretHash, sealed.get(item.n), itemInputOwner(order, item));
+  return secrets;
+}
+
+/** @throws {UnknownKeyError | StatementChangedError} when it does not open: it was changed */
+function openSealed(vault: Vault, sealed: Sealed, owner: readonly string[]): Secret {
+  try {
+    return vault.open(sealed, owner);
+  } catch (error) {
+    if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
+    throw new StatementChangedError(['secret'], { cause: error });
+  }
 }
 
 async function sendItem(execution: ItemExecution, context: ExecutionContext): Promise<void> {
@@ -325,13 +342,13 @@ async function requestItem(
   context: ExecutionContext,
 ): Promise<Outcome | undefined> {
   const { worker, task, order, item, signal } = execution;
+  const { client, statement, secrets } = context;
   const progress: SendProgress = { sent: undefined, mayBeDone: false };
   try {
-    const answer = await task.send(context.client, {
-      input: inputOfItem(order, item),
-      name: item.name,
-      secret: secretOf(context, item),
-      ctid: item.ctid,
+    const answer = await task.send(client, {
+      item: statedItem(statement, item),
+      replyTo: statement.replyTo,
+      secrets,
       signal,
       ...markSending(execution, progress),
     });
@@ -355,6 +372,22 @@ async function requestItem(
   }
 }
 
+function statedItem({ items }: Statement, { n }: OrderItem): StatementItem {
+  const item = items.find((each) => each.n === n);
+  if (item === undefined) throw new StatementChangedError(['names']);
+  return item;
+}
+
+/**
+ * Reads an order anew right before a request of it leaves.
+ * @throws {StatementChangedError} when its rows no longer give its statement
+ */
+async function assertUnchanged({ store, servicePlaces, latest }: Worker): Promise<void> {
+  const order = await store.load(latest.id);
+  if (order === undefined || verifiedStatement(order, servicePlaces) !== undefined) return;
+  throw new StatementChangedError(changedParts(order, await store.history(order.id), servicePlaces));
+}
+
 /** Commits that an item is about to be sent, and does not send a request that is held up after that. */
 function markSending(
   { worker, order, item }: ItemExecution,
@@ -365,6 +398,8 @@ function markSending(
   return {
     async beforeSend(refusal) {
       progress.mayBeDone = false;
+      // The rows of a file are read before each wave.
+      if (order.bulk === undefined) await assertUnchanged(worker);
       // The clock is read before the commit, because the process may be suspended during it.
       markedAt = wallClock();
       const again = refusal === undefined ? {} : { again: 'session_ended' as const };

@@ -3,7 +3,7 @@ import { distinct } from '../collections.ts';
 import type { NameKind } from '../policy/subject.ts';
 import type { CallOptions, ServiceClient } from '../service/client.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
-import { describeRequest, type RequestDescription } from '../service/describe.ts';
+import { describeRequest, type RequestDescription, withSecrets } from '../service/describe.ts';
 import type { Envelope } from '../service/envelope.ts';
 import { type AvailableInterfaces, chooseInterface, taskInterfaces } from '../service/interfaces.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
@@ -25,6 +25,7 @@ import { zoneIssue } from '../zones/zone-issue.ts';
 import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint, InterfaceConstraints } from './interface-constraint.ts';
 import type { OrderTaskName } from './order.ts';
+import type { StatementItem } from './statement.ts';
 
 /** What an item of an order asks for. */
 export interface AskedItem {
@@ -34,13 +35,12 @@ export interface AskedItem {
   readonly secret: SecretCommitment | undefined;
 }
 
-/** One request of an order, about to go out. */
+/** One request of an order, about to go out as it is stated. */
 export interface OutgoingRequest {
-  readonly input: unknown;
-  /** The item's name. */
-  readonly name: string;
-  readonly secret: Secret | undefined;
-  readonly ctid: string;
+  readonly item: StatementItem;
+  /** By what stands for them in the statement. */
+  readonly secrets: ReadonlyMap<string, Secret>;
+  readonly replyTo: string | undefined;
   readonly signal: AbortSignal;
   /** As the calls of the client have them. */
   readonly beforeSend: NonNullable<CallOptions['beforeSend']>;
@@ -171,7 +171,7 @@ interface Definition<Name extends string, Input, Wire, Output> {
     zones: readonly ZoneProfile[],
     complete: boolean,
   ) => readonly InputIssue[];
-  readonly wire: (input: Input, name: string, secret: Secret | SecretCommitment | undefined) => Wire;
+  readonly wire: (input: Input, name: string, secret: SecretCommitment | undefined) => Wire;
   readonly onlyFor?: (input: Input, names: readonly string[]) => Input;
   readonly secretOf?: (output: Output) => Secret | undefined;
   /** What the service's document says about the task, in any zone. */
@@ -344,10 +344,10 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       return describeRequest(service, definition.wire(parsed.data, name, secret), choice.interface);
     },
 
-    async send(client, { input, name, secret, ctid, signal, beforeSend, beforeFirstByte }) {
-      const wire = definition.wire(definition.input.parse(input), name, secret);
-      const call = { ctid, signal, beforeSend, beforeFirstByte, interface: interfaceOf(ties(input)) };
-      const { output, envelope, httpStatus } = await client.run(service, wire, call);
+    async send(client, { item: { name, ctid, request }, secrets, ...call }) {
+      const description = withSecrets(request, secrets);
+      const sent = await client.send(service, { ...call, ctid, about: name, description });
+      const { output, envelope, httpStatus } = sent;
       return { envelope, httpStatus, secret: definition.secretOf?.(output) };
     },
   };

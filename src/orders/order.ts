@@ -169,10 +169,10 @@ export interface Order {
   readonly input: unknown;
   /** Set for an order made from a file of rows: each of its items has an input of its own. */
   readonly bulk?: Bulk | undefined;
-  /** Stands in the statement for the secret part of the input. */
+  /** Of the statement when it was asked for: what people approve. No change writes it. */
+  readonly statementHash: string;
+  /** Stands in the statement for the secret part of the input, which is kept sealed until the order closes. */
   readonly secretHash?: string | undefined;
-  /** The input has secret parts (an auth code, a password), kept sealed beside it until the order closes. */
-  readonly hasSecretInput: boolean;
   readonly reason: string | undefined;
   /** Where the card goes. */
   readonly channelId: string;
@@ -455,8 +455,13 @@ export function retryableItems(order: Order): readonly OrderItem[] {
 }
 
 /** Whether the rows of a file came with auth codes, which are wiped row by row, so that they cannot be asked for again. */
-export function hasRowSecrets({ bulk, hasSecretInput }: Pick<Order, 'bulk' | 'hasSecretInput'>): boolean {
-  return bulk !== undefined && hasSecretInput;
+export function hasRowSecrets(order: Pick<Order, 'bulk' | 'secretHash' | 'items'>): boolean {
+  return order.bulk !== undefined && hasSecretInput(order);
+}
+
+/** Whether the input has a secret part (an auth code, a password), in the rows of a file too. */
+export function hasSecretInput({ secretHash, items }: Pick<Order, 'secretHash' | 'items'>): boolean {
+  return secretHash !== undefined || items.some((item) => item.secretHash !== undefined);
 }
 
 /** How long after its end an order can be retried. */

@@ -5,6 +5,7 @@ import type { TeamSettings } from '../config.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
+import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { AvailableInterfaces } from '../service/interfaces.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
@@ -28,6 +29,14 @@ import {
 import type { OrderTask } from './order-task.ts';
 import type { Directory, FirstExpiry, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
+import { type SaltedSecret, saltSecret } from './salted-secret.ts';
+import {
+  hashOfStatement,
+  type ServicePlaces,
+  type StatableOrder,
+  type Statement,
+  statementOf,
+} from './statement.ts';
 import { taskNamed } from './tasks.ts';
 
 /** A draft that is not confirmed is forgotten after this. */
@@ -44,6 +53,7 @@ export interface RequestDeps extends BudgetDeps {
   readonly now: () => Date;
   readonly priceOf: PriceOf;
   readonly firstExpiry?: FirstExpiry;
+  readonly servicePlaces: ServicePlaces;
   /** The interfaces that an account reaches. */
   readonly interfacesOf: (account: Account) => AvailableInterfaces;
   /** The client of a linked account. It is only opened; nothing is sent. */
@@ -112,13 +122,16 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const wanted: WantedOrder = { request, account, checked, decision, price, firstExpiry };
 
   const start = await startOf(deps, wanted);
-  const order = newOrder(wanted, start);
-  const { secret, bulk } = request;
+  const secrets = saltSecrets(request);
+  const unstated = newOrder(wanted, start, secrets);
+  const statement = statementOrIssue(unstated, deps.servicePlaces);
+  if ('issue' in statement) return { kind: 'unsupported', issue: statement.issue };
+  const order: Order = { ...unstated, statementHash: hashOfStatement(statement) };
   const conflict = await deps.store.create({
     order,
-    log: [requestedEntry(order, wanted, start)],
-    sealedInput: secret && deps.vault.seal(secret, inputOwner(order)),
-    sealedItems: bulk && sealRows(deps.vault, order, bulk.rows),
+    log: [requestedEntry(order, statement, wanted, start)],
+    sealedInput: secrets.own && deps.vault.seal(secrets.own.salted, inputOwner(order)),
+    sealedItems: sealRows(deps.vault, order, secrets),
     reservation: start.state === 'APPROVED' ? start.reservation : undefined,
   });
   return conflict === undefined
@@ -203,7 +216,37 @@ async function startOf(
   return { ...start, state: 'PENDING', moments: waitingMoments(decision.demand, at, firstExpiry) };
 }
 
-function newOrder({ request, account, checked, decision }: WantedOrder, start: Start): Order {
+/** The secrets that came with a request: its own, and those of its rows. */
+interface SaltedSecrets {
+  readonly own: SaltedSecret | undefined;
+  readonly rows: readonly (SaltedSecret | undefined)[];
+}
+
+function saltSecrets({ secret, bulk }: OrderRequest): SaltedSecrets {
+  return {
+    own: secret && saltSecret(secret),
+    rows: bulk?.rows.map((row) => row.secret && saltSecret(row.secret)) ?? [],
+  };
+}
+
+/** What a new order would send, or why that cannot be sent. */
+function statementOrIssue(
+  order: StatableOrder,
+  places: ServicePlaces,
+): Statement | { readonly issue: RequestIssue } {
+  try {
+    return statementOf(order, places);
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    return { issue: error.issue };
+  }
+}
+
+function newOrder(
+  { request, account, checked, decision }: WantedOrder,
+  start: Start,
+  secrets: SaltedSecrets,
+): Omit<Order, 'statementHash'> {
   const id = newOrderId();
   const { bulk } = request;
   const { task, names, input } = checked;
@@ -219,6 +262,7 @@ function newOrder({ request, account, checked, decision }: WantedOrder, start: S
       name,
       ctid: ctidOf(id, index + 1, names.length),
       input: bulk?.rows[index]?.input,
+      secretHash: secrets.rows[index]?.hash,
       state: 'WAITING',
       attempts: 0,
       notBefore: undefined,
@@ -228,9 +272,8 @@ function newOrder({ request, account, checked, decision }: WantedOrder, start: S
       isFollowed: false,
     })),
     input,
-    bulk: bulk && newBulk(task.name, bulk),
-    hasSecretInput:
-      request.secret !== undefined || bulk?.rows.some(({ secret }) => secret !== undefined) === true,
+    bulk: bulk && newBulk(bulk),
+    secretHash: secrets.own?.hash,
     reason: request.reason,
     channelId: request.channelId,
     threadTs: request.threadTs,
@@ -261,6 +304,7 @@ function earlierRequestersOf({ retries }: OrderRequest): readonly string[] {
 /** The first line of an order in the audit log. */
 function requestedEntry(
   order: Order,
+  { service, replyTo }: Statement,
   { request, account, decision, price }: WantedOrder,
   { over }: Start,
 ): OrderLogEntry {
@@ -275,7 +319,10 @@ function requestedEntry(
       task: order.task,
       ...(order.bulk === undefined
         ? { names: order.items.map(({ name }) => name), input: order.input }
-        : { plan: order.bulk.hash, rows: order.items.length }),
+        : { rows: order.items.length }),
+      statement: order.statementHash,
+      service,
+      ...(replyTo === undefined ? {} : { replyTo }),
       account: accountName(account),
       ...(isTeamAccount(account) ? { usesTeamAccount: true } : {}),
       reason: order.reason ?? null,
@@ -320,11 +367,12 @@ export function itemInputOwner(
   return ['order-item-input', order.id, String(item.n), item.name, order.requesterId];
 }
 
-function sealRows(vault: Vault, order: Order, rows: BulkRequest['rows']): ReadonlyMap<number, Sealed> {
+function sealRows(vault: Vault, order: Order, { rows }: SaltedSecrets): ReadonlyMap<number, Sealed> {
   return new Map(
     order.items.flatMap((item, index) => {
-      const secret = rows[index]?.secret;
-      return secret === undefined ? [] : [[item.n, vault.seal(secret, itemInputOwner(order, item))] as const];
+      const secret = rows[index];
+      if (secret === undefined) return [];
+      return [[item.n, vault.seal(secret.salted, itemInputOwner(order, item))] as const];
     }),
   );
 }

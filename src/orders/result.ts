@@ -3,6 +3,7 @@ import { VaultError } from '../accounts/vault.ts';
 import type { DescribedObject, Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
 import { NOT_SENDABLE } from '../service/request-issue.ts';
+import { StatementChangedError } from './check-statement.ts';
 import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
 import type { CompletedRequest, OrderTask } from './order-task.ts';
 import type { PlainSummary, RetryReason } from './summary.ts';
@@ -60,6 +61,7 @@ export function decideRetry(
   // A sealed value that does not open now will not open at the next try either.
   if (error instanceof VaultError && !sent) return { kind: 'over', outcome: 'FAILED' };
   if (error instanceof SuspendedError) return { kind: 'over', outcome: 'UNKNOWN' };
+  if (error instanceof StatementChangedError) return { kind: 'over', outcome: 'FAILED' };
   if (error instanceof RetryRefusedError) return { kind: 'over', outcome: 'FAILED' };
   if (!(error instanceof ServiceError)) {
     // The cause is not known. Where the request may have left, the outcome is not known either.
@@ -180,6 +182,8 @@ export function resultOfError(
 ): ItemResult & { readonly summary: PlainSummary } {
   if (error instanceof VaultError) return { summary: { code: 'sealed_unopened' } };
   if (error instanceof SuspendedError) return { summary: { code: 'suspended' } };
+  if (error instanceof StatementChangedError)
+    return { summary: { code: 'statement_changed', parts: [...error.parts] } };
   if (error instanceof RetryRefusedError) {
     return { ...resultOfError(error.refusal, outcome, account), summary: { code: 'session_ended' } };
   }

@@ -6,6 +6,7 @@ import { findEarlier } from './earlier.ts';
 import {
   accountOwner,
   hasRowSecrets,
+  hasSecretInput,
   inputOfItem,
   isRequester,
   isRetryOver,
@@ -51,7 +52,7 @@ export async function retryOrder(
   if (given === undefined) {
     if (order.bulk !== undefined)
       return { kind: 'needs_plan', order, rows: rowsOfNames(order, names.failed) };
-    if (order.hasSecretInput) return { kind: 'needs_secret', order };
+    if (hasSecretInput(order)) return { kind: 'needs_secret', order };
   }
   const account = await deps.findAccount(order.account.id);
   if (account === undefined) return { kind: 'refused', refusal: { code: 'retry_account_gone' } };
@@ -99,7 +100,7 @@ async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): 
   }
   const owner = accountOwner(order);
   if (owner === userId) return undefined;
-  if (order.hasSecretInput) return { code: 'secret_input_of', ownerId: owner };
+  if (hasSecretInput(order)) return { code: 'secret_input_of', ownerId: owner };
   return taskNamed(order.task).secretResult ? { code: 'secret_answer_of', ownerId: owner } : undefined;
 }
 

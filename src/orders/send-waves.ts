@@ -4,8 +4,8 @@ import { type Order, type OrderItem, waitingItems } from './order.ts';
 import { nextItems, reasonToPause } from './waves.ts';
 
 /**
- * What keeps an order from going out, or its next wave: it is paused or has to be, its rows are not those that were approved,
- * or the zone no longer allows them. Undefined when nothing does.
+ * What keeps an order from going out, or its next wave: it is paused or has to be, or the zone no longer allows it. Undefined
+ * when nothing does.
  * @param workerId the worker that has the order; left out before it is claimed
  */
 export function beforeWave(order: Order, workerId?: string): Decision | undefined {
@@ -26,15 +26,18 @@ export interface WaveSender {
   readonly dueIn: (order: Order) => readonly OrderItem[];
   /** Sends items side by side. */
   readonly send: (items: readonly OrderItem[]) => Promise<void>;
+  /** Reads the order anew, and says how it is stopped when its rows no longer give its statement. */
+  readonly stopIfChanged: () => Promise<Decision | undefined>;
   readonly change: (decide: (order: Order) => Decision) => Promise<ChangeOutcome>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends one wave after the other, each after a look at what came of those before. Ends when nothing is left, when a person is
+ * Sends one wave after the other, each after a look at what came of those before and at the rows as they are kept. Ends when nothing is left, when a person is
  * needed, or when what is left has to wait.
  */
-export async function sendWaves({ workerId, order, dueIn, send, change, signal }: WaveSender): Promise<void> {
+export async function sendWaves(sender: WaveSender): Promise<void> {
+  const { workerId, order, dueIn, send, change, signal } = sender;
   while (!signal.aborted) {
     if (beforeWave(order(), workerId) !== undefined) {
       await change((current) => beforeWave(current, workerId) ?? { refusal: { code: 'not_due' } });
@@ -42,6 +45,11 @@ export async function sendWaves({ workerId, order, dueIn, send, change, signal }
     }
     const due = dueIn(order());
     if (due.length === 0) return;
+    const changed = await sender.stopIfChanged();
+    if (changed !== undefined) {
+      await change(() => changed);
+      return;
+    }
     const { version } = order();
     await send(due);
     // Nothing could be sent, such as for a person of whom Slack does not tell: left for another claim.

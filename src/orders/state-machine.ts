@@ -138,7 +138,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
     required: order.approvalsRequired,
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
     ...(event.price === undefined ? {} : { price: event.price }),
-    ...(order.bulk === undefined ? {} : { plan: order.bulk.hash }),
+    statement: order.statementHash,
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...(progress === undefined ? {} : { progress }),
     ...(event.isImpactUnknown === true ? { isImpactUnknown: true } : {}),
@@ -175,6 +175,7 @@ function emergencyApproved(
   }
   if (isRequester(order, by)) return { ok: false, refusal: { code: 'own_emergency' } };
   const detail = {
+    statement: order.statementHash,
     ...grounds,
     ...(price === undefined ? {} : { price }),
     ...(isImpactUnknown === true ? { isImpactUnknown } : {}),

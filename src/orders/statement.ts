@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../canonical-json.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
-import type { WireObject, WireValue } from '../service/codec/wire.ts';
+import { isWireList, type WireObject, type WireValue } from '../service/codec/wire.ts';
 import type { RequestDescription } from '../service/describe.ts';
 import { credentialInterfaces } from '../service/interfaces.ts';
 import { Secret, type SecretCommitment } from '../service/secret.ts';
@@ -17,9 +19,7 @@ export interface ServicePlaces {
   readonly replyTo: string | undefined;
 }
 
-export type StatedSecret = SecretCommitment;
-
-/** A value of a request; a secret is a {@link StatedSecret}. */
+/** A value of a request; a secret is a {@link SecretCommitment}. */
 export type StatedValue = string | number | boolean | readonly StatedValue[] | StatedObject;
 
 export interface StatedObject {
@@ -58,17 +58,43 @@ export interface Statement {
   readonly items: readonly StatementItem[];
 }
 
+/** What a statement is made of. */
+export type StatableOrder = Pick<Order, 'id' | 'task' | 'account' | 'items' | 'input' | 'secretHash'>;
+
+/** SHA-256 of a statement in canonical form, in hex. */
+export function hashOfStatement(statement: Statement): string {
+  return createHash('sha256').update(canonicalJson(statement)).digest('hex');
+}
+
+/**
+ * What an order sends, if that still is what it was made with.
+ * @returns undefined when its rows do not give the statement that people were shown
+ */
+export function verifiedStatement(
+  order: StatableOrder & Pick<Order, 'statementHash'>,
+  places: ServicePlaces,
+): Statement | undefined {
+  try {
+    const statement = statementOf(order, places);
+    return hashOfStatement(statement) === order.statementHash ? statement : undefined;
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    return undefined;
+  }
+}
+
 /**
  * Everything that leaves when an order is carried out.
  * @throws {InvalidInputError} when its rows give no request that can be sent
  */
-export function statementOf(order: Order, { jsonUrl, xmlUrl, replyTo }: ServicePlaces): Statement {
+export function statementOf(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: ServicePlaces): Statement {
   const { id, task, account } = order;
   const interfaces = credentialInterfaces(account.method, xmlUrl !== undefined);
   const items = order.items.map((item): StatementItem => {
     const { n, name, ctid } = item;
     const secretHash = item.secretHash ?? order.secretHash;
-    const secret = secretHash === undefined ? undefined : { secret: secretHash };
+    const secret: SecretCommitment | undefined =
+      secretHash === undefined ? undefined : { secret: secretHash };
     const request = taskNamed(task).describe({ input: inputOfItem(order, item), name, secret }, interfaces);
     return { n, name, ctid, request: stated(request) };
   });
@@ -107,9 +133,5 @@ function statedObject(values: WireObject): StatedObject {
 function statedValue(value: WireValue): StatedValue {
   if (value instanceof Secret) throw new InvalidInputError('a secret stands open in a statement');
   if (typeof value !== 'object') return value;
-  return isList(value) ? value.map(statedValue) : statedObject(value);
-}
-
-function isList(value: WireValue): value is readonly WireValue[] {
-  return Array.isArray(value);
+  return isWireList(value) ? value.map(statedValue) : statedObject(value);
 }

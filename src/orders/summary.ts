@@ -20,7 +20,6 @@ const PLAIN_CODES = [
   'not_prepared',
   'not_reached',
   'owner_left',
-  'plan_changed',
   'refused',
   'requester_left',
   'sealed_unopened',
@@ -34,6 +33,10 @@ const PLAIN_CODES = [
   'tokens_used_up',
   'unclear_answer',
 ] as const;
+
+/** Parts of what an order sends, of which one is not what was asked for. */
+export const STATEMENT_PARTS = ['account', 'hash', 'input', 'names', 'secret', 'service', 'task'] as const;
+export type StatementPart = (typeof STATEMENT_PARTS)[number];
 
 const PLAIN = [
   z.object({ code: z.enum(PLAIN_CODES) }),
@@ -49,6 +52,8 @@ const PLAIN = [
   /** Kept by older releases, in the words of the service's client. */
   z.object({ code: z.literal('not_sendable'), message: z.string() }),
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssue) }),
+  /** Its rows no longer give the statement that people were shown. */
+  z.object({ code: z.literal('statement_changed'), parts: z.array(z.enum(STATEMENT_PARTS)) }),
   z.object({ code: z.literal('settled'), outcome: z.enum(['SUCCEEDED', 'FAILED']) }),
 ] as const;
 const plainSummary = z.discriminatedUnion('code', PLAIN);

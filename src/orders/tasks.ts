@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { Interface } from '../service/task.ts';
 import {
   domainAuthInfo,
@@ -73,7 +74,7 @@ function delegationWire(input: z.infer<z.ZodObject<typeof delegation>>) {
 }
 
 function requiredSecret<S>(secret: S | undefined): S {
-  if (secret === undefined) throw new Error('reading the sealed part of an order: there is none');
+  if (secret === undefined) throw new InvalidInputError('the secret part of the order is missing');
   return secret;
 }
 

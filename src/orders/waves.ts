@@ -41,8 +41,6 @@ export type PlanFinding = z.output<typeof finding>;
 
 /** What an order keeps that was made from a file of rows; the rows themselves are its items. */
 export const storedBulk = z.object({
-  /** SHA-256 over the rows: what is approved and what is sent. */
-  hash: z.string(),
   waveSize: z.number(),
   /** The rules look at items from this number on: what came before was looked at by a person. */
   judgedFrom: z.number(),

@@ -5,7 +5,7 @@ import {
   type LoginExtras,
   type Verification,
 } from './authenticator/authenticator.ts';
-import { credentialSecrets } from './authenticator/signature.ts';
+import { accountOf, type CredentialAccount, credentialSecrets } from './authenticator/signature.ts';
 import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { readAddress } from './codec/json.ts';
@@ -64,7 +64,7 @@ export interface CallOptions {
   readonly beforeFirstByte?: BeforeFirstByte | undefined;
 }
 
-/** A call whose request is described already. */
+/** A call whose request is described already. Its `replyTo` is the call's alone. */
 export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
   readonly description: RequestDescription;
   /** What it is about, for the messages of errors: a name. */
@@ -73,6 +73,8 @@ export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
 
 /** The client of one credential. It is immutable, and its concurrent calls share its sessions. */
 export interface ServiceClient {
+  /** Whose requests they are, as the credential says. */
+  readonly account: CredentialAccount;
   /**
    * Carries out one task: one request, no retry, no redirect, one deadline.
    *
@@ -145,7 +147,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     { description, about, ...call }: DescribedCall,
   ): Promise<CallResult<O>> {
     refuseClosed(task.name);
-    const { ctid, replyTo = options.replyTo } = call;
+    const { ctid, replyTo } = call;
     if (!interfaces[description.interface])
       throw unsupported(task.name, { code: 'other_interface_needed' }, ctid);
     const activity = { task: task.name, name: `${task.name} ${about}`, ctid };
@@ -187,6 +189,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   }
 
   return {
+    account: accountOf(credential),
+
     run: (task, input, call = {}) => counted(() => runTask(task, input, call)),
 
     send: (task, call) => counted(() => sendDescribed(task, call)),

@@ -1,6 +1,7 @@
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { encodeSegment } from './codec/json.ts';
-import type { WireObject, WireValue } from './codec/wire.ts';
+import { isWireList, type WireObject, type WireValue } from './codec/wire.ts';
+import { Secret, secretCommitment } from './secret.ts';
 import type { Interface, JsonShape, ServiceTask } from './task.ts';
 
 /** What a task asks of the service, apart from address, signature and general parameters: data alone. */
@@ -43,6 +44,34 @@ export function describeRequest<I, O>(
     throw new InvalidInputError(what, { code: 'fields_invalid', fields });
   }
   return via === 'json' ? describeJson(task, input) : describeXml(task, input, keys);
+}
+
+/**
+ * A description with its secrets in the places of what stands for them.
+ *
+ * @param secrets by what stands for them
+ * @throws InvalidInputError when one is missing
+ */
+export function withSecrets(
+  description: RequestDescription,
+  secrets: ReadonlyMap<string, Secret>,
+): RequestDescription {
+  const opened = (value: WireValue): WireValue => {
+    if (typeof value !== 'object' || value instanceof Secret) return value;
+    if (isWireList(value)) return value.map(opened);
+    const commitment = secretCommitment.safeParse(value).data;
+    if (commitment === undefined) return openedObject(value);
+    const secret = secrets.get(commitment.secret);
+    if (secret === undefined) throw new InvalidInputError('a secret of the request is missing');
+    return secret;
+  };
+  const openedObject = (values: WireObject): WireObject =>
+    Object.fromEntries(
+      Object.entries(values).map(([field, value]) => [field, value === undefined ? value : opened(value)]),
+    );
+  if (description.interface === 'xml') return { ...description, element: openedObject(description.element) };
+  const { body } = description;
+  return body === undefined ? description : { ...description, body: opened(body) };
 }
 
 function describeJson<I, O>({ json }: ServiceTask<I, O>, input: I): RequestDescription {

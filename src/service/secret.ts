@@ -39,12 +39,8 @@ export class Secret {
  * Stands in a described request in the place of a secret, which is put there when the request is sent: `sha256:` and a hash
  * over the secret and a salt.
  */
-export interface SecretCommitment {
-  readonly secret: string;
-}
+export const secretCommitment = z.strictObject({ secret: z.string().regex(/^sha256:[0-9a-f]{64}$/) });
+export type SecretCommitment = z.output<typeof secretCommitment>;
 
 /** A field of a task's input that is a secret, or stands for one. */
-export const secretField = z.union([
-  z.instanceof(Secret),
-  z.strictObject({ secret: z.string().regex(/^sha256:[0-9a-f]{64}$/) }),
-]);
+export const secretField = z.union([z.instanceof(Secret), secretCommitment]);

@@ -22,11 +22,11 @@ import type {
 } from '../orders/ports.ts';
 import { shareFiles, type Thread, updateProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
+import { tellOfChangedStatement, tellOfEmergency } from './order-notices.ts';
 import { cannotPost, metadataOf } from './order-posts.ts';
 import { retryDelayOf, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { type PostedMessage, postMessage, updateMessage } from './post-message.ts';
 import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
-import { tellOfEmergency } from './tell-emergency.ts';
 import { type Message, mention } from './views/blocks.ts';
 import { overBudgetReply, waitsForAdminAlone } from './views/budget.ts';
 import { type CardExtras, orderCard, type UndoOffer } from './views/card.ts';
@@ -213,7 +213,8 @@ async function updateMessages(
   const waiting = { order, card, refs: [...refs, ...copies.posted] };
   const people = await remindPeople(deps, { ...waiting, history, approvers, isForAdmins });
   const emergency = await tellOfEmergency(deps, { order, history, refs });
-  const problem = updated.problem ?? copies.problem ?? people.problem ?? emergency;
+  const changed = await tellOfChangedStatement(deps, { order, history, refs });
+  const problem = updated.problem ?? copies.problem ?? people.problem ?? emergency ?? changed;
   if (problem === undefined) return { last, again: people.again };
   if (last !== undefined) await deps.messages.recordMessage(order.id, last);
   throw problem;

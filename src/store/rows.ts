@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { storedShortfall } from '../money/budget.ts';
+import { bulkInput } from '../orders/bulk.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
 import { DELEGATIONS, ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
@@ -79,6 +80,7 @@ const item = z.object({
     .unknown()
     .transform((input) => input ?? undefined)
     .optional(),
+  secretHash: optionalText,
   state: z.enum(['WAITING', 'SENT', 'SUCCEEDED', 'FAILED', 'UNKNOWN']),
   attempts: z.number(),
   notBefore: optionalMoment,
@@ -105,7 +107,8 @@ export const orderColumns = z.object({
   context: optionalNumber,
   input: z.unknown(),
   bulk: optional(storedBulk),
-  has_secret_input: z.boolean(),
+  statement_hash: z.string(),
+  secret_hash: optionalText,
   reason: optionalText,
   channel_id: z.string(),
   thread_ts: optionalText,
@@ -145,9 +148,10 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
       ...(row.uses_team_account ? { isTeamAccount: true } : {}),
     },
     items: row.items,
-    input: row.input,
+    input: row.bulk === undefined ? row.input : bulkInput(row.items),
     bulk: row.bulk,
-    hasSecretInput: row.has_secret_input,
+    statementHash: row.statement_hash,
+    secretHash: row.secret_hash,
     reason: row.reason,
     channelId: row.channel_id,
     threadTs: row.thread_ts,
@@ -180,7 +184,7 @@ export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 /** Of orders `o`, with their items and approvals. */
 export const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method,
-  o.uses_team_account, o.context, o.input, o.bulk, o.has_secret_input, o.reason, o.channel_id, o.thread_ts,
+  o.uses_team_account, o.context, o.input, o.bulk, o.statement_hash, o.secret_hash, o.reason, o.channel_id, o.thread_ts,
   o.approvals_required, o.policy_version,
   o.demand, o.retry_of,
   o.earlier_requesters,
@@ -188,7 +192,7 @@ export const ORDER_COLUMNS = Prisma.sql`
   o.emergency_approved_by, o.signed_off_by, o.worker_id, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(
-      'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'input', i.input, 'state', i.state, 'attempts', i.attempts,
+      'n', i.n, 'name', i.name, 'ctid', i.client_tid, 'input', i.input, 'secretHash', i.secret_hash, 'state', i.state, 'attempts', i.attempts,
       'notBefore', i.not_before, 'sentAt', i.sent_at, 'answeredAt', i.answered_at, 'result', i.result,
       'isFollowed', i.followed_at IS NOT NULL
     ) ORDER BY i.n) FROM order_items i WHERE i.order_id = o.id

@@ -44,13 +44,13 @@ export function insertOrder({
     WITH changed AS (
       INSERT INTO orders (
         id, task, state, version, requester_id, account_id, account_login, account_method,
-        uses_team_account, context, names, input, has_secret_input, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
+        uses_team_account, context, names, input, statement_hash, secret_hash, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
         approvals_required, policy_version, demand, retry_of, earlier_requesters, delivery_id, expires_at, remind_at,
         escalate_at, is_private, emergency_approved_by, signed_off_by, created_at, updated_at, due_at, tell_due_at, bulk
       ) VALUES (
         ${order.id}, ${order.task}, ${order.state}, ${order.version}, ${order.requesterId},
         ${order.account.id}, ${order.account.login}, ${order.account.method},
-        ${order.account.isTeamAccount ?? false}, ${order.account.context ?? null}, ${names}, ${JSON.stringify(order.input ?? null)}::jsonb, ${order.hasSecretInput},
+        ${order.account.isTeamAccount ?? false}, ${order.account.context ?? null}, ${names}, ${JSON.stringify(order.input ?? null)}::jsonb, ${order.statementHash}, ${order.secretHash ?? null},
         ${sealedInput?.bytes ?? null}, ${sealedInput?.keyId ?? null}, ${order.reason ?? null},
         ${order.channelId}, ${order.threadTs ?? null}, ${order.approvalsRequired},
         ${order.policyVersion ?? null}, ${order.demand === undefined ? null : JSON.stringify(order.demand)}::jsonb,
@@ -62,14 +62,14 @@ export function insertOrder({
     ), kept_items AS (
       INSERT INTO order_items (
         order_id, n, name, client_tid, state, open_key, attempts, not_before, sent_at, answered_at, result, input,
-        sealed_input, sealed_input_key_id
+        secret_hash, sealed_input, sealed_input_key_id
       )
       SELECT changed.id, i.n, i.name, i.ctid, i.state, ${OPEN_KEY}, i.attempts, i.not_before, i.sent_at,
-        i.answered_at, i.result, own.input, decode(own.sealed, 'base64'), own.key_id
+        i.answered_at, i.result, own.input, own.secret_hash, decode(own.sealed, 'base64'), own.key_id
       FROM changed JOIN ${asItems(itemRows(order, order.items))}
         ON i.order_id = changed.id
       LEFT JOIN jsonb_to_recordset(${storableJson(ownInputRows(order, sealedItems))}::jsonb)
-        AS own (n int, input jsonb, sealed text, key_id text) ON own.n = i.n
+        AS own (n int, input jsonb, secret_hash text, sealed text, key_id text) ON own.n = i.n
       ORDER BY i.open_key
     ), ${insertEvents(log.map((entry) => ({ order_id: order.id, ...entry })))},
     ${insertApprovals(approvalRows(order.id, order.approvals))},
@@ -349,12 +349,13 @@ function itemRows(order: Order, items: readonly OrderItem[]) {
 
 /** What items ask for themselves, and their secrets: written once, with the order. */
 function ownInputRows(order: Order, sealed: ReadonlyMap<number, Sealed>) {
-  return order.items.flatMap(({ n, input }) => {
+  return order.items.flatMap(({ n, input, secretHash }) => {
     const secret = sealed.get(n);
-    if (input === undefined && secret === undefined) return [];
+    if (input === undefined && secretHash === undefined) return [];
     return {
       n,
       input,
+      secret_hash: secretHash,
       sealed: secret && Buffer.from(secret.bytes).toString('base64'),
       key_id: secret?.keyId,
     };

@@ -95,7 +95,7 @@ describe('on the real store', () => {
       context: 4,
       names: ['cafe.rest'],
       input: { names: ['cafe.rest'], period: 1 },
-      hasSecretInput: false,
+      statementHash: '',
       channelId: 'C0DOMAINS',
       approvalsRequired: 1,
       deliveryId: id,

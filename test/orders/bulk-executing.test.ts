@@ -8,6 +8,7 @@ import { stopOrder } from '../../src/orders/stop.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { acceptedOf, gate, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { renewalOf } from './sample.ts';
 import { DONE, fails, type ScriptedService, untilAborted } from './scripted-service.ts';
 
 /*
@@ -71,17 +72,14 @@ describe('a plan', () => {
     expect(kept.items.map(({ ctid, name, input }) => [ctid, name, input])).toEqual(
       names(3).map((name, index) => [`${order.id}.${index + 1}`, name, { names: [name], period: 1 }]),
     );
-    expect(kept.bulk).toMatchObject({
-      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-      waveSize: 20,
-      judgedFrom: 1,
-    });
+    expect(kept.statementHash).toMatch(/^[0-9a-f]{64}$/);
+    expect(kept.bulk).toMatchObject({ waveSize: 20, judgedFrom: 1 });
     await confirmOrder(rig.orders, order.id, 'U0ALICE');
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const history = await rig.store.history(order.id);
-    const plan = kept.bulk?.hash;
-    expect(history[0]?.detail).toMatchObject({ plan, rows: 3 });
-    expect(history.find(({ kind }) => kind === 'approved')?.detail).toMatchObject({ plan });
+    const statement = kept.statementHash;
+    expect(history[0]?.detail).toMatchObject({ statement, rows: 3 });
+    expect(history.find(({ kind }) => kind === 'approved')?.detail).toMatchObject({ statement });
   });
 
   it('is refused as a whole when one of its names has an open order by then', async () => {
@@ -103,7 +101,9 @@ describe('a plan', () => {
     const after = await rig.read(order.id);
     expect(rig.service.received).toEqual([]);
     expect(after.state).toBe('FAILED');
-    expect(after.items.map(({ result }) => result?.summary)).toEqual(Array(3).fill({ code: 'plan_changed' }));
+    expect(after.items.map(({ result }) => result?.summary)).toEqual(
+      Array(3).fill({ code: 'statement_changed', parts: [] }),
+    );
   });
 
   it('is not approved when a row is another one than was asked for', async () => {
@@ -136,10 +136,10 @@ describe('its rows', () => {
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
     expect(most).toBe(4);
-    expect(rig.service.received.map(({ ctid, input }) => [ctid, input])).toHaveLength(45);
+    expect(rig.service.received).toHaveLength(45);
     for (const [index, { name, input }] of rows.entries()) {
       const sent = rig.service.received.filter(({ ctid }) => ctid === `${order.id}.${index + 1}`);
-      expect(sent.map(({ input: asked }) => asked)).toEqual([{ name, period: input.period }]);
+      expect(sent.map(({ description }) => description)).toEqual([renewalOf(name, input.period)]);
     }
   });
 
@@ -182,11 +182,13 @@ describe('its rows', () => {
     expect(await sealed()).toHaveLength(6);
     expect(await rig.everything()).not.toContain('CANARY');
     await rig.runDue();
-    const sent = rig.service.received.map(({ input }) => input);
+    const sent = rig.service.received.map(({ description }) =>
+      'body' in description ? description.body : undefined,
+    );
     expect(sent).toHaveLength(6);
     for (const [index, name] of names(6).entries()) {
       const wire = sent.find((each) => JSON.stringify(each).includes(`"${name}"`));
-      const auth = typeof wire === 'object' && wire !== null && 'auth' in wire ? wire.auth : undefined;
+      const auth = typeof wire === 'object' && wire !== null && 'auth' in wire ? wire['auth'] : undefined;
       expect(auth instanceof Secret && auth.reveal()).toBe(`CANARY-${index + 1}`);
     }
     expect(await sealed()).toEqual([]);

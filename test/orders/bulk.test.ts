@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { bulkInput, isAsPlanned, planBulk, planHash, type RowFacts } from '../../src/orders/bulk.ts';
+import { planBulk, type RowFacts } from '../../src/orders/bulk.ts';
 import type { BulkTask } from '../../src/orders/bulk-columns.ts';
 import { readBulkFile } from '../../src/orders/bulk-csv.ts';
-import { hoursLater, newBulk, newOrder, START } from './sample.ts';
+import { hoursLater, START } from './sample.ts';
 
 const WATCHED: RowFacts = { isWatched: true, isLetGo: false };
 
@@ -80,45 +80,5 @@ describe('what people should look at', () => {
       ['unseen', ['b.rest']],
       ['expires_soon', ['a.rest']],
     ]);
-  });
-});
-
-describe('the hash of a plan', () => {
-  const rows = [
-    { name: 'a.rest', input: { names: ['a.rest'], period: 1 } },
-    { name: 'b.rest', input: { names: ['b.rest'], period: 2 } },
-  ];
-
-  it('is another one when a row, its place or the task is another', () => {
-    const hash = planHash('renew', rows);
-    expect(hash).toMatch(/^[0-9a-f]{64}$/);
-    expect(planHash('renew', rows.toReversed())).not.toBe(hash);
-    expect(planHash('transfer', rows)).not.toBe(hash);
-    expect(planHash('renew', [{ name: 'a.rest', input: { names: ['a.rest'], period: 9 } }])).not.toBe(hash);
-    expect(planHash('renew', rows.slice(1))).not.toBe(hash);
-  });
-
-  it('does not depend on how the database keeps an input', () => {
-    const turned = rows.map(({ name, input }) => ({
-      name,
-      input: { period: input.period, names: input.names },
-    }));
-    expect(planHash('renew', turned)).toBe(planHash('renew', rows));
-  });
-
-  it('holds an order to its rows', () => {
-    const order = newOrder(['a.rest', 'b.rest'], {
-      bulk: { ...newBulk(20), hash: planHash('renew', rows) },
-      input: bulkInput(rows),
-    });
-    const items = order.items.map((item, index) => ({ ...item, input: rows[index]?.input }));
-    expect(isAsPlanned({ ...order, items })).toBe(true);
-    const changed = items.map((item) =>
-      item.n === 2 ? { ...item, input: { names: ['b.rest'], period: 3 } } : item,
-    );
-    expect(isAsPlanned({ ...order, items: changed })).toBe(false);
-    expect(isAsPlanned({ ...order, items: items.slice(1) })).toBe(false);
-    expect(isAsPlanned({ ...order, items, input: {} }), 'what its price goes by').toBe(false);
-    expect(isAsPlanned(newOrder(['a.rest']))).toBe(true);
   });
 });

@@ -355,7 +355,7 @@ describe('when the ground of an order has gone', () => {
 
   test('it fails when the rules have changed since it was asked for', async () => {
     const order = await renewal();
-    await rig.sql(`UPDATE orders SET input = jsonb_set(input, '{period}', '11') WHERE id = $1`, order.id);
+    await rig.askedWith(order.id, `jsonb_set(input, '{period}', '11')`);
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
@@ -365,7 +365,7 @@ describe('when the ground of an order has gone', () => {
 
   test('it fails after the click too when the rules have changed', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
-    await rig.sql(`UPDATE orders SET input = jsonb_set(input, '{period}', '11') WHERE id = $1`, order.id);
+    await rig.askedWith(order.id, `jsonb_set(input, '{period}', '11')`);
     // Rules come with a release: who knows the new ones is not the process that took the click.
     await rig.startProcess().execute(order.id);
     await nothingSent(order.id);

@@ -5,6 +5,7 @@ import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { summaryText } from '../../src/slack/views/summary.ts';
 import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { renewalOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
 /*
@@ -275,8 +276,8 @@ describe('several names', () => {
     await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     expect(most, 'requests out at once').toBe(4);
-    const received = rig.service.received.map(({ ctid, input }) => [ctid, input]).sort();
-    expect(received).toEqual(names.map((name, index) => [`${order.id}.${index + 1}`, { name, period: 1 }]));
+    const received = rig.service.received.map(({ ctid, description }) => [ctid, description]).sort();
+    expect(received).toEqual(names.map((name, index) => [`${order.id}.${index + 1}`, renewalOf(name, 1)]));
   });
 
   test('end each for itself, and the order as they add up', async () => {
@@ -435,8 +436,8 @@ describe('a secret', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.runDue();
     const [request] = rig.service.received;
-    const { auth } = z.object({ auth: z.instanceof(Secret) }).parse(request?.input);
-    expect(auth.reveal()).toBe('canary-auth-code');
+    const { body } = z.object({ body: z.object({ auth: z.instanceof(Secret) }) }).parse(request?.description);
+    expect(body.auth.reveal()).toBe('canary-auth-code');
     expect(await rig.everything(), 'the database').not.toContain('canary');
     expect(rig.logged(), 'the log').not.toContain('canary');
     expect(await rig.store.sealedInput(order.id)).toBeUndefined();
@@ -452,7 +453,7 @@ describe('a secret', () => {
     await rig.main.execute(order.id);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/nothing was sent.*`\/domain link`/);
+    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/not what was asked for.*nothing was sent/);
     expect(rig.service.received).toEqual([]);
   });
 
@@ -490,15 +491,20 @@ describe('a secret', () => {
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 
-  test('that is not there does not keep the order going round for ever', async () => {
-    const order = await rig.ask('transfer', TRANSFER);
+  test('that does not come with what is asked for is missed at once', async () => {
+    expect(await rig.request('transfer', TRANSFER)).toEqual({
+      kind: 'unsupported',
+      issue: { code: 'not_sendable' },
+    });
+  });
+
+  test('that is not there any more ends the order', async () => {
+    const order = await rig.ask('transfer', TRANSFER, { secret: new Secret('auth') });
     await approveOrder(rig.orders, order.id, 'U0BOB');
-    for (let tries = 0; tries < 6; tries += 1) {
-      await rig.runDue();
-      rig.pass(MINUTE_MS);
-    }
+    await rig.sql('UPDATE orders SET sealed_input = NULL WHERE id = $1', order.id);
+    await rig.runDue();
     const failed = await rig.read(order.id);
-    expect(failed).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
+    expect(failed.state).toBe('FAILED');
     expect(summaryText(failed.items[0]?.result?.summary ?? '')).toMatch(/nothing was sent/);
     expect(rig.service.received).toEqual([]);
   });

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
+import { type StatedRequest, statementOf } from '../../src/orders/statement.ts';
 import { type OrderTaskName, taskNamed } from '../../src/orders/tasks.ts';
 import { subjectOf } from '../../src/policy/subject.ts';
 import { inputFacts, orderTitle } from '../../src/slack/views/order.ts';
 import { sampleOrder } from '../slack/views/samples.ts';
 import fc from '../support/properties.ts';
-import { ScriptedService } from './scripted-service.ts';
+import { PLACES } from './sample.ts';
 
 /*
  * Whatever people type as a host: the form refuses it, or rules, the card and the request speak of one host, which is the
@@ -163,19 +164,8 @@ test(
           counts[checked.ok ? 'taken' : 'refused'] += 1;
           if (!checked.ok) continue;
           const [name = ''] = checked.names;
-          const service = new ScriptedService();
-          await taskNamed(task).send(service.client, {
-            ...{
-              input: checked.input,
-              name,
-              secret: undefined,
-              ctid: 'x',
-              signal: new AbortController().signal,
-            },
-            ...{ beforeSend: async () => undefined, beforeFirstByte: () => undefined },
-          });
-          const sent = hostsSent(task, service.received[0]?.input);
           const order = { ...sampleOrder('PENDING', { task, input: checked.input }, [name]) };
+          const sent = hostsSent(task, statementOf(order, PLACES).items[0]?.request);
           const card = [orderTitle(order), ...inputFacts(order).flat()].join('\n').replaceAll('\u2060', '');
           for (const each of sent) {
             expect(subjectOf(each, 'host').hosts[0], `${task}: ${typed}`).toBe(browserHost(each));
@@ -199,9 +189,11 @@ test(
   TIMEOUT_MS,
 );
 
-/** The hosts in what has left, as they left. */
-function hostsSent(task: OrderTaskName, sent: unknown): string[] {
-  const { name, source, nameServers } = Object.assign({ name: '', source: '', nameServers: [] }, sent);
-  if (task === 'nameservers') return nameServers.map((each: { name: string }) => each.name);
-  return [task === 'redirect' ? source : name];
+/** The hosts in what leaves, as they leave. */
+function hostsSent(task: OrderTaskName, request: StatedRequest | undefined): string[] {
+  if (request?.interface !== 'json') throw new Error('it does not go over JSON');
+  const body = Object.assign({ name: '', source: '', nameServers: [] }, request.body);
+  if (task === 'nameservers') return body.nameServers.map((each: { name: string }) => each.name);
+  const [, , inPath = ''] = request.path.split('/');
+  return [task === 'redirect' ? body.source : task === 'create' ? body.name : decodeURIComponent(inPath)];
 }

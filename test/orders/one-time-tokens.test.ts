@@ -1,8 +1,8 @@
 import { SANDBOX_ACCOUNTS, type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { type Rig, startRig } from './rig.ts';
+import { ALICE, type Rig, startRig } from './rig.ts';
 
 /*
  * An order of a two-factor account, when the token of this half minute is used up and a call has no time to wait for the
@@ -38,6 +38,11 @@ afterAll(async () => {
   await client.close();
   await rig.end();
   await service.close();
+});
+
+beforeEach(() => {
+  const { user: login, context } = SANDBOX_ACCOUNTS.tina;
+  rig.accounts.set(ALICE.id, { ...ALICE, method: 'two_factor', login, context });
 });
 
 const redirect = () =>

@@ -385,7 +385,10 @@ describe('who retries is asking', () => {
     const again = acceptedOf(
       await retryOrder(rig.orders, order.id, 'U0ALICE', { ...typed, deliveryId: 'view:1' }),
     );
-    expect(again).toMatchObject({ retryOf: order.id, hasSecretInput: true });
+    expect(again).toMatchObject({
+      retryOf: order.id,
+      secretHash: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+    });
     await rig.runDue();
     expect((await rig.read(again.id)).state).toBe('FAILED');
     const twice = await retryOrder(rig.orders, order.id, 'U0ALICE', { ...typed, deliveryId: 'view:2' });

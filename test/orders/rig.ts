@@ -20,6 +20,7 @@ import {
   requestOrder,
 } from '../../src/orders/request.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
+import { hashOfStatement, statementOf } from '../../src/orders/statement.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { credentialInterfaces } from '../../src/service/interfaces.ts';
@@ -30,6 +31,7 @@ import { createStandInStore } from '../../src/store/stand-ins.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { NO_MONEY } from '../support/money.ts';
 import { newTeamSettings } from '../support/settings.ts';
+import { PLACES } from './sample.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 /** Longer than any test takes. */
@@ -156,8 +158,12 @@ export async function startRig(
     }),
   );
   const now = () => state.now;
-  const clientFor = async (id: string) =>
-    accounts.has(id) ? (options.client?.(id) ?? service.client) : undefined;
+  const clientFor = async (id: string) => {
+    const account = accounts.get(id);
+    if (account === undefined) return undefined;
+    const { method, login, context } = account;
+    return { ...(options.client?.(id) ?? service.client), account: { method, login, context } };
+  };
   const accepted: string[] = [];
   const orders: RequestDeps & DecideDeps = {
     store,
@@ -165,6 +171,7 @@ export async function startRig(
     settings: async () => state.team,
     directory,
     now,
+    servicePlaces: PLACES,
     interfacesOf: ({ method }) => credentialInterfaces(method, true),
     clientFor,
     findAccount,
@@ -202,6 +209,7 @@ export async function startRig(
       clientFor,
       findAccount,
       directory,
+      servicePlaces: PLACES,
       policy: orders.policy,
       ruleFacts: orders.ruleFacts,
       accepted: async (id) => void accepted.push(id),
@@ -369,6 +377,14 @@ export async function startRig(
       const order = await store.load(orderId);
       if (order === undefined) throw new Error(`order ${orderId} is gone`);
       return order;
+    },
+    /** As if an order had been asked for with another input, at a time when that was allowed. */
+    async askedWith(orderId: string, change: string): Promise<void> {
+      await sql(`UPDATE orders SET input = ${change} WHERE id = $1`, orderId);
+      const hash = hashOfStatement(statementOf(await this.read(orderId), PLACES));
+      await sql('ALTER TABLE orders DISABLE TRIGGER orders_statement_kept');
+      await sql('UPDATE orders SET statement_hash = $2 WHERE id = $1', orderId, hash);
+      await sql('ALTER TABLE orders ENABLE TRIGGER orders_statement_kept');
     },
     /** What happened to an order, in order: `approved by U0BOB`. */
     async story(orderId: string): Promise<string[]> {

@@ -1,5 +1,7 @@
 import { ctidOf, type Order } from '../../src/orders/order.ts';
+import type { ServicePlaces } from '../../src/orders/statement.ts';
 import type { Bulk } from '../../src/orders/waves.ts';
+import type { RequestDescription } from '../../src/service/describe.ts';
 
 /** The moment at which sample orders are asked for. */
 export const START = new Date('2026-03-01T09:00:00Z');
@@ -10,9 +12,16 @@ export function hoursLater(hours: number): Date {
   return new Date(START.getTime() + hours * HOUR_MS);
 }
 
+/** Where the service is. */
+export const PLACES: ServicePlaces = {
+  jsonUrl: 'https://service.example/v1',
+  xmlUrl: 'https://service.example/xml',
+  replyTo: undefined,
+};
+
 /** What an order in waves of so many rows keeps. */
 export function newBulk(waveSize: number): Bulk {
-  return { hash: 'a'.repeat(64), waveSize, judgedFrom: 1, findings: [], leftOut: 0 };
+  return { waveSize, judgedFrom: 1, findings: [], leftOut: 0 };
 }
 
 /** An order of Alice's that waits for one approval: it is nudged about after 4 hours and expires after 72. */
@@ -38,7 +47,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
       isFollowed: false,
     })),
     input: { names, period: 1 },
-    hasSecretInput: false,
+    statementHash: '0'.repeat(64),
     reason: undefined,
     channelId: 'C0DOMAINS',
     threadTs: undefined,
@@ -57,4 +66,9 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
     closedAt: undefined,
     ...overrides,
   };
+}
+
+/** What is sent to renew a name. */
+export function renewalOf(name: string, period: number): RequestDescription {
+  return { interface: 'json', method: 'POST', path: `/domain/${name}/_renew`, body: { period } };
 }

@@ -1,4 +1,5 @@
 import type { ServiceClient } from '../../src/service/client.ts';
+import type { RequestDescription } from '../../src/service/describe.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
 import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/service/errors.ts';
 
@@ -7,7 +8,8 @@ export interface Request {
   /** Name of the client's task: `domain.renew`. */
   readonly task: string;
   readonly ctid: string;
-  readonly input: unknown;
+  /** As it was described, with its secrets. */
+  readonly description: RequestDescription;
 }
 
 export const DONE: Envelope = {
@@ -23,8 +25,7 @@ export function fails(kind: ServiceErrorKind, details: Partial<ServiceErrorDetai
 }
 
 /**
- * The domain service as the client's port shows it, played by a script. It keeps the port's promises: the input is
- * checked first, `beforeSend` is awaited right before a request leaves, and nothing leaves when that throws.
+ * The domain service as the client's port shows it, played by a script. It keeps the port's promises: `beforeSend` is awaited right before a request leaves, and nothing leaves when that throws.
  */
 export class ScriptedService {
   /** Requests that left, in their order. */
@@ -40,12 +41,10 @@ export class ScriptedService {
   }
 
   readonly client: ServiceClient = {
-    run: async (task, input, call = {}) => {
-      const checked = task.input.safeParse(input);
-      if (!checked.success) {
-        throw fails('invalid_input', { cause: checked.error });
-      }
-      const request: Request = { task: task.name, ctid: call.ctid ?? '', input };
+    account: { method: 'password', login: 'alice', context: 4 },
+    run: async () => Promise.reject(new Error('an order is sent as it is described')),
+    send: async (task, { description, ...call }) => {
+      const request: Request = { task: task.name, ctid: call.ctid ?? '', description };
       await this.prepare(request);
       await call.beforeSend?.();
       call.beforeFirstByte?.();
@@ -54,7 +53,6 @@ export class ScriptedService {
       const { output, envelope } = task.output({ envelope: answered, interface: 'json', setCookie: [] });
       return { output, envelope: envelope ?? answered, interface: 'json', httpStatus: 200 };
     },
-    send: async () => Promise.reject(new Error('not played')),
     verify: async () => ({ verified: true }),
     close: async () => undefined,
   };

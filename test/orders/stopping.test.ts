@@ -23,8 +23,8 @@ afterAll(() => rig.end());
 const busy = () => fails('busy', { retryAfterMs: 10 * MINUTE_MS, httpStatus: 429 });
 /** A renewal of which these names wait out a 429, and the others are done. */
 const waiting = async (names: readonly string[], busyNames: readonly string[] = names): Promise<Order> => {
-  rig.service.answer = async ({ input }) => {
-    if (busyNames.some((name) => JSON.stringify(input).includes(name))) throw busy();
+  rig.service.answer = async ({ description }) => {
+    if (busyNames.some((name) => JSON.stringify(description).includes(name))) throw busy();
     return DONE;
   };
   const order = await rig.approvedRenewal(...names);

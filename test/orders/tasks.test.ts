@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { saltSecret } from '../../src/orders/salted-secret.ts';
+import { statementOf } from '../../src/orders/statement.ts';
 import {
   MAX_NAMES,
   ORDER_TASK_NAMES,
@@ -6,10 +8,13 @@ import {
   type OrderTaskName,
   taskNamed,
 } from '../../src/orders/tasks.ts';
+import type { WireValue } from '../../src/service/codec/wire.ts';
+import type { RequestDescription } from '../../src/service/describe.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { type FieldProblem, fieldProblems } from '../../src/slack/views/input-issue.ts';
 import { formatTaskNote } from '../../src/slack/views/task-notes.ts';
 import fc from '../support/properties.ts';
+import { newOrder, PLACES } from './sample.ts';
 import { DONE, ScriptedService } from './scripted-service.ts';
 
 const contacts = { ownerc: '101', adminc: ' 102 ', techc: 103 };
@@ -17,13 +22,19 @@ const contactIds = { ownerc: { id: 101 }, adminc: { id: 102 }, techc: { id: 103 
 const nameServers = ['NS1.example.com', 'ns2.example.net.'];
 const hosts = [{ name: 'ns1.example.com' }, { name: 'ns2.example.net' }];
 
+const json = (
+  method: Extract<RequestDescription, { interface: 'json' }>['method'],
+  path: string,
+  body?: WireValue,
+): RequestDescription => ({ interface: 'json', method, path, ...(body === undefined ? {} : { body }) });
+
 interface Sample {
   /** As people type it. */
   readonly typed: Readonly<Record<string, unknown>>;
   readonly names: readonly string[];
   /** The task of the service, and what goes out for the first name. */
   readonly service: string;
-  readonly wire: unknown;
+  readonly sent: RequestDescription;
   readonly secret?: Secret;
 }
 
@@ -33,50 +44,60 @@ const SAMPLES: Readonly<Record<OrderTaskName, Sample>> = {
     typed: { name: ' Café.REST. ', ...contacts, nameServers },
     names: ['xn--caf-dma.rest'],
     service: 'domain.create',
-    wire: { name: 'xn--caf-dma.rest', ...contactIds, nameServers: hosts, confirmOrder: true },
+    sent: json('POST', '/domain', {
+      name: 'xn--caf-dma.rest',
+      ...contactIds,
+      nameServers: hosts,
+      confirmOrder: true,
+    }),
   },
   transfer: {
     typed: { name: 'cafe.rest', ...contacts, nameServers },
     names: ['cafe.rest'],
     secret: new Secret('the auth code'),
     service: 'domain.transfer',
-    wire: { name: 'cafe.rest', ...contactIds, nameServers: hosts, auth: new Secret('the auth code') },
+    sent: json('POST', '/domain/_transfer', {
+      name: 'cafe.rest',
+      auth: new Secret('the auth code'),
+      ...contactIds,
+      nameServers: hosts,
+    }),
   },
   renew: {
     typed: { names: ['cafe.rest', 'BAR.rest', 'cafe.rest.'], period: '2' },
     names: ['cafe.rest', 'bar.rest'],
     service: 'domain.renew',
-    wire: { name: 'cafe.rest', period: 2 },
+    sent: json('POST', '/domain/cafe.rest/_renew', { period: 2 }),
   },
   restore: {
     typed: { name: 'cafe.rest' },
     names: ['cafe.rest'],
     service: 'domain.restore',
-    wire: { name: 'cafe.rest' },
+    sent: json('POST', '/domain/cafe.rest/_restore'),
   },
   delete: {
     typed: { name: 'cafe.rest' },
     names: ['cafe.rest'],
     service: 'domain.delete',
-    wire: { name: 'cafe.rest' },
+    sent: json('DELETE', '/domain/cafe.rest'),
   },
   nameservers: {
     typed: { name: 'cafe.rest', nameServers },
     names: ['cafe.rest'],
     service: 'domain.updateNameservers',
-    wire: { name: 'cafe.rest', nameServers: hosts },
+    sent: json('PUT', '/domain/cafe.rest', { nameServers: hosts }),
   },
   authcode: {
     typed: { name: 'cafe.rest' },
     names: ['cafe.rest'],
     service: 'domain.authInfo',
-    wire: { name: 'cafe.rest' },
+    sent: json('POST', '/domain/cafe.rest/_authinfo1'),
   },
   'owner-change': {
     typed: { name: 'cafe.rest' },
     names: ['cafe.rest'],
     service: 'domain.ownerChange',
-    wire: { name: 'cafe.rest' },
+    sent: json('POST', '/domain/cafe.rest/_ownerChange'),
   },
   redirect: {
     typed: {
@@ -89,7 +110,12 @@ const SAMPLES: Readonly<Record<OrderTaskName, Sample>> = {
     },
     names: ['www.cafe.rest'],
     service: 'redirect.update',
-    wire: { source: 'www.cafe.rest', target: 'https://www.example.com/menu', type: 'DOMAIN', mode: 'HTTP' },
+    sent: json('PUT', '/redirect/www.cafe.rest', {
+      source: 'www.cafe.rest',
+      target: 'https://www.example.com/menu',
+      type: 'DOMAIN',
+      mode: 'HTTP',
+    }),
   },
   'ssl-contact': {
     typed: {
@@ -103,13 +129,12 @@ const SAMPLES: Readonly<Record<OrderTaskName, Sample>> = {
     },
     names: ['4711'],
     service: 'sslContact.update',
-    wire: {
-      id: '4711',
+    sent: json('PUT', '/sslcontact/4711', {
       fname: 'Anna',
       address: ['Main Street 1', 'Back yard'],
       country: 'DE',
       phone: '+49-30-5550100',
-    },
+    }),
   },
   user: {
     typed: {
@@ -123,17 +148,29 @@ const SAMPLES: Readonly<Record<OrderTaskName, Sample>> = {
     names: ['anna'],
     secret: new Secret('hunter2'),
     service: 'user.create',
-    wire: {
+    sent: json('POST', '/user', {
       user: 'anna',
       context: 4,
       defaultEmail: 'anna@example.com',
-      language: 'en',
-      status: 1,
       password: new Secret('hunter2'),
-      parent: { user: 'boss', context: 4, substatus: 2 },
-    },
+      status: 1,
+      language: 'en',
+      parent: { context: 4, substatus: 2, authType: 'PASSWORD', lock: 'NONE', user: 'boss' },
+    }),
   },
 };
+
+/** The first item of a sample as its statement has it after the database, with what it takes to send it. */
+function stated(task: OrderTaskName) {
+  const { typed, names, secret } = SAMPLES[task];
+  const input: unknown = JSON.parse(JSON.stringify(checked(task, typed).input));
+  const salted = secret && saltSecret(secret);
+  const order = newOrder(names, { id: 'order1', task, input, secretHash: salted?.hash });
+  const [item] = statementOf(order, PLACES).items;
+  if (item === undefined) throw new Error('nothing is stated');
+  const secrets = new Map(secret && salted ? [[salted.hash, secret]] : []);
+  return { item: { ...item, ctid: 'order1.1' }, secrets, replyTo: undefined };
+}
 
 function checked(task: OrderTaskName, input: unknown) {
   const result = taskNamed(task).check(input);
@@ -206,18 +243,15 @@ describe.each(ORDER_TASK_NAMES)('an order to %s', (name) => {
     const service = new ScriptedService();
     const marked: string[] = [];
     await taskNamed(name).send(service.client, {
-      input: JSON.parse(JSON.stringify(checked(name, sample.typed).input)),
-      name: sample.names[0] ?? '',
-      secret: sample.secret,
-      ctid: 'order1.1',
+      ...stated(name),
       signal: new AbortController().signal,
       beforeSend: async () => {
         marked.push(`before ${service.received.length + 1}`);
       },
       beforeFirstByte: () => void marked.push('at the first byte'),
     });
-    expect(service.received).toEqual([{ task: sample.service, ctid: 'order1.1', input: sample.wire }]);
-    expect(reveal(service.received[0]?.input)).toEqual(reveal(sample.wire));
+    expect(service.received).toEqual([{ task: sample.service, ctid: 'order1.1', description: sample.sent }]);
+    expect(reveal(service.received[0]?.description)).toEqual(reveal(sample.sent));
     expect(marked).toEqual(['before 1', 'at the first byte']);
   });
 
@@ -429,10 +463,7 @@ describe('what comes back', () => {
     const service = new ScriptedService();
     service.answer = async () => envelope;
     return taskNamed(name).send(service.client, {
-      input: checked(name, SAMPLES[name].typed).input,
-      name: SAMPLES[name].names[0] ?? '',
-      secret: SAMPLES[name].secret,
-      ctid: 'order1',
+      ...stated(name),
       signal: new AbortController().signal,
       beforeSend: async () => undefined,
       beforeFirstByte: () => undefined,
@@ -466,15 +497,13 @@ describe('what comes back', () => {
   it('a transfer without its auth code does not leave', async () => {
     const service = new ScriptedService();
     const sending = taskNamed('transfer').send(service.client, {
-      input: checked('transfer', SAMPLES.transfer.typed).input,
-      name: 'cafe.rest',
-      secret: undefined,
-      ctid: 'order1',
+      ...stated('transfer'),
+      secrets: new Map(),
       signal: new AbortController().signal,
       beforeSend: async () => undefined,
       beforeFirstByte: () => undefined,
     });
-    await expect(sending).rejects.toThrow(/there is none/);
+    await expect(sending).rejects.toThrow(/a secret of the request is missing/);
     expect(service.received).toEqual([]);
   });
 });

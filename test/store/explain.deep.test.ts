@@ -57,11 +57,11 @@ async function fill(): Promise<void> {
   const created = `$1::timestamptz - interval '10 minutes' * (${ORDERS} - n)`;
   await admin.query(
     `INSERT INTO orders (id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
-       input, has_secret_input, channel_id, approvals_required, delivery_id, expires_at, remind_at, worker_id, lease_until,
+       input, statement_hash, channel_id, approvals_required, delivery_id, expires_at, remind_at, worker_id, lease_until,
        created_at, updated_at, closed_at, shown_version, due_at, tell_due_at)
      SELECT 'order-' || n, CASE n % 3 WHEN 0 THEN 'renew' WHEN 1 THEN 'nameservers' ELSE 'create' END, state, 5,
        'U0PERSON' || n % 300, 'account-' || n % 300, 'login', 'password', 4, ARRAY['name' || n % 40000 || '.rest'],
-       '{"period": 1}', false, 'C0DOMAINS', 1, 'delivery-' || n,
+       '{"period": 1}', '', 'C0DOMAINS', 1, 'delivery-' || n,
        CASE WHEN state IN ('PENDING', 'DRAFT') THEN at + interval '1 day' END,
        CASE WHEN state = 'PENDING' THEN at + interval '1 hour' END,
        CASE WHEN state = 'EXECUTING' THEN 'worker' END, CASE WHEN state = 'EXECUTING' THEN $1::timestamptz END,

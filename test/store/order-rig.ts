@@ -112,7 +112,7 @@ export async function startRig() {
         log: [
           { kind: 'requested', actor: order.requesterId, state: order.state, version: 1, at: T0, detail: {} },
         ],
-        sealedInput: order.hasSecretInput ? SEALED : undefined,
+        sealedInput: order.secretHash !== undefined ? SEALED : undefined,
       });
       expect(conflict, 'a new order met a conflict').toBeUndefined();
       return this.read(order.id);

@@ -26,7 +26,7 @@ describe('what is kept comes back', () => {
         task: 'transfer',
         reason: 'client paid – ünïcode 🦊',
         threadTs: '1795254798.026000',
-        hasSecretInput: true,
+        secretHash: 'sha256:0',
         retryOf: 'order-0',
         input: { name: 'a.rest', nested: { list: [1, 'zwei', null, true] }, quote: `'"\\` },
         approvalsRequired: 2,
@@ -355,7 +355,7 @@ describe('one open order a task and name', () => {
 });
 
 describe('secrets', () => {
-  const secretOrder = (changes: Partial<Order> = {}) => newOrder({ hasSecretInput: true, ...changes });
+  const secretOrder = (changes: Partial<Order> = {}) => newOrder({ secretHash: 'sha256:0', ...changes });
 
   test.each([
     ['denied', { type: 'denied', by: 'U0BOB', reason: undefined }],
@@ -367,7 +367,7 @@ describe('secrets', () => {
     const closed = await rig.apply(order.id, event, at(7_200));
     expect(await rig.store.sealedInput(order.id)).toBeUndefined();
     expect(await sealedOf(order.id)).toEqual({ sealed_input: null, sealed_input_key_id: null });
-    expect(closed.hasSecretInput, 'a retry must know that there was a secret').toBe(true);
+    expect(closed.secretHash, 'a retry must know that there was a secret').toBe('sha256:0');
   });
 
   test.each(['SUCCEEDED', 'FAILED', 'UNKNOWN'] as const)(
@@ -437,7 +437,7 @@ describe('secrets', () => {
 
 describe('drafts', () => {
   test('are forgotten with all that belongs to them when they run out, and others stay', async () => {
-    const old = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(900), hasSecretInput: true }));
+    const old = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(900), secretHash: 'sha256:0' }));
     const young = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(901) }));
     const pending = await rig.keep(newOrder({ expiresAt: at(900) }));
     expect((await rig.store.purgeExpired(at(900))).drafts).toBe(1);

@@ -114,7 +114,7 @@ test('a year of orders comes to what a spreadsheet says, line by line', async ()
         context: Number(context),
         names: [name],
         input: task === 'renew' || task === 'create' ? { period: Number(years) } : {},
-        hasSecretInput: false,
+        statementHash: '',
         channelId: 'C1',
         approvalsRequired: 1,
         deliveryId: id,

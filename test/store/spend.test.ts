@@ -43,7 +43,7 @@ async function order(
       context,
       names: items.map(({ name }) => name),
       input: { period: 2 },
-      hasSecretInput: false,
+      statementHash: '',
       channelId: 'C1',
       approvalsRequired: 1,
       deliveryId: id,

@@ -2,6 +2,8 @@ import pg from 'pg';
 import { z } from 'zod';
 import { type HttpRequest, serve } from '../../bench/http.ts';
 import { type Delivery, press, SlackLoad } from '../../bench/slack-load.ts';
+import { canonicalJson } from '../../src/canonical-json.ts';
+import type { Statement } from '../../src/orders/statement.ts';
 import { link, until } from './demo.ts';
 import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';
 import { ask } from './orders.ts';
@@ -54,6 +56,7 @@ const LIKE_IT = `
   ), kept AS (
     INSERT INTO orders SELECT (jsonb_populate_record(o, jsonb_build_object(
       'id', f.id, 'names', ARRAY[f.name], 'delivery_id', 'like:' || f.id,
+      'statement_hash', encode(sha256(convert_to(replace(replace($3, o.id, f.id), o.names[1], f.name), 'UTF8')), 'hex'),
       'input', o.input || jsonb_build_object('names', ARRAY[f.name])))).*
     FROM orders o, fresh f WHERE o.id = $1
   ), items AS (
@@ -127,8 +130,33 @@ export class Bursts {
     const names = Array.from({ length: count }, (_, n) => `burst-${this.#names + n}.rest`);
     this.#names += count;
     for (const name of names) this.s.service.state.addDomain({ name, context: 4 });
-    const { rows } = await this.#db.query(LIKE_IT, [this.#like, names]);
+    const { rows } = await this.#db.query(LIKE_IT, [this.#like, names, this.#statement(this.#like)]);
     return waitingRows.parse(rows);
+  }
+
+  /** What the order that others are like sends, in canonical form. */
+  #statement(like: string): string {
+    const statement: Statement = {
+      version: 1,
+      order: like,
+      task: 'renew',
+      service: this.s.service.jsonUrl,
+      account: { method: 'password', login: 'alice', context: 4, team: false },
+      items: [
+        {
+          n: 1,
+          name: 'burst.rest',
+          ctid: like,
+          request: {
+            interface: 'json',
+            method: 'POST',
+            path: '/domain/burst.rest/_renew',
+            body: { period: 2 },
+          },
+        },
+      ],
+    };
+    return canonicalJson(statement);
   }
 
   async #asked(): Promise<string> {

@@ -129,6 +129,8 @@ export type Charge = z.infer<typeof charge>;
 
 export const stateSchema = z.strictObject({
   version: z.literal(1),
+  /** Where it was reached last: whoever keeps its address finds it there again. */
+  port: z.int().optional(),
   nextTransaction: z.int(),
   users: z.array(user),
   trustedApplications: z.array(trustedApplication),

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createClock, type SandboxClock } from './clock.ts';
 import { exchange } from './exchange.ts';
@@ -66,11 +66,11 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
       process.emitWarning(error instanceof Error ? error : String(error));
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  origin = `http://127.0.0.1:${portOf(server.address())}`;
+  // Somebody else may have the port by now.
+  await listen(server, data.port ?? 0).catch(() => listen(server, 0));
+  data.port = portOf(server.address());
+  file?.changed();
+  origin = `http://127.0.0.1:${data.port}`;
 
   return {
     jsonUrl: `${origin}/v1`,
@@ -92,6 +92,16 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
       await file?.flush();
     },
   };
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
 }
 
 function portOf(address: string | AddressInfo | null): number {

@@ -32,6 +32,16 @@ describe('the state file', () => {
     expect(body.stid, 'transaction ids go on').toBe('20270227-sandbox1-4');
   });
 
+  it('brings it back where it was reached', async () => {
+    const stateFile = join(folder, 'state.json');
+    const first = await startBench({ stateFile });
+    await first.service.close();
+    const second = await startBench({ stateFile });
+    expect(second.service.jsonUrl).toBe(first.service.jsonUrl);
+    const third = await startBench({ stateFile });
+    expect(third.service.jsonUrl, 'while somebody has its port').not.toBe(first.service.jsonUrl);
+  });
+
   it('is written soon after a change, without closing', async () => {
     const stateFile = join(folder, 'state.json');
     const { json } = await startBench({ stateFile });

@@ -67,7 +67,8 @@ CREATE TABLE "orders" (
     "context" INTEGER,
     "names" TEXT[],
     "input" JSONB NOT NULL,
-    "has_secret_input" BOOLEAN NOT NULL,
+    "statement_hash" TEXT NOT NULL,
+    "secret_hash" TEXT,
     "sealed_input" BYTEA,
     "sealed_input_key_id" TEXT,
     "reason" TEXT,
@@ -117,6 +118,7 @@ CREATE TABLE "order_items" (
     "answered_at" TIMESTAMPTZ(3),
     "result" JSONB,
     "input" JSONB,
+    "secret_hash" TEXT,
     "sealed_input" BYTEA,
     "sealed_input_key_id" TEXT,
     "followed_at" TIMESTAMPTZ(3),
@@ -727,3 +729,11 @@ CREATE INDEX "orders_redirects" ON "orders" ("created_at") WHERE "task" = 'redir
 CREATE INDEX "revealable_secrets_kept" ON "revealable_secrets" ("expires_at") WHERE "sealed" IS NOT NULL;
 CREATE INDEX "domains_undated" ON "domains" ("name") WHERE "expires_at" IS NULL;
 CREATE INDEX "name_observations_unused" ON "name_observations" ("team_id", "name") WHERE "in_use" = false;
+
+-- What was asked for stays what was asked for: no statement of the bot writes this column again.
+CREATE FUNCTION refuse_statement_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'the statement of order % never changes', OLD.id;
+END $$;
+CREATE TRIGGER orders_statement_kept BEFORE UPDATE OF statement_hash ON "orders" FOR EACH ROW
+  WHEN (OLD.statement_hash IS DISTINCT FROM NEW.statement_hash) EXECUTE FUNCTION refuse_statement_change();

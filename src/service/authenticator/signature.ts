@@ -118,6 +118,21 @@ export function basicToken(user: string, password: Secret): string {
   return Buffer.from(pair, 'utf8').toString('base64');
 }
 
+/** What of a credential is no secret. */
+export interface CredentialAccount {
+  readonly method: Credential['method'];
+  /** User name, or the application's UUID. */
+  readonly login: string;
+  /** Undefined for a trusted application. */
+  readonly context: number | undefined;
+}
+
+export function accountOf(credential: Credential): CredentialAccount {
+  return credential.method === 'trusted_application'
+    ? { method: credential.method, login: credential.uuid, context: undefined }
+    : { method: credential.method, login: credential.user, context: credential.context };
+}
+
 /** Everything about a credential that an answer must not echo. */
 export function credentialSecrets(credential: Credential): string[] {
   const plain = Object.values(credential).flatMap((value) =>

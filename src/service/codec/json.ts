@@ -4,7 +4,7 @@ import { type Envelope, readEnvelope } from '../envelope.ts';
 import { assertDepth, assertSize } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
-import type { WireValue } from './wire.ts';
+import { isWireList, type WireValue } from './wire.ts';
 
 /** An answer that could be read. */
 export interface Decoded {
@@ -120,17 +120,13 @@ function reveal(value: WireValue, name: string): PlainJson {
   if (value instanceof Secret) return wellFormed(name, value.reveal());
   if (typeof value === 'string') return wellFormed(name, value);
   if (typeof value !== 'object') return value;
-  if (isList(value)) return value.map((item) => reveal(item, name));
+  if (isWireList(value)) return value.map((item) => reveal(item, name));
   const plain: { [name: string]: PlainJson } = {};
   for (const key of Object.keys(value)) {
     const item = value[key];
     if (item !== undefined) plain[key] = reveal(item, key);
   }
   return plain;
-}
-
-function isList(value: WireValue): value is readonly WireValue[] {
-  return Array.isArray(value);
 }
 
 /**

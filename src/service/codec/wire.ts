@@ -6,6 +6,10 @@ import type { Secret } from '../secret.ts';
  */
 export type WireValue = string | number | boolean | Secret | readonly WireValue[] | WireObject;
 
+export function isWireList(value: WireValue): value is readonly WireValue[] {
+  return Array.isArray(value);
+}
+
 export interface WireObject {
   /** In the order in which the fields go out. */
   readonly [name: string]: WireValue | undefined;

@@ -5,7 +5,7 @@ import { assertSize, MAX_DEPTH } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import type { Decoded } from './json.ts';
-import type { WireObject, WireValue } from './wire.ts';
+import { isWireList, type WireObject, type WireValue } from './wire.ts';
 
 // Service API, section "XML interface".
 
@@ -17,7 +17,7 @@ export function writeXml(elements: WireObject): string {
 }
 
 function writeElement(name: string, content: WireValue): string {
-  if (isList(content)) return content.map((each) => writeElement(name, each)).join('');
+  if (isWireList(content)) return content.map((each) => writeElement(name, each)).join('');
   const isText = typeof content !== 'object' || content instanceof Secret;
   return `<${name}>${isText ? escapeText(name, content) : writeXml(content)}</${name}>`;
 }
@@ -26,10 +26,6 @@ function writeElement(name: string, content: WireValue): string {
 export function writeRequest(signature: string, code: string, elements: string): string {
   const declaration = '<?xml version="1.0" encoding="UTF-8"?>';
   return `${declaration}<request>${signature}<task><code>${code}</code>${elements}</task></request>`;
-}
-
-function isList(content: WireValue): content is readonly WireValue[] {
-  return Array.isArray(content);
 }
 
 /** Everything outside the production Char of XML 1.0, section 2.2, lone surrogates among it. */

@@ -3,7 +3,7 @@ import { accountName, type TeamAccountChange } from '../../accounts/account.ts';
 import type { BudgetChange, PriceChange } from '../../money/ports.ts';
 import type { Alarm } from '../../names/alarm.ts';
 import type { NameDecision, PortfolioChange } from '../../names/ports.ts';
-import { inputOfItem, type Order, type OrderItem } from '../../orders/order.ts';
+import { hasSecretInput, inputOfItem, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { storedRecordFinding } from '../../orders/record-finding.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
@@ -347,9 +347,9 @@ function namesOf({ bulk, items }: Order, item: OrderItem | undefined): string {
 
 function sentInput(order: Order, item: OrderItem | undefined): string {
   if (order.bulk !== undefined && item === undefined)
-    return JSON.stringify({ plan: order.bulk.hash, rows: order.items.length });
+    return JSON.stringify({ statement: order.statementHash, rows: order.items.length });
   const { secretField } = taskNamed(order.task);
-  const secret = order.hasSecretInput && secretField !== undefined ? { [secretField]: '[secret]' } : {};
+  const secret = hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
   const asked = item === undefined ? order.input : inputOfItem(order, item);
   const input = typeof asked === 'object' && asked !== null ? asked : {};
   return JSON.stringify({ ...input, ...secret });

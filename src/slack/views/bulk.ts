@@ -168,7 +168,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, cost: Orde
             }),
             button({ actionId: 'bulk_drop', text: 'Drop it', value: order.id }),
           ]),
-          context(`Plan ${code(plan.hash)}. It is forgotten after 15 minutes.`),
+          context(`Plan ${code(order.statementHash)}. It is forgotten after 15 minutes.`),
         ]),
   ]);
 }
@@ -270,7 +270,7 @@ export function bulkBlocks(order: Order, bulk: Bulk): AnyBlock[] {
   return [
     section(
       [
-        `*Plan* ${code(bulk.hash)}`,
+        `*Plan* ${code(order.statementHash)}`,
         `${count(order.items.length, 'row')}${bulk.leftOut === 0 ? '' : `, without ${bulk.leftOut} of the file that are not asked for`}. All of them stand in a file in the thread.`,
         ...(isPending ? [] : [tallyText(order)]),
       ].join('\n'),

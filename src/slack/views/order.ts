@@ -5,6 +5,7 @@ import type { Impact } from '../../names/impact.ts';
 import {
   accountOwner,
   hasRowSecrets,
+  hasSecretInput,
   type ItemResult,
   isRetryOver,
   type Order,
@@ -232,7 +233,7 @@ export function inputFacts(order: Order): (readonly [string, string])[] {
   const { secretField } = taskNamed(order.task);
   if (secretField === 'auth') return [...pairs, ['Auth code', 'given, kept sealed']];
   if (secretField === 'password') {
-    return [...pairs, ['Password', order.hasSecretInput ? 'given, kept sealed' : 'made by the service']];
+    return [...pairs, ['Password', hasSecretInput(order) ? 'given, kept sealed' : 'made by the service']];
   }
   return pairs;
 }

@@ -9,7 +9,13 @@ import { requestIssueText } from './request-issue.ts';
 
 type PlainCode = Exclude<
   PlainSummary['code'],
-  'account_refused' | 'earlier_order' | 'not_sendable' | 'request_invalid' | 'rules_changed' | 'settled'
+  | 'account_refused'
+  | 'earlier_order'
+  | 'not_sendable'
+  | 'request_invalid'
+  | 'rules_changed'
+  | 'settled'
+  | 'statement_changed'
 >;
 
 const PLAIN: Readonly<Record<PlainCode, string>> = {
@@ -29,8 +35,6 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
   not_reached: 'The service could not be reached, so nothing was sent.',
   owner_left:
     'The person whose account it uses is no longer a full member of this workspace, so nothing was sent for it. If it is still wanted, ask again with your own account.',
-  plan_changed:
-    'Its rows are not those that were approved, so nothing more was sent. Ask again with `/domain bulk`.',
   refused: 'The service refused.',
   requester_left:
     'The person who asked is no longer a full member of this workspace, so nothing was sent for it. If it is still wanted, somebody else has to ask.',
@@ -76,6 +80,8 @@ function textOf(summary: ItemSummary): string {
         'The rules have changed since it was asked for, so nothing was sent.',
         ...summary.issues.map(issueText),
       ].join(' ');
+    case 'statement_changed':
+      return 'It is not what was asked for and approved any more, so nothing was sent. The admins are told. If it is still wanted, ask again.';
     case 'settled':
       return summary.outcome === 'SUCCEEDED' ? 'Settled as done.' : 'Settled as not done.';
     case 'earlier_unanswered':

@@ -13,7 +13,6 @@ const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
   rows: [],
   leftOut: [{ line: 2, name: 'nothing', issues: [] }],
   findings: [],
-  hash: 'h',
   ...given,
 });
 

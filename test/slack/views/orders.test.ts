@@ -67,7 +67,7 @@ describe('a card', () => {
     if (!checked.ok) throw new Error(`the sample for ${task} is wrong: ${JSON.stringify(checked.issues)}`);
     const order = sampleOrder(
       'PENDING',
-      { task, input: checked.input, hasSecretInput: task === 'transfer' },
+      { task, input: checked.input, secretHash: task === 'transfer' ? 'sha256:0' : undefined },
       checked.names,
     );
     const card = orderCard(order, { approvers: APPROVERS });

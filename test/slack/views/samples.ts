@@ -60,7 +60,7 @@ export function sampleOrder(
       isFollowed: false,
     })),
     input: { names, period: 2 },
-    hasSecretInput: false,
+    statementHash: '5'.repeat(64),
     reason: 'client paid',
     channelId: 'C0DOMAINS',
     threadTs: undefined,

@@ -1,0 +1,22 @@
+/**
+ * JSON in the one form that RFC 8785 gives every value: no layout, members in the sequence of their names' UTF-16 code units,
+ * numbers and texts as ECMAScript writes them. What is undefined is left out.
+ * @throws {TypeError} for what JSON cannot hold, such as a text that is not valid Unicode
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => `${canonicalJson(name)}:${canonicalJson(member)}`);
+    return `{${members.join(',')}}`;
+  }
+  const isJson =
+    value === null ||
+    typeof value === 'boolean' ||
+    (typeof value === 'number' && Number.isFinite(value)) ||
+    (typeof value === 'string' && !/\p{Surrogate}/u.test(value));
+  if (!isJson) throw new TypeError('canonical JSON: a value that JSON cannot hold');
+  return JSON.stringify(value);
+}

@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { accountName } from '../accounts/account.ts';
+import type { Decision } from './change.ts';
+import type { Order } from './order.ts';
+import type { HistoryEntry, OrderStore } from './ports.ts';
+import { type ServicePlaces, verifiedStatement } from './statement.ts';
+import type { StatementPart } from './summary.ts';
+
+/*
+ * Whether an order still gives the statement that it was made with. Where it does not, somebody has written into the database, or
+ * the service has moved: nothing is sent, and admins are told what differs, as far as the log tells.
+ */
+
+/** The rows of an order no longer give its statement, or what is sealed with it is not what was stated. Nothing is sent. */
+export class StatementChangedError extends Error {
+  override readonly name = 'StatementChangedError';
+  readonly parts: readonly StatementPart[];
+
+  constructor(parts: readonly StatementPart[], options?: ErrorOptions) {
+    super('the order is not what was asked for and approved', options);
+    this.parts = parts;
+  }
+}
+
+/** Stops an order that no longer gives its statement; undefined when it does. */
+export async function stopIfChanged(
+  deps: { readonly store: OrderStore; readonly servicePlaces: ServicePlaces },
+  order: Order,
+): Promise<Decision | undefined> {
+  if (verifiedStatement(order, deps.servicePlaces) !== undefined) return undefined;
+  const parts = changedParts(order, await deps.store.history(order.id), deps.servicePlaces);
+  return { event: { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } } };
+}
+
+/** What the log keeps of what was asked for. Of the rows of a file it has the number alone. */
+const requestedDetail = z.object({
+  statement: z.string(),
+  service: z.string(),
+  replyTo: z.string().optional(),
+  task: z.string(),
+  account: z.string(),
+  names: z.array(z.string()).optional(),
+  input: z.unknown(),
+  rows: z.number().optional(),
+});
+
+/** What of an order differs from what was asked for, as far as its log tells. Pure. */
+export function changedParts(
+  order: Order,
+  history: readonly HistoryEntry[],
+  places: ServicePlaces,
+): readonly StatementPart[] {
+  const asked = requestedDetail.safeParse(history.find(({ kind }) => kind === 'requested')?.detail).data;
+  if (asked === undefined) return [];
+  const { jsonUrl, xmlUrl } = places;
+  const replyTo = asked.service === jsonUrl ? places.replyTo : undefined;
+  const names = order.items.map(({ name }) => name);
+  const differs: Readonly<Record<Exclude<StatementPart, 'secret'>, boolean>> = {
+    hash: asked.statement !== order.statementHash,
+    service: ![jsonUrl, xmlUrl].includes(asked.service) || asked.replyTo !== replyTo,
+    task: asked.task !== order.task,
+    account: asked.account !== accountName(order.account),
+    names: asked.names === undefined ? asked.rows !== names.length : !isDeepStrictEqual(asked.names, names),
+    input: asked.names !== undefined && !isDeepStrictEqual(asked.input, order.input),
+  };
+  return (['hash', 'service', 'task', 'account', 'names', 'input'] as const).filter((part) => differs[part]);
+}
