@@ -8,6 +8,7 @@ import { type LookForEvidence, resolveByEvidence } from './evidence.ts';
 import { type ExecuteDeps, executeOrder } from './execute.ts';
 import type { Order } from './order.ts';
 import type { Directory, DueLane } from './ports.ts';
+import { isPaused } from './waves.ts';
 
 export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
   readonly directory: Directory;
@@ -38,7 +39,9 @@ export async function advance(deps: AdvanceDeps, orderId: string, lane: DueLane)
       await escalateOrder(deps, orderId);
       return;
     case 'APPROVED':
-      return executeOrder(deps, order, deps.stopSending);
+      if (isPaused(order)) await expireOrder(deps, orderId);
+      else await executeOrder(deps, order, deps.stopSending);
+      return;
     case 'EXECUTING':
       return takeOver(deps, orderId);
     default:

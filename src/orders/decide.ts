@@ -9,13 +9,21 @@ import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { stopIfChanged } from './check-statement.ts';
 import { askedDemand, type CurrentDemand, currentDemand } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
-import { type Approval, inputOfItem, type Order, type OrderItem, waitingItems } from './order.ts';
+import {
+  type Approval,
+  type ApprovalsGiven,
+  inputOfItem,
+  type Order,
+  type OrderItem,
+  waitingItems,
+} from './order.ts';
 import { accountGone, checkMembers, type FindAccount, partiesOf } from './parties.ts';
 import type { Directory, OrderStore, PriceOf, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import type { ServicePlaces } from './statement.ts';
 import type { PlainSummary } from './summary.ts';
 import { taskNamed } from './tasks.ts';
+import { isPaused } from './waves.ts';
 
 /**
  * What an approver knows of the impact on an order's name. `none`: the task puts nothing at risk. `changed`: since it was
@@ -62,9 +70,9 @@ async function groundsOf(deps: DecideDeps, order: Order, userIds: readonly strin
   return { current, known, policy };
 }
 
-/** An order that no longer waits is not evaluated again. */
+/** An order that does not wait for people is not evaluated again. */
 async function demandOf(deps: DecideDeps, order: Order): Promise<CurrentDemand> {
-  if (order.state === 'PENDING') return currentDemand(deps, order);
+  if (order.state === 'PENDING' || isPaused(order)) return currentDemand(deps, order);
   const settings = await deps.settings();
   const asked = askedDemand(order, settings);
   return { settings, demand: asked, asked, policyVersion: order.policyVersion ?? 0, isStricter: false };
@@ -81,34 +89,60 @@ export async function approveOrder(
   reason?: string,
 ): Promise<ChangeOutcome> {
   return letGo(deps, orderId, async (order, agreedExcess, findObstacle) => {
+    // Who lets a paused order go on presses another button.
+    if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
     // This may take a moment, so everything that decides is read after it.
     const impact = order.state === 'PENDING' ? await deps.impactAtApproval(order) : 'none';
-    const given = [...withoutApprovalOf(order, userId), { userId, agreedExcess }];
-    const [grounds, money, obstacle] = await Promise.all([
-      groundsOf(
-        deps,
-        order,
-        given.map((approval) => approval.userId),
-      ),
-      moneyOf(deps, order, given),
-      findObstacle(),
-    ]);
+    const grounds = await readGrounds(deps, order, { userId, agreedExcess }, findObstacle);
+    const { money, obstacle } = grounds;
     const refusal = refusalToDecide(order, userId, 'approve', grounds.policy);
-    const isRepeated = given.length === order.approvals.length;
+    const isRepeated = order.approvals.some((approval) => approval.userId === userId);
     if (money.unaware.includes(userId) && (refusal !== undefined || isRepeated))
       return { refusal: { code: 'excess_unseen', over: money.over } };
     if (refusal !== undefined && !money.admins.includes(userId)) return { refusal };
     if (obstacle !== undefined) return obstacle;
     if (impact === 'changed') return { refusal: { code: 'impact_changed' } };
-    return approval(deps, order, userId, {
-      ...grounds,
-      ...{ money, agreedExcess, isImpactUnknown: impact === 'unknown', reason },
-    });
+    const counted = countApprovals(deps, order, userId, grounds);
+    if ('refusal' in counted) return counted;
+    const { price, over, admins, reservation } = money;
+    if (!counted.validApprovers.includes(userId) && !admins.includes(userId))
+      return { refusal: { code: 'stand_in_not_needed' } };
+    const isImpactUnknown = impact === 'unknown';
+    return {
+      event: {
+        type: 'approved',
+        ...counted,
+        ...{ by: userId, agreedExcess, price, budget: { over, admins }, isImpactUnknown, reason },
+      },
+      extra: { reservation },
+    };
   });
 }
 
-function withoutApprovalOf(order: Order, userId: string): readonly Approval[] {
-  return order.approvals.filter((approval) => approval.userId !== userId);
+/** A person's approval, before anything has decided whether it counts. */
+type Press = Pick<Approval, 'userId' | 'agreedExcess'>;
+type FindObstacle = () => Promise<Decision | undefined>;
+
+/** Everything that decides about a waiting or a paused order at this moment, with the press of a person. */
+interface PressGrounds extends Grounds {
+  readonly money: MoneyCheck;
+  readonly obstacle: Decision | undefined;
+}
+
+export async function readGrounds(
+  deps: DecideDeps,
+  order: Order,
+  press: Press,
+  findObstacle: FindObstacle,
+): Promise<PressGrounds> {
+  const given = [...order.approvals.filter(({ userId }) => userId !== press.userId), press];
+  const givers = given.map(({ userId }) => userId);
+  const [grounds, money, obstacle] = await Promise.all([
+    groundsOf(deps, order, givers),
+    moneyOf(deps, order, given),
+    findObstacle(),
+  ]);
+  return { ...grounds, money, obstacle };
 }
 
 /** What an order costs at this moment, and whether the budgets have it. */
@@ -117,11 +151,7 @@ interface MoneyCheck extends BudgetCheck {
 }
 
 /** @param given the approvals so far, with that of who presses now */
-export async function moneyOf(
-  deps: DecideDeps,
-  order: Order,
-  given: readonly Pick<Approval, 'userId' | 'agreedExcess'>[],
-): Promise<MoneyCheck> {
+export async function moneyOf(deps: DecideDeps, order: Order, given: readonly Press[]): Promise<MoneyCheck> {
   const takes = budgetedItems(order);
   const names = takes.items.map(({ name }) => name);
   const pricing = deps.priceOf({ task: order.task, names, input: order.input });
@@ -133,19 +163,15 @@ export async function moneyOf(
 }
 
 /**
- * Lets a waiting order go by a person's decision. Names that an earlier order turned out to have done are stopped first;
- * the decision is for the others.
+ * Lets a waiting order go, or a paused one go on, by a person's decision. Names that an earlier order turned out to have
+ * done are stopped first; the decision is for the others.
  * @param decide is told by how much the card said that the order exceeds budgets when the person pressed, and asks what
  * stands in the way of the order at the point at which it may be said to the person
  */
 export async function letGo(
   deps: Pick<DecideDeps, 'store' | 'findAccount' | 'directory' | 'servicePlaces' | 'now'>,
   orderId: string,
-  decide: (
-    order: Order,
-    agreedExcess: Order['shownExcess'],
-    findObstacle: () => Promise<Decision | undefined>,
-  ) => Promise<Decision>,
+  decide: (order: Order, agreedExcess: Order['shownExcess'], findObstacle: FindObstacle) => Promise<Decision>,
 ): Promise<ChangeOutcome> {
   let isPart = false;
   let agreedExcess: Order['shownExcess'] | undefined;
@@ -154,7 +180,7 @@ export async function letGo(
     // What the card says by the time of another try was not there to be read.
     agreedExcess ??= order.shownExcess;
     return decide(order, agreedExcess, async () => {
-      if (order.state !== 'PENDING') return undefined;
+      if (order.state !== 'PENDING' && !isPaused(order)) return undefined;
       const unmet = await unmetPrecondition(deps, order);
       if (unmet !== undefined) return unmet;
       const findings = await findEarlier(deps.store.load, order);
@@ -166,27 +192,26 @@ export async function letGo(
     });
   });
   // The card may say less than the budgets lack by now.
-  if (!outcome.ok && outcome.refusal.code === 'excess_unseen')
+  if (!outcome.ok && (outcome.refusal.code === 'excess_unseen' || outcome.refusal.code === 'over_budget'))
     await deps.store.requestTelling(orderId, deps.now());
-  return isPart && outcome.ok && outcome.order.state === 'PENDING' ? letGo(deps, orderId, decide) : outcome;
+  const goesOn = isPart && outcome.ok && (outcome.order.state === 'PENDING' || isPaused(outcome.order));
+  return goesOn ? letGo(deps, orderId, decide) : outcome;
 }
 
-interface ApprovalGrounds extends Grounds {
-  /** The impact on the name has not been looked up yet. */
-  readonly isImpactUnknown: boolean;
-  readonly money: MoneyCheck;
-  readonly agreedExcess: Order['shownExcess'];
-  /** What the approver says to it. */
-  readonly reason: string | undefined;
+/** The approvals that count at one moment. */
+interface CountedApprovals {
+  readonly validApprovers: readonly string[];
+  readonly progress: ApprovalsGiven;
+  readonly unreadableGroups: readonly string[];
 }
 
-/** The decision when the approver is allowed to approve. */
-async function approval(
-  deps: DecideDeps,
+/** Counts the approvals of an order with that of a person; or says why they cannot be counted at this moment. */
+export function countApprovals(
+  deps: Pick<DecideDeps, 'now'>,
   order: Order,
   userId: string,
-  { current, known, policy, money, agreedExcess, isImpactUnknown, reason }: ApprovalGrounds,
-): Promise<Decision> {
+  { current, known, policy }: Grounds,
+): CountedApprovals | { readonly refusal: Refusal } {
   const { demand, policyVersion, isStricter } = current;
   if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
   const earlier = order.approvals.map((approval) => approval.userId);
@@ -198,44 +223,28 @@ async function approval(
     allowSelfApproval: policy.allowSelfApproval,
     now: deps.now(),
   });
-  // An order that waits because it exceeded a budget needs nobody in particular.
-  const valid =
-    demand.outcome === 'free'
-      ? givers
-      : [...new Set(requirements.flatMap(({ counted }) => counted.map((seat) => seat.userId)))];
   // While Slack does not tell about one of those who approved, no approval is dropped and none is counted.
   const doubtful = earlier.find((giver) => policy.unconfirmed.has(giver));
   if (doubtful !== undefined && !isApproved)
     return { refusal: { code: 'membership_unknown', userId: doubtful } };
-  const { price, over, admins, reservation } = money;
-  if (!valid.includes(userId) && !admins.includes(userId))
-    return { refusal: { code: 'stand_in_not_needed' } };
-  const { unreadableGroups } = policy;
-  const progress = {
-    isApproved,
-    policyVersion,
-    isStricter,
-    requirements: requirements.map(({ requirement: { rule, needed, approvers }, counted }) => ({
-      rule,
-      needed,
-      approvers,
-      given: counted,
-    })),
-  };
   return {
-    event: {
-      type: 'approved',
-      by: userId,
-      validApprovers: valid,
-      unreadableGroups,
-      agreedExcess,
-      price,
-      progress,
-      budget: { over, admins },
-      isImpactUnknown,
-      reason,
+    // An order that waits because it exceeded a budget needs nobody in particular.
+    validApprovers:
+      demand.outcome === 'free'
+        ? givers
+        : [...new Set(requirements.flatMap(({ counted }) => counted.map((seat) => seat.userId)))],
+    progress: {
+      isApproved,
+      policyVersion,
+      isStricter,
+      requirements: requirements.map(({ requirement: { rule, needed, approvers }, counted }) => ({
+        rule,
+        needed,
+        approvers,
+        given: counted,
+      })),
     },
-    extra: { reservation },
+    unreadableGroups: policy.unreadableGroups,
   };
 }
 

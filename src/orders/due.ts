@@ -9,7 +9,7 @@ import {
 } from './order.ts';
 import type { DueLane } from './ports.ts';
 import { taskNamed } from './tasks.ts';
-import { nextItems } from './waves.ts';
+import { isPaused, nextItems } from './waves.ts';
 
 /*
  * When something has to be done about an order next. Pure: the store writes both moments with every change of an order.
@@ -52,7 +52,7 @@ export function dueAt(order: Order, at: Date): Date | undefined {
       return earliest([order.remindAt, order.escalateAt, order.expiresAt]);
     case 'APPROVED':
       // It waits for a person.
-      if (order.bulk?.pause !== undefined) return undefined;
+      if (isPaused(order)) return order.expiresAt;
       return earliest(nextItems(order).map(({ notBefore }) => notBefore ?? at)) ?? at;
     case 'EXECUTING':
       // Its lease, which goes by the database's clock, keeps others away while its worker lives.

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
+import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Envelope } from '../service/envelope.ts';
@@ -25,7 +26,7 @@ import {
   SuspendedError,
 } from './result.ts';
 import { unsaltSecret } from './salted-secret.ts';
-import { beforeWave, sendWaves } from './send-waves.ts';
+import { beforeWave, type PauseEnd, sendWaves } from './send-waves.ts';
 import { transition } from './state-machine.ts';
 import { type ServicePlaces, type Statement, type StatementItem, verifiedStatement } from './statement.ts';
 import { stopEarlier } from './stop.ts';
@@ -35,6 +36,7 @@ import { nextItems, reasonToPause } from './waves.ts';
 export interface ExecuteDeps {
   readonly store: OrderStore;
   readonly vault: Vault;
+  readonly settings: () => Promise<TeamSettings>;
   readonly now: () => Date;
   readonly log: Log;
   /** The client that carries an account's credential, or undefined when the account is gone. */
@@ -138,7 +140,8 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
     if (order.state !== 'APPROVED') return NOT_DUE;
     const waiting = nextItems(order);
     if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now()))) return NOT_DUE;
-    const blocked = beforeWave(order) ?? (await stopIfChanged(deps, order));
+    const pauseEnd = await pauseEndOf(deps)();
+    const blocked = beforeWave(order, pauseEnd) ?? (await stopIfChanged(deps, order));
     if (blocked !== undefined) return blocked;
     // Both look the account up: asked at once, they share a statement.
     const [parties, preparing] = await Promise.all([
@@ -227,12 +230,17 @@ async function sendItems(
         return current && stopIfChanged(worker, current);
       }),
     workerId: worker.workerId,
+    pauseEnd: pauseEndOf(worker),
     order: () => worker.latest,
     dueIn,
     send,
     change: (decide) => retryUntilCommitted(worker, signal, () => change(worker, decide)),
     signal,
   });
+}
+
+function pauseEndOf({ settings, now }: ExecuteDeps): PauseEnd {
+  return async () => new Date(now().getTime() + (await settings()).approvalTtl);
 }
 
 /**

@@ -184,7 +184,7 @@ export interface Order {
   readonly policyVersion?: number | undefined;
   /** What it needed when it was asked for; undefined for an order from before there was a policy. */
   readonly demand?: Demand | undefined;
-  /** When a DRAFT is forgotten or a PENDING order expires. */
+  /** When a DRAFT is forgotten, a PENDING order expires, or the rest of a paused one is not sent any more. */
   readonly expiresAt: Date | undefined;
   /** When approvers are reminded; undefined when they were, or need not be. */
   readonly remindAt: Date | undefined;
@@ -392,8 +392,26 @@ export type OrderEvent =
       readonly known?: LostRequest;
     }
   /** Too much went wrong: nothing more of a bulk order is sent until a person resumes it. */
-  | { readonly type: 'paused'; readonly reason: PauseReason; readonly workerId?: string }
-  | { readonly type: 'resumed'; readonly by: string }
+  | {
+      readonly type: 'paused';
+      readonly reason: PauseReason;
+      /** What is left is not sent any more when nobody has let it go on by then. */
+      readonly expiresAt: Date;
+      readonly workerId?: string;
+    }
+  /** The requester or an approver lets it go on. All that an approval needs is needed again. */
+  | {
+      readonly type: 'resumed';
+      readonly by: string;
+      readonly agreedExcess: readonly Shortfall[];
+      /** Those of all who approved who may approve at this moment; with `by`, if that is an approval. */
+      readonly validApprovers: readonly string[];
+      readonly progress: ApprovalsGiven;
+      readonly unreadableGroups: readonly string[];
+      /** What the rest costs at this moment by the team's price list. */
+      readonly price: OrderCost | undefined;
+      readonly budget: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
+    }
   /** The worker has fallen silent, or has nothing to do until an item's `notBefore`. */
   | { readonly type: 'released' }
   | {

@@ -1,7 +1,7 @@
 import type { Shortfall } from '../money/budget.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { EarlierFinding } from './earlier.ts';
-import type { OrderEvent, OrderState } from './order.ts';
+import type { ApprovalsGiven, OrderEvent, OrderState } from './order.ts';
 
 /** What a person may do who asked, or who is an approver. */
 export type ApproverRight =
@@ -84,6 +84,8 @@ export type Refusal =
   | { readonly code: 'secret_input_of'; readonly ownerId: string }
   | { readonly code: 'secret_answer_of'; readonly ownerId: string }
   | { readonly code: 'stop_unapproved' }
+  /** A paused order needs more approvals than it has, by what is in force at this moment. */
+  | { readonly code: 'approvals_missing'; readonly requirements: ApprovalsGiven['requirements'] }
   /** A bulk order goes on already, or has ended. */
   | { readonly code: 'not_paused' }
   /** An order of many rows is asked for again as a file. */

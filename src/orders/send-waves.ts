@@ -3,16 +3,22 @@ import { rulesChanged } from './decide.ts';
 import { type Order, type OrderItem, waitingItems } from './order.ts';
 import { nextItems, reasonToPause } from './waves.ts';
 
+/** When a pause that begins now ends by itself, if nobody lets the order go on. */
+export type PauseEnd = () => Promise<Date>;
+
 /**
  * What keeps an order from going out, or its next wave: it is paused or has to be, or the zone no longer allows it. Undefined
  * when nothing does.
+ * @param pauseEnd when a pause would end
  * @param workerId the worker that has the order; left out before it is claimed
  */
-export function beforeWave(order: Order, workerId?: string): Decision | undefined {
+export function beforeWave(order: Order, pauseEnd: Date, workerId?: string): Decision | undefined {
   if (order.bulk?.pause !== undefined) return { refusal: { code: 'not_due' } };
   const reason = waitingItems(order).length === 0 ? undefined : reasonToPause(order);
   if (reason !== undefined)
-    return { event: { type: 'paused', reason, ...(workerId === undefined ? {} : { workerId }) } };
+    return {
+      event: { type: 'paused', reason, expiresAt: pauseEnd, ...(workerId === undefined ? {} : { workerId }) },
+    };
   const changed = rulesChanged(order, nextItems(order));
   return changed === undefined ? undefined : { event: { type: 'stopped', summary: changed } };
 }
@@ -20,6 +26,7 @@ export function beforeWave(order: Order, workerId?: string): Decision | undefine
 /** What the waves of a claimed order go out with. */
 export interface WaveSender {
   readonly workerId: string;
+  readonly pauseEnd: PauseEnd;
   /** The order as its worker's last change left it. */
   readonly order: () => Order;
   /** The items of the wave that is next and that may be sent at this moment. */
@@ -33,14 +40,15 @@ export interface WaveSender {
 }
 
 /**
- * Sends one wave after the other, each after a look at what came of those before and at the rows as they are kept. Ends when nothing is left, when a person is
- * needed, or when what is left has to wait.
+ * Sends one wave after the other, each after a look at what came of those before and at the rows as they are kept. Ends when
+ * nothing is left, when a person is needed, or when what is left has to wait.
  */
 export async function sendWaves(sender: WaveSender): Promise<void> {
   const { workerId, order, dueIn, send, change, signal } = sender;
   while (!signal.aborted) {
-    if (beforeWave(order(), workerId) !== undefined) {
-      await change((current) => beforeWave(current, workerId) ?? { refusal: { code: 'not_due' } });
+    const pauseEnd = await sender.pauseEnd();
+    if (beforeWave(order(), pauseEnd, workerId) !== undefined) {
+      await change((current) => beforeWave(current, pauseEnd, workerId) ?? { refusal: { code: 'not_due' } });
       return;
     }
     const due = dueIn(order());

@@ -17,7 +17,7 @@ import {
 } from './order.ts';
 import type { Refusal } from './refusal.ts';
 import type { ItemSummary } from './summary.ts';
-import { mayBeSentNext, resumedBulk } from './waves.ts';
+import { isPaused, mayBeSentNext, resumedBulk } from './waves.ts';
 
 /*
  * The state machine of an order: which event applies in which state, and what it makes of the order. Pure; the store
@@ -50,11 +50,11 @@ const NOT_FINAL = ORDER_STATES.filter((state) => !isFinal(state));
 
 const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   confirmed: { from: ['DRAFT'], apply: confirmed },
-  approved: { from: ['PENDING'], apply: approved },
+  approved: { from: ['PENDING', 'APPROVED'], apply: approved },
   emergency_approved: { from: ['PENDING'], apply: emergencyApproved },
   denied: { from: ['PENDING'], apply: denied },
   cancelled: { from: ['DRAFT', 'PENDING'], apply: cancelled },
-  expired: { from: ['PENDING'], apply: expired },
+  expired: { from: ['PENDING', 'APPROVED'], apply: expired },
   reminded: { from: ['PENDING'], apply: reminded },
   escalated: { from: ['PENDING'], apply: escalated },
   asked: { from: ['PENDING'], apply: asked },
@@ -109,7 +109,9 @@ function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transi
   );
 }
 
+/** An approval of a paused order that is not enough for it to go on is kept until others have approved, too. */
 function approved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
+  if (order.state === 'APPROVED' && !isPaused(order)) return undefined;
   if (order.expiresAt !== undefined && order.expiresAt <= now) {
     return { ok: false, refusal: { code: 'time_is_over' } };
   }
@@ -117,32 +119,20 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   const former = order.approvals.find((approval) => approval.userId === event.by);
   const approvals = withApproval(order, event, now);
   const { over = [], admins = [] } = event.budget ?? {};
-  const others = approvals
-    .map(({ userId }) => userId)
-    .filter((userId) => !event.validApprovers.includes(userId));
-  // Admins who agree to a budget that is exceeded need not be approvers.
-  const lapsed = others.filter((userId) => !admins.includes(userId));
-  const validCount = approvals.length - others.length;
-  const { progress } = event;
-  const isAgreed = validCount >= order.approvalsRequired && progress?.isApproved !== false;
+  const validCount = approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
+  const isAgreed = validCount >= order.approvalsRequired && event.progress?.isApproved !== false;
   const enough = isAgreed && (over.length === 0 || admins.length > 0);
   // An admin who presses again may agree to what they did not know before.
   const agrees = admins.includes(event.by) && !isAgreedTo(over, former?.agreedExcess ?? []);
   if (former !== undefined && !enough && !agrees) {
     return { ok: false, refusal: isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' } };
   }
-  const { unreadableGroups = [] } = event;
+  if (isPaused(order) && enough) return undefined;
   const detail = {
-    standing: validCount,
-    lapsed,
-    required: order.approvalsRequired,
-    ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
-    ...(event.price === undefined ? {} : { price: event.price }),
-    statement: order.statementHash,
+    ...approvalsDetail(order, approvals, event),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
-    ...(progress === undefined ? {} : { progress }),
     ...(event.isImpactUnknown === true ? { isImpactUnknown: true } : {}),
-    ...(over.length === 0 ? {} : { overBudget: over, admins }),
+    ...(isPaused(order) ? { waiting: waitingItems(order).length } : {}),
   };
   return changedOrder(
     order,
@@ -152,10 +142,32 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   );
 }
 
+/** What the audit log says of the approvals that count, of the price and of budgets. */
+function approvalsDetail(
+  { approvalsRequired, statementHash }: Order,
+  approvals: readonly Approval[],
+  { validApprovers, unreadableGroups = [], price, progress, budget }: EventOf<'approved' | 'resumed'>,
+): OrderLogEntry['detail'] {
+  const { over = [], admins = [] } = budget ?? {};
+  const others = approvals.map(({ userId }) => userId).filter((userId) => !validApprovers.includes(userId));
+  // Admins who agree to a budget that is exceeded need not be approvers.
+  const lapsed = others.filter((userId) => !admins.includes(userId));
+  return {
+    standing: approvals.length - others.length,
+    lapsed,
+    required: approvalsRequired,
+    ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
+    ...(price === undefined ? {} : { price }),
+    statement: statementHash,
+    ...(progress === undefined ? {} : { progress }),
+    ...(over.length === 0 ? {} : { overBudget: over, admins }),
+  };
+}
+
 /** Who approves again keeps their place and moment, and agrees to what the card says by now. */
 function withApproval(
   { approvals }: Order,
-  { by, agreedExcess }: EventOf<'approved' | 'emergency_approved'>,
+  { by, agreedExcess }: EventOf<'approved' | 'emergency_approved' | 'resumed'>,
   at: Date,
 ): readonly Approval[] {
   return approvals.some(({ userId }) => userId === by)
@@ -205,7 +217,19 @@ function cancelled(order: Order, event: EventOf<'cancelled'>, now: Date): Transi
 
 function expired(order: Order, event: EventOf<'expired'>, now: Date): Transition | undefined {
   if (order.expiresAt === undefined || order.expiresAt > now) return undefined;
-  return changedOrder(order, now, { kind: event.type }, closedOrder('EXPIRED', now));
+  return isPaused(order)
+    ? stopWaiting(order, event.type, now)
+    : changedOrder(order, now, { kind: event.type }, closedOrder('EXPIRED', now));
+}
+
+/** Nobody let it go on in time. What was sent keeps its result. */
+function stopWaiting(order: Order, kind: Entry['kind'], now: Date): Transition {
+  const entry = { kind, detail: { names: waitingItems(order).map(({ name }) => name), summary: PAUSE_OVER } };
+  if (order.items.every(isUnsent)) return changedOrder(order, now, entry, closedOrder('CANCELLED', now));
+  const items = order.items.map((item) =>
+    item.state === 'WAITING' ? stoppedItem(item, { summary: PAUSE_OVER }) : item,
+  );
+  return settledOrder(order, now, entry, { items });
 }
 
 function reminded(order: Order, event: EventOf<'reminded'>, now: Date): Transition | undefined {
@@ -377,24 +401,34 @@ function paused(order: Order, event: EventOf<'paused'>, now: Date): Transition |
   if (!isWorkers || bulk === undefined || bulk.pause !== undefined) return undefined;
   const isQuiet = order.items.every(({ state }) => state !== 'SENT');
   if (!isQuiet || waitingItems(order).length === 0) return undefined;
-  const { reason } = event;
+  const { reason, expiresAt } = event;
   return changedOrder(
     order,
     now,
     { kind: event.type, detail: { reason, waiting: waitingItems(order).length } },
-    { state: 'APPROVED', claim: undefined, bulk: { ...bulk, pause: reason } },
+    { state: 'APPROVED', claim: undefined, expiresAt, bulk: { ...bulk, pause: reason } },
   );
 }
 
 /** What went wrong before counts no more: a person has looked at it. */
 function resumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition | undefined {
   const { bulk } = order;
+  const { type, by, validApprovers, progress, budget } = event;
   if (bulk?.pause === undefined) return undefined;
+  const refused = (refusal: Refusal) => ({ ok: false, refusal }) as const;
+  if (order.expiresAt !== undefined && order.expiresAt <= now) return refused({ code: 'time_is_over' });
+  if (!progress.isApproved)
+    return refused({ code: 'approvals_missing', requirements: progress.requirements });
+  if (budget.over.length > 0 && budget.admins.length === 0)
+    return refused({ code: 'over_budget', over: budget.over });
+  const isApproval = validApprovers.includes(by) || budget.admins.includes(by);
+  const approvals = isApproval ? withApproval(order, event, now) : order.approvals;
+  const detail = { waiting: waitingItems(order).length, ...approvalsDetail(order, approvals, event) };
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: event.by, detail: { waiting: waitingItems(order).length } },
-    { bulk: resumedBulk(order.items, bulk) },
+    { kind: type, actor: by, detail },
+    { approvals, expiresAt: undefined, bulk: resumedBulk(order.items, bulk) },
   );
 }
 
@@ -682,6 +716,8 @@ function statusTextOf(result: ItemResult | undefined) {
 }
 
 const SYSTEM = 'system';
+
+const PAUSE_OVER = { code: 'pause_over' } as const;
 
 /** An order that no longer waits has no deadlines. */
 const NO_DEADLINES = { expiresAt: undefined, remindAt: undefined, escalateAt: undefined } as const;

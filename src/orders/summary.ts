@@ -20,6 +20,7 @@ const PLAIN_CODES = [
   'not_prepared',
   'not_reached',
   'owner_left',
+  'pause_over',
   'refused',
   'requester_left',
   'sealed_unopened',

@@ -20,6 +20,7 @@ import type {
   OrderStore,
   UnnotifiedOrder,
 } from '../orders/ports.ts';
+import { isPaused } from '../orders/waves.ts';
 import { shareFiles, type Thread, updateProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
 import { tellOfChangedStatement, tellOfEmergency } from './order-notices.ts';
@@ -234,11 +235,11 @@ async function recordExcess(
 async function readCardExtras(deps: NotifierDeps, order: Order, history: readonly HistoryEntry[]) {
   const isWaiting = order.state === 'PENDING';
   const now = deps.now();
-  const pricing = isWaiting ? costNow(deps, order) : undefined;
+  const pricing = isWaiting || isPaused(order) ? costNow(deps, order) : undefined;
   const [decision, settings, cost, budgets, term, impact, undo] = await Promise.all([
     isWaiting ? deps.decisionOf(order) : undefined,
     deps.settings(),
-    pricing,
+    isWaiting ? pricing : undefined,
     budgetsNow(deps, order, pricing),
     termNow(deps, order),
     deps.impacts.forCard(order),
@@ -336,9 +337,10 @@ async function undoOffer({ impacts }: NotifierDeps, order: Order, now: Date): Pr
   return former === undefined || former.kind === 'same' ? undefined : { until, former };
 }
 
-/** What an order costs by the price list of today; undefined where it has no price. */
-export function costNow({ priceOf }: Pick<NotifierDeps, 'priceOf'>, { task, items, input }: Order) {
-  return priceOf({ task, names: items.map(({ name }) => name), input });
+/** What an order, or the rest of a paused one, costs by the price list of today; undefined where it has no price. */
+export function costNow({ priceOf }: Pick<NotifierDeps, 'priceOf'>, order: Order) {
+  const { task, input } = order;
+  return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input });
 }
 
 /** What the watch list tells of the one name of a waiting order on a live system; undefined where no card shows it. */
@@ -356,7 +358,7 @@ export async function termNow(
   return { task, listed, renewedUntil: day && utcDay(addYears(day, periodOf(input) ?? 1)) };
 }
 
-/** What a waiting order takes out of the team's budgets; undefined where it has no price. */
+/** What a waiting order, or the rest of a paused one, takes out of the team's budgets; undefined where it has no price. */
 export async function budgetsNow(
   { lookAtBudgets }: Pick<NotifierDeps, 'lookAtBudgets'>,
   order: Order,

@@ -260,7 +260,7 @@ export function claimDueOrders(lane: DueLane, until: Date, leaseMs: number, limi
       WITH due AS (
         SELECT id AS due_id, due_at AS since FROM orders
         WHERE due_at IS NOT NULL AND state IN (${Prisma.raw(DUE_LANES[lane].map((state) => `'${state}'`).join(', '))})
-          AND (due_at <= ${until} OR (due_at > ${farthest} AND state <> 'PENDING'))
+          AND (due_at <= ${until} OR (due_at > ${farthest} AND expires_at IS NULL))
           AND ${isLeaseOver(Prisma.sql`lease_until`)}
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (

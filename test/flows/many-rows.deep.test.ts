@@ -1,4 +1,5 @@
 import type { Message } from '@domain-steward/slack-workspace';
+import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { answerTo, buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { orderAfter, type SeenOrder } from '../support/orders.ts';
@@ -253,6 +254,48 @@ test('three refusals in a row pause it; an approver lets it go on, and the reque
   const audit = linesOf((await auditLog(t.workspace)).csv);
   for (const line of result) expect(audit).toContain(line);
   t.service.faults.clear();
+}, 90_000);
+
+test('who lets a paused one go on has the policy of that moment looked at; the pause ends by itself', async () => {
+  const names = held('wait', 24);
+  for (const name of names.slice(2, 12)) refuse(name, 'no');
+  const order = await askFor('renew', csv('name', names));
+  await order.becomes('PENDING');
+  await t.bob.click(order.card, 'order_approve');
+  const pause = await t.workspace.waitFor(
+    () => order.replies().find((reply) => buttonsOf(reply).includes('order_resume')),
+    { what: 'to hear that it is paused', timeoutMs: 20_000 },
+  );
+  expect(textOf(pause)).toMatch(/presses \*Go on\* or \*Stop\*, and nothing at all after <!date/);
+  t.service.faults.clear();
+  await t.allShown();
+  expect(textOf(order.card)).toMatch(/Goes on until\*\n<!date/);
+  const sent = () =>
+    t.service.requestsFor({ task: 'domain.renew' }).filter(({ ctid }) => ctid?.startsWith(order.id)).length;
+  const before = sent();
+
+  const settings = await openForm(t.workspace, t.ada, '/domain settings');
+  closed(await t.ada.submit(settings, { approvals_required: '2' }));
+  const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(pause, 'order_resume'));
+  expect(told).toMatch(/It does not go on with the approvals that it has.*it needs 1 of .*<@U0BOB>/s);
+  expect(sent(), 'nothing was sent').toBe(before);
+
+  const db = new pg.Client({ connectionString: t.databaseUrl });
+  await db.connect();
+  await db.query(`UPDATE orders SET expires_at = now(), due_at = now() WHERE id = $1`, [order.id]);
+  await db.end();
+  await t.demo.bot.catchUp();
+  await order.ends('FAILED', 20_000);
+  await t.allShown();
+  expect(order.replies().map(textOf).join('\n')).toMatch(/nobody let .*Renew 24 names.* go on in time/);
+  expect(sent(), 'nothing more was sent').toBe(before);
+  const result = linesOf(await fileOf(order, /result/));
+  expect(result.filter((line) => line.includes('nobody let it go on in time'))).toHaveLength(24 - before);
+  const audit = linesOf((await auditLog(t.workspace)).csv);
+  for (const line of result) expect(audit).toContain(line);
+  closed(
+    await t.ada.submit(await openForm(t.workspace, t.ada, '/domain settings'), { approvals_required: '1' }),
+  );
 }, 90_000);
 
 test('a file that is attached is read, and one that cannot be read is said so', async () => {

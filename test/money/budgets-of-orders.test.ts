@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { overBudgetInDetail } from '../../src/money/budget.ts';
 import { approveOrder, cancelOrder, denyOrder, expireOrder } from '../../src/orders/decide.ts';
+import { confirmOrder } from '../../src/orders/request.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
+import { resumeOrder } from '../../src/orders/resume.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { ALICE, HOUR_MS } from '../orders/rig.ts';
@@ -316,6 +318,83 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(id)).toBe('APPROVED');
     expect(overBudgetInDetail(await lastDetail(id))).toBeUndefined();
     expect(await stands()).toEqual([0n, 2_000n]);
+  });
+});
+
+describe('an order of many rows that is paused', () => {
+  const rows = Array.from({ length: 6 }, (_, n) => ({
+    name: `r${n + 1}.rest`,
+    input: { names: [`r${n + 1}.rest`], period: 1 },
+    secret: undefined,
+  }));
+  /** Approved by Bob and paused after three refusals, with what waits. */
+  async function paused() {
+    m.rig.service.answer = async () => {
+      throw fails('refused');
+    };
+    const { id } = await m.ask('renew', {}, { bulk: { rows, findings: [], leftOut: 0 } });
+    await confirmOrder(m.orders, id, 'U0ALICE');
+    await approve(id);
+    await m.rig.runDue();
+    m.rig.service.answer = async () => DONE;
+    const { items } = await m.rig.read(id);
+    return { id, waiting: items.filter(({ state }) => state === 'WAITING').length };
+  }
+  const resume = (orderId: string, userId = 'U0ALICE') => resumeOrder(m.orders, orderId, userId);
+
+  test('goes on within what is reserved for it, in a budget that has nothing else left', async () => {
+    await m.addBudget(6_000);
+    const { id, waiting } = await paused();
+    expect(await stands()).toEqual([0n, BigInt(waiting) * 1_000n]);
+    const [budget] = await m.budgets.list();
+    await m.budgets.setAmount(budget?.id ?? '', waiting * 1_000, 'U0ADA', m.rig.now);
+    expect(await resume(id)).toMatchObject({ ok: true });
+    await m.rig.runDue();
+    expect(await stands()).toEqual([BigInt(waiting) * 1_000n, 0n]);
+  });
+
+  test('takes the rest out of the budget of the month in which it goes on', async () => {
+    m.rig.setTeam({ approvalTtl: 60 * 24 * HOUR_MS });
+    await m.addBudget(6_000);
+    const { id, waiting } = await paused();
+    m.rig.pass(31 * 24 * HOUR_MS);
+    expect(await stands()).toEqual([0n, 0n]);
+    expect(await resume(id)).toMatchObject({ ok: true });
+    expect(await stands()).toEqual([0n, BigInt(waiting) * 1_000n]);
+    const march = await m.budgets.standings('2026-03-15');
+    expect(march.map(({ reserved }) => reserved)).toEqual([0n]);
+  });
+
+  test('waits for an admin where the rest does not fit by now, and reserves nothing anew', async () => {
+    await m.addBudget(6_000);
+    const { id, waiting } = await paused();
+    const [budget] = await m.budgets.list();
+    await m.budgets.setAmount(budget?.id ?? '', 500, 'U0ADA', m.rig.now);
+    expect(await resume(id)).toMatchObject({ ok: false, refusal: { code: 'over_budget' } });
+    expect(await resume(id, 'U0ADA')).toMatchObject({ ok: false, refusal: { code: 'excess_unseen' } });
+    await m.showCard(id);
+    expect(await resume(id)).toMatchObject({ ok: false, refusal: { code: 'over_budget' } });
+    expect(await resume(id, 'U0ADA')).toMatchObject({ ok: true });
+    expect(overBudgetInDetail(await lastDetail(id))).toMatchObject({
+      over: [{ leftMinor: 500, takesMinor: waiting * 1_000 }],
+      admins: ['U0ADA'],
+    });
+    await m.rig.runDue();
+    expect(await stands()).toEqual([BigInt(waiting) * 1_000n, 0n]);
+  });
+
+  test('and others that are resumed or approved at one moment never overspend', async () => {
+    m.rig.setTeam({ approvalTtl: 60 * 24 * HOUR_MS });
+    await m.addBudget(9_000);
+    const { id, waiting } = await paused();
+    m.rig.pass(31 * 24 * HOUR_MS);
+    const [budget] = await m.budgets.list();
+    await m.budgets.setAmount(budget?.id ?? '', waiting * 1_000, 'U0ADA', m.rig.now);
+    const other = await renewal('other.rest');
+    await Promise.all([resume(id), approve(other.id, 'U0BOB')]);
+    const [[, reserved] = [0n, 0n]] = await m.stands();
+    expect(reserved <= BigInt(waiting) * 1_000n, `${reserved} are reserved`).toBe(true);
+    expect([1_000n, BigInt(waiting) * 1_000n]).toContain(reserved);
   });
 });
 

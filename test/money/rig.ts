@@ -82,8 +82,9 @@ export async function startRig() {
     async showCard(orderId: string) {
       const order = await rig.read(orderId);
       const { task, input } = order;
-      const names = order.items.map(({ name }) => name);
-      const look = await money.lookAtBudgets(budgetedItems(order), money.priceOf({ task, names, input }));
+      const takes = budgetedItems(order);
+      const names = takes.items.map(({ name }) => name);
+      const look = await money.lookAtBudgets(takes, money.priceOf({ task, names, input }));
       await rig.messages.recordShownExcess(orderId, look?.over ?? []);
     },
     /** How the budgets stand today: booked and reserved, in minor units. */

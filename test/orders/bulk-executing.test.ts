@@ -5,9 +5,10 @@ import type { Order } from '../../src/orders/order.ts';
 import { confirmOrder } from '../../src/orders/request.ts';
 import { resumeOrder } from '../../src/orders/resume.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
+import { isPaused } from '../../src/orders/waves.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
-import { acceptedOf, gate, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { renewalOf } from './sample.ts';
 import { DONE, fails, type ScriptedService, untilAborted } from './scripted-service.ts';
 
@@ -224,7 +225,9 @@ describe('when too much goes wrong', () => {
     const { FAILED: failed = 0 } = tally(paused);
     expect(failed, 'four were on their way at most').toBeLessThanOrEqual(6);
     expect(paused.items.filter(({ state }) => state === 'WAITING').length).toBeGreaterThanOrEqual(22);
-    expect(await rig.due(order.id)).toMatchObject({ work: undefined });
+    expect(await rig.due(order.id), 'when the pause ends').toMatchObject({
+      work: new Date(rig.now.getTime() + 72 * HOUR_MS),
+    });
 
     const sent = rig.service.received.length;
     await rig.runDue();
@@ -246,6 +249,99 @@ describe('when too much goes wrong', () => {
     expect(await resumeOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({
       refusal: { code: 'not_paused' },
     });
+  });
+
+  /** An order of 30 rows that Bob approved, and that is paused after three refusals. */
+  async function pausedOrder(): Promise<Order> {
+    rig.service.answer = refuse('n3.rest', 'n4.rest', 'n5.rest');
+    const { id } = await approved(renewals(30));
+    await rig.runDue();
+    const order = await rig.read(id);
+    expect(isPaused(order)).toBe(true);
+    rig.service.answer = async () => DONE;
+    return order;
+  }
+  const resume = (orderId: string, userId: string) => resumeOrder(rig.orders, orderId, userId);
+  /** Carries on, and says what became of what waited. */
+  async function sentAfter(order: Order): Promise<number> {
+    const before = rig.service.received.length;
+    await rig.runDue();
+    await rig.main.execute(order.id);
+    return rig.service.received.length - before;
+  }
+
+  it('its requester lets it go on alone while the approvals that it has are enough', async () => {
+    const order = await pausedOrder();
+    expect(await resume(order.id, 'U0ALICE')).toMatchObject({
+      ok: true,
+      order: { approvals: [{ userId: 'U0BOB' }] },
+    });
+    expect(await sentAfter(order)).toBe(tally(order)['WAITING']);
+  });
+
+  it('an approver who has left counts no more: it waits for another one, who presses Go on', async () => {
+    const order = await pausedOrder();
+    rig.absent.set('U0BOB', 'left');
+    const outcome = await resume(order.id, 'U0ALICE');
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'approvals_missing' } });
+    expect(outcome.ok ? '' : refusalText(outcome.refusal)).toMatch(
+      /it needs 1 of .*<@U0CAROL>.* presses \*Go on\*, too/,
+    );
+    expect(await sentAfter(order)).toBe(0);
+    expect(await resume(order.id, 'U0CAROL')).toMatchObject({ ok: true });
+    expect(await sentAfter(order)).toBe(tally(order)['WAITING']);
+    const [last] = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'resumed');
+    expect(last).toMatchObject({
+      actor: 'U0CAROL',
+      detail: { statement: order.statementHash, lapsed: ['U0BOB'], progress: { isApproved: true } },
+    });
+  });
+
+  it('a policy that has become stricter is asked anew: each approval that is missing is given by Go on', async () => {
+    const order = await pausedOrder();
+    rig.setPolicy(5, { decision: 'approve', approvers: ['U0DORA', 'U0FAY'], needed: 2 });
+    expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'approvals_missing' } });
+    expect(await resume(order.id, 'U0EVE')).toMatchObject({ refusal: { code: 'not_an_approver' } });
+    const first = await resume(order.id, 'U0DORA');
+    expect(first.ok && isPaused(first.order), 'kept, and not enough').toBe(true);
+    expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'approvals_missing' } });
+    expect(await resume(order.id, 'U0DORA')).toMatchObject({ ok: false });
+    expect(await sentAfter(order)).toBe(0);
+    await resume(order.id, 'U0FAY');
+    expect(await sentAfter(order)).toBe(tally(order)['WAITING']);
+  });
+
+  it('a policy that refuses it by now lets nobody resume it', async () => {
+    const order = await pausedOrder();
+    rig.setPolicy(5, { decision: 'refuse' });
+    for (const person of ['U0ALICE', 'U0BOB'])
+      expect(await resume(order.id, person)).toMatchObject({ refusal: { code: 'policy_refuses' } });
+    expect(await sentAfter(order)).toBe(0);
+  });
+
+  it('an account that has gone, or a requester who has left, ends it', async () => {
+    const unlinked = await pausedOrder();
+    rig.accounts.clear();
+    await resume(unlinked.id, 'U0BOB');
+    expect(await rig.read(unlinked.id)).toMatchObject({ state: 'FAILED' });
+    expect(await sentAfter(unlinked)).toBe(0);
+  });
+
+  it('nobody who lets it go on in time ends it: what was sent keeps its result, the rest is not sent', async () => {
+    const order = await pausedOrder();
+    rig.pass(72 * HOUR_MS - 1);
+    expect(await sentAfter(order)).toBe(0);
+    expect(isPaused(await rig.read(order.id))).toBe(true);
+    rig.pass(1);
+    expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'time_is_over' } });
+    expect(await sentAfter(order)).toBe(0);
+    const after = await rig.read(order.id);
+    expect(after).toMatchObject({ state: 'FAILED', closedAt: rig.now });
+    for (const [index, was] of order.items.entries())
+      expect(after.items[index]).toMatchObject(
+        was.state === 'WAITING' ? { state: 'FAILED', result: { summary: { code: 'pause_over' } } } : was,
+      );
+    expect(await resume(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'not_paused' } });
   });
 
   it('a wave with more than a tenth unknown pauses it; what is left can be stopped', async () => {

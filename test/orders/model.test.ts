@@ -8,9 +8,9 @@ import {
   outcomeOf,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
-import type { PauseReason } from '../../src/orders/waves.ts';
+import { isPaused, type PauseReason } from '../../src/orders/waves.ts';
 import fc from '../support/properties.ts';
-import { hoursLater, newBulk, newOrder, START } from './sample.ts';
+import { hoursLater, newBulk, newOrder, RESUMED, START } from './sample.ts';
 
 /*
  * Everything that may happen to an order, in any sequence, with anybody and at any time.
@@ -24,6 +24,13 @@ const EXCESS = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, ta
 const ending = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const, 'UNKNOWN' as const);
 const settledAs = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const);
 
+/** What it exceeds, and the admins who agree to that. */
+const budget = fc.constantFrom(
+  { over: [], admins: [] },
+  { over: [EXCESS], admins: [] },
+  { over: [EXCESS], admins: ['U0BOB'] },
+);
+
 const eventOf = {
   confirmed: fc.record({
     type: fc.constant('confirmed' as const),
@@ -36,11 +43,7 @@ const eventOf = {
     by: person,
     agreedExcess: fc.constantFrom([], [EXCESS]),
     validApprovers: fc.subarray(PEOPLE),
-    budget: fc.constantFrom(
-      { over: [], admins: [] },
-      { over: [EXCESS], admins: [] },
-      { over: [EXCESS], admins: ['U0BOB'] },
-    ),
+    budget,
   }),
   denied: fc.record({
     type: fc.constant('denied' as const),
@@ -103,10 +106,20 @@ const eventOf = {
     .record({
       type: fc.constant('paused' as const),
       reason: fc.constant<PauseReason>({ code: 'refusals', names: ['name0.rest'] }),
+      expiresAt: fc.constantFrom(hoursLater(24), hoursLater(72)),
       workerId: fc.option(worker, { nil: undefined }),
     })
     .map(({ workerId, ...event }) => (workerId === undefined ? event : { ...event, workerId })),
-  resumed: fc.record({ type: fc.constant('resumed' as const), by: person }),
+  resumed: fc.record({
+    type: fc.constant('resumed' as const),
+    by: person,
+    agreedExcess: fc.constantFrom([], [EXCESS]),
+    validApprovers: fc.subarray(PEOPLE),
+    progress: fc.constantFrom(true, true, false).map((isApproved) => ({ ...RESUMED.progress, isApproved })),
+    unreadableGroups: fc.constant([]),
+    price: fc.constant(undefined),
+    budget,
+  }),
   hinted: fc.record({
     type: fc.constant('hinted' as const),
     n: item,
@@ -150,6 +163,8 @@ const likelyEvent: fc.Arbitrary<OrderEvent> = fc.oneof(
   { weight: 1, arbitrary: eventOf.answered_late },
   { weight: 3, arbitrary: eventOf.approved },
   { weight: 2, arbitrary: eventOf.answered },
+  { weight: 1, arbitrary: eventOf.paused },
+  { weight: 2, arbitrary: eventOf.resumed },
   { weight: 1, arbitrary: eventOf.confirmed },
   { weight: 3, arbitrary: anyEvent },
 );
@@ -268,10 +283,32 @@ describe('whatever happens to an order', () => {
   it('what is paused is not claimed or sent until a person resumes it', () => {
     always(
       () =>
-        ({ before, event, after }) => {
+        ({ before, event, after, now }) => {
           if (before.bulk?.pause === undefined) return;
           expect(['claimed', 'sending'], 'while it is paused').not.toContain(event.type);
-          if (after.bulk?.pause === undefined) expect(event.type).toBe('resumed');
+          if (after.bulk?.pause !== undefined) return;
+          if (event.type !== 'resumed') throw new Error(`it goes on by ${event.type}`);
+          expect(event.progress.isApproved, 'as an approval would').toBe(true);
+          expect(event.budget.over.length === 0 || event.budget.admins.length > 0).toBe(true);
+          expect(before.expiresAt === undefined || before.expiresAt > now, 'too late').toBe(true);
+        },
+      1_000,
+    );
+  });
+
+  it('the end of a pause stops what waits, and leaves what has ended as it is', () => {
+    always(
+      () =>
+        ({ before, event, after }) => {
+          if (event.type !== 'expired' || !isPaused(before)) return;
+          if (after.state !== 'CANCELLED') {
+            expect(after.items.map(({ state }) => state)).not.toContain('WAITING');
+            return;
+          }
+          expect(
+            before.items.every(({ state }) => state === 'WAITING'),
+            'nothing was sent',
+          ).toBe(true);
         },
       1_000,
     );
@@ -339,7 +376,8 @@ describe('whatever happens to an order', () => {
       expect(after.approvals.slice(0, before.approvals.length).map(({ userId, at }) => [userId, at])).toEqual(
         before.approvals.map(({ userId, at }) => [userId, at]),
       );
-      if (event.type !== 'approved') expect(after.approvals).toBe(before.approvals);
+      if (event.type !== 'approved' && event.type !== 'resumed')
+        expect(after.approvals).toBe(before.approvals);
       else expect(before.expiresAt === undefined || before.expiresAt > now, 'too late').toBe(true);
     });
   });
@@ -401,9 +439,10 @@ describe('whatever happens to an order', () => {
       expect(after.claim !== undefined, `a claim in ${after.state}`).toBe(after.state === 'EXECUTING');
       const closedAt = event.type === 'answered_late' ? before.closedAt : now;
       expect(after.closedAt).toEqual(isFinal(after.state) ? closedAt : undefined);
-      const waits = after.state === 'DRAFT' || after.state === 'PENDING';
+      const waits = after.state === 'DRAFT' || after.state === 'PENDING' || isPaused(after);
       expect(after.expiresAt !== undefined, `a time to expire at in ${after.state}`).toBe(waits);
-      if (!waits) expect(after.remindAt, `a time to nudge at in ${after.state}`).toBeUndefined();
+      if (after.state !== 'PENDING' && after.state !== 'DRAFT')
+        expect(after.remindAt, `a time to nudge at in ${after.state}`).toBeUndefined();
     });
   });
 

@@ -1,4 +1,4 @@
-import { ctidOf, type Order } from '../../src/orders/order.ts';
+import { ctidOf, type Order, type OrderEvent } from '../../src/orders/order.ts';
 import type { ServicePlaces } from '../../src/orders/statement.ts';
 import type { Bulk } from '../../src/orders/waves.ts';
 import type { RequestDescription } from '../../src/service/describe.ts';
@@ -72,3 +72,15 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
 export function renewalOf(name: string, period: number): RequestDescription {
   return { interface: 'json', method: 'POST', path: `/domain/${name}/_renew`, body: { period } };
 }
+
+/** Bob lets a paused order go on that needs nobody else. */
+export const RESUMED = {
+  type: 'resumed',
+  by: 'U0BOB',
+  agreedExcess: [],
+  validApprovers: ['U0BOB'],
+  progress: { isApproved: true, policyVersion: 0, isStricter: false, requirements: [] },
+  unreadableGroups: [],
+  price: undefined,
+  budget: { over: [], admins: [] },
+} as const satisfies OrderEvent;

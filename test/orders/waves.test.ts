@@ -3,7 +3,7 @@ import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { nextItems, reasonToPause, waveOf } from '../../src/orders/waves.ts';
 import fc, { runs } from '../support/properties.ts';
-import { newBulk, newOrder, START } from './sample.ts';
+import { hoursLater, newBulk, newOrder, RESUMED, START } from './sample.ts';
 
 const WORKER = 'worker-1';
 const names = (count: number) => Array.from({ length: count }, (_, index) => `name${index + 1}.rest`);
@@ -77,10 +77,10 @@ describe('the stop rules', () => {
     const failed = sent(claimed(40, 20), ['FAILED', 'FAILED', 'FAILED']);
     const reason = reasonToPause(failed);
     if (reason === undefined) throw new Error('there is no reason to pause');
-    const paused = must(failed, { type: 'paused', reason, workerId: WORKER });
+    const paused = must(failed, { type: 'paused', reason, expiresAt: hoursLater(72), workerId: WORKER });
     expect(paused).toMatchObject({ state: 'APPROVED', bulk: { pause: reason } });
     expect(transition(paused, { type: 'claimed', workerId: WORKER }, START).ok).toBe(false);
-    const resumed = must(paused, { type: 'resumed', by: 'U0BOB' });
+    const resumed = must(paused, RESUMED);
     expect(reasonToPause(resumed)).toBeUndefined();
     const again = must(resumed, { type: 'claimed', workerId: WORKER });
     expect(reasonToPause(sent(again, ['FAILED', 'FAILED']))).toBeUndefined();
@@ -139,14 +139,10 @@ describe('however rows end, side by side', () => {
             if (order.state !== 'APPROVED') continue;
             if (reason !== undefined) {
               pauses += 1;
-              order = must(order, { type: 'paused', reason }, at);
+              order = must(order, { type: 'paused', reason, expiresAt: hoursLater(72) }, at);
             } else order = must(order, { type: 'claimed', workerId: WORKER }, at);
           } else if (act === 'resume' && order.bulk?.pause !== undefined) {
-            order = must(
-              must(order, { type: 'resumed', by: 'U0BOB' }, at),
-              { type: 'claimed', workerId: WORKER },
-              at,
-            );
+            order = must(must(order, RESUMED, at), { type: 'claimed', workerId: WORKER }, at);
             expect(reasonToPause(order)).toBeUndefined();
           }
         }

@@ -1,8 +1,10 @@
 import { BULK_TASKS } from '../../orders/bulk-columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
 import { cancelOrder } from '../../orders/decide.ts';
+import { isFinal, type Order } from '../../orders/order.ts';
 import { resumeOrder } from '../../orders/resume.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import { isPaused } from '../../orders/waves.ts';
 import {
   type ActionCall,
   type CommandCall,
@@ -109,6 +111,14 @@ async function drop(call: ActionCall): Promise<void> {
   );
 }
 
+function resumedText(title: string, order: Order): string {
+  if (isPaused(order))
+    return `Your approval counts: ${title}. It needs somebody else’s too before it goes on.`;
+  return isFinal(order.state)
+    ? `${title} was stopped, nothing more was sent. Its thread says why.`
+    : `It goes on: ${title}.`;
+}
+
 export const bulk: Feature = {
   commands: [
     {
@@ -123,6 +133,6 @@ export const bulk: Feature = {
   forms: [bulkForm],
   actions: [
     { id: 'bulk_drop', needs: 'member', run: drop },
-    { id: 'order_resume', needs: 'member', run: changing(resumeOrder, (title) => `It goes on: ${title}.`) },
+    { id: 'order_resume', needs: 'member', run: changing(resumeOrder, resumedText) },
   ],
 };

@@ -113,11 +113,18 @@ const itemsDetail = z.object({
   ctids: z.array(z.string()).optional(),
 });
 /** Events that say something of several items at once. */
-const JOINT: ReadonlySet<HistoryEntry['kind']> = new Set(['stopped', 'released', 'resolved', 'invalidated']);
+const JOINT: ReadonlySet<HistoryEntry['kind']> = new Set([
+  'stopped',
+  'expired',
+  'released',
+  'resolved',
+  'invalidated',
+]);
 
 /** What such an event makes of a row, where it does not say it itself. */
 const JOINT_OUTCOMES: Readonly<Partial<Record<HistoryEntry['kind'], string>>> = {
   stopped: 'FAILED',
+  expired: 'FAILED',
   released: 'UNKNOWN',
   invalidated: 'UNKNOWN',
 };

@@ -24,7 +24,7 @@ import {
   table,
   textMessage,
 } from './blocks.ts';
-import type { HistoryEvent } from './order.ts';
+import { type HistoryEvent, isNotEnough } from './order.ts';
 import { amountsText } from './price.ts';
 
 /* Budgets as people read them: how they stand, what an order takes out of them, and when one is exceeded. */
@@ -97,7 +97,9 @@ function shareText(share: BudgetShare): string {
 
 /** What the card says after an approval that exceeded a budget. */
 export function exceededFact(history: readonly HistoryEvent[]): string | undefined {
-  const approved = history.findLast(({ kind, state }) => kind === 'approved' && state !== 'PENDING');
+  const approved = history.findLast(
+    (event) => event.kind === 'resumed' || (event.kind === 'approved' && !isNotEnough(event)),
+  );
   const found = approved && overBudgetInDetail(approved.detail);
   if (found === undefined) return undefined;
   return `${overBudgetText(found.over)} Agreed to by ${found.admins.map(mention).join(', ')}.`;
@@ -108,8 +110,7 @@ export function exceededFact(history: readonly HistoryEvent[]): string | undefin
  * @param admins who is called, as far as they are known by id and did not ask themselves
  */
 export function overBudgetReply(event: HistoryEvent, admins: readonly string[]): Message | undefined {
-  if (event.state !== 'PENDING' || (event.kind !== 'approved' && event.kind !== 'requested'))
-    return undefined;
+  if (!isNotEnough(event) || (event.kind !== 'approved' && event.kind !== 'requested')) return undefined;
   const found = overBudgetInDetail(event.detail);
   if (found === undefined || found.admins.length > 0) return undefined;
   const missing = missingApprovals(event);

@@ -20,6 +20,7 @@ import {
   type Message,
   mention,
   message,
+  moment,
   section,
   table,
   utcMinute,
@@ -328,7 +329,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
   return message(lead, [
     section(lead),
     section(
-      `${tallyText(order)}. Nothing more is sent until somebody presses *Go on* or *Stop*. Look at the domain service first.`,
+      `${tallyText(order)}. Nothing more is sent until somebody presses *Go on* or *Stop*${order.expiresAt === undefined ? '' : `, and nothing at all after ${moment(order.expiresAt)}`}. Look at the domain service first.`,
     ),
     ...actions(`paused_${order.id}`, [
       ...pauseButtons(order),

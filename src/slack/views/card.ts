@@ -9,6 +9,7 @@ import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts'
 import { storedRetryReason } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
+import { isPaused } from '../../orders/waves.ts';
 import type { Charge } from '../../zones/tasks.ts';
 import {
   type AnyBlock,
@@ -202,6 +203,7 @@ function moneyFacts(order: Order, extras: CardExtras): Fact[] {
     ['Costs money', CHARGES[charge]],
     ['Price', charge === 'no' ? undefined : priceText(extras)],
     ['Budget', budgetText(extras)],
+    ['Goes on until', isPaused(order) ? order.expiresAt && moment(order.expiresAt) : undefined],
     ['Expiry', extras.term && termText(extras.term)],
     ['System', formatContext(order.account.context)],
   ];

@@ -137,7 +137,13 @@ export function approvalsNeeded(order: Order, decision: WaitingDecision | undefi
 }
 
 /** What is missing after an approval: `1 of @finance`. */
-export function missingLines({ requirements }: ShownProgress): string[] {
+export function missingLines({
+  requirements,
+}: {
+  readonly requirements: readonly (Pick<Requirement, 'needed' | 'approvers'> & {
+    readonly given: readonly unknown[];
+  })[];
+}): string[] {
   return requirements
     .filter(({ needed, given }) => given.length < needed)
     .map(

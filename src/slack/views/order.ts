@@ -267,6 +267,11 @@ export function formatAccountShort(order: Order): string {
 /** What the card and the thread need to know of an event. */
 export type HistoryEvent = Pick<OrderLogEntry, 'kind' | 'actor' | 'state' | 'detail'>;
 
+/** Whether an order still waits for people after an approval; a paused one waits to go on. */
+export function isNotEnough({ state, detail }: HistoryEvent): boolean {
+  return state === 'PENDING' || typeof detail['waiting'] === 'number';
+}
+
 const approvedDetail = z.object({
   lapsed: z.array(z.string()),
   unreadableGroups: z.array(z.string()).default([]),

@@ -1,7 +1,7 @@
 import type { OrderEvent, OrderState } from '../../orders/order.ts';
 import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
 import { overBudgetText } from './budget.ts';
-import { ruleNames } from './decision.ts';
+import { missingLines, ruleNames } from './decision.ts';
 import { mentionApprover } from './mrkdwn.ts';
 import { summaryText } from './summary.ts';
 
@@ -109,7 +109,7 @@ const PLAIN = {
   no_such_order: 'There is no such order. `/domain orders` lists the latest.',
   not_due: 'Nothing is to be done about it at this moment. Its thread says how it stands.',
   draft_forgotten: 'That was not confirmed in time and has been forgotten. Ask again if it is still wanted.',
-  time_is_over: 'Its time is over, so it cannot be approved. Ask again if it is still wanted.',
+  time_is_over: 'Its time is over. Ask again if it is still wanted.',
   stand_in_not_needed:
     'The approval that you could give in somebody else’s place is there already. It needs somebody else’s approval too.',
   approved_already: 'You have approved this already. It needs somebody else’s approval too.',
@@ -182,9 +182,11 @@ export function refusalText(refusal: Refusal): string {
       return summaryText({ code: 'earlier_order', orderId, found });
     }
     case 'over_budget':
-      return `You have approved this already. ${overBudgetText(refusal.over)} An admin has to approve it besides.`;
+      return `${overBudgetText(refusal.over)} An admin has to approve that besides everybody else whose approval it needs.`;
     case 'excess_unseen':
       return `${overBudgetText(refusal.over)} The card did not say so when you pressed; it does in a moment. Look at it, and press again if it is still right.`;
+    case 'approvals_missing':
+      return `It does not go on with the approvals that it has: by what is in force now it needs ${missingLines(refusal).join('; ')} besides. Who approves presses *Go on*, too.`;
     case 'not_failed':
       return `Only an order that failed can be retried; this one is ${STATE_WORDS[refusal.state]}. Ask for it anew with \`/domain\`.`;
     case 'retry_over':

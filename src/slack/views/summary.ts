@@ -35,6 +35,8 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
   not_reached: 'The service could not be reached, so nothing was sent.',
   owner_left:
     'The person whose account it uses is no longer a full member of this workspace, so nothing was sent for it. If it is still wanted, ask again with your own account.',
+  pause_over:
+    'It was not sent: the order was paused, and nobody let it go on in time. If it is still wanted, ask again.',
   refused: 'The service refused.',
   requester_left:
     'The person who asked is no longer a full member of this workspace, so nothing was sent for it. If it is still wanted, somebody else has to ask.',

@@ -38,6 +38,7 @@ import {
   goesOverXml,
   type HistoryEvent,
   ICONS,
+  isNotEnough,
   isOnlyAccepted,
   itemName,
   itemText,
@@ -68,7 +69,7 @@ export function orderReply(
     case 'requested':
       return retriedReply(order, event);
     case 'approved':
-      return event.state === 'PENDING' ? approvedReply(order, event) : lastApprovalReply(event);
+      return isNotEnough(event) ? approvedReply(order, event) : lastApprovalReply(event);
     case 'emergency_approved':
       return emergencyReply(order, event);
     case 'signed_off':
@@ -84,6 +85,10 @@ export function orderReply(
     case 'cancelled':
       return textMessage(`${ICONS.CANCELLED} ${asker} cancelled this: ${title}. Nothing was sent.`);
     case 'expired':
+      if (event.state !== 'EXPIRED')
+        return textMessage(
+          `${ICONS.EXPIRED} ${asker}, nobody let *${title}* go on in time. What was not sent yet is not sent any more.`,
+        );
       return textMessage(
         `${ICONS.EXPIRED} ${asker}, nobody approved in time: ${title}. Nothing was sent. Ask again if it is still wanted.`,
       );
