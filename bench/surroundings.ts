@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { credentialToText } from '../src/accounts/credential.ts';
 import { createVault } from '../src/accounts/vault.ts';
 import { readConfig } from '../src/config.ts';
-import { CHARGED_TASKS } from '../src/money/prices.ts';
+import { CHARGED_TASKS, priceEdits } from '../src/money/prices.ts';
 import { Secret } from '../src/service/secret.ts';
 import { createAccountStore } from '../src/store/accounts.ts';
 import { openDatabase } from '../src/store/database.ts';
@@ -172,7 +172,7 @@ export class Surroundings {
     const prices = PRICED_ZONES.flatMap((zone) =>
       CHARGED_TASKS.map((task) => ({ zone, task, period: 1, ...PRICE })),
     );
-    await createPriceStore(database, TEAM_ID).save(prices, APPROVER, new Date());
+    await createPriceStore(database, TEAM_ID).save(priceEdits([], prices), APPROVER, new Date());
     await database.close();
   }
 

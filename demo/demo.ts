@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { type Bot, PACE, type Seams, startBot } from '#src/bot.ts';
 import { readConfig } from '#src/config.ts';
 import { createLog, type Log } from '#src/log.ts';
-import type { Price } from '#src/money/prices.ts';
+import { type Price, priceEdits } from '#src/money/prices.ts';
 import { COMMANDS } from '#src/slack/features/index.ts';
 import { BOT_SCOPES } from '#src/slack/platform/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';
@@ -234,7 +234,7 @@ async function listPrices(bot: Bot, now: Date): Promise<void> {
     price('transfer', 1_800),
     price('restore', 8_000),
   ];
-  await bot.prices.save(prices, 'U0ADA', now);
+  await bot.prices.save(priceEdits([], prices), 'U0ADA', now);
 }
 
 /** The demo's key for credentials. It is kept with the demo's data, so that links survive a restart. */

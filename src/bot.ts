@@ -38,7 +38,7 @@ import {
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
 import { credentialInterfaces } from './service/interfaces.ts';
-import { withSaved } from './settings.ts';
+import { settingsAsText, withSaved } from './settings.ts';
 import { createGroupAlert, createTeamAccountAlert } from './slack/admins.ts';
 import { ALARM_LEASE_MS, type AlarmTellerDeps, tellAlarm } from './slack/alarm-messages.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
@@ -75,14 +75,14 @@ import { createInstallationStore } from './store/installation.ts';
 import { createMoneyReportStore } from './store/money-reports.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
-import { purgePendingChanges } from './store/pending-changes.ts';
+import { createPendingChanges, purgePendingChanges } from './store/pending-changes.ts';
 import { createPolicyStore } from './store/policies.ts';
 import { createPendingFacts, createPortfolioStore } from './store/portfolio.ts';
 import { createPresetStore } from './store/presets.ts';
-import { createPriceStore } from './store/prices.ts';
+import { createPriceStore, pendingPrices } from './store/prices.ts';
 import { type DatabaseProbe, openProbe } from './store/probe.ts';
 import { createReminderStore } from './store/reminders.ts';
-import { createSettingsStore } from './store/settings.ts';
+import { createSettingsStore, pendingSettings } from './store/settings.ts';
 import { createSpendStore } from './store/spend.ts';
 import { createStandInStore } from './store/stand-ins.ts';
 import { createTokenStepStore } from './store/token-steps.ts';
@@ -370,6 +370,14 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     ofTeam: (teamId: string) => ({
       spending: createSpendStore(database, teamId),
       policies: createPolicyStore(database, teamId),
+      pendingChanges: {
+        settings: createPendingChanges(
+          database,
+          teamId,
+          pendingSettings((texts) => settingsAsText(withSaved(config.team, texts))),
+        ),
+        prices: createPendingChanges(database, teamId, pendingPrices(teamId)),
+      },
       portfolio: createPortfolioStore(database, teamId),
       pendingFacts: createPendingFacts(database, teamId),
       presets: createPresetStore(database, teamId),
@@ -770,6 +778,7 @@ function featureDeps({ config, log }: Site, parts: AppParts): SlackDeps {
     audit: stores.orders,
     standIns: stores.standIns,
     policies: stores.policies,
+    pendingChanges: stores.pendingChanges,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(work.notifier),
     adoptCard: (orderId, message) => adoptCard(work.notifier, orderId, message),

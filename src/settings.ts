@@ -28,6 +28,8 @@ export interface SettingChange {
 export interface SettingChanged extends SettingChange {
   /** Slack user id. */
   readonly by: string;
+  /** The other admin who confirmed it; undefined where nobody had to. */
+  readonly confirmedBy: string | undefined;
   readonly at: Date;
 }
 

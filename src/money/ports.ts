@@ -1,6 +1,6 @@
 import type { PricedAnswer } from './answered-amounts.ts';
 import type { Budget, BudgetStanding } from './budget.ts';
-import type { Price } from './prices.ts';
+import type { Price, PriceEdit } from './prices.ts';
 import type { Purchase, RenewalCount, ZoneCount } from './spend.ts';
 
 /** A price as it is kept. */
@@ -9,19 +9,12 @@ export interface ListedPrice extends Price {
 }
 
 /** A change of the price list, as the audit log has it. */
-export interface PriceChange {
-  /** Undefined for a new price. */
-  readonly before: Price | undefined;
-  readonly after: Price;
+export interface PriceChange extends PriceEdit {
   /** Slack user id. */
   readonly by: string;
+  /** The other admin who confirmed it; undefined where nobody had to. */
+  readonly confirmedBy: string | undefined;
   readonly at: Date;
-}
-
-/** How many prices a save has put on the list, and how many it has changed. */
-export interface SavedPrices {
-  readonly added: number;
-  readonly changed: number;
 }
 
 /** Where the price list is kept. Implemented by the store; whatever changes it leaves a line in the audit log. */
@@ -30,10 +23,11 @@ export interface PriceStore {
   list(): Promise<readonly ListedPrice[]>;
   /** The prices in some zones. An order needs no others, and a team may list thousands. */
   listOf(zones: readonly string[]): Promise<readonly ListedPrice[]>;
-  /** Puts prices on the list. One of the same zone, task, period and day takes the place of the former. */
-  save(prices: readonly Price[], by: string, at: Date): Promise<SavedPrices>;
-  /** Puts another price in the place of one. */
-  replace(id: string, price: Price, by: string, at: Date): Promise<'saved' | 'same' | 'gone' | 'taken'>;
+  /**
+   * Makes edits, all or none.
+   * @returns false when the list is not as it was when they were made
+   */
+  save(edits: readonly PriceEdit[], by: string, at: Date): Promise<boolean>;
   /** Every change from `from` until before `to`, oldest first. */
   changes(from: Date, to: Date): AsyncIterable<PriceChange>;
 }

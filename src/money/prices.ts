@@ -68,6 +68,31 @@ export function priceKey(price: Omit<Price, 'amount' | 'source'>): string {
   return `${productKey(price)} ${price.validFrom}`;
 }
 
+/** A change of one price of a list. */
+export interface PriceEdit {
+  /** Undefined for a new price. */
+  readonly before: Price | undefined;
+  readonly after: Price;
+}
+
+/** Whether two prices say the same. */
+export function isSamePrice(a: Price, b: Price): boolean {
+  return (
+    priceKey(a) === priceKey(b) &&
+    a.amount.minor === b.amount.minor &&
+    a.amount.currency === b.amount.currency &&
+    a.source === b.source
+  );
+}
+
+/** The edits that put prices on a list. One of the same zone, task, period and day takes the place of the former. */
+export function priceEdits(list: readonly Price[], prices: readonly Price[]): readonly PriceEdit[] {
+  const listed = new Map(list.map((price) => [priceKey(price), price]));
+  return prices
+    .map((after) => ({ before: listed.get(priceKey(after)), after }))
+    .filter(({ before, after }) => before === undefined || !isSamePrice(before, after));
+}
+
 /**
  * The zone of a name in the list: everything behind its first label. The price of `de` is therefore not taken for a
  * name of `com.de`, which another registry sells.

@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import type { TagsOf } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
+import type { PriceEdit } from '../money/prices.ts';
 import type { FactChanges } from '../names/fact-changes.ts';
 import type { Names } from '../names/names.ts';
 import type { DecisionLog, PortfolioStore, PresetStore } from '../names/ports.ts';
@@ -14,8 +15,9 @@ import type { DecideDeps } from '../orders/decide.ts';
 import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
 import type { Viewer } from '../orders/visibility.ts';
+import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
-import type { SettingsStore } from '../settings.ts';
+import type { SettingChange, SettingsStore } from '../settings.ts';
 import type { HomeWorkspace, Person, SlackDirectory } from './directory.ts';
 import { cleanReason } from './parse.ts';
 import type { ReadFile } from './platform/download.ts';
@@ -51,6 +53,11 @@ export interface SlackDeps extends HomeWorkspace {
   readonly standIns: StandInStore;
   /** The versions of the policy, and the draft. */
   readonly policies: PolicyStore;
+  /** Changes of settings and prices that wait for another admin. */
+  readonly pendingChanges: {
+    readonly settings: PendingChanges<readonly SettingChange[]>;
+    readonly prices: PendingChanges<readonly PriceEdit[]>;
+  };
   /** The team's budgets. */
   readonly budgets: BudgetStore;
   /** What was bought, and the renewals ahead. */

@@ -9,10 +9,15 @@ export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
   return <T>(activity: string, change: (tx: Transaction) => Promise<T>): Promise<T> =>
     withStoreError(activity, () =>
       prisma.$transaction(async (tx) => {
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
+        await lockChanges(tx, lock);
         return change(tx);
       }),
     );
+}
+
+/** Waits until no other transaction holds the lock, and holds it until this one ends. */
+export async function lockChanges(tx: Transaction, lock: string): Promise<void> {
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
 }
 
 /** Lines read at once. They bound the memory of an export, however long it is. */

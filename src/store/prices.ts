@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { ListedPrice, PriceChange, PriceStore } from '../money/ports.ts';
-import { PRICED_TASKS, type Price, priceKey } from '../money/prices.ts';
+import type { ListedPrice, PriceStore } from '../money/ports.ts';
+import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from '../money/prices.ts';
 import { batch, shareRead } from './batch.ts';
-import { changeLines, exclusiveChanges } from './changes.ts';
+import { changeLines, exclusiveChanges, lockChanges } from './changes.ts';
+import { optional } from './columns.ts';
 import { type Database, isOneOf, named, Prisma, type Transaction, withStoreError } from './database.ts';
+import type { PendingKind } from './pending-changes.ts';
 
 const listedPrice = z
   .object({
@@ -20,8 +22,11 @@ const listedPrice = z
   .transform(({ minor, currency, ...rest }): ListedPrice => ({ ...rest, amount: { currency, minor } }));
 const listedPrices = z.array(listedPrice);
 
-/** A price in the audit log. */
-const loggedPrice = z.object({
+const COLUMNS = Prisma.sql`id, zone, task, period, amount_minor::text AS minor, currency,
+  to_char(valid_from, 'YYYY-MM-DD') AS "validFrom", source`;
+
+/** A price in the audit log, and in a change that waits. */
+const price = z.object({
   zone: z.string(),
   task: z.enum(PRICED_TASKS),
   period: z.number(),
@@ -30,35 +35,65 @@ const loggedPrice = z.object({
   source: z.string(),
 });
 
-function loggable({ zone, task, period, amount, validFrom, source }: Price) {
+function storable({ zone, task, period, amount, validFrom, source }: Price) {
   const { currency, minor } = amount;
   return { zone, task, period, amount: { currency, minor }, validFrom, source };
 }
 
-const isSame = (a: Price, b: Price) => JSON.stringify(loggable(a)) === JSON.stringify(loggable(b));
+const selectList = (teamId: string) => Prisma.sql`
+  SELECT ${COLUMNS} FROM prices WHERE team_id = ${teamId} ORDER BY zone, task, period, valid_from DESC`;
 
-/** The team's price list, on PostgreSQL. @param teamId whose list */
-export function createPriceStore(
-  { prisma, run }: Pick<Database, 'prisma' | 'run'>,
+/** Of edits of a list one after the other, each finds what the one before has left. */
+const lockOf = (teamId: string) => `prices ${teamId}`;
+
+interface WhoEdits {
+  readonly by: string;
+  readonly confirmedBy?: string;
+  readonly at: Date;
+}
+
+/** @returns false, and changes nothing, when the list is not as it was when the edits were made */
+async function writeEdits(
+  tx: Transaction,
   teamId: string,
-): PriceStore {
-  const columns = Prisma.sql`id, zone, task, period, amount_minor::text AS minor, currency,
-    to_char(valid_from, 'YYYY-MM-DD') AS "validFrom", source`;
-  const selectList = Prisma.sql`
-    SELECT ${columns} FROM prices WHERE team_id = ${teamId} ORDER BY zone, task, period, valid_from DESC`;
-  const readList = shareRead(async () => listedPrices.parse(await run(named('price list', selectList))));
-  const readOf = batch(async (wanted: readonly (readonly string[])[]) => {
-    const statement = Prisma.sql`
-      SELECT ${columns} FROM prices WHERE team_id = ${teamId} AND ${isOneOf(Prisma.sql`zone`, [...new Set(wanted.flat())])}`;
-    const found = listedPrices.parse(await run(named('prices of zones', statement)));
-    return wanted.map((zones) => found.filter(({ zone }) => zones.includes(zone)));
+  edits: readonly PriceEdit[],
+  { by, confirmedBy, at }: WhoEdits,
+): Promise<boolean> {
+  const listed = new Map(
+    listedPrices.parse(await tx.$queryRaw(selectList(teamId))).map((each) => [priceKey(each), each]),
+  );
+  const fits = ({ before, after }: PriceEdit) => {
+    const now = listed.get(priceKey(before ?? after));
+    if (before === undefined) return now === undefined;
+    const isFree = priceKey(before) === priceKey(after) || !listed.has(priceKey(after));
+    return now !== undefined && isSamePrice(now, before) && isFree;
+  };
+  if (!edits.every(fits)) return false;
+  const edited = { updatedBy: by, updatedAt: at };
+  await tx.price.createMany({
+    data: edits
+      .filter(({ before }) => before === undefined)
+      .map(({ after }) => ({ id: randomUUID(), teamId, ...columnsOf(after), ...edited })),
   });
-  const readWithin = async (tx: Transaction) => listedPrices.parse(await tx.$queryRaw(selectList));
+  for (const { before, after } of edits) {
+    const id = before && listed.get(priceKey(before))?.id;
+    if (id !== undefined) await tx.price.update({ where: { id }, data: { ...columnsOf(after), ...edited } });
+  }
+  await tx.priceChange.createMany({
+    data: edits.map(({ before, after }) => ({
+      teamId,
+      before: before === undefined ? Prisma.DbNull : storable(before),
+      after: storable(after),
+      by,
+      confirmedBy: confirmedBy ?? null,
+      at,
+    })),
+  });
+  return true;
+}
 
-  /** Runs changes of a list one after the other, so that the log has the right former price. */
-  const exclusively = exclusiveChanges(prisma, `prices ${teamId}`);
-
-  const columnsOf = ({ zone, task, period, amount, validFrom, source }: Price) => ({
+function columnsOf({ zone, task, period, amount, validFrom, source }: Price) {
+  return {
     zone,
     task,
     period,
@@ -66,69 +101,59 @@ export function createPriceStore(
     currency: amount.currency,
     validFrom: new Date(`${validFrom}T00:00:00Z`),
     source,
-  });
+  };
+}
 
-  const log = (tx: Transaction, changes: readonly PriceChange[]) =>
-    tx.priceChange.createMany({
-      data: changes.map(({ before, after, by, at }) => ({
-        teamId,
-        before: before === undefined ? Prisma.DbNull : loggable(before),
-        after: loggable(after),
-        by,
-        at,
+/** Edits of the price list that wait for another admin. @param teamId whose list */
+export function pendingPrices(teamId: string): PendingKind<readonly PriceEdit[]> {
+  return {
+    kind: 'prices',
+    schema: z.array(z.object({ before: optional(price), after: price })),
+    stored: (edits) =>
+      edits.map(({ before, after }) => ({
+        before: before === undefined ? null : storable(before),
+        after: storable(after),
       })),
-    });
+    async apply(tx, { change, askedBy }, confirmedBy, at) {
+      await lockChanges(tx, lockOf(teamId));
+      return writeEdits(tx, teamId, change, { by: askedBy, confirmedBy, at });
+    },
+  };
+}
+
+/** The team's price list, on PostgreSQL. @param teamId whose list */
+export function createPriceStore(
+  { prisma, run }: Pick<Database, 'prisma' | 'run'>,
+  teamId: string,
+): PriceStore {
+  const readList = shareRead(async () =>
+    listedPrices.parse(await run(named('price list', selectList(teamId)))),
+  );
+  const readOf = batch(async (wanted: readonly (readonly string[])[]) => {
+    const statement = Prisma.sql`
+      SELECT ${COLUMNS} FROM prices WHERE team_id = ${teamId} AND ${isOneOf(Prisma.sql`zone`, [...new Set(wanted.flat())])}`;
+    const found = listedPrices.parse(await run(named('prices of zones', statement)));
+    return wanted.map((zones) => found.filter(({ zone }) => zones.includes(zone)));
+  });
+  const exclusively = exclusiveChanges(prisma, lockOf(teamId));
 
   return {
     list: () => withStoreError('reading the price list', readList),
 
     listOf: (zones) => withStoreError('reading the prices of zones', () => readOf(zones)),
 
-    save: (prices, by, at) =>
-      exclusively('saving prices', async (tx) => {
-        const listed = new Map((await readWithin(tx)).map((price) => [priceKey(price), price]));
-        const changes = prices.flatMap((after): PriceChange[] => {
-          const before = listed.get(priceKey(after));
-          return before !== undefined && isSame(before, after) ? [] : [{ before, after, by, at }];
-        });
-        const edited = { updatedBy: by, updatedAt: at };
-        const added = changes.filter(({ before }) => before === undefined);
-        await tx.price.createMany({
-          data: added.map(({ after }) => ({ id: randomUUID(), teamId, ...columnsOf(after), ...edited })),
-        });
-        for (const { before, after } of changes) {
-          const id = before && listed.get(priceKey(before))?.id;
-          if (id !== undefined)
-            await tx.price.update({ where: { id }, data: { ...columnsOf(after), ...edited } });
-        }
-        await log(tx, changes);
-        return { added: added.length, changed: changes.length - added.length };
-      }),
-
-    replace: (id, after, by, at) =>
-      exclusively('changing a price', async (tx) => {
-        const listed = await readWithin(tx);
-        const before = listed.find((price) => price.id === id);
-        if (before === undefined) return 'gone';
-        if (isSame(before, after)) return 'same';
-        if (listed.some((price) => price.id !== id && priceKey(price) === priceKey(after))) return 'taken';
-        await tx.price.update({
-          where: { id },
-          data: { ...columnsOf(after), updatedBy: by, updatedAt: at },
-        });
-        await log(tx, [{ before, after, by, at }]);
-        return 'saved';
-      }),
+    save: (edits, by, at) => exclusively('saving prices', (tx) => writeEdits(tx, teamId, edits, { by, at })),
 
     async *changes(from, to) {
       const lines = changeLines('reading changed prices', from, to, (where, page) =>
         prisma.priceChange.findMany({ where: { teamId, ...where }, ...page }),
       );
-      for await (const { before, after, by, at } of lines) {
+      for await (const { before, after, by, confirmedBy, at } of lines) {
         yield {
-          before: before === null ? undefined : loggedPrice.parse(before),
-          after: loggedPrice.parse(after),
+          before: before === null ? undefined : price.parse(before),
+          after: price.parse(after),
           by,
+          confirmedBy: confirmedBy ?? undefined,
           at,
         };
       }

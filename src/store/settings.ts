@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import type { SettingsStore } from '../settings.ts';
+import type { SettingChange, SettingsStore } from '../settings.ts';
 import { shareRead } from './batch.ts';
-import { changeLines } from './changes.ts';
-import { type Database, named, Prisma, withStoreError } from './database.ts';
+import { changeLines, exclusiveChanges, lockChanges } from './changes.ts';
+import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
+import type { PendingKind } from './pending-changes.ts';
 
 /** Notes are kept in the table of the settings, under keys that no setting has. */
 const NOTE_PREFIX = 'note:';
@@ -13,6 +14,57 @@ const SELECT_SETTINGS = named(
   Prisma.sql`SELECT key, value FROM settings WHERE key NOT LIKE ${`${NOTE_PREFIX}%`}`,
 );
 
+const LOCK = 'settings';
+
+interface WhoChanges {
+  readonly by: string;
+  readonly confirmedBy?: string;
+  readonly at: Date;
+}
+
+async function writeChanges(
+  tx: Transaction,
+  changes: readonly SettingChange[],
+  { by, confirmedBy, at }: WhoChanges,
+): Promise<void> {
+  for (const { name, after } of changes) {
+    const saved = { value: after, updatedBy: by, updatedAt: at };
+    await tx.setting.upsert({ where: { key: name }, create: { key: name, ...saved }, update: saved });
+  }
+  await tx.settingChange.createMany({
+    data: changes.map(({ name, before, after }) => ({
+      key: name,
+      before,
+      after,
+      by,
+      confirmedBy: confirmedBy ?? null,
+      at,
+    })),
+  });
+}
+
+/**
+ * Changes of settings that wait for another admin.
+ * @param textsOf all settings as texts, by name, from what is saved
+ */
+export function pendingSettings(
+  textsOf: (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>,
+): PendingKind<readonly SettingChange[]> {
+  return {
+    kind: 'settings',
+    schema: z.array(z.object({ name: z.string(), before: z.string(), after: z.string() })),
+    stored: (changes) => changes.map(({ name, before, after }) => ({ name, before, after })),
+    async apply(tx, { change, askedBy }, confirmedBy, at) {
+      await lockChanges(tx, LOCK);
+      const rows = await tx.setting.findMany({ where: { key: { in: change.map(({ name }) => name) } } });
+      const now = textsOf(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
+      if (change.some(({ name, before }) => now[name] !== before)) return false;
+      await writeChanges(tx, change, { by: askedBy, confirmedBy, at });
+      return true;
+    },
+  };
+}
+
 /** Settings that admins have saved, and who changed what, in PostgreSQL. */
 export function createSettingsStore({ prisma, run }: Pick<Database, 'prisma' | 'run'>): SettingsStore {
   const readAll = shareRead(async () => {
@@ -20,26 +72,12 @@ export function createSettingsStore({ prisma, run }: Pick<Database, 'prisma' | '
     return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
   });
 
+  const exclusively = exclusiveChanges(prisma, LOCK);
+
   return {
     all: () => withStoreError('reading the settings', readAll),
 
-    async save(changes, by, at) {
-      await withStoreError('saving settings', () =>
-        prisma.$transaction([
-          ...changes.map(({ name, after }) => {
-            const saved = { value: after, updatedBy: by, updatedAt: at };
-            return prisma.setting.upsert({
-              where: { key: name },
-              create: { key: name, ...saved },
-              update: saved,
-            });
-          }),
-          prisma.settingChange.createMany({
-            data: changes.map(({ name, before, after }) => ({ key: name, before, after, by, at })),
-          }),
-        ]),
-      );
-    },
+    save: (changes, by, at) => exclusively('saving settings', (tx) => writeChanges(tx, changes, { by, at })),
 
     noteOnce: (note, at) =>
       withStoreError('noting what is done once', async () => {
@@ -59,8 +97,8 @@ export function createSettingsStore({ prisma, run }: Pick<Database, 'prisma' | '
       const lines = changeLines('reading changed settings', from, to, (where, page) =>
         prisma.settingChange.findMany({ where, ...page }),
       );
-      for await (const { key, before, after: to, by, at } of lines)
-        yield { name: key, before, after: to, by, at };
+      for await (const { key, before, after: to, by, confirmedBy, at } of lines)
+        yield { name: key, before, after: to, by, confirmedBy: confirmedBy ?? undefined, at };
     },
   };
 }

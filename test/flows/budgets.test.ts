@@ -1,5 +1,6 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, it } from 'vitest';
+import { priceEdits } from '../../src/money/prices.ts';
 import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, requestsOf } from '../support/orders.ts';
 import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
@@ -12,24 +13,27 @@ const NOW = new Date();
 
 beforeAll(async () => {
   await t.demo.bot.prices.save(
-    [
-      {
-        zone: 'rest',
-        task: 'renew',
-        period: 1,
-        amount: { currency: 'EUR', minor: 1_800 },
-        validFrom: '2020-01-01',
-        source: 'Contract 7',
-      },
-      {
-        zone: 'rest',
-        task: 'restore',
-        period: 1,
-        amount: { currency: 'EUR', minor: 8_000 },
-        validFrom: '2020-01-01',
-        source: 'Contract 7',
-      },
-    ],
+    priceEdits(
+      [],
+      [
+        {
+          zone: 'rest',
+          task: 'renew',
+          period: 1,
+          amount: { currency: 'EUR', minor: 1_800 },
+          validFrom: '2020-01-01',
+          source: 'Contract 7',
+        },
+        {
+          zone: 'rest',
+          task: 'restore',
+          period: 1,
+          amount: { currency: 'EUR', minor: 8_000 },
+          validFrom: '2020-01-01',
+          source: 'Contract 7',
+        },
+      ],
+    ),
     'U0ADA',
     NOW,
   );

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { priceEdits } from '../../src/money/prices.ts';
 import { textOf, useTestDemo } from '../support/demo.ts';
 
 const FINANCE = 'C0GENERAL';
@@ -8,7 +9,7 @@ it('the report of a month goes to the channel that was chosen for it, and to no 
   const now = new Date();
   const amount = { currency: 'EUR', minor: 1_850 };
   const price = { zone: 'rest', task: 'renew', period: 1, validFrom: '2020-01-01', source: '' } as const;
-  await t.demo.bot.prices.save([{ ...price, amount }], 'U0ADA', now);
+  await t.demo.bot.prices.save(priceEdits([], [{ ...price, amount }]), 'U0ADA', now);
   // The second of the next month, so that its first digest is over in every time zone.
   await t.demo.moveTime(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 12) - now.getTime());
   const reportsIn = (channel: string) =>

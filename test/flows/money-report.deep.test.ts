@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { priceEdits } from '../../src/money/prices.ts';
 import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 
@@ -11,16 +12,19 @@ const reports = () => t.workspace.messages(EXPIRY).filter((message) => textOf(me
 it('a month is reported once at its end: spent, saved, ahead, decided by whom', async () => {
   const now = new Date();
   await t.demo.bot.prices.save(
-    [
-      {
-        zone: 'rest',
-        task: 'renew',
-        period: 1,
-        amount: { currency: 'EUR', minor: 1_850 },
-        validFrom: '2020-01-01',
-        source: 'Contract 7',
-      },
-    ],
+    priceEdits(
+      [],
+      [
+        {
+          zone: 'rest',
+          task: 'renew',
+          period: 1,
+          amount: { currency: 'EUR', minor: 1_850 },
+          validFrom: '2020-01-01',
+          source: 'Contract 7',
+        },
+      ],
+    ),
     'U0ADA',
     now,
   );

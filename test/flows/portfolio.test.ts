@@ -1,5 +1,6 @@
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
+import { priceEdits } from '../../src/money/prices.ts';
 import {
   answerTo,
   buttonsOf,
@@ -143,16 +144,19 @@ describe('names', () => {
       await saved(await editForm(name), { tags: 'acme', owner: 'U0ADA' });
     }
     await t.demo.bot.prices.save(
-      [
-        {
-          zone: 'rest',
-          task: 'renew',
-          period: 1,
-          amount: { currency: 'EUR', minor: 1_800 },
-          validFrom: '2020-01-01',
-          source: 'Contract 7',
-        },
-      ],
+      priceEdits(
+        [],
+        [
+          {
+            zone: 'rest',
+            task: 'renew',
+            period: 1,
+            amount: { currency: 'EUR', minor: 1_800 },
+            validFrom: '2020-01-01',
+            source: 'Contract 7',
+          },
+        ],
+      ),
       'U0ADA',
       new Date(),
     );

@@ -2,6 +2,7 @@ import type { View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
 import {
   answerTo,
+  buttonsOf,
   DOMAINS,
   deliverSigned,
   openForm,
@@ -12,7 +13,16 @@ import {
 import { approvedBy, ask } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
-const t = useTestDemo();
+const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB' } });
+
+/** Bob confirms what Ada has asked for. */
+async function confirmAsBob(): Promise<void> {
+  const requests = () =>
+    t.workspace.messages('D0BOB').filter((message) => buttonsOf(message).includes('settings_confirm'));
+  const request = await t.workspace.waitFor(() => requests().at(-1), { what: 'what Bob is asked' });
+  await t.bob.click(request, 'settings_confirm');
+  await t.workspace.waitFor(() => requests().length === 0 || undefined, { what: 'it to be confirmed' });
+}
 
 /** What a field of a form holds. */
 function shown(view: View, field: string): unknown {
@@ -113,6 +123,7 @@ describe('settings', () => {
     await shows('The settings ask for more than when this was asked for.');
     const fewer = await settingsForm();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(fewer, { approvals_required: '1' }));
+    await confirmAsBob();
     await t.alice.click(order.card, 'order_cancel');
   });
 
@@ -244,19 +255,20 @@ describe('settings', () => {
   });
 
   it('that are saved win over the environment at once, and are told and logged', async () => {
+    const others = await settingsForm();
+    const waits = await toldAfter(t.workspace, t.ada, () =>
+      t.ada.submit(others, { approvers: ['U0BOB', 'U0CAROL'], approver_groups: [] }),
+    );
+    expect(waits).toContain('<@U0BOB>, <!subteam^S0APPROVERS> → <@U0BOB>, <@U0CAROL>');
+    await confirmAsBob();
+    expect(t.logged()).toContain('"by":"U0BOB","askedBy":"U0ADA","change":[{"name":"approvers"');
     const view = await settingsForm();
     const told = await toldAfter(t.workspace, t.ada, () =>
-      t.ada.submit(view, {
-        approvals_required: '2',
-        approval_ttl: '1h',
-        approvers: ['U0BOB', 'U0CAROL'],
-        approver_groups: [],
-      }),
+      t.ada.submit(view, { approvals_required: '2', approval_ttl: '1h' }),
     );
     expect(told).toContain('Approvals needed for an order: `1` → `2`');
     expect(told).toContain('`3d` → `1h`');
-    expect(told).toContain('<@U0BOB>, <!subteam^S0APPROVERS> → <@U0BOB>, <@U0CAROL>');
-    expect(t.logged()).toContain('"by":"U0ADA","changes":[{"name":"approvers"');
+    expect(t.logged()).toContain('"by":"U0ADA","changes":[{"name":"approvals_required"');
 
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
     await t.workspace.waitFor(() => (JSON.stringify(order.card).includes('1 of 2') ? true : undefined), {
@@ -273,17 +285,20 @@ describe('settings', () => {
       t.ada.submit(view, { approval_tasks: ['create', 'transfer', 'restore'] }),
     );
     expect(told).toContain('renew: this costs money and no longer waits for approval.');
+    await confirmAsBob();
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await order.ends('SUCCEEDED');
     const risky = await settingsForm();
     await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(risky, { approval_tasks: ['delete', 'authcode'] }),
     );
+    await confirmAsBob();
     const safe = await settingsForm();
     const warned = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(safe, { approval_tasks: ['create', 'transfer', 'restore'] }),
     );
     expect(warned).toContain('delete, authcode: this can lose a name and no longer waits for approval.');
+    await confirmAsBob();
   });
 
   it('turn reminders off when the channel is emptied, and tell a new channel', async () => {

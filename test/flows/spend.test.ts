@@ -1,5 +1,6 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
+import { priceEdits } from '../../src/money/prices.ts';
 import { answerTo, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 
@@ -14,7 +15,7 @@ const monthOf = (day: string) =>
 it('a year and a month are shown with what is ahead, and handed out as a file', async () => {
   const price = { zone: 'rest', period: 1, validFrom: '2020-01-01', source: 'Contract 7' } as const;
   await t.demo.bot.prices.save(
-    [{ ...price, task: 'renew', amount: { currency: 'EUR', minor: 1_850 } }],
+    priceEdits([], [{ ...price, task: 'renew', amount: { currency: 'EUR', minor: 1_850 } }]),
     'U0ADA',
     NOW,
   );

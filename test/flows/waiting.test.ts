@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { priceEdits } from '../../src/money/prices.ts';
 import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
 
 /*
@@ -13,10 +14,13 @@ test('is said on the screen of a name, in the digest by what is at stake, and be
   const price = { period: 1, validFrom: '2020-01-01', source: 'Contract 7' } as const;
   const eur = (minor: number) => ({ currency: 'EUR', minor });
   await t.demo.bot.prices.save(
-    [
-      { ...price, zone: 'rest', task: 'renew', amount: eur(1_800) },
-      { ...price, zone: 'rest', task: 'restore', amount: eur(8_000) },
-    ],
+    priceEdits(
+      [],
+      [
+        { ...price, zone: 'rest', task: 'renew', amount: eur(1_800) },
+        { ...price, zone: 'rest', task: 'restore', amount: eur(8_000) },
+      ],
+    ),
     'U0ADA',
     new Date(),
   );

@@ -2,6 +2,7 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { amountInAnswer } from '../../src/money/answered-amounts.ts';
+import { priceEdits } from '../../src/money/prices.ts';
 import { approveOrder } from '../../src/orders/decide.ts';
 import { confirmOrder } from '../../src/orders/request.ts';
 import { Secret } from '../../src/service/secret.ts';
@@ -94,7 +95,7 @@ describe('amounts that differ from the list', () => {
   test('are those of the period that each row of an order asks for', async () => {
     const price = { zone: 'rest', task: 'renew', validFrom: '2026-01-01', source: 'C' } as const;
     const amount = { currency: 'EUR', minor: 1_900 };
-    await m.prices.save([{ ...price, period: 2, amount }], 'U0ADA', m.rig.now);
+    await m.prices.save(priceEdits([], [{ ...price, period: 2, amount }]), 'U0ADA', m.rig.now);
     m.rig.service.answer = async () => ({ ...DONE, data: [{ price: '19.00', currency: 'EUR' }] });
     const rows = ['two-years.rest', 'one-year.rest'].map((name, index) => ({
       name,

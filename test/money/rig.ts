@@ -2,6 +2,7 @@ import type { Amount } from '../../src/money/amount.ts';
 import type { BudgetSpan } from '../../src/money/budget.ts';
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
+import { priceEdits } from '../../src/money/prices.ts';
 import { budgetedItems } from '../../src/orders/budget.ts';
 import type { OrderRequest } from '../../src/orders/request.ts';
 import { requestOrder } from '../../src/orders/request.ts';
@@ -26,10 +27,20 @@ export async function startRig() {
   const tags = new Map<string, readonly string[]>();
   const now = () => rig.now;
   await prices.save(
-    [
-      { zone: 'rest', task: 'renew', period: 1, amount: eur(1_000), validFrom: '2026-01-01', source: 'C' },
-      { zone: 'rest', task: 'restore', period: 1, amount: eur(8_000), validFrom: '2026-01-01', source: 'C' },
-    ],
+    priceEdits(
+      [],
+      [
+        { zone: 'rest', task: 'renew', period: 1, amount: eur(1_000), validFrom: '2026-01-01', source: 'C' },
+        {
+          zone: 'rest',
+          task: 'restore',
+          period: 1,
+          amount: eur(8_000),
+          validFrom: '2026-01-01',
+          source: 'C',
+        },
+      ],
+    ),
     'U0ADA',
     rig.now,
   );

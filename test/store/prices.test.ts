@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { PriceChange, PriceStore } from '../../src/money/ports.ts';
-import type { Price } from '../../src/money/prices.ts';
+import { type Price, type PriceEdit, priceEdits } from '../../src/money/prices.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { createPriceStore } from '../../src/store/prices.ts';
+import { createPendingChanges } from '../../src/store/pending-changes.ts';
+import { createPriceStore, pendingPrices } from '../../src/store/prices.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let testDatabase: TestDatabase;
@@ -23,6 +24,8 @@ afterAll(async () => {
 });
 
 const AT = new Date('2026-11-22T08:00:00Z');
+const LATER = new Date('2026-11-22T09:00:00Z');
+const EXPIRY = new Date('2026-11-25T08:00:00Z');
 const price = (given: Partial<Price> = {}): Price => ({
   zone: 'rest',
   task: 'renew',
@@ -40,15 +43,14 @@ async function logged(of = store): Promise<PriceChange[]> {
   return found;
 }
 
-async function idOf(wanted: Price): Promise<string> {
-  const found = (await store.list()).find((each) => each.validFrom === wanted.validFrom);
-  if (found === undefined) throw new Error('no such price is listed');
-  return found.id;
+/** Puts prices on the list as it is. */
+async function put(prices: readonly Price[], by = 'U0ADA'): Promise<void> {
+  expect(await store.save(priceEdits(await store.list(), prices), by, AT)).toBe(true);
 }
 
 test('what is saved is listed with every digit, the newest of a kind first', async () => {
   const largest = price({ validFrom: '2026-12-01', amount: { currency: 'EUR', minor: 1_000_000_000_000 } });
-  expect(await store.save([price(), largest], 'U0ADA', AT)).toEqual({ added: 2, changed: 0 });
+  await put([price(), largest]);
   expect(await store.list()).toEqual([
     { id: expect.any(String), ...largest },
     { id: expect.any(String), ...price() },
@@ -56,43 +58,71 @@ test('what is saved is listed with every digit, the newest of a kind first', asy
 });
 
 test('the same zone, task, period and day is changed, and what is the same leaves no line in the log', async () => {
-  await store.save([price()], 'U0ADA', AT);
-  expect(await store.save([dearer], 'U0BOB', AT)).toEqual({ added: 0, changed: 1 });
-  expect(await store.save([dearer], 'U0BOB', AT)).toEqual({ added: 0, changed: 0 });
+  await put([price()]);
+  await put([dearer], 'U0BOB');
+  await put([dearer], 'U0BOB');
   expect((await store.list()).map(({ amount }) => amount.minor)).toEqual([2_000]);
   expect(await logged()).toEqual([
-    { before: undefined, after: price(), by: 'U0ADA', at: AT },
-    { before: price(), after: dearer, by: 'U0BOB', at: AT },
+    { before: undefined, after: price(), by: 'U0ADA', confirmedBy: undefined, at: AT },
+    { before: price(), after: dearer, by: 'U0BOB', confirmedBy: undefined, at: AT },
   ]);
 });
 
-test('a price is replaced by another, but not by one that is listed already', async () => {
+test('an edit is made of the list that it was made for, and of no other', async () => {
   const later = price({ validFrom: '2026-12-01' });
-  await store.save([price(), later], 'U0ADA', AT);
-  const id = await idOf(price());
-  expect(await store.replace(id, later, 'U0BOB', AT)).toBe('taken');
-  expect(await store.replace(id, price(), 'U0BOB', AT)).toBe('same');
-  expect(await store.replace('nothing', price(), 'U0BOB', AT)).toBe('gone');
+  await put([price(), later]);
+  const refused: PriceEdit[] = [
+    { before: price(), after: later },
+    { before: dearer, after: price() },
+    { before: undefined, after: price() },
+  ];
+  for (const edit of refused) {
+    const other = { before: undefined, after: price({ zone: 'example' }) };
+    expect(await store.save([other, edit], 'U0BOB', AT)).toBe(false);
+  }
+  expect(await logged()).toHaveLength(2);
   const earlier = price({ validFrom: '2026-10-01' });
-  expect(await store.replace(id, earlier, 'U0BOB', AT)).toBe('saved');
+  expect(await store.save([{ before: price(), after: earlier }], 'U0BOB', AT)).toBe(true);
   expect((await store.list()).map(({ validFrom }) => validFrom)).toEqual(['2026-12-01', '2026-10-01']);
-  expect((await logged()).at(-1)).toEqual({ before: price(), after: earlier, by: 'U0BOB', at: AT });
+  expect((await logged()).at(-1)).toMatchObject({ before: price(), after: earlier, by: 'U0BOB' });
 });
 
-test('changes at the same time each log what stood there before', async () => {
-  const amounts = Array.from({ length: 8 }, (_, n) => price({ amount: { currency: 'EUR', minor: n } }));
-  await Promise.all(amounts.map((each) => store.save([each], 'U0ADA', AT)));
-  const changes = await logged();
-  expect(changes).toHaveLength(8);
-  expect(changes.slice(1).map(({ before }) => before)).toEqual(
-    changes.slice(0, -1).map(({ after }) => after),
+test('of edits of one price at the same time one is made', async () => {
+  const edits = Array.from({ length: 8 }, (_, n) => price({ amount: { currency: 'EUR', minor: n } }));
+  const saved = await Promise.all(
+    edits.map((after) => store.save([{ before: undefined, after }], 'U0ADA', AT)),
   );
+  expect(saved.filter(Boolean)).toHaveLength(1);
+  expect(await logged()).toHaveLength(1);
+});
+
+test('what another admin confirms is made with both of them in the log, while the list is as it was', async () => {
+  const pending = createPendingChanges(database, 'T1', pendingPrices('T1'));
+  await put([dearer]);
+  const edit = { before: dearer, after: price() };
+  const first = await pending.request([edit], 'U0ADA', AT, EXPIRY);
+  const second = await pending.request(
+    [edit, { before: undefined, after: price({ zone: 'example' }) }],
+    'U0ADA',
+    AT,
+    EXPIRY,
+  );
+  expect(await pending.confirm(first.id, 'U0BOB', LATER)).toEqual({ kind: 'confirmed', pending: first });
+  expect((await logged()).at(-1)).toEqual({
+    before: dearer,
+    after: price(),
+    by: 'U0ADA',
+    confirmedBy: 'U0BOB',
+    at: LATER,
+  });
+  expect(await pending.confirm(second.id, 'U0BOB', LATER)).toEqual({ kind: 'stale', pending: second });
+  expect(await store.list()).toEqual([{ id: expect.any(String), ...price() }]);
 });
 
 test('questions of one moment get the prices of their own zones', async () => {
   const [rest, cafe, coUk] = [price(), price({ zone: 'cafe', task: 'create' }), price({ zone: 'co.uk' })];
-  await store.save([rest, cafe, coUk, price({ zone: 'uk' })], 'U0ADA', AT);
-  await createPriceStore(database, 'T2').save([dearer], 'U0EVE', AT);
+  await put([rest, cafe, coUk, price({ zone: 'uk' })]);
+  await createPriceStore(database, 'T2').save(priceEdits([], [dearer]), 'U0EVE', AT);
   const asked = [['rest', 'cafe'], ['co.uk'], ['com'], []].map((zones) => store.listOf(zones));
   const listed = (each: Price) => ({ id: expect.any(String), ...each });
   const [first, ...others] = await Promise.all(asked);
@@ -103,9 +133,9 @@ test('questions of one moment get the prices of their own zones', async () => {
 
 test('another team has a list and a log of its own', async () => {
   const other = createPriceStore(database, 'T2');
-  await store.save([price()], 'U0ADA', AT);
+  await put([price()]);
   expect(await other.list()).toEqual([]);
   expect(await logged(other)).toEqual([]);
-  expect(await other.save([dearer], 'U0EVE', AT)).toEqual({ added: 1, changed: 0 });
+  expect(await other.save(priceEdits([], [dearer]), 'U0EVE', AT)).toBe(true);
   expect((await store.list()).map(({ amount }) => amount.minor)).toEqual([1_800]);
 });

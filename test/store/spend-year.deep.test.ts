@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { formatDecimal } from '../../src/money/amount.ts';
+import { priceEdits } from '../../src/money/prices.ts';
 import { readPrices } from '../../src/money/read-prices.ts';
 import { spendOf } from '../../src/money/spend.ts';
 import { spendRows } from '../../src/slack/views/spend.ts';
@@ -128,7 +129,7 @@ test('a year of orders comes to what a spreadsheet says, line by line', async ()
   const prices = createPriceStore(database, 'T');
   const read = readPrices(PRICES, 'EUR');
   if (!read.ok) throw new Error('the price list cannot be read');
-  await prices.save(read.prices, 'U0ADA', new Date());
+  await prices.save(priceEdits([], read.prices), 'U0ADA', new Date());
   const year = [new Date('2026-01-01T00:00:00Z'), new Date('2027-01-01T00:00:00Z')] as const;
   const spend = spendOf(await prices.list(), await createSpendStore(database, 'T0TEAM').purchases(...year));
   const rows = spendRows(

@@ -215,6 +215,7 @@ CREATE TABLE "setting_changes" (
     "before" TEXT NOT NULL,
     "after" TEXT NOT NULL,
     "by" TEXT NOT NULL,
+    "confirmed_by" TEXT,
     "at" TIMESTAMPTZ(3) NOT NULL,
     "team_id" TEXT NOT NULL DEFAULT installation_team(),
 
@@ -330,6 +331,7 @@ CREATE TABLE "price_changes" (
     "before" JSONB,
     "after" JSONB NOT NULL,
     "by" TEXT NOT NULL,
+    "confirmed_by" TEXT,
     "at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "price_changes_pkey" PRIMARY KEY ("id")

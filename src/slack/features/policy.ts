@@ -3,6 +3,7 @@ import type { PolicyDraft } from '../../policy/ports.ts';
 import { STARTING_POINTS } from '../../policy/starting-points.ts';
 import { policyToYaml } from '../../policy/yaml.ts';
 import { alertAdmins } from '../admins.ts';
+import { askOtherAdmins } from '../ask-admins.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { code, type Message, mention } from '../views/blocks.ts';
@@ -120,24 +121,11 @@ async function publish(call: ActionCall): Promise<void> {
  */
 async function askToConfirm({ deps, person }: Interaction, draft: PolicyDraft): Promise<Message> {
   const { rules: before } = await deps.policies.current();
-  const asked: string[] = [];
-  const missed: string[] = [];
-  for (const admin of deps.admins.filter((id) => id !== person.id)) {
-    try {
-      const locale = await deps.directory.localeOf(admin);
-      await alertAdmins(
-        { ...deps, admins: [admin] },
-        confirmationRequest({ draft, before, locale }, person.id),
-      );
-      asked.push(admin);
-    } catch (error) {
-      if (!(error instanceof SlackApiError)) throw error;
-      deps.log.warn({ err: error, admin }, 'asking an admin to confirm the policy');
-      missed.push(admin);
-    }
-  }
+  const told = await askOtherAdmins(deps, person.id, (_admin, locale) =>
+    confirmationRequest({ draft, before, locale }, person.id),
+  );
   const locale = await deps.directory.localeOf(person.id);
-  return publishedMessage({ draft, before, locale }, { asked, missed });
+  return publishedMessage({ draft, before, locale }, told);
 }
 
 async function confirm(call: ActionCall): Promise<void> {

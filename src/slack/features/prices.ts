@@ -1,8 +1,10 @@
 import { formatDecimal } from '../../money/amount.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
 import type { ListedPrice } from '../../money/ports.ts';
-import { PRICED_TASKS } from '../../money/prices.ts';
+import { isSamePrice, PRICED_TASKS, type PriceEdit, priceEdits, priceKey } from '../../money/prices.ts';
 import { PRICE_COLUMNS, PRICE_FIELDS, priceCells, readPrice, readPrices } from '../../money/read-prices.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import { loosenedPrices } from '../../policy/loosening.ts';
 import {
   type ActionCall,
   type Feature,
@@ -15,11 +17,13 @@ import {
   textOf,
 } from '../feature.ts';
 import { csvFile } from '../platform/csv.ts';
-import { context, count } from '../views/blocks.ts';
+import { context, count, textMessage } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
+import { MAX_WAITING_PRICES } from '../views/pending-change.ts';
 import { lineIssues, PRICE_ISSUES, priceList, pricesSaved } from '../views/price.ts';
 import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
 import { openForm } from './ordering.ts';
+import { waitWithPrices } from './pending-changes.ts';
 import { sendFile } from './send-file.ts';
 
 /*
@@ -109,28 +113,25 @@ const priceForm: FormFeature = {
   },
 
   async submit(call) {
-    const { prices, now, currency } = call.deps;
+    const { prices, currency } = call.deps;
     const { subject } = call.origin;
-    const edited = subject === undefined ? undefined : find(await prices.list(), subject);
+    const list = await prices.list();
+    const edited = find(list, subject);
+    if (subject !== undefined && edited === undefined) return { kind: 'errors', errors: { zone: GONE } };
     const texts = Object.fromEntries(PRICE_FIELDS.map((field) => [field, textOf(call.values, field)]));
     const read = readPrice(texts, edited?.amount.currency ?? currency);
     if (!read.ok) return errors(read.issues);
-    if (subject === undefined) return saved(call, await prices.save([read.price], call.person.id, now()));
-    switch (await prices.replace(subject, read.price, call.person.id, now())) {
-      case 'saved':
-        return saved(call, { added: 0, changed: 1 });
-      case 'same':
-        return saved(call, { added: 0, changed: 0 });
-      case 'gone':
-        return { kind: 'errors', errors: { zone: GONE } };
-      case 'taken':
-        return {
-          kind: 'errors',
-          errors: {
-            valid_from: 'The list has a price from this day already. Change that one, or give another day.',
-          },
-        };
+    const after = read.price;
+    if (edited === undefined) return save(call, list, priceEdits(list, [after]), 'zone');
+    if (list.some((price) => price !== edited && priceKey(price) === priceKey(after))) {
+      return {
+        kind: 'errors',
+        errors: {
+          valid_from: 'The list has a price from this day already. Change that one, or give another day.',
+        },
+      };
     }
+    return save(call, list, isSamePrice(edited, after) ? [] : [{ before: edited, after }], 'zone');
   },
 };
 
@@ -141,17 +142,36 @@ function errors(issues: Readonly<Record<string, keyof typeof PRICE_ISSUES>>): Su
   };
 }
 
-/** Cards of waiting orders show prices, so they are shown again. */
-async function saved(
-  { deps, person }: SubmissionCall,
-  outcome: { readonly added: number; readonly changed: number },
+/**
+ * Makes edits of the list. Those that let orders fall below an amount that a rule looks at wait for another admin.
+ * @param field where an issue is shown
+ */
+async function save(
+  call: SubmissionCall,
+  list: readonly ListedPrice[],
+  edits: readonly PriceEdit[],
+  field: string,
 ): Promise<Submitted> {
-  if (outcome.added + outcome.changed > 0) {
-    deps.log.info({ by: person.id, ...outcome }, 'price list changed');
-    await deps.refreshWaitingCards();
+  const { prices, policies, now, log } = call.deps;
+  const { rules } = await policies.current();
+  const waiting = loosenedPrices(list, edits, { rules, factsOf: taskNamed, today: utcDayOf(now()) });
+  if (waiting.length > MAX_WAITING_PRICES) return { kind: 'errors', errors: { [field]: TOO_MANY_WAIT } };
+  const atOnce = edits.filter((edit) => !waiting.includes(edit));
+  if (!(await prices.save(atOnce, call.person.id, now())))
+    return { kind: 'errors', errors: { [field]: CHANGED_MEANWHILE } };
+  if (atOnce.length > 0) {
+    log.info({ by: call.person.id, edits: atOnce.length }, 'price list changed');
+    // Cards of waiting orders show prices.
+    await call.deps.refreshWaitingCards();
   }
-  return { kind: 'done', say: pricesSaved(outcome) };
+  const waits = waiting.length === 0 ? [] : await waitWithPrices(call, waiting);
+  const saved = waiting.length > 0 && atOnce.length === 0 ? [] : [pricesSaved(atOnce)];
+  return { kind: 'done', say: textMessage([...saved, ...waits].join('\n')) };
 }
+
+const CHANGED_MEANWHILE =
+  'Somebody has changed the price list at the same moment, so nothing of this was saved. Send it once more.';
+const TOO_MANY_WAIT = `More than ${MAX_WAITING_PRICES} of these prices would wait for another admin, who has to see each: a rule of the policy looks at amounts. Import them in smaller parts.`;
 
 const pricesImportForm: FormFeature = {
   form: importForm,
@@ -163,7 +183,7 @@ const pricesImportForm: FormFeature = {
     intro: [context(`Amounts are in ${call.deps.currency}, unless a column \`currency\` says otherwise.`)],
   }),
   async submit(call) {
-    const { prices, now, currency } = call.deps;
+    const { prices, currency } = call.deps;
     const given = await attachedText(call, {
       field: 'rows',
       missing: 'Attach a CSV file, or paste its rows here.',
@@ -171,7 +191,8 @@ const pricesImportForm: FormFeature = {
     if ('errors' in given) return { kind: 'errors', errors: given.errors };
     const read = readPrices(given.text, currency);
     if (!read.ok) return { kind: 'errors', errors: { [given.field]: lineIssues(read.issues) } };
-    return saved(call, await prices.save(read.prices, call.person.id, now()));
+    const list = await prices.list();
+    return save(call, list, priceEdits(list, read.prices), given.field);
   },
 };
 

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type TeamSettings, teamSettingParsers } from '../../config.ts';
-import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
+import { ORDER_TASK_NAMES } from '../../orders/tasks.ts';
+import { loosenedSettings } from '../../policy/loosening.ts';
 import { isGroup } from '../../policy/policy.ts';
 import {
   CHANNEL_SETTINGS,
@@ -12,6 +13,7 @@ import {
   withSaved,
 } from '../../settings.ts';
 import {
+  type ActionCall,
   type Feature,
   type FormFeature,
   formOrigin,
@@ -23,60 +25,50 @@ import {
 } from '../feature.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { postMessage } from '../post-message.ts';
-import {
-  code,
-  context,
-  count,
-  type Message,
-  mention,
-  mentionApprover,
-  section,
-  textMessage,
-} from '../views/blocks.ts';
+import { context, count, mention, mentionApprover, section, textMessage } from '../views/blocks.ts';
 import { type Field, type Form, type FormValues, formView } from '../views/form.ts';
-import { approverError, channelError } from '../views/slack-error.ts';
+import { waitingBlocks } from '../views/pending-change.ts';
+import { PEOPLE_SETTINGS, type PeopleSetting, SETTING_LABELS, settingLines } from '../views/settings.ts';
+import { channelError } from '../views/slack-error.ts';
+import { approverErrors, lookUpPeople, withChanges } from './approver-errors.ts';
 import { fingerprint } from './fingerprint.ts';
 import { openForm } from './ordering.ts';
+import { confirmChange, dismissChange, waitingChanges, waitWithSettings } from './pending-changes.ts';
 import { type GroupMenu, type GroupMenus, withGroups, withTypedIds } from './people-fields.ts';
+import { updateOpenView } from './refresh-form.ts';
 
 /*
  * The team's settings: who approves, what waits for approval, when reminders go out. For admins.
  */
 
-const FIELDS: Readonly<Record<SettingName, Omit<Field, 'name'>>> = {
+const FIELDS: Readonly<Record<SettingName, Omit<Field, 'name' | 'label'>>> = {
   approvers: {
-    label: 'Approvers',
     kind: 'people',
     // Groups alone are enough.
     optional: true,
     hint: 'People who may approve.',
   },
   approvals_required: {
-    label: 'Approvals needed for an order',
     kind: 'number',
     hint: 'What waits already needs the larger of this and the number that it was asked with.',
   },
   approval_tasks: {
-    label: 'Tasks that wait for approval',
     kind: 'picks',
     optional: true,
     options: ORDER_TASK_NAMES.map((name) => ({ value: name, text: name })),
     hint: 'The others are carried out at once, unless a rule of /domain policy says otherwise.',
   },
   approval_ttl: {
-    label: 'An order expires after',
     kind: 'text',
     placeholder: '72h',
     hint: 'A number with s, m, h or d, such as 72h or 7d.',
   },
   approval_remind_after: {
-    label: 'Approvers are reminded after',
     kind: 'text',
     placeholder: '4h',
     hint: 'Once an order, with the same units.',
   },
   allow_self_approval: {
-    label: 'May an approver approve their own order?',
     kind: 'choice',
     options: [
       { value: 'false', text: 'No, somebody else has to' },
@@ -84,63 +76,50 @@ const FIELDS: Readonly<Record<SettingName, Omit<Field, 'name'>>> = {
     ],
   },
   approval_channel: {
-    label: 'Channel where approvers find every order',
     kind: 'channel',
     optional: true,
     hint: 'The card of what waits is posted here too. I have to be in it: /invite @Domain Steward.',
   },
   approval_escalate_after: {
-    label: 'Others are called after',
     kind: 'text',
     placeholder: '24h',
     hint: 'Once an order that still waits, with the same units.',
   },
   approval_escalate_to: {
-    label: 'Who is called then',
     kind: 'people',
     optional: true,
     hint: 'Nobody, and no group: the admins.',
   },
   alert_channel: {
-    label: 'Channel of alarms about names',
     kind: 'channel',
     optional: true,
     hint: 'I have to be in it: /invite @Domain Steward. Empty: the channel of the expiry reminders.',
   },
   report_channel: {
-    label: 'Channel of the monthly report on money',
     kind: 'channel',
     optional: true,
     hint: 'I have to be in it: /invite @Domain Steward. Empty: the channel of the expiry reminders.',
   },
   reminder_channel: {
-    label: 'Channel of the expiry reminders',
     kind: 'channel',
     optional: true,
     hint: 'I have to be in it: /invite @Domain Steward. Empty: no reminders.',
   },
   reminder_days: {
-    label: 'Remind this many days before expiry',
     kind: 'text',
     placeholder: '60,30,14,7,3,1',
     hint: 'Whole numbers, separated by commas.',
   },
   reminder_cron: {
-    label: 'When reminders go out',
     kind: 'text',
     placeholder: '0 9 * * *',
     hint: 'A cron line: minute, hour, day of the month, month, day of the week. 0 9 * * 1-5 is 9:00 from Monday to Friday.',
   },
   reminder_timezone: {
-    label: 'In which time zone',
     kind: 'text',
     placeholder: 'Europe/Berlin',
   },
 };
-
-/** The settings that name people and groups. */
-const PEOPLE_SETTINGS = ['approvers', 'approval_escalate_to'] as const;
-type PeopleSetting = (typeof PEOPLE_SETTINGS)[number];
 
 const GROUPS = {
   approvers: {
@@ -177,7 +156,7 @@ const form: Form = {
   name: 'settings',
   title: 'Settings',
   submit: 'Save',
-  fields: SETTING_NAMES.map((name) => ({ name, ...FIELDS[name] })),
+  fields: SETTING_NAMES.map((name) => ({ name, label: SETTING_LABELS[name], ...FIELDS[name] })),
 };
 
 const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
@@ -258,53 +237,6 @@ function readSettings(
   };
 }
 
-/**
- * Looks people and groups up.
- * @returns the people they stand for, or what is wrong with one of them
- */
-async function lookUpPeople(
-  { directory }: SlackDeps,
-  ids: readonly string[],
-): Promise<ReadonlySet<string> | string> {
-  const people = new Set<string>();
-  for (const id of ids) {
-    try {
-      if (isGroup(id)) {
-        // Read anew: what was cached a few seconds ago may be the reason for opening the settings.
-        directory.forgetGroup(id);
-        for (const member of await directory.groupMembers(id)) people.add(member);
-      } else if ((await directory.person(id, undefined)).isMember) people.add(id);
-      else {
-        const name = await directory.nameOf(id);
-        return `${name ?? id} is not a member of this workspace. Take them out.`;
-      }
-    } catch (error) {
-      if (!(error instanceof SlackApiError)) throw error;
-      return approverError(id, error);
-    }
-  }
-  return people;
-}
-
-/**
- * Refuses settings under which nobody could approve, because they would stop the team's work.
- * @returns what is wrong with the approvers, by field
- */
-async function approverErrors(
-  deps: SlackDeps,
-  settings: TeamSettings,
-): Promise<Readonly<Record<string, string>>> {
-  const people = await lookUpPeople(deps, settings.approvers);
-  if (typeof people === 'string') return { approvers: people };
-  if (people.size === 0)
-    return { approvers: 'These groups have no members, so nobody could approve. Name somebody.' };
-  return people.size < settings.approvalsRequired
-    ? {
-        approvals_required: `There ${people.size === 1 ? 'is' : 'are'} ${count(people.size, 'approver')}: an order that needs ${settings.approvalsRequired} could never go out.`,
-      }
-    : {};
-}
-
 /** Posts in a new channel what it is used for from now on. */
 async function channelErrors(
   { web }: SlackDeps,
@@ -355,65 +287,56 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
     const errors = await channelErrors(deps, name, after[name], person.id);
     if (Object.keys(errors).length > 0) return { kind: 'errors', errors };
   }
-  await deps.settingsStore.save(changes, person.id, deps.now());
-  deps.log.info({ by: person.id, changes }, 'settings changed');
-  if (CARD_SETTINGS.some((name) => changed.has(name))) {
-    await deps
-      .refreshWaitingCards()
-      .catch((err: unknown) => deps.log.warn({ err }, 'showing the settings on cards'));
+  const loosened = loosenedSettings(current, read.settings);
+  const atOnce = changes.filter(({ name }) => !loosened.has(name));
+  const waiting = changes.filter(({ name }) => loosened.has(name));
+  if (loosened.has('approvers') && changed.has('approvals_required')) {
+    // Until the new approvers are confirmed, the former ones alone have to be enough.
+    const [error] = Object.values(await approverErrors(deps, withChanges(current, atOnce)));
+    if (error !== undefined) return { kind: 'errors', errors: { approvals_required: `${error} ${APART}` } };
   }
-  return { kind: 'done', say: savedMessage(changes, read.settings) };
-}
-
-function formatValue(name: SettingName, value: string): string {
-  if (value === '') return 'empty';
-  if (isPeopleSetting(name)) return value.split(',').map(mentionApprover).join(', ');
-  return isChannelSetting(name) ? `<#${value}>` : code(value);
-}
-
-/** What was changed, from what to what, and its consequences that may not be intended. */
-function savedMessage(
-  changes: readonly (SettingChange & { readonly name: SettingName })[],
-  settings: TeamSettings,
-): Message {
-  const lines = changes.map(
-    ({ name, before, after }) =>
-      `• ${FIELDS[name].label}: ${formatValue(name, before)} → ${formatValue(name, after)}`,
-  );
-  const before = changes.find(({ name }) => name === 'approval_tasks')?.before.split(',') ?? [];
-  const free = ORDER_TASK_NAMES.filter(
-    (task) => before.includes(task) && !settings.approvalTasks.includes(task),
-  ).map(taskNamed);
-  const warning = (tasks: typeof free, what: string) =>
-    tasks.length === 0
+  if (atOnce.length > 0) await saveAtOnce(call, atOnce);
+  const waits = waiting.length === 0 ? [] : await waitWithSettings(call, waiting);
+  const saved =
+    atOnce.length === 0
       ? []
       : [
-          `:warning: ${tasks.map(({ name }) => name).join(', ')}: this ${what} and no longer waits for approval.`,
+          ':white_check_mark: Saved. It holds from now on, over what the environment says.',
+          ...settingLines(atOnce),
         ];
-  const isCharged = ({ effect }: (typeof free)[number]) => effect === 'charge';
-  return textMessage(
-    [
-      ':white_check_mark: Saved. It holds from now on, over what the environment says.',
-      ...lines,
-      ...warning(free.filter(isCharged), 'costs money'),
-      ...warning(
-        free.filter((task) => task.risk === 'loses_name' && !isCharged(task)),
-        'can lose a name',
-      ),
-      ...warning(
-        free.filter((task) => task.risk === 'takes_down'),
-        'can take a name’s web and mail down',
-      ),
-    ].join('\n'),
-  );
+  return { kind: 'done', say: textMessage([...saved, ...waits].join('\n')) };
 }
+
+/** Said where more approvals are asked for than there are approvers before the new ones are confirmed. */
+const APART =
+  'The new approvers wait for another admin: save them first, and raise this once they are confirmed.';
+
+async function saveAtOnce(
+  { deps, person }: SubmissionCall,
+  changes: readonly (SettingChange & { readonly name: SettingName })[],
+): Promise<void> {
+  await deps.settingsStore.save(changes, person.id, deps.now());
+  deps.log.info({ by: person.id, changes }, 'settings changed');
+  if (!CARD_SETTINGS.some((name) => changes.some((change) => change.name === name))) return;
+  await deps
+    .refreshWaitingCards()
+    .catch((err: unknown) => deps.log.warn({ err }, 'showing the settings on cards'));
+}
+
+/** So many changes that wait fit into the form, with its fields. */
+const WAITING_SHOWN = 3;
 
 const settingsForm: FormFeature = {
   form,
   needs: 'admin',
 
   async render(call, origin, values) {
-    const current = await call.deps.settings();
+    const { deps, person } = call;
+    const [current, waiting, locale] = await Promise.all([
+      deps.settings(),
+      waitingChanges(deps),
+      deps.directory.localeOf(person.id),
+    ]);
     const { approvers, approvalEscalateTo } = current;
     const set = [...new Set([...approvers, ...approvalEscalateTo])].filter(isGroup);
     const isPerson = (id: string) => !isGroup(id);
@@ -432,6 +355,16 @@ const settingsForm: FormFeature = {
       intro: [
         section(`Approvers now: ${approvers.map(mentionApprover).join(', ')}`),
         context('What you save here wins over the environment. Who changed what stands in the audit log.'),
+        ...waiting
+          .slice(0, WAITING_SHOWN)
+          .flatMap((each) => waitingBlocks(each, { userId: person.id, locale })),
+        ...(waiting.length > WAITING_SHOWN
+          ? [
+              context(
+                `${count(waiting.length - WAITING_SHOWN, 'more change')} waits; decide about these first.`,
+              ),
+            ]
+          : []),
       ],
     };
   },
@@ -453,6 +386,17 @@ async function openSettings(call: Interaction): Promise<void> {
   }
 }
 
+/** Decides about a change that waits; the open form shows what holds then. */
+function deciding(decide: (call: ActionCall) => Promise<void>) {
+  return async (call: ActionCall): Promise<void> => {
+    await decide(call);
+    if (call.view?.form !== form.name) return;
+    const { id, origin } = call.view;
+    const shown = await settingsForm.render(call, { ...origin, subject: undefined }, {});
+    await updateOpenView(call.deps.web, id, formView(shown));
+  };
+}
+
 export const settings: Feature = {
   commands: [
     {
@@ -471,5 +415,7 @@ export const settings: Feature = {
       needs: 'admin',
       run: openSettings,
     },
+    { id: 'settings_confirm', needs: 'admin', run: deciding(confirmChange) },
+    { id: 'settings_dismiss', needs: 'admin', run: deciding(dismissChange) },
   ],
 };

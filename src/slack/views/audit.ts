@@ -197,6 +197,7 @@ export async function settingRow(change: SettingChanged, nameOf: NameOf): Promis
     event: 'setting_changed',
     task: 'settings',
     names: change.name,
+    decided_by: await nameOfConfirmer(change, nameOf),
     result: `from "${change.before}" to "${change.after}"`,
   });
 }
@@ -216,11 +217,13 @@ export async function teamAccountRow(
 }
 
 /** A price that somebody changed, as cells in the order of {@link AUDIT_COLUMNS}. */
-export async function priceRow({ before, after, by, at }: PriceChange, nameOf: NameOf): Promise<string[]> {
-  return changeRow({ by, at }, nameOf, {
+export async function priceRow(change: PriceChange, nameOf: NameOf): Promise<string[]> {
+  const { before, after } = change;
+  return changeRow(change, nameOf, {
     event: 'price_changed',
     task: 'prices',
     names: after.zone,
+    decided_by: await nameOfConfirmer(change, nameOf),
     result: `from "${before === undefined ? '' : priceLine(before)}" to "${priceLine(after)}"`,
   });
 }
@@ -332,6 +335,14 @@ export async function decisionRow(decision: NameDecision, nameOf: NameOf): Promi
     reason,
     result: alarm ?? until?.toISOString(),
   });
+}
+
+/** The other admin, where one had to confirm the change. */
+async function nameOfConfirmer(
+  { confirmedBy }: Pick<SettingChanged, 'confirmedBy'>,
+  nameOf: NameOf,
+): Promise<string | undefined> {
+  return confirmedBy === undefined ? undefined : nameOf(confirmedBy);
 }
 
 async function changeRow(

@@ -4,6 +4,7 @@ import type { PolicySettings } from '../../policy/evaluate.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import type { PolicyDraft, PublishedPolicy } from '../../policy/ports.ts';
 import { STARTING_POINTS, type StartingPointName } from '../../policy/starting-points.ts';
+import { type AskedAdmins, askedText } from './asked-admins.ts';
 import {
   type AnyBlock,
   actions,
@@ -263,31 +264,14 @@ export function confirmationRequest({ draft, before, locale }: Proposal, publish
   ]);
 }
 
-/**
- * What the publisher is told.
- * @param told the admins who were asked to confirm, and those who could not be reached
- */
-export function publishedMessage(
-  { draft, before, locale }: Proposal,
-  told: { readonly asked: readonly string[]; readonly missed: readonly string[] },
-): Message {
-  const asked = told.asked.map(mention).join(', ');
-  const missed = told.missed.map(mention).join(', ');
+/** What the publisher is told. */
+export function publishedMessage({ draft, before, locale }: Proposal, told: AskedAdmins): Message {
   return message('Published: another admin has to confirm', [
     section(
       ':outbox_tray: *Published.* It takes effect when another admin confirms exactly this draft. What changes:',
     ),
     ...differenceLines(before, draft.rules, locale),
-    section(
-      told.asked.length === 0 && told.missed.length === 0
-        ? ':warning: *I know of no other admin to ask*: nobody confirms alone what they published. A workspace admin or owner can type `/domain policy` and press Confirm. If you are the only one, have somebody made an admin of the workspace, or add their id to `ADMINS` where I run.'
-        : [
-            ...(asked === '' ? [] : [`I have asked ${asked}.`]),
-            ...(missed === ''
-              ? []
-              : [`I could not write to ${missed}: ask them to type \`/domain policy\` and press Confirm.`]),
-          ].join(' '),
-    ),
+    section(askedText(told, '/domain policy')),
   ]);
 }
 

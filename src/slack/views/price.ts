@@ -6,6 +6,7 @@ import {
   type OrderCost,
   PRICED_TASKS,
   type Price,
+  type PriceEdit,
   priceOn,
   type Quote,
 } from '../../money/prices.ts';
@@ -19,7 +20,6 @@ import {
   context,
   count,
   day,
-  escapeText,
   type Message,
   menu,
   message,
@@ -288,20 +288,14 @@ function editMenu(list: readonly ListedPrice[]): AnyBlock {
   );
 }
 
-/** What is said after prices were saved. */
-export function pricesSaved({
-  added,
-  changed,
-}: {
-  readonly added: number;
-  readonly changed: number;
-}): Message {
-  if (added + changed === 0) return textMessage('Nothing was changed: the list says this already.');
+/** What is said after edits of the list were saved; mrkdwn. */
+export function pricesSaved(edits: readonly PriceEdit[]): string {
+  if (edits.length === 0) return 'Nothing was changed: the list says this already.';
+  const added = edits.filter(({ before }) => before === undefined).length;
+  const changed = edits.length - added;
   const parts = [
     ...(added === 0 ? [] : [`${count(added, 'price')} added`]),
     ...(changed === 0 ? [] : [`${count(changed, 'price')} changed`]),
   ];
-  return textMessage(
-    escapeText(`${joined(parts)}. Orders that wait for approval show the prices of the list as it is now.`),
-  );
+  return `${joined(parts)}. Orders that wait for approval show the prices of the list as it is now.`;
 }

@@ -1,0 +1,106 @@
+import { groupBy } from '../collections.ts';
+import { isSamePrice, type Price, type PriceEdit, priceKey, quoteOn, zoneOf } from '../money/prices.ts';
+import { fitsTask, type PolicyFacts } from './evaluate.ts';
+import { type PolicyRule, tagOfPattern } from './policy.ts';
+import { subjectOf } from './subject.ts';
+
+/*
+ * Which changes let orders through that needed somebody before. These wait for a second person; all others hold at once.
+ */
+
+/** The settings that decide about orders, by the names that they are saved under. */
+interface DecidingSettings {
+  readonly approvers: readonly string[];
+  readonly approvalsRequired: number;
+  readonly approvalTasks: readonly string[];
+  readonly allowSelfApproval: boolean;
+}
+
+const LOOSENS = {
+  // One more who may approve loosens, whoever else is taken away.
+  approvers: (before, after) => after.approvers.some((id) => !before.approvers.includes(id)),
+  approvals_required: (before, after) => after.approvalsRequired < before.approvalsRequired,
+  approval_tasks: (before, after) => before.approvalTasks.some((task) => !after.approvalTasks.includes(task)),
+  allow_self_approval: (before, after) => after.allowSelfApproval && !before.allowSelfApproval,
+} satisfies Record<string, (before: DecidingSettings, after: DecidingSettings) => boolean>;
+
+/** The settings, by name, whose change loosens something. */
+export function loosenedSettings(before: DecidingSettings, after: DecidingSettings): ReadonlySet<string> {
+  return new Set(
+    Object.entries(LOOSENS)
+      .filter(([, loosens]) => loosens(before, after))
+      .map(([name]) => name),
+  );
+}
+
+/** What the price of an order is compared with. */
+export interface PriceConditions {
+  readonly rules: readonly PolicyRule[];
+  /** What rules look at of a task. */
+  readonly factsOf: (task: Price['task']) => Pick<PolicyFacts['task'], 'effect' | 'risk'>;
+  /** YYYY-MM-DD: what a price was before does not matter any more. */
+  readonly today: string;
+}
+
+/**
+ * The edits of a price list by which an order can fall below the `over` of a rule that it was above. A price that is not
+ * listed counts as over every amount.
+ */
+export function loosenedPrices(
+  list: readonly Price[],
+  edits: readonly PriceEdit[],
+  { rules, factsOf, today }: PriceConditions,
+): readonly PriceEdit[] {
+  const listed = groupBy(list, taskInZone);
+  const falls = (edit: PriceEdit, product: Price): boolean => {
+    const limits = limitsFor(product, rules, factsOf);
+    if (limits.length === 0) return false;
+    const before = listed.get(taskInZone(product)) ?? [];
+    const after = [
+      ...before.filter((price) => !isReplaced(price, edit)),
+      ...(taskInZone(edit.after) === taskInZone(product) ? [edit.after] : []),
+    ];
+    return daysOfChange([...before, ...after], today).some((day) => {
+      const [former, next] = [quoteOf(before, product, day), quoteOf(after, product, day)];
+      if (next === undefined || (former?.currency === next.currency && next.minor >= former.minor))
+        return false;
+      return limits.some(({ currency, minor }) => currency === next.currency && next.minor <= minor);
+    });
+  };
+  return edits.filter(
+    (edit) => falls(edit, edit.after) || (edit.before !== undefined && falls(edit, edit.before)),
+  );
+}
+
+function taskInZone({ zone, task }: Price): string {
+  return `${task} ${zone}`;
+}
+
+function isReplaced(price: Price, { before, after }: PriceEdit): boolean {
+  return priceKey(price) === priceKey(after) || (before !== undefined && isSamePrice(price, before));
+}
+
+/** From one of these days to the next every price stays as it is. */
+function daysOfChange(list: readonly Price[], today: string): readonly string[] {
+  return [...new Set([today, ...list.map(({ validFrom }) => validFrom).filter((day) => day > today)])];
+}
+
+function quoteOf(list: readonly Price[], { zone, task, period }: Price, day: string) {
+  return quoteOn(list, { name: `any.${zone}`, task, period }, day)?.amount;
+}
+
+/** The amounts of the rules that can be about a name of the price's zone. */
+function limitsFor({ zone, task }: Price, rules: readonly PolicyRule[], factsOf: PriceConditions['factsOf']) {
+  return rules
+    .filter((rule) => fitsTask(rule, task, factsOf(task)))
+    .filter(({ names }) => names.some((pattern) => mayBeIn(pattern, zone)))
+    .flatMap(({ over }) => over ?? []);
+}
+
+/** Whether a rule's pattern can fit a name directly under a zone. Any name can have any tag. */
+function mayBeIn(pattern: string, zone: string): boolean {
+  if (pattern === '*' || tagOfPattern(pattern) !== undefined) return true;
+  return pattern.startsWith('*.')
+    ? `.${zone}`.endsWith(pattern.slice(1))
+    : zoneOf(pattern) === zone || subjectOf(zone, 'host').hosts.includes(pattern);
+}

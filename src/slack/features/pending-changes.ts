@@ -1,0 +1,130 @@
+import { alertAdmins } from '../admins.ts';
+import { askOtherAdmins } from '../ask-admins.ts';
+import type { ActionCall, Interaction, SlackDeps } from '../feature.ts';
+import { askedText } from '../views/asked-admins.ts';
+import type { Message } from '../views/blocks.ts';
+import {
+  changeConfirmed,
+  changeDismissed,
+  changeRequest,
+  NOT_CONFIRMED,
+  type WaitingChange,
+  waitsText,
+} from '../views/pending-change.ts';
+import { approverErrors, withChanges } from './approver-errors.ts';
+
+/* Changes of settings and prices that loosen what decides. Another admin confirms them. */
+
+type Change<Kind extends WaitingChange['kind']> = Extract<WaitingChange, { kind: Kind }>['change'];
+
+/** All that waits, the oldest of each kind first. */
+export async function waitingChanges({
+  pendingChanges,
+  now,
+}: Pick<SlackDeps, 'pendingChanges' | 'now'>): Promise<readonly WaitingChange[]> {
+  const [settings, prices] = await Promise.all([
+    pendingChanges.settings.list(now()),
+    pendingChanges.prices.list(now()),
+  ]);
+  return [
+    ...settings.map((each) => ({ kind: 'settings' as const, ...each })),
+    ...prices.map((each) => ({ kind: 'prices' as const, ...each })),
+  ];
+}
+
+/**
+ * Keeps changed settings until another admin confirms them.
+ * @returns what who asked is told; mrkdwn
+ */
+export async function waitWithSettings(call: Interaction, change: Change<'settings'>): Promise<string[]> {
+  const { pendingChanges, settings, now } = call.deps;
+  const { approvalTtl } = await settings();
+  const pending = await pendingChanges.settings.request(
+    change,
+    call.person.id,
+    now(),
+    new Date(now().getTime() + approvalTtl),
+  );
+  return askForConfirmation(call, { kind: 'settings', ...pending });
+}
+
+/** The same for prices. */
+export async function waitWithPrices(call: Interaction, change: Change<'prices'>): Promise<string[]> {
+  const { pendingChanges, settings, now } = call.deps;
+  const { approvalTtl } = await settings();
+  const pending = await pendingChanges.prices.request(
+    change,
+    call.person.id,
+    now(),
+    new Date(now().getTime() + approvalTtl),
+  );
+  return askForConfirmation(call, { kind: 'prices', ...pending });
+}
+
+async function askForConfirmation({ deps, person, acknowledge }: Interaction, waiting: WaitingChange) {
+  acknowledge();
+  deps.log.info({ by: person.id, kind: waiting.kind, change: waiting.change }, 'a change waits for an admin');
+  const told = await askOtherAdmins(deps, person.id, (userId, locale) =>
+    changeRequest(waiting, { userId, locale }),
+  );
+  const locale = await deps.directory.localeOf(person.id);
+  return [...waitsText(waiting, locale), askedText(told, '/domain settings')];
+}
+
+async function findWaiting(deps: SlackDeps, id: string): Promise<WaitingChange | undefined> {
+  return (await waitingChanges(deps)).find((waiting) => waiting.id === id);
+}
+
+/** The settings under which there may be too few who approve. */
+const COUNTED: ReadonlySet<string> = new Set(['approvers', 'approvals_required']);
+
+/** Another admin lets a change take effect. */
+export async function confirmChange(call: ActionCall): Promise<void> {
+  const { deps, person, value } = call;
+  const waiting = await findWaiting(deps, value);
+  if (waiting === undefined) return call.respond(NOT_CONFIRMED.gone);
+  if (waiting.kind === 'settings' && waiting.change.some(({ name }) => COUNTED.has(name))) {
+    const next = withChanges(await deps.settings(), waiting.change);
+    const [error] = Object.values(await approverErrors(deps, next));
+    if (error !== undefined) return call.respond(`Nothing was changed. ${error}`);
+  }
+  const { kind } = await deps.pendingChanges[waiting.kind].confirm(value, person.id, deps.now());
+  if (kind !== 'confirmed') return call.respond(NOT_CONFIRMED[kind]);
+  call.acknowledge();
+  deps.log.info(
+    { by: person.id, askedBy: waiting.askedBy, change: waiting.change },
+    'a change was confirmed',
+  );
+  await tellBoth(call, waiting, (locale) => changeConfirmed(waiting, person.id, locale));
+  await deps
+    .refreshWaitingCards()
+    .catch((err: unknown) => deps.log.warn({ err }, 'showing a confirmed change on cards'));
+}
+
+/** An admin drops a change that waits. */
+export async function dismissChange(call: ActionCall): Promise<void> {
+  const { deps, person, value } = call;
+  const waiting = await findWaiting(deps, value);
+  if (
+    waiting === undefined ||
+    (await deps.pendingChanges[waiting.kind].dismiss(value, deps.now())) === undefined
+  )
+    return call.respond(NOT_CONFIRMED.gone);
+  call.acknowledge();
+  deps.log.info({ by: person.id, askedBy: waiting.askedBy, change: waiting.change }, 'a change was dropped');
+  await tellBoth(call, waiting, (locale) => changeDismissed(waiting, person.id, locale));
+}
+
+/** Tells who pressed, and who asked for the change. */
+async function tellBoth(
+  { deps, person, respond }: ActionCall,
+  { askedBy }: WaitingChange,
+  messageIn: (locale: string) => Message,
+): Promise<void> {
+  await respond(messageIn(await deps.directory.localeOf(person.id)), { replace: true });
+  if (askedBy === person.id) return;
+  const message = messageIn(await deps.directory.localeOf(askedBy));
+  await alertAdmins({ ...deps, admins: [askedBy] }, message).catch((err: unknown) =>
+    deps.log.warn({ err }, 'telling who asked for a change'),
+  );
+}

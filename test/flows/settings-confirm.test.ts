@@ -1,0 +1,215 @@
+import type { Actor, Message } from '@domain-steward/slack-workspace';
+import { describe, expect, it } from 'vitest';
+import { draftBase } from '../../src/policy/drafts.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createPolicyStore } from '../../src/store/policies.ts';
+import { rule } from '../policy/sample.ts';
+import {
+  answerTo,
+  buttonsOf,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  useTestDemo,
+} from '../support/demo.ts';
+import { ask } from '../support/orders.ts';
+import { auditLog, buttonValue, clickAs, closed } from '../support/people.ts';
+
+/*
+ * What decides is itself decided: what loosens it waits for another admin, what tightens it holds at once.
+ */
+
+const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB', APPROVALS_REQUIRED: '2' } });
+const TODAY = new Date().toISOString().slice(0, 10);
+
+type Values = Readonly<Record<string, string | string[] | null>>;
+
+/** Saves settings as Ada. @returns what she is told */
+async function save(values: Values, person = t.ada): Promise<string> {
+  const view = await openForm(t.workspace, person, '/domain settings');
+  return toldAfter(t.workspace, person, async () => closed(await person.submit(view, values)));
+}
+
+/** The newest request for a confirmation that an admin got, while it has its buttons. */
+function requestTo(channel = 'D0BOB'): Promise<Message> {
+  return t.workspace.waitFor(
+    () => t.workspace.messages(channel).findLast((each) => buttonsOf(each).includes('settings_confirm')),
+    { what: 'a request for a confirmation' },
+  );
+}
+
+/** Everything that a person reads: what is said to them alone, and their direct messages as they stand. */
+function readBy(person: Actor): string[] {
+  const direct = t.workspace.messages(person.user.id.replace('U0', 'D0'));
+  return [...person.ephemerals(), ...direct].map(textOf);
+}
+
+/** @returns what a person reads after somebody acted, and did not read so often before */
+async function readAfter(person: Actor, act: () => Promise<unknown>): Promise<string> {
+  const countOf = (text: string, texts: readonly string[]) => texts.filter((each) => each === text).length;
+  const before = readBy(person);
+  await act();
+  return t.workspace.waitFor(
+    () => {
+      const now = readBy(person);
+      return now.find((text) => countOf(text, now) > countOf(text, before));
+    },
+    { what: `${person.user.id} to be told` },
+  );
+}
+
+/** Presses a button of a request. @returns what the person is told */
+function press(person: Actor, button: string, request: Message): Promise<string> {
+  return readAfter(person, () => person.click(request, button));
+}
+
+/** Presses Confirm once more, or as somebody else. */
+function forged(person: Actor, value: string): Promise<string> {
+  return readAfter(person, () => clickAs(t.workspace, person.user.id, 'settings_confirm', value));
+}
+
+describe('a setting that decides', () => {
+  it('is loosened by two admins, and nothing of it holds before', async () => {
+    const told = await save({ approvals_required: '1', approval_tasks: ['create', 'transfer'] });
+    expect(told).toContain('Waits for another admin');
+    expect(told).toContain('Approvals needed for an order: `2` → `1`');
+    expect(told).toContain('renew, restore: this costs money and no longer waits for approval.');
+    expect(told).toContain('I have asked <@U0BOB>.');
+    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    await order.becomes('PENDING');
+    expect(textOf(order.card)).toContain('of 2');
+
+    const request = await requestTo();
+    const value = buttonValue(request, 'settings_confirm');
+    expect(textOf(request)).toContain('<@U0ADA> wants to change the settings.');
+    expect(textOf(request)).toContain('renew, restore: this costs money');
+    expect(await press(t.bob, 'settings_confirm', request)).toContain(
+      '<@U0ADA> asked for it, <@U0BOB> confirmed it',
+    );
+    const free = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+    await free.ends('SUCCEEDED');
+    await t.workspace.waitFor(
+      () => t.workspace.messages('D0ADA').find((each) => textOf(each).includes('<@U0BOB> confirmed it')),
+      { what: 'Ada to be told' },
+    );
+    expect(await forged(t.bob, value)).toContain('This does not wait any more');
+    await t.alice.click(order.card, 'order_cancel');
+
+    const { csv } = await auditLog(t.workspace);
+    const lines = csv.split('\r\n').filter((line) => line.includes('approvals_required'));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('Ada (U0ADA)');
+    expect(lines[0]).toContain('Bob (U0BOB)');
+  });
+
+  it('is tightened at once, beside what waits', async () => {
+    const told = await save({
+      approvals_required: '2',
+      approval_tasks: ['create', 'transfer', 'renew', 'restore'],
+      allow_self_approval: 'true',
+      approval_ttl: '2d',
+    });
+    expect(told).toMatch(/Saved\. .*`1` → `2`.*`3d` → `2d`.*Waits for another admin.*`false` → `true`/s);
+    const form = await openForm(t.workspace, t.ada, '/domain settings');
+    const shown = JSON.stringify(form.blocks);
+    expect(shown).toContain('<@U0ADA> wants to change the settings.');
+    expect(shown, 'nobody confirms alone').not.toContain('settings_confirm');
+    await t.ada.close(form);
+  });
+
+  it('is not confirmed by who asked, nor by who is no admin', async () => {
+    const request = await requestTo();
+    const value = buttonValue(request, 'settings_confirm');
+    expect(await forged(t.ada, value)).toContain('*another admin* has to confirm it');
+    expect(await forged(t.alice, value)).toContain('Only admins can do this.');
+  });
+
+  it('is confirmed in the form of the settings, which then shows what holds', async () => {
+    const form = await openForm(t.workspace, t.bob, '/domain settings');
+    expect(JSON.stringify(form.blocks)).toContain('settings_confirm');
+    await t.bob.click(form, 'settings_confirm');
+    await t.workspace.waitFor(
+      () => {
+        const view = t.bob.openedViews().at(-1);
+        return view !== undefined && !JSON.stringify(view.blocks).includes('settings_confirm')
+          ? view
+          : undefined;
+      },
+      { what: 'the form without what waited' },
+    );
+    await t.bob.close(form);
+  });
+
+  it('can be dropped; and more approvals than there are approvers before the new ones count are refused', async () => {
+    await save({ approvals_required: '1' });
+    const request = await requestTo();
+    const value = buttonValue(request, 'settings_confirm');
+    const form = await openForm(t.workspace, t.bob, '/domain settings');
+    expect(
+      await t.bob.submit(form, { approvals_required: '3', approvers: ['U0BOB', 'U0CAROL', 'U0ADA'] }),
+    ).toMatchObject({ errors: { approvals_required: expect.stringContaining('save them first') } });
+    await t.bob.close(form);
+    expect(await press(t.bob, 'settings_dismiss', request)).toContain('Nothing of it was changed');
+    expect(await forged(t.bob, value)).toContain('This does not wait any more');
+  });
+
+  it('waits as long as an order does', async () => {
+    await save({ approvals_required: '1' });
+    const request = await requestTo();
+    await t.demo.moveTime(2 * 86_400_000);
+    expect(await press(t.bob, 'settings_confirm', request)).toContain('its time ran out');
+  });
+});
+
+describe('a price that a rule looks at', () => {
+  async function importPrices(...rows: readonly string[]): Promise<string> {
+    await answerTo(t.workspace, t.ada, '/domain prices');
+    const list = t.ada.ephemerals().at(-1);
+    if (list === undefined) throw new Error('the price list was not shown');
+    const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(list, 'prices_import'));
+    return toldAfter(t.workspace, t.ada, async () =>
+      closed(
+        await t.ada.submit(form, {
+          rows: ['zone,task,period,amount,valid_from,source', ...rows].join('\n'),
+        }),
+      ),
+    );
+  }
+  const amounts = async () =>
+    Object.fromEntries((await t.demo.bot.prices.list()).map(({ zone, amount }) => [zone, amount.minor]));
+
+  it('falls below its amount when another admin confirms it; the others are imported at once', async () => {
+    await importPrices(`rest,renew,1,150.00,${TODAY},C7`, `example,renew,1,150.00,${TODAY},C7`);
+    const database = openDatabase({ url: t.databaseUrl });
+    const store = createPolicyStore(database, t.workspace.teamId);
+    const over = { currency: 'EUR', minor: 10_000 };
+    const rules = [rule({ tasks: ['renew'], names: ['*.rest'], over, approvers: ['U0CAROL'] })];
+    const draft = await store.saveDraft(
+      rules,
+      draftBase(await store.current(), undefined).revision,
+      'U0ADA',
+      new Date(),
+    );
+    await store.publish(draft?.revision ?? '', 'U0ADA', new Date());
+    await store.confirm(draft?.revision ?? '', 'U0BOB', new Date());
+    await database.close();
+
+    const told = await importPrices(`rest,renew,1,9.00,${TODAY},C8`, `example,renew,1,9.00,${TODAY},C8`);
+    expect(told).toMatch(/1 price changed\..*Waits for another admin.*\.rest renew.*€150\.00 → €9\.00/s);
+    expect(await amounts()).toEqual({ rest: 15_000, example: 900 });
+    const order = await ask(t.workspace, t.alice, '/domain renew tavern.rest');
+    expect(textOf(order.card)).toContain('<@U0CAROL>');
+    expect(await press(t.bob, 'settings_confirm', await requestTo())).toContain('€150.00 → €9.00');
+    expect(await amounts()).toEqual({ rest: 900, example: 900 });
+    const cheap = await ask(t.workspace, t.alice, '/domain renew deli.rest');
+    expect(textOf(cheap.card)).not.toContain('<@U0CAROL>');
+    const { csv } = await auditLog(t.workspace);
+    expect(csv).toMatch(/price_changed,Ada \(U0ADA\).*Bob \(U0BOB\).*€150\.00.*€9\.00/);
+  });
+
+  it('rises at once', async () => {
+    expect(await importPrices(`rest,renew,1,200.00,${TODAY},C9`)).toContain('1 price changed.');
+    expect(await amounts()).toMatchObject({ rest: 20_000 });
+  });
+});

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import type { Price, PriceEdit } from '../../src/money/prices.ts';
+import { taskNamed } from '../../src/orders/tasks.ts';
+import { loosenedPrices, loosenedSettings } from '../../src/policy/loosening.ts';
+import { rule } from './sample.ts';
+
+describe('a changed setting', () => {
+  const before = {
+    approvers: ['U0BOB', 'S0LEADS'],
+    approvalsRequired: 2,
+    approvalTasks: ['renew', 'delete'],
+    allowSelfApproval: false,
+  };
+
+  test.each([
+    ['nothing', {}, []],
+    ['one more approver', { approvers: ['U0BOB', 'S0LEADS', 'U0EVE'] }, ['approvers']],
+    ['one approver in the place of another', { approvers: ['U0BOB', 'U0EVE'] }, ['approvers']],
+    ['one approver fewer', { approvers: ['U0BOB'] }, []],
+    ['the same approvers in another sequence', { approvers: ['S0LEADS', 'U0BOB'] }, []],
+    ['fewer approvals', { approvalsRequired: 1 }, ['approvals_required']],
+    ['more approvals', { approvalsRequired: 3 }, []],
+    ['one task fewer', { approvalTasks: ['renew'] }, ['approval_tasks']],
+    ['one task in the place of another', { approvalTasks: ['renew', 'create'] }, ['approval_tasks']],
+    ['one more task', { approvalTasks: ['renew', 'delete', 'create'] }, []],
+    ['who asks may approve', { allowSelfApproval: true }, ['allow_self_approval']],
+    [
+      'one that loosens beside one that tightens',
+      { approvalsRequired: 3, allowSelfApproval: true },
+      ['allow_self_approval'],
+    ],
+  ])('%s', (_, change, loosened) => {
+    expect([...loosenedSettings(before, { ...before, ...change })]).toEqual(loosened);
+  });
+
+  test('who asks may no longer approve: that tightens', () => {
+    const allowed = { ...before, allowSelfApproval: true };
+    expect(loosenedSettings(allowed, before).size).toBe(0);
+  });
+});
+
+describe('a changed price, with a rule on what is over 100.00', () => {
+  const price = (given: Partial<Price> & { minor?: number; currency?: string } = {}): Price => {
+    const { minor = 15_000, currency = 'EUR', ...rest } = given;
+    return {
+      zone: 'rest',
+      task: 'renew',
+      period: 1,
+      amount: { currency, minor },
+      validFrom: '2026-01-01',
+      source: 'Contract 7',
+      ...rest,
+    };
+  };
+  const over = { currency: 'EUR', minor: 10_000 };
+  const conditions = {
+    rules: [rule({ tasks: ['renew'], names: ['*.rest'], over })],
+    factsOf: taskNamed,
+    today: '2026-11-23',
+  };
+  const loosens = (list: readonly Price[], edit: PriceEdit, given: Partial<typeof conditions> = {}) =>
+    loosenedPrices(list, [edit], { ...conditions, ...given }).length === 1;
+  const edit = (before: Price | undefined, after: Price) => ({ before, after });
+  const cheap = price({ minor: 5_000 });
+
+  test.each<[string, readonly Price[], PriceEdit, boolean]>([
+    ['falls to it', [price()], edit(price(), price({ minor: 10_000 })), true],
+    ['falls and stays above it', [price()], edit(price(), price({ minor: 10_001 })), false],
+    ['rises', [cheap], edit(cheap, price()), false],
+    [
+      'falls beneath it, where an order of several names was above',
+      [cheap],
+      edit(cheap, price({ minor: 4_000 })),
+      true,
+    ],
+    ['is listed for the first time, below it', [], edit(undefined, cheap), true],
+    ['is listed for the first time, above it', [], edit(undefined, price()), false],
+    [
+      'becomes one of another currency',
+      [price()],
+      edit(price(), price({ minor: 1, currency: 'USD' })),
+      false,
+    ],
+    [
+      'comes from another currency',
+      [price({ currency: 'USD' })],
+      edit(price({ currency: 'USD' }), cheap),
+      true,
+    ],
+    [
+      'falls from a day that is ahead',
+      [price()],
+      edit(undefined, price({ minor: 1, validFrom: '2027-01-01' })),
+      true,
+    ],
+    [
+      'was another one in the past',
+      [price()],
+      edit(undefined, price({ minor: 1, validFrom: '2025-01-01' })),
+      false,
+    ],
+    [
+      'begins later, which lets a former one hold',
+      [price({ minor: 1, validFrom: '2025-01-01' }), price()],
+      edit(price(), price({ validFrom: '2027-01-01' })),
+      true,
+    ],
+    [
+      'of two years falls below that of two times one year',
+      [cheap],
+      edit(undefined, price({ period: 2, minor: 9_000 })),
+      true,
+    ],
+    ['of another task falls', [], edit(undefined, price({ task: 'create', minor: 1 })), false],
+    ['of another zone falls', [], edit(undefined, price({ zone: 'example', minor: 1 })), false],
+    ['of a zone beneath falls', [], edit(undefined, price({ zone: 'co.rest', minor: 1 })), true],
+  ])('that %s', (_, list, change, expected) => {
+    expect(loosens(list, change)).toBe(expected);
+  });
+
+  test.each([
+    ['charge', ['charge'], ['*'], true],
+    ['all', ['all'], ['cafe.rest'], true],
+    ['a tag', ['renew'], ['tag:brand'], true],
+    ['a name of another zone', ['renew'], ['cafe.example'], false],
+    ['what is at risk', ['risk'], ['*'], false],
+  ])('is looked at by rules on %s', (_, tasks, names, expected) => {
+    const rules = [rule({ tasks, names, over })];
+    expect(loosens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(expected);
+  });
+
+  test('is looked at by a rule on a name above', () => {
+    const rules = [rule({ tasks: ['renew'], names: ['co.rest'], over })];
+    const under = price({ zone: 'co.rest' });
+    expect(
+      loosens([under], edit(under, { ...under, amount: { currency: 'EUR', minor: 1 } }), { rules }),
+    ).toBe(true);
+    expect(loosens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(true);
+  });
+
+  test('waits for nobody where no rule has an amount', () => {
+    const rules = [rule({ tasks: ['renew'], names: ['*'] })];
+    expect(loosens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(false);
+  });
+});
