@@ -55,7 +55,6 @@ export function isUnder(host: string, name: string): boolean {
 /** The host of a web address, with or without its scheme, or of an e-mail address; empty where none can be read. */
 export function hostOfTarget(target: string): string {
   const text = target.trim().toLowerCase();
-  if (/^[^/]+@[^/]+$/.test(text)) return text.slice(text.lastIndexOf('@') + 1);
   const address = text.includes('://') ? text : `http://${text}`;
-  return URL.canParse(address) ? new URL(address).hostname : '';
+  return URL.canParse(address) ? new URL(address).hostname.replace(/\.$/, '') : '';
 }

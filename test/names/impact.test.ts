@@ -114,13 +114,19 @@ describe('names that hang on another', () => {
         other('three.rest', { redirectTargets: ['https://WWW.cafe.rest/menu'] }),
         other('four.rest', { redirectTargets: ['anna@cafe.rest'] }),
         other('five.rest', { redirectTargets: ['cafe.rest/menu?x=@elsewhere.example', '%%%'] }),
+        other('dot.rest', { redirectTargets: ['http://www.cafe.rest./menu'] }),
         other('six.rest', { redirectTargets: ['https://else.example/cafe.rest'] }),
       ]),
     ).toEqual({
       nameservers: { count: 1, names: ['one.rest'] },
       mail: { count: 1, names: ['one.rest'] },
-      redirects: { count: 3, names: ['three.rest', 'four.rest', 'five.rest'] },
+      redirects: { count: 4, names: ['three.rest', 'four.rest', 'five.rest', 'dot.rest'] },
     });
+    for (const target of ['https://CAFÉ.rest/', 'anna@café.rest', 'caf%C3%A9.rest']) {
+      expect(
+        findDependents('xn--caf-dma.rest', [other('one.rest', { redirectTargets: [target] })]),
+      ).toMatchObject({ redirects: { count: 1 } });
+    }
   });
 
   test('are counted in full and named in part', () => {

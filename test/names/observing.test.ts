@@ -3,17 +3,21 @@ import { type Scene, setScene, startSandboxService, theft } from '@domain-stewar
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import { createLog } from '../../src/log.ts';
+import { findDependents } from '../../src/names/dependents.ts';
 import { unseen } from '../../src/names/facts.ts';
 import { lookAtName } from '../../src/names/look.ts';
 import { createLookPlanner } from '../../src/names/look-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import type { ObservationStore } from '../../src/names/ports.ts';
 import type { NameOrder } from '../../src/names/unexplained-changes.ts';
+import type { Order } from '../../src/orders/order.ts';
 import { createRdapClient, type RdapClient } from '../../src/rdap/client.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createObservationStore } from '../../src/store/observations.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
 import { clientFor, startDns } from '../dns/sandbox-dns.ts';
+import { newOrder } from '../orders/sample.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const HOUR_MS = 3_600_000;
@@ -110,6 +114,36 @@ describe('the names to look at', () => {
     expect(await store.mentioning('cafe.rest')).toMatchObject([
       { name: 'bar.rest', mailServers: ['mail.cafe.rest'] },
     ]);
+  });
+});
+
+describe('redirects that orders have set', () => {
+  /** A redirect order that has ended, asked for so many minutes after the first. */
+  async function redirect(minutes: number, source: string, target: string, changes: Partial<Order> = {}) {
+    const createdAt = new Date(START + minutes * 60_000);
+    const id = `redirect-${minutes}`;
+    const about = { id, deliveryId: id, state: 'SUCCEEDED', task: 'redirect', createdAt } as const;
+    const order = newOrder([source], { ...about, input: { source, target }, ...changes });
+    expect(await createOrderStore(db).create({ order, log: [] })).toBeUndefined();
+  }
+  const leadingTo = async (name: string) =>
+    findDependents(name, await store.mentioning(name)).redirects.names;
+
+  test('hang on where the latest live order of each source leads', async () => {
+    const demo = { account: { ...newOrder([]).account, context: 1 } };
+    await redirect(0, 'www.bar.rest', 'https://cafe.rest/menu');
+    await redirect(1, 'deli.rest/old', 'cafe.rest');
+    await redirect(2, 'info@pub.rest', 'anna@cafe.rest');
+    await redirect(3, 'shop.cafe.rest', 'https://cafe.rest/shop');
+    await redirect(4, 'demo.rest', 'https://cafe.rest', demo);
+    await redirect(5, 'moved.rest', 'https://cafe.rest');
+    await redirect(6, 'moved.rest', 'https://elsewhere.example');
+    await redirect(7, 'safe.rest', 'https://cafe.rest');
+    await redirect(8, 'safe.rest', 'https://elsewhere.example', demo);
+    await redirect(9, 'other.rest', 'https://notcafe.rest/cafe.rest');
+    await redirect(10, 'accent.rest', 'https://Café.rest.');
+    expect(await leadingTo('cafe.rest')).toEqual(['deli.rest', 'pub.rest', 'safe.rest', 'www.bar.rest']);
+    expect(await leadingTo('xn--caf-dma.rest')).toEqual(['accent.rest']);
   });
 });
 
