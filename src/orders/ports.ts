@@ -243,10 +243,19 @@ export interface MessageStore {
   ): Promise<void>;
 }
 
+/** An event with what the audit log says of it besides. */
+export interface AuditedEvent {
+  /** As it is now. */
+  readonly order: Order;
+  readonly entry: HistoryEntry;
+  /** The order's events of the kind `approved`, oldest first. */
+  readonly approvals: readonly HistoryEntry[];
+}
+
 /** Reads the audit log. Implemented by the store. */
 export interface AuditStore {
-  /** Every event from `from` until before `to`, oldest first, with its order as it is now. */
-  auditTrail(from: Date, to: Date): AsyncIterable<{ readonly order: Order; readonly entry: HistoryEntry }>;
+  /** Every event from `from` until before `to`, oldest first. */
+  auditTrail(from: Date, to: Date): AsyncIterable<AuditedEvent>;
 }
 
 /** Whether somebody is a full member of the workspace; `unknown` while Slack does not tell. */

@@ -120,9 +120,11 @@ async function resultCsv(
 ): Promise<string> {
   const nameOf = createNamer(directory);
   const lastOf = new Map<number, readonly string[]>();
-  for (const entry of await orders.history(order.id)) {
+  const history = await orders.history(order.id);
+  const approvals = history.filter(({ kind }) => kind === 'approved');
+  for (const entry of history) {
     if (BESIDE_THE_POINT.has(entry.kind)) continue;
-    for (const { n, cells } of await orderLines(order, entry, nameOf))
+    for (const { n, cells } of await orderLines({ order, entry, approvals }, nameOf))
       if (n !== undefined) lastOf.set(n, cells);
   }
   return csvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => lastOf.get(n) ?? [])]);

@@ -301,6 +301,13 @@ export function selectEvents(orderId: string): Prisma.Sql {
     WHERE order_id = ${orderId} ORDER BY id`;
 }
 
+/** The approvals in the audit log of some orders, oldest first. */
+export function selectApprovals(orderIds: readonly string[]): Prisma.Sql {
+  return Prisma.sql`
+    SELECT order_id, version, at, actor, kind, state, detail FROM order_events
+    WHERE order_id = ANY(${orderIds}) AND kind = 'approved' ORDER BY id`;
+}
+
 /** Rows of {@link selectAllEvents}. */
 export const numberedEventRows = z.array(
   z

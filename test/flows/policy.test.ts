@@ -454,7 +454,12 @@ describe('a starting point', () => {
       closed(await submit(form, { managers: ['U0BOB'], managers_groups: ['S0APPROVERS'] })),
     );
     expect(told).toContain('need *one of <@U0BOB> or <!subteam^S0APPROVERS>*');
-    expect(rulesOf(await policyOf(t.ada))).toEqual(['Redirects are free', 'What can lose a name']);
+    expect(rulesOf(await policyOf(t.ada))).toEqual([
+      'Redirects are free',
+      'What can lose a guarded name',
+      'Managers set nameservers on their own',
+      'What can lose a name',
+    ]);
     await bringIntoForce(2);
     expect(textOf(await policyOf(t.alice))).toContain('Version 2 is in force');
   });

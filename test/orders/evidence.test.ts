@@ -68,7 +68,7 @@ test('what is proved to be done is settled so, by nobody’s hand', async () => 
   const after = await rig.read(order.id);
   expect(JSON.stringify(orderReply(after, settled, []))).toContain(`“${words}”`);
   expect(JSON.stringify(orderHistory([settled]))).toContain(`“${words}”`);
-  expect(await orderRow(after, settled, async (id) => id)).toContain(words);
+  expect(await orderRow({ order: after, entry: settled, approvals: [] }, async (id) => id)).toContain(words);
   expect(await rig.unfollowed(order.id)).toEqual([1]);
 });
 
@@ -101,7 +101,7 @@ test('a hint settles nothing, stands on the card and in the form, and in the aud
   const line = history.at(-1);
   if (line === undefined) throw new Error('there is no history');
   expect(line).toMatchObject({ kind: 'hinted', actor: 'system', state: 'UNKNOWN' });
-  expect(await orderRow(hinted, line, async (id) => id)).toContain(SEEN);
+  expect(await orderRow({ order: hinted, entry: line, approvals: [] }, async (id) => id)).toContain(SEEN);
 });
 
 test.each<[what: string, kept: unknown, words: RegExp]>([
@@ -138,7 +138,9 @@ test.each([
     detail,
   } as const;
   expect(JSON.stringify(orderHistory([entry]))).toContain('“It was seen.”');
-  expect(await orderRow(order, entry, async (id) => id)).toContain('It was seen.');
+  expect(await orderRow({ order: order, entry: entry, approvals: [] }, async (id) => id)).toContain(
+    'It was seen.',
+  );
 });
 
 test('the same hint is not written again; another one is', async () => {

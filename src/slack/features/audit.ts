@@ -63,9 +63,9 @@ async function* csvOf(
 ): AsyncGenerator<string> {
   const nameOf = createNamer(deps.directory);
   yield BYTE_ORDER_MARK + csvLine(AUDIT_COLUMNS);
-  for await (const { order, entry } of deps.audit.auditTrail(from, to)) {
-    onRow(entry.at);
-    for (const { cells } of await orderLines(order, entry, nameOf)) yield csvLine(cells);
+  for await (const event of deps.audit.auditTrail(from, to)) {
+    onRow(event.entry.at);
+    for (const { cells } of await orderLines(event, nameOf)) yield csvLine(cells);
   }
   const changes = [
     rowsOf(deps.settingsStore.changes(from, to), settingRow),

@@ -1,17 +1,21 @@
 import { z } from 'zod';
 import { accountName, type TeamAccountChange } from '../../accounts/account.ts';
+import { overBudgetInDetail } from '../../money/budget.ts';
 import type { BudgetChange, PriceChange } from '../../money/ports.ts';
 import type { Alarm } from '../../names/alarm.ts';
 import type { NameDecision, PortfolioChange } from '../../names/ports.ts';
 import { hasSecretInput, inputOfItem, type Order, type OrderItem } from '../../orders/order.ts';
-import type { HistoryEntry } from '../../orders/ports.ts';
+import type { AuditedEvent, HistoryEntry } from '../../orders/ports.ts';
 import { storedRecordFinding } from '../../orders/record-finding.ts';
 import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
+import type { RuleReference } from '../../policy/policy.ts';
 import type { PolicyLogEntry, StandInChange } from '../../policy/ports.ts';
+import { storedRule } from '../../policy/stored-demand.ts';
 import type { SettingChanged } from '../../settings.ts';
-import { budgetLine } from './budget.ts';
+import { budgetLine, overBudgetText } from './budget.ts';
+import { progressIn, settingsRuleName } from './decision.ts';
 import { priceLine } from './price.ts';
 import { recordFindingText } from './record-finding.ts';
 import { retryReasonText, summaryText } from './summary.ts';
@@ -44,6 +48,11 @@ export const AUDIT_COLUMNS = [
   'stid',
   'result',
   'retry_of',
+  'for',
+  'rule',
+  'policy_version',
+  'statement',
+  'exceeded',
 ] as const;
 
 type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string | undefined>>>;
@@ -62,6 +71,10 @@ const detailOf = z.object({
   seen: storedRecordFinding.optional().catch(undefined),
   hint: storedRecordFinding.optional().catch(undefined),
   outcome: text,
+  statement: text,
+  policyVersion: z.int().optional().catch(undefined),
+  decidedBy: z.array(storedRule).optional().catch(undefined),
+  lapsed: z.array(z.string()).optional().catch(undefined),
   result: z
     .object({
       summary: storedSummary.optional().catch(undefined),
@@ -97,12 +110,13 @@ export interface OrderLine {
 /**
  * The lines of an event of an order: one, but for an event that concerns several rows of a bulk order, which has one a row.
  */
-export async function orderLines(order: Order, entry: HistoryEntry, nameOf: NameOf): Promise<OrderLine[]> {
+export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<OrderLine[]> {
+  const { order, entry } = event;
   const items = order.bulk === undefined ? [] : itemsOf(order, entry);
   const n = itemDetail.safeParse(entry.detail).data?.n;
   const about = items.length === 0 ? [order.items.find((item) => item.n === n)] : items;
   return Promise.all(
-    about.map(async (item) => ({ cells: await orderRow(order, entry, nameOf, item), n: item?.n ?? n })),
+    about.map(async (item) => ({ cells: await orderRow(event, nameOf, item), n: item?.n ?? n })),
   );
 }
 
@@ -143,15 +157,11 @@ function itemsOf({ items }: Order, { kind, detail }: HistoryEntry): readonly Ord
  * An event of an order, as cells in the order of {@link AUDIT_COLUMNS}. Holds no secret: orders keep none.
  * @param item the one that it is about
  */
-export async function orderRow(
-  order: Order,
-  entry: HistoryEntry,
-  nameOf: NameOf,
-  item?: OrderItem,
-): Promise<string[]> {
+export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: OrderItem): Promise<string[]> {
+  const { order, entry } = event;
   const detail = detailOf.parse(entry.detail);
   const { result } = detail;
-  const approvers = order.approvals.filter(({ at }) => at <= entry.at).map(({ userId }) => userId);
+  const approvers = standingApprovers(event);
   const deciders = DECISIONS.has(entry.kind) ? [...approvers, entry.actor] : approvers;
   return cells({
     time_utc: entry.at.toISOString(),
@@ -177,7 +187,55 @@ export async function orderRow(
     stid: result?.stid,
     result: resultOf(detail),
     retry_of: order.retryOf,
+    ...(await groundsOf(event, nameOf)),
   });
+}
+
+/** Whose approvals counted at the moment of an event: those that had lapsed by the last approval before it did not. */
+function standingApprovers({ order, entry, approvals }: AuditedEvent): readonly string[] {
+  const last = approvals.findLast(({ version }) => version <= entry.version);
+  const lapsed = new Set(detailOf.parse(last?.detail ?? {}).lapsed);
+  return order.approvals
+    .filter(({ userId, at }) => at <= entry.at && !lapsed.has(userId))
+    .map(({ userId }) => userId);
+}
+
+/** By what an event was decided: for whom, by which rules and version, about which statement, beyond which budget. */
+async function groundsOf({ order, entry }: AuditedEvent, nameOf: NameOf): Promise<Row> {
+  const { decidedBy, policyVersion, statement } = detailOf.parse(entry.detail);
+  const isDecision = DECISIONS.has(entry.kind);
+  const progress = progressIn(entry.detail);
+  const needed = isDecision ? order.demand?.requirements.map(({ rule }) => rule) : undefined;
+  const rules = decidedBy ?? progress?.requirements.map(({ rule }) => rule) ?? needed ?? [];
+  const version = policyVersion ?? progress?.policyVersion ?? (isDecision ? order.policyVersion : undefined);
+  const versions = rules.map((rule) => (rule.kind === 'rule' ? rule.version : version));
+  const seats = progress?.requirements.flatMap(({ given }) => given) ?? [];
+  const standIns = await Promise.all(
+    seats.flatMap(({ userId, standsInFor }) =>
+      standsInFor === undefined ? [] : [nameBoth(userId, standsInFor, nameOf)],
+    ),
+  );
+  const { over = [], admins = [] } = overBudgetInDetail(entry.detail) ?? {};
+  const agreed = await Promise.all(admins.map(nameOf));
+  return {
+    for: joined(standIns),
+    rule: joined(rules.map(ruleText)),
+    policy_version: joined(versions.flatMap((each) => (each === undefined ? [] : [String(each)]))),
+    statement: statement ?? (isDecision ? order.statementHash : undefined),
+    exceeded: agreed.length === 0 ? undefined : `${overBudgetText(over)} Agreed to by ${agreed.join(', ')}.`,
+  };
+}
+
+async function nameBoth(userId: string, away: string, nameOf: NameOf): Promise<string> {
+  return `${await nameOf(userId)} for ${await nameOf(away)}`;
+}
+
+function joined(texts: readonly string[]): string {
+  return [...new Set(texts)].join('; ');
+}
+
+function ruleText(rule: RuleReference): string {
+  return rule.kind === 'rule' ? rule.name : settingsRuleName(rule.kind);
 }
 
 function decisionReasonOf({ reason, seen }: z.output<typeof detailOf>): string | undefined {

@@ -18,6 +18,14 @@ function ruleName(rule: RuleReference): string {
   switch (rule.kind) {
     case 'rule':
       return `rule “${quote(rule.name, 100)}” of policy version ${rule.version}`;
+    default:
+      return settingsRuleName(rule.kind);
+  }
+}
+
+/** What stands behind the rules of every policy. */
+export function settingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): string {
+  switch (kind) {
     case 'approval_tasks':
       return 'the settings';
     case 'team_account':
@@ -67,10 +75,14 @@ const progressDetail = z.object({
 });
 export type ShownProgress = z.output<typeof progressDetail>['progress'];
 
+/** The approvals that counted at an approval, of which this is the detail; undefined for any other event. */
+export function progressIn(detail: unknown): ShownProgress | undefined {
+  return progressDetail.safeParse(detail).data?.progress;
+}
+
 /** The approvals that counted at the last approval; undefined before the first. */
 export function lastProgress(history: readonly HistoryEvent[]): ShownProgress | undefined {
-  const approved = history.findLast(({ kind }) => kind === 'approved');
-  return progressDetail.safeParse(approved?.detail).data?.progress;
+  return progressIn(history.findLast(({ kind }) => kind === 'approved')?.detail);
 }
 
 /** An approver, with the person in whose place they approved: `@Carol for @Bob`. */

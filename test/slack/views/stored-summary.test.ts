@@ -15,7 +15,10 @@ function entry(kind: HistoryEntry['kind'], state: OrderState, detail: HistoryEnt
 }
 
 async function auditedResult(kind: HistoryEntry['kind'], detail: HistoryEntry['detail']) {
-  const cells = await orderRow(sampleOrder('FAILED'), entry(kind, 'FAILED', detail), async (id) => id);
+  const cells = await orderRow(
+    { order: sampleOrder('FAILED'), entry: entry(kind, 'FAILED', detail), approvals: [] },
+    async (id) => id,
+  );
   return cells[AUDIT_COLUMNS.indexOf('result')];
 }
 

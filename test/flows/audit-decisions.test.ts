@@ -1,0 +1,128 @@
+import { parse } from 'csv-parse/sync';
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { priceEdits } from '../../src/money/prices.ts';
+import type { Policy } from '../../src/policy/policy.ts';
+import { rule } from '../policy/sample.ts';
+import { answerTo, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { ask, type SeenOrder } from '../support/orders.ts';
+import { auditLog, closed } from '../support/people.ts';
+
+/*
+ * The audit file says of each decision who decided, for whom, by which rule, about which statement, and who agreed to
+ * exceed which budget.
+ */
+
+const DECIDED = rule({
+  name: 'what Bob decides',
+  tasks: ['renew'],
+  names: ['bar.rest'],
+  approvers: ['U0BOB'],
+});
+const TWO = rule({
+  name: 'what two decide',
+  tasks: ['renew'],
+  names: ['cafe.rest'],
+  approvers: ['S0APPROVERS'],
+  needed: 2,
+});
+const FREE = rule({ name: 'deli is free', tasks: ['renew'], names: ['deli.rest'], decision: 'free' });
+const policy: Policy = { version: 7, rules: [DECIDED, TWO, FREE] };
+const t = useTestDemo({ policy: { current: async () => policy } });
+
+afterEach(() => t.workspace.setUsergroup('S0APPROVERS', ['U0BOB', 'U0CAROL']));
+
+const rows = z.array(z.record(z.string(), z.string()));
+
+/** The lines of an order in the audit file, by event. */
+async function linesOf(order: SeenOrder): Promise<Record<string, Record<string, string>>> {
+  const { csv } = await auditLog(t.workspace);
+  const found = rows
+    .parse(parse(csv, { columns: true, bom: true }))
+    .filter(({ order: id }) => id === order.id);
+  return Object.fromEntries(found.map((line) => [line['event'] ?? '', line]));
+}
+
+const HASH = expect.stringMatching(/^[0-9a-f]{64}$/);
+
+test('a stand-in decides for who is away, by a rule of a version, about a statement', async () => {
+  await answerTo(t.workspace, t.bob, '/domain away 2d @carol');
+  const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  await t.carol.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+  await answerTo(t.workspace, t.bob, '/domain back');
+  const { requested, approved } = await linesOf(order);
+  expect(approved).toMatchObject({
+    decided_by: 'Carol (U0CAROL)',
+    for: 'Carol (U0CAROL) for Bob (U0BOB)',
+    rule: 'what Bob decides',
+    policy_version: '7',
+    statement: HASH,
+    exceeded: '',
+  });
+  expect(requested).toMatchObject({
+    rule: 'what Bob decides',
+    policy_version: '7',
+    statement: approved?.['statement'],
+  });
+});
+
+test('what no rule or a free one decides says so', async () => {
+  const free = await ask(t.workspace, t.alice, '/domain renew deli.rest');
+  await free.ends('SUCCEEDED');
+  expect((await linesOf(free))['requested']).toMatchObject({
+    rule: 'deli is free',
+    policy_version: '7',
+    for: '',
+  });
+  const other = await ask(t.workspace, t.alice, '/domain renew tavern.rest');
+  await t.bob.click(other.card, 'order_approve');
+  await other.ends('SUCCEEDED');
+  expect((await linesOf(other))['approved']).toMatchObject({
+    decided_by: 'Bob (U0BOB)',
+    rule: 'the settings',
+    policy_version: '7',
+    for: '',
+  });
+});
+
+test('an approval that lapsed is not among those that decided', async () => {
+  await t.workspace.setUsergroup('S0APPROVERS', ['U0BOB', 'U0ADA', 'U0CAROL']);
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+  await t.bob.click(order.card, 'order_approve');
+  await t.workspace.waitFor(() => textOf(order.card).includes('1 more of 2') || undefined, {
+    what: 'the first approval',
+  });
+  await t.workspace.setUsergroup('S0APPROVERS', ['U0ADA', 'U0CAROL']);
+  await t.ada.click(order.card, 'order_approve');
+  await t.carol.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+  const lines = await linesOf(order);
+  for (const event of ['approved', 'sending', 'answered'])
+    expect(lines[event]?.['decided_by'], event).toBe('Ada (U0ADA); Carol (U0CAROL)');
+});
+
+test('who agreed to exceed which budget is named', async () => {
+  const amount = { currency: 'EUR', minor: 1_800 };
+  const price = { zone: 'rest', task: 'renew', period: 1, validFrom: '2020-01-01', source: 'C' } as const;
+  await t.demo.bot.prices.save(priceEdits([], [{ ...price, amount }]), 'U0ADA', new Date());
+  await answerTo(t.workspace, t.ada, '/domain spend');
+  const shown = t.ada.ephemerals().at(-1);
+  if (shown === undefined) throw new Error('what was spent was not shown');
+  const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(shown, 'budget_add'));
+  await toldAfter(t.workspace, t.ada, async () =>
+    closed(await t.ada.submit(form, { amount: '10.00', span: 'month' })),
+  );
+  const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
+  await t.bob.click(order.card, 'order_approve');
+  await t.workspace.waitFor(() => order.replies().length > 0 || undefined, {
+    what: 'the thread to call an admin',
+  });
+  await t.ada.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+  const { approved } = await linesOf(order);
+  expect(approved).toMatchObject({
+    decided_by: 'Bob (U0BOB); Ada (U0ADA)',
+    exceeded: expect.stringMatching(/the budget of all names for .* by €.*Agreed to by Ada \(U0ADA\)\.$/),
+  });
+});
