@@ -648,6 +648,7 @@ function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop
   const teller: AlarmTellerDeps = {
     ...slack.messaging,
     alarms,
+    store: stores.orders,
     settings: stores.settings,
     placeOf: async (name) => {
       const [watched, details] = await Promise.all([expiry.find(name), portfolio.find(name)]);

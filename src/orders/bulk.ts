@@ -14,6 +14,8 @@ import type { PlanFinding } from './waves.ts';
 export interface RowFacts {
   /** An order for the same task and name is open. */
   readonly openOrderId?: string | undefined;
+  /** An order for it is open that who asks may not see. */
+  readonly hasHiddenOrder?: boolean;
   /** A rule of the policy refuses it: the rule's name. */
   readonly refusedBy?: string | undefined;
   readonly isWatched: boolean;
@@ -31,6 +33,7 @@ export interface RowFacts {
 export type PlanIssue =
   | RowIssue
   | { readonly code: 'open_order'; readonly orderId: string }
+  | { readonly code: 'hidden_order' }
   | { readonly code: 'refused_by_policy'; readonly rule: string }
   | { readonly code: 'deleted_already'; readonly deletedAt: Date };
 
@@ -83,9 +86,13 @@ export function planBulk(
   };
 }
 
-function issuesOf(task: BulkTask, { openOrderId, refusedBy, deletedAt }: RowFacts): PlanIssue[] {
+function issuesOf(
+  task: BulkTask,
+  { openOrderId, hasHiddenOrder, refusedBy, deletedAt }: RowFacts,
+): PlanIssue[] {
   return [
     ...(openOrderId === undefined ? [] : [{ code: 'open_order', orderId: openOrderId } as const]),
+    ...(hasHiddenOrder === true ? [{ code: 'hidden_order' } as const] : []),
     ...(refusedBy === undefined ? [] : [{ code: 'refused_by_policy', rule: refusedBy } as const]),
     ...(deletedAt === undefined || !FOR_OWN_NAMES.has(task)
       ? []

@@ -160,6 +160,8 @@ export interface OrderStore {
   unfinishedOf(accountIds: readonly string[], requesterId?: string): Promise<readonly string[]>;
   /** Forgets a person's drafts and wipes the secret results that wait to be shown to them. */
   forgetPrivate(requesterId: string): Promise<void>;
+  /** Forgets a draft with all that was kept of it. @returns false when it is none, or none any more */
+  forgetDraft(id: string): Promise<boolean>;
   /** Forgets drafts that ran out and wipes secrets past their life. @returns how many of each */
   purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
   /** Hands a secret out, once: it is gone from the store when this returns. */

@@ -393,6 +393,23 @@ export function resultOwner(order: Pick<Order, 'id' | 'requesterId'>, n: number)
 
 const FORGOTTEN: Refusal = { code: 'draft_forgotten' };
 
+/**
+ * The requester does not ask for a draft after all. It is forgotten: others have never seen it.
+ * @returns why not; undefined when it is gone
+ */
+export async function dropDraft(
+  { store }: Pick<RequestDeps, 'store'>,
+  orderId: string,
+  userId: string,
+): Promise<Refusal | undefined> {
+  const order = await store.load(orderId);
+  if (order === undefined) return FORGOTTEN;
+  if (order.requesterId !== userId) return { code: 'not_the_requester', wanted: 'cancel' };
+  if (await store.forgetDraft(orderId)) return undefined;
+  const { state } = (await store.load(orderId)) ?? {};
+  return state === undefined ? FORGOTTEN : { code: 'wrong_state', wanted: 'cancelled', state };
+}
+
 export type ConfirmOutcome =
   | { readonly kind: 'confirmed'; readonly order: Order }
   | { readonly kind: 'refused'; readonly refusal: Refusal }

@@ -71,26 +71,14 @@ export async function retryOrder(
     secret: undefined,
     reason: order.reason,
   };
-  return requestOnce(deps, {
+  // An order is retried once, however often the button is pressed; the new order can be retried as well.
+  return requestOrder(deps, {
     ...request,
     ...content,
     account,
     retries: order,
     deliveryId: `retry:${order.id}`,
   });
-}
-
-/**
- * An order is retried once, however often the button is pressed; the new order can be retried as well. A plan that was
- * dropped does not count: nothing was asked for with it.
- */
-async function requestOnce(deps: RetryDeps, request: OrderRequest): Promise<RequestOutcome> {
-  const outcome = await requestOrder(deps, request);
-  if (outcome.kind !== 'accepted') return outcome;
-  const { id, bulk, state } = outcome.order;
-  return bulk !== undefined && state === 'CANCELLED'
-    ? requestOnce(deps, { ...request, deliveryId: `retry:${id}` })
-    : outcome;
 }
 
 async function refusalOfPerson(deps: DecideDeps, order: Order, userId: string): Promise<Refusal | undefined> {

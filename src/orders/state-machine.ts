@@ -53,7 +53,7 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   approved: { from: ['PENDING', 'APPROVED'], apply: approved },
   emergency_approved: { from: ['PENDING'], apply: emergencyApproved },
   denied: { from: ['PENDING'], apply: denied },
-  cancelled: { from: ['DRAFT', 'PENDING'], apply: cancelled },
+  cancelled: { from: ['PENDING'], apply: cancelled },
   expired: { from: ['PENDING', 'APPROVED'], apply: expired },
   reminded: { from: ['PENDING'], apply: reminded },
   escalated: { from: ['PENDING'], apply: escalated },

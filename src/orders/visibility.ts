@@ -44,6 +44,29 @@ export async function maySee(deps: ApproverDeps, order: Order, { id, isAdmin }: 
   return (await approversOf(deps, order, [id], 'general')).approvers.has(id);
 }
 
+/** Those of some orders that a person may see. Of the others nothing is shown to them but that they are. */
+export async function visibleIds(
+  deps: ApproverDeps & { readonly store: Pick<OrderStore, 'load'> },
+  viewer: Viewer,
+  ids: Iterable<string>,
+): Promise<ReadonlySet<string>> {
+  const loaded = await Promise.all([...new Set(ids)].map((id) => deps.store.load(id)));
+  const orders = loaded.filter((order) => order !== undefined);
+  const matters = orders.some((order) => order.isPrivate && !isRequester(order, viewer.id));
+  const seesThem = !matters || (await seesAll(deps, viewer));
+  const seen = await Promise.all(orders.map((order) => seesThem || maySee(deps, order, viewer)));
+  return new Set(orders.filter((_, index) => seen[index]).map(({ id }) => id));
+}
+
+/** Those of some orders that are private, for what stands in a channel, where everybody reads it. */
+export async function privateIds(
+  { store }: { readonly store: Pick<OrderStore, 'load'> },
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const orders = await Promise.all(ids.map((id) => store.load(id)));
+  return new Set(orders.flatMap((order) => (order?.isPrivate === true ? order.id : [])));
+}
+
 /** The people who may approve a waiting order at this moment, including stand-ins. */
 export async function peopleWhoMayApprove(
   deps: ApproverDeps & DemandDeps,

@@ -3,6 +3,8 @@ import type { Log } from '../log.ts';
 import type { Alarm } from '../names/alarm.ts';
 import type { AlarmStore } from '../names/ports.ts';
 import { peopleAmong } from '../orders/approvers.ts';
+import type { OrderStore } from '../orders/ports.ts';
+import { privateIds } from '../orders/visibility.ts';
 import type { SlackDirectory } from './directory.ts';
 import { isRefusedForGood, retryDelayOf, type SlackWeb } from './platform/web.ts';
 import { type MessageMetadata, type PostedMessage, postMessage, updateMessage } from './post-message.ts';
@@ -23,6 +25,8 @@ import type { Message } from './views/blocks.ts';
 
 export interface AlarmTellerDeps {
   readonly alarms: AlarmStore;
+  /** Reads the orders that were looked at, of which private ones are not shown. */
+  readonly store: Pick<OrderStore, 'load'>;
   readonly web: SlackWeb;
   readonly directory: Pick<SlackDirectory, 'directMessage' | 'membersOf'>;
   readonly settings: () => Promise<TeamSettings>;
@@ -86,7 +90,14 @@ function nextUpdate({ kind, state, firstSeenAfter }: Alarm, now: Date): Date | u
 }
 
 async function notifyOfAlarm(deps: AlarmTellerDeps, alarm: Alarm): Promise<void> {
-  const message = alarmMessage(alarm, deps.now(), await movedAfter(deps, alarm));
+  const [privateOrders, movedAt] = await Promise.all([
+    privateIds(
+      deps,
+      alarm.orders.map(({ id }) => id),
+    ),
+    movedAfter(deps, alarm),
+  ]);
+  const message = alarmMessage(alarm, deps.now(), privateOrders, movedAt);
   for (const standing of alarm.messages) await update(deps, alarm, standing, message);
   const [first = await postFirst(deps, alarm, message), ...copies] = alarm.messages;
   const replies = repliesTo(deps, { ...alarm, messages: [first, ...copies] });

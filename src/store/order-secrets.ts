@@ -4,7 +4,7 @@ import type { OrderStore } from '../orders/ports.ts';
 import { sealedBytes } from './columns.ts';
 import { type Database, withStoreError } from './database.ts';
 import { idRows } from './rows.ts';
-import { deleteDraftsOf, deleteExpiredDrafts, takeSecret } from './statements.ts';
+import { deleteDraft, deleteDraftsOf, deleteExpiredDrafts, takeSecret } from './statements.ts';
 
 const sealedRows = z.array(
   z
@@ -39,6 +39,12 @@ export function createOrderSecrets({ prisma, run }: Database) {
           data: { sealed: null, keyId: null },
         });
       }),
+
+    forgetDraft: (id) =>
+      withStoreError(
+        `forgetting draft ${id}`,
+        async () => idRows.parse(await run(deleteDraft(id))).length > 0,
+      ),
 
     purgeExpired: (now) =>
       withStoreError('purging what has run out', async () => {

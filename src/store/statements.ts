@@ -302,6 +302,11 @@ export function deleteDraftsOf(requesterId: string): Prisma.Sql {
   return deleteDrafts(Prisma.sql`requester_id = ${requesterId} FOR UPDATE`);
 }
 
+/** Deletes a draft that is not asked for after all. */
+export function deleteDraft(id: string): Prisma.Sql {
+  return deleteDrafts(Prisma.sql`id = ${id} FOR UPDATE`);
+}
+
 function deleteDrafts(which: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     WITH gone AS (

@@ -54,6 +54,7 @@ function deps(changes: Partial<AlarmTellerDeps> = {}): AlarmTellerDeps {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   return {
     alarms,
+    store: { load: async () => undefined },
     web,
     directory: createDirectory(web, workspace.teamId),
     settings: async () => newTeamSettings({ alertChannel: DOMAINS }),

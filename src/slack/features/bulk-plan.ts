@@ -4,7 +4,8 @@ import { bulkInput, planBulk, type RowFacts } from '../../orders/bulk.ts';
 import type { BulkTask } from '../../orders/bulk-columns.ts';
 import type { BadRow, BulkRow } from '../../orders/bulk-csv.ts';
 import { refusedNames } from '../../orders/demand.ts';
-import type { Interaction } from '../feature.ts';
+import { visibleIds } from '../../orders/visibility.ts';
+import { type Interaction, viewerOf } from '../feature.ts';
 import { csvFile } from '../platform/csv.ts';
 import { type Message, mention, textMessage } from '../views/blocks.ts';
 import { leftOutCells, planMessage } from '../views/bulk.ts';
@@ -30,12 +31,13 @@ const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
 
 /** What is known of the names of a file, read in a few questions however many they are. */
 async function factsOf(
-  { deps, person, orderAccount }: Interaction,
+  call: Interaction,
   task: BulkTask,
   rows: readonly BulkRow[],
 ): Promise<ReadonlyMap<string, RowFacts>> {
+  const { deps, person } = call;
   const names = rows.map(({ name }) => name);
-  const used = await orderAccount();
+  const used = await call.orderAccount();
   const usesTeamAccount = used !== undefined && isTeamAccount(used);
   const order = { task, names, requesterId: person.id, input: bulkInput(rows), usesTeamAccount };
   const [open, watched, inUse, cost, refused] = await Promise.all([
@@ -45,16 +47,20 @@ async function factsOf(
     deps.priceOf(order),
     refusedNames(deps.orders, order),
   ]);
+  const visible = await visibleIds(deps.orders, viewerOf(call), open.values());
   const known = new Map(watched.map((domain) => [domain.name, domain]));
   const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
   return new Map(
     names.map((name) => {
       const domain = known.get(name);
       const rules = refused.get(name);
+      const openId = open.get(name);
+      const isSeen = openId !== undefined && visible.has(openId);
       return [
         name,
         {
-          openOrderId: open.get(name),
+          openOrderId: isSeen ? openId : undefined,
+          hasHiddenOrder: openId !== undefined && !isSeen,
           refusedBy: rules && ruleNames(rules),
           isWatched: domain !== undefined,
           expiresAt: domain?.expiry?.at,
@@ -91,7 +97,7 @@ export async function placePlan(call: Interaction, origin: FormOrigin, asked: As
     bulk: { rows, findings, leftOut: leftOut.length },
     reason: asked.reason,
   });
-  if (outcome.kind !== 'accepted') return notPlacedMessage(outcome);
+  if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
   const { order } = outcome;
   if (order.state !== 'DRAFT')
     return textMessage(`This was asked for already. See it with \`/domain order ${order.id}\`.`);

@@ -1,7 +1,7 @@
 import { BULK_TASKS } from '../../orders/bulk-columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
-import { cancelOrder } from '../../orders/decide.ts';
 import { isFinal, type Order } from '../../orders/order.ts';
+import { dropDraft } from '../../orders/request.ts';
 import { resumeOrder } from '../../orders/resume.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { isPaused } from '../../orders/waves.ts';
@@ -102,13 +102,10 @@ async function runBulk(call: CommandCall): Promise<void> {
 }
 
 async function drop(call: ActionCall): Promise<void> {
-  const outcome = await cancelOrder(call.deps.orders, call.value, call.person.id);
-  await call.respond(
-    outcome.ok
-      ? 'Dropped. Nothing was asked for.'
-      : refusalText(outcome.refusal.code === 'no_such_order' ? { code: 'draft_forgotten' } : outcome.refusal),
-    { replace: outcome.ok },
-  );
+  const refusal = await dropDraft(call.deps.orders, call.value, call.person.id);
+  await call.respond(refusal === undefined ? 'Dropped. Nothing was asked for.' : refusalText(refusal), {
+    replace: refusal === undefined,
+  });
 }
 
 function resumedText(title: string, order: Order): string {

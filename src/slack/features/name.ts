@@ -1,4 +1,4 @@
-import { visibleOrders } from '../../orders/visibility.ts';
+import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
 import { ownSentence } from '../views/blocks.ts';
@@ -37,6 +37,11 @@ async function runName(call: CommandCall): Promise<void> {
       listed,
       known,
       orders: found,
+      visible: await visibleIds(
+        orders,
+        viewerOf(call),
+        known.ledger.flatMap(({ orderId }) => orderId ?? []),
+      ),
       alarms: alarms.filter(({ state }) => state !== 'explained'),
       details,
       renewWithinDays: Math.max(0, ...reminderDays),

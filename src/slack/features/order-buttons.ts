@@ -103,13 +103,13 @@ async function confirm(call: ActionCall): Promise<void> {
     await impactAtAsking(call, order);
     return openForm(call, confirmForm, formOrigin(call, order.id), {});
   }
-  await call.respond(confirmedMessage(await confirmOrder(orders, call.value, call.person.id)));
+  await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
 }
 
-function confirmedMessage(outcome: ConfirmOutcome): Message {
+async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Promise<Message> {
   switch (outcome.kind) {
     case 'open_already':
-      return openAlready(outcome.order);
+      return openAlready(call, outcome.order);
     case 'refused':
       return textMessage(refusalText(outcome.refusal));
     case 'confirmed':
@@ -163,7 +163,10 @@ const confirmForm: FormFeature = {
         errors: { name: `This is another name. Type ${displayName(name)} to confirm, or close this.` },
       };
     }
-    return { kind: 'done', say: confirmedMessage(await confirmOrder(orders, orderId, call.person.id)) };
+    return {
+      kind: 'done',
+      say: await confirmedMessage(call, await confirmOrder(orders, orderId, call.person.id)),
+    };
   },
 };
 

@@ -7,10 +7,11 @@ import { requestOrder } from '../../orders/request.ts';
 import type { RetryOutcome } from '../../orders/retry.ts';
 import { retryOrder } from '../../orders/retry.ts';
 import { taskNamed } from '../../orders/tasks.ts';
+import { maySee } from '../../orders/visibility.ts';
 import type { Secret } from '../../service/secret.ts';
 import { displayName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../authorize.ts';
-import type { CommandCall, FormFeature, Interaction } from '../feature.ts';
+import { type CommandCall, type FormFeature, type Interaction, viewerOf } from '../feature.ts';
 import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView, unusedWords } from '../views/form.ts';
@@ -63,12 +64,15 @@ export async function placeOrder(
 
 /** What the person is told at once; undefined when the card says everything. */
 export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): Promise<Message | undefined> {
-  if (outcome.kind !== 'accepted') return notPlacedMessage(outcome);
+  if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
   return outcome.order.state === 'DRAFT' ? draftMessage(call, outcome.order) : undefined;
 }
 
 /** Why nothing was asked for. */
-export function notPlacedMessage(outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>): Message {
+export async function notPlacedMessage(
+  call: Interaction,
+  outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
+): Promise<Message> {
   switch (outcome.kind) {
     case 'not_linked':
       return NOT_LINKED;
@@ -77,7 +81,7 @@ export function notPlacedMessage(outcome: Exclude<RetryOutcome, { readonly kind:
     case 'invalid':
       return textMessage(problemList(outcome.issues.map(issueText)));
     case 'open_already':
-      return openAlready(outcome.order);
+      return openAlready(call, outcome.order);
     case 'refused':
       return textMessage(refusalText(outcome.refusal));
     case 'needs_secret':
@@ -121,10 +125,10 @@ function problemList(problems: readonly string[]): string {
 }
 
 /** The refusal of a second order for the same task and name, with the way to the open one. */
-export function openAlready(order: Order): Message {
-  if (order.isPrivate) {
+export async function openAlready(call: Interaction, order: Order): Promise<Message> {
+  if (!(await maySee(call.deps.orders, order, viewerOf(call)))) {
     return textMessage(
-      `Nothing was asked for yet. There is an open order for this already: ${code(order.id)}. It is private: the person who asked, approvers and admins see it with \`/domain order ${order.id}\`.`,
+      'Nothing was asked for yet. There is an open order for this already. It is private: the person who asked, approvers and admins see it. Ask an approver.',
     );
   }
   return textMessage(
@@ -136,11 +140,18 @@ export function openAlready(order: Order): Message {
  * The same for the field of a form that stays open, in plain text: errors at fields have no markup.
  * @param names as the form gives them, in ASCII
  */
-export function openAlreadyAtField(order: Order, names: readonly string[]): string {
+export async function openAlreadyAtField(
+  call: Interaction,
+  order: Order,
+  names: readonly string[],
+): Promise<string> {
   const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
   const [first = orderTitle(order), ...others] = shared.map(displayName);
   const which = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
-  return `${which}: an order is open already, ${order.id}. Nothing was asked for yet. Take ${others.length === 0 ? 'the name' : 'them'} out and ask again, or see the order with /domain order ${order.id}.`;
+  const out = `Nothing was asked for yet. Take ${others.length === 0 ? 'the name' : 'them'} out and ask again`;
+  return (await maySee(call.deps.orders, order, viewerOf(call)))
+    ? `${which}: an order is open already, ${order.id}. ${out}, or see the order with /domain order ${order.id}.`
+    : `${which}: a private order is open already. ${out}, or ask an approver.`;
 }
 
 /** Why the person's active account cannot do a task and what to do instead; undefined when it can. */

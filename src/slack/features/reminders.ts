@@ -199,7 +199,7 @@ export const renewManyForm: FormFeature = {
       // The other names stay ticked, so that an issue of one name does not make people tick the rest again.
       return {
         kind: 'errors',
-        errors: { names: openAlreadyAtField(outcome.order, linesOf(call.values, 'names')) },
+        errors: { names: await openAlreadyAtField(call, outcome.order, linesOf(call.values, 'names')) },
       };
     }
     const said = await outcomeMessage(call, outcome);

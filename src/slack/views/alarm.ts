@@ -48,9 +48,15 @@ const HOUR_MS = 3_600_000;
 /**
  * The message of an alarm. It says how the alarm stands now.
  *
+ * @param privateOrders ids of orders of which it only says that they are
  * @param movedAt when the name was seen at another registrar after this: a transfer has gone through
  */
-export function alarmMessage(alarm: Alarm, now: Date, movedAt?: Date): Message {
+export function alarmMessage(
+  alarm: Alarm,
+  now: Date,
+  privateOrders: ReadonlySet<string>,
+  movedAt?: Date,
+): Message {
   const { name, kind } = alarm;
   const title = displayName(name);
   return message(`${escapeText(title)} has changed, and no order explains it: ${HAPPENED[kind]}`, [
@@ -68,7 +74,7 @@ export function alarmMessage(alarm: Alarm, now: Date, movedAt?: Date): Message {
       ['Last seen as it was', moment(alarm.lastSeenBefore)],
       ['First seen changed', `${moment(alarm.firstSeenAfter)}; seen again ${moment(alarm.raisedAt)}`],
     ]),
-    ...lines(['*Orders that I looked at*', ...orderLines(alarm.orders)]),
+    ...lines(['*Orders that I looked at*', ...orderLines(alarm, privateOrders)]),
     ...actions(`alarm_${alarm.id}`, buttons(alarm)),
     context(`Everything known of it: ${code(`/domain name ${name}`)}. What to do stands in the thread.`),
   ]);
@@ -217,14 +223,19 @@ const WHY: Readonly<Record<UnfitOrder['why'], string>> = {
   used: 'it explains another change already',
 };
 
-function orderLines(orders: readonly UnfitOrder[]): string[] {
+function orderLines({ name, orders }: Alarm, privateOrders: ReadonlySet<string>): string[] {
   if (orders.length === 0) return ['• None: I sent nothing for this name.'];
-  return orders.map(({ id, task, why }) => {
-    if (isOfAlarm(id)) return `• The transfer that was expected: ${WHY[why]}.`;
-    return task === 'lapse'
-      ? `• ${TASKS[task]}: ${WHY[why]}.`
-      : `• ${TASKS[task]}, order ${code(id)}: ${WHY[why]}.`;
-  });
+  const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
+  const shown = orders.filter(({ id }) => !privateOrders.has(id)).map(orderLine);
+  const where = `Who may see ${hidden === 1 ? 'it' : 'them'} finds ${hidden === 1 ? 'it' : 'them'} with ${code(`/domain orders ${name}`)}.`;
+  return hidden === 0 ? shown : [...shown, `• ${count(hidden, 'private order')}. ${where}`];
+}
+
+function orderLine({ id, task, why }: UnfitOrder): string {
+  if (isOfAlarm(id)) return `• The transfer that was expected: ${WHY[why]}.`;
+  return task === 'lapse'
+    ? `• ${TASKS[task]}: ${WHY[why]}.`
+    : `• ${TASKS[task]}, order ${code(id)}: ${WHY[why]}.`;
 }
 
 function buttons({ id, name, state, explained }: Alarm) {

@@ -90,6 +90,8 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
       return `Line ${issue.line} says something else of the same name, so neither is asked for.`;
     case 'open_order':
       return `Order ${issue.orderId} for this name is open. See it with /domain order ${issue.orderId}.`;
+    case 'hidden_order':
+      return 'A private order for this name is open. Ask an approver.';
     case 'refused_by_policy':
       return `The policy refuses it: ${issue.rule}.`;
     case 'deleted_already':

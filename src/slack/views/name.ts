@@ -49,6 +49,8 @@ export interface NameScreen {
   readonly details?: NameDetails | undefined;
   /** The latest first. */
   readonly orders: readonly Order[];
+  /** The orders that explain changes and that the person may see. */
+  readonly visible: ReadonlySet<string>;
   /** Changes that nobody has explained, the latest first. */
   readonly alarms: readonly Alarm[];
   /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
@@ -69,7 +71,7 @@ const NO_MAIL = '0 .';
 
 /** The screen of a name. */
 export function nameScreen(screen: NameScreen): Message {
-  const { name, known, orders } = screen;
+  const { name, known, orders, visible } = screen;
   const title = displayName(name);
   const open = orders.filter(({ state }) => isOpen(state));
   const standing = headline(screen);
@@ -83,7 +85,7 @@ export function nameScreen(screen: NameScreen): Message {
     ...(open.length === 0
       ? []
       : lines(['*Open orders*', ...open.slice(0, OPEN_ORDERS).map((order) => `• ${orderLine(order)}`)])),
-    ...historyBlocks(known, orders),
+    ...historyBlocks(known, orders, visible),
     ...actions(`name_${name}`.slice(0, 255), buttons(screen)),
     context(footer(screen)),
   ]);
@@ -254,10 +256,10 @@ function suspectedBlocks(known: KnownName): AnyBlock[] {
 }
 
 /** Changes and orders in one timeline, the latest first. */
-function historyBlocks(known: KnownName, orders: readonly Order[]): AnyBlock[] {
+function historyBlocks(known: KnownName, orders: readonly Order[], visible: ReadonlySet<string>): AnyBlock[] {
   const changes = pastChanges(known.history, known.ledger);
   const all = [
-    ...changes.map((change) => ({ at: change.firstSeenAfter, line: changeLine(change) })),
+    ...changes.map((change) => ({ at: change.firstSeenAfter, line: changeLine(change, visible) })),
     ...orders
       .filter(({ state }) => !isOpen(state))
       .map((order) => ({ at: order.createdAt, line: `${moment(order.createdAt)}: ${orderLine(order)}` })),
@@ -273,7 +275,10 @@ function historyBlocks(known: KnownName, orders: readonly Order[]): AnyBlock[] {
   ]);
 }
 
-function changeLine({ fact, before, after, firstSeenAfter, cause }: PastChange): string {
+function changeLine(
+  { fact, before, after, firstSeenAfter, cause }: PastChange,
+  visible: ReadonlySet<string>,
+): string {
   const why =
     cause === undefined
       ? ''
@@ -283,7 +288,9 @@ function changeLine({ fact, before, after, firstSeenAfter, cause }: PastChange):
           ? ' · by the decision to let it go'
           : isOfAlarm(cause.orderId)
             ? ' · by the transfer that was expected'
-            : ` · by order ${code(cause.orderId)}`;
+            : visible.has(cause.orderId)
+              ? ` · by order ${code(cause.orderId)}`
+              : ' · by a private order';
   return `${moment(firstSeenAfter)}: ${formatChange(fact, before, after)}${why}`;
 }
 

@@ -1,0 +1,134 @@
+import { SANDBOX_ACCOUNTS, setScene } from '@domain-steward/sandbox-service';
+import type { Actor, Message } from '@domain-steward/slack-workspace';
+import { beforeAll, expect, test } from 'vitest';
+import {
+  answerTo,
+  buttonsOf,
+  DOMAINS,
+  link,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { orderAfter, type SeenOrder } from '../support/orders.ts';
+import { closed } from '../support/people.ts';
+
+/*
+ * A private order explains changes of a name to who may see it; everybody else learns only that there is one. Carol is a
+ * member who may not.
+ */
+
+const NAME = 'quiet.rest';
+const DIRECT = 'D0ALICE';
+const HOUR_MS = 3_600_000;
+const NEW_HOSTS = ['ns1.newhost.example', 'ns2.newhost.example'];
+
+const t = useTestDemo({ settings: { APPROVERS: 'U0BOB' } });
+const screen = (person: Actor) => answerTo(t.workspace, person, `/domain name ${NAME}`);
+
+beforeAll(async () => {
+  const { sandbox } = t.demo.dns;
+  if (sandbox === undefined) throw new Error('the demo has no DNS');
+  const expires = t.service.clock.registry() + 40 * 24 * HOUR_MS;
+  const nameServers = ['ns1.host.example', 'ns2.host.example'];
+  t.service.state.addDomain({ name: NAME, context: 4, expires, nameServers });
+  await setScene({ service: t.service, dns: sandbox, name: NAME });
+  await answerTo(t.workspace, t.alice, `/domain watch ${NAME}`);
+  await lookUntil('it was looked at', async () => (await screen(t.alice)).includes('Nothing has changed'));
+}, 60_000);
+
+/** Lets hours pass, with looks at the name. */
+async function lookUntil(what: string, holds: () => Promise<boolean>): Promise<void> {
+  await until(
+    what,
+    async () => {
+      await t.demo.bot.catchUp();
+      if (await holds()) return true;
+      await t.demo.moveTime(HOUR_MS);
+      return false;
+    },
+    40_000,
+  );
+}
+
+/** Alice has the nameservers changed in a direct message. */
+async function askPrivately(): Promise<SeenOrder> {
+  const line = `/domain nameservers ${NAME} ${NEW_HOSTS.join(' ')}`;
+  const before = t.alice.ephemerals().length;
+  await t.alice.command(DIRECT, line);
+  const draft = await t.workspace.waitFor(
+    () =>
+      t.alice
+        .ephemerals()
+        .slice(before)
+        .find((each) => buttonsOf(each).includes('order_confirm')),
+    { what: 'the question' },
+  );
+  const confirm = () => t.alice.click(draft, 'order_confirm');
+  const form = await openedAfter(t.workspace, t.alice, confirm);
+  return orderAfter(t.workspace, () => t.alice.submit(form, { name: NAME }), DIRECT);
+}
+
+test('a change and an alarm name a private order to nobody who may not see it', async () => {
+  const order = await askPrivately();
+  await order.ends('SUCCEEDED');
+  t.demo.dns.sandbox?.world.delegate(NAME, NEW_HOSTS);
+  t.service.registry.show(NAME, { nameServers: NEW_HOSTS });
+  await lookUntil('the change is seen', async () =>
+    (await screen(t.alice)).includes(`by order \`${order.id}\``),
+  );
+  for (const person of [t.bob, t.ada]) expect(await screen(person)).toContain(`by order \`${order.id}\``);
+  const others = await screen(t.carol);
+  expect(others).toContain('by a private order');
+  expect(others).not.toContain(order.id);
+
+  t.service.registry.show(NAME, { statuses: ['active'] });
+  const alarms = () =>
+    t.workspace.messages('C0EXPIRY').filter(({ metadata }) => metadata?.event_type === 'domain_alarm');
+  await lookUntil('it is told', async () => alarms().length > 0);
+  const alarm = textOf(alarms()[0] ?? { blocks: [] });
+  expect(alarm).toContain('1 private order');
+  expect(alarm).not.toContain(order.id);
+  expect(alarm).not.toContain('Nameservers, order');
+}, 120_000);
+
+test('an open private order stands in the way without its id', async () => {
+  const command = () => t.alice.command(DIRECT, '/domain renew cafe.rest');
+  const order = await orderAfter(t.workspace, command, DIRECT);
+  const again = await toldAfter(t.workspace, t.alice, () =>
+    t.alice.command(DOMAINS, '/domain renew cafe.rest'),
+  );
+  expect(again).toContain(order.id);
+  await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.frontdesk);
+  const others = await toldAfter(t.workspace, t.carol, () =>
+    t.carol.command(DOMAINS, '/domain renew cafe.rest'),
+  );
+  expect(others).toContain('It is private');
+  expect(others).not.toContain(order.id);
+  const form = await openForm(t.workspace, t.carol, '/domain bulk renew');
+  const plan = await toldAfter(t.workspace, t.carol, () =>
+    t.carol.submit(form, { rows: 'name,period\ncafe.rest,1' }),
+  );
+  expect(plan).not.toContain(order.id);
+  await t.alice.click(order.card, 'order_cancel');
+});
+
+test('a plan that was dropped is forgotten', async () => {
+  const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
+  const before = t.alice.ephemerals().length;
+  closed(await t.alice.submit(form, { rows: `name,period\n${NAME},1` }));
+  const plan = await t.workspace.waitFor((): Message | undefined => t.alice.ephemerals()[before], {
+    what: 'the plan',
+  });
+  const id = /"value":"([0-9a-z]{12})"/.exec(JSON.stringify(plan.blocks))?.[1] ?? '';
+  expect(id).not.toBe('');
+  await t.alice.click(plan, 'bulk_drop');
+  await until('it is gone', async () => !(await t.dump()).includes(id));
+  for (const person of [t.alice, t.carol, t.ada]) {
+    expect(await answerTo(t.workspace, person, `/domain orders ${NAME}`)).not.toMatch(/Renew/);
+    expect(await answerTo(t.workspace, person, `/domain order ${id}`)).toContain('There is no order');
+  }
+});
