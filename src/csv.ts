@@ -1,9 +1,19 @@
-import { CsvError, parse } from 'csv-parse/sync';
-import { z } from 'zod';
+import { pipeline } from 'node:stream/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CsvError, parse } from 'csv-parse';
 
-/* CSV files as people bring them, from spreadsheets of any country. */
+/* CSV files as people bring them, from spreadsheets of any country. A hostile one holds up nobody else. */
 
-export { CsvError };
+/** The longest file that is read, in bytes. */
+export const MAX_CSV_BYTES = 1_000_000;
+/** Cells of one line. No file that is asked for has more than a dozen columns. */
+const MAX_COLUMNS = 100;
+/** Characters of one cell. */
+const MAX_CELL_LENGTH = 10_000;
+/** Bytes that are parsed before other work has its turn: a few milliseconds. */
+const CHUNK_BYTES = 16_384;
+/** Work on rows lets other work in after so long. */
+const TURN_MS = 20;
 
 /** A line of cells, with its number in the text. */
 export interface CsvRecord {
@@ -13,29 +23,126 @@ export interface CsvRecord {
   readonly raw: readonly string[];
 }
 
+/** What keeps a file from being read as CSV. */
+export type CsvIssue =
+  /** It is no CSV from this line on, such as for a quotation mark that is never closed. */
+  | { readonly line: number; readonly code: 'not_csv' }
+  | { readonly line: number; readonly code: 'repeated_column'; readonly column: string }
+  | {
+      readonly line: number;
+      readonly code: 'too_many_bytes' | 'too_many_columns' | 'too_many_rows' | 'long_cell';
+      readonly limit: number;
+    };
+
+/** The lines of a file that are not blank. */
+export type ReadCsv =
+  | { readonly ok: true; readonly header: CsvRecord | undefined; readonly rows: readonly CsvRecord[] }
+  | { readonly ok: false; readonly issue: CsvIssue };
+
+export interface CsvOptions {
+  /** Rows below the header, blank ones included. */
+  readonly maxRows: number;
+  /** The column that a heading means. */
+  readonly columnOf: (heading: string) => string;
+}
+
+/** Ends the parsing at the first line that is refused. */
+class CsvRefusal extends Error {
+  override readonly name = 'CsvRefusal';
+  readonly issue: CsvIssue;
+
+  constructor(issue: CsvIssue) {
+    super(issue.code);
+    this.issue = issue;
+  }
+}
+
 /** The prefix that keeps a spreadsheet from reading a cell as a formula is not part of the cell. */
 const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 
-const csvRecords = z.array(z.object({ info: z.object({ lines: z.number() }), record: z.array(z.string()) }));
-
 /**
- * Reads CSV whose columns are separated by comma, semicolon or tab.
- * @throws {CsvError} where the text is no CSV
+ * Reads CSV whose columns are separated by comma, semicolon or tab. Other work has its turns meanwhile, and nothing is
+ * read beyond the first line that exceeds a limit.
  */
-export function parseCsv(text: string): CsvRecord[] {
-  const firstLine = text.split(/[\r\n]/).find((line) => line.trim() !== '') ?? '';
-  const delimiter = [',', ';', '\t'].find((each) => firstLine.includes(each)) ?? ',';
-  const records = parse(text, {
+export async function readCsv(text: string, options: CsvOptions): Promise<ReadCsv> {
+  const bytes = Buffer.from(text);
+  if (bytes.length > MAX_CSV_BYTES)
+    return { ok: false, issue: { line: 1, code: 'too_many_bytes', limit: MAX_CSV_BYTES } };
+  const { line, delimiter } = firstLineOf(text);
+  // What a header of many columns would cost to parse is not spent.
+  if (line.split(delimiter, MAX_COLUMNS + 1).length > MAX_COLUMNS)
+    return { ok: false, issue: { line: 1, code: 'too_many_columns', limit: MAX_COLUMNS } };
+  const records: CsvRecord[] = [];
+  let parsed = 0;
+  const parser = parse({
     bom: true,
     delimiter,
-    info: true,
     relax_column_count: true,
     skip_empty_lines: true,
     trim: true,
+    on_record: (raw: readonly string[], { lines: line }: { readonly lines: number }) => {
+      const issue = limitIssue(raw, line, parsed, options.maxRows);
+      if (issue !== undefined) throw new CsvRefusal(issue);
+      parsed += 1;
+      const cells = raw.map((cell) => cell.replace(FORMULA_GUARD, ''));
+      // Spreadsheets leave rows of empty cells behind.
+      if (cells.some((cell) => cell !== '')) records.push({ line, cells, raw });
+      return null;
+    },
   });
-  return csvRecords.parse(records).map(({ info, record }) => ({
-    line: info.lines,
-    cells: record.map((cell) => cell.replace(FORMULA_GUARD, '')),
-    raw: record,
-  }));
+  try {
+    await pipeline(chunksOf(bytes), parser);
+  } catch (error) {
+    if (error instanceof CsvRefusal) return { ok: false, issue: error.issue };
+    if (!(error instanceof CsvError)) throw error;
+    const { lines } = error;
+    return { ok: false, issue: { line: typeof lines === 'number' ? lines : 1, code: 'not_csv' } };
+  }
+  const [header, ...rows] = records;
+  const repeated = header && repeatedColumn(header, options.columnOf);
+  return repeated === undefined ? { ok: true, header, rows } : { ok: false, issue: repeated };
+}
+
+/** @param before the number of lines before this one */
+function limitIssue(
+  cells: readonly string[],
+  line: number,
+  before: number,
+  maxRows: number,
+): CsvIssue | undefined {
+  if (cells.length > MAX_COLUMNS) return { line, code: 'too_many_columns', limit: MAX_COLUMNS };
+  if (before > maxRows) return { line, code: 'too_many_rows', limit: maxRows };
+  if (cells.some(({ length }) => length > MAX_CELL_LENGTH))
+    return { line, code: 'long_cell', limit: MAX_CELL_LENGTH };
+  return undefined;
+}
+
+function repeatedColumn({ line, cells }: CsvRecord, columnOf: CsvOptions['columnOf']): CsvIssue | undefined {
+  const columns = cells.map(columnOf).filter((column) => column !== '');
+  const repeated = columns.find((column, at) => columns.indexOf(column) !== at);
+  return repeated === undefined ? undefined : { line, code: 'repeated_column', column: repeated };
+}
+
+/** The first line that is not blank, and what separates its columns. */
+function firstLineOf(text: string): { readonly line: string; readonly delimiter: string } {
+  const [line = ''] = /^.*\S.*$/m.exec(text) ?? [];
+  return { line, delimiter: [',', ';', '\t'].find((each) => line.includes(each)) ?? ',' };
+}
+
+async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+    yield bytes.subarray(at, at + CHUNK_BYTES);
+    await nextTurn();
+  }
+}
+
+/** Gives each item its turn of work, and other work its own in between. */
+export async function* inTurns<T>(items: readonly T[]): AsyncGenerator<T> {
+  let since = performance.now();
+  for (const item of items) {
+    yield item;
+    if (performance.now() - since < TURN_MS) continue;
+    await nextTurn();
+    since = performance.now();
+  }
 }

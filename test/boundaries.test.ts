@@ -104,6 +104,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'policy',
     'zones',
     'service',
+    'csv.ts',
     'collections.ts',
     'settings.ts',
   ],

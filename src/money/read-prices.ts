@@ -1,4 +1,4 @@
-import { CsvError, parseCsv } from '../csv.ts';
+import { type CsvIssue, inTurns, readCsv } from '../csv.ts';
 import { isCalendarDay } from '../zones/calendar-day.ts';
 import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
@@ -79,15 +79,11 @@ export type LineIssue =
       readonly field: PriceField | 'currency';
       readonly issue: PriceIssue;
     }
-  /**
-   * The file is not valid CSV from this line on, for example because a quotation mark is never
-   * closed.
-   */
-  | { readonly line: number; readonly kind: 'not_csv' }
+  | { readonly line: number; readonly kind: 'csv'; readonly issue: CsvIssue }
   | { readonly line: number; readonly kind: 'missing_column' | 'unknown_column'; readonly column: string }
   /** The same price as on another line. */
   | { readonly line: number; readonly kind: 'repeated'; readonly firstLine: number }
-  | { readonly line: number; readonly kind: 'empty' | 'too_many' };
+  | { readonly line: number; readonly kind: 'empty' };
 
 export type ReadPrices =
   | { readonly ok: true; readonly prices: readonly Price[] }
@@ -97,26 +93,19 @@ export type ReadPrices =
  * Reads a price list as CSV with a header. The columns may be separated by comma, semicolon or tab.
  * @returns the prices, or all issues of the file: one bad line refuses the whole file
  */
-export function readPrices(text: string, currency: string): ReadPrices {
-  let records: readonly { readonly line: number; readonly cells: readonly string[] }[];
-  try {
-    records = parseCsv(text);
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    const { lines } = error;
-    return { ok: false, issues: [{ line: typeof lines === 'number' ? lines : 1, kind: 'not_csv' }] };
-  }
-  const [header, ...rows] = records;
+export async function readPrices(text: string, currency: string): Promise<ReadPrices> {
+  const csv = await readCsv(text, { maxRows: MAX_PRICES, columnOf });
+  if (!csv.ok) return { ok: false, issues: [{ line: csv.issue.line, kind: 'csv', issue: csv.issue }] };
+  const { header, rows } = csv;
   if (header === undefined || rows.length === 0) return { ok: false, issues: [{ line: 1, kind: 'empty' }] };
-  if (rows.length > MAX_PRICES) return { ok: false, issues: [{ line: 1, kind: 'too_many' }] };
-  const columns = header.cells.map((cell) => cell.toLowerCase());
+  const columns = header.cells.map(columnOf);
   const headerIssues = issuesOfHeader(columns, header.line);
   if (headerIssues.length > 0) return { ok: false, issues: headerIssues };
 
   const prices: Price[] = [];
   const issues: LineIssue[] = [];
   const lineOf = new Map<string, number>();
-  for (const { line, cells } of rows) {
+  for await (const { line, cells } of inTurns(rows)) {
     const read = readPrice(Object.fromEntries(columns.map((column, at) => [column, cells[at]])), currency);
     if (!read.ok) {
       for (const [field, issue] of Object.entries(read.issues))
@@ -130,6 +119,10 @@ export function readPrices(text: string, currency: string): ReadPrices {
     prices.push(read.price);
   }
   return issues.length > 0 ? { ok: false, issues } : { ok: true, prices };
+}
+
+function columnOf(heading: string): string {
+  return heading.toLowerCase();
 }
 
 function isColumn(text: string): text is (typeof PRICE_COLUMNS)[number] {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CsvError, type CsvRecord, parseCsv } from '../csv.ts';
+import { type CsvIssue, inTurns, readCsv } from '../csv.ts';
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import { MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
@@ -23,11 +23,11 @@ export type ImportRow = z.infer<typeof importRow>;
 
 /** What is wrong with a line. Any issue refuses the whole file. */
 export type ImportIssue =
+  | CsvIssue
   | {
       readonly line: number;
-      readonly code: 'not_csv' | 'empty' | 'no_name_column' | 'not_a_person' | 'not_a_channel' | 'long_note';
+      readonly code: 'empty' | 'no_name_column' | 'not_a_person' | 'not_a_channel' | 'long_note';
     }
-  | { readonly line: number; readonly code: 'too_many'; readonly limit: number }
   | { readonly line: number; readonly code: 'unknown_column'; readonly column: string }
   | { readonly line: number; readonly code: 'invalid_name'; readonly issue: ZoneIssue }
   | { readonly line: number; readonly code: 'repeated'; readonly name: string }
@@ -43,29 +43,27 @@ export type ReadImport =
   | { readonly ok: false; readonly issues: readonly ImportIssue[] };
 
 /** Reads a whole file. One bad line refuses all of it. */
-export function readImport(text: string): ReadImport {
-  let records: readonly CsvRecord[];
-  try {
-    records = parseCsv(text);
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    const { lines } = error;
-    return { ok: false, issues: [{ line: typeof lines === 'number' ? lines : 1, code: 'not_csv' }] };
-  }
-  const [header, ...lines] = records;
-  if (header === undefined || lines.length === 0) return { ok: false, issues: [{ line: 1, code: 'empty' }] };
-  if (lines.length > MAX_ROWS) return { ok: false, issues: [{ line: 1, code: 'too_many', limit: MAX_ROWS }] };
-  const columns = header.cells.map((cell) => cell.toLowerCase());
+export async function readImport(text: string): Promise<ReadImport> {
+  const csv = await readCsv(text, { maxRows: MAX_ROWS, columnOf });
+  if (!csv.ok) return { ok: false, issues: [csv.issue] };
+  const { header } = csv;
+  if (header === undefined || csv.rows.length === 0)
+    return { ok: false, issues: [{ line: 1, code: 'empty' }] };
+  const columns = header.cells.map(columnOf);
   const issues = headerIssues(columns, header.line);
   if (issues.length > 0) return { ok: false, issues };
   const rows = new Map<string, ImportRow>();
-  for (const { line, cells } of lines) {
+  for await (const { line, cells } of inTurns(csv.rows)) {
     const read = readRow(new Map(columns.map((column, at) => [column, cells[at] ?? ''])), line);
     if ('issues' in read) issues.push(...read.issues);
     else if (rows.has(read.name)) issues.push({ line, code: 'repeated', name: read.name });
     else rows.set(read.name, read);
   }
   return issues.length > 0 ? { ok: false, issues } : { ok: true, rows: [...rows.values()] };
+}
+
+function columnOf(heading: string): string {
+  return heading.toLowerCase();
 }
 
 function headerIssues(columns: readonly string[], line: number): ImportIssue[] {

@@ -1,5 +1,5 @@
 import { groupBy } from '../collections.ts';
-import { CsvError, type CsvRecord, parseCsv } from '../csv.ts';
+import { type CsvIssue, type CsvRecord, inTurns, MAX_CSV_BYTES, readCsv } from '../csv.ts';
 import { Secret } from '../service/secret.ts';
 import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './bulk-columns.ts';
 import type { InputIssue } from './input-issue.ts';
@@ -12,7 +12,7 @@ import { taskNamed } from './tasks.ts';
 /** The most rows of one file. */
 export const MAX_ROWS = 2_000;
 /** The longest file that is read. */
-export const MAX_FILE_BYTES = 1_000_000;
+export const MAX_FILE_BYTES = MAX_CSV_BYTES;
 
 /** May be missing: a renewal without a period is for a year. */
 const OPTIONAL_COLUMNS: ReadonlySet<BulkColumn> = new Set(['period']);
@@ -20,16 +20,13 @@ const OPTIONAL_COLUMNS: ReadonlySet<BulkColumn> = new Set(['period']);
 /** What keeps a whole file from being read. */
 export type FileIssue =
   | UnreadableFile
+  | CsvIssue
   | { readonly code: 'empty' }
-  /** It is no CSV from this line on, such as for a quotation mark that is never closed. */
-  | { readonly code: 'not_csv'; readonly line: number }
   /** The first line looks like a row. */
   | { readonly code: 'no_header'; readonly line: number }
   | { readonly code: 'unknown_column'; readonly line: number; readonly column: string }
   | { readonly code: 'column_of_other_task'; readonly line: number; readonly column: BulkColumn }
-  | { readonly code: 'missing_column'; readonly line: number; readonly column: BulkColumn }
-  | { readonly code: 'repeated_column'; readonly line: number; readonly column: BulkColumn }
-  | { readonly code: 'too_many_rows'; readonly rows: number; readonly max: number };
+  | { readonly code: 'missing_column'; readonly line: number; readonly column: BulkColumn };
 
 /** Why the text of a file cannot be read, whatever it is about. */
 export type UnreadableFile =
@@ -102,24 +99,17 @@ function readableStart(bytes: Uint8Array): string {
  * Reads a file of rows with a header. Comma, semicolon or tab may part the columns; blank, `|` or `;` the nameservers in
  * their cell.
  */
-export function readBulkFile(task: BulkTask, text: string): ReadFile {
-  let records: readonly CsvRecord[];
-  try {
-    // Spreadsheets leave rows of empty cells behind.
-    records = parseCsv(text).filter(({ cells }) => cells.some((cell) => cell !== ''));
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    const { lines } = error;
-    return refused({ code: 'not_csv', line: typeof lines === 'number' ? lines : 1 });
-  }
-  const [header, ...rows] = records;
+export async function readBulkFile(task: BulkTask, text: string): Promise<ReadFile> {
+  const csv = await readCsv(text, { maxRows: MAX_ROWS, columnOf });
+  if (!csv.ok) return refused(csv.issue);
+  const { header, rows } = csv;
   if (header === undefined) return refused({ code: 'empty' });
   const columns = header.cells.map(columnOf);
   const issues = issuesOfHeader(task, header, columns);
   if (issues.length > 0) return { ok: false, issues };
   if (rows.length === 0) return refused({ code: 'empty' });
-  if (rows.length > MAX_ROWS) return refused({ code: 'too_many_rows', rows: rows.length, max: MAX_ROWS });
-  const read = rows.map((row) => readRow(task, columns, row));
+  const read: ReadRow[] = [];
+  for await (const row of inTurns(rows)) read.push(readRow(task, columns, row));
   return withoutRepeated(read);
 }
 
@@ -142,9 +132,6 @@ function issuesOfHeader(task: BulkTask, { line, cells }: CsvRecord, columns: rea
         return wanted.includes(column) ? [] : [{ code: 'column_of_other_task', line, column }];
       return [{ code: 'unknown_column', line, column: cells[at] ?? '' }];
     }),
-    ...known
-      .filter((column, at) => known.indexOf(column) !== at)
-      .map((column): FileIssue => ({ code: 'repeated_column', line, column })),
     ...wanted
       .filter((column) => !OPTIONAL_COLUMNS.has(column) && !known.includes(column))
       .map((column): FileIssue => ({ code: 'missing_column', line, column })),

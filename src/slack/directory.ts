@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Directory } from '../orders/ports.ts';
 import { createCache } from './platform/cache.ts';
+import { createLimiter, createSlots, HOUR_MS, MINUTE_MS } from './platform/limiter.ts';
 import { okResponse, SlackApiError, type SlackWeb } from './platform/web.ts';
 
 /** What the bot needs to know about a person. */
@@ -18,6 +19,14 @@ export interface Person {
   readonly isConfirmed: boolean;
 }
 
+/** What is shown of a person. It decides nothing about orders. */
+export interface Profile {
+  readonly isMember: boolean;
+  readonly name?: string | undefined;
+  readonly locale?: string | undefined;
+  readonly timeZone?: string | undefined;
+}
+
 export interface SlackDirectory extends Directory {
   /**
    * Reads who is acting.
@@ -32,7 +41,12 @@ export interface SlackDirectory extends Directory {
   forgetPerson(userId: string): void;
   /** Forgets the members of a group, because Slack has announced a change. */
   forgetGroup(groupId: string): void;
-  /** A person's display name; undefined when Slack does not tell. */
+  /**
+   * What is shown of a person; undefined when Slack does not tell in time. It has a share of Slack's limit of its own,
+   * so that nothing that decides waits for it.
+   */
+  lookUp(userId: string): Promise<Profile | undefined>;
+  /** A person's display name; undefined when Slack does not tell in time. */
   nameOf(userId: string): Promise<string | undefined>;
   /** How a person writes amounts, as a BCP 47 tag; English where Slack does not say. */
   localeOf(userId: string): Promise<string>;
@@ -67,9 +81,13 @@ export const slackUser = z.object({
 type SlackUser = z.infer<typeof slackUser>;
 
 const userAnswer = z.object({ user: slackUser });
-const nameAnswer = z.object({ user: z.object({ real_name: z.string().optional() }) });
-const localeAnswer = z.object({ user: z.object({ locale: z.string().optional() }) });
-const zoneAnswer = z.object({ user: z.object({ tz: z.string().optional() }) });
+const profileAnswer = z.object({
+  user: slackUser.extend({
+    real_name: z.string().optional(),
+    locale: z.string().optional(),
+    tz: z.string().optional(),
+  }),
+});
 const groupAnswer = okResponse.extend({ users: z.array(z.string()) });
 const groupsAnswer = okResponse.extend({
   usergroups: z.array(z.object({ id: z.string(), name: z.string() })),
@@ -80,6 +98,13 @@ const DEFAULT_LOCALE = 'en-GB';
 
 /** `users.info` is of Slack's Tier 4: more than 100 calls a minute. */
 const PERSON_MAX_AGE_MS = 60_000;
+/** Slack announces changes, and what is shown may be a little old. */
+const PROFILE_MAX_AGE_MS = HOUR_MS;
+/** The share of `users.info` for what is only shown. The rest is for what decides. */
+const LOOK_UPS_PER_MINUTE = 40;
+const LOOK_UPS_AT_ONCE = 4;
+/** What is not known by then is shown without a name. */
+const MAX_LOOK_UP_MS = 2_000;
 /** `usergroups.users.list` is of Tier 2: about 20 calls a minute. */
 const GROUP_MAX_AGE_MS = 10_000;
 
@@ -143,6 +168,37 @@ export function createDirectory(
       };
     },
   });
+  const lookUps = createLimiter(LOOK_UPS_PER_MINUTE, MINUTE_MS, now);
+  const inSlot = createSlots(LOOK_UPS_AT_ONCE);
+  const profiles = createCache<Profile>({
+    maxAgeMs: PROFILE_MAX_AGE_MS,
+    now,
+    sleep,
+    load: async (userId) => {
+      const seconds = lookUps.take('users.info');
+      if (seconds !== undefined)
+        throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: seconds * 1_000 });
+      const asked = { user: userId, include_locale: true };
+      const { user } = await inSlot(() => web.call('users.info', asked, profileAnswer));
+      return {
+        isMember: isFullMember(user, { teamId, orgId }),
+        name: user.real_name,
+        locale: user.locale,
+        timeZone: user.tz,
+      };
+    },
+  });
+  async function lookUp(userId: string): Promise<Profile | undefined> {
+    try {
+      return await Promise.race([
+        profiles.get(userId),
+        setTimeout(MAX_LOOK_UP_MS, undefined, { ref: false }),
+      ]);
+    } catch (error) {
+      if (!(error instanceof SlackApiError)) throw error;
+      return saysNoSuchPerson(error) ? { isMember: false } : undefined;
+    }
+  }
   const groups = createCache<readonly string[]>({
     maxAgeMs: GROUP_MAX_AGE_MS,
     now,
@@ -191,34 +247,24 @@ export function createDirectory(
       }
     },
 
-    forgetPerson: people.forget,
+    forgetPerson(userId) {
+      people.forget(userId);
+      profiles.forget(userId);
+    },
     forgetGroup: groups.forget,
 
-    async nameOf(userId) {
-      const { user } = await web.call('users.info', { user: userId }, nameAnswer);
-      return user.real_name;
-    },
+    lookUp,
+    nameOf: async (userId) => (await lookUp(userId))?.name,
+    timeZoneOf: async (userId) => (await lookUp(userId))?.timeZone,
 
     async localeOf(userId) {
+      const { locale = DEFAULT_LOCALE } = (await lookUp(userId)) ?? {};
       try {
-        const asked = { user: userId, include_locale: true };
-        const { user } = await web.call('users.info', asked, localeAnswer);
-        const [locale = DEFAULT_LOCALE] = Intl.NumberFormat.supportedLocalesOf(user.locale ?? []);
-        return locale;
+        return Intl.NumberFormat.supportedLocalesOf(locale)[0] ?? DEFAULT_LOCALE;
       } catch (error) {
-        // `Intl` throws a RangeError for an invalid tag.
-        if (!(error instanceof SlackApiError || error instanceof RangeError)) throw error;
+        // `Intl` throws it for an invalid tag.
+        if (!(error instanceof RangeError)) throw error;
         return DEFAULT_LOCALE;
-      }
-    },
-
-    async timeZoneOf(userId) {
-      try {
-        const { user } = await web.call('users.info', { user: userId }, zoneAnswer);
-        return user.tz;
-      } catch (error) {
-        if (!(error instanceof SlackApiError)) throw error;
-        return undefined;
       }
     },
 

@@ -261,4 +261,28 @@ describe('names', () => {
     expect(await told('names tag:imported')).toContain('1 name for');
     expect(await toldAfter(t.workspace, t.alice, apply)).toContain('applied already');
   });
+
+  it('come in with owners who are members, whoever else is named', async () => {
+    const before = t.workspace.calls.length;
+    const submit = async (rows: string) =>
+      t.alice.submit(await openForm(t.workspace, t.alice, '/domain names import'), { rows });
+    const invented = Array.from({ length: 31 }, (_, at) => `acme-${at}.rest,U0INVENTED${at}`);
+    expect(await submit(`name,owner\n${invented.join('\n')}`)).toMatchObject({
+      errors: { rows: expect.stringContaining('At most 30 people at a time') },
+    });
+    const asked = () =>
+      t.workspace.calls.slice(before).filter(({ args }) => /INVENTED/.test(String(args['user'])));
+    expect(asked()).toEqual([]);
+    expect(await submit('name,owner\nacme-one.rest,U0INVENTED1\nacme-two.rest,U0DAVE')).toMatchObject({
+      errors: { rows: expect.stringContaining('no member with the id U0INVENTED1, U0DAVE') },
+    });
+    expect(asked()).toHaveLength(1);
+    t.workspace.faults.set({ method: 'users.info', kind: 'http_500' });
+    expect(await submit('name,owner\nacme-one.rest,U0CAROL')).toMatchObject({
+      errors: { rows: expect.stringContaining('Slack does not tell me at this moment') },
+    });
+    t.workspace.faults.clear();
+    expect(await submit('name,owner\nacme-one.rest,U0CAROL')).toMatchObject({ outcome: 'closed' });
+    for (const view of t.alice.openedViews()) await t.alice.close(view);
+  });
 });

@@ -3,20 +3,20 @@ import type { BulkTask } from '../../src/orders/bulk-columns.ts';
 import { decodeFile, MAX_FILE_BYTES, MAX_ROWS, readBulkFile } from '../../src/orders/bulk-csv.ts';
 
 /** The rows of a good file. */
-function rowsOf(task: BulkTask, text: string) {
-  const read = readBulkFile(task, text);
+async function rowsOf(task: BulkTask, text: string) {
+  const read = await readBulkFile(task, text);
   if (!read.ok) throw new Error(`the file was refused: ${JSON.stringify(read.issues)}`);
   return read;
 }
 
-const issuesOf = (task: BulkTask, text: string) => {
-  const read = readBulkFile(task, text);
+const issuesOf = async (task: BulkTask, text: string) => {
+  const read = await readBulkFile(task, text);
   return read.ok ? [] : read.issues;
 };
 
 describe('a good file', () => {
-  it('gives each row the input of its task', () => {
-    const { rows, bad } = rowsOf('renew', 'name,period\ncafe.rest,2\n BAR.rest. ,\n');
+  it('gives each row the input of its task', async () => {
+    const { rows, bad } = await rowsOf('renew', 'name,period\ncafe.rest,2\n BAR.rest. ,\n');
     expect(bad).toEqual([]);
     expect(rows.map(({ line, name, input }) => [line, name, input])).toEqual([
       [2, 'cafe.rest', { names: ['cafe.rest'], period: 2 }],
@@ -29,8 +29,8 @@ describe('a good file', () => {
     'ns1.example.net|ns2.example.net',
     '"ns1.example.net;ns2.example.net"',
     '"ns1.example.net, NS2.example.net."',
-  ])('parts nameservers in their cell: %s', (cell) => {
-    const { rows } = rowsOf('nameservers', `name,nameservers\ncafe.rest,${cell}`);
+  ])('parts nameservers in their cell: %s', async (cell) => {
+    const { rows } = await rowsOf('nameservers', `name,nameservers\ncafe.rest,${cell}`);
     expect(rows[0]?.input).toEqual({
       name: 'cafe.rest',
       nameServers: ['ns1.example.net', 'ns2.example.net'],
@@ -43,12 +43,12 @@ describe('a good file', () => {
     ['quotes', '"name","period"\r\n"cafe.rest","2"\r\n'],
     ['a byte order mark, empty lines and capitals', '\ufeffName,PERIOD\n\n,\ncafe.rest,2\n\n'],
     ['columns in another sequence', 'period,name\n2,cafe.rest'],
-  ])('may have %s', (_what, text) => {
-    expect(rowsOf('renew', text).rows).toMatchObject([{ name: 'cafe.rest', input: { period: 2 } }]);
+  ])('may have %s', async (_what, text) => {
+    expect((await rowsOf('renew', text)).rows).toMatchObject([{ name: 'cafe.rest', input: { period: 2 } }]);
   });
 
-  it('keeps an auth code as it is, and shows it nowhere', () => {
-    const read = rowsOf(
+  it('keeps an auth code as it is, and shows it nowhere', async () => {
+    const read = await rowsOf(
       'transfer',
       'name,auth,ownerc,adminc,techc,name servers\ncafe.rest,"\'=a,b""c",1,2,3,ns1.example.net ns2.example.net',
     );
@@ -79,17 +79,17 @@ describe('a file that cannot be read says why, with the line', () => {
     ],
     ['a missing column', 'nameservers', 'name\ncafe.rest', { code: 'missing_column', column: 'nameservers' }],
     ['a column twice', 'delete', 'name,name\na.rest,b.rest', { code: 'repeated_column', column: 'name' }],
-  ])('%s', (_what, task, text, issue) => {
-    expect(issuesOf(task, text)).toEqual([expect.objectContaining(issue)]);
+  ])('%s', async (_what, task, text, issue) => {
+    expect(await issuesOf(task, text)).toEqual([expect.objectContaining(issue)]);
   });
 
-  it('too many rows, and not one fewer', () => {
+  it('too many rows, and not one fewer', async () => {
     const file = (rows: number) =>
       `name\n${Array.from({ length: rows }, (_, index) => `n${index}.rest`).join('\n')}`;
-    expect(issuesOf('delete', file(MAX_ROWS + 1))).toEqual([
-      { code: 'too_many_rows', rows: MAX_ROWS + 1, max: MAX_ROWS },
+    expect(await issuesOf('delete', file(MAX_ROWS + 1))).toEqual([
+      { line: MAX_ROWS + 2, code: 'too_many_rows', limit: MAX_ROWS },
     ]);
-    expect(rowsOf('delete', file(MAX_ROWS)).rows).toHaveLength(MAX_ROWS);
+    expect((await rowsOf('delete', file(MAX_ROWS))).rows).toHaveLength(MAX_ROWS);
   });
 });
 
@@ -101,16 +101,16 @@ describe('a row that is wrong is named, and holds up no other', () => {
     ['a period that the zone has not', 'renew', 'x.rest,11', { field: 'period', code: 'zone_issue' }],
     ['one cell too many', 'renew', 'x.rest,1,2', { code: 'too_many_cells' }],
     ['too few nameservers', 'nameservers', 'x.rest,ns1.example.net', { field: 'nameServers' }],
-  ])('%s', (_what, task, row, issue) => {
+  ])('%s', async (_what, task, row, issue) => {
     const header = task === 'renew' ? 'name,period' : 'name,nameservers';
     const good = task === 'renew' ? 'good.rest,1' : 'good.rest,ns1.example.net ns2.example.net';
-    const { rows, bad } = rowsOf(task, `${header}\n${row}\n${good}`);
+    const { rows, bad } = await rowsOf(task, `${header}\n${row}\n${good}`);
     expect(rows.map(({ name }) => name)).toEqual(['good.rest']);
     expect(bad).toEqual([{ line: 2, name: row.split(',')[0], issues: [expect.objectContaining(issue)] }]);
   });
 
-  it('a transfer without its code or its contact, both told', () => {
-    const { bad } = rowsOf(
+  it('a transfer without its code or its contact, both told', async () => {
+    const { bad } = await rowsOf(
       'transfer',
       'name,auth,ownerc,adminc,techc,nameservers\nx.rest,,1,,3,ns1.example.net ns2.example.net',
     );
@@ -120,8 +120,8 @@ describe('a row that is wrong is named, and holds up no other', () => {
     ]);
   });
 
-  it('of rows that repeat one another the first counts; of those that contradict, none', () => {
-    const { rows, bad } = rowsOf(
+  it('of rows that repeat one another the first counts; of those that contradict, none', async () => {
+    const { rows, bad } = await rowsOf(
       'renew',
       'name,period\nsame.rest,1\nSAME.rest,1\nother.rest,1\nother.rest,2\nlast.rest,1',
     );
@@ -143,9 +143,9 @@ describe('the bytes of a file', () => {
     ['UTF-8 with a mark', Buffer.from(`\ufeff${text}`)],
     ['UTF-16 as Excel writes it', Buffer.from(`\ufeff${text}`, 'utf16le')],
     ['UTF-16, the other way', utf16(Buffer.from(`\ufeff${text}`, 'utf16le'))],
-  ])('are read as %s', (_what, bytes) => {
+  ])('are read as %s', async (_what, bytes) => {
     const decoded = decodeFile(bytes);
-    expect(decoded.ok && rowsOf('delete', decoded.text).rows[0]?.name).toBe('xn--mnchen-3ya.rest');
+    expect(decoded.ok && (await rowsOf('delete', decoded.text)).rows[0]?.name).toBe('xn--mnchen-3ya.rest');
   });
 
   it.each([

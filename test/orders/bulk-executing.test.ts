@@ -163,7 +163,7 @@ describe('its rows', () => {
   });
 
   it('carry auth codes of their own, sealed until their row ends and wiped then', async () => {
-    const read = readBulkFile(
+    const read = await readBulkFile(
       'transfer',
       `name,auth,ownerc,adminc,techc,nameservers\n${names(6)
         .map((name, index) => `${name},CANARY-${index + 1},1,2,3,ns1.example.net ns2.example.net`)

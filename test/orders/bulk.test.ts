@@ -6,8 +6,8 @@ import { hoursLater, START } from './sample.ts';
 
 const WATCHED: RowFacts = { isWatched: true, isLetGo: false };
 
-function plan(task: BulkTask, text: string, facts: Readonly<Record<string, Partial<RowFacts>>> = {}) {
-  const read = readBulkFile(task, text);
+async function plan(task: BulkTask, text: string, facts: Readonly<Record<string, Partial<RowFacts>>> = {}) {
+  const read = await readBulkFile(task, text);
   if (!read.ok) throw new Error(JSON.stringify(read.issues));
   return planBulk(task, read, (name) => ({ ...WATCHED, ...facts[name] }), START);
 }
@@ -17,8 +17,8 @@ const file = (count: number, more = '') =>
 const price = (minor: number) => ({ price: { currency: 'EUR', minor } });
 
 describe('what cannot be asked for', () => {
-  it('is left out with its reason, in the sequence of the file', () => {
-    const { rows, leftOut } = plan(
+  it('is left out with its reason, in the sequence of the file', async () => {
+    const { rows, leftOut } = await plan(
       'renew',
       'name,period\nopen.rest,1\nbad,1\nno.rest,1\ngone.rest,1\nfine.rest,1',
       {
@@ -36,27 +36,28 @@ describe('what cannot be asked for', () => {
     ]);
   });
 
-  it('does not hold a registration back because the name was deleted once', () => {
+  it('does not hold a registration back because the name was deleted once', async () => {
     const text = 'name,ownerc,adminc,techc,nameservers\nnew.rest,1,2,3,ns1.example.net ns2.example.net';
-    expect(plan('create', text, { 'new.rest': { deletedAt: START } }).rows).toHaveLength(1);
+    expect((await plan('create', text, { 'new.rest': { deletedAt: START } })).rows).toHaveLength(1);
   });
 });
 
 describe('what people should look at', () => {
-  const codes = (found: ReturnType<typeof plan>) => found.findings.map(({ code, names }) => [code, names]);
+  const codes = (found: Awaited<ReturnType<typeof plan>>) =>
+    found.findings.map(({ code, names }) => [code, names]);
 
-  it('a period far from the others, that hardly any row has', () => {
-    const found = plan('renew', file(30, 'slip.rest,10\nalmost.rest,2'));
+  it('a period far from the others, that hardly any row has', async () => {
+    const found = await plan('renew', file(30, 'slip.rest,10\nalmost.rest,2'));
     expect(codes(found)).toContainEqual(['far_period', ['slip.rest']]);
     const many = Array.from({ length: 20 }, (_, index) => `long${index}.rest,10`).join('\n');
-    expect(codes(plan('renew', file(30, many))).map(([code]) => code)).not.toContain('far_period');
+    expect(codes(await plan('renew', file(30, many))).map(([code]) => code)).not.toContain('far_period');
   });
 
-  it('a price far above the median, and one that nobody knows', () => {
+  it('a price far above the median, and one that nobody knows', async () => {
     const prices = Object.fromEntries(
       Array.from({ length: 9 }, (_, index) => [`n${index}.rest`, price(1_800)]),
     );
-    const found = plan('renew', file(9, 'dear.rest,1\nunknown.rest,1'), {
+    const found = await plan('renew', file(9, 'dear.rest,1\nunknown.rest,1'), {
       ...prices,
       'dear.rest': price(9_000),
     });
@@ -64,9 +65,9 @@ describe('what people should look at', () => {
     expect(codes(found)).toContainEqual(['price_unknown', ['unknown.rest']]);
   });
 
-  it('a name that nobody watches, that is let go, that something lives on, or of which nothing was seen', () => {
+  it('a name that nobody watches, that is let go, that something lives on, or of which nothing was seen', async () => {
     expect(
-      codes(plan('renew', file(1), { 'n0.rest': { isWatched: false, isLetGo: true, ...price(1) } })),
+      codes(await plan('renew', file(1), { 'n0.rest': { isWatched: false, isLetGo: true, ...price(1) } })),
     ).toEqual([
       ['not_watched', ['n0.rest']],
       ['let_go', ['n0.rest']],
@@ -75,7 +76,7 @@ describe('what people should look at', () => {
       'a.rest': { isInUse: 'yes', expiresAt: hoursLater(24) },
       'b.rest': { isInUse: 'unknown' },
     } as const;
-    expect(codes(plan('delete', 'name\na.rest\nb.rest', facts))).toEqual([
+    expect(codes(await plan('delete', 'name\na.rest\nb.rest', facts))).toEqual([
       ['lives_on_it', ['a.rest']],
       ['unseen', ['b.rest']],
       ['expires_soon', ['a.rest']],

@@ -1,4 +1,4 @@
-import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { defaultSeed, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Secret } from '../../src/service/secret.ts';
 import { createDirectory, type SlackDirectory } from '../../src/slack/directory.ts';
@@ -174,5 +174,66 @@ describe('how a person writes amounts', () => {
   it('is English while Slack does not answer', async () => {
     workspace.faults.set({ method: 'users.info', kind: 'error', code: 'fatal_error', times: 1 });
     expect(await directory.localeOf('U0BOB')).toBe('en-GB');
+  });
+});
+
+describe('what is only shown of people', () => {
+  const ids = Array.from({ length: 400 }, (_, index) => `U0MANY${index}`);
+  let crowd: Workspace;
+  let open: SlackDirectory;
+  let inFlight: number;
+  let mostInFlight: number;
+
+  beforeAll(async () => {
+    const { users } = defaultSeed();
+    const [alice] = users;
+    if (alice === undefined) throw new Error('nobody is seeded');
+    const many = ids.map((id, index) => ({ ...alice, id, name: `p${index}`, real_name: `Person ${index}` }));
+    crowd = await startWorkspace({ seed: { users: [...users, ...many] } });
+  });
+  afterAll(() => crowd.close());
+  beforeEach(() => {
+    crowd.faults.clear();
+    inFlight = 0;
+    mostInFlight = 0;
+    const web = createSlackWeb(new Secret(crowd.botToken), crowd.apiUrl);
+    const counting: SlackWeb = {
+      async call(method, args, answer) {
+        inFlight += 1;
+        mostInFlight = Math.max(mostInFlight, inFlight);
+        try {
+          return await web.call(method, args, answer);
+        } finally {
+          inFlight -= 1;
+        }
+      },
+    };
+    open = createDirectory(counting, crowd.teamId, { now: () => nowMs });
+  });
+  const asked = () => crowd.calls.filter(({ method }) => method === 'users.info').length;
+
+  it('is asked for a few at a time, and of 400 people only a share at once', async () => {
+    const before = asked();
+    const names = await Promise.all(ids.map((id) => open.nameOf(id)));
+    expect(asked() - before).toBe(40);
+    expect(mostInFlight).toBeLessThanOrEqual(4);
+    expect(names.filter((name) => name !== undefined)).toHaveLength(40);
+    nowMs += 60_000;
+    const more = await Promise.all(ids.map((id) => open.nameOf(id)));
+    expect(asked() - before, 'a minute later').toBe(80);
+    expect(more.filter((name) => name !== undefined)).toHaveLength(80);
+    expect(await open.localeOf(ids[0] ?? ''), 'nothing is asked twice').toBe('en-GB');
+    expect(asked() - before).toBe(80);
+  });
+
+  it('holds up no decision, whether it is limited here or by Slack', async () => {
+    await Promise.all(ids.map((id) => open.nameOf(id)));
+    expect(await open.nameOf('U0BOB')).toBeUndefined();
+    expect(await open.membership('U0BOB')).toBe('member');
+    nowMs += 60_000;
+    crowd.faults.set({ method: 'users.info', kind: 'ratelimited', retryAfter: 30, times: 1 });
+    expect(await open.nameOf('U0BOB')).toBeUndefined();
+    expect(await open.membership('U0CAROL')).toBe('member');
+    expect(await open.person('U0ADA', HOME)).toMatchObject({ isAdmin: true, isConfirmed: true });
   });
 });

@@ -282,12 +282,12 @@ describe('the names that a filter finds', () => {
 });
 
 describe('an import', () => {
-  const rowsOf = (text: string) => {
-    const read = readImport(text);
+  const rowsOf = async (text: string) => {
+    const read = await readImport(text);
     if (!read.ok) throw new Error(JSON.stringify(read.issues));
     return read.rows;
   };
-  const plan = (text: string) => store.planImport(rowsOf(text), 'U0ALICE', NOW);
+  const plan = async (text: string) => store.planImport(await rowsOf(text), 'U0ALICE', NOW);
 
   test('shows what would change and changes nothing, then applies exactly that, once', async () => {
     await watch('i1.rest', 'i2.rest');
@@ -341,7 +341,7 @@ describe('an import', () => {
     ['name\nno name at all', 'invalid_name'],
     ['name', 'empty'],
     ['name,note\ncafe.rest,"open', 'not_csv'],
-  ])('of %j is told what is wrong: %s', (text, code) => {
-    expect(readImport(text)).toMatchObject({ ok: false, issues: [{ code }] });
+  ])('of %j is told what is wrong: %s', async (text, code) => {
+    expect(await readImport(text)).toMatchObject({ ok: false, issues: [{ code }] });
   });
 });

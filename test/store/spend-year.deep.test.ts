@@ -127,7 +127,7 @@ test('a year of orders comes to what a spreadsheet says, line by line', async ()
     });
   }
   const prices = createPriceStore(database, 'T');
-  const read = readPrices(PRICES, 'EUR');
+  const read = await readPrices(PRICES, 'EUR');
   if (!read.ok) throw new Error('the price list cannot be read');
   await prices.save(priceEdits([], read.prices), 'U0ADA', new Date());
   const year = [new Date('2026-01-01T00:00:00Z'), new Date('2027-01-01T00:00:00Z')] as const;

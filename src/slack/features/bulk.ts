@@ -77,7 +77,7 @@ const bulkForm: FormFeature = {
     const { text, field } = given;
     const refusal = await refusalOfAccount(call, task);
     if (refusal !== undefined) return { kind: 'done', say: refusal };
-    const read = readBulkFile(task, text);
+    const read = await readBulkFile(task, text);
     if (!read.ok) return { kind: 'errors', errors: { [field]: fileIssues(read.issues, task, nearest) } };
     const say = await placePlan(call, call.origin, { task, ...read, reason: reasonOf(call.values) });
     return { kind: 'done', say };

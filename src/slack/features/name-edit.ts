@@ -13,11 +13,12 @@ import {
 import { cleanReason } from '../parse.ts';
 import { ownSentence, textMessage } from '../views/blocks.ts';
 import type { Field, Form, FormValues } from '../views/form.ts';
-import { tagIssueText } from '../views/portfolio.ts';
+import { ownersIssueText, tagIssueText } from '../views/portfolio.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
 import { zoneIssueText } from '../views/zone-issue.ts';
 import { editedText } from './fact-changes.ts';
 import { openForm } from './ordering.ts';
+import { ownersIssue } from './owners.ts';
 
 /*
  * What people set for names: owner, tags, channel and note, for one name or for several ticked ones.
@@ -174,6 +175,11 @@ async function saveSeveral(call: SubmissionCall): Promise<Submitted> {
 }
 
 async function save(call: SubmissionCall, changes: ReadonlyMap<string, DetailsChange>): Promise<Submitted> {
+  const owners = await ownersIssue(
+    call.deps,
+    [...changes.values()].map(({ owner }) => owner),
+  );
+  if (owners !== undefined) return { kind: 'errors', errors: { owner: ownersIssueText(owners) } };
   const outcome = await call.deps.facts.change(changes, call.person.id);
   return { kind: 'done', say: textMessage(await editedText(call, call.origin, outcome, changes.size === 1)) };
 }

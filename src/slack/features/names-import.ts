@@ -2,9 +2,11 @@ import { readImport } from '../../names/details-import.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin, type Interaction } from '../feature.ts';
 import type { Form } from '../views/form.ts';
 import { importIssuesText, importPlan } from '../views/names-import.ts';
+import { ownersIssueText } from '../views/portfolio.ts';
 import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
 import { changesFile } from './changes-file.ts';
 import { editedText } from './fact-changes.ts';
+import { ownersIssue } from './owners.ts';
 import { sendFile } from './send-file.ts';
 
 /*
@@ -42,8 +44,13 @@ const importForm: FormFeature = {
       missing: 'Attach a CSV file, or paste its rows here.',
     });
     if ('errors' in given) return { kind: 'errors', errors: given.errors };
-    const read = readImport(given.text);
+    const read = await readImport(given.text);
     if (!read.ok) return { kind: 'errors', errors: { [given.field]: importIssuesText(read.issues) } };
+    const owners = await ownersIssue(
+      call.deps,
+      read.rows.map(({ change }) => change.owner),
+    );
+    if (owners !== undefined) return { kind: 'errors', errors: { [given.field]: ownersIssueText(owners) } };
     const { portfolio, now } = call.deps;
     const plan = await portfolio.planImport(read.rows, call.person.id, now());
     if (plan.changed.length > FILE_FROM) await call.respond(await sendFile(call, changesFile(plan.changed)));

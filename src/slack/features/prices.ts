@@ -189,7 +189,7 @@ const pricesImportForm: FormFeature = {
       missing: 'Attach a CSV file, or paste its rows here.',
     });
     if ('errors' in given) return { kind: 'errors', errors: given.errors };
-    const read = readPrices(given.text, currency);
+    const read = await readPrices(given.text, currency);
     if (!read.ok) return { kind: 'errors', errors: { [given.field]: lineIssues(read.issues) } };
     const list = await prices.list();
     return save(call, list, priceEdits(list, read.prices), given.field);

@@ -14,6 +14,23 @@ export const HOUR_MS = 60 * MINUTE_MS;
 /** With more people than this, those who did nothing for a whole window are forgotten. */
 const MAX_PEOPLE = 1_000;
 
+/** Runs at most so many pieces of work at a time; the others wait in line. */
+export function createSlots(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = atOnce;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}
+
 /**
  * @param most how often one person may do it in any `windowMs`
  * @param now milliseconds of a clock that never goes back

@@ -25,6 +25,7 @@ import {
   table,
   utcMinute,
 } from './blocks.ts';
+import { csvIssueText } from './csv-issue.ts';
 import { requirementLines } from './decision.ts';
 import { namesOf } from './impact.ts';
 import { issueText } from './input-issue.ts';
@@ -53,8 +54,6 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): stri
       return unreadableFileText(issue);
     case 'empty':
       return `There is no row. Give a header (${columns}) and a row a name.`;
-    case 'not_csv':
-      return `Line ${issue.line}: this is no CSV from here on. Look for a quotation mark that is not closed.`;
     case 'no_header':
       return `Line ${issue.line} looks like a row. Put a header above it: ${columns}.`;
     case 'unknown_column': {
@@ -66,10 +65,8 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): stri
       return `Line ${issue.line}: the column “${issue.column}” means nothing to this task. Take it out, or choose another task.`;
     case 'missing_column':
       return `Line ${issue.line}: the column “${issue.column}” is missing. The columns are ${columns}.`;
-    case 'repeated_column':
-      return `Line ${issue.line}: the column “${issue.column}” stands there twice.`;
-    case 'too_many_rows':
-      return `The file has ${count(issue.rows, 'row')}; one order takes at most ${issue.max}. Send it in parts.`;
+    default:
+      return `Line ${issue.line}: ${csvIssueText(issue)}`;
   }
 }
 

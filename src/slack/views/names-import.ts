@@ -1,6 +1,7 @@
 import type { ImportIssue } from '../../names/details-import.ts';
 import type { ImportPlan } from '../../names/ports.ts';
 import { actions, button, code, context, count, lines, type Message, message, section } from './blocks.ts';
+import { csvIssueText } from './csv-issue.ts';
 import { changeLine, SHOWN_CHANGES } from './fact-changes.ts';
 import { tagIssueText } from './portfolio.ts';
 import { zoneIssueText } from './zone-issue.ts';
@@ -20,12 +21,8 @@ export function importIssuesText(issues: readonly ImportIssue[]): string {
 
 function issueText(issue: ImportIssue): string {
   switch (issue.code) {
-    case 'not_csv':
-      return 'this is no CSV from here on. Check the quotation marks.';
     case 'empty':
       return 'give a header and a name a line.';
-    case 'too_many':
-      return `use at most ${issue.limit} lines.`;
     case 'no_name_column':
       return 'the header needs a column name.';
     case 'unknown_column':
@@ -42,6 +39,8 @@ function issueText(issue: ImportIssue): string {
       return 'a note has at most 500 characters.';
     case 'tags':
       return tagIssueText(issue.issue);
+    default:
+      return csvIssueText(issue);
   }
 }
 

@@ -94,7 +94,7 @@ export function filterIssueText(
     case 'too_long':
       return 'The filter is too long. Use at most 800 characters.';
     case 'unknown_owner':
-      return `Nobody who owns a name is called “${quote(issue.value, 80)}”. \`owner:me\` finds yours, \`owner:none\` those without an owner.`;
+      return `Nobody who owns a name is called “${quote(issue.value, 80)}”, as far as Slack tells me names. A mention, \`owner:@ada\`, finds the person in any case; \`owner:me\` finds yours, \`owner:none\` those without an owner.`;
   }
 }
 
@@ -198,4 +198,29 @@ function renewalText({ renewal, deleted, total, locale }: NamesPage): string {
           `${deleted === 1 ? '1 is' : `${deleted} are`} deleted: no renewal brings ${deleted === 1 ? 'it' : 'them'} back.`,
         ];
   return [...gone, ...cost].map((line) => `\n${line}`).join('');
+}
+
+/** Why people cannot become owners of names. */
+export type OwnersIssue =
+  | { readonly code: 'no_members'; readonly owners: readonly string[] }
+  | { readonly code: 'too_many_new'; readonly limit: number }
+  /** Slack does not tell of some of them. */
+  | { readonly code: 'unconfirmed' };
+
+/** The owners of whom it is said that they are no members; more would not be read. */
+const SHOWN_OWNERS = 5;
+
+/** Why people cannot become owners; plain text, for the field of a form. */
+export function ownersIssueText(issue: OwnersIssue): string {
+  switch (issue.code) {
+    case 'no_members': {
+      const shown = issue.owners.slice(0, SHOWN_OWNERS).join(', ');
+      const left = issue.owners.length - SHOWN_OWNERS;
+      return `An owner is a member of this workspace. I find no member with the id ${shown}${left > 0 ? ` and ${left} more` : ''}. Correct it; nothing was changed.`;
+    }
+    case 'too_many_new':
+      return `At most ${issue.limit} people at a time can become owners for the first time, because I ask Slack about each. Send the names in parts; nothing was changed.`;
+    case 'unconfirmed':
+      return 'Slack does not tell me at this moment whether these people are members. Try again in a minute; nothing was changed.';
+  }
 }

@@ -29,6 +29,7 @@ import {
   table,
   textMessage,
 } from './blocks.ts';
+import { csvIssueText } from './csv-issue.ts';
 import type { HistoryEvent } from './order.ts';
 
 /* Prices as people read them: the list, and what orders and waiting cost. */
@@ -177,8 +178,8 @@ function lineIssue(found: LineIssue): string {
   switch (found.kind) {
     case 'price':
       return `${found.field}: ${PRICE_ISSUES[found.issue]}`;
-    case 'not_csv':
-      return 'This is no CSV: look for a quotation mark that is not closed.';
+    case 'csv':
+      return csvIssueText(found.issue);
     case 'missing_column':
       return `The column ${found.column} is missing.`;
     case 'unknown_column':
@@ -187,8 +188,6 @@ function lineIssue(found: LineIssue): string {
       return `The same zone, task, period and day as in line ${found.firstLine}.`;
     case 'empty':
       return 'Give a header and at least one price.';
-    case 'too_many':
-      return 'Give at most 2,000 prices at once.';
   }
 }
 

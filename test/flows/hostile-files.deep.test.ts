@@ -1,0 +1,71 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Actor, View } from '@domain-steward/slack-workspace';
+import { describe, expect, test } from 'vitest';
+import { openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
+
+/*
+ * Files that would hold up everybody else: they are refused at their form, with the limit that they exceed, and the bot
+ * goes on with other work meanwhile.
+ */
+
+const t = useTestDemo();
+
+/** Far more than a busy machine adds, and far less than it takes to split all rows of such a file. */
+const MAX_STALL_MS = 4_000;
+
+const MANY = 180_000;
+const WIDE_HEADER = `name${',note'.repeat(MANY)}\n${'cafe.rest\n'.repeat(500)}`.slice(0, 999_000);
+const WIDE_ROWS = `zone,task,amount,valid_from,source\n${`rest${','.repeat(MANY)}\n`.repeat(5)}`;
+const OPEN_QUOTE = `name\n"${'cafe.rest\n'.repeat(99_000)}`;
+const BLANK_LINES = `name\n${',\n'.repeat(490_000)}`;
+const MANY_ROWS = `name\n${Array.from({ length: 60_000 }, (_, index) => `n${index}.rest`).join('\n')}`;
+const LONG_CELL = `name\n${'n'.repeat(900_000)}.rest`;
+
+const FILES = [
+  ['180,000 columns', WIDE_HEADER, /Line 1.*more than 100 columns/],
+  ['rows of 180,000 cells', WIDE_ROWS, /Line 2.*more than 100 columns/],
+  ['a quotation mark that is never closed', OPEN_QUOTE, /no CSV/],
+  ['lines without a name', BLANK_LINES, /at most [25],000 rows/],
+  ['60,000 rows', MANY_ROWS, /at most [25],000 rows/],
+  ['a cell of 900,000 characters', LONG_CELL, /Line 2.*10,000 characters/],
+  ['a column twice', 'name,note,note\ncafe.rest,a,b\n', /“note” stands there twice/],
+] as const;
+
+const FORMS: Readonly<Record<string, () => Promise<View>>> = {
+  names_import: () => openForm(t.workspace, t.ada, '/domain names import'),
+  prices_import: async () => {
+    const before = t.ada.ephemerals().length;
+    await t.ada.command('C0DOMAINS', '/domain prices');
+    const list = await t.workspace.waitFor(() => t.ada.ephemerals()[before], { what: 'the price list' });
+    return openedAfter(t.workspace, t.ada, () => t.ada.click(list, 'prices_import'));
+  },
+  bulk: () => openForm(t.workspace, t.alice, '/domain bulk delete'),
+};
+
+function shownIn(person: Actor, { id }: View): string | undefined {
+  const shown = person.openedViews().find((view) => view.id === id);
+  return shown && textOf({ blocks: shown.blocks });
+}
+
+describe.each(Object.entries(FORMS))('the form %s', (form, open) => {
+  test.each(FILES)('%s', async (_what, text, said) => {
+    const person = form === 'bulk' ? t.alice : t.ada;
+    const view = await open();
+    const file = person.upload('hostile.csv', text);
+    const stall = monitorEventLoopDelay({ resolution: 10 });
+    stall.enable();
+    const result = await person.submit(view, { file: [file] });
+    // On a busy machine the form says that it is checking first.
+    const errors = await t.workspace.waitFor(
+      () => {
+        const now = result.outcome === 'errors' ? result.errors['file'] : shownIn(person, view);
+        return now !== undefined && said.test(now) ? now : undefined;
+      },
+      { what: `${said} at the form: ${JSON.stringify(result).slice(0, 300)}` },
+    );
+    stall.disable();
+    expect(errors).toMatch(said);
+    expect(stall.max / 1e6, 'the longest stall in milliseconds').toBeLessThan(MAX_STALL_MS);
+    await person.close(view);
+  });
+});
