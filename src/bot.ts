@@ -23,6 +23,7 @@ import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import type { Order } from './orders/order.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
+import { readStatement } from './orders/statement.ts';
 import { peopleWhoMayApprove } from './orders/visibility.ts';
 import type { PolicySource } from './policy/ports.ts';
 import { readTagsTouched } from './policy/subject.ts';
@@ -674,8 +675,16 @@ function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop
   return telling;
 }
 
+/** What an order sends to the service of this configuration. */
+function statementsFor({ service }: Config) {
+  return (order: Order) => readStatement(order, service);
+}
+
 /** The part that shows orders in Slack. */
-function notifierOf({ pace }: Site, { stores, slack: { messaging }, orders, expiry, names }: WorkParts) {
+function notifierOf(
+  { config, pace }: Site,
+  { stores, slack: { messaging }, orders, expiry, names }: WorkParts,
+) {
   const { priceOf, lookAtBudgets, firstExpiry, settings } = orders;
   return {
     ...messaging,
@@ -687,6 +696,7 @@ function notifierOf({ pace }: Site, { stores, slack: { messaging }, orders, expi
     decisionOf: (order: Order) => waitingDecision(orders, order),
     peopleWhoMayApprove: (order: Order) => peopleWhoMayApprove(orders, order),
     impacts: names.impacts,
+    statementOf: statementsFor(config),
     orders: stores.orders,
     messages: stores.orders,
     approvalChannelAlert: createChannelAlert({ ...messaging, store: stores.saved }),
@@ -765,6 +775,8 @@ function featureDeps({ config, log }: Site, parts: AppParts): SlackDeps {
     orgId: slack.orgId,
     accounts: accounts.accounts,
     orders,
+    statementOf: statementsFor(config),
+    messages: stores.orders,
     expiry,
     names,
     portfolio: stores.portfolio,

@@ -74,9 +74,16 @@ export function verifiedStatement(
   order: StatableOrder & Pick<Order, 'statementHash'>,
   places: ServicePlaces,
 ): Statement | undefined {
+  const statement = readStatement(order, places);
+  return statement !== undefined && hashOfStatement(statement) === order.statementHash
+    ? statement
+    : undefined;
+}
+
+/** What an order sends by its rows; undefined when they give no request. */
+export function readStatement(order: StatableOrder, places: ServicePlaces): Statement | undefined {
   try {
-    const statement = statementOf(order, places);
-    return hashOfStatement(statement) === order.statementHash ? statement : undefined;
+    return statementOf(order, places);
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     return undefined;

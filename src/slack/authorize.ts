@@ -15,6 +15,8 @@ export interface Delivery {
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
   readonly triggerId: string;
+  /** Whether it was done in a modal, on top of which another one can be opened. */
+  readonly isInModal: boolean;
   /** The same when Slack delivers it again. */
   readonly deliveryId: string;
   readonly responseUrl: string | undefined;
@@ -64,7 +66,7 @@ export function interaction(
   delivery: Delivery,
   person: Person = notAMember(delivery.userId),
 ): Interaction {
-  const { channelId, threadTs, deliveryId, triggerId, responseUrl, acknowledgement } = delivery;
+  const { channelId, threadTs, deliveryId, triggerId, isInModal, responseUrl, acknowledgement } = delivery;
   const reach = { person, channelId, threadTs, responseUrl };
   let account: ReturnType<Interaction['account']> | undefined;
   let orderAccount: ReturnType<Interaction['orderAccount']> | undefined;
@@ -92,11 +94,11 @@ export function interaction(
     respondIfLate: async (message) => {
       if (acknowledgement.isLate) await answer(message);
     },
-    open: async (view, { undo } = {}) => {
+    open: async (view, { done, undo } = {}) => {
       acknowledgement.give();
       try {
         await withinTrigger(acknowledgement.arrivedAt, () =>
-          deps.web.call('views.open', { trigger_id: triggerId, view }, okResponse),
+          deps.web.call(isInModal ? 'views.push' : 'views.open', { trigger_id: triggerId, view }, okResponse),
         );
       } catch (error) {
         await undo?.();
@@ -106,6 +108,7 @@ export function interaction(
         }
         throw error;
       }
+      await done?.();
     },
   };
 }

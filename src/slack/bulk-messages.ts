@@ -1,8 +1,10 @@
 import type { Log } from '../log.ts';
 import type { Order } from '../orders/order.ts';
 import type { HistoryEntry, MessageRef, MessageStore, OrderStore } from '../orders/ports.ts';
+import type { Statement } from '../orders/statement.ts';
 import { createNamer } from './actor-names.ts';
 import type { SlackDirectory } from './directory.ts';
+import { PLAN_FILE, refused } from './plan-rows.ts';
 import { csvFile } from './platform/csv.ts';
 import { uploadText } from './platform/upload.ts';
 import { isTransient, SlackApiError, type SlackWeb } from './platform/web.ts';
@@ -28,6 +30,7 @@ export interface BulkMessageDeps {
   readonly directory: SlackDirectory;
   readonly orders: Pick<OrderStore, 'history'>;
   readonly messages: Pick<MessageStore, 'recordMessage'>;
+  readonly statementOf: (order: Order) => Statement | undefined;
   readonly now: () => Date;
   readonly log: Log;
   readonly thread: Thread;
@@ -70,9 +73,10 @@ export async function shareFiles(
   known: Known,
 ): Promise<void> {
   if (order.bulk === undefined) return;
-  if (!known.has('file:plan')) {
-    await share(deps, order, 'file:plan', {
-      text: csvFile(planCells(order)),
+  const statement = deps.statementOf(order);
+  if (statement !== undefined && !isShared(known, PLAN_FILE)) {
+    await share(deps, order, PLAN_FILE, {
+      text: csvFile(planCells(statement)),
       filename: `domain-steward-plan-${order.id}.csv`,
       comment: `The plan: ${count(order.items.length, 'row')}.`,
     });
@@ -80,12 +84,17 @@ export async function shareFiles(
   const last = history.findLast(({ kind }) => kind === 'finished');
   const purpose = `file:${last?.version}`;
   // An end that is not known any more by now has a newer file.
-  if (last === undefined || known.has(purpose)) return;
+  if (last === undefined || isShared(known, purpose)) return;
   await share(deps, order, purpose, {
     text: await resultCsv(deps, order),
     filename: `domain-steward-result-${order.id}.csv`,
     comment: `The result: ${count(order.items.length, 'row')}, as they stand in the audit log.`,
   });
+}
+
+/** Whether a file is shared, or Slack has refused it for good. */
+function isShared(known: Known, purpose: string): boolean {
+  return known.has(purpose) || known.has(refused(purpose));
 }
 
 async function share(
@@ -95,16 +104,19 @@ async function share(
   file: { readonly text: string; readonly filename: string; readonly comment: string },
 ): Promise<void> {
   const { channelId, threadTs } = deps.thread;
+  const record = (shared: string) =>
+    deps.messages.recordMessage(order.id, { purpose: shared, channelId, ts: shared });
   try {
     await uploadText(deps.web, { ...file, channelId, threadTs });
   } catch (error) {
     if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
     deps.log.warn({ err: error, orderId: order.id, purpose }, 'sharing a file of an order');
     const { said, todo } = formatSlackError(error);
-    const message = textMessage(`I cannot share a file here. ${said} ${todo}`);
-    await postMessage(deps.web, deps.thread, message);
+    await postMessage(deps.web, deps.thread, textMessage(`I cannot share a file here. ${said} ${todo}`));
+    await record(refused(purpose));
+    return;
   }
-  await deps.messages.recordMessage(order.id, { purpose, channelId, ts: purpose });
+  await record(purpose);
 }
 
 /** What public records show of a row is not what became of it. */

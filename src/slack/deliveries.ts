@@ -123,6 +123,7 @@ async function runCommand(
     channelId: payload.channel_id,
     threadTs: undefined,
     triggerId: payload.trigger_id,
+    isInModal: false,
     deliveryId: `command:${payload.trigger_id}`,
     responseUrl: payload.response_url,
     acknowledgement,
@@ -137,7 +138,7 @@ async function runCommand(
   });
 }
 
-/** @returns the person whose Home tab has the button, if it stands on one */
+/** @returns the person whose Home tab has the button, or opened the modal that has it */
 async function runAction(
   handleLimited: HandleLimited,
   body: unknown,
@@ -151,6 +152,7 @@ async function runAction(
   const origin = view === undefined ? undefined : originOf(view);
   const delivery = {
     ...senderOf(payload),
+    isInModal: view?.type === 'modal',
     channelId: payload.channel?.id ?? origin?.channelId,
     threadTs: payload.message?.thread_ts ?? origin?.threadTs,
     deliveryId: `action:${payload.user.id}:${pressed.action_id}:${pressed.action_ts}`,
@@ -168,7 +170,8 @@ async function runAction(
           : { id: view.id, form: view.callback_id, values: valuesOf(view), origin },
     }),
   );
-  return view?.type === 'home' ? { userId: payload.user.id } : undefined;
+  const isFromHome = view?.type === 'home' || origin?.channelId === '';
+  return isFromHome ? { userId: payload.user.id } : undefined;
 }
 
 async function runShortcut(
@@ -181,6 +184,7 @@ async function runShortcut(
   const threadTs = payload.message.thread_ts ?? payload.message.ts;
   const delivery = {
     ...senderOf(payload),
+    isInModal: false,
     channelId,
     threadTs,
     deliveryId: `shortcut:${payload.trigger_id}`,
@@ -200,6 +204,7 @@ async function runGlobalShortcut(
   const payload = globalShortcutPayload.parse(body);
   const delivery = {
     ...senderOf(payload),
+    isInModal: false,
     channelId: undefined,
     threadTs: undefined,
     deliveryId: `shortcut:${payload.trigger_id}`,

@@ -12,8 +12,10 @@ import type { FactChanges } from '../names/fact-changes.ts';
 import type { Names } from '../names/names.ts';
 import type { DecisionLog, PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { DecideDeps } from '../orders/decide.ts';
-import type { AuditStore } from '../orders/ports.ts';
+import type { Order } from '../orders/order.ts';
+import type { AuditStore, MessageStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
+import type { Statement } from '../orders/statement.ts';
 import type { Viewer } from '../orders/visibility.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
@@ -32,6 +34,10 @@ export interface SlackDeps extends HomeWorkspace {
   readonly accounts: Accounts;
   /** What the use cases of orders need. Features read orders from its `store`. */
   readonly orders: RequestDeps & DecideDeps;
+  /** What an order sends; undefined when its rows give no request any more. */
+  readonly statementOf: (order: Order) => Statement | undefined;
+  /** What Slack shows of orders. */
+  readonly messages: Pick<MessageStore, 'unnotified' | 'recordMessage'>;
   /** The watch list, its dates and its reminders. */
   readonly expiry: Expiry;
   /** What registries and the DNS show of names. */
@@ -126,11 +132,15 @@ export interface Interaction {
    */
   respondIfLate(message: Message | string): Promise<void>;
   /**
-   * Opens a modal, which Slack allows within 3 seconds of what the person did. When it is too late, the person is
-   * told.
+   * Opens a modal, on top of the one in which something was pressed. Slack allows that within 3 seconds of what the person
+   * did. When it is too late, the person is told.
+   * @param options.done runs when the modal is open
    * @param options.undo runs when the modal could not be opened, before the person is told
    */
-  open(view: ModalView, options?: { readonly undo?: () => Promise<void> }): Promise<void>;
+  open(
+    view: ModalView,
+    options?: { readonly done?: () => Promise<void>; readonly undo?: () => Promise<void> },
+  ): Promise<void>;
 }
 
 export interface CommandCall extends Interaction {

@@ -20,6 +20,7 @@ import type {
   OrderStore,
   UnnotifiedOrder,
 } from '../orders/ports.ts';
+import type { Statement } from '../orders/statement.ts';
 import { isPaused } from '../orders/waves.ts';
 import { shareFiles, type Thread, updateProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
@@ -42,6 +43,8 @@ export interface NotifierDeps {
   readonly orders: OrderStore;
   readonly messages: MessageStore;
   readonly settings: () => Promise<TeamSettings>;
+  /** What an order sends; undefined when its rows give no request any more. */
+  readonly statementOf: (order: Order) => Statement | undefined;
   /** What an order costs today by the team's price list. */
   readonly priceOf: PriceOrder;
   /** What the order takes out of the team's budgets. */
@@ -252,6 +255,7 @@ async function readCardExtras(deps: NotifierDeps, order: Order, history: readonl
       ? formerApprovers(order, settings.approvers)
       : decisionApprovers(decision);
   const extras = {
+    statement: deps.statementOf(order),
     approvers: isForAdmins ? otherAdmins : awaited,
     history,
     now,

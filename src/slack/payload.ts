@@ -123,6 +123,7 @@ const origin = z.object({
   subject: z.string().optional(),
   retryOf: z.string().optional(),
   accountId: z.string().optional(),
+  page: z.int().positive().optional(),
 });
 
 /** Where a form was opened; undefined for a form that is not the bot's. */

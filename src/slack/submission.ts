@@ -41,6 +41,7 @@ export async function submitForm(
   const { user, view } = payload;
   const delivery: Delivery = {
     ...senderOf(payload),
+    isInModal: false,
     channelId: origin.channelId === '' ? undefined : origin.channelId,
     threadTs: origin.threadTs,
     deliveryId: `view:${view.id}`,
@@ -120,7 +121,8 @@ async function answerSubmission(
       await carryOn(outcome, view.id, teller);
       return;
     case 'done':
-      await ack();
+      // With the modal below it, which shows how things were.
+      await ack({ response_action: 'clear' });
       if (outcome.say !== undefined) await teller.respond(outcome.say);
   }
 }

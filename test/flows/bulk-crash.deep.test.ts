@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { CrashSite, seeded } from '../support/crash.ts';
 import { buttonsOf, DOMAINS, openForm, textOf, until } from '../support/demo.ts';
+import { approveWhereItStands } from '../support/looking.ts';
 import { orderAfter, type SeenOrder } from '../support/orders.ts';
 
 /*
@@ -102,7 +103,7 @@ test('killed in every wave: no row twice, none lost, and the file is right', {
   }
   const order = await asked(fileOf(names), ROWS);
   await order.becomes('PENDING', 60_000);
-  await site.bob.click(order.card, 'order_approve');
+  await approveWhereItStands(workspace, site.bob, order.card);
 
   const sent = () => service.requests.filter(({ ctid }) => ctid?.startsWith(`${order.id}.`));
   const resumable = (): Message | undefined =>

@@ -2,6 +2,7 @@ import type { Message } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { answerTo, buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { approveWhereItStands } from '../support/looking.ts';
 import { orderAfter, type SeenOrder } from '../support/orders.ts';
 import { auditLog, closed, ephemeral, fieldsOf } from '../support/people.ts';
 
@@ -131,7 +132,7 @@ test('is one card with its hash, one approval, a request a row, one progress mes
   expect(linesOf(plan)).toHaveLength(48);
   expect(linesOf(plan)[2]).toBe('2,many-2.rest,2,,,,,');
 
-  await t.bob.click(order.card, 'order_approve');
+  await approveWhereItStands(t.workspace, t.bob, order.card);
   const reply = await order.ends('FAILED', 30_000);
   expect(textOf(reply)).toMatch(/46 done · 1 failed/);
   expect(textOf(reply), 'why stands in the thread, not in the file alone').toMatch(
@@ -174,7 +175,7 @@ test('what failed of it is asked for again with a plan of its own', async () => 
     ),
   );
   await order.becomes('PENDING');
-  await t.bob.click(order.card, 'order_approve');
+  await approveWhereItStands(t.workspace, t.bob, order.card);
   const reply = await order.ends('FAILED', 20_000);
   expect(textOf(reply)).toMatch(
     /:x: \*again-1\.rest, again-3\.rest\*: failed · The service says: `EF01055` locked/,
@@ -201,7 +202,7 @@ test('what failed of it is asked for again with a plan of its own', async () => 
   expect(textOf(retry.card)).toContain(order.id);
   const again = await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
   expect(again, 'one retry of a row at a time').toContain(`Order ${retry.id} for this name is open`);
-  await t.bob.click(retry.card, 'order_approve');
+  await approveWhereItStands(t.workspace, t.bob, retry.card);
   await retry.ends('SUCCEEDED', 20_000);
   for (const name of names) {
     const sent = t.service.requestsFor({ task: 'domain.renew', name });
@@ -218,7 +219,7 @@ test('three refusals in a row pause it; an approver lets it go on, and the reque
   for (const name of names.slice(2, 12)) refuse(name, 'no');
   const order = await askFor('renew', csv('name', names));
   await order.becomes('PENDING');
-  await t.bob.click(order.card, 'order_approve');
+  await approveWhereItStands(t.workspace, t.bob, order.card);
   const pause = await t.workspace.waitFor(
     () => order.replies().find((reply) => buttonsOf(reply).includes('order_resume')),
     { what: 'to hear that it is paused', timeoutMs: 20_000 },
@@ -331,7 +332,7 @@ test('auth codes are seen nowhere', async () => {
     /1,transfer-1\.rest,,101,102,103,ns1.example.net ns2.example.net,\[secret\]/,
   );
   refuse('transfer-2.rest', 'locked');
-  await t.bob.click(order.card, 'order_approve');
+  await approveWhereItStands(t.workspace, t.bob, order.card);
   const reply = await order.ends('FAILED', 20_000);
   for (const { blocks } of [order.card, reply])
     expect(buttonsOf({ blocks }), 'its auth codes are gone').not.toContain('order_retry');

@@ -57,6 +57,7 @@ describe('an approval with a comment', () => {
     expect(buttonsOf(order.card)).toEqual([
       'order_approve',
       'order_deny',
+      'order_look',
       'order_approve_comment',
       'order_ask',
       'order_cancel',

@@ -85,6 +85,7 @@ describe('renewing cafe.rest for two years', () => {
     expect(buttonsOf(order.card)).toEqual([
       'order_approve',
       'order_deny',
+      'order_look',
       'order_approve_comment',
       'order_ask',
       'order_cancel',
@@ -134,7 +135,7 @@ describe('renewing cafe.rest for two years', () => {
     expect(said).toMatch(/Transaction `\d{8}-sandbox1-\d+`/);
     expect(said).toContain('<@U0ALICE>');
     expect(orderOf(reply)).toEqual({ id: order.id, task: 'renew', names: 'cafe.rest', state: 'SUCCEEDED' });
-    expect(buttonsOf(order.card), 'a finished card').toEqual([]);
+    expect(buttonsOf(order.card), 'a finished card').toEqual(['order_look']);
   });
 
   test('its history names everybody who had a hand in it', async () => {

@@ -4,9 +4,9 @@ import { type Evidence, resolveByEvidence } from '../../src/orders/evidence.ts';
 import type { RecordHint } from '../../src/orders/record-finding.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { orderRow } from '../../src/slack/views/audit.ts';
-import { orderCard } from '../../src/slack/views/card.ts';
 import { seenInRecords } from '../../src/slack/views/order.ts';
 import { orderHistory, orderReply } from '../../src/slack/views/thread.ts';
+import { cardOf } from '../slack/views/samples.ts';
 import { HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 
@@ -51,7 +51,7 @@ const look = async (orderId: string, found: (name: string) => Evidence) =>
     await rig.read(orderId),
   );
 const card = async (orderId: string) =>
-  JSON.stringify(orderCard(await rig.read(orderId), { approvers: [], now: rig.now }));
+  JSON.stringify(cardOf(await rig.read(orderId), { approvers: [], now: rig.now }));
 
 test('what is proved to be done is settled so, by nobody’s hand', async () => {
   const order = await unknown('one.rest', 'two.rest');

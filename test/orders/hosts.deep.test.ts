@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { type StatedRequest, statementOf } from '../../src/orders/statement.ts';
 import { type OrderTaskName, taskNamed } from '../../src/orders/tasks.ts';
 import { subjectOf } from '../../src/policy/subject.ts';
-import { inputFacts, orderTitle } from '../../src/slack/views/order.ts';
+import { orderTitle } from '../../src/slack/views/order.ts';
+import { commonFacts } from '../../src/slack/views/statement.ts';
 import { sampleOrder } from '../slack/views/samples.ts';
 import fc from '../support/properties.ts';
 import { PLACES } from './sample.ts';
@@ -165,8 +166,11 @@ test(
           if (!checked.ok) continue;
           const [name = ''] = checked.names;
           const order = { ...sampleOrder('PENDING', { task, input: checked.input }, [name]) };
-          const sent = hostsSent(task, statementOf(order, PLACES).items[0]?.request);
-          const card = [orderTitle(order), ...inputFacts(order).flat()].join('\n').replaceAll('\u2060', '');
+          const statement = statementOf(order, PLACES);
+          const sent = hostsSent(task, statement.items[0]?.request);
+          const card = [orderTitle(order), ...commonFacts(statement).flat()]
+            .join('\n')
+            .replaceAll('\u2060', '');
           for (const each of sent) {
             expect(subjectOf(each, 'host').hosts[0], `${task}: ${typed}`).toBe(browserHost(each));
             expect(card, `${task}: ${typed}`).toContain(each);

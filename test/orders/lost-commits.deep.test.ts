@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
-import { orderCard } from '../../src/slack/views/card.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
+import { cardOf } from '../slack/views/samples.ts';
 import { OwnServer } from '../support/own-server.ts';
 import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
@@ -263,7 +263,7 @@ describe('an order that has ended without its request', () => {
         /<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>: my database has lost that a request was sent/,
       );
       expect(said).toMatch(words);
-      expect(JSON.stringify(orderCard(ended, { approvers: [] }))).not.toContain('nothing was sent');
+      expect(JSON.stringify(cardOf(ended, { approvers: [] }))).not.toContain('nothing was sent');
     },
   );
 
@@ -281,7 +281,7 @@ describe('an order that has ended without its request', () => {
       expect((await rig.read(order.id)).state).toBe('FAILED');
       const ended = await order.answers(answer);
       expect(ended.state).toBe('FAILED');
-      const card = JSON.stringify(orderCard(ended, { approvers: [] }));
+      const card = JSON.stringify(cardOf(ended, { approvers: [] }));
       expect(card.includes('order_retry')).toBe(names.length > 0);
     },
   );

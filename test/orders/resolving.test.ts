@@ -3,10 +3,10 @@ import { createVault } from '../../src/accounts/vault.ts';
 import { refusalToResolve, resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { revealSecret } from '../../src/orders/reveal.ts';
-import { orderCard } from '../../src/slack/views/card.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { summaryText } from '../../src/slack/views/summary.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
+import { cardOf } from '../slack/views/samples.ts';
 import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
@@ -242,7 +242,7 @@ describe('an answer that comes after all', () => {
   test('and says that it was done, though somebody settled it as not done: approvers are told, and there is no Retry', async () => {
     const order = await givenUp('late4.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', 'not on the invoice');
-    expect(JSON.stringify(orderCard(await rig.read(order.id), { approvers: [] }))).toContain('order_retry');
+    expect(JSON.stringify(cardOf(await rig.read(order.id), { approvers: [] }))).toContain('order_retry');
     const ended = await order.answers(async () => DONE);
     expect(ended).toMatchObject({
       state: 'FAILED',
@@ -251,7 +251,7 @@ describe('an answer that comes after all', () => {
     const said = await reply(order.id);
     expect(said).toMatch(/<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>.*contradicts/);
     expect(said).toMatch(/<@U0BOB> settled it as not done.*it was carried out.*S0100/);
-    expect(JSON.stringify(orderCard(ended, { approvers: [] }))).not.toContain('order_retry');
+    expect(JSON.stringify(cardOf(ended, { approvers: [] }))).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
       refusal: { code: 'retry_done_since' },

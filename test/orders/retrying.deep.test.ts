@@ -5,10 +5,10 @@ import type { Order } from '../../src/orders/order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { orderCard } from '../../src/slack/views/card.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { summaryText } from '../../src/slack/views/summary.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
+import { cardOf } from '../slack/views/samples.ts';
 import { ALICE, acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
@@ -86,7 +86,7 @@ describe('an order that turns out to have been done', () => {
       doneIn: first.id,
     });
     expect(await thread(again.id)).toContain('turned out to have been carried out');
-    expect(JSON.stringify(orderCard(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
+    expect(JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, again.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
       refusal: { code: 'retry_done_since' },
@@ -323,7 +323,7 @@ describe('who retries is asking', () => {
     expect(await thread(again.id)).toMatch(
       /<@U0ALICE>, <@U0BOB> asks again for .*told\.rest.*with your account `alice in context 4`/,
     );
-    const card = JSON.stringify(orderCard(again, { approvers: ['U0CAROL'] }));
+    const card = JSON.stringify(cardOf(again, { approvers: ['U0CAROL'] }));
     expect(card).toMatch(/Asked by <@U0BOB>/);
     expect(card).toMatch(/`alice in context 4` of <@U0ALICE>/);
     const own = await failedRenewal('own.rest');
@@ -332,7 +332,7 @@ describe('who retries is asking', () => {
 
   test('for seven days after it ended', async () => {
     const failed = await failedRenewal('week.rest');
-    const card = () => JSON.stringify(orderCard(failed, { approvers: [], now: rig.now }));
+    const card = () => JSON.stringify(cardOf(failed, { approvers: [], now: rig.now }));
     rig.pass(7 * DAY_MS);
     expect(card()).toContain('order_retry');
     rig.pass(1);

@@ -3,9 +3,9 @@ import { approveOrder } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { orderCard } from '../../src/slack/views/card.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { orderHistory, orderReply } from '../../src/slack/views/thread.ts';
+import { cardOf } from '../slack/views/samples.ts';
 import { gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
@@ -38,7 +38,7 @@ const stop = async (orderId: string, userId = 'U0ALICE') => {
 };
 const card = async (orderId: string) => {
   const history = await rig.store.history(orderId);
-  return JSON.stringify(orderCard(await rig.read(orderId), { approvers: [], history, now: rig.now }));
+  return JSON.stringify(cardOf(await rig.read(orderId), { approvers: [], history, now: rig.now }));
 };
 const thread = async (orderId: string): Promise<string> => {
   const order = await rig.read(orderId);

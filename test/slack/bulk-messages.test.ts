@@ -11,6 +11,7 @@ import { newOrder, startRig, T0 } from '../store/order-rig.ts';
 import { DOMAINS, textOf } from '../support/demo.ts';
 import { NO_MONEY } from '../support/money.ts';
 import { newTeamSettings } from '../support/settings.ts';
+import { statedBy } from './views/samples.ts';
 
 /*
  * How often Slack hears of an order that changes all the time.
@@ -46,6 +47,7 @@ const deps = (): NotifierDeps => ({
   },
   impacts: { forCard: async () => 'none' },
   ...NO_MONEY,
+  statementOf: statedBy,
   admins: ['U0ADA'],
   approvalChannelAlert: { cannotPost: () => undefined, posted: () => undefined },
   now: () => now,
@@ -72,9 +74,12 @@ const progressOf = (order: Order) => {
 
 async function underWay(label: string): Promise<Order> {
   const names = [1, 2, 3, 4].map((n) => `${label}-${n}.rest`);
-  const order = await rig.keep(
-    newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined, bulk: newBulk(20) }, names),
+  const { items, ...kept } = newOrder(
+    { state: 'APPROVED', expiresAt: undefined, remindAt: undefined, bulk: newBulk(20) },
+    names,
   );
+  const rows = items.map((item) => ({ ...item, input: { names: [item.name], period: 1 } }));
+  const order = await rig.keep({ ...kept, items: rows });
   await rig.apply(order.id, { type: 'claimed', workerId: 'w' }, now);
   return send(order, 1);
 }

@@ -12,6 +12,7 @@ import { DOMAINS, textOf, until } from '../support/demo.ts';
 import { NO_MONEY } from '../support/money.ts';
 import { orderOf } from '../support/orders.ts';
 import { newTeamSettings } from '../support/settings.ts';
+import { statedBy } from './views/samples.ts';
 
 /*
  * What the cards and the threads say, whatever happens between two reads.
@@ -59,6 +60,7 @@ function deps(changes: Partial<NotifierDeps> = {}): NotifierDeps {
     }),
     impacts: { forCard: async () => 'none' },
     ...NO_MONEY,
+    statementOf: statedBy,
     admins: ['U0ADA'],
     approvalChannelAlert: { cannotPost: () => undefined, posted: () => undefined },
     now: () => new Date(),

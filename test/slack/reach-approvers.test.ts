@@ -13,6 +13,7 @@ import { newOrder, startRig } from '../store/order-rig.ts';
 import { buttonsOf, textOf } from '../support/demo.ts';
 import { NO_MONEY } from '../support/money.ts';
 import { orderOf } from '../support/orders.ts';
+import { statedBy } from './views/samples.ts';
 
 /*
  * Who is told by direct message that an order still waits, and when. Bob lives in London, Carol in New York.
@@ -70,6 +71,7 @@ function notify(
       settings: deciding.settings,
       impacts: { forCard: async () => 'none' },
       ...NO_MONEY,
+      statementOf: statedBy,
       admins: ['U0ADA'],
       approvalChannelAlert: { cannotPost: () => undefined, posted: () => undefined },
       now: () => now,

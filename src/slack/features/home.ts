@@ -104,7 +104,8 @@ async function knownOf(
       deps.names.impacts.found(order),
       budgetsNow(deps.orders, order, pricing),
     ]);
-    return [order.id, { cost, impact, overBudget: budgets?.over ?? [] }] as const;
+    const statement = deps.statementOf(order);
+    return [order.id, { statement, cost, impact, overBudget: budgets?.over ?? [] }] as const;
   });
   return new Map(await Promise.all(known));
 }

@@ -46,8 +46,10 @@ import { orderTitle, seenInRecords } from '../views/order.ts';
 import { refusalText } from '../views/refusal.ts';
 import { placePlan } from './bulk-plan.ts';
 import { transferForm } from './domains.ts';
+import { lookActions, whereAllIsShown } from './look.ts';
 import { valuesFromInput } from './order-form.ts';
 import { impactAtAsking, openAlready, openForm, outcomeMessage, retriedMessage } from './ordering.ts';
+import { updateOpenView } from './refresh-form.ts';
 import { sendFile } from './send-file.ts';
 import { userForm } from './users.ts';
 
@@ -69,9 +71,14 @@ export function changing(
 ) {
   return async (call: ActionCall): Promise<void> => {
     const outcome = await change(call.deps.orders, call.value, call.person.id);
-    if (!outcome.ok) return call.respond(refusalText(outcome.refusal));
-    const { order } = outcome;
-    await call.respondIfLate(changed(`*${escapeText(orderTitle(order))}*, order ${code(order.id)}`, order));
+    const said = outcome.ok
+      ? changed(`*${escapeText(orderTitle(outcome.order))}*, order ${code(outcome.order.id)}`, outcome.order)
+      : refusalText(outcome.refusal);
+    // A modal stands before the card and everything else that would say it.
+    if (call.view !== undefined) {
+      call.acknowledge();
+      await updateOpenView(call.deps.web, call.view.id, noticeView('Order', [section(said)]));
+    } else await (outcome.ok ? call.respondIfLate(said) : call.respond(said));
   };
 }
 
@@ -393,9 +400,17 @@ function withCard({ run, ...action }: Action): Action {
 }
 
 const BUTTONS: readonly Action[] = [
-  { id: 'order_approve', needs: 'member', run: changing(approveOrder, approvedText) },
-  { id: 'order_approve_comment', needs: 'member', run: openAbout(approveForm, refusalToApprove) },
-  { id: 'order_break_glass', needs: 'member', run: openAbout(breakGlassForm, refusalToBreakGlass) },
+  { id: 'order_approve', needs: 'member', run: whereAllIsShown(changing(approveOrder, approvedText)) },
+  {
+    id: 'order_approve_comment',
+    needs: 'member',
+    run: whereAllIsShown(openAbout(approveForm, refusalToApprove)),
+  },
+  {
+    id: 'order_break_glass',
+    needs: 'member',
+    run: whereAllIsShown(openAbout(breakGlassForm, refusalToBreakGlass)),
+  },
   {
     id: 'order_sign_off',
     needs: 'member',
@@ -424,5 +439,5 @@ const BUTTONS: readonly Action[] = [
 
 export const orderButtons: Feature = {
   forms: [confirmForm, approveForm, breakGlassForm, askForm, denyForm, resolveForm],
-  actions: BUTTONS.map(withCard),
+  actions: [...lookActions, ...BUTTONS].map(withCard),
 };

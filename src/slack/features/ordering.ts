@@ -93,7 +93,7 @@ export async function notPlacedMessage(
 
 /** The draft to be confirmed, with the impact on the name as far as it can be found while the person waits. */
 async function draftMessage(call: Interaction, order: Order): Promise<Message> {
-  return confirmMessage(order, await impactAtAsking(call, order));
+  return confirmMessage(order, call.deps.statementOf(order), await impactAtAsking(call, order));
 }
 
 /** The impact of a draft for the person who asks or confirms; undefined for a task that puts nothing at risk. */

@@ -1,17 +1,16 @@
-import { waitingDecision } from '../../orders/approvers.ts';
+import type { WaitingDecision } from '../../orders/approvers.ts';
 import type { Order, OrderItem } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
-import { budgetsNow, costNow, termNow } from '../order-messages.ts';
 import { answerButtons, answerLines } from '../views/answer.ts';
 import { actions, code, context, escapeText, lines, type Message, message, plain } from '../views/blocks.ts';
 import { orderCard } from '../views/card.ts';
-import { decisionApprovers } from '../views/decision.ts';
 import { breakGlassButtons, signOffButtons } from '../views/emergency.ts';
-import { itemName, ordersTable } from '../views/order.ts';
+import { itemName, lookButton, ordersTable } from '../views/order.ts';
 import { orderHistory } from '../views/thread.ts';
+import { readExtras } from './look.ts';
 
 /* Lists of orders, and a single order with its history. */
 
@@ -85,10 +84,12 @@ function answersOf(order: Order, { name, result }: OrderItem): string[] {
 }
 
 /** For admins, who may not be where the card stands. */
-async function emergencyButtons({ deps, person }: CommandCall, order: Order) {
-  if (!isAdmin(deps, person)) return [];
-  const decision = order.state === 'PENDING' ? await waitingDecision(deps.orders, order) : undefined;
-  return [...breakGlassButtons(order, decision), ...signOffButtons(order)];
+function emergencyButtons(
+  { deps, person }: CommandCall,
+  order: Order,
+  decision: WaitingDecision | undefined,
+) {
+  return isAdmin(deps, person) ? [...breakGlassButtons(order, decision), ...signOffButtons(order)] : [];
 }
 
 async function runOrder(call: CommandCall): Promise<void> {
@@ -104,30 +105,20 @@ async function runOrder(call: CommandCall): Promise<void> {
       : '`/domain orders` lists the latest.';
     return call.respond(`There is no order ${code(id)}. ${list}`);
   }
-  const history = await call.deps.orders.store.history(order.id);
-  const isWaiting = order.state === 'PENDING';
-  const [decision, budgets, term] = isWaiting
-    ? await Promise.all([
-        waitingDecision(call.deps.orders, order),
-        budgetsNow(call.deps.orders, order, costNow(call.deps, order)),
-        termNow(call.deps.expiry, order),
-      ])
-    : [];
-  const card = orderCard(order, {
-    approvers: decision === undefined ? [] : decisionApprovers(decision),
-    history,
-    decision,
-    budgets,
-    term,
-  });
+  const extras = await readExtras(call, order);
+  const card = orderCard(order, extras);
   await call.respond(
     message(card.text, [
       // The buttons belong to the card in the channel.
       ...card.blocks.filter((block) => block.type !== 'actions'),
       // Of thousands of rows the file in the thread tells.
       ...(order.bulk === undefined ? lines(order.items.flatMap((item) => answersOf(order, item))) : []),
-      ...actions(`data_${order.id}`, [...(await emergencyButtons(call, order)), ...answerButtons(order)]),
-      ...orderHistory(history),
+      ...actions(`data_${order.id}`, [
+        lookButton(order),
+        ...emergencyButtons(call, order, extras.decision),
+        ...answerButtons(order),
+      ]),
+      ...orderHistory(extras.history),
     ]),
   );
 }

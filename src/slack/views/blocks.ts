@@ -16,6 +16,7 @@ import {
   mention,
   moment,
   plain,
+  splitMarkup,
   truncate,
   truncateMarkup,
   utcMinute,
@@ -95,7 +96,7 @@ export function facts(pairs: readonly Fact[]): SectionBlock[] {
     });
   }
   const long = said.filter((fact) => fact.length > LONG_FACT);
-  return [...sections, ...long.flatMap((fact) => lines(fact.split('\n')))];
+  return [...sections, ...long.flatMap((fact) => wholeLines(fact.split('\n')))];
 }
 
 /** Joins lines into as few sections as possible. */
@@ -108,6 +109,11 @@ export function lines(all: readonly string[]): SectionBlock[] {
     } else parts.push(line);
   }
   return parts.map((part) => section(part));
+}
+
+/** The same for lines of which nothing may be cut: one that is too long for a section goes on in the next. */
+export function wholeLines(all: readonly string[]): SectionBlock[] {
+  return lines(all.flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
 }
 
 export function context(...texts: readonly string[]): ContextBlock {
@@ -363,6 +369,17 @@ function textsOf(block: AnyBlock): string[] {
     return block.elements.flatMap((each) => (each.type === 'button' ? [each.text.text] : []));
   }
   return [];
+}
+
+/** All text that some blocks show, with the cells of tables. */
+export function visibleText(blocks: readonly AnyBlock[]): string {
+  return blocks
+    .flatMap((block) =>
+      block.type === 'data_table'
+        ? block.rows.flat().map((cell) => (cell.type === 'rich_text' ? '' : String(cell.text)))
+        : textsOf(block),
+    )
+    .join('\n');
 }
 
 function cutBlock(block: AnyBlock, limit: number): AnyBlock {

@@ -3,7 +3,8 @@ import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk.ts';
 import { BULK_COLUMNS, type BulkTask } from '../../orders/bulk-columns.ts';
 import type { FileIssue, RowIssue, UnreadableFile } from '../../orders/bulk-csv.ts';
 import { inputIssue } from '../../orders/input-issue.ts';
-import { type ItemState, inputOfItem, type Order, waitingItems } from '../../orders/order.ts';
+import { type ItemState, type Order, waitingItems } from '../../orders/order.ts';
+import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { type Bulk, isPaused, type PauseReason, type PlanFinding } from '../../orders/waves.ts';
 import { displayName } from '../../zones/names.ts';
@@ -30,6 +31,7 @@ import { requirementLines } from './decision.ts';
 import { namesOf } from './impact.ts';
 import { issueText } from './input-issue.ts';
 import { costFact } from './price.ts';
+import { fieldLine, statedFields } from './statement.ts';
 
 /*
  * Orders of many rows: what is wrong with a file, the plan, and how such an order stands.
@@ -202,22 +204,27 @@ export function leftOutCells(rows: readonly LeftOutRow[]): string[][] {
   return [['line', 'name', 'problem'], ...cells];
 }
 
+/** The columns of a plan by the fields that they hold, under the names that a file of rows has. */
+const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
+  ['period', 'period'],
+  ['ownerc.id', 'ownerc'],
+  ['adminc.id', 'adminc'],
+  ['techc.id', 'techc'],
+  ['nameServers.name', 'nameservers'],
+  ['auth', 'auth'],
+]);
+
 /** Every row of an order as cells of a file, for who approves. An auth code is only said to be there. */
-export function planCells(order: Order): string[][] {
-  const fields = ['period', 'ownerc', 'adminc', 'techc', 'nameServers'] as const;
-  const rows = order.items.map((item) => {
-    const input = inputOfItem(order, item);
-    const given: Readonly<Record<string, unknown>> =
-      typeof input === 'object' && input !== null ? { ...input } : {};
-    return [
-      String(item.n),
-      item.name,
-      ...fields.map((field) => [given[field] ?? ''].flat().map(String).join(' ')),
-      taskNamed(order.task).secretField === undefined ? '' : '[secret]',
-    ];
-  });
-  const header = ['row', 'name', ...fields.map((field) => field.toLowerCase()), 'auth'];
-  return [header, ...rows];
+export function planCells({ items }: Statement): string[][] {
+  const rows = items.map((item) => ({
+    start: [String(item.n), item.name],
+    values: new Map(statedFields(item, '[secret]').map(({ path, values }) => [path, values.join(' ')])),
+  }));
+  const fields = [...new Set([...PLAN_COLUMNS.keys(), ...rows.flatMap(({ values }) => [...values.keys()])])];
+  return [
+    ['row', 'name', ...fields.map((field) => PLAN_COLUMNS.get(field) ?? field)],
+    ...rows.map(({ start, values }) => [...start, ...fields.map((field) => values.get(field) ?? '')]),
+  ];
 }
 
 /** What is wrong with a file of rows, as the error of its field. */
@@ -260,18 +267,19 @@ export function tallyText(order: Order): string {
 const CARD_ROWS = 20;
 
 /** The rows of an order on its card: a few of them, the counts, and the hash of the plan. */
-export function bulkBlocks(order: Order, bulk: Bulk): AnyBlock[] {
+export function bulkBlocks(order: Order, statement: Statement | undefined, bulk: Bulk): AnyBlock[] {
   const isPending = order.state === 'PENDING';
   const words = stateWords(order);
-  const rows = order.items.slice(0, CARD_ROWS).map((item) => {
-    const input = inputOfItem(order, item);
-    return [displayName(item.name), rowText(input), ...(isPending ? [] : [words[item.state]])];
+  const rows = order.items.slice(0, CARD_ROWS).map(({ name, state }, index) => {
+    const item = statement?.items[index];
+    const asked = item === undefined ? '' : fieldLine(item);
+    return [displayName(name), asked, ...(isPending ? [] : [words[state]])];
   });
   return [
     section(
       [
         `*Plan* ${code(order.statementHash)}`,
-        `${count(order.items.length, 'row')}${bulk.leftOut === 0 ? '' : `, without ${bulk.leftOut} of the file that are not asked for`}. All of them stand in a file in the thread.`,
+        `${count(order.items.length, 'row')}${bulk.leftOut === 0 ? '' : `, without ${bulk.leftOut} of the file that are not asked for`}. *Look at it* shows every row.`,
         ...(isPending ? [] : [tallyText(order)]),
       ].join('\n'),
     ),
@@ -282,21 +290,6 @@ export function bulkBlocks(order: Order, bulk: Bulk): AnyBlock[] {
     }),
     ...(isPending ? findingBlocks(bulk) : []),
   ];
-}
-
-/** What a row asks for beside its name. */
-function rowText(input: unknown): string {
-  const given = typeof input === 'object' && input !== null ? Object.entries(input) : [];
-  const parts = given
-    .filter(([field, value]) => field !== 'name' && field !== 'names' && value !== undefined)
-    .map(([field, value]) =>
-      field === 'period'
-        ? count(Number(value), 'year')
-        : field === 'nameServers'
-          ? [value].flat().join(' ')
-          : `${field} ${value}`,
-    );
-  return parts.length === 0 ? '–' : parts.join(', ');
 }
 
 /** Why an order is paused. Mrkdwn. */

@@ -6,6 +6,7 @@ import { compareImpacts } from '../../names/impact.ts';
 import type { OrderImpact } from '../../names/ports.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
+import type { Statement } from '../../orders/statement.ts';
 import { storedRetryReason } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
@@ -56,13 +57,12 @@ import {
   formatContext,
   formatLapsed,
   formatPart,
-  goesOverXml,
   type HistoryEvent,
   hintLines,
-  inputFacts,
   itemName,
   itemText,
   lapsedApprovals,
+  lookButton,
   nextSteps,
   orderButton,
   orderTitle,
@@ -75,12 +75,15 @@ import {
   stopButtons,
 } from './order.ts';
 import { costFact, costsInHistory, hasPremiumNote, quoteCell } from './price.ts';
+import { commonFacts, isOverXml, showWhole } from './statement.ts';
 import { retryReasonText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
 
 /* The card of an order, which approvers read. */
 
 export interface CardExtras {
+  /** What it sends; undefined when its rows give no request any more. */
+  readonly statement: Statement | undefined;
   /** The people and user groups of the settings who may approve. */
   readonly approvers: readonly string[];
   /** What it needs at this moment, while it waits. */
@@ -120,6 +123,19 @@ export function cardBlockId(orderId: string): string {
  * content are left out.
  */
 export function orderCard(order: Order, extras: CardExtras): Message {
+  const card = cardWith(order, extras, true);
+  return order.state === 'PENDING' && !isShownWhole(order, extras, card)
+    ? cardWith(order, extras, false)
+    : card;
+}
+
+/** Whether a card shows all that is sent. The rows of a plan stand on pages of their own, however few they are. */
+function isShownWhole({ bulk }: Order, { statement }: CardExtras, { blocks }: Message): boolean {
+  return bulk === undefined && showWhole(blocks, statement);
+}
+
+/** @param isWhole whether all that is sent stands on it */
+function cardWith(order: Order, extras: CardExtras, isWhole: boolean): Message {
   const title = orderTitle(order);
   const pending = order.state === 'PENDING';
   const history = extras.history ?? [];
@@ -133,27 +149,31 @@ export function orderCard(order: Order, extras: CardExtras): Message {
         ...(pending ? questionLines(history) : []),
       ].join('\n'),
     ),
-    ...facts([
-      ...moneyFacts(order, extras),
-      ...(pending ? decisionFacts(order, extras) : []),
-      // The rules of the policy that decided, if any did.
-      ['Decided by', ruleNames(rulesOf(extras.decision, history)) || undefined],
-      ...inputsShown(order, title),
-    ]),
-    ...rowsShown(order, extras.cost),
+    ...facts([...explainingFacts(order, extras), ...inputsShown(order, extras.statement, title)]),
+    ...rowsShown(order, extras),
     ...(pending ? lines(changedDemand(extras)) : []),
     ...(pending ? impactOf(extras) : []),
     ...(pending ? notesOf(order, extras) : []),
     ...(order.items.length === 1 && order.bulk === undefined ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
-    ...(pending ? [context(formatSending(order, extras))] : []),
+    ...(pending ? [context(formatSending(order, extras, isWhole))] : []),
     ...undoLines(extras),
-    ...actions(cardBlockId(order.id), cardButtons(order, extras)),
+    ...actions(cardBlockId(order.id), cardButtons(order, extras, isWhole)),
     context(
       `Order ${code(order.id)} · asked ${moment(order.createdAt)}${order.isPrivate ? ` · ${PRIVATE}` : ''}`,
     ),
     ...(extras.hint === undefined ? [] : [context(extras.hint)]),
   ]);
+}
+
+/** What explains an order beside what it sends: money, who decides, and until when. */
+export function explainingFacts(order: Order, extras: CardExtras): Fact[] {
+  return [
+    ...moneyFacts(order, extras),
+    ...(order.state === 'PENDING' ? decisionFacts(order, extras) : []),
+    // The rules of the policy that decided, if any did.
+    ['Decided by', ruleNames(rulesOf(extras.decision, extras.history ?? [])) || undefined],
+  ];
 }
 
 const questionDetail = z.object({ question: z.string() });
@@ -186,14 +206,20 @@ function impactOf({ impact }: CardExtras): AnyBlock[] {
   ]);
 }
 
-function formatSending(order: Order, { decision }: CardExtras): string {
+function formatSending(order: Order, { decision, statement }: CardExtras, isWhole: boolean): string {
   const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
   const what = order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
   const when = order.bulk === undefined ? 'at once' : `in waves of ${order.bulk.waveSize}`;
-  const over = goesOverXml(order) ? ', over the service’s XML interface' : '';
+  const over = isOverXml(statement) ? ', over the service’s XML interface' : '';
   const { context: number } = order.account;
   const live = number !== undefined && !isDemoContext(number);
-  return `${live ? ':red_circle: *LIVE*: ' : ''}${approval} sends ${what} ${when}${over}. ${order.bulk === undefined ? 'What is shown here is all that is sent.' : 'The rows of this plan are all that is sent.'}`;
+  const shown = isWhole
+    ? 'What is shown here'
+    : order.bulk === undefined
+      ? 'What *Look at it* shows'
+      : 'The rows of this plan';
+  const verb = order.bulk === undefined ? 'is' : 'are';
+  return `${live ? ':red_circle: *LIVE*: ' : ''}${approval} sends ${what} ${when}${over}. ${shown} ${verb} all that is sent.`;
 }
 
 /** What it costs, for which time, and in which system. That it costs nothing is not mentioned. */
@@ -240,7 +266,7 @@ function changedDemand({ decision }: CardExtras): string[] {
 }
 
 /** The account, and everything that is sent and not in the title. */
-function inputsShown(order: Order, title: string): Fact[] {
+function inputsShown(order: Order, statement: CardExtras['statement'], title: string): Fact[] {
   const [first] = order.items;
   return [
     ['With the account', formatAccount(order)],
@@ -251,7 +277,13 @@ function inputsShown(order: Order, title: string): Fact[] {
         ? escapeText(itemName(order, first.name))
         : undefined,
     ],
-    ...inputFacts(order).filter(([label]) => label !== 'Period'),
+    // The rows of a plan stand in a table. The period of an order stands in its title.
+    ...(order.bulk === undefined
+      ? commonFacts(statement).filter(
+          ([label, value]) => label !== 'Period' || !title.endsWith(` for ${value}`),
+        )
+      : []),
+    ['Interface', isOverXml(statement) ? 'XML' : undefined],
     ['Asked again after', order.retryOf && code(order.retryOf)],
   ];
 }
@@ -372,8 +404,8 @@ function formatApprovals(
 }
 
 /** What an order is about, where its title does not say it all. */
-function rowsShown(order: Order, cost: OrderCost | undefined): AnyBlock[] {
-  if (order.bulk !== undefined) return bulkBlocks(order, order.bulk);
+function rowsShown(order: Order, { statement, cost }: CardExtras): AnyBlock[] {
+  if (order.bulk !== undefined) return bulkBlocks(order, statement, order.bulk);
   return order.items.length > 1 ? itemTable(order, cost) : [];
 }
 
@@ -389,7 +421,7 @@ function itemTable(order: Order, cost: OrderCost | undefined): AnyBlock[] {
   let room = LIMITS.tableText - 100;
   const fitting = rows.filter(({ name, state, said }) => {
     room -= name.length + state.length + said.length;
-    return room >= 0;
+    return room >= 0 && name.length <= LIMITS.cellText;
   });
   return [
     order.state === 'PENDING'
@@ -404,7 +436,9 @@ function itemTable(order: Order, cost: OrderCost | undefined): AnyBlock[] {
           rows: fitting.map(({ name, state, said }) => [name, state, said]),
         }),
     ...lines(
-      rows.slice(fitting.length).map(({ name, state }) => `• ${escapeText(name)} · ${state.toLowerCase()}`),
+      rows
+        .filter((row) => !fitting.includes(row))
+        .map(({ name, state }) => `• ${escapeText(name)} · ${state.toLowerCase()}`),
     ),
   ];
 }
@@ -434,22 +468,29 @@ function undoButtons(order: Order, { undo }: CardExtras) {
   return undo?.former.kind === 'known' ? [orderButton(order, 'order_undo', 'Undo')] : [];
 }
 
-function cardButtons(order: Order, extras: CardExtras) {
+/** Approves with words for the thread. */
+export function commentButton(order: Order) {
+  return orderButton(order, 'order_approve_comment', 'Approve with a comment');
+}
+
+function cardButtons(order: Order, extras: CardExtras, isWhole: boolean) {
   if (order.state === 'PENDING') {
     return [
-      ...decisionButtons(order),
-      orderButton(order, 'order_approve_comment', 'Approve with a comment'),
+      ...decisionButtons(order, isWhole),
+      ...(isWhole ? [lookButton(order), commentButton(order)] : []),
       orderButton(order, 'order_ask', 'Ask back'),
       orderButton(order, 'order_cancel', 'Cancel'),
-      ...breakGlassButtons(order, extras.decision),
+      ...(isWhole ? breakGlassButtons(order, extras.decision) : []),
     ];
   }
-  if (order.state === 'UNKNOWN') return [...resolveButtons(order), ...signOffButtons(order)];
+  if (order.state === 'UNKNOWN')
+    return [...resolveButtons(order), ...signOffButtons(order), lookButton(order)];
   return [
     ...pauseButtons(order),
     ...stopButtons(order),
     ...retryButtons(order, extras.now),
     ...undoButtons(order, extras),
     ...signOffButtons(order),
+    lookButton(order),
   ];
 }

@@ -65,6 +65,8 @@ export interface FormOrigin {
   readonly retryOf?: string | undefined;
   /** The linked account that was active when the form opened, for which its values were typed. */
   readonly accountId?: string | undefined;
+  /** The page that a view of several pages shows, from 1. */
+  readonly page?: number | undefined;
 }
 
 export interface FormView {

@@ -6,6 +6,7 @@ import type { OrderCost } from '../../money/prices.ts';
 import type { SpendSum } from '../../money/spend.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { Order } from '../../orders/order.ts';
+import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { StandIn } from '../../policy/approvals.ts';
 import { displayName } from '../../zones/names.ts';
@@ -39,14 +40,14 @@ import {
   decisionButtons,
   formatAccountShort,
   formatContext,
-  inputFacts,
-  itemName,
+  lookButton,
   orderLine,
   orderTitle,
   resolveButtons,
 } from './order.ts';
 import { costText } from './price.ts';
 import { sumText } from './spend.ts';
+import { briefText, showWhole } from './statement.ts';
 
 /*
  * The Home tab.
@@ -85,6 +86,8 @@ export interface HomeData {
 
 /** What an approver has to know of an order besides what it holds itself. */
 export interface KnownOfOrder {
+  /** What it sends; undefined when its rows give no request any more. */
+  readonly statement: Statement | undefined;
   /** By the current price list; undefined for a task that has no price. */
   readonly cost: OrderCost | undefined;
   /** The budgets that it exceeds, so that an admin has to approve it besides. */
@@ -180,7 +183,10 @@ function openPart(orders: readonly Order[], length: number): AnyBlock[] {
   return part(
     {
       title: 'Your open orders',
-      entries: orders.map((order) => [section(orderLine(order))]),
+      entries: orders.map((order) => [
+        section(orderLine(order)),
+        ...actions(`open_${order.id}`, [lookButton(order)]),
+      ]),
       none: 'None. Ask with `/domain`; `/domain help` shows how.',
       more: '/domain orders mine',
     },
@@ -270,16 +276,31 @@ function waitingPart({ toDecide, known }: Pick<HomeData, 'toDecide' | 'known'>, 
   return part(
     {
       title: 'Waiting for your approval',
-      entries: toDecide.map((order) => [
-        section(decisionText(order, known?.get(order.id))),
-        ...detailLine(order),
-        ...actions(`home_${order.id}`, decisionButtons(order)),
-      ]),
+      entries: toDecide.map((order) => waitingEntry(order, known?.get(order.id))),
       none: 'Nothing waits for you.',
       more: '/domain orders pending',
     },
     length,
   );
+}
+
+/** An order to decide about. What does not stand here whole is looked at first, and approved there. */
+function waitingEntry(order: Order, known: KnownOfOrder | undefined): AnyBlock[] {
+  const entry = section(decisionText(order, known));
+  const statement = order.bulk === undefined ? known?.statement : undefined;
+  const sent = statement === undefined ? '' : briefText(statement);
+  const details = sent === '' ? [] : [section(sent)];
+  const isWhole = showWhole([entry, ...details], statement);
+  return [
+    entry,
+    ...(isWhole
+      ? details
+      : [context('There is more to it than stands here. *Look at it* shows all that is sent.')]),
+    ...actions(`home_${order.id}`, [
+      ...decisionButtons(order, isWhole),
+      ...(isWhole ? [lookButton(order)] : []),
+    ]),
+  ];
 }
 
 function unresolvedPart(orders: readonly Order[], length: number): AnyBlock[] {
@@ -289,7 +310,7 @@ function unresolvedPart(orders: readonly Order[], length: number): AnyBlock[] {
       title: 'Outcome not known',
       entries: orders.map((order) => [
         section(`${orderLine(order)}\nLook at the domain service whether it was carried out.`),
-        ...actions(`settle_${order.id}`, resolveButtons(order)),
+        ...actions(`settle_${order.id}`, [...resolveButtons(order), lookButton(order)]),
       ]),
       none: '',
       more: '/domain orders',
@@ -317,7 +338,7 @@ function reviewPart(orders: HomeData['toReview'], length: number): AnyBlock[] {
       title: 'To sign off',
       entries: orders.map(({ order, canSignOff }) => [
         section(`${reviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
-        ...actions(`review_${order.id}`, canSignOff ? signOffButtons(order) : []),
+        ...actions(`review_${order.id}`, [...(canSignOff ? signOffButtons(order) : []), lookButton(order)]),
       ]),
       none: '',
       more: '/domain orders review',
@@ -364,18 +385,6 @@ function ruleLines({ demand }: Order): string[] {
   return left === 0
     ? shown
     : [...shown, `Needs what ${count(left, 'more rule')} ask${left === 1 ? 's' : ''} for: see the card`];
-}
-
-function detailLine(order: Order): AnyBlock[] {
-  const names =
-    order.items.length > 1
-      ? [`Names: ${order.items.map(({ name }) => escapeText(itemName(order, name))).join(', ')}`]
-      : [];
-  const fields = inputFacts(order)
-    .filter(([label]) => label !== 'Period')
-    .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`);
-  const all = [...names, ...fields];
-  return all.length === 0 ? [] : [context(all.join(' · '))];
 }
 
 /** What the team spends. Empty while nothing was bought and there is no budget. */

@@ -52,6 +52,17 @@ export function truncateMarkup(mrkdwn: string, limit: number): string {
     .replace(/(?:&[a-z]{0,4}|<[^>]*)$/, '')}…`;
 }
 
+/** Parts of mrkdwn up to a limit; never splits an entity, a mention, a date or a surrogate pair. */
+export function splitMarkup(mrkdwn: string, limit: number): string[] {
+  if (mrkdwn.length <= limit) return [mrkdwn];
+  const parts = [''];
+  for (const token of mrkdwn.match(/&[a-z]{2,4};|<[^>]*>|[\s\S]/gu) ?? []) {
+    if ((parts.at(-1)?.length ?? 0) + token.length > limit) parts.push('');
+    parts[parts.length - 1] += token;
+  }
+  return parts;
+}
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
 export const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 

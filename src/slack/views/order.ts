@@ -5,18 +5,19 @@ import type { Impact } from '../../names/impact.ts';
 import {
   accountOwner,
   hasRowSecrets,
-  hasSecretInput,
   type ItemResult,
   isRetryOver,
   type Order,
   type OrderItem,
   type OrderLogEntry,
   type OrderState,
+  periodOf,
   retryableItems,
   waitingItems,
 } from '../../orders/order.ts';
 import type { NextStep } from '../../orders/order-task.ts';
 import { storedRecordFinding } from '../../orders/record-finding.ts';
+import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { isPaused } from '../../orders/waves.ts';
 import { displayName } from '../../zones/names.ts';
@@ -45,6 +46,7 @@ import {
 import { impactLines } from './impact.ts';
 import { recordFindingText } from './record-finding.ts';
 import { STATE_WORDS } from './refusal.ts';
+import { commonFacts } from './statement.ts';
 import { summaryText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
 
@@ -135,55 +137,6 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
   ];
 }
 
-const LABELS: Readonly<Record<string, string>> = {
-  period: 'Period',
-  ownerc: 'Owner contact',
-  adminc: 'Admin contact',
-  techc: 'Tech contact',
-  nameServers: 'Nameservers',
-  target: 'Target',
-  type: 'Type',
-  mode: 'Mode',
-  title: 'Title',
-  backup: 'Backup target',
-  fname: 'First name',
-  lname: 'Last name',
-  organization: 'Organization',
-  address: 'Address',
-  pcode: 'Postal code',
-  city: 'City',
-  country: 'Country',
-  state: 'State',
-  phone: 'Phone',
-  fax: 'Fax',
-  email: 'E-mail',
-  user: 'User',
-  context: 'User’s context',
-  defaultEmail: 'E-mail',
-  language: 'Language',
-  status: 'Status',
-  substatus: 'Substatus',
-  user_mail_key: 'Mail key',
-  interface: 'Interface',
-  parent: 'Superior user',
-};
-
-const FIELDS = Object.keys(LABELS);
-
-/** Compares fields by their place among the labels, because the database keeps them in a sequence of its own. */
-function byPlace([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return placeOf(a) - placeOf(b);
-}
-
-/** A field without a label stands behind the others. */
-function placeOf(field: string): number {
-  const place = FIELDS.indexOf(field);
-  return place < 0 ? FIELDS.length : place;
-}
-
-/** Fields that are shown as the order's names already. */
-const NAME_FIELDS: ReadonlySet<string> = new Set(['name', 'names', 'source', 'id']);
-
 /** The name of an item as people read it; a name with other letters in both forms. */
 export function itemName(order: Pick<Order, 'task'>, name: string): string {
   return taskNamed(order.task).domain ? displayName(name) : name;
@@ -196,46 +149,8 @@ export function orderTitle(order: Order): string {
     order.items.length === 1 && first !== undefined
       ? itemName(order, first.name)
       : count(order.items.length, 'name');
-  const period = inputOf(order)['period'];
-  return `${taskNamed(order.task).words.verb} ${what}${typeof period === 'number' ? ` for ${count(period, 'year')}` : ''}`;
-}
-
-function inputOf(order: Order): Readonly<Record<string, unknown>> {
-  return typeof order.input === 'object' && order.input !== null ? { ...order.input } : {};
-}
-
-function formatValue(field: string, value: unknown): string {
-  if (Array.isArray(value))
-    return value
-      .map(String)
-      .map((each) => escapeText(each))
-      .join('\n');
-  if (field === 'period' && typeof value === 'number') return count(value, 'year');
-  if (field === 'interface') return escapeText(String(value).toUpperCase());
-  if (typeof value === 'object' && value !== null) {
-    return Object.entries(value)
-      .filter(([, inner]) => inner !== undefined)
-      .map(([name, inner]) => `${LABELS[name] ?? name}: ${formatValue(name, inner)}`)
-      .join('\n');
-  }
-  return escapeText(String(value));
-}
-
-/** Everything that is sent, so that approvers see what their click does. */
-export function inputFacts(order: Order): (readonly [string, string])[] {
-  const input = inputOf(order);
-  // The rows of a file stand in a table of their own.
-  const pairs = (order.bulk === undefined ? Object.entries(input).sort(byPlace) : [])
-    .filter(([field, value]) => value !== undefined && !NAME_FIELDS.has(field))
-    // The user's name is the order's name.
-    .filter(([field]) => !(order.task === 'user' && field === 'user'))
-    .map(([field, value]) => [LABELS[field] ?? field, formatValue(field, value)] as const);
-  const { secretField } = taskNamed(order.task);
-  if (secretField === 'auth') return [...pairs, ['Auth code', 'given, kept sealed']];
-  if (secretField === 'password') {
-    return [...pairs, ['Password', hasSecretInput(order) ? 'given, kept sealed' : 'made by the service']];
-  }
-  return pairs;
+  const period = periodOf(order.input);
+  return `${taskNamed(order.task).words.verb} ${what}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
 }
 
 /** Whether an order goes over the XML interface, which has no place for a client transaction id. */
@@ -406,10 +321,18 @@ export function orderButton(
   return button({ actionId, text, value: order.id, label, ...(style && { style }) });
 }
 
-/** Approve and Deny, for the card and the Home tab. */
-export function decisionButtons(order: Order): Button[] {
+/** Shows all that an order sends, and what explains it. */
+export function lookButton(order: Order, style?: 'primary'): Button {
+  return orderButton(order, 'order_look', 'Look at it', style);
+}
+
+/**
+ * The buttons of who decides, for every place that shows a waiting order.
+ * @param isWhole whether all that is sent stands in that place; elsewhere it is looked at first, and approved there
+ */
+export function decisionButtons(order: Order, isWhole: boolean): Button[] {
   return [
-    orderButton(order, 'order_approve', 'Approve', 'primary'),
+    isWhole ? orderButton(order, 'order_approve', 'Approve', 'primary') : lookButton(order, 'primary'),
     orderButton(order, 'order_deny', 'Deny', 'danger'),
   ];
 }
@@ -470,7 +393,11 @@ export function seenInRecords(order: Order): string[] {
  * The message that confirms a draft: what will happen, and the impact on the name.
  * @param impact undefined for a task that puts nothing at risk
  */
-export function confirmMessage(order: Order, impact?: Impact | 'unseen'): Message {
+export function confirmMessage(
+  order: Order,
+  statement: Statement | undefined,
+  impact?: Impact | 'unseen',
+): Message {
   const title = orderTitle(order);
   const { words, notes } = taskNamed(order.task);
   const noteLines = notes(order.items.map((item) => item.name)).map(
@@ -482,7 +409,7 @@ export function confirmMessage(order: Order, impact?: Impact | 'unseen'): Messag
       `*${escapeText(title)}?*\nWith ${formatAccountShort(order)}, ${formatContext(order.account.context)}.`,
     ),
     ...(noteLines.length === 0 ? [] : [section(noteLines.join('\n'))]),
-    ...lines(inputFacts(order).map(([label, value]) => `*${label}*: ${value}`)),
+    ...lines(commonFacts(statement).map(([label, value]) => `*${label}*: ${value}`)),
     ...(impact === undefined ? [] : lines(impactLines(impact))),
     ...actions(`confirm_${order.id}`, [orderButton(order, 'order_confirm', yes, 'danger')]),
     context('Nothing has been sent. Without your confirmation this is forgotten after 15 minutes.'),

@@ -1,3 +1,4 @@
+import type { SectionBlock } from '@slack/types';
 import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
 import { groupBy } from '../../collections.ts';
@@ -559,7 +560,7 @@ function eventWords({ kind, detail }: HistoryEntry): string {
 const HISTORY_LENGTH = 5_000;
 
 /** What happened to an order, oldest first. */
-export function orderHistory(history: readonly HistoryEntry[]): AnyBlock[] {
+export function orderHistory(history: readonly HistoryEntry[]): SectionBlock[] {
   const all = history.map(historyLine);
   let room = HISTORY_LENGTH;
   const newest = all.reverse().filter((line) => {

@@ -12,7 +12,7 @@ import {
   unavailableBlocks,
 } from '../../../src/slack/views/home.ts';
 import { expectBlocks } from './limits.ts';
-import { ASKED_AT, sampleOrder } from './samples.ts';
+import { ASKED_AT, SAMPLE_INPUTS, sampleOrder, statedBy } from './samples.ts';
 
 function listed(name: string, day: string, daysLeft: number): ListedName {
   const domain = {
@@ -36,6 +36,8 @@ function listed(name: string, day: string, daysLeft: number): ListedName {
   return { domain, day, daysLeft, deadline: { action: 'renew' as const, until: day, daysLeft } };
 }
 
+const WAITING = sampleOrder('PENDING', {}, ['cafe.rest', 'xn--bcher-kva.rest']);
+
 const FULL: HomeData = {
   account: {
     id: 'a1',
@@ -51,7 +53,10 @@ const FULL: HomeData = {
   },
   isAdmin: true,
   unreadableGroups: [],
-  toDecide: [sampleOrder('PENDING', {}, ['cafe.rest', 'xn--bcher-kva.rest'])],
+  toDecide: [WAITING],
+  known: new Map([
+    [WAITING.id, { statement: statedBy(WAITING), cost: undefined, overBudget: [], impact: 'none' }],
+  ]),
   toResolve: [sampleOrder('UNKNOWN')],
   toReview: [],
   standIn: undefined,
@@ -117,7 +122,7 @@ it('shows people without an account what waits for them, then the first steps, a
 });
 
 it('with a hundred orders in each part it stays within the limits and counts the rest', () => {
-  const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(240)}.rest`);
+  const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(60)}.rest`);
   const many = Array.from({ length: 100 }, (_, n) =>
     sampleOrder('PENDING', { id: `order${n}`, reason: 'r'.repeat(1_000) }, names),
   );
@@ -165,13 +170,13 @@ const IMPACT: Impact = {
   areNewNameserversReady: undefined,
 };
 
-function waiting(order: Order, found: Omit<KnownOfOrder, 'overBudget'>): string {
-  const known = new Map([[order.id, { overBudget: [], ...found }]]);
+function waiting(order: Order, found: Omit<KnownOfOrder, 'overBudget' | 'statement'>): string {
+  const known = new Map([[order.id, { overBudget: [], statement: statedBy(order), ...found }]]);
   return JSON.stringify(homeBlocks({ ...FULL, toDecide: [order], known }));
 }
 
 it('an approver sees the price, the rule, and the worst of what hangs on the name', () => {
-  const order = sampleOrder('PENDING', { task: 'delete', demand: APPROVED_BY });
+  const order = sampleOrder('PENDING', { task: 'delete', input: SAMPLE_INPUTS.delete, demand: APPROVED_BY });
   const text = waiting(order, { cost: COST, impact: IMPACT });
   expect(text).toContain('Price: about €36.00 (price list of 1 Nov 2026)');
   expect(text).toContain(
@@ -194,7 +199,7 @@ it('nothing is said of a price, rule or impact that an order does not have', () 
 });
 
 it('stays within the limits where every part is full and every line long', () => {
-  const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(240)}.rest`);
+  const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(60)}.rest`);
   const approvers = Array.from({ length: 60 }, (_, n) => `U${String(n).padStart(10, '0')}`);
   const [requirement] = APPROVED_BY.requirements;
   if (requirement === undefined) throw new Error('it has a requirement');
@@ -218,7 +223,9 @@ it('stays within the limits where every part is full and every line long', () =>
   const blocks = homeBlocks({
     ...FULL,
     toDecide: orders,
-    known: new Map(orders.map(({ id }) => [id, { cost: COST, overBudget: [], impact }])),
+    known: new Map(
+      orders.map((order) => [order.id, { statement: statedBy(order), cost: COST, overBudget: [], impact }]),
+    ),
     toResolve: orders.map((order) => ({ ...order, state: 'UNKNOWN' })),
     toReview: orders.map((order) => ({
       order: { ...order, state: 'SUCCEEDED', emergencyApprovedBy: 'U0ADA' },

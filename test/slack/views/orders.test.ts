@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { ORDER_STATES, type Order, type OrderState } from '../../../src/orders/order.ts';
+import type { StatedObject, Statement } from '../../../src/orders/statement.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../../src/orders/tasks.ts';
 import { answerLines } from '../../../src/slack/views/answer.ts';
 import { type Message, message } from '../../../src/slack/views/blocks.ts';
-import { orderCard } from '../../../src/slack/views/card.ts';
 import { homeBlocks } from '../../../src/slack/views/home.ts';
+import { lookView } from '../../../src/slack/views/look.ts';
 import { confirmMessage, type HistoryEvent, orderLine, ordersTable } from '../../../src/slack/views/order.ts';
 import { orderHistory, orderReply } from '../../../src/slack/views/thread.ts';
 import fc from '../../support/properties.ts';
-import { expectBlocks, expectMessage, pinged } from './limits.ts';
-import { ASKED_AT, SAMPLE_INPUTS, sampleOrder } from './samples.ts';
+import { expectBlocks, expectMessage, expectView, pinged } from './limits.ts';
+import { ASKED_AT, cardOf, SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from './samples.ts';
 
 const APPROVERS = ['U0BOB', 'S0APPROVERS'];
 const KINDS = ['approved', 'denied', 'cancelled', 'expired', 'reminded', 'resolved', 'finished'] as const;
@@ -35,11 +36,11 @@ function historyOf(order: Order, kinds: readonly (typeof KINDS)[number][], reaso
 }
 
 /** Every message that an order can cause. */
-function messagesOf(order: Order, reason: string): Message[] {
+function messagesOf(order: Order, statement: Statement, reason: string): Message[] {
   const history = historyOf(order, KINDS, reason);
   return [
-    orderCard(order, { approvers: APPROVERS, history, hint: 'Invite me.' }),
-    confirmMessage(order),
+    cardOf(order, { statement, approvers: APPROVERS, history, hint: 'Invite me.' }),
+    confirmMessage(order, statement),
     message('history', orderHistory(history)),
     message('list', [ordersTable('Orders', [order])]),
     message(orderLine(order), []),
@@ -56,7 +57,7 @@ it('an answer that is one value stands without a label', () => {
 describe('a card', () => {
   it.each(ORDER_STATES)('that is %s', (state) => {
     const history = [happening('denied', 'DENIED', { reason: 'too expensive' })];
-    const card = orderCard(sampleOrder(state), { approvers: APPROVERS, history });
+    const card = cardOf(sampleOrder(state), { approvers: APPROVERS, history });
     expectMessage(card);
     expect(card).toMatchSnapshot();
   });
@@ -67,31 +68,31 @@ describe('a card', () => {
     if (!checked.ok) throw new Error(`the sample for ${task} is wrong: ${JSON.stringify(checked.issues)}`);
     const order = sampleOrder(
       'PENDING',
-      { task, input: checked.input, secretHash: task === 'transfer' ? 'sha256:0' : undefined },
+      { task, input: checked.input, secretHash: task === 'transfer' ? SECRET_HASH : undefined },
       checked.names,
     );
-    const card = orderCard(order, { approvers: APPROVERS });
+    const card = cardOf(order, { approvers: APPROVERS });
     expectMessage(card);
     expect(card).toMatchSnapshot();
   });
 
   it('says once that it costs money', () => {
-    const card = JSON.stringify(orderCard(sampleOrder('PENDING'), { approvers: APPROVERS }));
+    const card = JSON.stringify(cardOf(sampleOrder('PENDING'), { approvers: APPROVERS }));
     expect(card.match(/costs money/gi)).toHaveLength(1);
   });
 
   it('leaves out what says nothing, and warns of LIVE above the buttons', () => {
     const input = { name: 'cafe.rest', nameServers: ['ns1.example.net', 'ns2.example.net'] };
     const free = sampleOrder('PENDING', { task: 'nameservers', input });
-    const shown = JSON.stringify(orderCard(free, { approvers: APPROVERS }).blocks);
+    const shown = JSON.stringify(cardOf(free, { approvers: APPROVERS }).blocks);
     expect(shown).not.toContain('Costs money');
     expect(shown).toContain('ns1.example.net');
-    const renewal = JSON.stringify(orderCard(sampleOrder('PENDING'), { approvers: APPROVERS }));
+    const renewal = JSON.stringify(cardOf(sampleOrder('PENDING'), { approvers: APPROVERS }));
     expect(renewal).toContain('Costs money');
     expect(renewal, 'the title says it').not.toContain('*Period*');
     const warnings = [4, 1].map((context) => {
       const order = { ...free, account: { ...free.account, context } };
-      const { blocks } = orderCard(order, { approvers: APPROVERS });
+      const { blocks } = cardOf(order, { approvers: APPROVERS });
       const buttons = blocks.findIndex(({ type }) => type === 'actions');
       return JSON.stringify(blocks[buttons - 1]).includes('*LIVE*');
     });
@@ -102,7 +103,7 @@ describe('a card', () => {
     const approvals = ['U0CAROL', 'U0BOB'].map((userId) => ({ userId, at: ASKED_AT, agreedExcess: [] }));
     const order = sampleOrder('PENDING', { approvals, approvalsRequired: 2 });
     const history = [happening('approved', 'PENDING', { lapsed: ['U0CAROL'] })];
-    const card = JSON.stringify(orderCard(order, { approvers: APPROVERS, history }).blocks);
+    const card = JSON.stringify(cardOf(order, { approvers: APPROVERS, history }).blocks);
     expect(card).toContain('1 of 2 approvals (<@U0BOB>)');
     expect(card).toContain('<@U0CAROL>’s approval no longer counts');
     const reply = orderReply(order, happening('approved', 'PENDING', { lapsed: ['U0CAROL'] }), APPROVERS);
@@ -116,7 +117,7 @@ describe('a card', () => {
       (_, n) =>
         `${`${n}`.padStart(2, '0')}${'x'.repeat(61)}.${'y'.repeat(63)}.${'y'.repeat(63)}.${'z'.repeat(60)}`,
     );
-    const card = orderCard(sampleOrder('PENDING', {}, names), { approvers: APPROVERS });
+    const card = cardOf(sampleOrder('PENDING', {}, names), { approvers: APPROVERS });
     const shown = JSON.stringify(card.blocks);
     expect(names.filter((name) => !shown.includes(name))).toEqual([]);
     expectMessage(card);
@@ -128,12 +129,15 @@ describe('a card', () => {
       (_, n) => `ns${n}.${'a'.repeat(63)}.${'b'.repeat(63)}.example.net`,
     );
     const target = `https://example.com/${'x'.repeat(1_900)}`;
-    const card = JSON.stringify(
-      orderCard(sampleOrder('PENDING', { task: 'redirect', input: { source: 's', target, nameServers } }), {
+    const redirect = { source: 's.rest', target, type: 'DOMAIN', mode: 'HTTP' };
+    const cards = [
+      cardOf(sampleOrder('PENDING', { task: 'redirect', input: redirect }), { approvers: [] }),
+      cardOf(sampleOrder('PENDING', { task: 'nameservers', input: { name: 'cafe.rest', nameServers } }), {
         approvers: [],
-      }).blocks,
-    );
-    expect([target, ...nameServers].filter((text) => !card.includes(text))).toEqual([]);
+      }),
+    ];
+    const shown = JSON.stringify(cards);
+    expect([target, ...nameServers].filter((text) => !shown.includes(text))).toEqual([]);
   });
 });
 
@@ -249,7 +253,6 @@ const hostileOrder = fc
         task,
         reason: stretch(reason),
         account: { id: 'a', login: stretch(login).slice(0, 255), method: 'password', context: 4 },
-        input: { target: stretch(value), nameServers: [value, value], parent: { user: value } },
       },
       names,
     );
@@ -260,19 +263,31 @@ const hostileOrder = fc
       stid: said,
       messages: Array.from({ length: long ? 300 : 1 }, () => ({ code: said, text: stretch(said) })),
     };
+    const body = { target: stretch(value), nameServers: [{ name: value }], parent: { user: value } };
     return {
       order: { ...order, items: order.items.map((item) => ({ ...item, result })) },
+      statement: hostileStatement(order, body),
       reason: stretch(reason),
     };
   });
+
+function hostileStatement(order: Order, body: StatedObject): Statement {
+  const { id, task, account, items } = order;
+  const request = { interface: 'json', method: 'PUT', path: '/x', body } as const;
+  return {
+    ...{ version: 1, order: id, task, service: 'https://service.example/v1' },
+    account: { method: account.method, login: account.login, team: false },
+    items: items.map(({ n, name, ctid }) => ({ n, name, ctid, request })),
+  };
+}
 
 describe('whatever people and the service say', () => {
   const MEANT = new Set(['U0ALICE', 'U0BOB', 'U0CAROL', 'S0APPROVERS']);
 
   it('stays within the limits and pings nobody', () => {
     fc.assert(
-      fc.property(hostileOrder, ({ order, reason }) => {
-        for (const each of messagesOf(order, reason)) {
+      fc.property(hostileOrder, ({ order, statement, reason }) => {
+        for (const each of messagesOf(order, statement, reason)) {
           expectMessage(each);
           expect(pinged(each).filter((id) => !MEANT.has(id))).toEqual([]);
           expect(each.text).not.toMatch(/@(here|channel|everyone)/);
@@ -289,8 +304,15 @@ describe('whatever people and the service say', () => {
           open: [order],
           next: [],
           months: [],
+          known: new Map([
+            [order.id, { statement, cost: undefined, overBudget: [], impact: 'none' as const }],
+          ]),
         };
         expectBlocks(homeBlocks(data), 'home');
+        const origin = { channelId: 'C0DOMAINS' };
+        const history = historyOf(order, KINDS, reason);
+        const extras = { statement, approvers: APPROVERS, history };
+        expectView(lookView({ order, extras, mayDecide: true, origin, page: 1 }), 'modal');
       }),
       { numRuns: 60 },
     );
@@ -308,7 +330,7 @@ it.each([
     const account = { id: 'a1', login: 'alice', method, context: 4 };
     const order = sampleOrder('UNKNOWN', { task: 'redirect', input, account }, ['www.cafe.rest']);
     const pending = sampleOrder('PENDING', { task: 'redirect', input, account }, ['www.cafe.rest']);
-    const card = JSON.stringify(orderCard(pending, { approvers: [] }));
+    const card = JSON.stringify(cardOf(pending, { approvers: [] }));
     expect(card.includes('over the service’s XML interface')).toBe(isXml);
     const entry = {
       kind: 'finished',

@@ -1,5 +1,25 @@
 import type { Order, OrderItem, OrderState, OrderTaskName } from '../../../src/orders/order.ts';
 import { ctidOf } from '../../../src/orders/order.ts';
+import { type Statement, statementOf } from '../../../src/orders/statement.ts';
+import type { Message } from '../../../src/slack/views/blocks.ts';
+import { type CardExtras, orderCard } from '../../../src/slack/views/card.ts';
+import { PLACES } from '../../orders/sample.ts';
+
+/** What a sample sends. */
+export function statedBy(order: Order): Statement {
+  return statementOf(order, PLACES);
+}
+
+/** The card of an order, with what it sends. */
+export function cardOf(
+  order: Order,
+  { statement = statedBy(order), ...extras }: Omit<CardExtras, 'statement'> & Partial<CardExtras>,
+): Message {
+  return orderCard(order, { ...extras, statement });
+}
+
+/** What stands for a secret in what a sample sends. */
+export const SECRET_HASH = `sha256:${'5a'.repeat(32)}`;
 
 export const ASKED_AT = new Date('2026-11-21T10:00:00Z');
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { OrderItem, OrderState } from '../../../src/orders/order.ts';
 import type { HistoryEntry } from '../../../src/orders/ports.ts';
 import { AUDIT_COLUMNS, orderRow } from '../../../src/slack/views/audit.ts';
-import { orderCard } from '../../../src/slack/views/card.ts';
+
 import { orderHistory, orderReply } from '../../../src/slack/views/thread.ts';
-import { ASKED_AT, sampleOrder } from './samples.ts';
+import { ASKED_AT, cardOf, sampleOrder } from './samples.ts';
 
 /*
  * What is kept as a code is shown like the sentence that an older release kept in its place.
@@ -56,7 +56,7 @@ describe.each([
       (item): OrderItem => ({ ...item, state: 'WAITING', notBefore: ASKED_AT }),
     );
     const history = [entry('retry_scheduled', 'EXECUTING', { why })];
-    const card = orderCard({ ...waiting, items }, { approvers: [], history });
+    const card = cardOf({ ...waiting, items }, { approvers: [], history });
     expect(JSON.stringify(card)).toMatch(/waits until [^:]*:?.*: The service is busy\./);
   });
 });

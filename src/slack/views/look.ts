@@ -1,0 +1,58 @@
+import type { ModalView } from '@slack/types';
+import type { Order } from '../../orders/order.ts';
+import type { HistoryEntry } from '../../orders/ports.ts';
+import { actions, button, code, context, escapeText, facts, section } from './blocks.ts';
+import { type CardExtras, commentButton, explainingFacts } from './card.ts';
+import { breakGlassButtons } from './emergency.ts';
+import { type FormOrigin, noticeView } from './form.ts';
+import { decisionButtons, orderTitle } from './order.ts';
+import { statementPages } from './statement.ts';
+import { orderHistory } from './thread.ts';
+
+/* A modal that shows all that an order sends, in pages, and what explains it. */
+
+/** `callback_id` of the modal. */
+export const LOOK = 'order_look';
+
+export interface Look {
+  readonly order: Order;
+  readonly extras: CardExtras & { readonly history: readonly HistoryEntry[] };
+  /** Whether the person who looks may decide about it. */
+  readonly mayDecide: boolean;
+  /** Where it was opened. */
+  readonly origin: FormOrigin;
+  /** From 1; the last page where there are fewer. */
+  readonly page: number;
+  /** Why it is shown to somebody who pressed something else. */
+  readonly note?: string | undefined;
+}
+
+/** One page. What explains the order stands on the first one, its history on the last. */
+export function lookView({ order, extras, mayDecide, origin, page, note }: Look): ModalView {
+  const pages = statementPages(extras.statement);
+  const shown = Math.min(Math.max(page, 1), pages.length);
+  const turn = (actionId: string, text: string) => button({ actionId, text, value: order.id });
+  return {
+    ...noticeView('What is sent', [
+      ...(note === undefined ? [] : [section(note)]),
+      section(`*${escapeText(orderTitle(order))}*`),
+      ...(shown === 1 ? facts(explainingFacts(order, extras)) : []),
+      ...(pages[shown - 1] ?? []),
+      ...actions(`look_pages_${order.id}`, [
+        ...(shown > 1 ? [turn('order_look_previous', 'Previous page')] : []),
+        ...(shown < pages.length ? [turn('order_look_next', 'Next page')] : []),
+      ]),
+      ...(shown === pages.length ? orderHistory(extras.history) : []),
+      ...(order.state === 'PENDING' && mayDecide
+        ? actions(`look_${order.id}`, [
+            ...decisionButtons(order, true),
+            commentButton(order),
+            ...breakGlassButtons(order, extras.decision),
+          ])
+        : []),
+      context(`Order ${code(order.id)}${pages.length === 1 ? '' : ` · page ${shown} of ${pages.length}`}`),
+    ]),
+    callback_id: LOOK,
+    private_metadata: JSON.stringify({ ...origin, subject: order.id, page: shown }),
+  };
+}

@@ -1,0 +1,199 @@
+import type { Actor, Message, View } from '@domain-steward/slack-workspace';
+import { afterEach, expect, test } from 'vitest';
+import { answerTo, buttonsOf, DOMAINS, openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { allPages, approveOn, asSeen, openLook, viewNow } from '../support/looking.ts';
+import { ask, orderAfter, requestsOf, SeenOrder } from '../support/orders.ts';
+import { clickAs, closed, ephemeral } from '../support/people.ts';
+
+/*
+ * Nobody approves what they could not see: where an order does not stand whole, it is looked at first.
+ */
+
+const t = useTestDemo({
+  settings: { APPROVAL_TASKS: 'renew,nameservers,redirect' },
+  linked: ['alice', 'bob'],
+});
+
+afterEach(() => t.workspace.faults.clear());
+
+/** Rows that lead names to nameservers of their own. */
+function rowsOf(label: string, count: number): string[] {
+  const rows = Array.from({ length: count }, (_, index) => `${label}-${index + 1}`);
+  for (const row of rows) t.service.state.addDomain({ name: `${row}.rest`, context: 4 });
+  return rows.map((row) => `${row}.rest,ns1.${row}.example ns2.${row}.example`);
+}
+
+/** Alice asks for new nameservers of many names. */
+async function askForMany(label: string, count: number, channel = DOMAINS): Promise<SeenOrder> {
+  const form = await openForm(t.workspace, t.alice, '/domain bulk nameservers', channel);
+  const before = t.alice.ephemerals().length;
+  const file = t.alice.upload('names.csv', ['name,nameservers', ...rowsOf(label, count)].join('\n'));
+  closed(await t.alice.submit(form, { file: [file] }));
+  const plan = await ephemeral(t.workspace, t.alice, 'the plan', (message) => {
+    return t.alice.ephemerals().indexOf(message) >= before && buttonsOf(message).includes('order_confirm');
+  });
+  return orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'), channel);
+}
+
+async function homeOf(person: Actor, shows: string): Promise<View> {
+  await person.openHome();
+  return t.workspace.waitFor(
+    () => {
+      const view = person.homeView();
+      return view !== undefined && JSON.stringify(view.blocks).includes(shows) ? view : undefined;
+    },
+    { what: `the Home tab to show ${shows}` },
+  );
+}
+
+/** The block of Home that has the buttons of an order. */
+function buttonsIn(view: View, order: SeenOrder): string[] {
+  return buttonsOf({ blocks: view.blocks.filter(({ block_id: id }) => id === `home_${order.id}`) });
+}
+
+function copyOf(order: SeenOrder, channel: string): Promise<Message> {
+  const copy = new SeenOrder(t.workspace, order.id, channel);
+  return t.workspace.waitFor(() => copy.messages()[0], { what: `a copy of ${order.id} in ${channel}` });
+}
+
+/** What each name is led to, as the service received it. */
+function received(order: SeenOrder) {
+  return requestsOf(t.service, order).map(({ path, body }) => ({ path, body }));
+}
+
+test('25 names in Home: not approved from there, but where every nameserver stands', async () => {
+  const order = await askForMany('home', 25);
+  await order.becomes('PENDING');
+  const home = await homeOf(t.bob, order.id);
+  expect(buttonsIn(home, order)).toEqual(['order_look', 'order_deny']);
+  expect(buttonsOf(order.card)).not.toContain('order_approve');
+  const look = await openLook(t.workspace, t.bob, home, order.id);
+  const shown = (await allPages(t.workspace, t.bob, look)).map(asSeen).join('\n');
+  for (let n = 1; n <= 25; n += 1) {
+    const row = shown.slice(shown.indexOf(`${n}. home-${n}.rest`));
+    expect(row).toMatch(
+      new RegExp(
+        `^${n}\\. home-${n}\\.rest\\*\\n\\*Nameservers\\*: ns1\\.home-${n}\\.example\\nns2\\.home-${n}\\.example\\n`,
+      ),
+    );
+    expect(row).toContain(`PUT /domain/home-${n}.rest · ${order.id}.${n}`);
+  }
+  await t.bob.click(viewNow(t.bob, look), 'order_approve');
+  await order.ends('SUCCEEDED', 30_000);
+  expect(received(order)).toHaveLength(25);
+  for (const { path, body } of received(order)) {
+    const [, label = ''] = /\/(home-\d+)\.rest$/.exec(path) ?? [];
+    expect(body).toEqual({
+      nameServers: [{ name: `ns1.${label}.example` }, { name: `ns2.${label}.example` }],
+    });
+  }
+  await t.workspace.waitFor(() => (textOf(viewNow(t.bob, look)).includes('Approved') ? true : undefined), {
+    what: 'the view to say so',
+  });
+}, 60_000);
+
+test('a redirect target of 2,000 characters is shown and sent to its last character', async () => {
+  const start = 'https://cafe.example/menu?a=1&b=_2_&c=*3*&';
+  const target = `${start}${'d=4&'.repeat(500)}`.slice(0, 1_995).concat('tail!');
+  const form = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
+  const order = await orderAfter(t.workspace, () => t.alice.submit(form, { target }));
+  expect(asSeen(textOf(order.card)).replaceAll('\n', '')).toContain(target);
+  const home = await homeOf(t.bob, order.id);
+  expect(buttonsIn(home, order)).toEqual(['order_look', 'order_deny']);
+  const look = await openLook(t.workspace, t.bob, home, order.id);
+  expect(asSeen(textOf(look)).replaceAll('\n', '')).toContain(target);
+  await t.bob.click(look, 'order_approve');
+  await order.ends('SUCCEEDED');
+  expect(requestsOf(t.service, order)).toMatchObject([{ body: { target } }]);
+});
+
+test('a private order of many rows: an approver sees every row before the approval counts', async () => {
+  const order = await askForMany('private', 30, 'D0ALICE');
+  const copy = await copyOf(order, 'D0BOB');
+  expect(buttonsOf(copy)).not.toContain('order_approve');
+  expect(buttonsOf(copy)).toContain('order_look');
+  const look = await openedAfter(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, copy));
+  expect(textOf(look)).toContain('nothing was approved yet');
+  expect(t.service.requests.filter(({ ctid }) => ctid?.startsWith(order.id))).toEqual([]);
+  expect(order.state).toBe('PENDING');
+  const shown = (await allPages(t.workspace, t.bob, look)).join('\n');
+  for (let n = 1; n <= 30; n += 1) expect(shown).toContain(`ns2.private-${n}.example`);
+  t.bob.close(look);
+  await approveOn(t.workspace, t.bob, copy);
+  await order.ends('SUCCEEDED', 30_000);
+}, 60_000);
+
+test('in a channel the file in the thread shows every row, once Slack has taken it', async () => {
+  const order = await askForMany('file', 2);
+  await approveOn(t.workspace, t.bob, order.card);
+  await order.ends('SUCCEEDED', 20_000);
+
+  t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'access_denied' });
+  const refused = await askForMany('refused', 2);
+  await t.workspace.waitFor(
+    () =>
+      t.workspace
+        .messages(DOMAINS)
+        .find(({ thread_ts: thread, text }) => thread === refused.card.ts && text.includes('cannot share')),
+    { what: 'to hear that the file is not shared' },
+  );
+  const look = await openedAfter(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, refused.card));
+  expect(refused.state).toBe('PENDING');
+  await t.bob.click(look, 'order_approve');
+  await refused.ends('SUCCEEDED', 20_000);
+}, 60_000);
+
+test('many rows are looked at page by page, back and forth', async () => {
+  const order = await askForMany('page', 150);
+  const look = await openLook(t.workspace, t.bob, order.card);
+  expect(JSON.parse(look.private_metadata)).toEqual({ channelId: DOMAINS, subject: order.id, page: 1 });
+  const pages = await allPages(t.workspace, t.bob, look);
+  expect(pages.length).toBeGreaterThan(1);
+  await t.bob.click(viewNow(t.bob, look), 'order_look_previous');
+  await t.workspace.waitFor(() => (textOf(viewNow(t.bob, look)) === pages.at(-2) ? true : undefined), {
+    what: 'the page before',
+  });
+  const deny = await openedAfter(t.workspace, t.bob, () => t.bob.click(viewNow(t.bob, look), 'order_deny'));
+  closed(await t.bob.submit(deny, { reason: 'not these' }));
+  await order.ends('DENIED');
+  expect(
+    t.bob.openedViews().map(({ id }) => id),
+    'what it was pressed in is closed too',
+  ).not.toContain(look.id);
+}, 60_000);
+
+test('everybody who sees an order can look at it, and only approvers decide there', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
+  expect(buttonsOf(order.card)).toEqual(
+    expect.arrayContaining(['order_approve', 'order_deny', 'order_look', 'order_ask', 'order_cancel']),
+  );
+  const own = await openLook(t.workspace, t.alice, order.card);
+  expect(buttonsOf(own)).toEqual([]);
+  const said = asSeen(textOf(own));
+  expect(said).toContain('*Account*: alice (password)\n*Context*: 4');
+  expect(said).toContain(`*Service*: ${t.service.jsonUrl}, JSON interface`);
+  expect(said).toContain(`*1. cafe.rest*\n*Period*: 2 years\nPOST /domain/cafe.rest/_renew · ${order.id}`);
+  expect(said, 'what explains it').toMatch(/price not known.*History/s);
+  await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+  const alone = t.alice.ephemerals().at(-1);
+  expect(alone && buttonsOf(alone)).toContain('order_look');
+  await t.bob.click(await openLook(t.workspace, t.bob, order.card), 'order_approve');
+  await order.ends('SUCCEEDED');
+  expect(buttonsOf(order.card)).toContain('order_look');
+});
+
+test('a private order is looked at by nobody else', async () => {
+  const order = await orderAfter(
+    t.workspace,
+    () => t.bob.command('D0BOB', '/domain renew bistro.rest'),
+    'D0BOB',
+  );
+  await openLook(t.workspace, t.bob, order.card);
+  const before = t.alice.openedViews().length;
+  await clickAs(t.workspace, 'U0ALICE', 'order_look', order.id);
+  await t.workspace.waitFor(
+    () => t.workspace.messages('D0ALICE').find((message) => textOf(message).includes('no such order')),
+    { what: 'Alice to be told' },
+  );
+  expect(t.alice.openedViews()).toHaveLength(before);
+});
