@@ -13,7 +13,8 @@ import {
   periodOf,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
-import { refusalText, STATE_WORDS } from '../../src/slack/views/refusal.ts';
+import { STATE_WORDS } from '../../src/slack/views/order.ts';
+import { refusalText } from '../../src/slack/views/refusal.ts';
 import { summaryText } from '../../src/slack/views/summary.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 

@@ -16,8 +16,8 @@ import { code, count, escapeText, type Message, textMessage } from '../views/blo
 import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView, unusedWords } from '../views/form.ts';
 import { issueText } from '../views/input-issue.ts';
-import { confirmMessage, orderTitle } from '../views/order.ts';
-import { refusalText, STATE_WORDS } from '../views/refusal.ts';
+import { confirmMessage, orderTitle, STATE_WORDS } from '../views/order.ts';
+import { refusalText } from '../views/refusal.ts';
 import { requestIssueText } from '../views/request-issue.ts';
 
 /* What all tasks that become orders share: placing the order, and saying the result. */

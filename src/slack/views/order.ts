@@ -45,7 +45,6 @@ import {
 } from './blocks.ts';
 import { impactLines } from './impact.ts';
 import { recordFindingText } from './record-finding.ts';
-import { STATE_WORDS } from './refusal.ts';
 import { commonFacts } from './statement.ts';
 import { summaryText } from './summary.ts';
 import { formatTaskNote } from './task-notes.ts';
@@ -80,6 +79,20 @@ export const ICONS: Readonly<Record<OrderState, string>> = {
 export function stateIcon(order: Order): string {
   return isPaused(order) ? ':pause_button:' : ICONS[order.state];
 }
+
+/** The state as people read it, to follow "the order is". */
+export const STATE_WORDS: Readonly<Record<OrderState, string>> = {
+  DRAFT: 'not confirmed yet',
+  PENDING: 'waiting for approval',
+  APPROVED: 'approved already',
+  EXECUTING: 'being carried out',
+  SUCCEEDED: 'done',
+  FAILED: 'failed',
+  UNKNOWN: 'sent, with an unknown outcome',
+  DENIED: 'denied',
+  EXPIRED: 'expired',
+  CANCELLED: 'cancelled',
+};
 
 export const STATE_LINES: Readonly<Record<OrderState, string>> = {
   DRAFT: 'Not confirmed yet',

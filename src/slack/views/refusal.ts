@@ -3,25 +3,12 @@ import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
 import { overBudgetText } from './budget.ts';
 import { missingLines, ruleNames } from './decision.ts';
 import { mentionApprover } from './mrkdwn.ts';
+import { STATE_WORDS } from './order.ts';
 import { summaryText } from './summary.ts';
 
 /*
  * Why something is not done for a person, and what to do instead.
  */
-
-/** The state as people read it, to follow "the order is". */
-export const STATE_WORDS: Readonly<Record<OrderState, string>> = {
-  DRAFT: 'not confirmed yet',
-  PENDING: 'waiting for approval',
-  APPROVED: 'approved already',
-  EXECUTING: 'being carried out',
-  SUCCEEDED: 'done',
-  FAILED: 'failed',
-  UNKNOWN: 'sent, with an unknown outcome',
-  DENIED: 'denied',
-  EXPIRED: 'expired',
-  CANCELLED: 'cancelled',
-};
 
 /** Follows "It cannot be". */
 const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
