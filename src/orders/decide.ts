@@ -91,32 +91,50 @@ export async function approveOrder(
   return letGo(deps, orderId, async (order, agreedExcess, findObstacle) => {
     // Who lets a paused order go on presses another button.
     if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
-    // This may take a moment, so everything that decides is read after it.
-    const impact = order.state === 'PENDING' ? await deps.impactAtApproval(order) : 'none';
-    const grounds = await readGrounds(deps, order, { userId, agreedExcess }, findObstacle);
-    const { money, obstacle } = grounds;
-    const refusal = refusalToDecide(order, userId, 'approve', grounds.policy);
-    const isRepeated = order.approvals.some((approval) => approval.userId === userId);
-    if (money.unaware.includes(userId) && (refusal !== undefined || isRepeated))
-      return { refusal: { code: 'excess_unseen', over: money.over } };
-    if (refusal !== undefined && !money.admins.includes(userId)) return { refusal };
-    if (obstacle !== undefined) return obstacle;
-    if (impact === 'changed') return { refusal: { code: 'impact_changed' } };
-    const counted = countApprovals(deps, order, userId, grounds);
-    if ('refusal' in counted) return counted;
-    const { price, over, admins, reservation } = money;
-    if (!counted.validApprovers.includes(userId) && !admins.includes(userId))
-      return { refusal: { code: 'stand_in_not_needed' } };
-    const isImpactUnknown = impact === 'unknown';
-    return {
-      event: {
-        type: 'approved',
-        ...counted,
-        ...{ by: userId, agreedExcess, price, budget: { over, admins }, isImpactUnknown, reason },
-      },
-      extra: { reservation },
-    };
+    const press = { userId, agreedExcess };
+    const decide = (isImpactUnknown: boolean) =>
+      decisionOfApproval(deps, order, press, findObstacle, { isImpactUnknown, reason });
+    if (taskNamed(order.task).risk === 'none') return decide(false);
+    // Only a press that would count asks what hangs on the name: what is new is put to those who may approve, once.
+    const decision = await decide(true);
+    if (!('event' in decision) || decision.event.type !== 'approved') return decision;
+    const impact = await deps.impactAtApproval(order);
+    // The look may take a moment, so everything that decides is read again after it.
+    return impact === 'changed' ? { refusal: { code: 'impact_changed' } } : decide(impact === 'unknown');
   });
+}
+
+/** What a press to approve makes of an order, by everything that decides at this moment but the impact. */
+async function decisionOfApproval(
+  deps: DecideDeps,
+  order: Order,
+  press: Press,
+  findObstacle: FindObstacle,
+  said: { readonly isImpactUnknown: boolean; readonly reason: string | undefined },
+): Promise<Decision> {
+  const { userId, agreedExcess } = press;
+  const grounds = await readGrounds(deps, order, press, findObstacle);
+  const { money, obstacle } = grounds;
+  const refusal = refusalToDecide(order, userId, 'approve', grounds.policy);
+  const isRepeated = order.approvals.some((approval) => approval.userId === userId);
+  if (money.unaware.includes(userId) && (refusal !== undefined || isRepeated))
+    return { refusal: { code: 'excess_unseen', over: money.over } };
+  if (refusal !== undefined && !money.admins.includes(userId)) return { refusal };
+  if (obstacle !== undefined) return obstacle;
+  const counted = countApprovals(deps, order, userId, grounds);
+  if ('refusal' in counted) return counted;
+  const { price, over, admins, reservation } = money;
+  if (!counted.validApprovers.includes(userId) && !admins.includes(userId))
+    return { refusal: { code: 'stand_in_not_needed' } };
+  return {
+    event: {
+      type: 'approved',
+      ...counted,
+      ...said,
+      ...{ by: userId, agreedExcess, price, budget: { over, admins } },
+    },
+    extra: { reservation },
+  };
 }
 
 /** A person's approval, before anything has decided whether it counts. */

@@ -272,6 +272,21 @@ test('an approval is refused once when more would be lost than the card showed',
   expect(await approveSeeing('known')).toMatchObject({ ok: true });
 });
 
+test('a press that does not count does not ask what hangs on the name', async () => {
+  rig.setPolicy(1, FINANCE);
+  const order = await rig.ask('authcode', { name: 'cafe.rest' });
+  let looks = 0;
+  const impactAtApproval = async () => {
+    looks += 1;
+    return 'changed' as const;
+  };
+  expect(await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0NINA')).toMatchObject({
+    ok: false,
+    refusal: { code: 'not_an_approver' },
+  });
+  expect(looks, 'what is new is put to those who may approve').toBe(0);
+});
+
 describe('a policy that changes while an order waits', () => {
   test('asks for more: both are needed, and it is said', async () => {
     rig.setPolicy(1, FINANCE);
