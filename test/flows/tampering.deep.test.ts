@@ -11,13 +11,14 @@ import {
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { ask, orderAfter, requestsOf } from '../support/orders.ts';
+import { approvedBy, ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
 /*
  * Somebody writes into the database: what is sealed does not open for anybody else, and the bot says what to do.
  */
 
+const HOUR_MS = 60 * 60_000;
 const NOT_AS_ASKED = /not what was asked for and approved any more, so nothing was sent/;
 const LINK_AGAIN = /Link (your|the) account again with `\/domain link`/;
 
@@ -119,4 +120,45 @@ test('a secret result that was changed is not shown, and says so', async () => {
     'This cannot be opened: its key is missing, or it was changed.',
   );
   expect(t.alice.openedViews()).toEqual([]);
+});
+
+/** Direct messages to the admin about an order that is not what was asked for. */
+const noticesTo = (order: SeenOrder) =>
+  t.workspace
+    .messages('D0ADA')
+    .map(textOf)
+    .filter((text) => text.includes('is not what was asked for') && text.includes(order.id));
+
+const nineYears = (order: SeenOrder) =>
+  client.query(`UPDATE orders SET input = jsonb_set(input, '{period}', '9') WHERE id = $1`, [order.id]);
+
+async function adminIsToldOnce(order: SeenOrder): Promise<void> {
+  await until('the admin is told', () => noticesTo(order).length > 0);
+  await t.demo.bot.catchUp();
+  expect(noticesTo(order)).toEqual([
+    expect.stringMatching(/so I sent nothing.*Different: what is asked for\..*Somebody who can write/s),
+  ]);
+}
+
+test('an order that was changed while it waited is not approved, and admins are told once', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2');
+  await nineYears(order);
+  await t.bob.click(order.card, 'order_approve');
+  expect(textOf(await order.ends('FAILED'))).toMatch(NOT_AS_ASKED);
+  expect(requestsOf(t.service, order)).toEqual([]);
+  await adminIsToldOnce(order);
+});
+
+test('an order that was changed after its approval is not sent, and admins are told once', async () => {
+  t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew deli.rest 2'));
+  await until('it waits', () => textOf(order.card).includes('waits until'));
+  await nineYears(order);
+  t.service.faults.clear();
+  await t.demo.moveTime(HOUR_MS);
+  expect(textOf(await order.ends('FAILED'))).toMatch(NOT_AS_ASKED);
+  expect(requestsOf(t.service, order).map(({ status }) => status)).toEqual([429]);
+  await until('the admin is told', () => noticesTo(order).length > 0);
+  await t.demo.bot.catchUp();
+  expect(noticesTo(order)).toHaveLength(1);
 });

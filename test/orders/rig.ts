@@ -20,7 +20,7 @@ import {
   requestOrder,
 } from '../../src/orders/request.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
-import { hashOfStatement, statementOf } from '../../src/orders/statement.ts';
+import { hashOfStatement, type ServicePlaces, statementOf } from '../../src/orders/statement.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { credentialInterfaces } from '../../src/service/interfaces.ts';
@@ -90,9 +90,11 @@ function newRule(index: number, rule: Partial<PolicyRule> & Pick<PolicyRule, 'de
 export async function startRig(
   options: {
     /** A client in the place of the script. */ readonly client?: (accountId: string) => ServiceClient;
+    /** Where that client finds the service. */ readonly places?: ServicePlaces;
     /** In the place of one on the run's server. */ readonly database?: TestDatabase;
   } = {},
 ) {
+  const { places = PLACES } = options;
   const testDatabase = options.database ?? (await createTestDatabase());
   const databaseName = new URL(testDatabase.url).pathname.slice(1);
   const database = openDatabase({ url: testDatabase.url });
@@ -171,7 +173,7 @@ export async function startRig(
     settings: async () => state.team,
     directory,
     now,
-    servicePlaces: PLACES,
+    servicePlaces: places,
     interfacesOf: ({ method }) => credentialInterfaces(method, true),
     clientFor,
     findAccount,
@@ -209,7 +211,7 @@ export async function startRig(
       clientFor,
       findAccount,
       directory,
-      servicePlaces: PLACES,
+      servicePlaces: places,
       policy: orders.policy,
       ruleFacts: orders.ruleFacts,
       accepted: async (id) => void accepted.push(id),
@@ -381,7 +383,7 @@ export async function startRig(
     /** As if an order had been asked for with another input, at a time when that was allowed. */
     async askedWith(orderId: string, change: string): Promise<void> {
       await sql(`UPDATE orders SET input = ${change} WHERE id = $1`, orderId);
-      const hash = hashOfStatement(statementOf(await this.read(orderId), PLACES));
+      const hash = hashOfStatement(statementOf(await this.read(orderId), places));
       await sql('ALTER TABLE orders DISABLE TRIGGER orders_statement_kept');
       await sql('UPDATE orders SET statement_hash = $2 WHERE id = $1', orderId, hash);
       await sql('ALTER TABLE orders ENABLE TRIGGER orders_statement_kept');

@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { canonicalJson } from '../../src/canonical-json.ts';
+import { changedParts } from '../../src/orders/check-statement.ts';
+import type { Order } from '../../src/orders/order.ts';
+import type { HistoryEntry } from '../../src/orders/ports.ts';
+import { saltSecret, unsaltSecret } from '../../src/orders/salted-secret.ts';
+import { hashOfStatement, statementOf, verifiedStatement } from '../../src/orders/statement.ts';
+import { Secret } from '../../src/service/secret.ts';
+import { newBulk, newOrder, PLACES } from './sample.ts';
+
+const APPLICATION = {
+  id: 'account',
+  login: '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
+  method: 'trusted_application',
+  context: undefined,
+  isTeamAccount: true,
+};
+
+const redirect = (changes: object) =>
+  newOrder(['www.cafe.rest'], {
+    task: 'redirect',
+    input: {
+      source: 'www.cafe.rest',
+      target: 'https://b.example/',
+      type: 'domain',
+      mode: 'frame',
+      title: '<Menu>',
+    },
+    ...changes,
+  });
+
+/** Rows of a file, each with a period of its own. */
+function rows(...periods: readonly number[]): Order {
+  const names = periods.map((_, index) => `n${index + 1}.rest`);
+  const order = newOrder(names, { bulk: newBulk(20) });
+  const items = order.items.map((item, index) => ({
+    ...item,
+    input: { names: [item.name], period: periods[index] },
+  }));
+  return { ...order, items };
+}
+
+describe('the statement of an order', () => {
+  it('is everything that leaves', () => {
+    const order = newOrder(['cafe.rest'], {
+      id: 'zr0gsgvnnxvt',
+      input: { names: ['cafe.rest'], period: 2 },
+    });
+    expect(JSON.stringify(statementOf(order, PLACES))).toBe(
+      '{"version":1,"order":"zr0gsgvnnxvt","task":"renew","service":"https://service.example/v1","account":{"method":"password","login":"alice","context":4,"team":false},"items":[{"n":1,"name":"cafe.rest","ctid":"zr0gsgvnnxvt","request":{"interface":"json","method":"POST","path":"/domain/cafe.rest/_renew","body":{"period":2}}}]}',
+    );
+  });
+
+  it('over XML has the code and the element, and the address that it goes to', () => {
+    const statement = statementOf(redirect({}), { ...PLACES, replyTo: 'https://reply.example/' });
+    expect(statement.service).toBe(PLACES.xmlUrl);
+    expect(statement, 'XML has no place for it').not.toHaveProperty('replyTo');
+    expect(statement.items[0]?.request).toEqual({
+      interface: 'xml',
+      code: '0502',
+      element: {
+        redirect: {
+          type: 'domain',
+          mode: 'frame',
+          title: '<Menu>',
+          source: 'www.cafe.rest',
+          target: 'https://b.example/',
+        },
+      },
+    });
+  });
+
+  it('says where answers go, and whose account it is', () => {
+    const order = newOrder(['cafe.rest'], { account: APPLICATION });
+    expect(statementOf(order, { ...PLACES, replyTo: 'https://reply.example/' })).toMatchObject({
+      replyTo: 'https://reply.example/',
+      account: { method: 'trusted_application', login: APPLICATION.login, team: true },
+    });
+    expect(statementOf(order, PLACES).account).not.toHaveProperty('context');
+  });
+
+  it('says that a registration is confirmed', () => {
+    const input = { name: 'a.rest', ownerc: 1, adminc: 2, techc: 3, nameServers: ['ns1.a.net', 'ns2.a.net'] };
+    const [item] = statementOf(newOrder(['a.rest'], { task: 'create', input }), PLACES).items;
+    expect(item?.request).toMatchObject({ body: { name: 'a.rest', confirmOrder: true } });
+  });
+
+  it('has a salted hash in the place of a secret', () => {
+    const { salted, hash } = saltSecret(new Secret('hunter2'));
+    const input = { user: 'anna', context: 4, defaultEmail: 'a@b.example' };
+    const order = newOrder(['anna'], { task: 'user', input, secretHash: hash });
+    expect(statementOf(order, PLACES).items[0]?.request).toMatchObject({
+      body: { user: 'anna', password: { secret: hash } },
+    });
+    expect(hash).toBe(`sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`);
+    expect(unsaltSecret(salted, hash)?.reveal()).toBe('hunter2');
+    expect(unsaltSecret(salted, saltSecret(new Secret('hunter2')).hash), 'another salt').toBeUndefined();
+  });
+});
+
+describe('its hash', () => {
+  const hash = (order: Order) => hashOfStatement(statementOf(order, PLACES));
+
+  it('is the SHA-256 of its canonical form', () => {
+    const statement = statementOf(newOrder(['cafe.rest']), PLACES);
+    expect(hashOfStatement(statement)).toBe(
+      createHash('sha256').update(canonicalJson(statement)).digest('hex'),
+    );
+  });
+
+  it('does not depend on how the database keeps an input', () => {
+    const order = newOrder(['a.rest']);
+    expect(hash({ ...order, input: { period: 1, names: ['a.rest'] } })).toBe(hash(order));
+  });
+
+  it('is another one when a row of a file is another, or one is missing', () => {
+    const order = rows(1, 2);
+    expect(hash(rows(1, 3))).not.toBe(hash(order));
+    expect(hash({ ...order, items: order.items.slice(1) })).not.toBe(hash(order));
+    expect(hash({ ...order, items: order.items.toReversed() })).not.toBe(hash(order));
+  });
+
+  it('holds an order to its rows', () => {
+    const order = { ...rows(1, 2), statementHash: hash(rows(1, 2)) };
+    expect(verifiedStatement(order, PLACES)).toEqual(statementOf(order, PLACES));
+    const items = order.items.map((item) => (item.n === 2 ? { ...item, name: 'other.rest' } : item));
+    expect(verifiedStatement({ ...order, items }, PLACES)).toBeUndefined();
+    expect(
+      verifiedStatement({ ...order, task: 'transfer' }, PLACES),
+      'what cannot be stated',
+    ).toBeUndefined();
+    expect(verifiedStatement(order, { ...PLACES, jsonUrl: 'https://elsewhere.example/v1' })).toBeUndefined();
+  });
+
+  it('of 2,000 rows takes a moment', () => {
+    const order = rows(...Array.from({ length: 2_000 }, (_, index) => (index % 10) + 1));
+    hash(order);
+    const startedAt = performance.now();
+    hash(order);
+    expect(performance.now() - startedAt).toBeLessThan(250);
+  });
+});
+
+describe('what differs', () => {
+  const order = newOrder(['cafe.rest'], { statementHash: 'a'.repeat(64) });
+  const requested = (changes: object = {}): HistoryEntry => ({
+    orderId: order.id,
+    kind: 'requested',
+    actor: order.requesterId,
+    state: 'PENDING',
+    version: 1,
+    at: order.createdAt,
+    detail: {
+      statement: order.statementHash,
+      service: PLACES.jsonUrl,
+      task: 'renew',
+      account: 'alice in context 4',
+      names: ['cafe.rest'],
+      input: { period: 1, names: ['cafe.rest'] },
+      ...changes,
+    },
+  });
+
+  it.each([
+    [{}, []],
+    [{ statement: 'b' }, ['hash']],
+    [{ service: 'https://before.example/v1' }, ['service']],
+    [{ replyTo: 'https://reply.example/' }, ['service']],
+    [{ task: 'restore' }, ['task']],
+    [{ account: 'bob in context 4' }, ['account']],
+    [{ names: ['bar.rest'] }, ['names']],
+    [{ input: { names: ['cafe.rest'], period: 2 } }, ['input']],
+    [{ names: undefined, input: undefined, rows: 2 }, ['names']],
+  ])('from what the log says was asked for with %j', (asked, parts) => {
+    expect(changedParts(order, [requested(asked)], PLACES)).toEqual(parts);
+  });
+
+  it('is not known without a log', () => {
+    expect(changedParts(order, [], PLACES)).toEqual([]);
+  });
+});
