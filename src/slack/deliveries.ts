@@ -1,4 +1,5 @@
 import type { SlackViewMiddlewareArgs, ViewSubmitAction } from '@slack/bolt';
+import type { z } from 'zod';
 import { type Delivery, handle, interaction, NOT_A_MEMBER } from './authorize.ts';
 import type { Interaction, Needs, SlackDeps } from './feature.ts';
 import { publishHome } from './features/home.ts';
@@ -20,6 +21,7 @@ import type { Acknowledgement } from './platform/acknowledgement.ts';
 import { createLimiter, MINUTE_MS } from './platform/limiter.ts';
 import { submitForm } from './submission.ts';
 import { count, type Message, section, textMessage } from './views/blocks.ts';
+import { orderOfCardBlock } from './views/card.ts';
 import { noticeView } from './views/form.ts';
 import { unknownCommand } from './views/help.ts';
 import type { WorkTracker } from './work-tracker.ts';
@@ -61,10 +63,16 @@ export function createDeliveryHandlers(
       runInBackground('button', ack, async (acknowledgement) => {
         const home = await runAction(handleLimited, body, acknowledgement);
         acknowledgement.give();
+        await adoptShownCard(deps, actionPayload.parse(body));
         if (home !== undefined) await publishHome(deps, home.userId);
       }),
 
-    onShortcut: background('shortcut', runShortcut),
+    onShortcut: ({ body, ack }: Delivered) =>
+      runInBackground('shortcut', ack, async (acknowledgement) => {
+        await runShortcut(handleLimited, body, acknowledgement);
+        acknowledgement.give();
+        await adoptShownCard(deps, shortcutPayload.parse(body));
+      }),
 
     onGlobalShortcut: background('shortcut', runGlobalShortcut),
 
@@ -78,6 +86,19 @@ export function createDeliveryHandlers(
         } else await submitForm(deps, feature, payload, origin, ack);
       }),
   };
+}
+
+/**
+ * Records the card of an order that a delivery shows. Where the answer to its posting was lost, the bot learns only here
+ * where it stands, and brings it up to date from now on.
+ */
+async function adoptShownCard(
+  { adoptCard }: SlackDeps,
+  { user, channel, message }: z.infer<typeof actionPayload> | z.infer<typeof shortcutPayload>,
+): Promise<void> {
+  const [orderId] = message?.blocks?.flatMap(({ block_id = '' }) => orderOfCardBlock(block_id) ?? []) ?? [];
+  if (orderId === undefined || message == null || channel == null) return;
+  await adoptCard(orderId, { channelId: channel.id, ts: message.ts, shownTo: user.id });
 }
 
 /** Handles deliveries whose number per person is limited. */

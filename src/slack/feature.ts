@@ -21,6 +21,7 @@ import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingChange, SettingsStore } from '../settings.ts';
 import type { HomeWorkspace, Person, SlackDirectory } from './directory.ts';
+import type { ShownCard } from './order-messages.ts';
 import { cleanReason } from './parse.ts';
 import type { ReadFile } from './platform/download.ts';
 import type { Latest } from './platform/latest.ts';
@@ -75,10 +76,7 @@ export interface SlackDeps extends HomeWorkspace {
   /** Shows the cards of waiting orders again, with current prices and approvers. */
   readonly refreshWaitingCards: () => Promise<void>;
   /** Records a card of an order whose place was not known. */
-  readonly adoptCard: (
-    orderId: string,
-    message: { readonly channelId: string; readonly ts: string },
-  ) => Promise<void>;
+  readonly adoptCard: (orderId: string, card: ShownCard) => Promise<void>;
   readonly directory: SlackDirectory;
   /** Wipes and stops what a person leaves behind who is no longer a member. */
   readonly offboard: (userId: string) => Promise<void>;

@@ -28,7 +28,7 @@ import { tellOfChangedStatement, tellOfEmergency } from './order-notices.ts';
 import { cannotPost, metadataOf } from './order-posts.ts';
 import { retryDelayOf, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { type PostedMessage, postMessage, updateMessage } from './post-message.ts';
-import { type ChannelAlert, copyCard, remindPeople } from './reach-approvers.ts';
+import { type ChannelAlert, copyCard, copyPurpose, isDirect, remindPeople } from './reach-approvers.ts';
 import { type Message, mention } from './views/blocks.ts';
 import { overBudgetReply, waitsForAdminAlone } from './views/budget.ts';
 import { type CardExtras, orderCard, type UndoOffer } from './views/card.ts';
@@ -136,16 +136,30 @@ async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => 
   }
 }
 
+/** A card on which somebody did something. */
+export interface ShownCard {
+  readonly channelId: string;
+  readonly ts: string;
+  readonly shownTo: string;
+}
+
 /**
- * Records a card that was posted while the answer, or the bot, was lost. From now on it is updated as well.
- * @param message where a button of a card was pressed
+ * Records a card that was posted while the answer, or the bot, was lost. From now on it is updated as well. A copy for
+ * those who decide counts as the one of its place, so that no other is posted there.
  */
 export async function adoptCard(
-  { messages, now }: Pick<NotifierDeps, 'messages' | 'now'>,
+  { messages, orders, now }: Pick<NotifierDeps, 'messages' | 'orders' | 'now'>,
   orderId: string,
-  message: { readonly channelId: string; readonly ts: string },
+  { channelId, ts, shownTo }: ShownCard,
 ): Promise<void> {
-  await messages.adoptMessage(orderId, message, [CARD, `${CARD}:${message.ts}`], now());
+  const order = await orders.load(orderId);
+  if (order === undefined) return;
+  // The card itself stands with the person who asked where the bot cannot post in the channel.
+  const isCard = channelId === order.channelId || (isDirect({ channelId }) && shownTo === order.requesterId);
+  const purposes = isCard
+    ? [CARD, `${CARD}:${ts}`]
+    : [CARD, copyPurpose(channelId, shownTo), `${CARD}:${FURTHER_COPY}:${ts}`];
+  await messages.adoptMessage(orderId, { channelId, ts }, purposes, now());
 }
 
 /** Shows all orders again that wait for approval, because what their cards say of prices or people has changed. */
@@ -164,6 +178,8 @@ export async function refreshWaitingCards({
 const MAX_REFRESHED = 1_000;
 
 const CARD = 'card';
+/** A copy beside the one of its place. Nothing is said in its thread. */
+const FURTHER_COPY = 'again';
 /** A copy of the card in its own channel, whose thread may be continued. This is not so for copies elsewhere. */
 const OLD_COPY = /^card:\d/;
 

@@ -56,9 +56,19 @@ const view = z.object({
 });
 export type ViewPayload = z.infer<typeof view>;
 
+/** A message on which somebody did something. */
+const message = z.object({
+  ts: z.string(),
+  thread_ts: z.string().optional(),
+  blocks: z
+    .array(z.object({ block_id: z.string().optional() }))
+    .optional()
+    .catch(undefined),
+});
+
 export const actionPayload = interaction.extend({
   channel: z.object({ id: z.string() }).nullish(),
-  message: z.object({ ts: z.string(), thread_ts: z.string().optional() }).nullish(),
+  message: message.nullish(),
   view: view.nullish(),
   actions: z
     .array(
@@ -77,7 +87,7 @@ export const viewPayload = interaction.extend({ trigger_id: z.string().default('
 
 export const shortcutPayload = interaction.extend({
   channel: z.object({ id: z.string() }),
-  message: z.object({ ts: z.string(), thread_ts: z.string().optional(), text: z.string().default('') }),
+  message: message.extend({ text: z.string().default('') }),
 });
 
 /** A shortcut that belongs to no message and no channel. */

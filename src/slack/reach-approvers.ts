@@ -93,8 +93,13 @@ export async function copyCard(
   }
 }
 
+/** The purpose of the copy in a channel, or in the direct message with a person. */
+export function copyPurpose(channelId: string, userId: string): string {
+  return isDirect({ channelId }) ? `${TO_PERSON}${userId}` : `${IN_CHANNEL}${channelId}`;
+}
+
 /** Slack’s ids of direct messages begin with a D. */
-function isDirect({ channelId }: MessageRef): boolean {
+export function isDirect({ channelId }: Pick<MessageRef, 'channelId'>): boolean {
   return channelId.startsWith('D');
 }
 

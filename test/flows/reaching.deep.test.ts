@@ -1,9 +1,18 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
-import type { Actor } from '@domain-steward/slack-workspace';
+import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { buttonsOf, DOMAINS, link, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask, orderAfter, SeenOrder } from '../support/orders.ts';
+import {
+  buttonsOf,
+  DOMAINS,
+  link,
+  openedAfter,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { ask, orderAfter, orderOf, SeenOrder } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
 /*
@@ -145,6 +154,43 @@ describe('the channel of the approvers', () => {
     expect(buttonsOf(copy.card)).toEqual([]);
     expect(await countIn(order, GENERAL), 'everything else is said where it was asked for').toBe(1);
     expect(await countIn(order, 'D0BOB'), 'nobody is written to').toBe(0);
+  });
+
+  test.each([
+    ['a press on it', (lost: Message) => t.bob.click(lost, 'order_approve')],
+    ['a form that it opens', (lost: Message) => t.bob.click(lost, 'order_deny')],
+    ['a shortcut on it', (lost: Message) => t.bob.shortcut('domain_here', lost)],
+  ])('has a copy whose posting got no answer: %s brings it up to date', async (_what, act) => {
+    await settings({ approval_channel: GENERAL });
+    t.workspace.faults.set({ method: 'chat.postMessage', channel: GENERAL, kind: 'lost_answer', times: 1 });
+    const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
+    const copies = await copyIn(order, GENERAL);
+    await until('it is posted again', async () => {
+      await t.demo.moveTime(2_000);
+      return copies.messages().length === 2;
+    });
+    const lost = copies.card;
+    await t.alice.click(order.card, 'order_cancel');
+    const states = () => copies.messages().map((message) => orderOf(message)?.state);
+    await until('the copy that is known shows it', () => states().includes('CANCELLED'));
+    expect(states()).toEqual(['PENDING', 'CANCELLED']);
+    await act(lost);
+    await until('both copies show it', () => states().every((state) => state === 'CANCELLED'));
+    expect(copies.messages().flatMap(buttonsOf)).toEqual([]);
+    expect(await countIn(order, GENERAL), 'nothing else is said there').toBe(2);
+    for (const view of t.bob.openedViews()) await t.bob.close(view);
+  });
+
+  test('takes an approval on such a copy, before it was posted again', async () => {
+    await settings({ approval_channel: GENERAL });
+    t.workspace.faults.set({ method: 'chat.postMessage', channel: GENERAL, kind: 'lost_answer', times: 1 });
+    const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
+    const copies = await copyIn(order, GENERAL);
+    await t.bob.click(copies.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+    await copies.becomes('SUCCEEDED');
+    await t.demo.moveTime(2_000);
+    expect(await countIn(order, GENERAL), 'it is not posted again').toBe(1);
   });
 
   test('has it once where it was asked for in that very channel', async () => {

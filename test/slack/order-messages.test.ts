@@ -204,11 +204,12 @@ test('a card that was posted while the bot died is taken up when its button is p
     { channel: DOMAINS, text, blocks, metadata },
     postedResponse,
   );
-  const stores = { messages: rig.store, now: () => new Date() };
-  await adoptCard(stores, order.id, { channelId: DOMAINS, ts: known.ts });
-  await adoptCard(stores, 'no-such-order', { channelId: DOMAINS, ts });
+  const stores = { messages: rig.store, orders: rig.store, now: () => new Date() };
+  const shownTo = 'U0BOB';
+  await adoptCard(stores, order.id, { channelId: DOMAINS, ts: known.ts, shownTo });
+  await adoptCard(stores, 'no-such-order', { channelId: DOMAINS, ts, shownTo });
   expect((await rig.store.unnotified(order.id))?.messages).toHaveLength(1);
-  await adoptCard(stores, order.id, { channelId: DOMAINS, ts });
+  await adoptCard(stores, order.id, { channelId: DOMAINS, ts, shownTo });
   await apply(order, { type: 'cancelled', by: 'U0ALICE' });
   await notifyOrder(deps(), order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED', 'CANCELLED']);

@@ -38,7 +38,6 @@ import {
 } from '../feature.ts';
 import { answersText, answersView, fitsView } from '../views/answer.ts';
 import { code, context, escapeText, lines, type Message, section, textMessage } from '../views/blocks.ts';
-import { cardBlockId } from '../views/card.ts';
 import type { Form } from '../views/form.ts';
 import { noticeView, verbatim } from '../views/form.ts';
 import { impactLines } from '../views/impact.ts';
@@ -384,21 +383,6 @@ function openResolve(found: 'done' | 'failed') {
   return openAbout(resolveForm, refusalToResolve, ({ id }) => `${id}:${found}`);
 }
 
-/** Records a card that the bot did not know about at the first press of one of its buttons. */
-function withCard({ run, ...action }: Action): Action {
-  return {
-    ...action,
-    async run(call) {
-      await run(call);
-      call.acknowledge();
-      const { channelId, messageTs: ts, value: orderId } = call;
-      if (channelId !== undefined && ts !== undefined && call.blockId === cardBlockId(orderId)) {
-        await call.deps.adoptCard(orderId, { channelId, ts });
-      }
-    },
-  };
-}
-
 const BUTTONS: readonly Action[] = [
   { id: 'order_approve', needs: 'member', run: whereAllIsShown(changing(approveOrder, approvedText)) },
   {
@@ -439,5 +423,5 @@ const BUTTONS: readonly Action[] = [
 
 export const orderButtons: Feature = {
   forms: [confirmForm, approveForm, breakGlassForm, askForm, denyForm, resolveForm],
-  actions: [...lookActions, ...BUTTONS].map(withCard),
+  actions: [...lookActions, ...BUTTONS],
 };

@@ -117,6 +117,11 @@ export function cardBlockId(orderId: string): string {
   return `order_${orderId}`;
 }
 
+/** The order whose card has a row of buttons with this id; undefined for rows of other messages. */
+export function orderOfCardBlock(blockId: string): string | undefined {
+  return /^order_([a-z0-9]+)$/.exec(blockId)?.[1];
+}
+
 /**
  * The order's card. It tells at one look what a click does. First come the task, its state, who asks and why; then in
  * two columns the money, the system, the deadline and the account; then the impact and the buttons. Rows without
