@@ -176,9 +176,28 @@ describe('the channel of the approvers', () => {
     expect(states()).toEqual(['PENDING', 'CANCELLED']);
     await act(lost);
     await until('both copies show it', () => states().every((state) => state === 'CANCELLED'));
-    expect(copies.messages().flatMap(buttonsOf)).toEqual([]);
+    expect(copies.messages().flatMap(buttonsOf)).not.toContain('order_approve');
     expect(await countIn(order, GENERAL), 'nothing else is said there').toBe(2);
     for (const view of t.bob.openedViews()) await t.bob.close(view);
+  });
+
+  test('has copies in direct messages beside it, of which the same holds', async () => {
+    t.workspace.faults.set({ method: 'chat.postMessage', channel: 'D0BOB', kind: 'lost_answer', times: 1 });
+    const order = await askIn('C0NOBOT', '/domain renew curry.rest');
+    const copies = await copyIn(order, 'D0BOB');
+    await until('it is posted again', async () => {
+      await t.demo.moveTime(2_000);
+      return copies.messages().length === 2;
+    });
+    const lost = copies.card;
+    await t.alice.click(order.card, 'order_cancel');
+    const states = () => copies.messages().map((message) => orderOf(message)?.state);
+    await until('the copy that is known shows it', () => states().includes('CANCELLED'));
+    expect(states()).toEqual(['PENDING', 'CANCELLED']);
+    await t.bob.click(lost, 'order_approve');
+    await until('both copies show it', () => states().every((state) => state === 'CANCELLED'));
+    // Bob is told why his press changed nothing.
+    expect(await countIn(order, 'D0BOB')).toBe(2);
   });
 
   test('takes an approval on such a copy, before it was posted again', async () => {
