@@ -262,7 +262,7 @@ test('who lets a paused one go on has the policy of that moment looked at; the p
   for (const name of names.slice(2, 12)) refuse(name, 'no');
   const order = await askFor('renew', csv('name', names));
   await order.becomes('PENDING');
-  await t.bob.click(order.card, 'order_approve');
+  await approveWhereItStands(t.workspace, t.bob, order.card);
   const pause = await t.workspace.waitFor(
     () => order.replies().find((reply) => buttonsOf(reply).includes('order_resume')),
     { what: 'to hear that it is paused', timeoutMs: 20_000 },

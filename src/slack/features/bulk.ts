@@ -21,6 +21,7 @@ import type { Form } from '../views/form.ts';
 import { refusalText } from '../views/refusal.ts';
 import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
 import { placePlan } from './bulk-plan.ts';
+import { whereAllIsShown } from './look.ts';
 import { changing } from './order-buttons.ts';
 import { refusalOfAccount } from './ordering.ts';
 
@@ -130,6 +131,6 @@ export const bulk: Feature = {
   forms: [bulkForm],
   actions: [
     { id: 'bulk_drop', needs: 'member', run: drop },
-    { id: 'order_resume', needs: 'member', run: changing(resumeOrder, resumedText) },
+    { id: 'order_resume', needs: 'member', run: whereAllIsShown(changing(resumeOrder, resumedText)) },
   ],
 };

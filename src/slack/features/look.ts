@@ -71,14 +71,14 @@ async function couldSeeAll({ deps, person, channelId, value, view }: ActionCall)
   return false;
 }
 
-/** A button that approves. Who could not see all that they approve is shown that first. */
+/** A button that approves, or lets a paused order go on. Who could not see all that it sends is shown that first. */
 export function whereAllIsShown(run: Action['run']): Action['run'] {
   return async (call) => {
     if (await couldSeeAll(call)) return run(call);
     await look(
       call,
       1,
-      'Its rows did not stand where you pressed, so nothing was approved yet. They stand here: look at them, then press again.',
+      'Its rows did not stand where you pressed, so nothing has changed yet. They stand here: look at them, then press again.',
     );
   };
 }

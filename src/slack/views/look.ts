@@ -2,6 +2,7 @@ import type { ModalView } from '@slack/types';
 import type { Order } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { actions, button, code, context, escapeText, facts, section } from './blocks.ts';
+import { pauseButtons } from './bulk.ts';
 import { type CardExtras, commentButton, explainingFacts } from './card.ts';
 import { breakGlassButtons } from './emergency.ts';
 import { type FormOrigin, noticeView } from './form.ts';
@@ -43,6 +44,7 @@ export function lookView({ order, extras, mayDecide, origin, page, note }: Look)
         ...(shown < pages.length ? [turn('order_look_next', 'Next page')] : []),
       ]),
       ...(shown === pages.length ? orderHistory(extras.history) : []),
+      ...actions(`look_paused_${order.id}`, pauseButtons(order)),
       ...(order.state === 'PENDING' && mayDecide
         ? actions(`look_${order.id}`, [
             ...decisionButtons(order, true),
