@@ -214,7 +214,7 @@ function headText({ account, service, replyTo, ...statement }: Statement): strin
     `*Account*: ${exactText(login)} (${exactText(method)})${team ? ', the team’s account' : ''}`,
     `*Context*: ${context ?? 'the application’s own'}`,
     `*Service*: ${exactText(service)}, ${isOverXml(statement) ? 'XML' : 'JSON'} interface`,
-    ...(replyTo === undefined ? [] : [`*Answers also go to*: ${exactText(replyTo)}`]),
+    ...(replyTo === undefined ? [] : [`*The service replies to*: ${exactText(replyTo)}`]),
   ].join('\n');
 }
 
