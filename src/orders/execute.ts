@@ -9,7 +9,7 @@ import type { Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
-import { changedParts, StatementChangedError, stopIfChanged } from './check-statement.ts';
+import { changedParts, isSameRequest, StatementChangedError, stopIfChanged } from './check-statement.ts';
 import { isOver } from './clock.ts';
 import { type ItemResult, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
 import type { CompletedRequest, OrderTask, OutgoingRequest } from './order-task.ts';
@@ -227,7 +227,8 @@ async function sendItems(
     stopIfChanged: () =>
       retryUntilCommitted(worker, signal, async () => {
         const current = await worker.store.load(order.id);
-        return current && stopIfChanged(worker, current);
+        if (current === undefined || isSameRequest(current, order)) return undefined;
+        return stopIfChanged(worker, current);
       }),
     workerId: worker.workerId,
     pauseEnd: pauseEndOf(worker),
@@ -392,7 +393,7 @@ function statedItem({ items }: Statement, { n }: OrderItem): StatementItem {
  */
 async function assertUnchanged({ store, servicePlaces, latest }: Worker): Promise<void> {
   const order = await store.load(latest.id);
-  if (order === undefined || verifiedStatement(order, servicePlaces) !== undefined) return;
+  if (order === undefined || isSameRequest(order, latest)) return;
   throw new StatementChangedError(changedParts(order, await store.history(order.id), servicePlaces));
 }
 

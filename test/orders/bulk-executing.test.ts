@@ -117,6 +117,27 @@ describe('a plan', () => {
 });
 
 describe('its rows', () => {
+  it('are read again before each wave: one that was changed meanwhile stops the rest', async () => {
+    const order = await approved(renewals(45));
+    rig.service.answer = async ({ ctid }) => {
+      if (ctid === `${order.id}.3`)
+        await rig.sql(
+          `UPDATE order_items SET input = '{"names":["n25.rest"],"period":9}' WHERE order_id = $1 AND n = 25`,
+          order.id,
+        );
+      return DONE;
+    };
+    await rig.runDue();
+    expect(rig.service.received).toHaveLength(20);
+    const after = await rig.read(order.id);
+    expect(after.state).toBe('FAILED');
+    expect(after.items.map(({ state }) => state)).toEqual([
+      ...Array(20).fill('SUCCEEDED'),
+      ...Array(25).fill('FAILED'),
+    ]);
+    expect(after.items[44]?.result?.summary).toEqual({ code: 'statement_changed', parts: [] });
+  });
+
   it('each go out once with their own input, four at a time', async () => {
     let out = 0;
     let most = 0;
