@@ -124,7 +124,7 @@ test(
     expect(textOf(first)).toMatch(/expiry date has moved by the years asked for, from .* to /);
     expect(await hinted(order)).toMatch(/cafe\.rest: No renewal was seen/);
     expect(order.state, 'while cafe.rest is open').toBe('UNKNOWN');
-    expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed']);
+    expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed', 'order_look']);
     await giveReason(s.workspace, bob, first, 'order_resolve_failed', 'Not on the invoice');
     const last = await order.ends('FAILED');
     expect(textOf(last)).toMatch(/<@U0BOB> settled this as not done: \*cafe\.rest\*/);

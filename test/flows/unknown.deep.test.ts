@@ -60,7 +60,7 @@ test('the expiry has not moved in two weeks: it is said as not seen, and never s
   });
   await t.allShown();
   expect(order.state).toBe('UNKNOWN');
-  expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed']);
+  expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed', 'order_look']);
   expect(chargesFor(t.service, 'bar.rest')).toBe(0);
 });
 
