@@ -4,14 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { emojiOf, withEmoji } from '../../packages/slack-workspace/page/emoji.ts';
 
-const sources = fileURLToPath(new URL('../../src', import.meta.url));
+const sources = fileURLToPath(new URL('../../src/slack', import.meta.url));
 
 test('knows every emoji that the bot uses', () => {
-  const texts = ['slack', 'orders', 'expiry'].flatMap((folder) =>
-    readdirSync(join(sources, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => readFileSync(join(sources, folder, file), 'utf8')),
-  );
+  const texts = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(join(sources, file), 'utf8'));
   const used = new Set(
     texts.flatMap((text) => [...text.matchAll(/(?<!\w):([a-z_]{2,}):/g)].map(([, name]) => name ?? '')),
   );

@@ -62,7 +62,7 @@ export function waitingFacts(waiting: Waiting, approvers: readonly string[], isA
   const what = namesText(waiting);
   const title = `${mention(askedBy)} asks to change what rules, budgets or alarms go by: ${what}`;
   return message(title, [
-    section(`:bust_in_silhouette: ${title}`),
+    section(`:busts_in_silhouette: ${title}`),
     ...changeLines(waiting),
     section(
       `It takes a second person: ${approverList(approvers)}, but not who asked. Until ${moment(expiresAt)} one of you can confirm it; nothing of it has changed so far.`,
