@@ -160,10 +160,15 @@ export class State {
     this.changed('view', { user: userId });
   }
 
-  /** Takes a dialog away; with `all`, every dialog of that person. */
+  /** Takes a dialog away; with `all`, every dialog above and below it. */
   closeView(userId: string, viewId: string, all: boolean): void {
-    const stack = this.modalsOf(userId);
-    this.modals.set(userId, all ? [] : stack.filter((view) => view.id !== viewId));
+    const open = this.modalsOf(userId);
+    const root = open.find((view) => view.id === viewId)?.root_view_id;
+    const isClosed = (view: View) => view.id === viewId || (all && view.root_view_id === root);
+    this.modals.set(
+      userId,
+      open.filter((view) => !isClosed(view)),
+    );
     this.changed('view', { user: userId });
   }
 
