@@ -15,7 +15,7 @@ import {
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /*
  * Slack limits, fails, loses answers, or refuses for good. Whatever it is: the service is asked once, the result
@@ -208,16 +208,18 @@ test('answers with a page that is no JSON: the card waits, and comes whole', asy
   const name = newName();
   const before = t.workspace.calls.length;
   t.workspace.faults.set({ method: 'chat.postMessage', channel: DOMAINS, kind: 'no_json', times: 4 });
-  const asking = ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
   const posts = () =>
     t.workspace.calls
       .slice(before)
       .filter(({ method, args }) => method === 'chat.postMessage' && JSON.stringify(args).includes(name));
-  for (let tries = 1; tries <= 4; tries += 1) {
-    await until(`it was posted ${tries} times`, () => posts().length >= tries);
-    await t.demo.moveTime(11 * 60_000);
-  }
-  const order = await asking;
+  const askAndWait = async () => {
+    await t.alice.command(DOMAINS, `/domain renew ${name}`);
+    for (let tries = 1; tries <= 4; tries += 1) {
+      await until(`it was posted ${tries} times`, () => posts().length >= tries);
+      await t.demo.moveTime(11 * 60_000);
+    }
+  };
+  const order = await orderAfter(t.workspace, askAndWait, DOMAINS, name);
   await shown(order);
   expect(posts().map(({ error }) => error)).toEqual([...Array(4).fill('no_json'), undefined]);
   const shapes = posts().map(({ args }) => JSON.stringify(args['blocks']).replace(/\d/g, '').length);
