@@ -493,6 +493,7 @@ function buildOrders(
     },
     standIns,
     impactAtApproval: impacts.atApproval,
+    impactWarnedAt: impacts.warnedAt,
     lookAtBudgets,
     isAdmin,
     interfacesOf: ({ method }: Account) => credentialInterfaces(method, config.service.xmlUrl !== undefined),

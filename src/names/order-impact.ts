@@ -6,7 +6,9 @@ import type { Log } from '../log.ts';
 import type { ImpactAtApproval } from '../orders/decide.ts';
 import type { DelegationLook } from '../orders/delegation.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
+import { taskNamed } from '../orders/tasks.ts';
 import type { FormerNameServers } from '../orders/undo.ts';
+import { subjectOf } from '../policy/subject.ts';
 import { type Dependents, findDependents } from './dependents.ts';
 import { currentNameServers, formerNameServers } from './former-nameservers.ts';
 import { mergeObservation, type NameHistory, sightedFacts } from './history.ts';
@@ -72,6 +74,8 @@ export interface Impacts {
    * asked for, or since a press was refused for that, is kept, and Slack shows the order again.
    */
   atApproval(order: Order): Promise<ImpactAtApproval>;
+  /** When a press was last refused for what had appeared; undefined when none was. */
+  warnedAt(order: Order): Promise<Date | undefined>;
 }
 
 const DAY_MS = 86_400_000;
@@ -246,6 +250,8 @@ export function createImpacts(deps: ImpactDeps): Impacts {
       return found === undefined ? 'unseen' : { ...found, latest: impactAt(found.latest, now()) };
     },
 
+    warnedAt: async (order) => (await impacts.impactOf(order.id))?.warned?.seenAt,
+
     async atApproval(order) {
       if (impactTaskOf(order.task) === undefined) return 'none';
       const question = questionOf(order);
@@ -279,5 +285,6 @@ function questionOf(order: Order): Question | undefined {
   const [item, ...others] = order.items;
   if (task === undefined || item === undefined || others.length > 0 || order.bulk !== undefined)
     return undefined;
-  return { name: item.name, task, newNameServers: askedNameServers(order) };
+  const [name] = subjectOf(item.name, taskNamed(order.task).nameKind).hosts;
+  return name === undefined ? undefined : { name, task, newNameServers: askedNameServers(order) };
 }

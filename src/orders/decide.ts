@@ -14,6 +14,7 @@ import {
   type ApprovalsGiven,
   inputOfItem,
   type Order,
+  type OrderEvent,
   type OrderItem,
   waitingItems,
 } from './order.ts';
@@ -44,6 +45,8 @@ export interface DecideDeps extends BudgetDeps {
   readonly priceOf: PriceOf;
   /** Looks what hangs on an order's name; may take a moment. */
   readonly impactAtApproval: (order: Order) => Promise<ImpactAtApproval>;
+  /** When a press was last refused because of what such a look had found; undefined when none was. */
+  readonly impactWarnedAt: (order: Order) => Promise<Date | undefined>;
   /** The account an order is bound to, or undefined when it is no longer linked. */
   readonly findAccount: FindAccount;
 }
@@ -92,9 +95,13 @@ export async function approveOrder(
     // Who lets a paused order go on presses another button.
     if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
     const press = { userId, agreedExcess };
+    const isAtRisk = taskNamed(order.task).risk !== 'none';
+    const counting = isAtRisk ? await withoutUnwarned(deps, order) : order;
+    const isOf = (approval: Approval) => approval.userId === userId;
+    const isRenewed = order.approvals.some(isOf) && !counting.approvals.some(isOf);
     const decide = (isImpactUnknown: boolean) =>
-      decisionOfApproval(deps, order, press, findObstacle, { isImpactUnknown, reason });
-    if (taskNamed(order.task).risk === 'none') return decide(false);
+      decisionOfApproval(deps, counting, press, findObstacle, { isImpactUnknown, isRenewed, reason });
+    if (!isAtRisk) return decide(false);
     // Only a press that would count asks what hangs on the name: what is new is put to those who may approve, once.
     const decision = await decide(true);
     if (!('event' in decision) || decision.event.type !== 'approved') return decision;
@@ -104,13 +111,20 @@ export async function approveOrder(
   });
 }
 
+/** An order without the approvals that were given before something about its name was put to the approvers. */
+async function withoutUnwarned(deps: Pick<DecideDeps, 'impactWarnedAt'>, order: Order): Promise<Order> {
+  const warnedAt = await deps.impactWarnedAt(order);
+  if (warnedAt === undefined) return order;
+  return { ...order, approvals: order.approvals.filter(({ at }) => at >= warnedAt) };
+}
+
 /** What a press to approve makes of an order, by everything that decides at this moment but the impact. */
 async function decisionOfApproval(
   deps: DecideDeps,
   order: Order,
   press: Press,
   findObstacle: FindObstacle,
-  said: { readonly isImpactUnknown: boolean; readonly reason: string | undefined },
+  said: Pick<Extract<OrderEvent, { type: 'approved' }>, 'isImpactUnknown' | 'isRenewed' | 'reason'>,
 ): Promise<Decision> {
   const { userId, agreedExcess } = press;
   const grounds = await readGrounds(deps, order, press, findObstacle);

@@ -279,6 +279,8 @@ export type OrderEvent =
       readonly reason?: string | undefined;
       /** The impact on the name was not looked up yet. */
       readonly isImpactUnknown?: boolean;
+      /** It takes the place of an approval of theirs that was given before something about the name was known. */
+      readonly isRenewed?: boolean;
       /** The budgets that it exceeds, and the admins who agreed to that. Without an admin it goes on waiting. */
       readonly budget?: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
     }

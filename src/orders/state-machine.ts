@@ -124,7 +124,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   const enough = isAgreed && (over.length === 0 || admins.length > 0);
   // An admin who presses again may agree to what they did not know before.
   const agrees = admins.includes(event.by) && !isAgreedTo(over, former?.agreedExcess ?? []);
-  if (former !== undefined && !enough && !agrees) {
+  if (former !== undefined && !enough && !agrees && event.isRenewed !== true) {
     return { ok: false, refusal: isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' } };
   }
   if (isPaused(order) && enough) return undefined;
@@ -164,15 +164,22 @@ function approvalsDetail(
   };
 }
 
-/** Who approves again keeps their place and moment, and agrees to what the card says by now. */
+/**
+ * Who approves again keeps their place and moment, and agrees to what the card says by now. An approval that did not count
+ * any more gets the moment at which it was renewed.
+ */
 function withApproval(
   { approvals }: Order,
-  { by, agreedExcess }: EventOf<'approved' | 'emergency_approved' | 'resumed'>,
-  at: Date,
+  event: EventOf<'approved' | 'emergency_approved' | 'resumed'>,
+  now: Date,
 ): readonly Approval[] {
+  const { by, agreedExcess } = event;
+  const isRenewed = event.type === 'approved' && event.isRenewed === true;
   return approvals.some(({ userId }) => userId === by)
-    ? approvals.map((approval) => (approval.userId === by ? { ...approval, agreedExcess } : approval))
-    : [...approvals, { userId: by, at, agreedExcess }];
+    ? approvals.map((approval) =>
+        approval.userId === by ? { ...approval, at: isRenewed ? now : approval.at, agreedExcess } : approval,
+      )
+    : [...approvals, { userId: by, at: now, agreedExcess }];
 }
 
 /** Whoever asked for it never approves it alone, whatever the settings allow. */

@@ -381,14 +381,14 @@ function approvalRows(orderId: string, approvals: Order['approvals']) {
   }));
 }
 
-/** A part of a `WITH`: who approved. An approval that is given again keeps its moment. */
+/** A part of a `WITH`: who approved. */
 function insertApprovals(approvals: ReturnType<typeof approvalRows>): Prisma.Sql {
   return Prisma.sql`kept_approvals AS (
       INSERT INTO approvals (order_id, user_id, at, agreed_excess)
       SELECT changed.id, a.user_id, a.at, a.agreed_excess
       FROM changed JOIN jsonb_to_recordset(${JSON.stringify(approvals)}::jsonb)
         AS a (order_id text, user_id text, at timestamptz, agreed_excess jsonb) ON a.order_id = changed.id
-      ON CONFLICT (order_id, user_id) DO UPDATE SET agreed_excess = excluded.agreed_excess
+      ON CONFLICT (order_id, user_id) DO UPDATE SET at = excluded.at, agreed_excess = excluded.agreed_excess
     )`;
 }
 

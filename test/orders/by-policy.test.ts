@@ -272,6 +272,26 @@ test('an approval is refused once when more would be lost than the card showed',
   expect(await approveSeeing('known')).toMatchObject({ ok: true });
 });
 
+test('what appears after the first of two approvals is approved again by both', async () => {
+  rig.setPolicy(1, { ...FINANCE, needed: 2 });
+  const order = await rig.ask('authcode', { name: 'cafe.rest' });
+  let warnedAt: Date | undefined;
+  const press = (userId: string) =>
+    approveOrder({ ...rig.orders, impactWarnedAt: async () => warnedAt }, order.id, userId);
+  await press('U0FAY');
+  rig.pass(1_000);
+  warnedAt = rig.now;
+  await press('U0FRED');
+  expect(await stateOf(order.id), 'Fay had not seen it').toBe('PENDING');
+  expect((await rig.store.history(order.id)).at(-1)?.detail).toMatchObject({ lapsed: ['U0FAY'] });
+  rig.pass(1_000);
+  warnedAt = rig.now;
+  expect(await press('U0FAY'), 'she may say so again before anybody else').toMatchObject({ ok: true });
+  expect(await stateOf(order.id)).toBe('PENDING');
+  await press('U0FRED');
+  expect(await stateOf(order.id)).toBe('APPROVED');
+});
+
 test('a press that does not count does not ask what hangs on the name', async () => {
   rig.setPolicy(1, FINANCE);
   const order = await rig.ask('authcode', { name: 'cafe.rest' });

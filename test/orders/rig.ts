@@ -193,6 +193,7 @@ export async function startRig(
     },
     standIns,
     impactAtApproval: async () => 'none',
+    impactWarnedAt: async () => undefined,
   };
 
   let processes = 0;
