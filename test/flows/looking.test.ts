@@ -68,6 +68,9 @@ test('25 names in Home: not approved from there, but where every nameserver stan
   expect(buttonsIn(home, order)).toEqual(['order_look', 'order_deny']);
   expect(buttonsOf(order.card)).not.toContain('order_approve');
   const look = await openLook(t.workspace, t.bob, home, order.id);
+  expect(textOf(look), 'what to look at first').toMatch(
+    /Look at these first.*25 names.*not on the watch list/s,
+  );
   const shown = (await allPages(t.workspace, t.bob, look)).map(asSeen).join('\n');
   for (let n = 1; n <= 25; n += 1) {
     const row = shown.slice(shown.indexOf(`${n}. home-${n}.rest`));

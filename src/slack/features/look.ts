@@ -18,17 +18,18 @@ import { updateOpenView } from './refresh-form.ts';
 export async function readExtras({ deps }: Interaction, order: Order) {
   const isWaiting = order.state === 'PENDING';
   const pricing = isWaiting ? costNow(deps, order) : undefined;
-  const [history, decision, cost, budgets, term] = await Promise.all([
+  const [history, decision, cost, budgets, term, impact] = await Promise.all([
     deps.orders.store.history(order.id),
     isWaiting ? waitingDecision(deps.orders, order) : undefined,
     pricing,
     isWaiting ? budgetsNow(deps.orders, order, pricing) : undefined,
     isWaiting ? termNow(deps.expiry, order) : undefined,
+    isWaiting ? deps.names.impacts.forCard(order) : undefined,
   ]);
   return {
     statement: deps.statementOf(order),
     approvers: decision === undefined ? [] : decisionApprovers(decision),
-    ...{ history, decision, cost, budgets, term },
+    ...{ history, decision, cost, budgets, term, impact: impact === 'none' ? undefined : impact },
   } satisfies CardExtras;
 }
 

@@ -1,3 +1,4 @@
+import type { SectionBlock } from '@slack/types';
 import type { OrderCost } from '../../money/prices.ts';
 import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk.ts';
 import { BULK_COLUMNS, type BulkTask } from '../../orders/bulk-columns.ts';
@@ -121,7 +122,7 @@ function findingLine(finding: PlanFinding): string {
 }
 
 /** What stands under a plan's heading, for who asks and for who approves. */
-function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): AnyBlock[] {
+export function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): SectionBlock[] {
   return findings.length === 0 ? [] : lines(['*Look at these first*', ...findings.map(findingLine)]);
 }
 

@@ -1,3 +1,4 @@
+import type { SectionBlock } from '@slack/types';
 import { z } from 'zod';
 import { isDemoContext } from '../../accounts/account.ts';
 import type { BudgetLook } from '../../money/budget-look.ts';
@@ -157,7 +158,7 @@ function cardWith(order: Order, extras: CardExtras, isWhole: boolean): Message {
     ...facts([...explainingFacts(order, extras), ...inputsShown(order, extras.statement, title)]),
     ...rowsShown(order, extras),
     ...(pending ? lines(changedDemand(extras)) : []),
-    ...(pending ? impactOf(extras) : []),
+    ...(pending ? impactBlocks(extras) : []),
     ...(pending ? notesOf(order, extras) : []),
     ...(order.items.length === 1 && order.bulk === undefined ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
@@ -195,7 +196,7 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
 const PRIVATE = 'private: only the person who asked, approvers and admins see it';
 
 /** The impact on the name, and what has changed of it since the order was asked for. */
-function impactOf({ impact }: CardExtras): AnyBlock[] {
+export function impactBlocks({ impact }: CardExtras): SectionBlock[] {
   if (impact === undefined) return [];
   if (impact === 'unseen') {
     return [

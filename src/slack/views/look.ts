@@ -1,9 +1,9 @@
-import type { ModalView } from '@slack/types';
+import type { ModalView, SectionBlock } from '@slack/types';
 import type { Order } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
 import { actions, button, code, context, escapeText, facts, section } from './blocks.ts';
-import { pauseButtons } from './bulk.ts';
-import { type CardExtras, commentButton, explainingFacts } from './card.ts';
+import { findingBlocks, pauseButtons } from './bulk.ts';
+import { type CardExtras, commentButton, explainingFacts, impactBlocks } from './card.ts';
 import { breakGlassButtons } from './emergency.ts';
 import { type FormOrigin, noticeView } from './form.ts';
 import { decisionButtons, orderTitle } from './order.ts';
@@ -28,6 +28,11 @@ export interface Look {
   readonly note?: string | undefined;
 }
 
+/** What whoever decides has to look at first. */
+function warnings({ bulk }: Order, extras: CardExtras): SectionBlock[] {
+  return [...(bulk === undefined ? [] : findingBlocks(bulk)), ...impactBlocks(extras)];
+}
+
 /** One page. What explains the order stands on the first one, its history on the last. */
 export function lookView({ order, extras, mayDecide, origin, page, note }: Look): ModalView {
   const pages = statementPages(extras.statement);
@@ -38,6 +43,7 @@ export function lookView({ order, extras, mayDecide, origin, page, note }: Look)
       ...(note === undefined ? [] : [section(note)]),
       section(`*${escapeText(orderTitle(order))}*`),
       ...(shown === 1 ? facts(explainingFacts(order, extras)) : []),
+      ...(shown === 1 && order.state === 'PENDING' ? warnings(order, extras) : []),
       ...(pages[shown - 1] ?? []),
       ...actions(`look_pages_${order.id}`, [
         ...(shown > 1 ? [turn('order_look_previous', 'Previous page')] : []),
