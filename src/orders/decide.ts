@@ -288,8 +288,13 @@ export async function denyOrder(
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
   return changeOrder(deps, orderId, async (order) => {
-    const refusal = await refusalToDeny(deps, order, userId);
-    return refusal === undefined ? { event: { type: 'denied', by: userId, reason } } : { refusal };
+    const grounds = await groundsOf(deps, order, [userId]);
+    const refusal = refusalToDecide(order, userId, 'deny', grounds.policy);
+    if (refusal !== undefined) return { refusal };
+    // The log says for whom and by which rules, as it does of an approval.
+    const counted = countApprovals(deps, { ...order, approvals: [] }, userId, grounds);
+    const progress = 'refusal' in counted ? undefined : counted.progress;
+    return { event: { type: 'denied', by: userId, reason, progress } };
   });
 }
 

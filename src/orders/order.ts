@@ -314,7 +314,13 @@ export type OrderEvent =
       readonly remindAt: Date;
       readonly escalateAt: Date;
     }
-  | { readonly type: 'denied'; readonly by: string; readonly reason: string | undefined }
+  | {
+      readonly type: 'denied';
+      readonly by: string;
+      readonly reason: string | undefined;
+      /** What the approval of this person alone would have counted for; undefined where a rule refuses the order. */
+      readonly progress?: ApprovalsGiven | undefined;
+    }
   | { readonly type: 'cancelled'; readonly by: string }
   | { readonly type: 'expired' }
   | { readonly type: 'reminded' }

@@ -214,8 +214,9 @@ function emergencyApproved(
 }
 
 function denied(order: Order, event: EventOf<'denied'>, now: Date): Transition {
-  const detail = { reason: event.reason ?? null };
-  return changedOrder(order, now, { kind: event.type, actor: event.by, detail }, closedOrder('DENIED', now));
+  const { by, reason = null, progress } = event;
+  const detail = { reason, ...(progress === undefined ? {} : { progress }) };
+  return changedOrder(order, now, { kind: event.type, actor: by, detail }, closedOrder('DENIED', now));
 }
 
 function cancelled(order: Order, event: EventOf<'cancelled'>, now: Date): Transition {

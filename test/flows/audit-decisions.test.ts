@@ -50,7 +50,19 @@ test('a stand-in decides for who is away, by a rule of a version, about a statem
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
   await t.carol.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
+  const refused = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  const form = await openedAfter(t.workspace, t.carol, () => t.carol.click(refused.card, 'order_deny'));
+  closed(await t.carol.submit(form, { reason: 'not again' }));
+  await refused.ends('DENIED');
   await answerTo(t.workspace, t.bob, '/domain back');
+  expect((await linesOf(refused))['denied']).toMatchObject({
+    decided_by: 'Carol (U0CAROL)',
+    decision_reason: 'not again',
+    for: 'Carol (U0CAROL) for Bob (U0BOB)',
+    rule: 'what Bob decides',
+    policy_version: '7',
+    statement: HASH,
+  });
   const { requested, approved } = await linesOf(order);
   expect(approved).toMatchObject({
     decided_by: 'Carol (U0CAROL)',
