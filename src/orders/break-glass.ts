@@ -1,6 +1,6 @@
 import { peopleAmong, requestersOf, type WaitingDecision, waitingDecision } from './approvers.ts';
-import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
-import { type DecideDeps, letGo, moneyOf } from './decide.ts';
+import { type ChangeOutcome, changeOrder } from './change.ts';
+import { type DecideDeps, letGo, moneyOf, withImpact } from './decide.ts';
 import { isRequester, type Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -19,27 +19,26 @@ export async function approveInEmergency(
   userId: string,
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
-  return letGo(deps, orderId, async (order, agreedExcess, findObstacle) => {
-    // It may take a moment, so that what decides is read after it.
-    const impact = order.state === 'PENDING' ? await deps.impactAtApproval(order) : 'none';
-    const grounds = await emergencyGrounds(deps, order, userId);
-    if ('refusal' in grounds) return grounds;
-    if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
-    const { price, over, unaware, reservation } = await moneyOf(deps, order, [{ userId, agreedExcess }]);
-    if (unaware.length > 0) return { refusal: { code: 'excess_unseen', over } };
-    const obstacle = await findObstacle();
-    if (obstacle !== undefined) return obstacle;
-    if (impact === 'changed') return { refusal: { code: 'impact_changed' } };
-    const deciders = await decidersOf(deps, order, userId, grounds);
-    return {
-      event: {
-        type: 'emergency_approved',
-        ...{ by: userId, agreedExcess, reason, ...deciders, policyVersion: grounds.policyVersion },
-        ...{ price, isImpactUnknown: impact === 'unknown', over },
-      },
-      extra: { reservation },
-    } satisfies Decision;
-  });
+  return letGo(deps, orderId, (order, agreedExcess, findObstacle) =>
+    withImpact(deps, order, async (isImpactUnknown) => {
+      const grounds = await emergencyGrounds(deps, order, userId);
+      if ('refusal' in grounds) return grounds;
+      if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
+      const { price, over, unaware, reservation } = await moneyOf(deps, order, [{ userId, agreedExcess }]);
+      if (unaware.length > 0) return { refusal: { code: 'excess_unseen', over } };
+      const obstacle = await findObstacle();
+      if (obstacle !== undefined) return obstacle;
+      const deciders = await decidersOf(deps, order, userId, grounds);
+      return {
+        event: {
+          type: 'emergency_approved',
+          ...{ by: userId, agreedExcess, reason, ...deciders, policyVersion: grounds.policyVersion },
+          ...{ price, isImpactUnknown, over },
+        },
+        extra: { reservation },
+      };
+    }),
+  );
 }
 
 /** Why a person may not approve an order alone at this moment, asked before the form for the reason opens. */

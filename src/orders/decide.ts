@@ -95,24 +95,38 @@ export async function approveOrder(
     // Who lets a paused order go on presses another button.
     if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
     const press = { userId, agreedExcess };
-    const isAtRisk = taskNamed(order.task).risk !== 'none';
-    const counting = isAtRisk ? await withoutUnwarned(deps, order) : order;
+    const counting = await withoutUnwarned(deps, order);
     const isOf = (approval: Approval) => approval.userId === userId;
     const isRenewed = order.approvals.some(isOf) && !counting.approvals.some(isOf);
     const decide = (isImpactUnknown: boolean) =>
       decisionOfApproval(deps, counting, press, findObstacle, { isImpactUnknown, isRenewed, reason });
-    if (!isAtRisk) return decide(false);
-    // Only a press that would count asks what hangs on the name: what is new is put to those who may approve, once.
-    const decision = await decide(true);
-    if (!('event' in decision) || decision.event.type !== 'approved') return decision;
-    const impact = await deps.impactAtApproval(order);
-    // The look may take a moment, so everything that decides is read again after it.
-    return impact === 'changed' ? { refusal: { code: 'impact_changed' } } : decide(impact === 'unknown');
+    return withImpact(deps, order, decide);
   });
 }
 
+/**
+ * Decides about a press, and looks before it counts what hangs on the name. Only a press that would count asks: what is new
+ * is put to those who may approve, once.
+ */
+export async function withImpact(
+  deps: Pick<DecideDeps, 'impactAtApproval'>,
+  order: Order,
+  decide: (isImpactUnknown: boolean) => Promise<Decision>,
+): Promise<Decision> {
+  if (order.state !== 'PENDING' || taskNamed(order.task).risk === 'none') return decide(false);
+  const decision = await decide(true);
+  const counts = 'event' in decision && APPROVALS.has(decision.event.type);
+  if (!counts) return decision;
+  const impact = await deps.impactAtApproval(order);
+  // The look may take a moment, so everything that decides is read again after it.
+  return impact === 'changed' ? { refusal: { code: 'impact_changed' } } : decide(impact === 'unknown');
+}
+
+const APPROVALS: ReadonlySet<OrderEvent['type']> = new Set(['approved', 'emergency_approved']);
+
 /** An order without the approvals that were given before something about its name was put to the approvers. */
 async function withoutUnwarned(deps: Pick<DecideDeps, 'impactWarnedAt'>, order: Order): Promise<Order> {
+  if (taskNamed(order.task).risk === 'none') return order;
   const warnedAt = await deps.impactWarnedAt(order);
   if (warnedAt === undefined) return order;
   return { ...order, approvals: order.approvals.filter(({ at }) => at >= warnedAt) };

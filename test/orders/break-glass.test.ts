@@ -59,6 +59,24 @@ describe('approving alone', () => {
     expect(await openReviews()).toEqual([order.id]);
   });
 
+  test('asks what hangs on the name only for a press that would count, and is refused once for what is new', async () => {
+    rig.setPolicy(3, RULE);
+    const order = await rig.ask('authcode', { name: 'cafe.rest' });
+    let looks = 0;
+    const impactAtApproval = async () => {
+      looks += 1;
+      return looks === 1 ? ('changed' as const) : ('known' as const);
+    };
+    const press = async (userId: string) =>
+      codeOf(await approveInEmergency({ ...deps, impactAtApproval }, order.id, userId, 'The shop is down'));
+    expect(await press('U0FAY')).toBe('not_an_admin');
+    expect(looks, 'of who may not').toBe(0);
+    expect(await press('U0ADA')).toBe('impact_changed');
+    expect(await press('U0ADA')).toBe('APPROVED');
+    expect(await press('U0EVE')).toBe('wrong_state');
+    expect(looks, 'of what does not wait any more').toBe(2);
+  });
+
   test('is for admins who did not ask, with a reason, and as long as it waits', async () => {
     rig.setPolicy(3, RULE);
     rig.setTeam({ allowSelfApproval: true });

@@ -305,6 +305,12 @@ test('a press that does not count does not ask what hangs on the name', async ()
     refusal: { code: 'not_an_approver' },
   });
   expect(looks, 'what is new is put to those who may approve').toBe(0);
+  await rig.sql(`UPDATE orders SET state = 'DENIED'`);
+  expect(await approveOrder({ ...rig.orders, impactAtApproval }, order.id, 'U0FAY')).toMatchObject({
+    ok: false,
+    refusal: { code: 'wrong_state' },
+  });
+  expect(looks, 'of what does not wait any more').toBe(0);
 });
 
 describe('a policy that changes while an order waits', () => {
