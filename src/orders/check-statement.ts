@@ -35,12 +35,18 @@ function requestOf({ task, account, input, secretHash, statementHash, items }: O
   ];
 }
 
+interface CheckDeps {
+  readonly store: OrderStore;
+  readonly servicePlaces: ServicePlaces;
+}
+
 /** Stops an order that no longer gives its statement; undefined when it does. */
-export async function stopIfChanged(
-  deps: { readonly store: OrderStore; readonly servicePlaces: ServicePlaces },
-  order: Order,
-): Promise<Decision | undefined> {
-  if (verifiedStatement(order, deps.servicePlaces) !== undefined) return undefined;
+export async function stopIfChanged(deps: CheckDeps, order: Order): Promise<Decision | undefined> {
+  return verifiedStatement(order, deps.servicePlaces) === undefined ? stopChanged(deps, order) : undefined;
+}
+
+/** How an order is stopped that no longer gives its statement. */
+export async function stopChanged(deps: CheckDeps, order: Order): Promise<Decision> {
   const parts = changedParts(order, await deps.store.history(order.id), deps.servicePlaces);
   return { event: { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } } };
 }

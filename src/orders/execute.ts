@@ -9,7 +9,13 @@ import type { Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
-import { changedParts, isSameRequest, StatementChangedError, stopIfChanged } from './check-statement.ts';
+import {
+  changedParts,
+  isSameRequest,
+  StatementChangedError,
+  stopChanged,
+  stopIfChanged,
+} from './check-statement.ts';
 import { isOver } from './clock.ts';
 import { type ItemResult, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
 import type { CompletedRequest, OrderTask, OutgoingRequest } from './order-task.ts';
@@ -88,10 +94,13 @@ interface Worker extends ExecuteDeps {
  * Changes the order of a claim. The order is read again only when somebody else has changed it. Every change renews the
  * lease, so that an item that is marked as sent has all of it to be answered in.
  */
-async function change(worker: Worker, decide: (order: Order) => Decision): Promise<ChangeOutcome> {
+async function change(
+  worker: Worker,
+  decide: (order: Order) => Decision | Promise<Decision>,
+): Promise<ChangeOutcome> {
   const { leaseMs = LEASE_MS } = worker;
-  const alive = (order: Order): Decision => {
-    const decision = decide(order);
+  const alive = async (order: Order): Promise<Decision> => {
+    const decision = await decide(order);
     return 'refusal' in decision ? decision : { ...decision, extra: { ...decision.extra, leaseMs } };
   };
   const changing = worker.turn.then(() => changeOrder(worker, worker.latest.id, alive, worker.latest));
@@ -140,13 +149,14 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
     if (order.state !== 'APPROVED') return NOT_DUE;
     const waiting = nextItems(order);
     if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now()))) return NOT_DUE;
-    const pauseEnd = await pauseEndOf(deps)();
-    const blocked = beforeWave(order, pauseEnd) ?? (await stopIfChanged(deps, order));
+    const blocked = await beforeWave(order, pauseEndOf(deps));
     if (blocked !== undefined) return blocked;
+    const statement = verifiedStatement(order, deps.servicePlaces);
+    if (statement === undefined) return stopChanged(deps, order);
     // Both look the account up: asked at once, they share a statement.
     const [parties, preparing] = await Promise.all([
       partiesOf(deps.findAccount, order),
-      prepare(deps, order),
+      prepare(deps, order, statement),
     ]);
     ({ people } = parties);
     prepared = preparing;
@@ -284,9 +294,9 @@ interface PreparedExecution {
   readonly error?: unknown;
 }
 
-async function prepare(deps: ExecuteDeps, order: Order): Promise<PreparedExecution> {
+async function prepare(deps: ExecuteDeps, order: Order, statement: Statement): Promise<PreparedExecution> {
   try {
-    return { context: await executionContext(deps, order) };
+    return { context: await executionContext(deps, order, statement) };
   } catch (error) {
     return { error };
   }
@@ -294,13 +304,15 @@ async function prepare(deps: ExecuteDeps, order: Order): Promise<PreparedExecuti
 
 /**
  * @returns undefined when the account is gone
- * @throws when the order is not what was stated, what is sealed cannot be opened, or the database fails
+ * @throws when the credential is not of the stated account, what is sealed cannot be opened, or the database fails
  */
-async function executionContext(deps: ExecuteDeps, order: Order): Promise<ExecutionContext | undefined> {
+async function executionContext(
+  deps: ExecuteDeps,
+  order: Order,
+  statement: Statement,
+): Promise<ExecutionContext | undefined> {
   const client = await deps.clientFor(order.account.id);
   if (client === undefined) return undefined;
-  const statement = verifiedStatement(order, deps.servicePlaces);
-  if (statement === undefined) throw new StatementChangedError([]);
   const { method, login, context } = order.account;
   if (!isDeepStrictEqual(client.account, { method, login, context }))
     throw new StatementChangedError(['account']);

@@ -12,13 +12,17 @@ export type PauseEnd = () => Promise<Date>;
  * @param pauseEnd when a pause would end
  * @param workerId the worker that has the order; left out before it is claimed
  */
-export function beforeWave(order: Order, pauseEnd: Date, workerId?: string): Decision | undefined {
+export async function beforeWave(
+  order: Order,
+  pauseEnd: PauseEnd,
+  workerId?: string,
+): Promise<Decision | undefined> {
   if (order.bulk?.pause !== undefined) return { refusal: { code: 'not_due' } };
   const reason = waitingItems(order).length === 0 ? undefined : reasonToPause(order);
-  if (reason !== undefined)
-    return {
-      event: { type: 'paused', reason, expiresAt: pauseEnd, ...(workerId === undefined ? {} : { workerId }) },
-    };
+  if (reason !== undefined) {
+    const expiresAt = await pauseEnd();
+    return { event: { type: 'paused', reason, expiresAt, ...(workerId === undefined ? {} : { workerId }) } };
+  }
   const changed = rulesChanged(order, nextItems(order));
   return changed === undefined ? undefined : { event: { type: 'stopped', summary: changed } };
 }
@@ -35,7 +39,7 @@ export interface WaveSender {
   readonly send: (items: readonly OrderItem[]) => Promise<void>;
   /** Reads the order anew, and says how it is stopped when its rows no longer give its statement. */
   readonly stopIfChanged: () => Promise<Decision | undefined>;
-  readonly change: (decide: (order: Order) => Decision) => Promise<ChangeOutcome>;
+  readonly change: (decide: (order: Order) => Decision | Promise<Decision>) => Promise<ChangeOutcome>;
   readonly signal: AbortSignal;
 }
 
@@ -44,11 +48,13 @@ export interface WaveSender {
  * nothing is left, when a person is needed, or when what is left has to wait.
  */
 export async function sendWaves(sender: WaveSender): Promise<void> {
-  const { workerId, order, dueIn, send, change, signal } = sender;
+  const { workerId, pauseEnd, order, dueIn, send, change, signal } = sender;
   while (!signal.aborted) {
-    const pauseEnd = await sender.pauseEnd();
-    if (beforeWave(order(), pauseEnd, workerId) !== undefined) {
-      await change((current) => beforeWave(current, pauseEnd, workerId) ?? { refusal: { code: 'not_due' } });
+    if ((await beforeWave(order(), pauseEnd, workerId)) !== undefined) {
+      await change(
+        async (current) =>
+          (await beforeWave(current, pauseEnd, workerId)) ?? { refusal: { code: 'not_due' } },
+      );
       return;
     }
     const due = dueIn(order());
