@@ -121,14 +121,19 @@ export function createObservationStore({ run }: Database, teamId: string): Obser
 
     mentioning: (name) =>
       withStoreError('looking for names that hang on another one', async () => {
-        const found = await run(Prisma.sql`
-          SELECT ${COLUMNS} FROM name_observations
-          WHERE team_id = ${teamId} AND name <> ${name} AND strpos(history::text, ${name}) > 0
-          ORDER BY name LIMIT ${MAX_MENTIONING}`);
-        const redirected = redirectRows.parse(await run(selectRedirects(name)));
+        const [found, redirected] = await Promise.all([
+          run(Prisma.sql`
+            SELECT ${COLUMNS} FROM name_observations
+            WHERE team_id = ${teamId} AND name <> ${name} AND strpos(history::text, ${name}) > 0
+            ORDER BY name LIMIT ${MAX_MENTIONING}`),
+          run(selectRedirects(name)),
+        ]);
         return [
           ...rows.parse(found).map(dependentName),
-          ...redirected.map(redirectedName).filter((source) => !isUnder(source.name, name)),
+          ...redirectRows
+            .parse(redirected)
+            .map(redirectedName)
+            .filter((source) => !isUnder(source.name, name)),
         ];
       }),
   };

@@ -1,3 +1,4 @@
+import type { PendingChanges } from '../../policy/pending-changes.ts';
 import { alertAdmins } from '../admins.ts';
 import { askOtherAdmins } from '../ask-admins.ts';
 import type { ActionCall, Interaction, SlackDeps } from '../feature.ts';
@@ -37,28 +38,20 @@ export async function waitingChanges({
  * @returns what who asked is told; mrkdwn
  */
 export async function waitWithSettings(call: Interaction, change: Change<'settings'>): Promise<string[]> {
-  const { pendingChanges, settings, now } = call.deps;
-  const { approvalTtl } = await settings();
-  const pending = await pendingChanges.settings.request(
-    change,
-    call.person.id,
-    now(),
-    new Date(now().getTime() + approvalTtl),
-  );
+  const pending = await keep(call, call.deps.pendingChanges.settings, change);
   return askForConfirmation(call, { kind: 'settings', ...pending });
 }
 
 /** The same for prices. */
 export async function waitWithPrices(call: Interaction, change: Change<'prices'>): Promise<string[]> {
-  const { pendingChanges, settings, now } = call.deps;
-  const { approvalTtl } = await settings();
-  const pending = await pendingChanges.prices.request(
-    change,
-    call.person.id,
-    now(),
-    new Date(now().getTime() + approvalTtl),
-  );
+  const pending = await keep(call, call.deps.pendingChanges.prices, change);
   return askForConfirmation(call, { kind: 'prices', ...pending });
+}
+
+async function keep<C>({ deps, person }: Interaction, changes: PendingChanges<C>, change: C) {
+  const { approvalTtl } = await deps.settings();
+  const at = deps.now();
+  return changes.request(change, person.id, at, new Date(at.getTime() + approvalTtl));
 }
 
 async function askForConfirmation({ deps, person, acknowledge }: Interaction, waiting: WaitingChange) {
