@@ -1,0 +1,467 @@
+import { randomUUID } from 'node:crypto';
+import type { TeamAccount } from '../../src/accounts/account.ts';
+import {
+  confirmLapse,
+  importNames,
+  requestLapse,
+  snoozeName,
+  unwatchName,
+  watchName,
+} from '../../src/expiry/watch-list.ts';
+import { createBudgetLook } from '../../src/money/budget-look.ts';
+import { createOrderPricer } from '../../src/money/order-cost.ts';
+import { type Price, priceEdits } from '../../src/money/prices.ts';
+import { newAlarms } from '../../src/names/alarm.ts';
+import { createAlarms } from '../../src/names/alarm-actions.ts';
+import { askRequester } from '../../src/orders/ask.ts';
+import { approveInEmergency, signOff } from '../../src/orders/break-glass.ts';
+import { approveOrder, cancelOrder, denyOrder } from '../../src/orders/decide.ts';
+import type { Order, OrderEvent } from '../../src/orders/order.ts';
+import { confirmOrder, requestOrder } from '../../src/orders/request.ts';
+import { resolveOrder } from '../../src/orders/resolve.ts';
+import { resumeOrder } from '../../src/orders/resume.ts';
+import { retryOrder } from '../../src/orders/retry.ts';
+import { revealSecret } from '../../src/orders/reveal.ts';
+import { transition } from '../../src/orders/state-machine.ts';
+import { stopOrder } from '../../src/orders/stop.ts';
+import { draftBase } from '../../src/policy/drafts.ts';
+import type { PolicyRule } from '../../src/policy/policy.ts';
+import { createAlarmStore } from '../../src/store/alarms.ts';
+import { createBudgetStore } from '../../src/store/budgets.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createWatchListStore } from '../../src/store/domains.ts';
+import { createInstallationStore } from '../../src/store/installation.ts';
+import { createObservationStore } from '../../src/store/observations.ts';
+import { createPendingChanges } from '../../src/store/pending-changes.ts';
+import { createPolicyStore } from '../../src/store/policies.ts';
+import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
+import { createPresetStore } from '../../src/store/presets.ts';
+import { createPriceStore, pendingPrices } from '../../src/store/prices.ts';
+import { createSettingsStore, pendingSettings } from '../../src/store/settings.ts';
+import { createTeamAccountStore } from '../../src/store/team-account.ts';
+import { silent } from '../expiry/rig.ts';
+import { acceptedOf, HOUR_MS, MINUTE_MS, startRig } from '../orders/rig.ts';
+import { DONE, fails } from '../orders/scripted-service.ts';
+import { rule } from '../policy/sample.ts';
+
+const TEAM = 'T0STEWARD';
+const SECOND_MS = 1_000;
+const ADMINS: ReadonlySet<string> = new Set(['U0ADA', 'U0CAROL']);
+
+/** What differs from one run to the next: in the audit file it gives way to what it is called here. */
+export type Generated = ReadonlyMap<string, string>;
+
+/**
+ * A day on which everything happens that the audit log knows, by the use cases on the real stores and a clock that moves a
+ * second at a time.
+ * @param url an empty database
+ */
+export async function recordDay(url: string): Promise<Generated> {
+  const rig = await startRig({ database: { url, drop: async () => undefined } });
+  const database = openDatabase({ url });
+  try {
+    await createInstallationStore(database).serve(TEAM);
+    const asked: Order[] = [];
+    const prices = createPriceStore(database, TEAM);
+    const budgets = createBudgetStore(database, TEAM);
+    const deps = {
+      ...rig.orders,
+      priceOf: createOrderPricer({ prices, now: () => rig.now }),
+      lookAtBudgets: createBudgetLook({
+        teamId: TEAM,
+        budgets,
+        tagsOf: async () => new Map(),
+        now: () => rig.now,
+      }),
+      isAdmin: async (userId: string) => ADMINS.has(userId),
+    };
+    const pass = (ms = SECOND_MS) => rig.pass(ms);
+    const ask = async (...given: Parameters<typeof rig.ask>): Promise<Order> => {
+      pass();
+      const order = await rig.ask(...given);
+      asked.push(order);
+      return order;
+    };
+    const ok = async (outcome: Promise<{ readonly ok: boolean }>): Promise<void> => {
+      const settled = await outcome;
+      if (!settled.ok) throw new Error(JSON.stringify(settled));
+      pass();
+    };
+    const approve = (order: Order, by = 'U0BOB', reason?: string) =>
+      ok(approveOrder(deps, order.id, by, reason));
+    const run = async () => {
+      pass();
+      await rig.runDue();
+    };
+    /** What nobody can make happen by asking. */
+    const apply = async (id: string, event: OrderEvent) => {
+      pass();
+      const before = await rig.read(id);
+      const changed = transition(before, event, rig.now);
+      if (!changed.ok) throw new Error(`${event.type}: ${changed.refusal.code}`);
+      await ok(rig.store.commit({ before, after: changed.order, log: changed.log }));
+    };
+    const renewal = (...names: string[]) => ask('renew', { names, period: 1 }, { reason: 'for the year' });
+
+    // Deciding, and the end of what nobody decides.
+    const plain = await renewal('plain.rest');
+    await ok(askRequester(deps, plain.id, 'U0BOB', 'is it still used?'));
+    await approve(plain, 'U0BOB', 'fine');
+    await run();
+    await ok(denyOrder(deps, (await renewal('denied.rest')).id, 'U0BOB', 'too dear'));
+    await ok(cancelOrder(deps, (await renewal('cancelled.rest')).id, 'U0ALICE'));
+    const stopped = await renewal('stopped.rest');
+    await approve(stopped);
+    await ok(stopOrder(deps, stopped.id, 'U0ALICE'));
+    const late = await renewal('late.rest');
+    pass(5 * HOUR_MS);
+    await rig.recover();
+    pass(24 * HOUR_MS);
+    await apply(late.id, { type: 'escalated', to: ['U0EVE'], toAdmins: true });
+    pass(72 * HOUR_MS);
+    await rig.recover();
+    const confirmed = await ask('nameservers', {
+      name: 'servers.rest',
+      nameServers: ['ns1.example.net', 'ns2.example.net'],
+    });
+    if (confirmed.state === 'PENDING') await approve(confirmed);
+    await run();
+    await apply(confirmed.id, {
+      type: 'delegation_seen',
+      n: 1,
+      delegation: 'not_answering',
+      hosts: ['ns1.example.net'],
+      hours: 2,
+    });
+
+    // By rules: stand-ins, approvals that lapse, emergencies.
+    rig.groups.set('S0FINANCE', ['U0FAY', 'U0FRED']);
+    rig.setPolicy(3, {
+      decision: 'approve',
+      approvers: ['S0FINANCE', 'U0LEA'],
+      needed: 2,
+      breakGlass: true,
+      name: 'what two decide',
+    });
+    await rig.standIns.begin(
+      'U0LEA',
+      { userId: 'U0CAROL', until: new Date(rig.now.getTime() + 10 * HOUR_MS) },
+      rig.now,
+    );
+    const ruled = await renewal('ruled.rest');
+    await approve(ruled, 'U0FAY');
+    rig.groups.set('S0FINANCE', ['U0FRED', 'U0FINN']);
+    await approve(ruled, 'U0CAROL');
+    await approve(ruled, 'U0FRED');
+    await run();
+    const denied = await renewal('denied-by-rule.rest');
+    await ok(denyOrder(deps, denied.id, 'U0CAROL', 'not now'));
+    pass();
+    await rig.standIns.end('U0LEA', rig.now);
+    const urgent = await renewal('urgent.rest');
+    await ok(approveInEmergency(deps, urgent.id, 'U0ADA', 'the shop is down'));
+    await run();
+    await ok(signOff(deps, urgent.id, 'U0CAROL'));
+    rig.setPolicy(0);
+
+    // What the service answers, and does not.
+    rig.service.answer = async () => {
+      throw fails('refused', { code: 'EF01055', httpStatus: 400 });
+    };
+    const failed = await renewal('failed.rest');
+    await approve(failed);
+    await run();
+    rig.service.answer = async () => DONE;
+    pass();
+    const retried = acceptedOf(await retryOrder(deps, failed.id, 'U0ALICE'));
+    asked.push(retried);
+    await approve(retried);
+    await run();
+    rig.service.answer = async () => {
+      throw fails('unknown_outcome');
+    };
+    const doubtful = await renewal('doubtful.rest', 'doubtful-too.rest');
+    await approve(doubtful);
+    await run();
+    await apply(doubtful.id, {
+      type: 'hinted',
+      n: 1,
+      hint: {
+        seen: { code: 'statuses_seen', statuses: ['ok'] },
+        source: 'rdap.example',
+        seenAt: rig.now.toISOString(),
+      },
+    });
+    await apply(doubtful.id, {
+      type: 'resolved',
+      by: 'evidence',
+      outcome: 'SUCCEEDED',
+      reason: undefined,
+      seen: { code: 'registered' },
+      n: 1,
+    });
+    await ok(resolveOrder(deps, doubtful.id, 'U0BOB', 'FAILED', 'looked at the service'));
+    await apply(doubtful.id, {
+      type: 'answered_late',
+      n: 2,
+      outcome: 'SUCCEEDED',
+      result: { summary: { code: 'done' }, code: 'S0105', text: 'Renewed' },
+    });
+    rig.service.answer = async () => {
+      throw fails('not_sent');
+    };
+    const unreached = await renewal('unreached.rest');
+    await approve(unreached);
+    await run();
+    rig.service.answer = async () => DONE;
+    pass(HOUR_MS);
+    await run();
+    const lost = await renewal('lost.rest');
+    await approve(lost);
+    await apply(lost.id, { type: 'claimed', workerId: 'w' });
+    await apply(lost.id, { type: 'sending', workerId: 'w', n: 1 });
+    await apply(lost.id, { type: 'released' });
+    await ok(resolveOrder(deps, lost.id, 'U0BOB', 'SUCCEEDED', undefined));
+    const restored = await renewal('restored.rest');
+    await approve(restored);
+    await apply(restored.id, { type: 'invalidated', summary: { code: 'database_restored' } });
+    await ok(resolveOrder(deps, restored.id, 'U0BOB', 'FAILED', 'it was not sent'));
+    await apply(plain.id, { type: 'overdue', n: 1, days: 8 });
+    await apply(plain.id, { type: 'shown', n: 1 });
+    const fetched = await ask('authcode', { name: 'moved.rest' });
+    if (fetched.state === 'PENDING') await approve(fetched);
+    await run();
+    await revealSecret(deps, fetched.id, 'U0ALICE');
+
+    // Many rows: one has an end of its own, the others wait, go on, and are stopped.
+    const rows = ['r1.rest', 'r2.rest', 'r3.rest'].map((name) => ({
+      name,
+      input: { names: [name], period: 1 },
+      secret: undefined,
+    }));
+    for (const end of ['resumed', 'stopped', 'expired'] as const) {
+      pass();
+      const draft = acceptedOf(await rig.request('renew', {}, { bulk: { rows, findings: [], leftOut: 0 } }));
+      asked.push(draft);
+      pass();
+      await confirmOrder(deps, draft.id, 'U0ALICE');
+      await approve(draft);
+      await apply(draft.id, { type: 'claimed', workerId: 'w' });
+      await apply(draft.id, { type: 'sending', workerId: 'w', n: 1 });
+      const result = { summary: { code: 'refused' }, code: 'EF01055', text: 'No' } as const;
+      await apply(draft.id, { type: 'answered', n: 1, outcome: 'FAILED', result });
+      await apply(draft.id, {
+        type: 'paused',
+        reason: { code: 'refusals', names: ['r1.rest'] },
+        expiresAt: new Date(rig.now.getTime() + HOUR_MS),
+        workerId: 'w',
+      });
+      if (end === 'resumed') {
+        await ok(resumeOrder(deps, draft.id, 'U0BOB'));
+        await run();
+      } else if (end === 'stopped') {
+        await ok(stopOrder(deps, draft.id, 'U0ALICE'));
+      } else {
+        pass(2 * HOUR_MS);
+        await rig.recover();
+      }
+    }
+
+    // Money.
+    const price = (minor: number): Price => ({
+      zone: 'rest',
+      task: 'renew',
+      period: 1,
+      amount: { currency: 'EUR', minor },
+      validFrom: '2026-01-01',
+      source: 'C',
+    });
+    pass();
+    await prices.save(priceEdits([], [price(1_800)]), 'U0ADA', rig.now);
+    pass();
+    const dearer = [{ before: price(1_800), after: price(2_000) }];
+    const pendingPrice = createPendingChanges(database, TEAM, pendingPrices(TEAM));
+    const until = () => new Date(rig.now.getTime() + HOUR_MS);
+    const waitingPrice = await pendingPrice.request(dearer, 'U0ADA', rig.now, until());
+    pass();
+    await pendingPrice.confirm(waitingPrice.id, 'U0CAROL', rig.now);
+    pass();
+    const limit = { currency: 'EUR', minor: 1_000 };
+    await budgets.add({ tag: undefined, span: 'month', amount: limit }, 'U0ADA', rig.now);
+    await budgets.add({ tag: 'brand', span: 'year', amount: limit }, 'U0ADA', rig.now);
+    const exceeding = await rig.orders.store.load(acceptedOf(await askWith(rig, deps, 'dear.rest')).id);
+    if (exceeding === undefined) throw new Error('the order is gone');
+    asked.push(exceeding);
+    await approve(exceeding);
+    const excess = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_000, takesMinor: 2_000 };
+    await rig.messages.recordShownExcess(exceeding.id, [excess]);
+    await approve(exceeding, 'U0ADA');
+    await run();
+    const [month, year] = await budgets.list();
+    await budgets.setAmount(month?.id ?? '', 9_000, 'U0ADA', rig.now);
+    pass();
+    await budgets.remove(year?.id ?? '', 'U0CAROL', rig.now);
+
+    // Settings, the team's account, rules, presets.
+    const settings = createSettingsStore(database);
+    const change = { name: 'approval_ttl', before: '72h', after: '48h' };
+    pass();
+    await settings.save([change], 'U0ADA', rig.now);
+    const pendingSetting = createPendingChanges(
+      database,
+      TEAM,
+      pendingSettings(() => ({ approvers: 'U0BOB' })),
+    );
+    pass();
+    const approvers = [{ name: 'approvers', before: 'U0BOB', after: 'U0BOB,U0EVE' }];
+    const waitingSetting = await pendingSetting.request(approvers, 'U0ADA', rig.now, until());
+    await pendingSetting.confirm(waitingSetting.id, 'U0CAROL', rig.now);
+    const dropped = await pendingSetting.request([change], 'U0ADA', rig.now, until());
+    pass();
+    await pendingSetting.dismiss(dropped.id, rig.now);
+    const team = createTeamAccountStore(database);
+    const account = (login: string): TeamAccount => ({
+      id: randomUUID(),
+      teamId: TEAM,
+      userId: undefined,
+      method: 'trusted_application',
+      slot: 'application',
+      context: undefined,
+      login,
+      application: `the application ${login}`,
+      active: true,
+      verifiedAt: undefined,
+      linkedBy: 'U0ADA',
+    });
+    const sealed = { keyId: 'demo', bytes: Uint8Array.from([1, 2, 3]) };
+    for (const login of ['uuid-1', 'uuid-1', 'uuid-2']) {
+      pass();
+      await team.save(account(login), sealed, rig.now);
+    }
+    pass();
+    await team.remove(TEAM, 'U0CAROL', rig.now);
+    const policies = createPolicyStore(database, TEAM);
+    const draftRules = async (rules: readonly PolicyRule[]) => {
+      pass();
+      const { revision } = draftBase(await policies.current(), await policies.draft());
+      const draft = await policies.saveDraft(rules, revision, 'U0ADA', rig.now);
+      return draft?.revision ?? '';
+    };
+    const publish = async (rules: readonly PolicyRule[]) => {
+      const revision = await draftRules(rules);
+      pass();
+      await policies.publish(revision, 'U0ADA', rig.now);
+      await policies.confirm(revision, 'U0CAROL', rig.now);
+    };
+    await publish([rule({ name: 'first', tasks: ['renew'] }), rule({ name: 'second', tasks: ['create'] })]);
+    await publish([
+      rule({ name: 'second', tasks: ['create'], needed: 2 }),
+      rule({ name: 'first', tasks: ['renew'] }),
+    ]);
+    await policies.discardDraft(await draftRules([]), 'U0CAROL', rig.now);
+    const presets = createPresetStore(database, TEAM);
+    const preset = { name: 'ours', kind: 'nameservers', fields: { nameServers: 'ns1.example.net' } } as const;
+    pass();
+    await presets.add(preset, 'U0ALICE', rig.now);
+    const [kept] = await presets.list();
+    await presets.replace(kept?.id ?? '', { ...preset, name: 'theirs' }, 'U0BOB', rig.now);
+    pass();
+    await presets.remove(kept?.id ?? '', 'U0BOB', rig.now);
+
+    // Names: the watch list, what is set for them, and what changes by itself.
+    const watchList = {
+      store: createWatchListStore(database),
+      rdap: { lookup: async () => ({ kind: 'unavailable', reason: 'nobody is asked' }) as const },
+      now: () => rig.now,
+      log: silent,
+    };
+    const step = async (work: Promise<unknown>) => {
+      await work;
+      pass();
+    };
+    await step(watchName(watchList, 'cafe.rest', '2027-09-01', 'U0ALICE'));
+    await step(snoozeName(watchList, 'cafe.rest', 3, 'U0BOB', 'busy'));
+    await step(requestLapse(watchList, 'cafe.rest', 'U0ALICE', 'not needed'));
+    await step(confirmLapse(watchList, 'cafe.rest', 'U0BOB'));
+    await step(watchName(watchList, 'tea.rest', undefined, 'U0CAROL'));
+    await step(unwatchName(watchList, 'tea.rest', 'U0BOB'));
+    await step(importNames(watchList, 'a.rest\nb.rest,2027-09-01', 'U0ALICE', async () => undefined));
+    await step(importNames(watchList, 'a.rest,2027-10-01', 'U0BOB', async () => undefined));
+    const portfolio = createPortfolioStore(database, TEAM);
+    const set = new Map([
+      ['a.rest', { owner: 'U0BOB', tags: ['brand'], channel: 'C0BRAND', note: 'Ask “legal”' }],
+    ]);
+    await step(portfolio.change(set, 'U0ALICE', rig.now, () => false));
+    const facts = createPendingFacts(database, TEAM);
+    const before = await portfolio.find('a.rest');
+    if (before === undefined) throw new Error('the name is not watched');
+    for (const after of [{ ...before, tags: [] }, undefined]) {
+      const now = after === undefined ? { ...before, tags: [] } : before;
+      const waiting = await facts.request(
+        { names: [{ name: 'a.rest', before: now, after }] },
+        'U0ALICE',
+        rig.now,
+        until(),
+      );
+      pass();
+      await step(facts.confirm(waiting.id, 'U0BOB', rig.now));
+    }
+    const observations = createObservationStore(database, TEAM);
+    await observations.followWatchList(rig.now);
+    const observed = await observations.find('b.rest');
+    if (observed === undefined) throw new Error('the name is not looked at');
+    const seen = { lastSeenBefore: rig.now, firstSeenAfter: rig.now };
+    const registrar = {
+      kind: 'registrar',
+      fact: 'registrar',
+      before: ['name:Ours'],
+      after: ['name:Theirs'],
+      ...seen,
+    } as const;
+    const [alarm] = newAlarms('b.rest', [{ event: registrar, orders: [] }], rig.now);
+    if (alarm === undefined) throw new Error('nothing was raised');
+    await step(observations.save(observed, observed, [alarm]));
+    const alarms = createAlarms({
+      store: createAlarmStore(database, TEAM),
+      isGuarded: async () => true,
+      trustRegistrar: async () => undefined,
+      changed: () => undefined,
+      now: () => rig.now,
+    });
+    await step(alarms.escalate(alarm.id, 'U0ADA'));
+    await step(alarms.sayOurs(alarm.id, { by: 'U0ALICE', reason: 'we moved it' }));
+    await step(alarms.sayOurs(alarm.id, { by: 'U0BOB', reason: 'I know of it' }));
+
+    const open = await rig.sql(`SELECT id, state, names FROM orders WHERE closed_at IS NULL`);
+    if (open.length > 0) throw new Error(`still open: ${JSON.stringify(open)}`);
+    return new Map(
+      asked.flatMap(({ id, statementHash }, index) => [
+        [id, `order-${index + 1}`],
+        [statementHash, `statement-${index + 1}`],
+      ]),
+    );
+  } finally {
+    await database.close();
+    await rig.end();
+  }
+}
+
+/** Asks with the team's prices and budgets. */
+function askWith(
+  rig: Awaited<ReturnType<typeof startRig>>,
+  deps: Parameters<typeof requestOrder>[0],
+  name: string,
+): ReturnType<typeof requestOrder> {
+  rig.pass(MINUTE_MS);
+  return requestOrder(deps, {
+    task: 'renew',
+    input: { names: [name], period: 1 },
+    secret: undefined,
+    reason: undefined,
+    requesterId: 'U0ALICE',
+    account: rig.accounts.get('account-alice'),
+    channelId: 'C0DOMAINS',
+    threadTs: undefined,
+    deliveryId: `command:${name}`,
+  });
+}
