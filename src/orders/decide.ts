@@ -78,7 +78,7 @@ async function demandOf(deps: DecideDeps, order: Order): Promise<CurrentDemand> 
   if (order.state === 'PENDING' || isPaused(order)) return currentDemand(deps, order);
   const settings = await deps.settings();
   const asked = askedDemand(order, settings);
-  return { settings, demand: asked, asked, policyVersion: order.policyVersion ?? 0, isStricter: false };
+  return { settings, demand: asked, asked, policyVersion: order.policyVersion, isStricter: false };
 }
 
 /**

@@ -152,26 +152,11 @@ export function implicitRequirement(settings: TeamSettings, names: readonly stri
   };
 }
 
-/**
- * What an order needed when it was asked for. Requirements of the settings name the approvers of this moment. An order
- * from before there was a policy needs as many approvals of theirs as it says.
- */
-export function askedDemand(order: Order, settings: TeamSettings): Demand {
-  const names = order.items.map(({ name }) => name);
-  const asked = order.demand ?? {
-    outcome: 'approve',
-    requirements: [{ ...implicitRequirement(settings, names), needed: order.approvalsRequired }],
-    refusedBy: [],
-    ttlMs: settings.approvalTtl,
-    remindAfterMs: settings.approvalRemindAfter,
-    escalateAfterMs: settings.approvalEscalateAfter,
-    escalateTo: settings.approvalEscalateTo,
-    escalateToAdmins: settings.approvalEscalateTo.length === 0,
-    breakGlass: false,
-  };
+/** What an order needed when it was asked for. Requirements of the settings name the approvers of this moment. */
+export function askedDemand({ demand }: Order, settings: TeamSettings): Demand {
   return {
-    ...asked,
-    requirements: asked.requirements.map((requirement) =>
+    ...demand,
+    requirements: demand.requirements.map((requirement) =>
       requirement.rule.kind === 'rule' ? requirement : { ...requirement, approvers: settings.approvers },
     ),
   };

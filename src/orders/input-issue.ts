@@ -51,8 +51,6 @@ export const inputIssue = z.discriminatedUnion('code', [
   z.object({ field, code: plainIssueCode }),
   z.object({ field, code: limitIssueCode, max: z.number() }),
   z.object({ field, code: z.literal('zone_issue'), issue: zoneIssue }),
-  /** Kept by older releases, which had sentences in the place of codes. */
-  z.object({ field, code: z.literal('zone_rule'), sentence: z.string() }),
   z.object({
     field,
     code: z.literal('interfaces_conflict'),

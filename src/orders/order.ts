@@ -3,8 +3,8 @@ import type { OrderCost } from '../money/prices.ts';
 import type { Seat } from '../policy/approvals.ts';
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
-import type { RecordProof, StoredRecordFinding } from './record-finding.ts';
-import type { PlainSummary, RetryReason, StoredSummary } from './summary.ts';
+import type { RecordFinding, RecordProof } from './record-finding.ts';
+import type { ItemSummary, PlainSummary, RetryReason } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
 import type { Bulk, PauseReason } from './waves.ts';
 
@@ -72,7 +72,7 @@ export interface ResultObject {
 
 /** What is known of an item's outcome. Holds no secret: the codecs mask what the service echoes. */
 export interface ItemResult {
-  readonly summary: StoredSummary;
+  readonly summary: ItemSummary;
   /** The service's status code and text, as it gave them. */
   readonly code?: string;
   readonly text?: string;
@@ -118,7 +118,7 @@ export type Delegation = (typeof DELEGATIONS)[number];
 
 /** Something that was seen in public records. */
 export interface Hint {
-  readonly seen: StoredRecordFinding;
+  readonly seen: RecordFinding;
   /** The server that said so. */
   readonly source: string;
   /** When it was first seen (ISO 8601). */
@@ -180,10 +180,10 @@ export interface Order {
   readonly approvals: readonly Approval[];
   /** The least number of people who have to approve. */
   readonly approvalsRequired: number;
-  /** The version of the policy that decided what it needs; undefined for an order from before there was one. */
-  readonly policyVersion?: number | undefined;
-  /** What it needed when it was asked for; undefined for an order from before there was a policy. */
-  readonly demand?: Demand | undefined;
+  /** The version of the policy that decided what it needs. */
+  readonly policyVersion: number;
+  /** What it needed when it was asked for. */
+  readonly demand: Demand;
   /** When a DRAFT is forgotten, a PENDING order expires, or the rest of a paused one is not sent any more. */
   readonly expiresAt: Date | undefined;
   /** When approvers are reminded; undefined when they were, or need not be. */

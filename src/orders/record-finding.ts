@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /*
  * What public records show of a request, as codes with their data. They are kept with orders, so a code stays once it is
- * released. Older releases kept whole sentences instead.
+ * released.
  */
 
 const moment = z.iso.datetime();
@@ -55,19 +55,8 @@ const PROOFS = [
 ] as const;
 const recordProof = z.discriminatedUnion('code', PROOFS);
 
-/** Kept by a newer release, with a code that this one does not know. */
-const OF_NEWER_RELEASE = z.object({ code: z.literal('of_newer_release'), was: z.string() });
-
-const recordFinding = z.discriminatedUnion('code', [...HINTS, ...PROOFS, OF_NEWER_RELEASE]);
-
-/** A finding as it is kept. Older releases kept a sentence. */
-export const storedRecordFinding = z.union([
-  z.string(),
-  recordFinding,
-  z
-    .looseObject({ code: z.string() })
-    .transform(({ code }): z.output<typeof OF_NEWER_RELEASE> => ({ code: 'of_newer_release', was: code })),
-]);
+/** What public records show of a request. */
+export const recordFinding = z.discriminatedUnion('code', [...HINTS, ...PROOFS]);
 
 /** Something that proves nothing, but helps the person who settles the order. */
 export type RecordHint = z.output<typeof recordHint>;
@@ -75,4 +64,3 @@ export type RecordProofCode = (typeof PROOF_CODES)[number];
 /** Nothing else can have caused it than that the request was carried out. */
 export type RecordProof = z.output<typeof recordProof>;
 export type RecordFinding = z.output<typeof recordFinding>;
-export type StoredRecordFinding = z.output<typeof storedRecordFinding>;

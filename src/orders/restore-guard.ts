@@ -25,8 +25,7 @@ export interface Sighting {
 export interface HeartbeatRow {
   readonly seenAt: Date;
   readonly database: string;
-  /** Null in what an older release wrote. */
-  readonly server: string | null;
+  readonly server: string;
   /** Grows with each beat of any process. */
   readonly count: number;
   /** The row was written by the transaction that it names. This is not so for a row that was loaded from a dump. */

@@ -4,7 +4,7 @@ import { inputIssue } from './input-issue.ts';
 
 /*
  * What the bot itself says about an item or an event, as codes with their data. They are kept with orders, so a code
- * stays once it is released. Older releases kept whole sentences instead.
+ * stays once it is released.
  */
 
 const PLAIN_CODES = [
@@ -50,8 +50,6 @@ const PLAIN = [
   /** An earlier order has done it, or may still do it. */
   z.object({ code: z.literal('earlier_order'), orderId: z.string(), found: z.enum(['done', 'open']) }),
   z.object({ code: z.literal('request_invalid'), issue: requestIssue }),
-  /** Kept by older releases, in the words of the service's client. */
-  z.object({ code: z.literal('not_sendable'), message: z.string() }),
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssue) }),
   /** Its rows no longer give the statement that people were shown. */
   z.object({ code: z.literal('statement_changed'), parts: z.array(z.enum(STATEMENT_PARTS)) }),
@@ -74,29 +72,12 @@ const SENDING_LOST = z.object({
   since: requestSummary.exactOptional(),
 });
 
-/** Kept by a newer release, with a code that this one does not know. */
-const OF_NEWER_RELEASE = z.object({ code: z.literal('of_newer_release'), was: z.string() });
-
-const itemSummary = z.discriminatedUnion('code', [
-  ...PLAIN,
-  EARLIER_UNANSWERED,
-  SENDING_LOST,
-  OF_NEWER_RELEASE,
-]);
-
-/** A summary as it is kept. Older releases kept a sentence. */
-export const storedSummary = z.union([
-  z.string(),
-  itemSummary,
-  z
-    .looseObject({ code: z.string() })
-    .transform(({ code }): z.output<typeof OF_NEWER_RELEASE> => ({ code: 'of_newer_release', was: code })),
-]);
+/** The result of an item, or why it was stopped. */
+export const itemSummary = z.discriminatedUnion('code', [...PLAIN, EARLIER_UNANSWERED, SENDING_LOST]);
 
 export type PlainSummary = z.output<typeof plainSummary>;
 export type RequestSummary = z.output<typeof requestSummary>;
 export type ItemSummary = z.output<typeof itemSummary>;
-export type StoredSummary = z.output<typeof storedSummary>;
 
 const RETRY_REASONS = [
   'busy',
@@ -111,6 +92,4 @@ const RETRY_REASONS = [
 /** Why a request goes out again. */
 export type RetryReason = (typeof RETRY_REASONS)[number];
 
-/** A reason as it is kept. Older releases kept a sentence. */
-export const storedRetryReason = z.union([z.object({ code: z.enum(RETRY_REASONS) }), z.string()]);
-export type StoredRetryReason = z.output<typeof storedRetryReason>;
+export const retryReason = z.object({ code: z.enum(RETRY_REASONS) });

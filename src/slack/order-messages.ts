@@ -344,7 +344,7 @@ async function postReplies(
 
 /** Those who decided about an order that no longer waits: the approvers of its rules, or of the settings. */
 function formerApprovers({ demand }: Order, general: readonly string[]): readonly string[] {
-  if (demand === undefined || !isRuled(demand)) return general;
+  if (!isRuled(demand)) return general;
   return [...new Set(demand.requirements.flatMap(({ approvers }) => approvers))];
 }
 

@@ -71,7 +71,7 @@ const sightings = z.tuple([
       z.object({
         seenAt: z.coerce.date(),
         database: z.string(),
-        server: z.string().nullable(),
+        server: z.string(),
         count: z.number(),
         isOriginal: z.boolean(),
         atWork: z.array(z.string()),

@@ -5,8 +5,8 @@ import { bulkInput } from '../orders/bulk.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
 import { DELEGATIONS, ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
 import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
-import { storedRecordFinding } from '../orders/record-finding.ts';
-import { storedSummary } from '../orders/summary.ts';
+import { recordFinding } from '../orders/record-finding.ts';
+import { itemSummary } from '../orders/summary.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { storedBulk } from '../orders/waves.ts';
 import { storedDemand } from '../policy/stored-demand.ts';
@@ -23,18 +23,11 @@ const moment = z.coerce.date();
 const optionalMoment = optional(moment);
 const optionalNumber = optional(z.number());
 
-const hintSource = { source: z.string(), seenAt: z.string() };
-const hint = z.union([
-  z.looseObject({ seen: storedRecordFinding, ...hintSource }),
-  /** Older releases kept a sentence. */
-  z
-    .looseObject({ text: z.string(), ...hintSource })
-    .transform(({ text, ...kept }) => ({ seen: text, ...kept })),
-]);
+const hint = z.looseObject({ seen: recordFinding, source: z.string(), seenAt: z.string() });
 
 /** Fields that a newer release has added are kept. */
 const itemResult = z.looseObject({
-  summary: storedSummary,
+  summary: itemSummary,
   code: z.string().exactOptional(),
   text: z.string().exactOptional(),
   stid: z.string().exactOptional(),
@@ -113,8 +106,8 @@ export const orderColumns = z.object({
   channel_id: z.string(),
   thread_ts: optionalText,
   approvals_required: z.number(),
-  policy_version: optionalNumber,
-  demand: optional(storedDemand),
+  policy_version: z.number(),
+  demand: storedDemand,
   retry_of: optionalText,
   earlier_requesters: z.array(z.string()),
   delivery_id: z.string(),

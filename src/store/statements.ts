@@ -53,7 +53,7 @@ export function insertOrder({
         ${order.account.isTeamAccount ?? false}, ${order.account.context ?? null}, ${names}, ${JSON.stringify(order.input ?? null)}::jsonb, ${order.statementHash}, ${order.secretHash ?? null},
         ${sealedInput?.bytes ?? null}, ${sealedInput?.keyId ?? null}, ${order.reason ?? null},
         ${order.channelId}, ${order.threadTs ?? null}, ${order.approvalsRequired},
-        ${order.policyVersion ?? null}, ${order.demand === undefined ? null : JSON.stringify(order.demand)}::jsonb,
+        ${order.policyVersion}, ${JSON.stringify(order.demand)}::jsonb,
         ${order.retryOf ?? null}, ${[...order.earlierRequesters]}, ${order.deliveryId}, ${order.expiresAt ?? null},
         ${order.remindAt ?? null}, ${order.escalateAt ?? null}, ${order.isPrivate}, ${order.emergencyApprovedBy ?? null},
         ${order.signedOffBy ?? null}, ${order.createdAt}, ${order.createdAt}, ${dueAt(order, at) ?? null},

@@ -98,6 +98,8 @@ describe('on the real store', () => {
       statementHash: '',
       channelId: 'C0DOMAINS',
       approvalsRequired: 1,
+      policyVersion: 0,
+      demand: JSON.parse(JSON.stringify(newDemand(['cafe.rest']))),
       deliveryId: id,
       createdAt: NOW,
       updatedAt: NOW,

@@ -232,16 +232,6 @@ describe('deciding', () => {
     await approve(order.id, 'U0LEA');
     expect(await stateOf(order.id)).toBe('APPROVED');
   });
-
-  test('an order from before there was a policy needs what the settings say', async () => {
-    const order = await renewal();
-    await rig.sql('UPDATE orders SET demand = NULL, policy_version = NULL, approvals_required = 2');
-    expect(await rig.read(order.id)).toMatchObject({ demand: undefined, policyVersion: undefined });
-    await approve(order.id, 'U0BOB');
-    expect(await stateOf(order.id)).toBe('PENDING');
-    await approve(order.id, 'U0CAROL');
-    expect(await stateOf(order.id)).toBe('APPROVED');
-  });
 });
 
 test('an approval before anybody saw what hangs on the name says so', async () => {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { approveOrder } from '../../src/orders/decide.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
-import { summaryText } from '../../src/slack/views/summary.ts';
 import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
+import { saidOf } from './sample.ts';
 import { DONE, fails, type Request, untilAborted } from './scripted-service.ts';
 
 /*
@@ -66,9 +66,7 @@ describe('a worker that dies', () => {
 
     await takeUp();
     expect(await states(order.id)).toEqual(['UNKNOWN', 'UNKNOWN']);
-    expect(summaryText((await rig.read(order.id)).items[0]?.result?.summary ?? '')).toMatch(
-      /may have reached the service/,
-    );
+    expect(saidOf((await rig.read(order.id)).items[0])).toMatch(/may have reached the service/);
     rig.pass(HOUR_MS);
     await rig.recover();
     await rig.runDue();

@@ -3,8 +3,8 @@ import type { ChangeOutcome } from '../../src/orders/change.ts';
 import { approveOrder, cancelOrder, denyOrder } from '../../src/orders/decide.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
-import { summaryText } from '../../src/slack/views/summary.ts';
 import { ALICE, atOnce, gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
+import { saidOf } from './sample.ts';
 import { fails } from './scripted-service.ts';
 
 /*
@@ -244,7 +244,7 @@ describe('people who have left', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/no longer a full member.*nothing was sent/);
+    expect(saidOf(items[0])).toMatch(/no longer a full member.*nothing was sent/);
     await nothingSent(order.id);
   });
 
@@ -254,9 +254,7 @@ describe('people who have left', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(
-      /whose account it uses is no longer a full member/,
-    );
+    expect(saidOf(items[0])).toMatch(/whose account it uses is no longer a full member/);
   });
 
   test('while Slack does not tell of who asked, nothing is approved and nothing given up', async () => {
@@ -331,9 +329,7 @@ describe('when the ground of an order has gone', () => {
       approvals: [],
       items: [{ state: 'FAILED', attempts: 0 }],
     });
-    expect(summaryText(failed.items[0]?.result?.summary ?? '')).toMatch(
-      /no longer linked, so nothing was sent/,
-    );
+    expect(saidOf(failed.items[0])).toMatch(/no longer linked, so nothing was sent/);
     await nothingSent(order.id);
   });
 
@@ -359,7 +355,7 @@ describe('when the ground of an order has gone', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/rules have changed.*from 1 to 10/);
+    expect(saidOf(items[0])).toMatch(/rules have changed.*from 1 to 10/);
     await nothingSent(order.id);
   });
 
@@ -371,7 +367,7 @@ describe('when the ground of an order has gone', () => {
     await nothingSent(order.id);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/rules have changed/);
+    expect(saidOf(items[0])).toMatch(/rules have changed/);
   });
 
   test('somebody who may not approve cannot make it fail', async () => {

@@ -99,7 +99,7 @@ describe('something is to be done about', () => {
   });
 
   test('what the service has only accepted: until the registry shows it, for 30 days', () => {
-    const result = { summary: 'Accepted.' };
+    const result = { summary: { code: 'done' } } as const;
     const accepted = order('SUCCEEDED', { task: 'restore' }, { ...done, isFollowed: true, result });
     expect(dueAt(accepted, START)).toEqual(later(5 * MINUTE_MS));
     expect(dueAt(accepted, hoursLater(29 * 24))).toEqual(hoursLater(29 * 24 + 1));

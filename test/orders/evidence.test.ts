@@ -104,45 +104,6 @@ test('a hint settles nothing, stands on the card and in the form, and in the aud
   expect(await orderRow({ order: hinted, entry: line, approvals: [] }, async (id) => id)).toContain(SEEN);
 });
 
-test.each<[what: string, kept: unknown, words: RegExp]>([
-  ['a sentence', { text: 'It was *seen*.' }, /It was \u2060\*\u2060seen\u2060\*\u2060\. Seen at/],
-  ['a code of a newer release', { seen: { code: 'dnssec_seen', keys: 2 } }, /newer release.*\(dnssec_seen\)/],
-])(
-  '%s that another release has kept is shown, and kept when the order goes on',
-  async (_what, kept, words) => {
-    const order = await unknown('kept.rest', 'other.rest');
-    const hintKept = { ...(kept as object), source: 'rdap.example', seenAt: rig.now.toISOString() };
-    await rig.sql(
-      `UPDATE order_items SET result = jsonb_set(result, '{hint}', $1::jsonb) WHERE order_id = $2 AND n = 1`,
-      JSON.stringify(hintKept),
-      order.id,
-    );
-    expect(await card(order.id)).toMatch(words);
-    await look(order.id, (name) => (name === 'other.rest' ? hint() : { kind: 'nothing' }));
-    expect(await card(order.id), 'after another change').toMatch(words);
-  },
-);
-
-test.each([
-  ['hinted', { ctid: 'c-1', hint: 'It was seen.', source: 'rdap.example' }],
-  ['resolved', { outcome: 'SUCCEEDED', reason: 'It was seen.', ctids: [] }],
-] as const)('an event (%s) whose sentence an older release has kept says it', async (kind, detail) => {
-  const order = await unknown('former.rest');
-  const entry = {
-    orderId: order.id,
-    version: 9,
-    at: rig.now,
-    actor: 'evidence',
-    kind,
-    state: 'UNKNOWN',
-    detail,
-  } as const;
-  expect(JSON.stringify(orderHistory([entry]))).toContain('“It was seen.”');
-  expect(await orderRow({ order: order, entry: entry, approvals: [] }, async (id) => id)).toContain(
-    'It was seen.',
-  );
-});
-
 test('the same hint is not written again; another one is', async () => {
   const order = await unknown('again.rest');
   const events = async () => (await rig.story(order.id)).filter((kind) => kind === 'hinted').length;

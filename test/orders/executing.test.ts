@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { createVault, UnknownKeyError } from '../../src/accounts/vault.ts';
 import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { summaryText } from '../../src/slack/views/summary.ts';
 import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
-import { renewalOf } from './sample.ts';
+import { renewalOf, saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
 /*
@@ -193,7 +192,7 @@ describe('a task that costs money', () => {
     await rig.runDue();
     const failed = await rig.read(order.id);
     expect(failed).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
-    expect(summaryText(failed.items[0]?.result?.summary ?? '')).toMatch(/nothing was sent/);
+    expect(saidOf(failed.items[0])).toMatch(/nothing was sent/);
     expect(await nextTry(order.id)).toBeUndefined();
   });
 
@@ -218,7 +217,7 @@ describe('a task that costs money', () => {
     await rig.runDue();
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/alice in context 4.*`\/domain link`/);
+    expect(saidOf(items[0])).toMatch(/alice in context 4.*`\/domain link`/);
   });
 });
 
@@ -335,7 +334,7 @@ describe('people who have left', () => {
     expect(rig.service.received).toEqual([]);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/no longer a full member.*nothing was sent/);
+    expect(saidOf(items[0])).toMatch(/no longer a full member.*nothing was sent/);
     expect(await rig.story(order.id)).toEqual([
       'requested by U0ALICE',
       'approved by U0BOB',
@@ -350,9 +349,7 @@ describe('people who have left', () => {
     rig.absent.set('U0ALICE', 'left');
     await rig.runDue();
     expect(rig.service.received).toEqual([]);
-    expect(summaryText((await rig.read(order.id)).items[0]?.result?.summary ?? '')).toMatch(
-      /whose account it uses/,
-    );
+    expect(saidOf((await rig.read(order.id)).items[0])).toMatch(/whose account it uses/);
   });
 
   test('while a name waits out a busy service have it sent no more', async () => {
@@ -453,7 +450,7 @@ describe('a secret', () => {
     await rig.main.execute(order.id);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(summaryText(items[0]?.result?.summary ?? '')).toMatch(/not what was asked for.*nothing was sent/);
+    expect(saidOf(items[0])).toMatch(/not what was asked for.*nothing was sent/);
     expect(rig.service.received).toEqual([]);
   });
 
@@ -505,7 +502,7 @@ describe('a secret', () => {
     await rig.runDue();
     const failed = await rig.read(order.id);
     expect(failed.state).toBe('FAILED');
-    expect(summaryText(failed.items[0]?.result?.summary ?? '')).toMatch(/nothing was sent/);
+    expect(saidOf(failed.items[0])).toMatch(/nothing was sent/);
     expect(rig.service.received).toEqual([]);
   });
 });

@@ -5,9 +5,9 @@ import type { OrderCommit } from '../../src/orders/ports.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
-import { summaryText } from '../../src/slack/views/summary.ts';
 import { password } from '../service/sandbox.ts';
 import { MINUTE_MS, type Rig, startRig } from './rig.ts';
+import { saidOf } from './sample.ts';
 
 /*
  * The moment between the mark of sending and the first byte, with the real client and the sandbox service: sessions that
@@ -104,7 +104,7 @@ describe('a request that was refused because its session had ended', () => {
     expect(statuses(order.id)).toEqual([401]);
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: 'FAILED', items: [{ state: 'FAILED', attempts: 1 }] });
-    expect(summaryText(ended.items[0]?.result?.summary ?? '')).toMatch(/was not carried out.*not sent again/);
+    expect(saidOf(ended.items[0])).toMatch(/was not carried out.*not sent again/);
     expect((await retryOrder(rig.orders, order.id, 'U0ALICE')).kind).toBe('accepted');
   });
 
@@ -184,9 +184,7 @@ describe('a process that was suspended between its mark and the first byte', () 
     expect(statuses(order.id)).toEqual([]);
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN', attempts: 1 }] });
-    expect(summaryText(ended.items[0]?.result?.summary ?? '')).toMatch(
-      /suspended.*sent nothing.*taken it for lost/,
-    );
+    expect(saidOf(ended.items[0])).toMatch(/suspended.*sent nothing.*taken it for lost/);
     rig.pass(MINUTE_MS);
     await rig.recover();
     await rig.runDue();

@@ -75,20 +75,20 @@ const eventOf = {
     type: fc.constant('answered' as const),
     n: item,
     outcome: ending,
-    result: fc.constant({ summary: 'answered' }),
+    result: fc.constant({ summary: { code: 'done' as const } }),
   }),
   given_up: fc.record({
     type: fc.constant('answered' as const),
     givenUpBy: worker,
     n: item,
     outcome: ending,
-    result: fc.constant({ summary: 'given up before anything left' }),
+    result: fc.constant({ summary: { code: 'not_prepared' as const } }),
   }),
   answered_late: fc.record({
     type: fc.constant('answered_late' as const),
     n: item,
     outcome: ending,
-    result: fc.constant({ summary: 'late' }),
+    result: fc.constant({ summary: { code: 'refused' as const } }),
   }),
   stopped: fc
     .record({
@@ -124,7 +124,7 @@ const eventOf = {
     type: fc.constant('hinted' as const),
     n: item,
     hint: fc.record({
-      seen: fc.constantFrom({ code: 'not_registered' as const }, 'not seen'),
+      seen: fc.constantFrom({ code: 'not_registered' as const }, { code: 'deleted' as const }),
       source: fc.constant('rdap.example'),
       seenAt: fc.constant(START.toISOString()),
     }),
@@ -138,7 +138,7 @@ const eventOf = {
       sentAt: fc.constant(START),
       attempts: fc.integer({ min: 1, max: 3 }),
       outcome: ending,
-      result: fc.constant({ summary: 'it was sent' }),
+      result: fc.constant({ summary: { code: 'may_be_sent_too' as const } }),
     }),
   }),
   released: fc.constant({ type: 'released' as const }),

@@ -4,8 +4,8 @@ import { createLog } from '../../src/log.ts';
 import { cancelOrder } from '../../src/orders/decide.ts';
 import { keepOffboarding, type OffboardingLook } from '../../src/orders/offboarding.ts';
 import type { Membership } from '../../src/orders/ports.ts';
-import { summaryText } from '../../src/slack/views/summary.ts';
 import { ALICE, HOUR_MS, type Rig, startRig } from './rig.ts';
+import { saidOf } from './sample.ts';
 
 /*
  * The daily look for people who have left.
@@ -114,12 +114,8 @@ test('stops what rests on the person and nothing else', async () => {
   memberships.set('U0ALICE', 'left');
   await start();
   expect(linked.map(({ userId }) => userId)).toEqual(['U0BOB']);
-  expect(summaryText((await rig.read(own.id)).items[0]?.result?.summary ?? '')).toMatch(
-    /^The person who asked is no longer/,
-  );
-  expect(summaryText((await rig.read(theirs.id)).items[0]?.result?.summary ?? '')).toMatch(
-    /^The person whose account it uses/,
-  );
+  expect(saidOf((await rig.read(own.id)).items[0])).toMatch(/^The person who asked is no longer/);
+  expect(saidOf((await rig.read(theirs.id)).items[0])).toMatch(/^The person whose account it uses/);
   expect((await rig.read(other.id)).state).toBe('PENDING');
   expect((await rig.read(over.id)).state).toBe('CANCELLED');
   expect((await rig.due(own.id)).telling).toBeInstanceOf(Date);

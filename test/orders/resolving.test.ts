@@ -4,10 +4,10 @@ import { refusalToResolve, resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { revealSecret } from '../../src/orders/reveal.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
-import { summaryText } from '../../src/slack/views/summary.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { cardOf } from '../slack/views/samples.ts';
 import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
 /*
@@ -218,7 +218,7 @@ describe('an answer that comes after all', () => {
       const order = await givenUp('late2.rest');
       const ended = await order.answers(answer);
       expect(ended).toMatchObject({ state: 'FAILED', items: [{ attempts: 1 }] });
-      expect(summaryText(ended.items[0]?.result?.summary ?? '')).toMatch(words);
+      expect(saidOf(ended.items[0])).toMatch(words);
       expect((await retryOrder(rig.orders, order.id, 'U0ALICE')).kind).toBe('accepted');
       expect(rig.service.received).toHaveLength(1);
     },
@@ -336,9 +336,7 @@ describe('what may be repeated, and was in doubt once', () => {
     const ended = await rig.read(order.id);
     expect(ended.state).toBe('UNKNOWN');
     expect(ended.items[0]?.result).toMatchObject({ code: 'EF01017' });
-    expect(summaryText(ended.items[0]?.result?.summary ?? '')).toMatch(
-      /earlier request may have reached.*refused/,
-    );
+    expect(saidOf(ended.items[0])).toMatch(/earlier request may have reached.*refused/);
   });
 
   test('is unknown, not failed, when its account is gone by then', async () => {

@@ -6,12 +6,12 @@ import { changeOrder } from '../../src/orders/change.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import { markUnsentUnknown, type RunningHeartbeat, startHeartbeat } from '../../src/orders/restore-guard.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
-import { summaryText } from '../../src/slack/views/summary.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createHeartbeat } from '../../src/store/heartbeat.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newOrder } from '../store/order-rig.ts';
 import { OwnServer } from '../support/own-server.ts';
+import { saidOf } from './sample.ts';
 
 /*
  * Servers that are killed, put back and promoted, before a bot starts and while it lives: what a database calls unsent
@@ -193,9 +193,7 @@ describe('while a bot lives', () => {
     await server.start();
     expect(await living.tries(order)).toBe('UNKNOWN');
     expect(living.logged).toContain('the server has lost commits');
-    expect(summaryText((await living.store.load(order))?.items[0]?.result?.summary ?? '')).toMatch(
-      /put back from a backup/,
-    );
+    expect(saidOf((await living.store.load(order))?.items[0])).toMatch(/put back from a backup/);
     expect(await living.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
   });
 

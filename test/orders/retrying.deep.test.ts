@@ -6,10 +6,10 @@ import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
-import { summaryText } from '../../src/slack/views/summary.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { cardOf } from '../slack/views/samples.ts';
 import { ALICE, acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
 /*
@@ -196,7 +196,7 @@ describe('an order that turns out to have been done', () => {
     expect(rig.service.received).toEqual([]);
     const stopped = await rig.read(waiting.id);
     expect(stopped.state).toBe('FAILED');
-    expect(summaryText(stopped.items[0]?.result?.summary ?? '')).toMatch(/is not known yet/);
+    expect(saidOf(stopped.items[0])).toMatch(/is not known yet/);
     await set('FAILED');
     expect((await retryOrder(rig.orders, waiting.id, 'U0ALICE')).kind, 'it can be asked for again').toBe(
       'accepted',

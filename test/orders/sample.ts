@@ -1,7 +1,9 @@
-import { ctidOf, type Order, type OrderEvent } from '../../src/orders/order.ts';
+import { ctidOf, type Order, type OrderEvent, type OrderItem } from '../../src/orders/order.ts';
 import type { ServicePlaces } from '../../src/orders/statement.ts';
 import type { Bulk } from '../../src/orders/waves.ts';
+import type { Demand } from '../../src/policy/evaluate.ts';
 import type { RequestDescription } from '../../src/service/describe.ts';
+import { summaryText } from '../../src/slack/views/summary.ts';
 
 /** The moment at which sample orders are asked for. */
 export const START = new Date('2026-03-01T09:00:00Z');
@@ -24,9 +26,29 @@ export function newBulk(waveSize: number): Bulk {
   return { waveSize, judgedFrom: 1, findings: [], leftOut: 0 };
 }
 
+/** What an order needs by the settings alone. */
+export function newDemand(names: readonly string[], needed = 1): Demand {
+  return {
+    outcome: 'approve',
+    requirements: [{ rule: { kind: 'approval_tasks' }, names, needed, approvers: ['U0BOB'] }],
+    refusedBy: [],
+    ttlMs: 72 * HOUR_MS,
+    remindAfterMs: 4 * HOUR_MS,
+    escalateAfterMs: 24 * HOUR_MS,
+    escalateTo: [],
+    escalateToAdmins: true,
+    breakGlass: false,
+  };
+}
+
+/** What is said of how an item ended. */
+export function saidOf(item: OrderItem | undefined): string {
+  return item?.result === undefined ? '' : summaryText(item.result.summary);
+}
+
 /** An order of Alice's that waits for one approval: it is nudged about after 4 hours and expires after 72. */
 export function newOrder(names: readonly string[], overrides: Partial<Order> = {}): Order {
-  const { id = '7k2m9qx4h1ab' } = overrides;
+  const { id = '7k2m9qx4h1ab', approvalsRequired = 1 } = overrides;
   return {
     id,
     task: 'renew',
@@ -52,7 +74,9 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
     channelId: 'C0DOMAINS',
     threadTs: undefined,
     approvals: [],
-    approvalsRequired: 1,
+    approvalsRequired,
+    policyVersion: 0,
+    demand: newDemand(names, approvalsRequired),
     expiresAt: hoursLater(72),
     remindAt: hoursLater(4),
     claim: undefined,

@@ -15,8 +15,7 @@ import {
 import { transition } from '../../src/orders/state-machine.ts';
 import { STATE_WORDS } from '../../src/slack/views/order.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
-import { summaryText } from '../../src/slack/views/summary.ts';
-import { hoursLater, newOrder, START } from './sample.ts';
+import { hoursLater, newOrder, START, saidOf } from './sample.ts';
 
 /** Applies events that must apply. */
 function apply(order: Order, ...events: readonly OrderEvent[]): Order {
@@ -358,7 +357,7 @@ describe('the items of an order', () => {
   it('that were sent when the worker fell silent are unknown; the others go on in another claim', () => {
     const order = apply(three, claimed, sending(1), sending(2), answered('SUCCEEDED', 2), released);
     expect(order.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'SUCCEEDED', 'WAITING']);
-    expect(summaryText(order.items[0]?.result?.summary ?? '')).toMatch(/may have reached the service/);
+    expect(saidOf(order.items[0])).toMatch(/may have reached the service/);
     expect(order).toMatchObject({ state: 'APPROVED', claim: undefined, closedAt: undefined });
   });
 

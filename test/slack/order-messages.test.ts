@@ -69,7 +69,7 @@ function deps(changes: Partial<NotifierDeps> = {}): NotifierDeps {
   };
 }
 
-const DONE = { summary: 'Done.', code: 'S01', text: 'Domain renewed' };
+const DONE = { summary: { code: 'done' }, code: 'S01', text: 'Domain renewed' } as const;
 const apply = (order: Order, event: OrderEvent) => rig.apply(order.id, event, new Date());
 
 /** An order whose first request is under way. */
@@ -108,7 +108,12 @@ test('a result is told with what it was, even where the order was read before it
 
 test('an outcome that was settled before anybody heard of it is told as it was settled', async () => {
   const order = await underWay();
-  await apply(order, { type: 'answered', n: 1, outcome: 'UNKNOWN', result: { summary: 'No answer.' } });
+  await apply(order, {
+    type: 'answered',
+    n: 1,
+    outcome: 'UNKNOWN',
+    result: { summary: { code: 'no_answer' } },
+  });
   await apply(order, { type: 'resolved', by: 'U0BOB', outcome: 'SUCCEEDED', reason: 'I looked' });
   await notifyOrder(deps(), order.id);
   expect(repliesOf(order).map((reply) => orderOf(reply)?.state)).not.toContain('UNKNOWN');

@@ -75,7 +75,7 @@ describe('an order that is due', () => {
     await rig.apply(order.id, { ...heldBack, n: 2, notBefore: at(50) }, at(4));
     await rig.apply(
       order.id,
-      { type: 'answered', n: 3, outcome: 'FAILED', result: { summary: 'No.' } },
+      { type: 'answered', n: 3, outcome: 'FAILED', result: { summary: { code: 'refused' } } },
       at(4),
     );
     await rig.apply(order.id, { type: 'released' }, at(5));
@@ -95,7 +95,11 @@ describe('an order that is due', () => {
     await rig.keep(newOrder({ state: 'DRAFT' }));
     const order = newOrder();
     await underWay(rig, order);
-    await rig.apply(order.id, { type: 'answered', n: 1, outcome: 'FAILED', result: { summary: '?' } }, at(4));
+    await rig.apply(
+      order.id,
+      { type: 'answered', n: 1, outcome: 'FAILED', result: { summary: { code: 'refused' } } },
+      at(4),
+    );
     expect(await claimOver(1_000_000)).toEqual([]);
     expect(await rig.store.claimDue('observation', at(1_000_000), LEASE_MS, 100)).toEqual([]);
   });

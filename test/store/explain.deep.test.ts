@@ -10,6 +10,7 @@ import { createWatchListStore } from '../../src/store/domains.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
+import { newDemand } from '../orders/sample.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { newOrder } from './order-rig.ts';
 
@@ -57,11 +58,11 @@ async function fill(): Promise<void> {
   const created = `$1::timestamptz - interval '10 minutes' * (${ORDERS} - n)`;
   await admin.query(
     `INSERT INTO orders (id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
-       input, statement_hash, channel_id, approvals_required, delivery_id, expires_at, remind_at, worker_id, lease_until,
+       input, statement_hash, channel_id, approvals_required, policy_version, demand, delivery_id, expires_at, remind_at, worker_id, lease_until,
        created_at, updated_at, closed_at, shown_version, due_at, tell_due_at)
      SELECT 'order-' || n, CASE n % 3 WHEN 0 THEN 'renew' WHEN 1 THEN 'nameservers' ELSE 'create' END, state, 5,
        'U0PERSON' || n % 300, 'account-' || n % 300, 'login', 'password', 4, ARRAY['name' || n % 40000 || '.rest'],
-       '{"period": 1}', '', 'C0DOMAINS', 1, 'delivery-' || n,
+       '{"period": 1}', '', 'C0DOMAINS', 1, 0, $2::jsonb, 'delivery-' || n,
        CASE WHEN state IN ('PENDING', 'DRAFT') THEN at + interval '1 day' END,
        CASE WHEN state = 'PENDING' THEN at + interval '1 hour' END,
        CASE WHEN state = 'EXECUTING' THEN 'worker' END, CASE WHEN state = 'EXECUTING' THEN $1::timestamptz END,
@@ -69,7 +70,7 @@ async function fill(): Promise<void> {
        CASE WHEN state IN ('PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN') THEN at + interval '1 hour' END,
        CASE WHEN n % 10000 = 7 THEN at END
      FROM (SELECT n, ${states} AS state, ${created} AS at FROM generate_series(1, ${ORDERS}) n) each`,
-    [NOW],
+    [NOW, JSON.stringify(newDemand([]))],
   );
   await admin.query(
     `INSERT INTO order_items (order_id, n, name, client_tid, state, open_key, attempts, followed_at)

@@ -118,6 +118,8 @@ test('a year of orders comes to what a spreadsheet says, line by line', async ()
         statementHash: '',
         channelId: 'C1',
         approvalsRequired: 1,
+        policyVersion: 0,
+        demand: {},
         deliveryId: id,
         createdAt: at,
         updatedAt: at,

@@ -46,6 +46,8 @@ async function order(
       statementHash: '',
       channelId: 'C1',
       approvalsRequired: 1,
+      policyVersion: 0,
+      demand: {},
       deliveryId: id,
       createdAt: JULY,
       updatedAt: JULY,

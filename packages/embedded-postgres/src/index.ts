@@ -159,8 +159,7 @@ async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOpti
 }
 
 /**
- * Protects the server itself, in case the folder's lock is missing: somebody removed the file, or an earlier release
- * did not write it.
+ * Protects the server itself, in case the folder's lock is missing because somebody removed the file.
  */
 async function takeOwnerLock(connection: pg.Client, home: Home): Promise<void> {
   const deadline = Date.now() + LETTING_GO_MS;

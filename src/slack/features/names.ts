@@ -104,12 +104,7 @@ async function runNames(call: CommandCall): Promise<void> {
 }
 
 function stateOf(call: ActionCall): PageState {
-  try {
-    return pageState.parse(JSON.parse(call.value));
-  } catch {
-    // For a button of an older release: the first page of everything.
-    return { filter: '', offset: 0 };
-  }
+  return pageState.parse(JSON.parse(call.value));
 }
 
 async function turnPage(call: ActionCall): Promise<void> {

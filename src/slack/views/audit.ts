@@ -6,8 +6,8 @@ import type { Alarm } from '../../names/alarm.ts';
 import type { NameDecision, PortfolioChange } from '../../names/ports.ts';
 import { hasSecretInput, inputOfItem, type Order, type OrderItem } from '../../orders/order.ts';
 import type { AuditedEvent, HistoryEntry } from '../../orders/ports.ts';
-import { storedRecordFinding } from '../../orders/record-finding.ts';
-import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
+import { recordFinding } from '../../orders/record-finding.ts';
+import { itemSummary, retryReason } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { RuleReference } from '../../policy/policy.ts';
@@ -66,10 +66,10 @@ const detailOf = z.object({
   ctid: text,
   reason: text,
   question: text,
-  summary: storedSummary.optional().catch(undefined),
-  why: storedRetryReason.optional().catch(undefined),
-  seen: storedRecordFinding.optional().catch(undefined),
-  hint: storedRecordFinding.optional().catch(undefined),
+  summary: itemSummary.optional().catch(undefined),
+  why: retryReason.optional().catch(undefined),
+  seen: recordFinding.optional().catch(undefined),
+  hint: recordFinding.optional().catch(undefined),
   outcome: text,
   statement: text,
   policyVersion: z.int().optional().catch(undefined),
@@ -77,7 +77,7 @@ const detailOf = z.object({
   lapsed: z.array(z.string()).optional().catch(undefined),
   result: z
     .object({
-      summary: storedSummary.optional().catch(undefined),
+      summary: itemSummary.optional().catch(undefined),
       code: text,
       text,
       stid: text,
@@ -205,7 +205,7 @@ async function groundsOf({ order, entry }: AuditedEvent, nameOf: NameOf): Promis
   const { decidedBy, policyVersion, statement } = detailOf.parse(entry.detail);
   const isDecision = DECISIONS.has(entry.kind);
   const progress = progressIn(entry.detail);
-  const needed = isDecision ? order.demand?.requirements.map(({ rule }) => rule) : undefined;
+  const needed = isDecision ? order.demand.requirements.map(({ rule }) => rule) : undefined;
   const rules = decidedBy ?? progress?.requirements.map(({ rule }) => rule) ?? needed ?? [];
   const version = policyVersion ?? progress?.policyVersion ?? (isDecision ? order.policyVersion : undefined);
   const versions = rules.map((rule) => (rule.kind === 'rule' ? rule.version : version));

@@ -177,9 +177,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, cost: Orde
 }
 
 function whoDecides({ demand }: Order): string {
-  return demand === undefined || demand.outcome === 'free'
-    ? 'Nobody has to approve it.'
-    : requirementLines(demand, []).join('\n');
+  return demand.outcome === 'free' ? 'Nobody has to approve it.' : requirementLines(demand, []).join('\n');
 }
 
 const SHOWN_ROWS = 10;

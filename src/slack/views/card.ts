@@ -8,7 +8,7 @@ import type { OrderImpact } from '../../names/ports.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
-import { storedRetryReason } from '../../orders/summary.ts';
+import { retryReason } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
 import { isPaused } from '../../orders/waves.ts';
@@ -371,7 +371,7 @@ function formatApproved({ approvals }: Order, history: readonly HistoryEvent[]):
     : [`approved by ${approvals.map(({ userId }) => approverName(userId, history)).join(', ')}`];
 }
 
-const retryScheduledDetail = z.object({ why: storedRetryReason });
+const retryScheduledDetail = z.object({ why: retryReason });
 
 /** When the first of the waiting items may be sent again. */
 function waitsUntil(order: Order): Date | undefined {

@@ -374,7 +374,7 @@ const SHOWN_REQUIREMENTS = 3;
 
 /** Whose approval it needed by which rule when it was asked for; empty where only the settings say so. */
 function ruleLines({ demand }: Order): string[] {
-  if (demand === undefined || !isRuled(demand)) return [];
+  if (!isRuled(demand)) return [];
   const shown = demand.requirements
     .slice(0, SHOWN_REQUIREMENTS)
     .map(

@@ -53,8 +53,6 @@ export function issueText(issue: InputIssue): string {
   switch (issue.code) {
     case 'zone_issue':
       return zoneIssueText(issue.issue);
-    case 'zone_rule':
-      return issue.sentence;
     case 'text_too_long':
       return `Use at most ${issue.max} characters.`;
     case 'too_many_lines':

@@ -16,7 +16,7 @@ import {
   waitingItems,
 } from '../../orders/order.ts';
 import type { NextStep } from '../../orders/order-task.ts';
-import { storedRecordFinding } from '../../orders/record-finding.ts';
+import { recordFinding } from '../../orders/record-finding.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { isPaused } from '../../orders/waves.ts';
@@ -237,7 +237,7 @@ export function reasonOf({ detail }: HistoryEvent): string {
 
 /** What public records showed, as an event keeps it, in sentences that are not escaped yet. */
 export function seenText(kept: unknown): string | undefined {
-  const seen = storedRecordFinding.safeParse(kept).data;
+  const seen = recordFinding.safeParse(kept).data;
   return seen === undefined ? undefined : recordFindingText(seen);
 }
 

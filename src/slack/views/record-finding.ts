@@ -1,13 +1,12 @@
-import type { RecordFinding, StoredRecordFinding } from '../../orders/record-finding.ts';
+import type { RecordFinding } from '../../orders/record-finding.ts';
 import { day } from './mrkdwn.ts';
 
 /*
- * What public records show of a request. What an older release has kept is a sentence already.
+ * What public records show of a request.
  */
 
 /** What was seen, in sentences that are not escaped yet. */
-export function recordFindingText(finding: StoredRecordFinding): string {
-  if (typeof finding === 'string') return finding;
+export function recordFindingText(finding: RecordFinding): string {
   const isOverHttp = 'overHttp' in finding && finding.overHttp === true;
   return `${textOf(finding)}${isOverHttp ? ' The record came over plain http.' : ''}`;
 }
@@ -54,8 +53,6 @@ function textOf(finding: RecordFinding): string {
       return 'The registry shows the name deleted when this was sent, before its end.';
     case 'restored':
       return 'The registry showed the name deleted before this was sent. It shows the same registration without that now.';
-    case 'of_newer_release':
-      return `A newer release of the bot has kept this, in words that this one does not know (${finding.was}).`;
   }
 }
 

@@ -1,21 +1,14 @@
-import type { ItemSummary, PlainSummary, StoredRetryReason, StoredSummary } from '../../orders/summary.ts';
+import type { ItemSummary, PlainSummary, RetryReason } from '../../orders/summary.ts';
 import { issueText } from './input-issue.ts';
 import { requestIssueText } from './request-issue.ts';
 
 /*
- * What the bot itself says about an item or an event. What an older release has kept is a sentence
- * already.
+ * What the bot itself says about an item or an event.
  */
 
 type PlainCode = Exclude<
   PlainSummary['code'],
-  | 'account_refused'
-  | 'earlier_order'
-  | 'not_sendable'
-  | 'request_invalid'
-  | 'rules_changed'
-  | 'settled'
-  | 'statement_changed'
+  'account_refused' | 'earlier_order' | 'request_invalid' | 'rules_changed' | 'settled' | 'statement_changed'
 >;
 
 const PLAIN: Readonly<Record<PlainCode, string>> = {
@@ -59,11 +52,7 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
 };
 
 /** The result of an item, or why it was stopped, in sentences that are not escaped yet. */
-export function summaryText(summary: StoredSummary): string {
-  return typeof summary === 'string' ? summary : textOf(summary);
-}
-
-function textOf(summary: ItemSummary): string {
+export function summaryText(summary: ItemSummary): string {
   switch (summary.code) {
     case 'account_refused':
       if (summary.isTeamAccount === true)
@@ -75,8 +64,6 @@ function textOf(summary: ItemSummary): string {
         : `What became of order \`${summary.orderId}\`, which this asks for again, is not known yet. Nothing was sent. That order has to be settled first.`;
     case 'request_invalid':
       return `Nothing was sent. ${requestIssueText(summary.issue)}`;
-    case 'not_sendable':
-      return `Nothing was sent: ${summary.message}`;
     case 'rules_changed':
       return [
         'The rules have changed since it was asked for, so nothing was sent.',
@@ -87,19 +74,17 @@ function textOf(summary: ItemSummary): string {
     case 'settled':
       return summary.outcome === 'SUCCEEDED' ? 'Settled as done.' : 'Settled as not done.';
     case 'earlier_unanswered':
-      return `An earlier request may have reached the service and got no answer. After it: ${textOf(summary.since)}`;
+      return `An earlier request may have reached the service and got no answer. After it: ${summaryText(summary.since)}`;
     case 'sending_lost': {
       const lost = 'This was sent, and the bot’s database has lost that it was.';
-      return summary.since === undefined ? lost : `${lost} ${textOf(summary.since)}`;
+      return summary.since === undefined ? lost : `${lost} ${summaryText(summary.since)}`;
     }
-    case 'of_newer_release':
-      return `A newer release of the bot has kept this, in words that this one does not know (${summary.was}).`;
     default:
       return PLAIN[summary.code];
   }
 }
 
-const RETRY_REASONS: Readonly<Record<Exclude<StoredRetryReason, string>['code'], string>> = {
+const RETRY_REASONS: Readonly<Record<RetryReason, string>> = {
   busy: 'The service is busy.',
   no_answer: 'The service did not answer.',
   no_answer_harmless: 'The service did not answer; repeating this is harmless.',
@@ -110,6 +95,6 @@ const RETRY_REASONS: Readonly<Record<Exclude<StoredRetryReason, string>['code'],
 };
 
 /** Why a request goes out again, as a sentence that is not escaped yet. */
-export function retryReasonText(reason: StoredRetryReason): string {
-  return typeof reason === 'string' ? reason : RETRY_REASONS[reason.code];
+export function retryReasonText({ code }: { readonly code: RetryReason }): string {
+  return RETRY_REASONS[code];
 }

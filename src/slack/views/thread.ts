@@ -4,7 +4,7 @@ import { accountName } from '../../accounts/account.ts';
 import { groupBy } from '../../collections.ts';
 import { accountOwner, DELEGATIONS, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import type { HistoryEntry } from '../../orders/ports.ts';
-import { storedRetryReason, storedSummary } from '../../orders/summary.ts';
+import { itemSummary, retryReason } from '../../orders/summary.ts';
 import { storedPauseReason } from '../../orders/waves.ts';
 import { answerButtons } from './answer.ts';
 import {
@@ -139,7 +139,7 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   );
 }
 
-const stoppedDetail = z.object({ summary: storedSummary, names: z.array(z.string()).catch([]) });
+const stoppedDetail = z.object({ summary: itemSummary, names: z.array(z.string()).catch([]) });
 
 /** Something of an order is no longer sent. If that ends the order, the reply to its end says so. */
 function stoppedReply(order: Order, event: HistoryEvent): Message | undefined {
@@ -576,7 +576,7 @@ function historyLine(entry: HistoryEntry): string {
   const { ctid, question, outcome } = entry.detail;
   const reason = entry.detail['reason'] ?? seenText(entry.detail['seen']);
   const hint = seenText(entry.detail['hint']);
-  const why = storedRetryReason.safeParse(entry.detail['why']).data;
+  const why = retryReason.safeParse(entry.detail['why']).data;
   const more = [
     typeof ctid === 'string' ? code(ctid) : '',
     typeof outcome === 'string' ? outcome.toLowerCase() : '',

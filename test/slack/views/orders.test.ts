@@ -145,15 +145,17 @@ describe('the history', () => {
   it('says why a request went out again, or waits to', () => {
     const order = sampleOrder('EXECUTING');
     const history = (['sending', 'retry_scheduled'] as const).map((kind) => ({
-      ...happening(kind, 'EXECUTING', { why: `The <service> had ${kind}.` }),
+      ...happening(kind, 'EXECUTING', { why: { code: kind === 'sending' ? 'session_ended' : 'busy' } }),
       orderId: order.id,
       version: 3,
       at: ASKED_AT,
       kind,
     }));
     const shown = JSON.stringify(orderHistory(history));
-    expect(shown).toContain('request sent by <@U0BOB> (The &lt;service&gt; had sending.)');
-    expect(shown).toContain('(The &lt;service&gt; had retry_scheduled.)');
+    expect(shown).toContain(
+      'request sent by <@U0BOB> (The service refused the request before it, because the session had ended.)',
+    );
+    expect(shown).toContain('(The service is busy.)');
   });
 });
 
@@ -192,7 +194,12 @@ describe('a reply', () => {
   it('does not say twice how an order ended that a person settled', () => {
     const [item] = sampleOrder('SUCCEEDED').items;
     if (item === undefined) throw new Error('the sample has no item');
-    const items = [{ ...item, result: { summary: 'Settled as done.', resolvedBy: 'U0BOB' } }];
+    const items = [
+      {
+        ...item,
+        result: { summary: { code: 'settled', outcome: 'SUCCEEDED' }, resolvedBy: 'U0BOB' } as const,
+      },
+    ];
     const settled = sampleOrder('SUCCEEDED', { items });
     const finished = { ...happening('finished', 'SUCCEEDED'), detail: { through: 'resolved' } };
     expect(orderReply(settled, finished, APPROVERS)).toBeUndefined();
@@ -205,7 +212,10 @@ describe('a reply', () => {
   it('names how many of several names failed', () => {
     const [first, second] = sampleOrder('FAILED', {}, ['a.rest', 'b.rest']).items;
     if (first === undefined || second === undefined) throw new Error('the sample has too few items');
-    const items = [{ ...first, state: 'SUCCEEDED' as const, result: { summary: 'Done.' } }, second];
+    const items = [
+      { ...first, state: 'SUCCEEDED' as const, result: { summary: { code: 'done' } as const } },
+      second,
+    ];
     const reply = orderReply(sampleOrder('FAILED', { items }), happening('finished', 'FAILED'), APPROVERS);
     expect(reply?.text).toContain('failed for 1 of 2 names');
   });
@@ -257,7 +267,7 @@ const hostileOrder = fc
       names,
     );
     const result = {
-      summary: stretch(said),
+      summary: { code: 'refused' as const },
       code: said,
       text: stretch(said),
       stid: said,

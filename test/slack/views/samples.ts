@@ -3,7 +3,7 @@ import { ctidOf } from '../../../src/orders/order.ts';
 import { type Statement, statementOf } from '../../../src/orders/statement.ts';
 import type { Message } from '../../../src/slack/views/blocks.ts';
 import { type CardExtras, orderCard } from '../../../src/slack/views/card.ts';
-import { PLACES } from '../../orders/sample.ts';
+import { newDemand, PLACES } from '../../orders/sample.ts';
 
 /** What a sample sends. */
 export function statedBy(order: Order): Statement {
@@ -37,16 +37,21 @@ const ITEM_STATE: Readonly<Record<OrderState, OrderItem['state']>> = {
 };
 
 const RESULTS: Partial<Readonly<Record<OrderState, OrderItem['result']>>> = {
-  SUCCEEDED: { summary: 'Done.', code: 'S0105', text: 'The domain was renewed.', stid: '20261121-app1-7' },
+  SUCCEEDED: {
+    summary: { code: 'done' },
+    code: 'S0105',
+    text: 'The domain was renewed.',
+    stid: '20261121-app1-7',
+  },
   FAILED: {
-    summary: 'The service refused.',
+    summary: { code: 'refused' },
     errorKind: 'refused',
     code: 'EF01015',
     text: 'not in this account',
     stid: '20261121-app1-8',
   },
   UNKNOWN: {
-    summary: 'The request may have reached the service, but no answer that can be read came back.',
+    summary: { code: 'no_readable_answer' },
     errorKind: 'unknown_outcome',
   },
 };
@@ -86,6 +91,8 @@ export function sampleOrder(
     threadTs: undefined,
     approvals: decided ? [{ userId: 'U0BOB', at: new Date('2026-11-21T10:30:00Z'), agreedExcess: [] }] : [],
     approvalsRequired: 1,
+    policyVersion: 0,
+    demand: newDemand(names),
     expiresAt: waits ? new Date('2026-11-24T10:00:00Z') : undefined,
     remindAt: undefined,
     claim: undefined,
