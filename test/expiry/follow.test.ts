@@ -5,6 +5,7 @@ import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { Prisma } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
+import { newDemand } from '../orders/sample.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
