@@ -9,6 +9,7 @@ import { cacheFor } from './computed-cache.ts';
 import type { Config } from './config.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
+
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createBudgetLook } from './money/budget-look.ts';
 import { amountsByName, createOrderPricer, type PricedOrder } from './money/order-cost.ts';
@@ -16,6 +17,7 @@ import type { PriceStore } from './money/ports.ts';
 import { createFactChanges } from './names/fact-changes.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
+import { keyOfSubject, subjectOfKey } from './notifications.ts';
 import { advance } from './orders/advance.ts';
 import { waitingDecision } from './orders/approvers.ts';
 import { MAX_FILE_BYTES } from './orders/bulk-csv.ts';
@@ -41,19 +43,15 @@ import { createServiceClient } from './service/client.ts';
 import { credentialInterfaces } from './service/interfaces.ts';
 import { settingsAsText, withSaved } from './settings.ts';
 import { createGroupAlert, createTeamAccountAlert } from './slack/admins.ts';
-import { ALARM_LEASE_MS, type AlarmTellerDeps, tellAlarm } from './slack/alarm-messages.ts';
+import { createAlarmPlanner } from './slack/alarm-notifications.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createChannelAlert } from './slack/approval-channel.ts';
 import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
 import { isAdmin, type SlackDeps } from './slack/feature.ts';
-import { postMoneyReport } from './slack/money-report.ts';
-import {
-  adoptCard,
-  NOTIFICATION_LEASE_MS,
-  notifyOrder,
-  refreshWaitingCards,
-} from './slack/order-messages.ts';
+import { createMoneyReportPlanner, openMoneyReport } from './slack/money-report.ts';
+import { NOTIFICATION_LEASE_MS, type NotifierDeps, notify } from './slack/notify.ts';
+import { adoptCard, notifyOrder, refreshWaitingCards } from './slack/order-messages.ts';
 import { createFileReader } from './slack/platform/download.ts';
 import { createLatest } from './slack/platform/latest.ts';
 import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
@@ -61,7 +59,8 @@ import { isSlackAddress } from './slack/platform/response-url.ts';
 import { isSignedBySlack } from './slack/platform/signature.ts';
 import { createTokenHealth, type TokenHealth } from './slack/platform/token-health.ts';
 import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
-import { tellPriceDifferences } from './slack/price-differences.ts';
+import { createPriceDifferencePlanner, openPriceDifferences } from './slack/price-differences.ts';
+import { createPlacePlanner } from './slack/unreachable-places.ts';
 import { formatCalendarEvent } from './slack/views/calendar.ts';
 import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
@@ -74,6 +73,7 @@ import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { createInstallationStore } from './store/installation.ts';
 import { createMoneyReportStore } from './store/money-reports.ts';
+import { createNotificationStore } from './store/notifications.ts';
 import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createPendingChanges, purgePendingChanges } from './store/pending-changes.ts';
@@ -171,7 +171,7 @@ const DIGEST_MS = 60_000;
 const FOLLOW_WATCH_LIST_MS = 5 * 60_000;
 /** The number of names that one process looks at in parallel. */
 const OBSERVED_AT_ONCE = 8;
-const ALARMS_TOLD_AT_ONCE = 4;
+const NOTIFIED_AT_ONCE = 8;
 /** Shutdown takes at most 10 s in all. Work under way gets this long; then its requests are aborted. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
@@ -253,7 +253,7 @@ function createSite(config: Config, options: BotOptions) {
     reconciler?: Reconciler;
     refreshing?: Repeated;
     following?: Repeated;
-    alarmTelling?: Loop;
+    notifying?: Loop;
     app?: SlackApp;
   } = {};
   const missing: Record<string, string> = { database: 'not connected yet', slack: 'not connected yet' };
@@ -385,7 +385,8 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
       prices: createPriceStore(database, teamId),
       standIns: createStandInStore(database, teamId),
       budgets: createBudgetStore(database, teamId),
-      moneyReports: createMoneyReportStore(database, teamId),
+      moneyReports: createMoneyReportStore(database),
+      notifications: createNotificationStore(database, teamId),
       observations: createObservationStore(database, teamId),
       impacts: createImpactStore(database, teamId),
       alarms: createAlarmStore(database, teamId),
@@ -556,7 +557,7 @@ function buildNames(
 ): Names {
   return createNames({
     alarms: stores.alarms,
-    alarmChanged: (id) => late.alarmTelling?.add(id),
+    alarmChanged: (id) => late.notifying?.add(keyOfSubject({ kind: 'alarm', id })),
     store: stores.observations,
     impacts: stores.impacts,
     orders: stores.orders,
@@ -583,7 +584,7 @@ async function checkServer({ log, now, signal, processId, closers }: Site, store
 function startWork(site: Site, parts: WorkParts) {
   const { log, late, pace, closers } = site;
   const { stores, expiry, names } = parts;
-  const notifier = notifierOf(site, parts);
+  const notifier = orderNotifierOf(site, parts);
   const execution = executionOf(site, parts);
   const reconciler = createReconciler({
     store: stores.orders,
@@ -613,7 +614,7 @@ function startWork(site: Site, parts: WorkParts) {
   });
   closers.push(async () => observing.stop());
   observing.start();
-  const alarmTelling = tellingOfAlarms(site, parts);
+  const notifications = notifying(site, parts);
   const following = repeated('following the watch list', FOLLOW_WATCH_LIST_MS, async () => {
     await names.followWatchList();
     await observing.look();
@@ -622,58 +623,69 @@ function startWork(site: Site, parts: WorkParts) {
   const refreshing = repeated('looking names up', REFRESH_MS, expiry.refresh);
   late.refreshing = refreshing;
   const posting = repeated('posting reminders', DIGEST_MS, expiry.digest);
-  const moneyReports = {
-    ...parts.slack.messaging,
-    ...parts.money,
-    settings: stores.settings,
-    reports: stores.moneyReports,
-  };
+  const { moneyReports: reports, settings } = stores;
+  const opening = { ...parts.money, reports, settings, notifications: stores.notifications, now: site.now };
   const reporting = repeated('reporting money', DIGEST_MS, async () => {
-    await postMoneyReport(moneyReports);
-    await tellPriceDifferences(moneyReports);
+    await openMoneyReport(opening);
+    await openPriceDifferences(opening);
+    await notifications.look();
   });
   const purging = repeated('purging what has run out', pace.purgeMs, async () => {
     await stores.orders.purgeExpired(site.now());
     await stores.purgePendingChanges(site.now());
   });
-  const loops = [reconciler, observing, alarmTelling, following, refreshing, posting, reporting, purging];
-  return { notifier, reconciler, alarmTelling, following, refreshing, reporting, purging, loops };
+  const loops = [reconciler, observing, notifications, following, refreshing, posting, reporting, purging];
+  return { notifier, reconciler, notifications, following, refreshing, reporting, purging, loops };
 }
 
-/**
- * Tells people about names that have changed. It is separate from the looks, because a slow Slack must not hold them
- * up.
- */
-function tellingOfAlarms(site: Site, { stores, slack, expiry }: WorkParts): Loop {
+/** The loop over notifications. */
+function notifying(site: Site, parts: WorkParts): Loop {
   const { now, log, pace, closers } = site;
-  const { alarms, portfolio } = stores;
-  const teller: AlarmTellerDeps = {
-    ...slack.messaging,
-    alarms,
-    store: stores.orders,
-    settings: stores.settings,
-    placeOf: async (name) => {
-      const [watched, details] = await Promise.all([expiry.find(name), portfolio.find(name)]);
-      return {
-        owner: details?.owner ?? watched?.registeredBy ?? watched?.addedBy,
-        channel: details?.channel,
-      };
-    },
-  };
-  const claim = (limit: number) => alarms.claimTelling(now(), ALARM_LEASE_MS, limit);
-  const telling: Loop = createLoop({
-    name: 'telling of alarms',
-    parallel: ALARMS_TOLD_AT_ONCE,
+  const { notifications } = parts.stores;
+  const notifier = notifierOf(site, parts);
+  const loop = createLoop({
+    name: 'notifications',
+    parallel: NOTIFIED_AT_ONCE,
     periodMs: pace.periodMs,
-    claim,
-    // An alarm that was changed here is claimed like any other, because another process may be telling it.
-    work: (id, isClaimed) => (isClaimed ? tellAlarm(teller, id) : telling.look()),
+    claim: async (limit) =>
+      (await notifications.claimDue(now(), pace.notificationLeaseMs, limit)).map(keyOfSubject),
+    work: (key, isClaimed) => notify(notifier, subjectOfKey(key), isClaimed),
     log,
   });
-  site.late.alarmTelling = telling;
-  closers.push(async () => telling.stop());
-  telling.start();
-  return telling;
+  site.late.notifying = loop;
+  closers.push(async () => loop.stop());
+  loop.start();
+  return loop;
+}
+
+/** What is told of each kind of subject. */
+function notifierOf({ pace }: Site, { stores, slack, money, expiry }: WorkParts): NotifierDeps {
+  const { alarms, portfolio, moneyReports: reports, notifications, settings } = stores;
+  const { messaging } = slack;
+  const month = createMoneyReportPlanner({ ...messaging, ...money, settings, reports });
+  const day = createPriceDifferencePlanner({ ...messaging, ...money, reports });
+  return {
+    ...messaging,
+    notifications,
+    leaseMs: pace.notificationLeaseMs,
+    planners: {
+      alarm: createAlarmPlanner({
+        ...messaging,
+        alarms,
+        store: stores.orders,
+        settings,
+        placeOf: async (name) => {
+          const [watched, details] = await Promise.all([expiry.find(name), portfolio.find(name)]);
+          return {
+            owner: details?.owner ?? watched?.registeredBy ?? watched?.addedBy,
+            channel: details?.channel,
+          };
+        },
+      }),
+      report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
+      place: createPlacePlanner({ ...messaging, settings }),
+    },
+  };
 }
 
 /** What an order sends to the service of this configuration. */
@@ -682,7 +694,7 @@ function statementsFor({ service }: Config) {
 }
 
 /** The part that shows orders in Slack. */
-function notifierOf(
+function orderNotifierOf(
   { config, pace }: Site,
   { stores, slack: { messaging }, orders, expiry, names }: WorkParts,
 ) {
@@ -830,7 +842,7 @@ function running(site: Site, parts: RunningParts): Bot {
         people.offboarding.lookIfDue(),
         work.refreshing.now(),
         work.following.now(),
-        work.alarmTelling.look(),
+        work.notifications.look(),
         work.purging.now(),
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);

@@ -22,6 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'duration.ts': [],
   'csv.ts': [],
   'collections.ts': [],
+  'notifications.ts': [],
   money: ['zones', 'csv.ts', 'collections.ts'],
   policy: ['money', 'zones', 'duration.ts', 'collections.ts'],
   'computed-cache.ts': [],
@@ -59,7 +60,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   'reconcile.ts': ['orders', 'log.ts'],
   // The use cases' edges: neither knows the other.
-  store: ['accounts', 'orders', 'expiry', 'money', 'names', 'policy', 'settings.ts', 'log.ts'],
+  store: [
+    'accounts',
+    'orders',
+    'expiry',
+    'money',
+    'names',
+    'policy',
+    'notifications.ts',
+    'settings.ts',
+    'log.ts',
+  ],
   // What any bot would need of Slack: it knows nothing of ours but the log.
   'slack/platform': ['log.ts', 'http', 'service'],
   slack: [
@@ -74,6 +85,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'policy',
     'service',
     'config.ts',
+    'notifications.ts',
     'settings.ts',
     'log.ts',
   ],
@@ -111,6 +123,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'start.ts': ['config.ts', 'log.ts', 'slack/platform', 'store'],
   // Joins all parts.
   'bot.ts': [
+    'notifications.ts',
     'start.ts',
     'accounts',
     'computed-cache.ts',

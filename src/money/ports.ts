@@ -86,15 +86,8 @@ export interface Decision {
   readonly seconds: number;
 }
 
-/** What a monthly report tells beside the spending, and whether it was posted. Implemented by the store. */
+/** What reports on money tell beside the spending. Implemented by the store. */
 export interface MoneyReportStore {
-  /**
-   * Claims the report of a month (YYYY-MM), or of the answers of a day (YYYY-MM-DD), for this process.
-   * @param leaseMs after this long without a post another process may claim it
-   * @returns false when it was posted, or another process has claimed it
-   */
-  claim(period: string, now: Date, leaseMs: number): Promise<boolean>;
-  posted(period: string, now: Date): Promise<void>;
   /** What the service answered to names that cost money and were carried out, on live systems. */
   answers(from: Date, to: Date): Promise<readonly PricedAnswer[]>;
   /** Names of the watch list that were decided to be let go from `from` until before `to`. */

@@ -29,11 +29,8 @@ export interface Alarm extends NewAlarm {
   readonly proposed: { readonly by: string; readonly reason: string } | undefined;
   readonly explained: { readonly by: string; readonly reason: string } | undefined;
   readonly escalatedBy: string | undefined;
-  /** Where its message stands, the common channel first; empty while nobody was told. */
-  readonly messages: readonly { readonly channelId: string; readonly ts: string }[];
-  /** What Slack was told about it besides the message. */
-  readonly told: readonly string[];
-  readonly failedAttempts: number;
+  /** Where people were told of it; undefined while nobody was. */
+  readonly channelId: string | undefined;
 }
 
 /** Why a person may not do something about an alarm. */

@@ -79,7 +79,7 @@ export interface ImpactStore {
   nameServersOf(orderId: string): Promise<readonly string[] | undefined>;
 }
 
-/** Alarms and where they stand in Slack. Implemented by the store. */
+/** Alarms. Implemented by the store. */
 export interface AlarmStore {
   find(id: string): Promise<Alarm | undefined>;
   /** The latest first. */
@@ -96,25 +96,6 @@ export interface AlarmStore {
     decision: Pick<NameDecision, 'kind' | 'by' | 'reason'>,
     now: Date,
   ): Promise<boolean>;
-  /**
-   * Claims alarms of which Slack has to be told and that are unclaimed, the longest due first.
-   * @returns ids
-   */
-  claimTelling(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
-  /** Extends the lease of an alarm. */
-  extendTelling(id: string, leaseMs: number): Promise<void>;
-  /** Records where the alarm's message stands besides the places that are known. */
-  recordMessage(id: string, message: { readonly channelId: string; readonly ts: string }): Promise<void>;
-  /** Records that Slack was told something besides the message. */
-  recordTold(id: string, what: string): Promise<void>;
-  /**
-   * Releases the claim when all was told.
-   * @param again when its message is to be updated next; undefined: at its next change
-   * @returns false when the alarm has changed meanwhile: there is more to tell
-   */
-  releaseTelling(alarm: Alarm, again: Date | undefined): Promise<boolean>;
-  /** Telling has failed: it is tried again at that moment. */
-  postponeTelling(id: string, until: Date): Promise<void>;
 }
 
 /** What people decide about alarms. */

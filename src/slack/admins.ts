@@ -2,6 +2,7 @@ import { type Account, accountName } from '../accounts/account.ts';
 import type { Log } from '../log.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { SlackDirectory } from './directory.ts';
+import type { SendNotification } from './notify.ts';
 import type { SlackApiError, SlackWeb } from './platform/web.ts';
 import { postMessage } from './post-message.ts';
 import { code, type Message, mention, mentionApprover, textMessage } from './views/blocks.ts';
@@ -23,6 +24,26 @@ export async function alertAdmins(
 ): Promise<void> {
   for (const admin of admins) {
     await postMessage(web, { channelId: await directory.directMessage(admin) }, message);
+  }
+}
+
+/** What planning messages to admins needs. */
+export type AdminPlannerDeps = Pick<AdminAlertDeps, 'directory' | 'admins'>;
+
+/** Sends each admin a direct message about a subject, once. Whom Slack does not deliver to is left out. */
+export async function notifyAdmins(
+  { directory, admins }: AdminPlannerDeps,
+  send: SendNotification,
+  message: Message,
+): Promise<void> {
+  for (const admin of admins) {
+    await send({
+      purpose: `to:${admin}`,
+      version: 'once',
+      since: new Date(0),
+      places: [async () => ({ channelId: await directory.directMessage(admin) })],
+      message: () => message,
+    });
   }
 }
 

@@ -1,53 +1,65 @@
 import type { TeamSettings } from '../config.ts';
 import { nextTwelveMonths } from '../expiry/chart.ts';
 import { lastScheduledThisMonth } from '../expiry/schedule.ts';
-import type { Log } from '../log.ts';
 import { utcDayOf } from '../money/order-cost.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
 import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../money/spend.ts';
-import { SlackApiError, type SlackWeb } from './platform/web.ts';
-import { postMessage } from './post-message.ts';
+import type { NotificationStore } from '../notifications.ts';
+import type { NotificationPlanner } from './notify.ts';
 import { type MoneyReport, moneyReport } from './views/money-report.ts';
 
 /** What the monthly report needs. */
 export interface MoneyReportDeps {
-  readonly web: SlackWeb;
   readonly settings: () => Promise<TeamSettings>;
   readonly prices: Pick<PriceStore, 'list'>;
   readonly spending: SpendStore;
   readonly budgets: Pick<BudgetStore, 'standings'>;
-  readonly reports: MoneyReportStore;
+  readonly reports: Pick<MoneyReportStore, 'letGo' | 'decisions'>;
   readonly now: () => Date;
-  readonly log: Log;
 }
 
 /** A bot that was off on the 1st posts the report until this day. After that it is skipped. */
 const LAST_DAY = 7;
-/** Another process may post it after this long without a post. */
-const LEASE_MS = 10 * 60_000;
 /** Longer than the twelve months ahead. */
 const AHEAD_MS = 366 * 86_400_000;
 
-/** Posts the report of the previous month once, with the first digest of a month or later. */
-export async function postMoneyReport(deps: MoneyReportDeps): Promise<void> {
-  const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await deps.settings();
-  const channel = reportChannel ?? reminderChannel;
-  if (channel === undefined) return;
-  const now = deps.now();
-  const today = lastScheduledThisMonth(reminderCron, reminderTimezone, now);
-  if (today === undefined || Number(today.slice(8)) > LAST_DAY) return;
+/** Opens the report of the previous month, with the first digest of a month or later. */
+export async function openMoneyReport(
+  deps: MoneyReportDeps & { readonly notifications: Pick<NotificationStore, 'open'> },
+): Promise<void> {
+  const report = await reportDue(deps);
+  if (report !== undefined && (await keepsBooks(deps)))
+    await deps.notifications.open({ kind: 'report', id: report.span.text }, deps.now());
+}
+
+/** Posts the report of a month (YYYY-MM) once. */
+export function createMoneyReportPlanner(deps: MoneyReportDeps): NotificationPlanner {
+  return async ({ id }, send) => {
+    const report = await reportDue(deps);
+    if (report?.span.text !== id) return undefined;
+    const { channelId, span, timeZone } = report;
+    await send({
+      purpose: 'report',
+      version: 'once',
+      since: span.to,
+      places: [async () => ({ channelId })],
+      message: async () => moneyReport(await figuresOf(deps, span, timeZone)),
+      mustArrive: true,
+      alertsAdmins: true,
+    });
+    return undefined;
+  };
+}
+
+/** The month whose report is due, and where it is posted. */
+async function reportDue({ settings, now }: MoneyReportDeps) {
+  const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await settings();
+  const channelId = reportChannel ?? reminderChannel;
+  if (channelId === undefined) return undefined;
+  const today = lastScheduledThisMonth(reminderCron, reminderTimezone, now());
+  if (today === undefined || Number(today.slice(8)) > LAST_DAY) return undefined;
   const span = monthBefore(today);
-  if (span === undefined || !(await keepsBooks(deps))) return;
-  if (!(await deps.reports.claim(span.text, now, LEASE_MS))) return;
-  const message = moneyReport(await figuresOf(deps, span, reminderTimezone));
-  try {
-    await postMessage(deps.web, { channelId: channel }, message);
-  } catch (error) {
-    if (!(error instanceof SlackApiError)) throw error;
-    deps.log.warn({ err: error, month: span.text }, 'posting the report of a month; will try again');
-    return;
-  }
-  await deps.reports.posted(span.text, deps.now());
+  return span && { channelId, span, timeZone: reminderTimezone };
 }
 
 /** Whether the team has prices or budgets. Without them there is nothing to report. */

@@ -9,6 +9,7 @@ import type { BudgetLook, LookAtBudgets } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
+import type { PostedMessage } from '../notifications.ts';
 import type { WaitingDecision } from '../orders/approvers.ts';
 import { budgetedItems } from '../orders/budget.ts';
 import { accountOwner, isFinal, isRequester, type Order, periodOf, undoableUntil } from '../orders/order.ts';
@@ -24,10 +25,11 @@ import type { Statement } from '../orders/statement.ts';
 import { isPaused } from '../orders/waves.ts';
 import { shareFiles, type Thread, updateProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
+import { NOTIFICATION_LEASE_MS } from './notify.ts';
 import { tellOfChangedStatement, tellOfEmergency } from './order-notices.ts';
 import { cannotPost, metadataOf } from './order-posts.ts';
 import { retryDelayOf, SlackApiError, type SlackWeb } from './platform/web.ts';
-import { type PostedMessage, postMessage, updateMessage } from './post-message.ts';
+import { postMessage, updateMessage } from './post-message.ts';
 import { type ChannelAlert, copyCard, copyPurpose, isDirect, remindPeople } from './reach-approvers.ts';
 import { type Message, mention } from './views/blocks.ts';
 import { overBudgetReply, waitsForAdminAlone } from './views/budget.ts';
@@ -68,8 +70,6 @@ export interface NotifierDeps {
   readonly leaseMs?: number;
 }
 
-/** For this long one process may post an order's messages. It extends the time while it does. */
-export const NOTIFICATION_LEASE_MS = 12_000;
 const HEARTBEATS = 4;
 
 /**

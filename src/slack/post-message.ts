@@ -1,3 +1,4 @@
+import type { PostedMessage } from '../notifications.ts';
 import { withPlainFallback } from './fallback.ts';
 import { okResponse, postedResponse, type SlackWeb } from './platform/web.ts';
 import type { Message } from './views/blocks.ts';
@@ -6,12 +7,6 @@ import type { Message } from './views/blocks.ts';
 export interface MessagePlace {
   readonly channelId: string;
   readonly threadTs?: string | undefined;
-}
-
-/** Where a message stands. */
-export interface PostedMessage {
-  readonly channelId: string;
-  readonly ts: string;
 }
 
 /** What a message says to programs. */

@@ -1,40 +1,39 @@
-import type { Log } from '../log.ts';
 import { priceDifferences } from '../money/answered-amounts.ts';
 import { utcDayOf } from '../money/order-cost.ts';
 import type { MoneyReportStore, PriceStore } from '../money/ports.ts';
-import { type AdminAlertDeps, alertAdmins } from './admins.ts';
-import { SlackApiError } from './platform/web.ts';
+import type { NotificationStore } from '../notifications.ts';
+import { type AdminPlannerDeps, notifyAdmins } from './admins.ts';
+import type { NotificationPlanner } from './notify.ts';
 import { differencesMessage } from './views/money-report.ts';
 
 /** What telling about differences needs. */
-export interface PriceDifferenceDeps extends AdminAlertDeps {
+export interface PriceDifferenceDeps extends AdminPlannerDeps {
   readonly prices: Pick<PriceStore, 'list'>;
-  readonly reports: Pick<MoneyReportStore, 'claim' | 'posted' | 'answers'>;
-  readonly now: () => Date;
-  readonly log: Log;
+  readonly reports: Pick<MoneyReportStore, 'answers'>;
 }
 
 const DAY_MS = 86_400_000;
-const LEASE_MS = 10 * 60_000;
 
-/** Tells admins once a day, by direct message, where yesterday’s answers differ from the price list. */
-export async function tellPriceDifferences(deps: PriceDifferenceDeps): Promise<void> {
-  const { prices, reports, now, log } = deps;
-  const to = new Date(`${utcDayOf(now())}T00:00:00Z`);
-  const from = new Date(to.getTime() - DAY_MS);
-  const day = utcDayOf(from);
-  if (!(await reports.claim(day, now(), LEASE_MS))) return;
-  const [list, answers] = await Promise.all([prices.list(), reports.answers(from, to)]);
-  const found = priceDifferences(list, answers);
-  if (found.length > 0) {
-    log.warn({ day, count: found.length }, 'the service tells other amounts than the price list');
-    try {
-      await alertAdmins(deps, differencesMessage(day, found));
-    } catch (error) {
-      if (!(error instanceof SlackApiError)) throw error;
-      log.warn({ err: error, day }, 'telling admins of other amounts than the price list; will try again');
-      return;
-    }
-  }
-  await reports.posted(day, now());
+/** Opens the report on the answers of yesterday. */
+export async function openPriceDifferences(deps: {
+  readonly notifications: Pick<NotificationStore, 'open'>;
+  readonly now: () => Date;
+}): Promise<void> {
+  const now = deps.now();
+  const yesterday = utcDayOf(new Date(now.getTime() - DAY_MS));
+  await deps.notifications.open({ kind: 'report', id: yesterday }, now);
+}
+
+/** Tells admins once, by direct message, where the answers of a day (YYYY-MM-DD) differ from the price list. */
+export function createPriceDifferencePlanner(deps: PriceDifferenceDeps): NotificationPlanner {
+  return async ({ id: day }, send) => {
+    const from = new Date(`${day}T00:00:00Z`);
+    const [list, answers] = await Promise.all([
+      deps.prices.list(),
+      deps.reports.answers(from, new Date(from.getTime() + DAY_MS)),
+    ]);
+    const found = priceDifferences(list, answers);
+    if (found.length > 0) await notifyAdmins(deps, send, differencesMessage(day, found));
+    return undefined;
+  };
 }

@@ -6,8 +6,8 @@ import { ALARM_KINDS, NAME_TASKS, UNFIT_REASONS } from '../names/unexplained-cha
 import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 import { insertDecision } from './decisions.ts';
+import { markPlan } from './notifications.ts';
 import { idRows } from './rows.ts';
-import { isLeaseOver, leaseOf } from './statements.ts';
 
 const value = z.array(z.string());
 const row = z
@@ -30,9 +30,7 @@ const row = z
     explainedBy: optionalText,
     reason: optionalText,
     escalatedBy: optionalText,
-    messages: z.array(z.object({ channelId: z.string(), ts: z.string() })),
-    told: z.array(z.string()),
-    failedAttempts: z.number(),
+    channelId: optionalText,
   })
   .transform(
     ({ proposedBy, proposedReason, explainedBy, reason, ...kept }): Alarm => ({
@@ -44,11 +42,11 @@ const row = z
 const rows = z.array(row);
 
 const COLUMNS = Prisma.raw(
-  'id, name, version, kind, fact, before, after, expiry, last_seen_before AS "lastSeenBefore", first_seen_after AS "firstSeenAfter", raised_at AS "raisedAt", orders, state, proposed_by AS "proposedBy", proposed_reason AS "proposedReason", explained_by AS "explainedBy", reason, escalated_by AS "escalatedBy", messages, told, tell_failed_attempts AS "failedAttempts"',
+  'id, name, version, kind, fact, before, after, expiry, last_seen_before AS "lastSeenBefore", first_seen_after AS "firstSeenAfter", raised_at AS "raisedAt", orders, state, proposed_by AS "proposedBy", proposed_reason AS "proposedReason", explained_by AS "explainedBy", reason, escalated_by AS "escalatedBy", (SELECT n.channel_id FROM notifications n WHERE n.team_id = alarms.team_id AND n.subject_kind = \'alarm\' AND n.subject_id = alarms.id AND n.purpose = \'alarm\') AS "channelId"',
 );
 
 /**
- * The rows of new alarms, for the statement that keeps the look which raised them.
+ * The rows of new alarms, for the statement that keeps the look which raised them. Answers with their subjects.
  * @param saved a query that has a row only when the look was kept
  */
 export function insertAlarms(teamId: string, alarms: readonly NewAlarm[], saved: Prisma.Sql): Prisma.Sql {
@@ -63,13 +61,14 @@ export function insertAlarms(teamId: string, alarms: readonly NewAlarm[], saved:
   );
   return Prisma.sql`
     INSERT INTO alarms (id, team_id, name, kind, fact, before, after, expiry, last_seen_before, first_seen_after,
-      raised_at, orders, state, tell_due_at)
+      raised_at, orders, state)
     SELECT id, ${teamId}, name, kind, fact, before, after, NULLIF(expiry, 'null'::jsonb), last_seen_before,
-      first_seen_after, raised_at, orders, 'raised', raised_at
+      first_seen_after, raised_at, orders, 'raised'
     FROM jsonb_to_recordset(${json}::jsonb) AS raised (id text, name text, kind text, fact text, before jsonb,
       after jsonb, expiry jsonb, last_seen_before timestamptz, first_seen_after timestamptz, raised_at timestamptz,
       orders jsonb)
-    WHERE EXISTS (${saved})`;
+    WHERE EXISTS (${saved})
+    RETURNING team_id, 'alarm'::text AS subject_kind, id AS subject_id, raised_at AS due_at`;
 }
 
 /** Alarms read at once. */
@@ -77,10 +76,6 @@ const BATCH = 500;
 
 /** Alarms, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createAlarmStore({ run, transaction }: Database, teamId: string): AlarmStore {
-  const update = async (activity: string, id: string, changes: Prisma.Sql) =>
-    withStoreError(activity, async () => {
-      await run(Prisma.sql`UPDATE alarms SET ${changes} WHERE team_id = ${teamId} AND id = ${id}`);
-    });
   return {
     find: (id) =>
       withStoreError('reading an alarm', async () => {
@@ -123,57 +118,13 @@ export function createAlarmStore({ run, transaction }: Database, teamId: string)
             UPDATE alarms SET version = version + 1, state = ${state},
             proposed_by = ${proposed?.by ?? null}, proposed_reason = ${proposed?.reason ?? null},
             explained_by = ${explained?.by ?? null}, reason = ${explained?.reason ?? null},
-            escalated_by = ${escalatedBy ?? null}, tell_due_at = LEAST(tell_due_at, ${now}::timestamptz)
+            escalated_by = ${escalatedBy ?? null}
             WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
           if (idRows.parse(changed).length === 0) return false;
+          await runInside(markPlan(teamId, { kind: 'alarm', id: before.id }, now));
           await runInside(insertDecision(before.name, { ...decision, at: now, alarm: before.kind }));
           return true;
         }),
-      ),
-
-    claimTelling: (now, leaseMs, limit) =>
-      withStoreError('claiming alarms to tell of', async () => {
-        const claimed = await run(Prisma.sql`
-          WITH due AS (
-            SELECT id AS due_id, tell_due_at AS since FROM alarms
-            WHERE team_id = ${teamId} AND tell_due_at <= ${now}::timestamptz
-              AND ${isLeaseOver(Prisma.sql`notification_lease_until`)}
-            ORDER BY tell_due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-          ), claimed AS (
-            UPDATE alarms SET notification_lease_until = ${leaseOf(leaseMs)} FROM due WHERE id = due_id
-            RETURNING id, since
-          )
-          SELECT id FROM claimed ORDER BY since`);
-        return idRows.parse(claimed);
-      }),
-
-    extendTelling: (id, leaseMs) =>
-      update('keeping an alarm', id, Prisma.sql`notification_lease_until = ${leaseOf(leaseMs)}`),
-
-    recordMessage: (id, { channelId, ts }) =>
-      update(
-        'noting an alarm’s message',
-        id,
-        Prisma.sql`messages = messages || ${JSON.stringify([{ channelId, ts }])}::jsonb`,
-      ),
-
-    recordTold: (id, what) =>
-      update('noting what was told of an alarm', id, Prisma.sql`told = array_append(told, ${what}::text)`),
-
-    releaseTelling: ({ id, version }, again) =>
-      withStoreError('letting go of an alarm', async () => {
-        const released = await run(Prisma.sql`
-          UPDATE alarms SET tell_due_at = ${again ?? null}::timestamptz, notification_lease_until = NULL,
-            tell_failed_attempts = 0
-          WHERE team_id = ${teamId} AND id = ${id} AND version = ${version} RETURNING id`);
-        return idRows.parse(released).length > 0;
-      }),
-
-    postponeTelling: (id, until) =>
-      update(
-        'putting off an alarm',
-        id,
-        Prisma.sql`tell_due_at = ${until}::timestamptz, notification_lease_until = NULL, tell_failed_attempts = tell_failed_attempts + 1`,
       ),
   };
 }

@@ -5,7 +5,6 @@ import { PRICED_TASKS } from '../money/prices.ts';
 import { periodOf } from '../orders/order.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 
-const claimed = z.array(z.object({ period: z.string() }));
 /** More than a day ever has; what is beyond is not compared. */
 const MAX_ANSWERS = 5_000;
 const answers = z.array(
@@ -26,27 +25,9 @@ const decisions = z.array(
   z.object({ by: z.string(), kind: z.enum(['approved', 'denied']), count: z.number(), seconds: z.number() }),
 );
 
-/** What a monthly report tells, and whether it was posted, on PostgreSQL. @param teamId whose */
-export function createMoneyReportStore({ run }: Pick<Database, 'run'>, teamId: string): MoneyReportStore {
+/** What reports on money tell, on PostgreSQL. */
+export function createMoneyReportStore({ run }: Pick<Database, 'run'>): MoneyReportStore {
   return {
-    claim: (period, now, leaseMs) =>
-      withStoreError('claiming the report of a month', async () => {
-        const rows = await run(Prisma.sql`
-          INSERT INTO money_reports (team_id, period, claimed_at) VALUES (${teamId}, ${period}, ${now})
-          ON CONFLICT (team_id, period) DO UPDATE SET claimed_at = excluded.claimed_at
-          WHERE money_reports.posted_at IS NULL
-            AND money_reports.claimed_at <= ${new Date(now.getTime() - leaseMs)}::timestamptz
-          RETURNING period`);
-        return claimed.parse(rows).length === 1;
-      }),
-
-    posted: (period, now) =>
-      withStoreError('noting that the report of a month was posted', async () => {
-        await run(
-          Prisma.sql`UPDATE money_reports SET posted_at = ${now} WHERE team_id = ${teamId} AND period = ${period}`,
-        );
-      }),
-
     answers: (from, to) =>
       withStoreError('reading what the service answered to what costs money', async () => {
         const rows = await run(Prisma.sql`

@@ -6,6 +6,7 @@ import type { ImpactStore, ObservationStore, ObservedName } from '../names/ports
 import { readHistory, readImpact, readLedger } from '../names/stored.ts';
 import { insertAlarms } from './alarms.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
+import { insertPlans } from './notifications.ts';
 import { isLeaseOver, leaseOf } from './statements.ts';
 
 /** A name that appears in the records of more others than this is not searched any further. */
@@ -113,7 +114,7 @@ export function createObservationStore({ run }: Database, teamId: string): Obser
             : Prisma.sql`
               WITH saved AS (${update}), raised AS (
                 ${insertAlarms(teamId, alarms, Prisma.sql`SELECT 1 FROM saved`)}
-              )
+              ), plans AS (${insertPlans(Prisma.sql`SELECT * FROM raised`)})
               SELECT name FROM saved`,
         );
         return names.parse(saved).length > 0;

@@ -1,6 +1,5 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLog } from '../../src/log.ts';
 import { amountInAnswer } from '../../src/money/answered-amounts.ts';
 import { priceEdits } from '../../src/money/prices.ts';
 import { approveOrder } from '../../src/orders/decide.ts';
@@ -8,11 +7,13 @@ import { confirmOrder } from '../../src/orders/request.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { createDirectory } from '../../src/slack/directory.ts';
 import { createSlackWeb } from '../../src/slack/platform/web.ts';
-import { tellPriceDifferences } from '../../src/slack/price-differences.ts';
+import { createPriceDifferencePlanner, openPriceDifferences } from '../../src/slack/price-differences.ts';
 import { createMoneyReportStore } from '../../src/store/money-reports.ts';
+import { createNotificationStore } from '../../src/store/notifications.ts';
 import { HOUR_MS } from '../orders/rig.ts';
 import { DONE } from '../orders/scripted-service.ts';
 import { textOf } from '../support/demo.ts';
+import { notifierDeps, notifyDue } from '../support/notifier.ts';
 import { type MoneyRig, startRig } from './rig.ts';
 
 describe('the amount that an answer tells', () => {
@@ -72,21 +73,24 @@ describe('amounts that differ from the list', () => {
     await approveOrder(m.orders, id, 'U0BOB');
     await m.rig.runDue();
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-    const deps = {
-      web,
+    const notifications = createNotificationStore(m.database, 'T0STEWARD');
+    const now = () => m.rig.now;
+    const report = createPriceDifferencePlanner({
       directory: createDirectory(web, workspace.teamId),
       admins: ['U0ADA'],
       prices: m.prices,
-      reports: createMoneyReportStore(m.database, 'T0STEWARD'),
-      now: () => m.rig.now,
-      log: createLog('silent'),
+      reports: createMoneyReportStore(m.database),
+    });
+    const tellPriceDifferences = async () => {
+      await openPriceDifferences({ notifications, now });
+      await notifyDue(notifierDeps({ notifications, web, now }, { report }));
     };
     const told = () => workspace.messages('D0ADA').map(textOf);
-    await tellPriceDifferences(deps);
+    await tellPriceDifferences();
     expect(told()).toEqual([]);
     m.rig.pass(24 * HOUR_MS);
-    await tellPriceDifferences(deps);
-    await tellPriceDifferences(deps);
+    await tellPriceDifferences();
+    await tellPriceDifferences();
     expect(told()).toHaveLength(1);
     expect(told()[0]).toContain(`dearer.rest, renew: €12.50 told, €10.00 on the list, order \`${id}\``);
     expect(told()[0]).not.toContain('same.rest');
@@ -107,7 +111,7 @@ describe('amounts that differ from the list', () => {
     expect(confirmed.kind).toBe('confirmed');
     await approveOrder(m.orders, id, 'U0BOB');
     await m.rig.runDue();
-    const answers = await createMoneyReportStore(m.database, 'T0STEWARD').answers(
+    const answers = await createMoneyReportStore(m.database).answers(
       m.rig.now,
       new Date(m.rig.now.getTime() + HOUR_MS),
     );

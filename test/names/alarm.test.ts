@@ -19,8 +19,13 @@ function raised(kind: NameEvent['kind'], after: readonly string[]): RaisedAlarm 
 function alarm(changes: Partial<Alarm> = {}): Alarm {
   const [fresh] = newAlarms('cafe.rest', [raised('pending_transfer', ['pending transfer'])], AT);
   if (fresh === undefined) throw new Error('nothing was raised');
-  const standing = { version: 0, state: 'raised', told: [], failedAttempts: 0 } as const;
-  const untouched = { proposed: undefined, explained: undefined, escalatedBy: undefined, messages: [] };
+  const standing = { version: 0, state: 'raised' } as const;
+  const untouched = {
+    proposed: undefined,
+    explained: undefined,
+    escalatedBy: undefined,
+    channelId: undefined,
+  };
   return { ...fresh, ...standing, ...untouched, ...changes };
 }
 

@@ -162,6 +162,25 @@ CREATE TABLE "message_refs" (
 );
 
 -- CreateTable
+CREATE TABLE "notifications" (
+    "team_id" TEXT NOT NULL,
+    "subject_kind" TEXT NOT NULL,
+    "subject_id" TEXT NOT NULL,
+    "purpose" TEXT NOT NULL,
+    "version" INTEGER NOT NULL DEFAULT 0,
+    "shows" TEXT,
+    "due_at" TIMESTAMPTZ(3),
+    "lease_until" TIMESTAMPTZ(3),
+    "attempts" INTEGER NOT NULL DEFAULT 0,
+    "channel_id" TEXT,
+    "ts" TEXT,
+    "posted_at" TIMESTAMPTZ(3),
+    "refused" TEXT,
+
+    CONSTRAINT "notifications_pkey" PRIMARY KEY ("team_id","subject_kind","subject_id","purpose")
+);
+
+-- CreateTable
 CREATE TABLE "revealable_secrets" (
     "order_id" TEXT NOT NULL,
     "n" INTEGER NOT NULL,
@@ -453,16 +472,6 @@ CREATE TABLE "budget_reservations" (
 );
 
 -- CreateTable
-CREATE TABLE "money_reports" (
-    "team_id" TEXT NOT NULL,
-    "period" TEXT NOT NULL,
-    "claimed_at" TIMESTAMPTZ(3) NOT NULL,
-    "posted_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "money_reports_pkey" PRIMARY KEY ("team_id","period")
-);
-
--- CreateTable
 CREATE TABLE "name_observations" (
     "team_id" TEXT NOT NULL,
     "name" TEXT NOT NULL,
@@ -514,11 +523,6 @@ CREATE TABLE "alarms" (
     "explained_by" TEXT,
     "reason" TEXT,
     "escalated_by" TEXT,
-    "messages" JSONB NOT NULL DEFAULT '[]',
-    "told" TEXT[] DEFAULT ARRAY[]::TEXT[],
-    "tell_due_at" TIMESTAMPTZ(3),
-    "notification_lease_until" TIMESTAMPTZ(3),
-    "tell_failed_attempts" INTEGER NOT NULL DEFAULT 0,
 
     CONSTRAINT "alarms_pkey" PRIMARY KEY ("id")
 );
@@ -681,9 +685,6 @@ CREATE INDEX "budget_reservations_team_id_day_idx" ON "budget_reservations"("tea
 CREATE INDEX "name_observations_team_id_urgent_due_at_idx" ON "name_observations"("team_id", "urgent", "due_at");
 
 -- CreateIndex
-CREATE INDEX "alarms_team_id_tell_due_at_idx" ON "alarms"("team_id", "tell_due_at");
-
--- CreateIndex
 CREATE INDEX "alarms_team_id_name_raised_at_idx" ON "alarms"("team_id", "name", "raised_at");
 
 -- CreateIndex
@@ -724,6 +725,7 @@ ALTER TABLE "accounts" ADD CONSTRAINT "accounts_owner_check" CHECK (("user_id" I
 
 -- A few rows of very many: what is open, and what Slack does not show.
 CREATE INDEX "orders_due" ON "orders" ("due_at") WHERE "due_at" IS NOT NULL;
+CREATE INDEX "notifications_due" ON "notifications" ("due_at") WHERE "purpose" = 'plan' AND "due_at" IS NOT NULL;
 CREATE INDEX "orders_tell_due" ON "orders" ("tell_due_at") WHERE "tell_due_at" IS NOT NULL;
 CREATE INDEX "orders_open_reviews" ON "orders" ("created_at")
   WHERE "emergency_approved_by" IS NOT NULL AND "signed_off_by" IS NULL;

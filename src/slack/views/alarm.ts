@@ -115,9 +115,8 @@ export function escalatedReply(
 }
 
 /** What the owner, approvers and admins are told. */
-export function escalationMessage(alarm: Alarm, now: Date): Message {
-  const [at] = alarm.messages;
-  const where = at === undefined ? '' : ` It stands in <#${at.channelId}>, with what to do in its thread.`;
+export function escalationMessage(alarm: Alarm, channelId: string, now: Date): Message {
+  const where = ` It stands in <#${channelId}>, with what to do in its thread.`;
   const text = `:sos: ${mention(alarm.escalatedBy ?? '')} asks you to look at *${escapeText(displayName(alarm.name))}*: ${HAPPENED[alarm.kind]} No order explains it.${where}`;
   return message(text, [
     section([text, ...movedDate(alarm), ...countdown(alarm, now)].join('\n')),

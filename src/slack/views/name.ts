@@ -126,8 +126,8 @@ const SOURCES = {
 } as const;
 
 /** What has happened to the name, as its alarm says. */
-function alarmLine({ kind, firstSeenAfter, messages: [at] }: Alarm): string {
-  const where = at === undefined ? '' : ` It stands in <#${at.channelId}>.`;
+function alarmLine({ kind, firstSeenAfter, channelId }: Alarm): string {
+  const where = channelId === undefined ? '' : ` It stands in <#${channelId}>.`;
   return `:rotating_light: *${HAPPENED[kind]}* No order explains it; seen ${moment(firstSeenAfter)}.${where}`;
 }
 

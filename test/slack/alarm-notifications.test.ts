@@ -1,19 +1,23 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
-import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import { escalate, type NewAlarm, newAlarms, sayOurs } from '../../src/names/alarm.ts';
 import type { AlarmStore, ObservationStore } from '../../src/names/ports.ts';
+import type { NotificationStore, Subject } from '../../src/notifications.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { ALARM_LEASE_MS, type AlarmTellerDeps, tellAlarm } from '../../src/slack/alarm-messages.ts';
+import { type AlarmPlannerDeps, createAlarmPlanner } from '../../src/slack/alarm-notifications.ts';
 import { createDirectory } from '../../src/slack/directory.ts';
+import { notify } from '../../src/slack/notify.ts';
 import { createSlackWeb } from '../../src/slack/platform/web.ts';
+import { createPlacePlanner } from '../../src/slack/unreachable-places.ts';
 import { createAlarmStore } from '../../src/store/alarms.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
+import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createObservationStore } from '../../src/store/observations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { DOMAINS, textOf } from '../support/demo.ts';
+import { notificationsOf, notifierDeps, notifyDue } from '../support/notifier.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
 /*
@@ -27,6 +31,7 @@ let database: TestDatabase;
 let db: Database;
 let workspace: Workspace;
 let alarms: AlarmStore;
+let notifications: NotificationStore;
 let observations: ObservationStore;
 let nowMs: number;
 const now = () => new Date(nowMs);
@@ -35,12 +40,14 @@ beforeAll(async () => {
   [database, workspace] = await Promise.all([createTestDatabase(), startWorkspace()]);
   db = openDatabase({ url: database.url });
   alarms = createAlarmStore(db, 'T0TEAM');
+  notifications = createNotificationStore(db, 'T0TEAM');
   observations = createObservationStore(db, 'T0TEAM');
 });
 beforeEach(async () => {
   nowMs = T0.getTime();
   workspace.faults.clear();
   await db.prisma.alarm.deleteMany();
+  await db.prisma.notification.deleteMany();
   await db.prisma.nameObservation.deleteMany();
   await db.prisma.domain.deleteMany();
 });
@@ -50,21 +57,36 @@ afterAll(async () => {
   await database.drop();
 });
 
-function deps(changes: Partial<AlarmTellerDeps> = {}): AlarmTellerDeps {
+interface Changes extends Partial<AlarmPlannerDeps> {
+  readonly notifications?: NotificationStore;
+}
+
+function deps({ notifications: store = notifications, ...changes }: Changes = {}) {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-  return {
+  const planning: AlarmPlannerDeps = {
     alarms,
     store: { load: async () => undefined },
-    web,
     directory: createDirectory(web, workspace.teamId),
     settings: async () => newTeamSettings({ alertChannel: DOMAINS }),
     admins: ['U0ADA'],
     placeOf: async () => ({ owner: 'U0ALICE', channel: undefined }),
     now,
-    log: pino({ level: 'silent' }),
     ...changes,
   };
+  return notifierDeps(
+    { notifications: store, web, now },
+    { alarm: createAlarmPlanner(planning), place: createPlacePlanner(planning) },
+  );
 }
+
+const LEASE_MS = 60_000;
+const claimDue = async () => (await notifications.claimDue(now(), LEASE_MS, 10)).map(({ id }) => id);
+const subjectOf = ({ id }: NewAlarm): Subject => ({ kind: 'alarm', id });
+/** Where the messages of an alarm stand that are not replies. */
+const standing = async (alarm: NewAlarm) =>
+  (await notificationsOf(notifications, subjectOf(alarm))).flatMap(({ purpose, message }) =>
+    purpose.startsWith('alarm') && message !== undefined ? message : [],
+  );
 
 /** An alarm as a look has raised it, kept with that look. */
 async function raise(kind: NewAlarm['kind'] = 'registrar', name = 'cafe.rest'): Promise<NewAlarm> {
@@ -98,14 +120,10 @@ async function raise(kind: NewAlarm['kind'] = 'registrar', name = 'cafe.rest'): 
 }
 
 /** What is due is told, as the loop does it. */
-async function tellDue(changes: Partial<AlarmTellerDeps> = {}): Promise<readonly string[]> {
-  const ids = await alarms.claimTelling(now(), ALARM_LEASE_MS, 10);
-  for (const id of ids) await tellAlarm(deps(changes), id).catch(() => undefined);
-  return ids;
-}
+const tellDue = (changes: Changes = {}) => notifyDue(deps(changes));
 
 /** The process that told has died: its lease ends. */
-const leaseEnds = () => db.prisma.alarm.updateMany({ data: { notificationLeaseUntil: new Date(0) } });
+const leaseEnds = () => db.prisma.notification.updateMany({ data: { leaseUntil: new Date(0) } });
 
 const messagesOf = ({ id }: NewAlarm) =>
   workspace.messages(DOMAINS).filter(({ metadata }) => metadata?.event_payload['alarm_id'] === id);
@@ -114,7 +132,7 @@ const repliesOf = (alarm: NewAlarm) => messagesOf(alarm).filter(({ thread_ts }) 
 
 test('an alarm comes back as it was kept, and one of a look that came late was not kept', async () => {
   const alarm = await raise();
-  expect(await alarms.find(alarm.id)).toMatchObject({ ...alarm, state: 'raised', version: 0, told: [] });
+  expect(await alarms.find(alarm.id)).toMatchObject({ ...alarm, state: 'raised', version: 0 });
   expect(await alarms.find('late')).toBeUndefined();
   expect(await alarms.ofName('cafe.rest', 5)).toHaveLength(1);
   expect(await createAlarmStore(db, 'T0OTHER').find(alarm.id), 'another team').toBeUndefined();
@@ -122,9 +140,9 @@ test('an alarm comes back as it was kept, and one of a look that came late was n
 
 test('it is told once, by one process', async () => {
   const alarm = await raise();
-  const claims = await Promise.all([1, 2, 3].map(() => alarms.claimTelling(now(), ALARM_LEASE_MS, 10)));
+  const claims = await Promise.all([1, 2, 3].map(() => claimDue()));
   expect(claims.flat()).toEqual([alarm.id]);
-  await tellAlarm(deps(), alarm.id);
+  await notify(deps(), subjectOf(alarm), true);
   expect(headsOf(alarm)).toHaveLength(1);
   expect(repliesOf(alarm).map(textOf)).toEqual([expect.stringContaining('What not to do')]);
   nowMs += 24 * HOUR_MS;
@@ -134,7 +152,7 @@ test('it is told once, by one process', async () => {
 
 test('a process that dies before Slack is told leaves it to the next', async () => {
   const alarm = await raise();
-  expect(await alarms.claimTelling(now(), ALARM_LEASE_MS, 10)).toEqual([alarm.id]);
+  expect(await claimDue()).toEqual([alarm.id]);
   expect(await tellDue(), 'while its lease lasts').toEqual([]);
   await leaseEnds();
   await tellDue();
@@ -143,14 +161,14 @@ test('a process that dies before Slack is told leaves it to the next', async () 
 
 test('a process that dies between the message and its note tells twice at most', async () => {
   const alarm = await raise();
-  const dying: AlarmStore = {
-    ...alarms,
-    recordMessage: async () => {
+  const dying: NotificationStore = {
+    ...notifications,
+    record: async () => {
       throw new Error('the process has died');
     },
-    postponeTelling: async () => undefined,
+    postpone: async () => undefined,
   };
-  await tellDue({ alarms: dying });
+  await tellDue({ notifications: dying });
   await leaseEnds();
   await tellDue();
   await leaseEnds();
@@ -173,43 +191,46 @@ test('where Slack is away it is told later, and holds up no look', async () => {
 
 test('without a channel an admin hears of it', async () => {
   const alarm = await raise();
-  const { settings } = deps();
-  await tellDue({ settings: async () => ({ ...(await settings()), alertChannel: undefined }) });
-  expect((await alarms.find(alarm.id))?.messages).toMatchObject([{ channelId: expect.stringMatching(/^D/) }]);
+  await tellDue({ settings: async () => newTeamSettings({ alertChannel: undefined }) });
+  expect(await standing(alarm)).toMatchObject([{ channelId: expect.stringMatching(/^D/) }]);
 });
 
 test('a channel of the name that does not take it holds nothing up', async () => {
   const alarm = await raise();
   await tellDue({ placeOf: async () => ({ owner: 'U0ALICE', channel: 'C0NOBOT' }) });
   expect(headsOf(alarm)).toHaveLength(1);
-  expect((await alarms.find(alarm.id))?.messages).toMatchObject([{ channelId: DOMAINS }]);
+  expect(await standing(alarm)).toMatchObject([{ channelId: DOMAINS }]);
+  expect(await tellDue({}), 'the admins hear of that channel').toEqual(['place:C0NOBOT']);
   expect(await tellDue({}), 'all is told').toEqual([]);
+  expect(workspace.messages('D0ADA').map(textOf).join()).toMatch(/cannot post in <#C0NOBOT>/);
 });
 
 test('what a person did while it was told is told too', async () => {
   const alarm = await raise();
   let isPressed = false;
-  const pressing: AlarmStore = {
-    ...alarms,
-    async recordTold(id, what) {
-      await alarms.recordTold(id, what);
-      if (isPressed) return;
+  const pressing: NotificationStore = {
+    ...notifications,
+    async record(subject, message) {
+      const isFirst = await notifications.record(subject, message);
+      if (message.purpose !== 'runbook' || isPressed) return isFirst;
       isPressed = true;
-      const standing = await alarms.find(id);
+      const standing = await alarms.find(subject.id);
       const pressed = standing && escalate(standing, 'U0ALICE');
       if (standing === undefined || !pressed?.ok) throw new Error('it was refused');
       const decision = { kind: 'alarm_escalated', by: 'U0ALICE' } as const;
       expect(await alarms.change(standing, pressed.alarm, decision, now())).toBe(true);
       expect(await alarms.change(standing, pressed.alarm, decision, now()), 'who is slower').toBe(false);
+      return isFirst;
     },
   };
-  await tellDue({ alarms: pressing });
+  await tellDue({ notifications: pressing });
   expect(repliesOf(alarm).map(textOf).join()).toMatch(/<@U0ALICE> raised this\. I told/);
-  expect((await alarms.find(alarm.id))?.told).toEqual([
+  expect((await notificationsOf(notifications, subjectOf(alarm))).map(({ purpose }) => purpose)).toEqual([
+    'alarm',
     'runbook',
-    'dm:U0ALICE',
-    'dm:U0ADA',
-    'dm:U0BOB',
+    'escalation:to:U0ALICE',
+    'escalation:to:U0ADA',
+    'escalation:to:U0BOB',
     'escalated',
   ]);
 });

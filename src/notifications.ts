@@ -1,0 +1,118 @@
+/*
+ * What people are told: one row for each message, and for each subject one row of the purpose `plan`, which says when its
+ * messages have to be looked at. Whatever changes a subject marks its plan in the same transaction.
+ */
+
+/** What messages are about: an alarm, a report on money, or a place where nothing can be posted any more. */
+export const SUBJECT_KINDS = ['alarm', 'report', 'place'] as const;
+export type SubjectKind = (typeof SUBJECT_KINDS)[number];
+
+export interface Subject {
+  readonly kind: SubjectKind;
+  readonly id: string;
+}
+
+/** A subject as one text, for a {@link Loop}. */
+export function keyOfSubject({ kind, id }: Subject): string {
+  return `${kind}:${id}`;
+}
+
+/** @throws for a text that {@link keyOfSubject} has not made */
+export function subjectOfKey(key: string): Subject {
+  const end = key.indexOf(':');
+  const kind = SUBJECT_KINDS.find((each) => each === key.slice(0, end));
+  if (kind === undefined) throw new Error(`no subject: ${key}`);
+  return { kind, id: key.slice(end + 1) };
+}
+
+/** Where a message stands in Slack. */
+export interface PostedMessage {
+  readonly channelId: string;
+  readonly ts: string;
+}
+
+/** One message of a subject. */
+export interface Notification {
+  readonly purpose: string;
+  /** Where it stands; undefined while it is not posted. */
+  readonly message: PostedMessage | undefined;
+  /** The version that it shows, or that was refused. */
+  readonly shows: string | undefined;
+  /** It is not tried before. */
+  readonly dueAt: Date | undefined;
+  /** How often it has failed since it last succeeded. */
+  readonly attempts: number;
+  /** Slack’s code, where it takes the message nowhere. */
+  readonly refused: string | undefined;
+}
+
+/** A subject whose messages one process has to itself, with these messages in the sequence in which they were posted. */
+export interface ClaimedSubject extends Subject {
+  /** Grows with each change that its messages have to show. */
+  readonly version: number;
+  /** How often looking at it has failed since it last succeeded. */
+  readonly attempts: number;
+  readonly notifications: readonly Notification[];
+  /** Of a place: the code with which Slack refused it. */
+  readonly refused: string | undefined;
+}
+
+/** How a look at the messages of a subject ended. */
+export interface LookOutcome {
+  /** Messages that were updated, with what they show now. */
+  readonly updated: readonly { readonly purpose: string; readonly shows: string }[];
+  /** When there is more to do although nothing changes; undefined: never. */
+  readonly again: Date | undefined;
+  /** Whether all messages show the version that was claimed. */
+  readonly isComplete: boolean;
+}
+
+/** The outbox. Implemented by the store; leases go by the database’s clock. */
+export interface NotificationStore {
+  /** Claims subjects that are due and that no process has. @returns the longest due first */
+  claimDue(now: Date, leaseMs: number, limit: number): Promise<readonly Subject[]>;
+  /** Claims a subject. @returns undefined while another process has it, or it is put off, or there is none */
+  claim(subject: Subject, now: Date, leaseMs: number): Promise<ClaimedSubject | undefined>;
+  /** A subject with its messages as they are at one moment. */
+  read(subject: Subject): Promise<ClaimedSubject | undefined>;
+  /** Says that the process is alive. */
+  extend(subject: Subject, leaseMs: number): Promise<void>;
+  /**
+   * Ends a claim, and keeps what was updated in any case.
+   * @returns false when the subject has moved on: it is still claimed, so look again
+   */
+  release(claim: ClaimedSubject, outcome: LookOutcome): Promise<boolean>;
+  /** Looking at a subject has failed: nobody tries before `until`. */
+  postpone(subject: Subject, until: Date): Promise<void>;
+  /**
+   * Keeps where a message stands that was posted.
+   * @param replaced the `ts` of the message in whose place it was posted
+   * @returns false when another process has posted one for the purpose, which stays
+   */
+  record(
+    subject: Subject,
+    notification: { readonly purpose: string; readonly shows: string | undefined } & PostedMessage,
+    replaced?: string,
+  ): Promise<boolean>;
+  /** One message has failed: it is not tried before `until`. */
+  putOff(subject: Subject, purpose: string, until: Date): Promise<void>;
+  /**
+   * Slack takes a message nowhere. It is tried again when there is another version of it.
+   */
+  refuse(
+    subject: Subject,
+    refused: { readonly purpose: string; readonly shows: string; readonly code: string },
+  ): Promise<void>;
+  /** Nothing can be posted in a place: admins are told once, until something can. */
+  noteUnreachable(channelId: string, code: string, now: Date): Promise<void>;
+  /** Makes a subject one of which people are told, unless it is known. */
+  open(subject: Subject, now: Date): Promise<void>;
+  /** Has the messages of a subject brought up to date, although it has not changed. */
+  request(subject: Subject, now: Date): Promise<void>;
+  /**
+   * Keeps where a message stands that was found, unless it is known or there is no such subject. What it shows is not known, so it is
+   * updated next.
+   * @param purposes it is for the first of them that no message has
+   */
+  adopt(subject: Subject, message: PostedMessage, purposes: readonly string[], now: Date): Promise<void>;
+}

@@ -1,0 +1,20 @@
+import { code, type Message, textMessage } from './blocks.ts';
+
+const CONSEQUENCES = {
+  approvals: {
+    where: 'where approvers are to find every waiting order',
+    until: 'Until I can, I write to each approver.',
+  },
+  other: {
+    where: 'where I have something to tell',
+    until: 'I do not tell it there until I can.',
+  },
+};
+
+/** Nothing can be posted in a channel. @param why Slack's code */
+export function unreachableAlert(channelId: string, why: string, use: keyof typeof CONSEQUENCES): Message {
+  const { where, until } = CONSEQUENCES[use];
+  return textMessage(
+    `:warning: I cannot post in <#${channelId}> (${code(channelId)}), ${where}. Slack says ${code(why)}. ${until} Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
+  );
+}

@@ -1,0 +1,353 @@
+import { z } from 'zod';
+import {
+  type ClaimedSubject,
+  keyOfSubject,
+  type LookOutcome,
+  type NotificationStore,
+  type PostedMessage,
+  SUBJECT_KINDS,
+  type Subject,
+} from '../notifications.ts';
+import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
+import { batch } from './batch.ts';
+import { optional, optionalText } from './columns.ts';
+import { type Database, named, Prisma, withStoreError } from './database.ts';
+import { isLeaseOver, leaseOf } from './statements.ts';
+
+const subjectColumns = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
+const subjectRows = z.array(subjectColumns);
+const purposeRows = z.array(z.object({ purpose: z.string() }));
+
+const claimColumns = subjectColumns.extend({
+  version: z.number(),
+  attempts: z.number(),
+  refused: optionalText,
+  isCurrent: z.boolean(),
+  notifications: z.array(
+    z
+      .object({
+        purpose: z.string(),
+        channelId: optionalText,
+        ts: optionalText,
+        shows: optionalText,
+        dueAt: optional(z.coerce.date()),
+        attempts: z.number(),
+        refused: optionalText,
+      })
+      .transform(({ channelId, ts, ...kept }) => ({
+        ...kept,
+        message: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
+      })),
+  ),
+});
+const claimRows = z.compile(z.array(claimColumns));
+
+const SUBJECT_COLUMNS = Prisma.sql`n.subject_kind AS kind, n.subject_id AS id`;
+
+/** The messages of the plan `n`. */
+const NOTIFICATIONS = Prisma.sql`(
+  SELECT coalesce(json_agg(json_build_object(
+    'purpose', m.purpose, 'channelId', m.channel_id, 'ts', m.ts, 'shows', m.shows, 'dueAt', m.due_at,
+    'attempts', m.attempts, 'refused', m.refused
+  ) ORDER BY m.posted_at, m.ts, m.purpose), '[]') FROM notifications m
+  WHERE m.team_id = n.team_id AND m.subject_kind = n.subject_kind AND m.subject_id = n.subject_id
+    AND m.purpose <> 'plan'
+) AS notifications`;
+
+/**
+ * Whether the plan `n` is due. A moment that a wrong clock has written counts as now; where all is shown, the plan only
+ * waits for the morning of people who are not disturbed at night.
+ */
+function isDue(now: Date): Prisma.Sql {
+  const farthest = new Date(now.getTime() + FARTHEST_MS);
+  const morning = new Date(now.getTime() + LONGEST_NIGHT_MS);
+  return Prisma.sql`(n.due_at <= ${now} OR (n.due_at > ${farthest}
+    AND (n.shows IS DISTINCT FROM n.version::text OR n.attempts > 0 OR n.due_at > ${morning})))`;
+}
+
+/** A claim of one subject. */
+interface Claim {
+  readonly subject: Subject;
+  readonly now: Date;
+  readonly leaseMs: number;
+}
+
+/** A claim that ends. */
+interface Release {
+  readonly claim: ClaimedSubject;
+  readonly outcome: LookOutcome;
+}
+
+/** The plans of new subjects, for the statement that makes these. @param subjects a query of their team_id, subject_kind, subject_id and due_at */
+export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, due_at)
+    SELECT team_id, subject_kind, subject_id, 'plan', due_at FROM (${subjects}) AS subjects
+    ON CONFLICT DO NOTHING`;
+}
+
+/** Marks a plan, because its messages have more to show. */
+export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE notifications SET version = version + 1, due_at = LEAST(due_at, ${now}::timestamptz)
+    WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`;
+}
+
+/** The outbox, on PostgreSQL. @throws {StoreError} from every method, when the database fails */
+export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: string): NotificationStore {
+  const key = ({ subject }: { readonly subject: Subject }) => keyOfSubject(subject);
+
+  const read = async ({ kind, id }: Subject) =>
+    claimRows.parse(
+      await run(
+        named(
+          'notifications of a subject',
+          Prisma.sql`
+            SELECT ${SUBJECT_COLUMNS}, n.version, n.attempts, n.refused, true AS "isCurrent", ${NOTIFICATIONS} FROM notifications n
+            WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'`,
+        ),
+      ),
+    )[0];
+
+  const claimTogether = batch(async (claims: readonly Claim[]) => {
+    const rows = claimRows.parse(await run(claimSubjects(teamId, claims)));
+    const found = new Map(rows.map((row) => [keyOfSubject(row), row]));
+    return claims.map((claim) => found.get(key(claim)));
+  }, key);
+
+  const releaseTogether = batch(
+    async (releases: readonly Release[]) => {
+      const released = subjectRows.parse(await run(releaseSubjects(teamId, releases))).map(keyOfSubject);
+      return releases.map(({ claim }) => released.includes(keyOfSubject(claim)));
+    },
+    ({ claim }) => keyOfSubject(claim),
+  );
+
+  const change = (activity: string, statement: Prisma.Sql) =>
+    withStoreError(activity, async () => {
+      await run(statement);
+    });
+
+  return {
+    claimDue: (now, leaseMs, limit) =>
+      withStoreError('claiming notifications that are due', async () =>
+        subjectRows.parse(await run(claimDueSubjects(teamId, now, leaseMs, limit))),
+      ),
+
+    claim: (subject, now, leaseMs) =>
+      withStoreError(`claiming the notifications of ${keyOfSubject(subject)}`, async () => {
+        const claimed = await claimTogether({ subject, now, leaseMs });
+        return claimed === undefined || claimed.isCurrent ? claimed : read(subject);
+      }),
+
+    read: (subject) =>
+      withStoreError(`reading the notifications of ${keyOfSubject(subject)}`, () => read(subject)),
+
+    extend: ({ kind, id }, leaseMs) =>
+      change(
+        'keeping notifications',
+        Prisma.sql`
+          UPDATE notifications SET lease_until = ${leaseOf(leaseMs)}
+          WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`,
+      ),
+
+    release: (claim, outcome) =>
+      withStoreError(`letting go of the notifications of ${keyOfSubject(claim)}`, () =>
+        releaseTogether({ claim, outcome }),
+      ),
+
+    postpone: ({ kind, id }, until) =>
+      change(
+        'postponing notifications',
+        Prisma.sql`
+          UPDATE notifications SET lease_until = NULL, due_at = ${until}, attempts = attempts + 1
+          WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`,
+      ),
+
+    record: (subject, notification, replaced) =>
+      withStoreError(
+        `recording a notification of ${keyOfSubject(subject)}`,
+        async () =>
+          purposeRows.parse(await run(recordMessage(teamId, subject, notification, replaced))).length === 1,
+      ),
+
+    putOff: ({ kind, id }, purpose, until) =>
+      change(
+        'putting off a notification',
+        Prisma.sql`
+          INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, due_at, attempts)
+          VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${until}, 1)
+          ON CONFLICT (team_id, subject_kind, subject_id, purpose)
+            DO UPDATE SET due_at = excluded.due_at, attempts = n.attempts + 1`,
+      ),
+
+    refuse: ({ kind, id }, { purpose, shows, code }) =>
+      change(
+        'recording that a notification is refused',
+        Prisma.sql`
+          INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, shows, refused)
+          VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${shows}, ${code})
+          ON CONFLICT (team_id, subject_kind, subject_id, purpose)
+            DO UPDATE SET shows = excluded.shows, refused = excluded.refused, due_at = NULL, attempts = 0`,
+      ),
+
+    noteUnreachable: (channelId, code, now) =>
+      change(
+        'recording that a place cannot be posted in',
+        Prisma.sql`
+          INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, due_at, refused)
+          VALUES (${teamId}, 'place', ${channelId}, 'plan', ${now}, ${code}) ON CONFLICT DO NOTHING`,
+      ),
+
+    open: ({ kind, id }, now) =>
+      change(
+        'opening notifications',
+        insertPlans(
+          Prisma.sql`SELECT ${teamId} AS team_id, ${kind} AS subject_kind, ${id} AS subject_id, ${now}::timestamptz AS due_at`,
+        ),
+      ),
+
+    request: (subject, now) => change('requesting notifications', markPlan(teamId, subject, now)),
+
+    adopt: (subject, message, purposes, now) =>
+      change('taking up a message', adoptMessage(teamId, subject, message, purposes, now)),
+  };
+}
+
+function claimDueSubjects(teamId: string, now: Date, leaseMs: number, limit: number) {
+  return named(
+    'claim due notifications',
+    Prisma.sql`
+      WITH due AS (
+        SELECT n.subject_kind AS kind, n.subject_id AS id, n.due_at AS since FROM notifications n
+        WHERE n.team_id = ${teamId} AND n.purpose = 'plan' AND n.due_at IS NOT NULL AND ${isDue(now)}
+          AND ${isLeaseOver(Prisma.sql`n.lease_until`)}
+        ORDER BY n.due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ), claimed AS (
+        UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)} FROM due
+        WHERE n.team_id = ${teamId} AND n.subject_kind = due.kind AND n.subject_id = due.id AND n.purpose = 'plan'
+        RETURNING due.kind, due.id, due.since
+      )
+      SELECT kind, id FROM claimed ORDER BY since`,
+  );
+}
+
+/**
+ * Claims subjects that no process has, and reads their messages. When another transaction was changing a plan, the claim sees
+ * the changed row and the read an older one; the answer then says that it is not current. The rows are locked in one
+ * sequence, so that two of a kind never wait for each other.
+ */
+function claimSubjects(teamId: string, claims: readonly Claim[]) {
+  const now = new Date(Math.max(...claims.map((each) => each.now.getTime())));
+  const leaseMs = Math.max(...claims.map((each) => each.leaseMs));
+  return named(
+    'claim notifications',
+    Prisma.sql`
+      WITH free AS (
+        SELECT n.subject_kind AS kind, n.subject_id AS id FROM unnest(
+          ${claims.map(({ subject }) => subject.kind)}::text[], ${claims.map(({ subject }) => subject.id)}::text[]
+        ) AS wanted (kind, id) JOIN notifications n ON n.team_id = ${teamId} AND n.subject_kind = wanted.kind
+          AND n.subject_id = wanted.id AND n.purpose = 'plan'
+        WHERE ${isLeaseOver(Prisma.sql`n.lease_until`)} AND (n.due_at IS NULL OR ${isDue(now)})
+        ORDER BY n.subject_kind, n.subject_id FOR NO KEY UPDATE OF n
+      ), taken AS (
+        UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)} FROM free
+        WHERE n.team_id = ${teamId} AND n.subject_kind = free.kind AND n.subject_id = free.id AND n.purpose = 'plan'
+        RETURNING n.subject_kind, n.subject_id, n.version
+      )
+      SELECT ${SUBJECT_COLUMNS}, n.version, n.attempts, n.refused, n.version = taken.version AS "isCurrent", ${NOTIFICATIONS}
+      FROM taken JOIN notifications n ON n.team_id = ${teamId} AND n.subject_kind = taken.subject_kind
+        AND n.subject_id = taken.subject_id AND n.purpose = 'plan'`,
+  );
+}
+
+/** Ends claims. Answers with a row for each subject that has nothing else left to show. */
+function releaseSubjects(teamId: string, releases: readonly Release[]) {
+  const ended = releases.map(({ claim: { kind, id, version }, outcome: { again, isComplete } }) => ({
+    kind,
+    id,
+    version,
+    again,
+    complete: isComplete,
+  }));
+  const updated = releases.flatMap(({ claim: { kind, id }, outcome }) =>
+    outcome.updated.map((each) => ({ kind, id, ...each })),
+  );
+  return named(
+    'release notifications',
+    Prisma.sql`
+      WITH updated AS (
+        UPDATE notifications n SET shows = u.shows, due_at = NULL, attempts = 0
+        FROM jsonb_to_recordset(${JSON.stringify(updated)}::jsonb) AS u (kind text, id text, purpose text, shows text)
+        WHERE n.team_id = ${teamId} AND n.subject_kind = u.kind AND n.subject_id = u.id AND n.purpose = u.purpose
+      ), current AS (
+        SELECT n.subject_kind AS kind, n.subject_id AS id, e.again, e.complete
+        FROM jsonb_to_recordset(${JSON.stringify(ended)}::jsonb)
+          AS e (kind text, id text, version int, again timestamptz, complete boolean)
+        JOIN notifications n ON n.team_id = ${teamId} AND n.subject_kind = e.kind AND n.subject_id = e.id
+          AND n.purpose = 'plan' AND n.version = e.version
+        ORDER BY n.subject_kind, n.subject_id FOR NO KEY UPDATE OF n
+      )
+      UPDATE notifications n SET lease_until = NULL, due_at = current.again, attempts = 0,
+        shows = CASE WHEN current.complete THEN n.version::text END
+      FROM current WHERE n.team_id = ${teamId} AND n.subject_kind = current.kind AND n.subject_id = current.id
+        AND n.purpose = 'plan'
+      RETURNING ${SUBJECT_COLUMNS}`,
+  );
+}
+
+/** Keeps a message that was posted. What is posted in a place says that it can be posted in. */
+function recordMessage(
+  teamId: string,
+  { kind, id }: Subject,
+  {
+    purpose,
+    channelId,
+    ts,
+    shows,
+  }: { readonly purpose: string; readonly shows: string | undefined } & PostedMessage,
+  replaced: string | undefined,
+) {
+  return named(
+    'record a notification',
+    Prisma.sql`
+      WITH reached AS (
+        DELETE FROM notifications WHERE team_id = ${teamId} AND subject_kind = 'place' AND subject_id = ${channelId}
+      )
+      INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, channel_id, ts, shows, posted_at)
+      VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${channelId}, ${ts}, ${shows ?? null}, ${new Date()})
+      ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE SET channel_id = excluded.channel_id,
+        ts = excluded.ts, shows = excluded.shows, posted_at = excluded.posted_at, due_at = NULL, attempts = 0, refused = NULL
+      WHERE n.ts IS NOT DISTINCT FROM ${replaced ?? null}::text
+      RETURNING purpose`,
+  );
+}
+
+/** Keeps a message unless it is known, for the first of the purposes that no message has, and marks the plan. */
+function adoptMessage(
+  teamId: string,
+  { kind, id }: Subject,
+  { channelId, ts }: PostedMessage,
+  purposes: readonly string[],
+  now: Date,
+) {
+  return Prisma.sql`
+      WITH known AS (
+        SELECT purpose, ts FROM notifications
+        WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id}
+      ), kept AS (
+        INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, channel_id, ts, posted_at)
+        SELECT ${teamId}, ${kind}, ${id}, p.purpose, ${channelId}, ${ts}, ${new Date()}::timestamptz
+        FROM unnest(${[...purposes]}::text[]) WITH ORDINALITY AS p (purpose, position)
+        WHERE EXISTS (SELECT FROM known) AND ${ts} NOT IN (SELECT ts FROM known WHERE ts IS NOT NULL)
+          AND p.purpose NOT IN (SELECT purpose FROM known WHERE ts IS NOT NULL)
+        ORDER BY p.position LIMIT 1
+        ON CONFLICT (team_id, subject_kind, subject_id, purpose)
+          DO UPDATE SET channel_id = excluded.channel_id, ts = excluded.ts, posted_at = excluded.posted_at, shows = NULL
+          WHERE n.ts IS NULL
+        RETURNING purpose
+      )
+      UPDATE notifications SET version = version + 1, due_at = LEAST(due_at, ${now}::timestamptz)
+      FROM kept WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id}
+        AND notifications.purpose = 'plan'`;
+}
