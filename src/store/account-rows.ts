@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Account, LinkMethod } from '../accounts/account.ts';
 import { type AccountProfile, readProfile } from '../accounts/profile.ts';
 import { sealedBytes } from './columns.ts';
-import { isOneOf, named, Prisma, type Statement } from './database.ts';
+import { named, Prisma, type Statement } from './database.ts';
 
 /*
  * Rows of linked accounts, of people and of the team. Every order reads accounts several times, so these statements are
@@ -26,7 +26,7 @@ const accountRow = z.object({
 type Row = z.infer<typeof accountRow>;
 /** What {@link selectAccountsOf} answers with. */
 export const accountRows = z.array(accountRow);
-/** Accounts with their sealed credentials; also what {@link selectSealedAccounts} answers with. */
+/** Accounts with their sealed credentials; also what {@link selectSealedAccount} answers with. */
 export const sealedAccountRows = z.array(
   accountRow
     .extend({ sealed: sealedBytes, keyId: z.string() })
@@ -45,11 +45,11 @@ export function selectAccountsOf(teamId: string, userId: string): Statement {
   );
 }
 
-/** Accounts with their sealed credentials. */
-export function selectSealedAccounts(ids: readonly string[]): Statement {
+/** An account with its sealed credential. */
+export function selectSealedAccount(id: string): Statement {
   return named(
-    'accounts by id',
-    Prisma.sql`SELECT ${COLUMNS}, sealed, key_id AS "keyId" FROM accounts WHERE ${isOneOf(Prisma.sql`id`, ids)}`,
+    'account by id',
+    Prisma.sql`SELECT ${COLUMNS}, sealed, key_id AS "keyId" FROM accounts WHERE id = ${id}`,
   );
 }
 

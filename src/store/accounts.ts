@@ -4,10 +4,9 @@ import {
   accountRows,
   sealedAccountRows,
   selectAccountsOf,
-  selectSealedAccounts,
+  selectSealedAccount,
   storedProfile,
 } from './account-rows.ts';
-import { batch } from './batch.ts';
 import { exclusiveChanges } from './changes.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
 import { createTeamAccountStore } from './team-account.ts';
@@ -18,13 +17,6 @@ export function createAccountStore(database: Pick<Database, 'prisma' | 'run'>): 
   /** Runs the changes of one person's accounts one after the other, because each touches several rows. */
   const changesOf = (teamId: string, userId: string) =>
     exclusiveChanges(prisma, JSON.stringify(['accounts', teamId, userId]));
-
-  /** A burst of clicks asks for more accounts at one moment than there are connections. */
-  const findInBatch = batch(async (ids: readonly string[]) => {
-    const rows = sealedAccountRows.parse(await run(selectSealedAccounts(ids)));
-    const found = new Map(rows.map((row) => [row.account.id, row]));
-    return ids.map((id) => found.get(id));
-  });
 
   const deactivateAll = (tx: Transaction, teamId: string, userId: string) =>
     tx.account.updateMany({ where: { activeKey: activeKey(teamId, userId) }, data: { activeKey: null } });
@@ -46,7 +38,11 @@ export function createAccountStore(database: Pick<Database, 'prisma' | 'run'>): 
         return found.flatMap(({ userId }) => (userId === null ? [] : [userId]));
       }),
 
-    find: (id) => withStoreError(`reading account ${id}`, () => findInBatch(id)),
+    find: (id) =>
+      withStoreError(
+        `reading account ${id}`,
+        async () => sealedAccountRows.parse(await run(selectSealedAccount(id)))[0],
+      ),
 
     save: (account, sealed) =>
       changesOf(account.teamId, account.userId)(`saving account ${account.id}`, async (tx) => {

@@ -81,18 +81,6 @@ export function batch<Question, Answer>(
     });
 }
 
-/**
- * Lets reads of one moment share one query that is the same for all of them. A burst of clicks otherwise reads settings,
- * prices and policies more often at one moment than there are connections.
- */
-export function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
-  const ask = batch(async (questions: readonly undefined[]) => {
-    const answer = await read();
-    return questions.map(() => answer);
-  });
-  return () => ask(undefined);
-}
-
 /** SQLSTATE classes (PostgreSQL, appendix A) of errors that one row can cause. The statement was rolled back. */
 const BLAME_OF_ONE: ReadonlySet<string> = new Set([
   '22', // its values

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { BUDGET_SPANS, type Budget, type BudgetStanding } from '../money/budget.ts';
 import type { BudgetChange, BudgetStore } from '../money/ports.ts';
-import { batch } from './batch.ts';
 import { changeLines } from './changes.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, isUniqueViolation, Prisma, type Transaction, withStoreError } from './database.ts';
@@ -51,13 +50,6 @@ export function createBudgetStore(
       data: { teamId, before: loggable(before), after: loggable(after), by, at },
     });
 
-  /** Looks of one moment share a query for each day that they ask of. */
-  const readStandingsOf = batch(async (days: readonly string[]) => {
-    const read = new Map<string, readonly BudgetStanding[]>();
-    for (const day of new Set(days)) read.set(day, await readStandings(run, teamId, day));
-    return days.map((day) => read.get(day) ?? []);
-  });
-
   /** Reads a budget whose row nobody else changes until the transaction ends. */
   const locked = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
     await tx.$executeRaw`SELECT id FROM budgets WHERE id = ${id} AND team_id = ${teamId} FOR UPDATE`;
@@ -76,9 +68,7 @@ export function createBudgetStore(
       }),
 
     standings: (day, without) =>
-      withStoreError('reading how the budgets stand', () =>
-        without === undefined ? readStandingsOf(day) : readStandings(run, teamId, day, without),
-      ),
+      withStoreError('reading how the budgets stand', () => readStandings(run, teamId, day, without)),
 
     add: ({ tag, span, amount }, by, at) =>
       withStoreError('adding a budget', async () => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { utcDay } from '../expiry/days.ts';
 import type { ImportedName } from '../expiry/import.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
-import { isOneOf, named, Prisma, type Statement } from './database.ts';
+import { named, Prisma, type Statement } from './database.ts';
 import { changeableColumns, columnOf, DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
 
 /*
@@ -23,7 +23,7 @@ export const domainRows = z.array(domainRow.transform(domainFromRow));
 export function selectDomains(names: readonly string[]): Statement {
   return named(
     'watched names',
-    Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE ${isOneOf(Prisma.sql`name`, names)}`,
+    Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = ANY(${[...names]})`,
   );
 }
 
@@ -204,7 +204,7 @@ export function countMonths(from: Date, until: Date, timeZone: string): Prisma.S
 export function firstExpiryOf(names: readonly string[]): Statement {
   return named(
     'first expiry',
-    Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE ${isOneOf(Prisma.sql`name`, names)}`,
+    Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE name = ANY(${[...names]})`,
   );
 }
 /** Rows of {@link firstExpiryOf}. */

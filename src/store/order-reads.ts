@@ -1,6 +1,5 @@
 import type { Order, OrderState } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
-import { batch } from './batch.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 import {
   eventRows,
@@ -16,15 +15,11 @@ import { openKey } from './statements.ts';
 
 /** Reading orders. */
 export function createOrderReads({ prisma, run }: Database) {
-  const loadTogether = batch(async (wanted: readonly string[]) => {
-    const found = new Map(orderRows.parse(await run(selectById(wanted))).map((order) => [order.id, order]));
-    return wanted.map((id) => found.get(id));
-  });
-
   const select = async (rest: Prisma.Sql): Promise<Order[]> => orderRows.parse(await run(selectOrders(rest)));
 
   return {
-    load: (id) => withStoreError(`loading order ${id}`, () => loadTogether(id)),
+    load: (id) =>
+      withStoreError(`loading order ${id}`, async () => orderRows.parse(await run(selectById(id)))[0]),
 
     sealedInput: (id) =>
       withStoreError(`reading the sealed input of order ${id}`, async () => {

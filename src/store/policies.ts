@@ -10,7 +10,6 @@ import {
   type PolicyStore,
   type PublishedPolicy,
 } from '../policy/ports.ts';
-import { shareRead } from './batch.ts';
 import { changeLines, exclusiveChanges } from './changes.ts';
 import { optional } from './columns.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
@@ -105,7 +104,7 @@ export function createPolicyStore(
     Prisma.sql`
       SELECT version, rules FROM policy_versions WHERE team_id = ${teamId} ORDER BY version DESC LIMIT 1`,
   );
-  const readInForce = shareRead(async () => policyRows.parse(await run(selectInForce))[0] ?? NO_POLICY);
+  const readInForce = async () => policyRows.parse(await run(selectInForce))[0] ?? NO_POLICY;
 
   /** One change at a time, so that what was compared still holds when it is written. */
   const exclusively = exclusiveChanges(prisma, `policy ${teamId}`);

@@ -12,10 +12,9 @@ import type {
   PortfolioStore,
 } from '../names/ports.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
-import { batch } from './batch.ts';
 import { changeLines } from './changes.ts';
 import { optionalText } from './columns.ts';
-import { type Database, isOneOf, named, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { type Database, named, Prisma, type RunStatement, withStoreError } from './database.ts';
 import { insertDecision } from './decisions.ts';
 import { removeDomain } from './domain-statements.ts';
 import { createPendingChanges } from './pending-changes.ts';
@@ -46,26 +45,17 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
   const findMany = (names: readonly string[]) =>
     withStoreError('reading what is set for names', async () => {
       const found = await run(
-        named(
-          'details of names',
-          Prisma.sql`SELECT ${DETAILS} FROM domains WHERE ${isOneOf(Prisma.sql`name`, names)}`,
-        ),
+        named('details of names', Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY(${[...names]})`),
       );
       return new Map(detailsRows.parse(found));
     });
-
-  /** A burst of orders asks for the tags of their names at one moment. */
-  const findInBatch = batch(async (questions: readonly (readonly string[])[]) => {
-    const found = await findMany([...new Set(questions.flat())]);
-    return questions.map(() => found);
-  });
 
   return {
     findMany,
     find: async (name) => (await findMany([name])).get(name),
 
     async tagsOf(names) {
-      const found = await findInBatch(names);
+      const found = await findMany(names);
       return new Map(names.map((name) => [name, found.get(name)?.tags ?? []]));
     },
 

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from '../money/prices.ts';
-import { batch, shareRead } from './batch.ts';
 import { changeLines, exclusiveChanges, lockChanges } from './changes.ts';
 import { optional } from './columns.ts';
-import { type Database, isOneOf, named, Prisma, type Transaction, withStoreError } from './database.ts';
+import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
 import type { PendingKind } from './pending-changes.ts';
 
 const listedPrice = z
@@ -126,15 +125,12 @@ export function createPriceStore(
   { prisma, run }: Pick<Database, 'prisma' | 'run'>,
   teamId: string,
 ): PriceStore {
-  const readList = shareRead(async () =>
-    listedPrices.parse(await run(named('price list', selectList(teamId)))),
-  );
-  const readOf = batch(async (wanted: readonly (readonly string[])[]) => {
+  const readList = async () => listedPrices.parse(await run(named('price list', selectList(teamId))));
+  const readOf = async (zones: readonly string[]) => {
     const statement = Prisma.sql`
-      SELECT ${COLUMNS} FROM prices WHERE team_id = ${teamId} AND ${isOneOf(Prisma.sql`zone`, [...new Set(wanted.flat())])}`;
-    const found = listedPrices.parse(await run(named('prices of zones', statement)));
-    return wanted.map((zones) => found.filter(({ zone }) => zones.includes(zone)));
-  });
+      SELECT ${COLUMNS} FROM prices WHERE team_id = ${teamId} AND zone = ANY(${[...new Set(zones)]})`;
+    return listedPrices.parse(await run(named('prices of zones', statement)));
+  };
   const exclusively = exclusiveChanges(prisma, lockOf(teamId));
 
   return {

@@ -11,7 +11,7 @@ import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { storedBulk } from '../orders/waves.ts';
 import { storedDemand } from '../policy/stored-demand.ts';
 import { optional, optionalText } from './columns.ts';
-import { isOneOf, named, Prisma, type Statement } from './database.ts';
+import { named, Prisma, type Statement } from './database.ts';
 
 /*
  * Reading orders: SQL and the rows that it answers with. Rows are checked like everything else that comes from outside.
@@ -206,12 +206,9 @@ export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o ${rest}`;
 }
 
-/** Orders by their ids, in no sequence. */
-export function selectById(ids: readonly string[]): Statement {
-  return named(
-    'orders by id',
-    Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o WHERE ${isOneOf(Prisma.sql`o.id`, ids)}`,
-  );
+/** An order by its id. */
+export function selectById(id: string): Statement {
+  return named('order by id', Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o WHERE o.id = ${id}`);
 }
 
 /** Rows of {@link selectEarlierItems}. */

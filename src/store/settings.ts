@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../settings.ts';
-import { shareRead } from './batch.ts';
 import { changeLines, exclusiveChanges, lockChanges } from './changes.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
 import type { PendingKind } from './pending-changes.ts';
@@ -67,10 +66,10 @@ export function pendingSettings(
 
 /** Settings that admins have saved, and who changed what, in PostgreSQL. */
 export function createSettingsStore({ prisma, run }: Pick<Database, 'prisma' | 'run'>): SettingsStore {
-  const readAll = shareRead(async () => {
+  const readAll = async () => {
     const rows = settingRows.parse(await run(SELECT_SETTINGS));
     return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
-  });
+  };
 
   const exclusively = exclusiveChanges(prisma, LOCK);
 

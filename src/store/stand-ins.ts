@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { StandIn } from '../policy/approvals.ts';
 import type { StandInStore } from '../policy/ports.ts';
-import { shareRead } from './batch.ts';
 import { changeLines, exclusiveChanges } from './changes.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
 
@@ -16,7 +15,6 @@ export function createStandInStore(
     'stand-ins',
     Prisma.sql`SELECT user_id AS away, stand_in_id AS "userId", until FROM stand_ins WHERE team_id = ${teamId}`,
   );
-  const readAll = shareRead(async () => standInRows.parse(await run(selectAll)));
 
   /** One change of a team's stand-ins at a time, so that the log has them in the order in which they happened. */
   const exclusively = exclusiveChanges(prisma, `stand-ins ${teamId}`);
@@ -30,7 +28,7 @@ export function createStandInStore(
   return {
     current: (now) =>
       withStoreError('reading who stands in', async () => {
-        const rows = await readAll();
+        const rows = standInRows.parse(await run(selectAll));
         return new Map(
           rows.filter(({ until }) => until > now).map(({ away, ...standIn }) => [away, standIn]),
         );
