@@ -5,7 +5,6 @@ import type { Account } from './accounts/account.ts';
 import { createAccounts } from './accounts/accounts.ts';
 import { createMissingKeyLog } from './accounts/missing-keys.ts';
 import { createVault } from './accounts/vault.ts';
-import { cacheFor } from './computed-cache.ts';
 import type { Config } from './config.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
@@ -162,8 +161,6 @@ const USER_AGENT = 'domain-steward (expiry watch list)';
 const CATCH_UP_MS = 10_000;
 /** How many refused credentials one person may try. */
 const LINK_TRIES_PER_HOUR = 10;
-/** Metrics and readiness are computed at most this often, however many ask. */
-const READINESS_CACHE_MS = 1_000;
 /** The time between two looks for due look-ups. */
 const REFRESH_MS = 5 * 60_000;
 const DIGEST_MS = 60_000;
@@ -315,21 +312,16 @@ async function startServers(site: Site): Promise<Parts['servers']> {
 }
 
 function readMetrics(metrics: Metrics) {
-  return cacheFor(READINESS_CACHE_MS, async () => ({
-    contentType: metrics.contentType,
-    text: await metrics.text(),
-  }));
+  return async () => ({ contentType: metrics.contentType, text: await metrics.text() });
 }
 
 /** Reports what is not ready. */
 function readiness({ late, missing }: Site): () => Promise<Readiness> {
-  const databaseAnswers = cacheFor(READINESS_CACHE_MS, async () => (await late.probe?.ping()) ?? true);
-  const tokenRefusal = cacheFor(READINESS_CACHE_MS, async () => late.token?.check());
   return async () => {
     const found: Record<string, string> = { ...missing };
-    if (!(await databaseAnswers())) found['database'] = 'does not answer';
+    if ((await late.probe?.ping()) === false) found['database'] = 'does not answer';
     if (late.app?.connected() === false) found['slack'] = 'not connected';
-    const code = await tokenRefusal();
+    const code = await late.token?.check();
     if (code !== undefined) found['slack'] = `refuses SLACK_BOT_TOKEN (${code})`;
     return found;
   };

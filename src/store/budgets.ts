@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { BUDGET_SPANS, type Budget, type BudgetStanding } from '../money/budget.ts';
+import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
 import type { BudgetChange, BudgetStore } from '../money/ports.ts';
 import { changeLines } from './changes.ts';
 import { optional, optionalText } from './columns.ts';

@@ -16,6 +16,8 @@ const MAX_CHECK_MS = 1_000;
 /** @param ask any call with the token, whose outcome is noted like that of all others */
 export function createTokenHealth(ask: () => Promise<unknown>, log: Log): TokenHealth {
   let refusal: string | undefined;
+  /** The question under way: however many check at a time, Slack is asked once. */
+  let asked: Promise<unknown> | undefined;
   return {
     note(outcome) {
       if (isInvalidTokenCode(outcome)) {
@@ -31,7 +33,11 @@ export function createTokenHealth(ask: () => Promise<unknown>, log: Log): TokenH
       }
     },
     async check() {
-      const asked = ask().catch(() => undefined);
+      asked ??= ask()
+        .catch(() => undefined)
+        .finally(() => {
+          asked = undefined;
+        });
       await Promise.race([asked, sleep(MAX_CHECK_MS, undefined, { ref: false })]);
       return refusal;
     },
