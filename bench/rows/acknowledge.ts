@@ -9,10 +9,12 @@ import { Surroundings, until } from '../surroundings.ts';
  */
 
 const PER_SECOND = 50;
-const P99_TIMES = 2;
-const WARM_UP_ROUNDS = 2;
+/** Beside this the time itself is asked for: what people feel. */
+const P99_TIMES = 3;
+const P99_MS = 100;
+const WARM_UP_ROUNDS = 1;
 /** The 99th percentile of a round is the fifth slowest of 500, so rounds differ by a factor of two. */
-const LEAST_ROUNDS = 7;
+const LEAST_ROUNDS = 5;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const seconds = effort.quick ? 0.4 : 10;
@@ -56,15 +58,19 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
         ['p50', 0.5],
         ['p99', 0.99],
       ] as const) {
-        yield {
+        const line = {
           row: 'ack',
           what: `ack of ${what} at ${PER_SECOND}/s, ${of}`,
           reference: 'Bolt, one commit',
           unit: 'ms',
           ours: measured.ours.map((waits) => quantile(waits, part)),
           theirs: measured.theirs.map((waits) => quantile(waits, part)),
-          ...(of === 'p99' ? { target: { of: 'ratio', kind: 'at most', value: P99_TIMES } } : {}),
         };
+        if (of === 'p50') yield line;
+        else {
+          yield { ...line, target: { of: 'ratio', kind: 'at most', value: P99_TIMES } };
+          yield { ...line, what: '… itself', target: { of: 'ours', kind: 'at most', value: P99_MS } };
+        }
       }
     }
   } finally {
@@ -72,4 +78,4 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   }
 }
 
-export const acknowledge: Row = { id: 'ack', seconds: 600, measure };
+export const acknowledge: Row = { id: 'ack', seconds: 420, measure };

@@ -5,10 +5,10 @@ import { Surroundings } from '../surroundings.ts';
 
 /*
  * The same with more processes on one PostgreSQL, with clicks spread over them. How much the rate grows depends on
- * the cores that are left; it must not fall.
+ * the cores that are left; it must not fall by much.
  */
 
-const HOLDS = 0.9;
+const HOLDS = 0.8;
 const MOST = 3;
 /** The number of rounds of all processes before those that count. */
 const WARM_UPS = 5;
