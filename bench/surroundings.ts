@@ -184,8 +184,9 @@ export class Surroundings {
   async waiting(): Promise<readonly WaitingOrder[]> {
     const { rows } = await this.db.query(
       `SELECT o.id, o.channel_id, m.ts, o.state FROM orders o
-       JOIN message_refs m ON m.order_id = o.id AND m.purpose = 'card'
-       WHERE o.state = 'PENDING' AND o.shown_version = o.version ORDER BY o.id`,
+       JOIN notifications p ON p.subject_kind = 'order' AND p.subject_id = o.id AND p.purpose = 'plan'
+       JOIN notifications m ON m.subject_kind = 'order' AND m.subject_id = o.id AND m.purpose = 'card'
+       WHERE o.state = 'PENDING' AND p.shows = p.version::text ORDER BY o.id`,
     );
     return orders.parse(rows).map(({ id, channel_id, ts }) => ({ id, channelId: channel_id, ts: ts ?? '' }));
   }
@@ -194,7 +195,9 @@ export class Surroundings {
   async quiet(): Promise<void> {
     await until('nothing is under way', async () => {
       const { rows } = await this.db.query(
-        "SELECT 1 FROM orders WHERE state IN ('APPROVED', 'EXECUTING') OR shown_version < version LIMIT 1",
+        `SELECT 1 FROM orders WHERE state IN ('APPROVED', 'EXECUTING') UNION ALL
+         SELECT 1 FROM notifications WHERE purpose = 'plan' AND due_at IS NOT NULL AND shows IS DISTINCT FROM version::text
+         LIMIT 1`,
       );
       return rows.length === 0;
     });

@@ -16,7 +16,7 @@ import type { PriceStore } from './money/ports.ts';
 import { createFactChanges } from './names/fact-changes.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
-import { keyOfSubject, subjectOfKey } from './notifications.ts';
+import type { NotificationStore } from './notifications.ts';
 import { advance } from './orders/advance.ts';
 import { waitingDecision } from './orders/approvers.ts';
 import { MAX_FILE_BYTES } from './orders/bulk-csv.ts';
@@ -29,14 +29,7 @@ import { peopleWhoMayApprove } from './orders/visibility.ts';
 import type { PolicySource } from './policy/ports.ts';
 import { readTagsTouched } from './policy/subject.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
-import {
-  createLoop,
-  createReconciler,
-  type Loop,
-  type Reconciler,
-  type Repeated,
-  repeat,
-} from './reconcile.ts';
+import { createLoop, createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
 import { credentialInterfaces } from './service/interfaces.ts';
@@ -44,13 +37,17 @@ import { settingsAsText, withSaved } from './settings.ts';
 import { createGroupAlert, createTeamAccountAlert } from './slack/admins.ts';
 import { createAlarmPlanner } from './slack/alarm-notifications.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
-import { createChannelAlert } from './slack/approval-channel.ts';
 import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
 import { isAdmin, type SlackDeps } from './slack/feature.ts';
 import { createMoneyReportPlanner, openMoneyReport } from './slack/money-report.ts';
 import { NOTIFICATION_LEASE_MS, type NotifierDeps, notify } from './slack/notify.ts';
-import { adoptCard, notifyOrder, refreshWaitingCards } from './slack/order-messages.ts';
+import {
+  adoptCard,
+  createOrderPlanner,
+  type OrderPlannerDeps,
+  refreshWaitingCards,
+} from './slack/order-messages.ts';
 import { createFileReader } from './slack/platform/download.ts';
 import { createLatest } from './slack/platform/latest.ts';
 import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
@@ -93,7 +90,7 @@ export interface Pace {
   readonly leaseMs: number;
   /** A request that has not left this long after its `sentAt` is not sent. */
   readonly sendWithinMs: number;
-  /** How long the messages of an order belong to a process without a sign of life. */
+  /** How long the messages of a subject belong to a process without a sign of life. */
   readonly notificationLeaseMs: number;
   /** The time between two looks for due orders, which bounds what a lost wake-up costs. */
   readonly periodMs: number;
@@ -129,9 +126,11 @@ export interface Seams {
   readonly policy?: PolicySource;
   /** Wraps the store of orders: tests learn here what is committed, and when. */
   readonly wrapOrderStore?: (store: KeptOrders) => KeptOrders;
+  /** Wraps the outbox. */
+  readonly wrapNotificationStore?: (store: NotificationStore) => NotificationStore;
 }
 
-/** The store of orders, their messages and the audit log. */
+/** The store of orders and the audit log. */
 export type KeptOrders = ReturnType<typeof createOrderStore>;
 
 export interface BotOptions {
@@ -168,7 +167,6 @@ const DIGEST_MS = 60_000;
 const FOLLOW_WATCH_LIST_MS = 5 * 60_000;
 /** The number of names that one process looks at in parallel. */
 const OBSERVED_AT_ONCE = 8;
-const NOTIFIED_AT_ONCE = 8;
 /** Shutdown takes at most 10 s in all. Work under way gets this long; then its requests are aborted. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
@@ -250,7 +248,6 @@ function createSite(config: Config, options: BotOptions) {
     reconciler?: Reconciler;
     refreshing?: Repeated;
     following?: Repeated;
-    notifying?: Loop;
     app?: SlackApp;
   } = {};
   const missing: Record<string, string> = { database: 'not connected yet', slack: 'not connected yet' };
@@ -345,7 +342,10 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
   late.probe = probe;
   closers.push(() => probe.close());
   delete missing['database'];
-  const { wrapOrderStore = (store: KeptOrders) => store } = seams;
+  const {
+    wrapOrderStore = (store: KeptOrders) => store,
+    wrapNotificationStore = (store: NotificationStore) => store,
+  } = seams;
   const saved = createSettingsStore(database);
   return {
     orders: wrapOrderStore(createOrderStore(database, (order) => late.reconciler?.changed(order))),
@@ -378,7 +378,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
       standIns: createStandInStore(database, teamId),
       budgets: createBudgetStore(database, teamId),
       moneyReports: createMoneyReportStore(database),
-      notifications: createNotificationStore(database, teamId),
+      notifications: wrapNotificationStore(createNotificationStore(database, teamId)),
       observations: createObservationStore(database, teamId),
       impacts: createImpactStore(database, teamId),
       alarms: createAlarmStore(database, teamId),
@@ -549,7 +549,7 @@ function buildNames(
 ): Names {
   return createNames({
     alarms: stores.alarms,
-    alarmChanged: (id) => late.notifying?.add(keyOfSubject({ kind: 'alarm', id })),
+    alarmChanged: (id) => late.reconciler?.notify({ kind: 'alarm', id }),
     store: stores.observations,
     impacts: stores.impacts,
     orders: stores.orders,
@@ -576,14 +576,15 @@ async function checkServer({ log, now, signal, processId, closers }: Site, store
 function startWork(site: Site, parts: WorkParts) {
   const { log, late, pace, closers } = site;
   const { stores, expiry, names } = parts;
-  const notifier = orderNotifierOf(site, parts);
+  const notifier = notifierOf(site, parts);
   const execution = executionOf(site, parts);
   const reconciler = createReconciler({
     store: stores.orders,
     advance: (orderId, lane) => advance(execution, orderId, lane),
-    show: (orderId, isClaimed) => notifyOrder(notifier, orderId, isClaimed),
+    notifications: stores.notifications,
+    notify: (subject, isClaimed) => notify(notifier, subject, isClaimed),
     leaseMs: pace.leaseMs,
-    showLeaseMs: pace.notificationLeaseMs,
+    notificationLeaseMs: pace.notificationLeaseMs,
     periodMs: pace.periodMs,
     now: site.now,
     log,
@@ -606,7 +607,6 @@ function startWork(site: Site, parts: WorkParts) {
   });
   closers.push(async () => observing.stop());
   observing.start();
-  const notifications = notifying(site, parts);
   const following = repeated('following the watch list', FOLLOW_WATCH_LIST_MS, async () => {
     await names.followWatchList();
     await observing.look();
@@ -620,38 +620,19 @@ function startWork(site: Site, parts: WorkParts) {
   const reporting = repeated('reporting money', DIGEST_MS, async () => {
     await openMoneyReport(opening);
     await openPriceDifferences(opening);
-    await notifications.look();
+    await reconciler.notifyDue();
   });
   const purging = repeated('purging what has run out', pace.purgeMs, async () => {
     await stores.orders.purgeExpired(site.now());
     await stores.purgePendingChanges(site.now());
   });
-  const loops = [reconciler, observing, notifications, following, refreshing, posting, reporting, purging];
-  return { notifier, reconciler, notifications, following, refreshing, reporting, purging, loops };
-}
-
-/** The loop over notifications. */
-function notifying(site: Site, parts: WorkParts): Loop {
-  const { now, log, pace, closers } = site;
-  const { notifications } = parts.stores;
-  const notifier = notifierOf(site, parts);
-  const loop = createLoop({
-    name: 'notifications',
-    parallel: NOTIFIED_AT_ONCE,
-    periodMs: pace.periodMs,
-    claim: async (limit) =>
-      (await notifications.claimDue(now(), pace.notificationLeaseMs, limit)).map(keyOfSubject),
-    work: (key, isClaimed) => notify(notifier, subjectOfKey(key), isClaimed),
-    log,
-  });
-  site.late.notifying = loop;
-  closers.push(async () => loop.stop());
-  loop.start();
-  return loop;
+  const loops = [reconciler, observing, following, refreshing, posting, reporting, purging];
+  return { reconciler, following, refreshing, reporting, purging, loops };
 }
 
 /** What is told of each kind of subject. */
-function notifierOf({ pace }: Site, { stores, slack, money, expiry }: WorkParts): NotifierDeps {
+function notifierOf(site: Site, parts: WorkParts): NotifierDeps {
+  const { stores, slack, money, expiry } = parts;
   const { alarms, portfolio, moneyReports: reports, notifications, settings } = stores;
   const { messaging } = slack;
   const month = createMoneyReportPlanner({ ...messaging, ...money, settings, reports });
@@ -659,8 +640,9 @@ function notifierOf({ pace }: Site, { stores, slack, money, expiry }: WorkParts)
   return {
     ...messaging,
     notifications,
-    leaseMs: pace.notificationLeaseMs,
+    leaseMs: site.pace.notificationLeaseMs,
     planners: {
+      order: createOrderPlanner(orderPlannerOf(site, parts)),
       alarm: createAlarmPlanner({
         ...messaging,
         alarms,
@@ -685,27 +667,24 @@ function statementsFor({ service }: Config) {
   return (order: Order) => readStatement(order, service);
 }
 
-/** The part that shows orders in Slack. */
-function orderNotifierOf(
-  { config, pace }: Site,
-  { stores, slack: { messaging }, orders, expiry, names }: WorkParts,
-) {
+/** What telling people of orders needs. */
+function orderPlannerOf(
+  { config }: Site,
+  { stores, slack, orders, expiry, names }: WorkParts,
+): OrderPlannerDeps {
   const { priceOf, lookAtBudgets, firstExpiry, settings } = orders;
   return {
-    ...messaging,
+    ...slack.messaging,
     priceOf,
     lookAtBudgets,
     firstExpiry,
     findListed: expiry.findListed,
     settings,
-    decisionOf: (order: Order) => waitingDecision(orders, order),
-    peopleWhoMayApprove: (order: Order) => peopleWhoMayApprove(orders, order),
+    decisionOf: (order) => waitingDecision(orders, order),
+    peopleWhoMayApprove: (order) => peopleWhoMayApprove(orders, order),
     impacts: names.impacts,
     statementOf: statementsFor(config),
     orders: stores.orders,
-    messages: stores.orders,
-    approvalChannelAlert: createChannelAlert({ ...messaging, store: stores.saved }),
-    leaseMs: pace.notificationLeaseMs,
   };
 }
 
@@ -771,8 +750,9 @@ async function startApp(site: Site, parts: AppParts): Promise<SlackApp> {
 }
 
 /** What the subcommands, forms and buttons need. */
-function featureDeps({ config, log }: Site, parts: AppParts): SlackDeps {
-  const { stores, slack, accounts, money, orders, expiry, names, work, people } = parts;
+function featureDeps({ config, log, now }: Site, parts: AppParts): SlackDeps {
+  const { stores, slack, accounts, money, orders, expiry, names, people } = parts;
+  const cards = { orders: stores.orders, notifications: stores.notifications, now };
   return {
     ...slack.messaging,
     ...money,
@@ -781,7 +761,7 @@ function featureDeps({ config, log }: Site, parts: AppParts): SlackDeps {
     accounts: accounts.accounts,
     orders,
     statementOf: statementsFor(config),
-    messages: stores.orders,
+    notifications: stores.notifications,
     expiry,
     names,
     portfolio: stores.portfolio,
@@ -798,8 +778,8 @@ function featureDeps({ config, log }: Site, parts: AppParts): SlackDeps {
     policies: stores.policies,
     pendingChanges: stores.pendingChanges,
     currency: config.currency,
-    refreshWaitingCards: () => refreshWaitingCards(work.notifier),
-    adoptCard: (orderId, message) => adoptCard(work.notifier, orderId, message),
+    refreshWaitingCards: () => refreshWaitingCards(cards),
+    adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
     offboard: people.offboard,
     homeTabs: createLatest('publishing a Home tab', log),
     readFile: createFileReader(config.slack.botToken, config.slack.apiUrl, MAX_FILE_BYTES),
@@ -834,7 +814,6 @@ function running(site: Site, parts: RunningParts): Bot {
         people.offboarding.lookIfDue(),
         work.refreshing.now(),
         work.following.now(),
-        work.notifications.look(),
         work.purging.now(),
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);

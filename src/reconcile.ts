@@ -1,7 +1,8 @@
 import type { Log } from './log.ts';
-import { DUE_LANES, dueAt, tellDueAt } from './orders/due.ts';
+import { keyOfSubject, type NotificationStore, type Subject, subjectOfKey } from './notifications.ts';
+import { DUE_LANES, dueAt, notificationDueAt } from './orders/due.ts';
 import type { Order } from './orders/order.ts';
-import type { DueLane, MessageStore, OrderStore } from './orders/ports.ts';
+import type { DueLane, OrderStore } from './orders/ports.ts';
 
 /*
  * Finds due work in the rows: at start, every two seconds, and at once in the process that made a change. A lost
@@ -122,24 +123,29 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
 }
 
 export interface ReconcilerDeps {
-  readonly store: OrderStore & MessageStore;
+  readonly store: OrderStore;
+  readonly notifications: Pick<NotificationStore, 'claimDue'>;
   readonly advance: (orderId: string, lane: DueLane) => Promise<void>;
-  readonly show: (orderId: string, isClaimed: boolean) => Promise<void>;
+  readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
   /** How long a claim holds when this process no longer extends it. */
   readonly leaseMs: number;
-  readonly showLeaseMs: number;
+  readonly notificationLeaseMs: number;
   /** The time between two looks, in milliseconds. */
   readonly periodMs: number;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-/** Continues orders. */
+/** Continues orders, and tells people of whatever there is to tell. */
 export interface Reconciler {
   /** Looks now, and every two seconds from then on. */
   start(): void;
   /** Called when this process has changed an order. Work that is due at once starts. */
   changed(order: Order): void;
+  /** Called when this process has changed another subject of notifications. */
+  notify(subject: Subject): void;
+  /** Looks for notifications that are due. */
+  notifyDue(): Promise<void>;
   /** Looks up in public records all orders that wait for them, before they are due. */
   askRecords(): Promise<void>;
   /**
@@ -153,7 +159,7 @@ export interface Reconciler {
 }
 
 /** How many orders one process works on at once. */
-const PARALLEL = { deadlines: 4, execution: 48, observation: 4, telling: 8 } as const;
+const PARALLEL = { deadlines: 4, execution: 48, observation: 4, notifications: 8 } as const;
 /** Looking up an order of many names takes long. Doing it twice does no harm. */
 const OBSERVATION_LEASE_MS = 10 * 60_000;
 /** Timers may fire a little early. */
@@ -161,9 +167,9 @@ const TIMER_LEEWAY_MS = 5;
 /** Orders that wait for public records are looked up at least once an hour, so all of them are due within this time. */
 const LOOK_AHEAD_MS = 61 * 60_000;
 
-/** Runs one loop for each lane and one for telling, so that a slow Slack, service or registry holds up nothing else. */
+/** Runs one loop for each lane and one for notifications, so that a slow Slack, service or registry holds up nothing else. */
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
-  const { store, now, log, periodMs, leaseMs, showLeaseMs } = deps;
+  const { store, now, log, periodMs, leaseMs, notificationLeaseMs } = deps;
   const advance = async (orderId: string, lane: DueLane) => {
     try {
       await deps.advance(orderId, lane);
@@ -186,15 +192,16 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     execution: laneLoop('execution', leaseMs),
     observation: laneLoop('observation', OBSERVATION_LEASE_MS),
   };
-  const telling = createLoop({
-    name: 'telling of orders',
-    parallel: PARALLEL.telling,
+  const notifications = createLoop({
+    name: 'notifications',
+    parallel: PARALLEL.notifications,
     periodMs,
-    claim: (limit) => store.claimTelling(now(), showLeaseMs, limit),
-    work: deps.show,
+    claim: async (limit) =>
+      (await deps.notifications.claimDue(now(), notificationLeaseMs, limit)).map(keyOfSubject),
+    work: (key, isClaimed) => deps.notify(subjectOfKey(key), isClaimed),
     log,
   });
-  const loops = [...Object.values(lanes), telling];
+  const loops = [...Object.values(lanes), notifications];
   const askRecords = () => {
     const ahead = new Date(now().getTime() + LOOK_AHEAD_MS);
     return lanes.observation.look((limit) =>
@@ -202,9 +209,9 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     );
   };
 
-  /** Orders that Slack is told of shortly, if they are still under way then. */
+  /** Orders of which people are told shortly, if they are still under way then. */
   const soon = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
-  const tellOnTime = (id: string, due: Date | undefined) => {
+  const notifyOnTime = (id: string, due: Date | undefined) => {
     const known = soon.get(id);
     if (due !== undefined && known !== undefined && known.due <= due) return;
     clearTimeout(known?.timer);
@@ -212,7 +219,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     if (due === undefined) return;
     const announce = () => {
       soon.delete(id);
-      telling.add(id);
+      notifications.add(keyOfSubject({ kind: 'order', id }));
     };
     const inMs = due.getTime() - now().getTime();
     if (inMs <= 0) announce();
@@ -226,15 +233,17 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     changed(order) {
       const at = now();
       const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
-      tellOnTime(order.id, tellDueAt(order, at));
+      notifyOnTime(order.id, notificationDueAt(order, at));
       // The worker of an order continues it.
       if (order.claim !== undefined || !isDue(dueAt(order, at))) return;
       for (const lane of ['deadlines', 'execution', 'observation'] as const)
         if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
     },
+    notify: (subject) => notifications.add(keyOfSubject(subject)),
+    notifyDue: () => notifications.look(),
     askRecords,
     async catchUp() {
-      await Promise.all([lanes.deadlines.look(), lanes.execution.look(), telling.look(), askRecords()]);
+      await Promise.all([lanes.deadlines.look(), lanes.execution.look(), notifications.look(), askRecords()]);
       await Promise.all(Object.values(lanes).map((lane) => lane.idle()));
     },
     stop() {

@@ -57,7 +57,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'zones',
     'log.ts',
   ],
-  'reconcile.ts': ['orders', 'log.ts'],
+  'reconcile.ts': ['orders', 'notifications.ts', 'log.ts'],
   // The use cases' edges: neither knows the other.
   store: [
     'accounts',

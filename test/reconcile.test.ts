@@ -182,13 +182,13 @@ describe('two processes on one database', () => {
   afterEach(async () => {
     for (const each of running) each.stop();
     await Promise.all(running.splice(0).map((each) => each.idle()));
-    await rig.sql('TRUNCATE orders CASCADE');
+    await rig.sql('TRUNCATE orders, notifications CASCADE');
   });
   afterAll(() => rig.end());
 
   /** A process that notes what it does. */
   const start = (
-    does: Partial<Record<'advance' | 'show', (orderId: string) => Promise<void>>> = {},
+    { advance, show }: Partial<Record<'advance' | 'show', (orderId: string) => Promise<void>>> = {},
     periodMs = 50,
   ) => {
     let reconciler: Reconciler | undefined;
@@ -196,14 +196,14 @@ describe('two processes on one database', () => {
     const nothing = async () => undefined;
     reconciler = createReconciler({
       store,
-      advance: nothing,
-      show: nothing,
+      notifications: rig.notifications,
+      advance: advance ?? nothing,
+      notify: async ({ id }) => show?.(id),
       leaseMs: LEASE_MS,
-      showLeaseMs: LEASE_MS,
+      notificationLeaseMs: LEASE_MS,
       periodMs,
       now: () => at(10),
       log,
-      ...does,
     });
     running.push(reconciler);
     reconciler.start();

@@ -239,7 +239,7 @@ export async function letGo(
   });
   // The card may say less than the budgets lack by now.
   if (!outcome.ok && (outcome.refusal.code === 'excess_unseen' || outcome.refusal.code === 'over_budget'))
-    await deps.store.requestTelling(orderId, deps.now());
+    await deps.store.requestNotification(orderId, deps.now());
   const goesOn = isPart && outcome.ok && (outcome.order.state === 'PENDING' || isPaused(outcome.order));
   return goesOn ? letGo(deps, orderId, decide) : outcome;
 }

@@ -29,7 +29,7 @@ export async function recordDelegations(deps: LookDeps<LookAtDelegation>, order:
     const until = undoableUntil(order, item);
     if (until === undefined) continue;
     if (until <= now()) {
-      await deps.store.requestTelling(order.id, now());
+      await deps.store.requestNotification(order.id, now());
       continue;
     }
     if (await isReplaced(deps.store, order, item)) continue;

@@ -69,10 +69,10 @@ export function dueAt(order: Order, at: Date): Date | undefined {
 }
 
 /**
- * When Slack has to be told how an order stands. Undefined for a draft, which only its requester sees.
+ * When people have to be told how an order stands. Undefined for a draft, which only its requester sees.
  * @param at the moment of the change that leaves the order like this
  */
-export function tellDueAt(order: Order, at: Date): Date | undefined {
+export function notificationDueAt(order: Order, at: Date): Date | undefined {
   if (order.state === 'DRAFT') return undefined;
   if (order.state === 'EXECUTING')
     return new Date(at.getTime() + (order.bulk === undefined ? UNDER_WAY_MS : WAVES_UNDER_WAY_MS));

@@ -44,6 +44,12 @@ export interface HistoryEntry extends OrderLogEntry {
   readonly orderId: string;
 }
 
+/** An order and what has happened to it. */
+export interface OrderWithHistory {
+  readonly order: Order;
+  readonly history: readonly HistoryEntry[];
+}
+
 export interface OrderFilter {
   readonly states?: readonly OrderState[];
   readonly tasks?: readonly OrderTaskName[];
@@ -132,6 +138,8 @@ export interface OrderStore {
   openOrders(task: OrderTaskName, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
   history(orderId: string): Promise<readonly HistoryEntry[]>;
+  /** An order with its log, oldest first, at one moment; without what happened to single items of one of many rows. */
+  loadWithHistory(id: string): Promise<OrderWithHistory | undefined>;
   /** Everything that the service answered, item by item, oldest first. */
   answers(orderId: string): Promise<readonly StoredResponse[]>;
   /** The newest order of a task by a person in a context: what forms are prefilled from. */
@@ -150,8 +158,10 @@ export interface OrderStore {
    * changed.
    */
   reschedule(order: Pick<Order, 'id' | 'version'>, due: Date | undefined): Promise<void>;
-  /** Makes Slack show an order again, although it has not changed. */
-  requestTelling(id: string, now: Date): Promise<void>;
+  /** Has its notifications brought up to date, although it has not changed. */
+  requestNotification(id: string, now: Date): Promise<void>;
+  /** Keeps by how much every card of an order says by now that it exceeds budgets. */
+  recordShownExcess(id: string, excess: readonly Shortfall[]): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
   unsent(): Promise<readonly string[]>;
   /**
@@ -177,72 +187,6 @@ export interface LookDeps<Look> {
   readonly now: () => Date;
   readonly log: Log;
   readonly signal: AbortSignal;
-}
-
-/** Where a message about an order stands. */
-export interface MessageRef {
-  /**
-   * `card`; `card:<ts>`, `card:in:<channel>` and `card:to:<person>` for copies of it; `reply:<version>:<kind of
-   * event>`; or `notice:…:<person or channel>` for an event that is told elsewhere.
-   */
-  readonly purpose: string;
-  readonly channelId: string;
-  readonly ts: string;
-}
-
-/** An order with its log, oldest first, and the places of its messages. */
-export interface UnnotifiedOrder {
-  readonly order: Order;
-  /** The version that its messages show, lowered by one for each message found since. */
-  readonly shownVersion: number;
-  readonly history: readonly HistoryEntry[];
-  readonly messages: readonly MessageRef[];
-  /** How often telling has failed since it last succeeded. */
-  readonly failedAttempts: number;
-}
-
-/** What Slack shows of orders. Implemented by the store. */
-export interface MessageStore {
-  /**
-   * Claims orders of which Slack has to be told and that nobody has claimed, as {@link OrderStore.claimDue} does.
-   * @returns ids, the longest due first
-   */
-  claimTelling(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
-  /**
-   * Claims an order for showing; one process at a time shows an order.
-   * @returns all there is to show of it, or undefined while another process shows it, or it is put off
-   */
-  claimNotification(orderId: string, now: Date, leaseMs: number): Promise<UnnotifiedOrder | undefined>;
-  /**
-   * Releases the claim if what was shown is still all there is to show.
-   * @param posted where messages stand that were posted since: kept in any case
-   * @param again when there is more to show, although nothing has changed
-   * @returns false when the order has moved on, or one of its messages was found since: show it again
-   */
-  releaseNotification(shown: UnnotifiedOrder, posted: readonly MessageRef[], again?: Date): Promise<boolean>;
-  /** Says that the process is alive. */
-  extendShowLease(orderId: string, leaseMs: number): Promise<void>;
-  /** Slack is away or limits us: nobody tries before `until`. */
-  postponeNotification(orderId: string, until: Date): Promise<void>;
-  /** What changes all the time is shown again at a moment of its own, and not before. */
-  deferNotification(orderId: string, until: Date): Promise<void>;
-  /** An order with all that is shown of it, as it is at one moment. */
-  unnotified(orderId: string): Promise<UnnotifiedOrder | undefined>;
-  /** Keeps where a message stands. @returns false when there is one for the purpose already, which stays */
-  recordMessage(orderId: string, message: MessageRef): Promise<boolean>;
-  /** Keeps by how much every card of an order says by now that it exceeds budgets. */
-  recordShownExcess(orderId: string, excess: readonly Shortfall[]): Promise<void>;
-  /**
-   * Keeps where a message stands that was found, unless it is known or there is no such order. What it shows is unknown, so
-   * it is updated next.
-   * @param purposes it is for the first of them that no message has
-   */
-  adoptMessage(
-    orderId: string,
-    message: Pick<MessageRef, 'channelId' | 'ts'>,
-    purposes: readonly string[],
-    now: Date,
-  ): Promise<void>;
 }
 
 /** An event with what the audit log says of it besides. */

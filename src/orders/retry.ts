@@ -97,7 +97,7 @@ async function refusalOfOrder(deps: RetryDeps, order: Order): Promise<Refusal | 
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryOver(order, deps.now())) return undefined;
   // The card still has its button from before the time was over; showing it again removes the button.
-  await deps.store.requestTelling(order.id, deps.now());
+  await deps.store.requestNotification(order.id, deps.now());
   return { code: 'retry_over', days: RETRY_DAYS };
 }
 

@@ -42,7 +42,7 @@ export async function undoOrder(
   if (item === undefined || until === undefined) return refused({ code: 'nothing_to_undo' });
   if (until <= deps.now()) {
     // The card was shown before the time was over; showing it again removes the button.
-    await deps.store.requestTelling(order.id, deps.now());
+    await deps.store.requestNotification(order.id, deps.now());
     return refused({ code: 'undo_over', hours: UNDO_HOURS });
   }
   const former = await request.formerNameServers(order);

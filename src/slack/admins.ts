@@ -55,7 +55,7 @@ export interface OnceDeps extends AdminAlertDeps {
 }
 
 /** Tells admins something once, by the note of it. Where that fails, the note is removed: a later call tries again. */
-export async function tellOnce(
+async function tellOnce(
   { store, now }: Pick<OnceDeps, 'store' | 'now'>,
   note: string,
   tell: () => Promise<void>,

@@ -1,14 +1,15 @@
 import type { Log } from '../log.ts';
 import type { Order } from '../orders/order.ts';
-import type { HistoryEntry, MessageRef, MessageStore, OrderStore } from '../orders/ports.ts';
+import type { HistoryEntry, OrderStore } from '../orders/ports.ts';
 import type { Statement } from '../orders/statement.ts';
 import { createNamer } from './actor-names.ts';
 import type { SlackDirectory } from './directory.ts';
-import { PLAN_FILE, refused } from './plan-rows.ts';
+import { ONCE, type PlannedThread } from './order-posts.ts';
+import { PLAN_FILE, SHARED } from './plan-rows.ts';
 import { csvFile } from './platform/csv.ts';
 import { uploadText } from './platform/upload.ts';
 import { isTransient, SlackApiError, type SlackWeb } from './platform/web.ts';
-import { postMessage, updateMessage } from './post-message.ts';
+import { postMessage } from './post-message.ts';
 import { AUDIT_COLUMNS, orderLines } from './views/audit.ts';
 import { count, textMessage } from './views/blocks.ts';
 import { planCells, progressMessage } from './views/bulk.ts';
@@ -19,104 +20,81 @@ import { formatSlackError } from './views/slack-error.ts';
  * its result. They carry no metadata: it would call them replies that say how the order stands.
  */
 
-/** Where the thread of an order is. */
-export interface Thread {
-  readonly channelId: string;
-  readonly threadTs: string;
-}
-
 export interface BulkMessageDeps {
   readonly web: SlackWeb;
   readonly directory: SlackDirectory;
   readonly orders: Pick<OrderStore, 'history'>;
-  readonly messages: Pick<MessageStore, 'recordMessage'>;
   readonly statementOf: (order: Order) => Statement | undefined;
   readonly now: () => Date;
   readonly log: Log;
-  readonly thread: Thread;
 }
 
-type Known = ReadonlyMap<string, MessageRef>;
-
-const PROGRESS = 'progress';
-
-/** Brings the message that shows how far an order is up to date; posts it when the order has begun. */
-export async function updateProgress(
-  deps: BulkMessageDeps,
-  order: Order,
-  history: readonly HistoryEntry[],
-  known: Known,
+/** Sends the message that shows how far an order is, when it has begun. Where it cannot be updated, the card says it. */
+export async function sendProgress(
+  { now }: Pick<BulkMessageDeps, 'now'>,
+  { order, history, version, send, thread }: PlannedThread,
 ): Promise<void> {
   const since = history.find(({ kind }) => kind === 'claimed')?.at;
   if (order.bulk === undefined || since === undefined) return;
-  const message = progressMessage(order, since, deps.now());
-  const standing = known.get(PROGRESS);
-  if (standing === undefined) {
-    const at = await postMessage(deps.web, deps.thread, message);
-    await deps.messages.recordMessage(order.id, { purpose: PROGRESS, ...at });
-    return;
-  }
-  try {
-    await updateMessage(deps.web, standing, message);
-  } catch (error) {
-    if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
-    // Somebody has deleted it, or it cannot be changed any more: the card says how it stands.
-    deps.log.warn({ err: error, orderId: order.id }, 'updating the progress of an order');
-  }
-}
-
-/** Shares the plan when the order waits or goes out, and the result at its end and whenever that changes. */
-export async function shareFiles(
-  deps: BulkMessageDeps,
-  order: Order,
-  history: readonly HistoryEntry[],
-  known: Known,
-): Promise<void> {
-  if (order.bulk === undefined) return;
-  const statement = deps.statementOf(order);
-  if (statement !== undefined && !isShared(known, PLAN_FILE)) {
-    await share(deps, order, PLAN_FILE, {
-      text: csvFile(planCells(statement)),
-      filename: `domain-steward-plan-${order.id}.csv`,
-      comment: `The plan: ${count(order.items.length, 'row')}.`,
-    });
-  }
-  const last = history.findLast(({ kind }) => kind === 'finished');
-  const purpose = `file:${last?.version}`;
-  // An end that is not known any more by now has a newer file.
-  if (last === undefined || isShared(known, purpose)) return;
-  await share(deps, order, purpose, {
-    text: await resultCsv(deps, order),
-    filename: `domain-steward-result-${order.id}.csv`,
-    comment: `The result: ${count(order.items.length, 'row')}, as they stand in the audit log.`,
+  await send({
+    purpose: 'progress',
+    version: String(version),
+    since,
+    places: [async () => thread],
+    message: () => progressMessage(order, since, now()),
   });
 }
 
-/** Whether a file is shared, or Slack has refused it for good. */
-function isShared(known: Known, purpose: string): boolean {
-  return known.has(purpose) || known.has(refused(purpose));
+/** Shares the plan when the order waits or goes out, and the result at its end and whenever that changes. */
+export async function sendFiles(deps: BulkMessageDeps, planned: PlannedThread): Promise<void> {
+  const { order, history } = planned;
+  if (order.bulk === undefined) return;
+  const statement = deps.statementOf(order);
+  const rows = count(order.items.length, 'row');
+  if (statement !== undefined)
+    await sendFile(deps, planned, PLAN_FILE, {
+      text: async () => csvFile(planCells(statement)),
+      filename: `domain-steward-plan-${order.id}.csv`,
+      comment: `The plan: ${rows}.`,
+    });
+  // An end that is not known any more by now has a newer file.
+  const last = history.findLast(({ kind }) => kind === 'finished');
+  if (last === undefined) return;
+  await sendFile(deps, planned, `file:${last.version}`, {
+    text: () => resultCsv(deps, order),
+    filename: `domain-steward-result-${order.id}.csv`,
+    comment: `The result: ${rows}, as they stand in the audit log.`,
+  });
 }
 
-async function share(
-  deps: BulkMessageDeps,
-  order: Order,
+/** Shares a file once. Where Slack refuses it for good, the thread says so in its place. */
+async function sendFile(
+  { web, log }: BulkMessageDeps,
+  { order, send, thread, since }: PlannedThread,
   purpose: string,
-  file: { readonly text: string; readonly filename: string; readonly comment: string },
+  {
+    text,
+    ...file
+  }: { readonly text: () => Promise<string>; readonly filename: string; readonly comment: string },
 ): Promise<void> {
-  const { channelId, threadTs } = deps.thread;
-  const record = (shared: string) =>
-    deps.messages.recordMessage(order.id, { purpose: shared, channelId, ts: shared });
-  try {
-    await uploadText(deps.web, { ...file, channelId, threadTs });
-  } catch (error) {
-    if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
-    deps.log.warn({ err: error, orderId: order.id, purpose }, 'sharing a file of an order');
-    const { said, todo } = formatSlackError(error);
-    await postMessage(deps.web, deps.thread, textMessage(`I cannot share a file here. ${said} ${todo}`));
-    await record(refused(purpose));
-    return;
-  }
-  await record(purpose);
+  await send({
+    purpose,
+    version: ONCE,
+    since,
+    places: [async () => thread],
+    message: () => textMessage(file.comment),
+    post: async () => {
+      try {
+        await uploadText(web, { ...file, ...thread, text: await text() });
+        return { channelId: thread.channelId, ts: SHARED };
+      } catch (error) {
+        if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
+        log.warn({ err: error, orderId: order.id, purpose }, 'sharing a file of an order');
+        const { said, todo } = formatSlackError(error);
+        return postMessage(web, thread, textMessage(`I cannot share a file here. ${said} ${todo}`));
+      }
+    },
+  });
 }
 
 /** What public records show of a row is not what became of it. */

@@ -11,9 +11,10 @@ import type { PriceEdit } from '../money/prices.ts';
 import type { FactChanges } from '../names/fact-changes.ts';
 import type { Names } from '../names/names.ts';
 import type { DecisionLog, PortfolioStore, PresetStore } from '../names/ports.ts';
+import type { NotificationStore } from '../notifications.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { Order } from '../orders/order.ts';
-import type { AuditStore, MessageStore } from '../orders/ports.ts';
+import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
 import type { Statement } from '../orders/statement.ts';
 import type { Viewer } from '../orders/visibility.ts';
@@ -38,7 +39,7 @@ export interface SlackDeps extends HomeWorkspace {
   /** What an order sends; undefined when its rows give no request any more. */
   readonly statementOf: (order: Order) => Statement | undefined;
   /** What Slack shows of orders. */
-  readonly messages: Pick<MessageStore, 'unnotified' | 'recordMessage'>;
+  readonly notifications: Pick<NotificationStore, 'read' | 'record'>;
   /** The watch list, its dates and its reminders. */
   readonly expiry: Expiry;
   /** What registries and the DNS show of names. */

@@ -30,8 +30,8 @@ export interface WantedNotification {
   /** @param place the number of the place, from 0 */
   readonly message: (place: number) => Message | Promise<Message>;
   readonly metadata?: MessageMetadata;
-  /** Shares something else than a message, where it is told in the same way. */
-  readonly share?: (at: MessagePlace) => Promise<void>;
+  /** Posts it in another way. */
+  readonly post?: (at: MessagePlace) => Promise<PostedMessage>;
   /** Until when it waits. Asked for only where it is not posted yet. */
   readonly waitsUntil?: () => Promise<Date | undefined>;
   /** Whether it is posted again where somebody has deleted it. */
@@ -205,10 +205,9 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
   }
 
   async function deliver(wanted: WantedNotification, to: MessagePlace, number: number) {
-    if (wanted.share === undefined)
-      return postMessage(web, to, await wanted.message(number), wanted.metadata);
-    await wanted.share(to);
-    return { channelId: to.channelId, ts: '' };
+    return wanted.post === undefined
+      ? postMessage(web, to, await wanted.message(number), wanted.metadata)
+      : wanted.post(to);
   }
 
   /** If another process took over meanwhile, there is a second message, which is kept under a purpose of its own. */

@@ -9,28 +9,20 @@ import type { BudgetLook, LookAtBudgets } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Impacts } from '../names/order-impact.ts';
-import type { PostedMessage } from '../notifications.ts';
+import type { ClaimedSubject, NotificationStore, PostedMessage } from '../notifications.ts';
 import type { WaitingDecision } from '../orders/approvers.ts';
 import { budgetedItems } from '../orders/budget.ts';
 import { accountOwner, isFinal, isRequester, type Order, periodOf, undoableUntil } from '../orders/order.ts';
-import type {
-  FirstExpiry,
-  HistoryEntry,
-  MessageRef,
-  MessageStore,
-  OrderStore,
-  UnnotifiedOrder,
-} from '../orders/ports.ts';
+import type { FirstExpiry, HistoryEntry, OrderStore } from '../orders/ports.ts';
 import type { Statement } from '../orders/statement.ts';
 import { isPaused } from '../orders/waves.ts';
-import { shareFiles, type Thread, updateProgress } from './bulk-messages.ts';
+import { sendFiles, sendProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
-import { NOTIFICATION_LEASE_MS } from './notify.ts';
+import type { NotificationPlanner, SendNotification, WantedNotification } from './notify.ts';
 import { tellOfChangedStatement, tellOfEmergency } from './order-notices.ts';
-import { cannotPost, metadataOf } from './order-posts.ts';
-import { retryDelayOf, SlackApiError, type SlackWeb } from './platform/web.ts';
-import { postMessage, updateMessage } from './post-message.ts';
-import { type ChannelAlert, copyCard, copyPurpose, isDirect, remindPeople } from './reach-approvers.ts';
+import { CARD, metadataOf, ONCE, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
+import type { SlackWeb } from './platform/web.ts';
+import { copyCard, copyPurpose, isDirect, remindPeople } from './reach-approvers.ts';
 import { type Message, mention } from './views/blocks.ts';
 import { overBudgetReply, waitsForAdminAlone } from './views/budget.ts';
 import { type CardExtras, orderCard, type UndoOffer } from './views/card.ts';
@@ -39,11 +31,10 @@ import type { Term } from './views/expiry.ts';
 import { repricedReply } from './views/price.ts';
 import { orderReply } from './views/thread.ts';
 
-export interface NotifierDeps {
+export interface OrderPlannerDeps {
   readonly web: SlackWeb;
   readonly directory: SlackDirectory;
-  readonly orders: OrderStore;
-  readonly messages: MessageStore;
+  readonly orders: Pick<OrderStore, 'loadWithHistory' | 'history' | 'recordShownExcess'>;
   readonly settings: () => Promise<TeamSettings>;
   /** What an order sends; undefined when its rows give no request any more. */
   readonly statementOf: (order: Order) => Statement | undefined;
@@ -59,47 +50,39 @@ export interface NotifierDeps {
   readonly firstExpiry?: FirstExpiry;
   /** `ADMINS`: whom to call where nobody else is named, and when an order exceeds a budget. */
   readonly admins: readonly string[];
-  readonly approvalChannelAlert: ChannelAlert;
   /** What a waiting order needs at this moment. */
   readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
   /** The people who may approve a waiting order at this moment. */
   readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
   readonly now: () => Date;
   readonly log: Log;
-  /** {@link NOTIFICATION_LEASE_MS} when left out. */
-  readonly leaseMs?: number;
 }
 
-const HEARTBEATS = 4;
+/** What has to be told of an order: its card, copies of it, and what stands in their threads. */
+export function createOrderPlanner(deps: OrderPlannerDeps): NotificationPlanner {
+  return async (claim, send) => {
+    const found = await deps.orders.loadWithHistory(claim.id);
+    if (found === undefined || !wasAskedFor(found.history)) return undefined;
+    const again = pauseBefore(found.order, deps.now());
+    if (again !== undefined) return { again, isDeferred: true };
+    const standing = standingMessages(claim);
+    const noted: SendNotification = async (wanted) => {
+      const sent = await send(wanted);
+      if (sent.at !== undefined) standing.set(wanted.purpose, sent.at);
+      return sent;
+    };
+    await planOrder(deps, { ...found, version: claim.version, standing, send: noted });
+    return undefined;
+  };
+}
 
-/**
- * Brings what Slack shows of an order to its latest state: posts the card if it is missing, updates it, and posts the
- * missing replies. Safe to repeat. When Slack is away or limits the bot, this order alone is put off.
- * @param isClaimed its messages are claimed for this process already
- */
-export async function notifyOrder(deps: NotifierDeps, orderId: string, isClaimed = false): Promise<void> {
-  const { messages } = deps;
-  // The process with the lease shows this change too, because it looks for newer versions before it releases the lease.
-  let known = isClaimed
-    ? await messages.unnotified(orderId)
-    : await messages.claimNotification(orderId, deps.now(), deps.leaseMs ?? NOTIFICATION_LEASE_MS);
-  while (known !== undefined) {
-    const shown = known;
-    const pause = pauseBefore(shown.order, deps.now());
-    if (pause !== undefined) return messages.deferNotification(orderId, pause);
-    let updated: Updated;
-    try {
-      updated = await keepingLease(deps, orderId, () => updateMessages(deps, shown));
-    } catch (error) {
-      const again = new Date(deps.now().getTime() + retryDelayOf(error, shown.failedAttempts));
-      deps.log.warn({ err: error, orderId, again }, 'showing an order in Slack; will try again');
-      await messages.postponeNotification(orderId, again);
-      return;
-    }
-    const { last, again } = updated;
-    if (await messages.releaseNotification(shown, last === undefined ? [] : [last], again)) return;
-    known = await messages.unnotified(orderId);
-  }
+/** Where the messages of a subject stand, by their purposes. */
+export function standingMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {
+  return new Map(
+    notifications.flatMap(({ purpose, message }) =>
+      message === undefined ? [] : [[purpose, message] as const],
+    ),
+  );
 }
 
 /** Between two updates of the messages of an order that changes all the time: Slack allows about one a second a channel. */
@@ -119,23 +102,6 @@ function pauseBefore({ id, bulk, state }: Order, now: Date): Date | undefined {
   return undefined;
 }
 
-async function keepingLease<T>(deps: NotifierDeps, orderId: string, work: () => Promise<T>): Promise<T> {
-  const { leaseMs = NOTIFICATION_LEASE_MS } = deps;
-  let renewal: Promise<void> | undefined;
-  const heartbeat = setInterval(() => {
-    renewal = deps.messages
-      .extendShowLease(orderId, leaseMs)
-      .catch((err: unknown) => deps.log.warn({ err, orderId }, 'keeping the messages of an order'));
-  }, leaseMs / HEARTBEATS);
-  try {
-    return await work();
-  } finally {
-    clearInterval(heartbeat);
-    // An extension under way could otherwise take the lease again after its release.
-    await renewal;
-  }
-}
-
 /** A card on which somebody did something. */
 export interface ShownCard {
   readonly channelId: string;
@@ -148,7 +114,15 @@ export interface ShownCard {
  * those who decide counts as the one of its place, so that no other is posted there.
  */
 export async function adoptCard(
-  { messages, orders, now }: Pick<NotifierDeps, 'messages' | 'orders' | 'now'>,
+  {
+    notifications,
+    orders,
+    now,
+  }: {
+    readonly notifications: Pick<NotificationStore, 'adopt'>;
+    readonly orders: Pick<OrderStore, 'load'>;
+    readonly now: () => Date;
+  },
   orderId: string,
   { channelId, ts, shownTo }: ShownCard,
 ): Promise<void> {
@@ -156,102 +130,112 @@ export async function adoptCard(
   if (order === undefined) return;
   // The card itself stands with the person who asked where the bot cannot post in the channel.
   const isCard = channelId === order.channelId || (isDirect({ channelId }) && shownTo === order.requesterId);
-  const purposes = isCard
-    ? [CARD, `${CARD}:${ts}`]
-    : [CARD, copyPurpose(channelId, shownTo), `${CARD}:${FURTHER_COPY}:${ts}`];
-  await messages.adoptMessage(orderId, { channelId, ts }, purposes, now());
+  const purposes = isCard ? [CARD, `${COPY}${ts}`] : [CARD, copyPurpose(channelId, shownTo), `${COPY}${ts}`];
+  await notifications.adopt({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
 }
 
 /** Shows all orders again that wait for approval, because what their cards say of prices or people has changed. */
 export async function refreshWaitingCards({
   orders,
   now,
-}: Pick<NotifierDeps, 'orders' | 'now'>): Promise<void> {
+}: {
+  readonly orders: Pick<OrderStore, 'list' | 'requestNotification'>;
+  readonly now: () => Date;
+}): Promise<void> {
   const waiting = await orders.list({
     states: ['PENDING'],
     limit: MAX_REFRESHED,
   });
-  for (const { id } of waiting) await orders.requestTelling(id, now());
+  for (const { id } of waiting) await orders.requestNotification(id, now());
 }
 
 /** More than the number of orders that ever wait for approval. */
 const MAX_REFRESHED = 1_000;
 
-const CARD = 'card';
-/** A copy beside the one of its place. Nothing is said in its thread. */
-const FURTHER_COPY = 'again';
-/** A copy of the card in its own channel, whose thread may be continued. This is not so for copies elsewhere. */
-const OLD_COPY = /^card:\d/;
+/** The purposes of copies of a card begin with it. */
+const COPY = `${CARD}:`;
 
-interface Updated {
-  /** The message that was posted last. It is recorded by the statement that releases the lease. */
-  readonly last?: MessageRef | undefined;
-  /** When somebody is to be told who is not disturbed at night. */
-  readonly again?: Date | undefined;
+/** Sends all messages of an order, what stands in a thread after the message that begins it. */
+async function planOrder(deps: OrderPlannerDeps, planned: PlannedOrder): Promise<void> {
+  const { order, history, standing, send } = planned;
+  const { extras, otherAdmins, isForAdmins, approvalChannel } = await readCardExtras(deps, order, history);
+  const wanted = {
+    version: cardVersion(planned.version, extras.budgets),
+    since: lastChangeAt(order, history),
+    metadata: metadataOf(order),
+    message: () => orderCard(order, extras),
+  };
+  const copies = [...standing.keys()].filter((purpose) => purpose.startsWith(COPY));
+  const first = await send(firstCard(deps, order, extras, wanted));
+  const cards = [first];
+  for (const purpose of copies) cards.push(await send({ ...wanted, purpose, places: [] }));
+  const { at: card } = first;
+  if (card === undefined) return;
+  if (cards.every(({ state }) => state !== 'pending')) await recordExcess(deps, order, extras.budgets);
+  const waiting = { ...planned, card };
+  await copyCard(deps, waiting, { ...wanted, approvalChannel, isOverBudget: isOver(extras.budgets) });
+  const inThread = { ...planned, thread: threadOf(order, card), since: wanted.since };
+  await sendProgress(deps, inThread);
+  const replyTo = (entry: HistoryEntry) =>
+    overBudgetReply(entry, otherAdmins) ??
+    orderReply(order, entry, extras.approvers, extras.now) ??
+    repricedReply(entry, history);
+  if (await sendReplies(deps, inThread, replyTo)) await sendFiles(deps, inThread);
+  await remindPeople(deps, waiting, { approvers: extras.approvers, isForAdmins });
+  await tellOfEmergency(deps, planned);
+  await tellOfChangedStatement(deps, planned);
 }
 
-async function updateMessages(
-  deps: NotifierDeps,
-  { order, history, messages: refs }: UnnotifiedOrder,
-): Promise<Updated> {
-  if (!wasAskedFor(history)) return {};
-  const { extras, otherAdmins, isForAdmins, approvalChannel } = await readCardExtras(deps, order, history);
-  const { approvers } = extras;
-  const since = lastChangeAt(order, history);
-  const cards = refs.filter(({ purpose }) => purpose === CARD || purpose.startsWith(`${CARD}:`));
-  const updated = await updateCards(deps, order, cards, extras);
-  const card =
-    updated.card ?? (await postNewCard(deps, order, extras, { since, isFirst: cards.length === 0 }));
-  if (updated.problem === undefined) await recordExcess(deps, order, extras.budgets);
-  const copies = await copyCard(deps, {
-    order,
-    card,
-    refs,
-    message: () => orderCard(order, extras),
-    isOverBudget: isOver(extras.budgets),
-    since,
-    approvalChannel,
-  });
-  // An order that was asked for on a message is shown in that message's thread, not in a thread below the card.
-  const thread = {
-    channelId: card.channelId,
-    threadTs: order.threadTs !== undefined && card.channelId === order.channelId ? order.threadTs : card.ts,
+/** The card, in the place where it was asked for; where the bot cannot post there, with who asked. */
+function firstCard(
+  { directory }: OrderPlannerDeps,
+  order: Order,
+  extras: CardExtras,
+  wanted: Pick<WantedNotification, 'version' | 'since' | 'metadata'>,
+): WantedNotification {
+  const { channelId, threadTs, requesterId } = order;
+  const hint = `I cannot post where ${mention(requesterId)} asked, so this card is here, and approvers hear of it from me. Invite me there with \`/invite @Domain Steward\` to have the next one in that place.`;
+  return {
+    ...wanted,
+    purpose: CARD,
+    places: [
+      async () => ({ channelId, threadTs }),
+      async () => ({ channelId: await directory.directMessage(requesterId) }),
+    ],
+    message: (place) => orderCard(order, place === 0 ? extras : { ...extras, hint }),
+    returns: true,
+    mustArrive: true,
   };
-  const inThread = { ...deps, thread };
-  const known = new Map(refs.map((ref) => [ref.purpose, ref]));
-  await updateProgress(inThread, order, history, known);
-  const replyTo = (entry: HistoryEntry) =>
-    known.has(replyPurpose(entry))
-      ? undefined
-      : (overBudgetReply(entry, otherAdmins) ??
-        orderReply(order, entry, approvers, extras.now) ??
-        repricedReply(entry, history));
-  const last = await postReplies(inThread, order, history, replyTo);
-  // A file may have to be tried again, and the reply before it not.
-  if (order.bulk !== undefined && last !== undefined) await deps.messages.recordMessage(order.id, last);
-  await shareFiles(inThread, order, history, known);
-  const waiting = { order, card, refs: [...refs, ...copies.posted] };
-  const people = await remindPeople(deps, { ...waiting, history, approvers, isForAdmins });
-  const emergency = await tellOfEmergency(deps, { order, history, refs });
-  const changed = await tellOfChangedStatement(deps, { order, history, refs });
-  const problem = updated.problem ?? copies.problem ?? people.problem ?? emergency ?? changed;
-  if (problem === undefined) return { last, again: people.again };
-  if (last !== undefined) await deps.messages.recordMessage(order.id, last);
-  throw problem;
+}
+
+/** Who presses a button agrees to the excess that its card shows, so a card that shows another one is another version. */
+function cardVersion(version: number, budgets: BudgetLook | undefined): string {
+  const over = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>
+    [tag, period, currency, leftMinor, takesMinor].join(' '),
+  );
+  return [version, ...(over ?? [])].join(' · ');
+}
+
+/** An order that was asked for on a message is shown in that message's thread, not in a thread below the card. */
+function threadOf({ channelId, threadTs }: Order, card: PostedMessage): Thread {
+  return {
+    channelId: card.channelId,
+    threadTs: threadTs !== undefined && card.channelId === channelId ? threadTs : card.ts,
+  };
 }
 
 /** Keeps what the cards say by now of budgets that the order exceeds: who presses from now on agrees to that. */
 async function recordExcess(
-  { messages }: NotifierDeps,
+  { orders }: Pick<OrderPlannerDeps, 'orders'>,
   order: Order,
   budgets: BudgetLook | undefined,
 ): Promise<void> {
   if (budgets !== undefined && !isDeepStrictEqual(budgets.over, order.shownExcess))
-    await messages.recordShownExcess(order.id, budgets.over);
+    await orders.recordShownExcess(order.id, budgets.over);
 }
 
 /** What an order's messages say beside the order at this moment, and whom they call. */
-async function readCardExtras(deps: NotifierDeps, order: Order, history: readonly HistoryEntry[]) {
+async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: readonly HistoryEntry[]) {
   const isWaiting = order.state === 'PENDING';
   const now = deps.now();
   const pricing = isWaiting || isPaused(order) ? costNow(deps, order) : undefined;
@@ -289,25 +273,6 @@ function isOver(budgets: CardExtras['budgets']): boolean {
   return budgets !== undefined && budgets.over.length > 0;
 }
 
-/**
- * Posts a card where none stands, and records it.
- * @param isFirst no card was posted before
- */
-async function postNewCard(
-  deps: NotifierDeps,
-  order: Order,
-  extras: CardExtras,
-  { since, isFirst }: { readonly since: Date; readonly isFirst: boolean },
-): Promise<MessageRef> {
-  const at = await postCard(deps, order, extras, since);
-  const first = { purpose: CARD, ...at };
-  // If another process took over meanwhile, there is a second card, which is updated as well.
-  if (isFirst && (await deps.messages.recordMessage(order.id, first))) return first;
-  const copy = { purpose: `${CARD}:${at.ts}`, ...at };
-  await deps.messages.recordMessage(order.id, copy);
-  return copy;
-}
-
 /** When the last event happened that is to be told. */
 function lastChangeAt({ createdAt }: Order, history: readonly HistoryEntry[]): Date {
   return history.at(-1)?.at ?? createdAt;
@@ -317,29 +282,37 @@ function replyPurpose({ version, kind }: HistoryEntry): string {
   return `reply:${version}:${kind}`;
 }
 
-/** Posts the replies that are missing. @returns the last one, which is not recorded yet */
-async function postReplies(
-  deps: NotifierDeps & { readonly thread: Thread },
-  order: Order,
-  history: readonly HistoryEntry[],
+/**
+ * Posts the replies that are missing, one after the other. If the bot was removed from the channel since the card was posted,
+ * who asked is told the outcome directly.
+ * @returns whether all stand
+ */
+async function sendReplies(
+  { directory }: OrderPlannerDeps,
+  { order, history, standing, send, thread, since }: PlannedThread,
   replyTo: (entry: HistoryEntry) => Message | undefined,
-): Promise<MessageRef | undefined> {
-  const { thread } = deps;
-  const since = lastChangeAt(order, history);
-  let last: MessageRef | undefined;
+): Promise<boolean> {
+  const directlyTo = (userId: string) => async () => ({ channelId: await directory.directMessage(userId) });
   for (const entry of history) {
-    const reply = replyTo(entry);
+    const purpose = replyPurpose(entry);
+    const reply = standing.has(purpose) ? undefined : replyTo(entry);
     if (reply === undefined) continue;
-    if (last !== undefined) await deps.messages.recordMessage(order.id, last);
     // If the card is a direct message to whoever retries, the owner of the account would not see the reply there.
-    const to =
-      entry.kind === 'requested' && thread.channelId !== order.channelId
-        ? { channelId: await deps.directory.directMessage(accountOwner(order)), threadTs: undefined }
-        : thread;
-    const at = await postReply(deps, { ...order, state: entry.state }, to, reply, since);
-    last = { purpose: replyPurpose(entry), ...at };
+    const isForOwner = entry.kind === 'requested' && thread.channelId !== order.channelId;
+    const { state } = await send({
+      purpose,
+      version: ONCE,
+      since,
+      places: [
+        isForOwner ? directlyTo(accountOwner(order)) : async () => thread,
+        directlyTo(order.requesterId),
+      ],
+      message: () => reply,
+      metadata: metadataOf({ ...order, state: entry.state }),
+    });
+    if (state === 'pending') return false;
   }
-  return last;
+  return true;
 }
 
 /** Those who decided about an order that no longer waits: the approvers of its rules, or of the settings. */
@@ -349,7 +322,11 @@ function formerApprovers({ demand }: Order, general: readonly string[]): readonl
 }
 
 /** Nameservers can be set back for a while, if it is known what they were before. */
-async function undoOffer({ impacts }: NotifierDeps, order: Order, now: Date): Promise<UndoOffer | undefined> {
+async function undoOffer(
+  { impacts }: OrderPlannerDeps,
+  order: Order,
+  now: Date,
+): Promise<UndoOffer | undefined> {
   const [item, ...others] = order.items;
   const until = item && undoableUntil(order, item);
   if (until === undefined || until <= now || others.length > 0) return undefined;
@@ -358,14 +335,14 @@ async function undoOffer({ impacts }: NotifierDeps, order: Order, now: Date): Pr
 }
 
 /** What an order, or the rest of a paused one, costs by the price list of today; undefined where it has no price. */
-export function costNow({ priceOf }: Pick<NotifierDeps, 'priceOf'>, order: Order) {
+export function costNow({ priceOf }: Pick<OrderPlannerDeps, 'priceOf'>, order: Order) {
   const { task, input } = order;
   return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input });
 }
 
 /** What the watch list tells of the one name of a waiting order on a live system; undefined where no card shows it. */
 export async function termNow(
-  { findListed }: Pick<NotifierDeps, 'findListed'>,
+  { findListed }: Pick<OrderPlannerDeps, 'findListed'>,
   { state, task, account, items, input }: Order,
 ): Promise<Term | undefined> {
   const [item, ...others] = items;
@@ -380,7 +357,7 @@ export async function termNow(
 
 /** What a waiting order, or the rest of a paused one, takes out of the team's budgets; undefined where it has no price. */
 export async function budgetsNow(
-  { lookAtBudgets }: Pick<NotifierDeps, 'lookAtBudgets'>,
+  { lookAtBudgets }: Pick<OrderPlannerDeps, 'lookAtBudgets'>,
   order: Order,
   pricing: Promise<OrderCost | undefined> | undefined,
 ): Promise<BudgetLook | undefined> {
@@ -395,101 +372,4 @@ function wasAskedFor(history: readonly HistoryEntry[]): boolean {
     ({ state, kind }) =>
       state !== 'DRAFT' && (kind === 'requested' || kind === 'confirmed' || kind === 'invalidated'),
   );
-}
-
-/** Codes with which Slack says that a message can never be updated again. */
-const CANNOT_UPDATE: ReadonlySet<string> = new Set([
-  'channel_not_found',
-  'cant_update_message',
-  'edit_window_closed',
-  'is_archived',
-  'is_inactive',
-  'not_in_channel',
-]);
-
-async function postCard(
-  deps: NotifierDeps,
-  order: Order,
-  extras: CardExtras,
-  since: Date,
-): Promise<PostedMessage> {
-  const metadata = metadataOf(order);
-  try {
-    return await postMessage(deps.web, order, orderCard(order, extras), metadata);
-  } catch (error) {
-    if (!cannotPost(deps, error, since)) throw error;
-    const channelId = await deps.directory.directMessage(order.requesterId);
-    const hint = `I cannot post where ${mention(order.requesterId)} asked, so this card is here, and approvers hear of it from me. Invite me there with \`/invite @Domain Steward\` to have the next one in that place.`;
-    return postMessage(deps.web, { channelId }, orderCard(order, { ...extras, hint }), metadata);
-  }
-}
-
-/** If the bot was removed from the channel since the card was posted, the requester is told the outcome directly. */
-async function postReply(
-  deps: NotifierDeps,
-  order: Order,
-  to: { readonly channelId: string; readonly threadTs: string | undefined },
-  reply: Message,
-  since: Date,
-): Promise<PostedMessage> {
-  const metadata = metadataOf(order);
-  try {
-    return await postMessage(deps.web, to, reply, metadata);
-  } catch (error) {
-    if (!cannotPost(deps, error, since)) throw error;
-    const channelId = await deps.directory.directMessage(order.requesterId);
-    if (channelId === to.channelId) throw error;
-    return postMessage(deps.web, { channelId }, reply, metadata);
-  }
-}
-
-/**
- * Updates the existing cards. An error at one of them does not hold up the thread, except for a rate limit.
- * @returns the card to reply to, undefined where there is none; and the error to try again for
- */
-async function updateCards(
-  deps: NotifierDeps,
-  order: Order,
-  cards: readonly MessageRef[],
-  extras: CardExtras,
-): Promise<{ readonly card: MessageRef | undefined; readonly problem: SlackApiError | undefined }> {
-  const standing: MessageRef[] = [];
-  let problem: SlackApiError | undefined;
-  for (const card of cards) {
-    try {
-      if (await updateCard(deps, order, card, extras)) standing.push(card);
-    } catch (error) {
-      if (!(error instanceof SlackApiError) || error.kind === 'rate_limited') throw error;
-      problem = error;
-      standing.push(card);
-    }
-  }
-  const card =
-    standing.find(({ purpose }) => purpose === CARD) ??
-    standing.findLast(({ purpose }) => OLD_COPY.test(purpose));
-  return { card, problem };
-}
-
-/** @returns false when somebody has deleted it */
-async function updateCard(
-  deps: NotifierDeps,
-  order: Order,
-  card: MessageRef,
-  extras: CardExtras,
-): Promise<boolean> {
-  try {
-    await updateMessage(deps.web, card, orderCard(order, extras), metadataOf(order));
-    return true;
-  } catch (error) {
-    if (error instanceof SlackApiError && error.code === 'message_not_found') return false;
-    // The thread continues without it.
-    if (error instanceof SlackApiError && error.code !== undefined && CANNOT_UPDATE.has(error.code)) {
-      deps.log.warn(
-        { orderId: order.id, code: error.code },
-        'the card of an order cannot be updated any more',
-      );
-      return true;
-    }
-    throw error;
-  }
 }

@@ -1,8 +1,6 @@
-import type { Order } from '../orders/order.ts';
-import type { HistoryEntry, MessageRef } from '../orders/ports.ts';
-import { SlackApiError } from './platform/web.ts';
-import { type ReachDeps, sendTo } from './reach-approvers.ts';
-import type { Message } from './views/blocks.ts';
+import type { WantedNotification } from './notify.ts';
+import { metadataOf, ONCE, type PlannedOrder } from './order-posts.ts';
+import type { ReachDeps } from './reach-approvers.ts';
 import { emergencyNotice, toldOfEmergency } from './views/emergency.ts';
 import { changedStatementOf, statementChangedNotice } from './views/statement-changed.ts';
 
@@ -11,58 +9,45 @@ import { changedStatementOf, statementChangedNotice } from './views/statement-ch
  * failed is tried again. Nobody’s night is waited for.
  */
 
-/** An order with all that is told of it. */
-interface Noticed {
-  readonly order: Order;
-  readonly history: readonly HistoryEntry[];
-  /** Where messages of the order stand. */
-  readonly refs: readonly MessageRef[];
-}
+type NoticeDeps = Pick<ReachDeps, 'admins' | 'directory'>;
 
-/**
- * Tells everybody who could have decided, and the other admins, that one admin approved an order alone.
- * @returns what to try again for
- */
-export async function tellOfEmergency(
-  deps: ReachDeps,
-  { history, ...noticed }: Noticed,
-): Promise<SlackApiError | undefined> {
-  const { order } = noticed;
+/** Tells everybody who could have decided, and the other admins, that one admin approved an order alone. */
+export async function tellOfEmergency(deps: NoticeDeps, planned: PlannedOrder): Promise<void> {
+  const { order, history } = planned;
   const entry = history.findLast(({ kind }) => kind === 'emergency_approved');
-  if (entry === undefined) return undefined;
+  if (entry === undefined) return;
   const people = new Set([...toldOfEmergency(entry), ...deps.admins]);
   // Who asked hears of it in the thread.
   for (const told of [entry.actor, order.requesterId]) people.delete(told);
-  return sendOnce(deps, noticed, people, `${entry.version}:${entry.kind}`, emergencyNotice(order, entry));
+  const about = { about: `${entry.version}:${entry.kind}`, since: entry.at };
+  await sendOnce(deps, planned, people, { ...about, message: () => emergencyNotice(order, entry) });
 }
 
-/**
- * Tells the admins that an order was not sent because it is not what was asked for any more.
- * @returns what to try again for
- */
-export async function tellOfChangedStatement(
-  deps: ReachDeps,
-  noticed: Noticed,
-): Promise<SlackApiError | undefined> {
-  const changed = changedStatementOf(noticed.order);
-  if (changed === undefined) return undefined;
-  const notice = statementChangedNotice(noticed.order, changed);
-  return sendOnce(deps, noticed, new Set(deps.admins), 'statement_changed', notice);
+/** Tells the admins that an order was not sent because it is not what was asked for any more. */
+export async function tellOfChangedStatement(deps: NoticeDeps, planned: PlannedOrder): Promise<void> {
+  const { order, history } = planned;
+  const changed = changedStatementOf(order);
+  if (changed === undefined) return;
+  await sendOnce(deps, planned, new Set(deps.admins), {
+    about: 'statement_changed',
+    since: history.at(-1)?.at ?? order.createdAt,
+    message: () => statementChangedNotice(order, changed),
+  });
 }
 
 async function sendOnce(
-  deps: ReachDeps,
-  { order, refs }: Pick<Noticed, 'order' | 'refs'>,
+  { directory }: NoticeDeps,
+  { order, send }: PlannedOrder,
   people: ReadonlySet<string>,
-  about: string,
-  notice: Message,
-): Promise<SlackApiError | undefined> {
-  let problem: SlackApiError | undefined;
+  { about, ...notice }: Pick<WantedNotification, 'since' | 'message'> & { readonly about: string },
+): Promise<void> {
   for (const userId of people) {
-    const purpose = `notice:${about}:${userId}`;
-    if (refs.some((ref) => ref.purpose === purpose)) continue;
-    const sent = await sendTo(deps, { userId, purpose }, order, notice);
-    if (sent instanceof SlackApiError) problem = sent;
+    await send({
+      ...notice,
+      purpose: `notice:${about}:${userId}`,
+      version: ONCE,
+      places: [async () => ({ channelId: await directory.directMessage(userId) })],
+      metadata: metadataOf(order),
+    });
   }
-  return problem;
 }

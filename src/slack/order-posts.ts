@@ -1,35 +1,35 @@
+import type { PostedMessage } from '../notifications.ts';
 import type { Order } from '../orders/order.ts';
-import { isTokenError, isTransient, SlackApiError } from './platform/web.ts';
+import type { OrderWithHistory } from '../orders/ports.ts';
+import type { SendNotification } from './notify.ts';
 import type { MessageMetadata } from './post-message.ts';
 
-/* The metadata of messages about an order, and what Slack's refusals of them mean. */
+/* What all messages about an order have in common. */
 
-/** Codes with which Slack says that the bot cannot post in a channel. */
-const CANNOT_POST: ReadonlySet<string> = new Set([
-  'channel_not_found',
-  'not_in_channel',
-  'is_archived',
-  'restricted_action',
-  'restricted_action_read_only_channel',
-  'restricted_action_thread_only_channel',
-  'restricted_action_non_threadable_channel',
-  'restricted_action_thread_locked',
-  'cannot_reply_to_message',
-  'messages_tab_disabled',
-  'team_access_not_granted',
-  'thread_not_found',
-]);
+/** The purpose of the card that everything about an order replies to. */
+export const CARD = 'card';
+/** What is told once has a version that never changes. */
+export const ONCE = 'once';
 
-/** After this time an unknown refusal counts as permanent. */
-const MAX_BLOCKED_MS = 60_000;
+/** An order whose messages are looked at. */
+export interface PlannedOrder extends OrderWithHistory {
+  /** Grows with everything that its messages have to show. */
+  readonly version: number;
+  /** Where messages of the order stand, by their purposes, those of this look too. */
+  readonly standing: ReadonlyMap<string, PostedMessage>;
+  readonly send: SendNotification;
+}
 
-/** @param since when the event happened that is to be told */
-export function cannotPost({ now }: { readonly now: () => Date }, error: unknown, since: Date): boolean {
-  if (!(error instanceof SlackApiError) || error.code === undefined || isTransient(error)) return false;
-  if (CANNOT_POST.has(error.code)) return true;
-  // A refused token is refused everywhere, so the message waits for a valid one.
-  if (isTokenError(error)) return false;
-  return now().getTime() - since.getTime() > MAX_BLOCKED_MS;
+/** Where the thread of an order is. */
+export interface Thread {
+  readonly channelId: string;
+  readonly threadTs: string;
+}
+
+export interface PlannedThread extends PlannedOrder {
+  readonly thread: Thread;
+  /** When the last event happened that is to be told. */
+  readonly since: Date;
 }
 
 /** The metadata of a message, for programs. */

@@ -27,14 +27,6 @@ export function named(name: string, { text, values }: Prisma.Sql): Statement {
   return { name, text, values };
 }
 
-/**
- * Whether a text column has one of some values, in a named statement. The list is hidden from the planner. For a list that it
- * does not see it expects ten values; a plan for fewer looks cheaper, so it would plan the statement for each list anew.
- */
-export function isOneOf(column: Prisma.Sql, values: readonly string[]): Prisma.Sql {
-  return Prisma.sql`${column} = ANY ((SELECT ${[...values]}::text[])::text[])`;
-}
-
 /** Runs one statement. @returns its rows, which the caller checks */
 export type RunStatement = (statement: Statement) => Promise<unknown>;
 

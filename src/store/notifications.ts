@@ -12,7 +12,7 @@ import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
 import { batch } from './batch.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, named, Prisma, withStoreError } from './database.ts';
-import { isLeaseOver, leaseOf } from './statements.ts';
+import { isLeaseOver, leaseOf } from './leases.ts';
 
 const subjectColumns = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
 const subjectRows = z.array(subjectColumns);
@@ -81,8 +81,8 @@ interface Release {
 /** The plans of new subjects, for the statement that makes these. @param subjects a query of their team_id, subject_kind, subject_id and due_at */
 export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
-    INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, due_at)
-    SELECT team_id, subject_kind, subject_id, 'plan', due_at FROM (${subjects}) AS subjects
+    INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, version, due_at)
+    SELECT team_id, subject_kind, subject_id, 'plan', 1, due_at FROM (${subjects}) AS subjects
     ON CONFLICT DO NOTHING`;
 }
 

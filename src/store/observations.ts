@@ -6,8 +6,8 @@ import type { ImpactStore, ObservationStore, ObservedName } from '../names/ports
 import { readHistory, readImpact, readLedger } from '../names/stored.ts';
 import { insertAlarms } from './alarms.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
+import { isLeaseOver, leaseOf } from './leases.ts';
 import { insertPlans } from './notifications.ts';
-import { isLeaseOver, leaseOf } from './statements.ts';
 
 /** A name that appears in the records of more others than this is not searched any further. */
 const MAX_MENTIONING = 2_000;
@@ -234,8 +234,10 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
               warned = COALESCE(excluded.warned, order_impacts.warned)
             RETURNING order_id
           )
-          UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${impact.seenAt}::timestamptz)
-          FROM kept WHERE orders.id = kept.order_id AND ${look !== 'asking'}`);
+          UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${impact.seenAt}::timestamptz)
+          FROM kept JOIN orders o ON o.id = kept.order_id
+          WHERE n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan'
+            AND ${look !== 'asking'}`);
       }),
   };
 }

@@ -5,10 +5,12 @@ import {
   eventRows,
   idRows,
   orderRows,
+  orderWithHistoryRows,
   selectById,
   selectEvents,
   selectOrders,
   selectUnsent,
+  selectWithHistory,
   whereFilter,
 } from './rows.ts';
 import { openKey } from './statements.ts';
@@ -57,6 +59,17 @@ export function createOrderReads({ prisma, run }: Database) {
       }),
 
     list: (filter) => withStoreError('listing orders', () => select(whereFilter(filter))),
+
+    loadWithHistory: (id) =>
+      withStoreError(
+        `loading order ${id} with its history`,
+        async () => orderWithHistoryRows.parse(await run(selectWithHistory(id)))[0],
+      ),
+
+    recordShownExcess: (id, excess) =>
+      withStoreError(`recording what the card of order ${id} says`, async () => {
+        await prisma.order.updateMany({ where: { id }, data: { shownExcess: [...excess] } });
+      }),
 
     history: (orderId) =>
       withStoreError(`reading the history of order ${orderId}`, async () =>

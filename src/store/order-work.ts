@@ -1,8 +1,9 @@
 import type { OrderState } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
+import { leaseOf } from './leases.ts';
 import { idRows } from './rows.ts';
-import { claimDueOrders, leaseOf, putOffOrder, rescheduleOrder } from './statements.ts';
+import { claimDueOrders, putOffOrder, rescheduleOrder } from './statements.ts';
 
 /** Claims and leases of orders, and when they are due. */
 export function createOrderWork({ run }: Database) {
@@ -30,11 +31,12 @@ export function createOrderWork({ run }: Database) {
         await run(rescheduleOrder(id, version, due));
       }),
 
-    requestTelling: (id, now) =>
-      withStoreError(`having Slack told of order ${id}`, async () => {
-        // Whoever is showing the order just now sees that it has more to show.
+    requestNotification: (id, now) =>
+      withStoreError(`having people told of order ${id}`, async () => {
         await run(Prisma.sql`
-          UPDATE orders SET shown_version = shown_version - 1, tell_due_at = LEAST(tell_due_at, ${now}) WHERE id = ${id}`);
+          UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${now}::timestamptz) FROM orders o
+          WHERE o.id = ${id} AND n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id
+            AND n.purpose = 'plan'`);
       }),
   } satisfies Partial<OrderStore>;
 }

@@ -87,7 +87,7 @@ const task = z.enum(ORDER_TASK_NAMES);
 const state = z.enum(ORDER_STATES);
 
 /** Columns of {@link ORDER_COLUMNS}. */
-export const orderColumns = z.object({
+const orderColumns = z.object({
   id: z.string(),
   task,
   state,
@@ -126,7 +126,7 @@ export const orderColumns = z.object({
 });
 
 /** Reads an order from its row. */
-export function orderOf(row: z.output<typeof orderColumns>): Order {
+function orderOf(row: z.output<typeof orderColumns>): Order {
   return {
     id: row.id,
     task: row.task,
@@ -175,7 +175,7 @@ export const idRows = z.array(z.object({ id: z.string() }).transform(({ id }) =>
 export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 
 /** Of orders `o`, with their items and approvals. */
-export const ORDER_COLUMNS = Prisma.sql`
+const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method,
   o.uses_team_account, o.context, o.input, o.bulk, o.statement_hash, o.secret_hash, o.reason, o.channel_id, o.thread_ts,
   o.approvals_required, o.policy_version,
@@ -268,7 +268,7 @@ const KINDS = {
 } as const satisfies { readonly [Kind in OrderLogEntry['kind']]: Kind };
 
 /** The columns of a line of the audit log. */
-export const event = {
+const event = {
   version: z.number(),
   at: moment,
   actor: z.string(),
@@ -289,6 +289,31 @@ export function selectEvents(orderId: string): Prisma.Sql {
   return Prisma.sql`
     SELECT order_id, version, at, actor, kind, state, detail FROM order_events
     WHERE order_id = ${orderId} ORDER BY id`;
+}
+
+/** Rows of {@link selectWithHistory}. */
+export const orderWithHistoryRows = z.compile(
+  z.array(
+    orderColumns.extend({ history: z.array(z.object(event)) }).transform((row) => ({
+      order: orderOf(row),
+      history: row.history.map((entry): HistoryEntry => ({ orderId: row.id, ...entry })),
+    })),
+  ),
+);
+
+/** An order with its audit log, oldest first. Of thousands of items nothing is told one by one. */
+export function selectWithHistory(id: string): Statement {
+  return named(
+    'order with its history',
+    Prisma.sql`
+      SELECT ${ORDER_COLUMNS}, (
+        SELECT coalesce(json_agg(json_build_object(
+          'version', e.version, 'at', e.at, 'actor', e.actor, 'kind', e.kind, 'state', e.state, 'detail', e.detail
+        ) ORDER BY e.id), '[]') FROM order_events e
+        WHERE e.order_id = o.id AND (o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))
+      ) AS history
+      FROM orders o WHERE o.id = ${id}`,
+  );
 }
 
 /** The approvals in the audit log of some orders, oldest first. */

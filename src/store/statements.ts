@@ -1,9 +1,11 @@
 import type { Sealed } from '../accounts/vault.ts';
 import { FARTHEST_MS } from '../orders/clock.ts';
-import { DUE_LANES, dueAt, tellDueAt } from '../orders/due.ts';
+import { DUE_LANES, dueAt, notificationDueAt } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderLogEntry, type OrderState } from '../orders/order.ts';
 import type { DueLane, OrderCommit, OrderCreation } from '../orders/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
+import { isLeaseOver, leaseOf } from './leases.ts';
+import { insertPlans } from './notifications.ts';
 import { insertReservations } from './reservations.ts';
 import { LOG_POSITION } from './session-settings.ts';
 
@@ -46,7 +48,7 @@ export function insertOrder({
         id, task, state, version, requester_id, account_id, account_login, account_method,
         uses_team_account, context, names, input, statement_hash, secret_hash, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
         approvals_required, policy_version, demand, retry_of, earlier_requesters, delivery_id, expires_at, remind_at,
-        escalate_at, is_private, emergency_approved_by, signed_off_by, created_at, updated_at, due_at, tell_due_at, bulk
+        escalate_at, is_private, emergency_approved_by, signed_off_by, created_at, updated_at, due_at, bulk
       ) VALUES (
         ${order.id}, ${order.task}, ${order.state}, ${order.version}, ${order.requesterId},
         ${order.account.id}, ${order.account.login}, ${order.account.method},
@@ -57,8 +59,12 @@ export function insertOrder({
         ${order.retryOf ?? null}, ${[...order.earlierRequesters]}, ${order.deliveryId}, ${order.expiresAt ?? null},
         ${order.remindAt ?? null}, ${order.escalateAt ?? null}, ${order.isPrivate}, ${order.emergencyApprovedBy ?? null},
         ${order.signedOffBy ?? null}, ${order.createdAt}, ${order.createdAt}, ${dueAt(order, at) ?? null},
-        ${tellDueAt(order, at) ?? null}, ${order.bulk === undefined ? null : JSON.stringify(order.bulk)}::jsonb
-      ) RETURNING id
+        ${order.bulk === undefined ? null : JSON.stringify(order.bulk)}::jsonb
+      ) RETURNING id, team_id
+    ), plans AS (
+      ${insertPlans(Prisma.sql`
+        SELECT team_id, 'order'::text AS subject_kind, id AS subject_id,
+          ${notificationDueAt(order, at) ?? null}::timestamptz AS due_at FROM changed`)}
     ), kept_items AS (
       INSERT INTO order_items (
         order_id, n, name, client_tid, state, open_key, attempts, not_before, sent_at, answered_at, result, input,
@@ -81,8 +87,8 @@ export function insertOrder({
 /**
  * Commits changes of different orders. Answers with a row for each, except for those that somebody else has changed
  * since they were read, and with the end of the server's log. Only the columns that a transition can change are
- * written. A change ends the order's lease; a change by its worker extends it. `tell_due_at` is that of the first
- * change that Slack does not show; while Slack is away, no change brings the next try forward.
+ * written. A change ends the order's lease; a change by its worker extends it. Its notifications are due since the first
+ * change that they do not show; while Slack is away, no change brings the next try forward.
  * @throws when a change has no line in the audit log
  */
 export function updateOrders(commits: readonly OrderCommit[]): Statement {
@@ -111,8 +117,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           emergency_approved_by = COALESCE(c.emergency_approved_by, orders.emergency_approved_by),
           signed_off_by = COALESCE(c.signed_off_by, orders.signed_off_by), escalate_at = c.escalate_at,
           closed_at = c.closed_at, updated_at = c.updated_at, due_at = c.due_at, failed_attempts = 0,
-          tell_due_at = CASE WHEN orders.tell_failed_attempts > 0 THEN GREATEST(orders.tell_due_at, c.tell_due_at)
-            ELSE LEAST(orders.tell_due_at, c.tell_due_at) END, worker_id = c.worker_id,
+          worker_id = c.worker_id,
           lease_until = CASE WHEN c.worker_id IS NOT NULL
             THEN COALESCE(now() + c.lease_ms * interval '1 ms', orders.lease_until) END,
           sealed_input = CASE WHEN c.keeps_input THEN sealed_input END,
@@ -122,10 +127,15 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           id text, was int, was_state text, was_worker text, version int, state text, expires_at timestamptz,
           remind_at timestamptz, escalate_at timestamptz, approvals_required int, policy_version int, demand jsonb,
           emergency_approved_by text, signed_off_by text, closed_at timestamptz, updated_at timestamptz, due_at timestamptz,
-          tell_due_at timestamptz, worker_id text, lease_ms float8, keeps_input boolean, bulk jsonb)
+          notify_at timestamptz, worker_id text, lease_ms float8, keeps_input boolean, bulk jsonb)
         WHERE orders.id = ANY(${orders.map(({ id }) => id)}) AND orders.id = c.id AND orders.version = c.was
           AND orders.state = c.was_state AND orders.worker_id IS NOT DISTINCT FROM c.was_worker
-        RETURNING orders.id
+        RETURNING orders.id, orders.team_id, c.notify_at
+      ), plans AS (
+        UPDATE notifications n SET version = n.version + 1,
+          due_at = CASE WHEN n.attempts > 0 THEN GREATEST(n.due_at, notify_at) ELSE LEAST(n.due_at, notify_at) END
+        FROM changed WHERE n.team_id = changed.team_id AND n.subject_kind = 'order' AND n.subject_id = changed.id
+          AND n.purpose = 'plan'
       ), ${insertEvents(events)}, kept_items AS (
         UPDATE order_items AS kept SET state = i.state, open_key = ${OPEN_KEY}, attempts = i.attempts,
           not_before = i.not_before, sent_at = i.sent_at, answered_at = i.answered_at, result = i.result,
@@ -182,7 +192,7 @@ function orderChangeRow({ before, after, log, leaseMs }: OrderCommit) {
     worker_id: after.claim?.workerId,
     lease_ms: leaseMs,
     due_at: dueAt(after, at),
-    tell_due_at: tellDueAt(after, at),
+    notify_at: notificationDueAt(after, at),
     keeps_input: STATES_WITH_INPUT.has(after.state),
     bulk: after.bulk === before.bulk ? undefined : after.bulk,
   };
@@ -241,15 +251,6 @@ const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
   execution: FARTHEST_MS,
   observation: 2 * 60 * 60_000,
 };
-
-/** Whether a lease is over by the database's clock. One from a clock that was set back since counts as over. */
-export const isLeaseOver = (
-  column: Prisma.Sql,
-): Prisma.Sql => Prisma.sql`(${column} IS NULL OR ${column} <= now()
-  OR ${column} > now() + ${FARTHEST_MS}::float8 * interval '1 ms')`;
-
-/** The end of a lease that begins now, by the database's clock. */
-export const leaseOf = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
 
 /** Claims orders of a lane that are due by `until` and have no lease, or whose lease is over. */
 export function claimDueOrders(lane: DueLane, until: Date, leaseMs: number, limit: number): Statement {
@@ -310,11 +311,14 @@ export function deleteDraft(id: string): Prisma.Sql {
 function deleteDrafts(which: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     WITH gone AS (
-      SELECT id FROM orders WHERE state = 'DRAFT' AND ${which}
+      SELECT id, team_id FROM orders WHERE state = 'DRAFT' AND ${which}
     ), gone_items AS (
       DELETE FROM order_items USING gone WHERE order_id = gone.id
     ), gone_events AS (
       DELETE FROM order_events USING gone WHERE order_id = gone.id
+    ), gone_notifications AS (
+      DELETE FROM notifications n USING gone
+      WHERE n.team_id = gone.team_id AND n.subject_kind = 'order' AND n.subject_id = gone.id
     )
     DELETE FROM orders USING gone WHERE orders.id = gone.id RETURNING orders.id`;
 }

@@ -57,11 +57,12 @@ function newName(): string {
   return name;
 }
 
-const row = z.object({ state: z.string(), version: z.number(), shown: z.number() });
+const row = z.object({ state: z.string(), version: z.number(), shown: z.number().nullable() });
 
 async function rowOf(order: SeenOrder): Promise<z.infer<typeof row>> {
   const { rows } = await database.query(
-    'SELECT state, version, shown_version AS shown FROM orders WHERE id = $1',
+    `SELECT o.state, n.version, n.shows::int AS shown FROM orders o JOIN notifications n
+       ON n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan' WHERE o.id = $1`,
     [order.id],
   );
   return row.parse(rows[0]);
@@ -75,8 +76,7 @@ const failures = (orderId = '') =>
   t
     .logged()
     .split('\n')
-    .filter((line) => line.includes(orderId) && line.includes('showing an order in Slack; will try again'))
-    .length;
+    .filter((line) => line.includes(orderId) && line.includes('notifying people; will try again')).length;
 
 /** Lets the waits of the bot pass until it has shown the order as it is. */
 async function shown(order: SeenOrder): Promise<void> {

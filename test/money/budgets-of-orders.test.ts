@@ -223,7 +223,7 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(id)).toBe('PENDING');
     expect(overBudgetInDetail(await lastDetail(id))?.admins, 'in the audit log').toEqual([]);
     expect(await approve(id, 'U0CAROL')).toMatchObject({ ok: false, refusal: { code: 'excess_unseen' } });
-    expect(await m.rig.due(id), 'the card is brought up to date').toMatchObject({ telling: m.rig.now });
+    expect(await m.rig.due(id), 'the card is brought up to date').toMatchObject({ notifications: m.rig.now });
     await m.showCard(id);
     await approve(id, 'U0CAROL');
     expect(await stateOf(id)).toBe('APPROVED');

@@ -19,7 +19,7 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 const RENEWAL = { names: ['cafe.rest'], period: 2 };
-const AT_ONCE = () => ({ work: rig.now, telling: rig.now });
+const AT_ONCE = () => ({ work: rig.now, notifications: rig.now });
 
 describe('ids', () => {
   test('are twelve letters and digits that cannot be mistaken for each other, and differ', () => {
@@ -94,7 +94,7 @@ describe('asking', () => {
       expiresAt: new Date(rig.now.getTime() + 15 * MINUTE_MS),
       remindAt: undefined,
     });
-    expect(await rig.due(draft.id)).toEqual({ work: undefined, telling: undefined });
+    expect(await rig.due(draft.id)).toEqual({ work: undefined, notifications: undefined });
   });
 
   test('without a linked account, with one that cannot do it, or for what is wrong makes none', async () => {

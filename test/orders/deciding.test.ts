@@ -402,7 +402,7 @@ describe('time', () => {
 
   test('the moments are kept with the order', async () => {
     const order = await renewal();
-    expect(await rig.due(order.id)).toEqual({ work: order.remindAt, telling: rig.now });
+    expect(await rig.due(order.id)).toEqual({ work: order.remindAt, notifications: rig.now });
     rig.pass(4 * HOUR_MS);
     await rig.runDue();
     expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded']);
@@ -434,6 +434,6 @@ describe('time', () => {
     rig.pass(68 * HOUR_MS);
     await atOnce(3, () => rig.recover());
     expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded', 'expired']);
-    expect((await rig.due(order.id)).telling).toBeInstanceOf(Date);
+    expect((await rig.due(order.id)).notifications).toBeInstanceOf(Date);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dueAt, tellDueAt } from '../../src/orders/due.ts';
+import { dueAt, notificationDueAt } from '../../src/orders/due.ts';
 import { ORDER_STATES, type Order, type OrderItem, type OrderState } from '../../src/orders/order.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
@@ -122,19 +122,19 @@ describe('Slack is told', () => {
   test.each(ORDER_STATES.filter((state) => state !== 'DRAFT' && state !== 'EXECUTING'))(
     'of %s at once',
     (state) => {
-      expect(tellDueAt(order(state), START)).toEqual(START);
+      expect(notificationDueAt(order(state), START)).toEqual(START);
     },
   );
 
   test('of a draft never', () => {
-    expect(tellDueAt(order('DRAFT'), START)).toBeUndefined();
+    expect(notificationDueAt(order('DRAFT'), START)).toBeUndefined();
   });
 
   test('of one that was approved, or is carried out, when it takes longer than a moment', () => {
     const approvals = [{ userId: 'U0BOB', at: START, agreedExcess: [] }];
-    expect(tellDueAt(order('APPROVED', { approvals }), START)).toEqual(later(3_000));
-    expect(tellDueAt(order('EXECUTING'), START)).toEqual(later(1_000));
+    expect(notificationDueAt(order('APPROVED', { approvals }), START)).toEqual(later(3_000));
+    expect(notificationDueAt(order('EXECUTING'), START)).toEqual(later(1_000));
     const again = order('APPROVED', { approvals }, { attempts: 1, notBefore: later(9_000) });
-    expect(tellDueAt(again, START), 'it waits for a busy service').toEqual(START);
+    expect(notificationDueAt(again, START), 'it waits for a busy service').toEqual(START);
   });
 });

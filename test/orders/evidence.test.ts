@@ -90,7 +90,7 @@ test('a hint settles nothing, stands on the card and in the form, and in the aud
       },
     ],
   });
-  expect((await rig.due(order.id)).telling).toEqual(rig.now);
+  expect((await rig.due(order.id)).notifications).toEqual(rig.now);
   const words =
     /Public records: a hint, no proof.*No registration of the name was seen\. Seen at `rdap\.example` <!date/;
   expect(await card(order.id)).toMatch(words);

@@ -53,7 +53,7 @@ test('an answer is kept with all that people are shown, and what follows from it
   ]);
   expect(rig.service.received).toMatchObject([{ task: 'domain.renew', ctid: order.id }]);
   expect(rig.accepted, 'accounts that the service has accepted').toEqual(['account-alice']);
-  expect(await rig.due(order.id)).toEqual({ work: rig.now, telling: rig.now });
+  expect(await rig.due(order.id)).toEqual({ work: rig.now, notifications: rig.now });
   expect(await rig.unfollowed(order.id)).toEqual([1]);
   await rig.main.execute(order.id);
   expect(rig.service.timesSent(order.id), 'after the job came once more').toBe(1);
@@ -70,11 +70,11 @@ test('an order that takes longer than a moment is shown meanwhile, however much 
   };
   const execution = rig.main.execute(order.id);
   await until('both are out', () => rig.service.received.length === 2);
-  expect((await rig.due(order.id)).telling).toEqual(soon);
+  expect((await rig.due(order.id)).notifications).toEqual(soon);
   rig.pass(10_000);
   answers[0].open();
   await until('one is answered', async () => (await itemStates(order.id)).includes('SUCCEEDED'));
-  expect((await rig.due(order.id)).telling).toEqual(soon);
+  expect((await rig.due(order.id)).notifications).toEqual(soon);
   answers[1].open();
   await execution;
 });

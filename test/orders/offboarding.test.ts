@@ -118,7 +118,7 @@ test('stops what rests on the person and nothing else', async () => {
   expect(saidOf((await rig.read(theirs.id)).items[0])).toMatch(/^The person whose account it uses/);
   expect((await rig.read(other.id)).state).toBe('PENDING');
   expect((await rig.read(over.id)).state).toBe('CANCELLED');
-  expect((await rig.due(own.id)).telling).toBeInstanceOf(Date);
+  expect((await rig.due(own.id)).notifications).toBeInstanceOf(Date);
 });
 
 test('leaves the team’s account to the team when who linked it has left, and has admins told', async () => {

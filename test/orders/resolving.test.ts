@@ -235,7 +235,7 @@ describe('an answer that comes after all', () => {
         items: [{ state: outcome, result: { resolvedBy: 'U0BOB', late: outcome } }],
       });
       expect(await reply(order.id)).toMatch(/agrees with what was settled/);
-      expect((await rig.due(order.id)).telling, 'it is shown').toBeInstanceOf(Date);
+      expect((await rig.due(order.id)).notifications, 'it is shown').toBeInstanceOf(Date);
     },
   );
 

@@ -348,7 +348,7 @@ describe('who retries is asking', () => {
       kind: 'refused',
       refusal: { code: 'retry_over', days: 7 },
     });
-    expect((await rig.due(failed.id)).telling, 'its card loses the button').toBeInstanceOf(Date);
+    expect((await rig.due(failed.id)).notifications, 'its card loses the button').toBeInstanceOf(Date);
     expect(await rig.sql('SELECT id FROM orders')).toHaveLength(1);
   });
 

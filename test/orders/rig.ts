@@ -28,6 +28,7 @@ import { refusalText } from '../../src/slack/views/refusal.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createStandInStore } from '../../src/store/stand-ins.ts';
+import { DUE_MOMENTS } from '../store/order-rig.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { NO_MONEY } from '../support/money.ts';
 import { newTeamSettings } from '../support/settings.ts';
@@ -243,11 +244,7 @@ export async function startRig(
   const moveLeases = async () => {
     const ms = state.passedMs;
     state.passedMs = 0;
-    if (ms !== 0)
-      await sql(
-        `UPDATE orders SET lease_until = lease_until - $1 * interval '1 ms', notification_lease_until = notification_lease_until - $1 * interval '1 ms'`,
-        ms,
-      );
+    if (ms !== 0) await sql(`UPDATE orders SET lease_until = lease_until - $1 * interval '1 ms'`, ms);
   };
   /** Claims what is due in some lanes, and goes on with it. */
   const advanceDue = async (...lanes: readonly DueLane[]) => {
@@ -336,7 +333,7 @@ export async function startRig(
       service.answer = new ScriptedService().answer;
       // Far quicker than to truncate, with so few rows.
       await sql(`DO $$ BEGIN
-        DELETE FROM order_items; DELETE FROM order_events; DELETE FROM approvals; DELETE FROM message_refs;
+        DELETE FROM order_items; DELETE FROM order_events; DELETE FROM approvals; DELETE FROM notifications;
         DELETE FROM revealable_secrets; DELETE FROM stand_ins; DELETE FROM orders;
       END $$`);
     },
@@ -395,9 +392,9 @@ export async function startRig(
       return history.map(({ kind, actor }) => (actor === 'system' ? kind : `${kind} by ${actor}`));
     },
     /** When something is due about an order, as its row says. */
-    async due(orderId: string): Promise<{ readonly work: unknown; readonly telling: unknown }> {
-      const [row] = await sql('SELECT due_at, tell_due_at FROM orders WHERE id = $1', orderId);
-      return { work: row?.['due_at'] ?? undefined, telling: row?.['tell_due_at'] ?? undefined };
+    async due(orderId: string): Promise<{ readonly work: unknown; readonly notifications: unknown }> {
+      const [row] = await sql(DUE_MOMENTS, orderId);
+      return { work: row?.['work'] ?? undefined, notifications: row?.['notifications'] ?? undefined };
     },
     /** Whether an order is to be carried out at this moment. */
     async isDue(orderId: string): Promise<boolean> {
@@ -406,7 +403,7 @@ export async function startRig(
     },
     /** As if Slack was told how an order stands. */
     async tell(orderId: string): Promise<void> {
-      await sql('UPDATE orders SET tell_due_at = NULL, shown_version = version WHERE id = $1', orderId);
+      await sql('UPDATE notifications SET due_at = NULL, shows = version WHERE subject_id = $1', orderId);
     },
     /** The numbers of the items whose success the watch list is to learn. */
     async unfollowed(orderId: string): Promise<number[]> {

@@ -63,7 +63,7 @@ describe('an order that waits out a 429', () => {
     expect(before).toContain('order_stop');
 
     expect(await stop(order.id)).toBe('CANCELLED');
-    expect((await rig.due(order.id)).telling).toBeInstanceOf(Date);
+    expect((await rig.due(order.id)).notifications).toBeInstanceOf(Date);
     expect(await card(order.id)).toMatch(/Stopped, nothing was carried out.* · by <@U0ALICE>/);
     expect(await card(order.id)).not.toContain('order_stop');
     expect(await thread(order.id)).toMatch(/<@U0ALICE> stopped this.*nothing was carried out/);
@@ -88,7 +88,7 @@ describe('an order that waits out a 429', () => {
     });
     const order = await waiting(['busy.rest']);
     const [item] = (await rig.read(order.id)).items;
-    expect(await rig.due(order.id)).toEqual({ work: item?.notBefore, telling: rig.now });
+    expect(await rig.due(order.id)).toEqual({ work: item?.notBefore, notifications: rig.now });
   });
 
   test('can be asked for again at once', async () => {

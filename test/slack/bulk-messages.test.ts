@@ -4,12 +4,14 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Order } from '../../src/orders/order.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { createDirectory } from '../../src/slack/directory.ts';
-import { type NotifierDeps, notifyOrder } from '../../src/slack/order-messages.ts';
+import { notify } from '../../src/slack/notify.ts';
+import { createOrderPlanner, type OrderPlannerDeps } from '../../src/slack/order-messages.ts';
 import { createSlackWeb, type SlackWeb } from '../../src/slack/platform/web.ts';
 import { newBulk } from '../orders/sample.ts';
 import { newOrder, startRig, T0 } from '../store/order-rig.ts';
 import { DOMAINS, textOf } from '../support/demo.ts';
 import { NO_MONEY } from '../support/money.ts';
+import { notifierDeps } from '../support/notifier.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import { statedBy } from './views/samples.ts';
 
@@ -35,11 +37,10 @@ afterAll(async () => {
   await rig.end();
 });
 
-const deps = (): NotifierDeps => ({
+const deps = (): OrderPlannerDeps => ({
   web,
   directory: createDirectory(web, workspace.teamId),
   orders: rig.store,
-  messages: rig.store,
   settings: async () => newTeamSettings(),
   peopleWhoMayApprove: async () => ['U0BOB'],
   decisionOf: async () => {
@@ -49,10 +50,18 @@ const deps = (): NotifierDeps => ({
   ...NO_MONEY,
   statementOf: statedBy,
   admins: ['U0ADA'],
-  approvalChannelAlert: { cannotPost: () => undefined, posted: () => undefined },
   now: () => now,
   log: pino({ level: 'silent' }),
 });
+
+const notifyOrder = (id: string) =>
+  notify(
+    notifierDeps(
+      { notifications: rig.notifications, web, now: () => now },
+      { order: createOrderPlanner(deps()) },
+    ),
+    { kind: 'order', id },
+  );
 
 const later = (ms: number) => {
   now = new Date(now.getTime() + ms);
@@ -87,24 +96,24 @@ async function underWay(label: string): Promise<Order> {
 test('its messages are updated every 3 seconds at most, and its last state is shown', async () => {
   const order = await underWay('often');
   const total = order.items.length;
-  await notifyOrder(deps(), order.id);
+  await notifyOrder(order.id);
   expect(progressOf(order)).toContain(`1 done · ${total - 1} waiting`);
 
   const before = updates();
   await send(order, 2);
   later(1_000);
-  await notifyOrder(deps(), order.id);
+  await notifyOrder(order.id);
   expect(updates(), 'a second later').toBe(before);
   later(2_000);
-  await notifyOrder(deps(), order.id);
+  await notifyOrder(order.id);
   expect(updates(), 'the card and its progress').toBe(before + 2);
   expect(progressOf(order)).toContain(`2 done · ${total - 2} waiting`);
 
   for (let n = 3; n <= total; n += 1) await send(order, n);
-  await notifyOrder(deps(), order.id);
+  await notifyOrder(order.id);
   expect(progressOf(order), 'at once after an update').not.toContain('100 %');
   later(3_000);
-  await notifyOrder(deps(), order.id);
+  await notifyOrder(order.id);
   expect(progressOf(order)).toContain('100 %');
 });
 
@@ -116,13 +125,13 @@ test('a limit of Slack’s is waited for, and nothing is posted twice', async ()
     retryAfter: 7,
     times: 1,
   });
-  await notifyOrder(deps(), order.id);
+  await notifyOrder(order.id);
   later(5_000);
   const before = workspace.calls.length;
-  await notifyOrder(deps(), order.id);
+  await notifyOrder(order.id);
   expect(workspace.calls, 'before its time').toHaveLength(before);
   later(5_000);
-  await notifyOrder(deps(), order.id);
+  await notifyOrder(order.id);
   progressOf(order);
   const files = workspace.messages(DOMAINS).flatMap(({ files: shared }) => shared ?? []);
   expect(files.filter(({ name }) => name.includes(order.id)).map(({ name }) => name)).toEqual([

@@ -7,11 +7,13 @@ import type { Order } from '../../src/orders/order.ts';
 import { peopleWhoMayApprove } from '../../src/orders/visibility.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { createDirectory } from '../../src/slack/directory.ts';
-import { type NotifierDeps, notifyOrder } from '../../src/slack/order-messages.ts';
+import { notify as notifySubject } from '../../src/slack/notify.ts';
+import { createOrderPlanner, type OrderPlannerDeps } from '../../src/slack/order-messages.ts';
 import { createSlackWeb, type SlackWeb } from '../../src/slack/platform/web.ts';
 import { newOrder, startRig } from '../store/order-rig.ts';
 import { buttonsOf, textOf } from '../support/demo.ts';
 import { NO_MONEY } from '../support/money.ts';
+import { notifierDeps } from '../support/notifier.ts';
 import { orderOf } from '../support/orders.ts';
 import { statedBy } from './views/samples.ts';
 
@@ -48,7 +50,7 @@ const MORNING_IN_LONDON = at('2026-11-24T07:00:00Z');
 function notify(
   order: Order,
   now: Date,
-  changes: Partial<NotifierDeps> = {},
+  changes: Partial<OrderPlannerDeps> = {},
   settings: Partial<TeamSettings> = {},
 ): Promise<void> {
   const directory = createDirectory(web, workspace.teamId);
@@ -60,25 +62,24 @@ function notify(
     directory,
     now: () => now,
   };
-  return notifyOrder(
-    {
-      web,
-      directory,
-      decisionOf: (each) => waitingDecision(deciding, each),
-      peopleWhoMayApprove: (each) => peopleWhoMayApprove(deciding, each),
-      orders: rig.store,
-      messages: rig.store,
-      settings: deciding.settings,
-      impacts: { forCard: async () => 'none' },
-      ...NO_MONEY,
-      statementOf: statedBy,
-      admins: ['U0ADA'],
-      approvalChannelAlert: { cannotPost: () => undefined, posted: () => undefined },
-      now: () => now,
-      log: pino({ level: 'silent' }),
-      ...changes,
-    },
-    order.id,
+  const planner = createOrderPlanner({
+    web,
+    directory,
+    decisionOf: (each) => waitingDecision(deciding, each),
+    peopleWhoMayApprove: (each) => peopleWhoMayApprove(deciding, each),
+    orders: rig.store,
+    settings: deciding.settings,
+    impacts: { forCard: async () => 'none' },
+    ...NO_MONEY,
+    statementOf: statedBy,
+    admins: ['U0ADA'],
+    now: () => now,
+    log: pino({ level: 'silent' }),
+    ...changes,
+  });
+  return notifySubject(
+    notifierDeps({ notifications: rig.notifications, web, now: () => now }, { order: planner }),
+    { kind: 'order', id: order.id },
   );
 }
 
@@ -116,15 +117,18 @@ test('approvers who have the card by direct message are reminded there, at 7:00 
   await notify(order, NIGHT_IN_LONDON);
   expect(told(order, 'D0BOB'), 'at 2:00 in London').toEqual([]);
   expect(told(order, 'D0CAROL'), 'at 21:00 in New York').toHaveLength(1);
-  expect((await rig.due(order.id)).telling).toEqual(MORNING_IN_LONDON);
+  expect((await rig.due(order.id)).notifications).toEqual(MORNING_IN_LONDON);
 
-  expect(await rig.store.claimTelling(at('2026-11-24T06:59:59Z'), 1, 10)).not.toContain(order.id);
+  expect(await rig.notifications.claimDue(at('2026-11-24T06:59:59Z'), 1, 10)).not.toContainEqual({
+    kind: 'order',
+    id: order.id,
+  });
   await notify(order, MORNING_IN_LONDON);
   const [card, reminder, ...more] = about(order, 'D0BOB');
   expect(more).toEqual([]);
   expect(reminder?.thread_ts).toBe(card?.ts);
   expect(told(order, 'D0CAROL'), 'told before').toHaveLength(1);
-  expect((await rig.due(order.id)).telling).toBeUndefined();
+  expect((await rig.due(order.id)).notifications).toBeUndefined();
 });
 
 const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 };
@@ -191,7 +195,7 @@ test('what is decided by morning is not told any more', async () => {
   await remind(order, NIGHT_IN_LONDON);
   await notify(order, NIGHT_IN_LONDON);
   await rig.apply(order.id, { type: 'denied', by: 'U0CAROL', reason: undefined }, NIGHT_IN_LONDON);
-  expect((await rig.due(order.id)).telling, 'the decision does not wait for the morning').toEqual(
+  expect((await rig.due(order.id)).notifications, 'the decision does not wait for the morning').toEqual(
     NIGHT_IN_LONDON,
   );
   await notify(order, NIGHT_IN_LONDON);

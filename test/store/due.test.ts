@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Subject } from '../../src/notifications.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { at, newOrder, type Rig, startRig, underWay } from './order-rig.ts';
@@ -13,14 +14,22 @@ beforeAll(async () => {
 });
 afterAll(() => rig.end());
 beforeEach(async () => {
-  await rig.sql('TRUNCATE orders CASCADE');
+  await rig.sql('TRUNCATE orders, notifications CASCADE');
 });
 
 const LEASE_MS = 20_000;
 const APPROVED: Partial<Order> = { state: 'APPROVED', expiresAt: undefined, remindAt: undefined };
 const claim = (seconds: number, limit = 100) => rig.store.claimDue('execution', at(seconds), LEASE_MS, limit);
 const claimOver = (seconds: number) => rig.store.claimDue('deadlines', at(seconds), LEASE_MS, 100);
-const claimTelling = (seconds: number) => rig.store.claimTelling(at(seconds), LEASE_MS, 100);
+const claimNotifications = async (seconds: number) =>
+  (await rig.notifications.claimDue(at(seconds), LEASE_MS, 100)).map(({ id }) => id);
+const subjectOf = (id: string): Subject => ({ kind: 'order', id });
+/** As if all messages of an order had been brought up to date. @returns whether nothing is left */
+async function release(id: string, again?: Date): Promise<boolean> {
+  const claim = await rig.notifications.read(subjectOf(id));
+  if (claim === undefined) throw new Error('it has no notifications');
+  return rig.notifications.release(claim, { updated: [], again, isComplete: true });
+}
 
 describe('an order that is due', () => {
   test('goes to one of ten processes that look at once', async () => {
@@ -193,66 +202,58 @@ describe('what Slack does not show', () => {
   test('is due from its change on, drafts aside, for one process at a time, until it is shown', async () => {
     const order = await rig.keep(newOrder());
     await rig.keep(newOrder({ state: 'DRAFT' }));
-    expect(await claimTelling(-1)).toEqual([]);
-    const claimed = await Promise.all(Array.from({ length: 5 }, () => claimTelling(0)));
+    expect(await claimNotifications(-1)).toEqual([]);
+    const claimed = await Promise.all(Array.from({ length: 5 }, () => claimNotifications(0)));
     expect(claimed.flat()).toEqual([order.id]);
     expect(
-      await rig.store.claimNotification(order.id, at(0), LEASE_MS),
+      await rig.notifications.claim(subjectOf(order.id), at(0), LEASE_MS),
       'another one, by its id',
     ).toBeUndefined();
     await rig.passLeases(20);
-    expect(await claimTelling(0), 'who was showing it has fallen silent').toEqual([order.id]);
+    expect(await claimNotifications(0), 'who was showing it has fallen silent').toEqual([order.id]);
 
-    await rig.store.postponeNotification(order.id, at(200));
-    expect(await claimTelling(199.999), 'Slack is away').toEqual([]);
-    expect(await claimTelling(200)).toEqual([order.id]);
-    const shown = await rig.store.unnotified(order.id);
-    expect(shown !== undefined && (await rig.store.releaseNotification(shown, []))).toBe(true);
-    expect(await claimTelling(1_000)).toEqual([]);
+    await rig.notifications.postpone(subjectOf(order.id), at(200));
+    expect(await claimNotifications(199.999), 'Slack is away').toEqual([]);
+    expect(await claimNotifications(200)).toEqual([order.id]);
+    expect(await release(order.id)).toBe(true);
+    expect(await claimNotifications(1_000)).toEqual([]);
 
     await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1_000));
-    expect(await claimTelling(1_000)).toEqual([order.id]);
+    expect(await claimNotifications(1_000)).toEqual([order.id]);
   });
 
   test('is not due all night where only people who sleep are still to be told', async () => {
     const order = await rig.keep(newOrder());
-    const release = async (again: Date) => {
-      const shown = await rig.store.unnotified(order.id);
-      expect(shown !== undefined && (await rig.store.releaseNotification(shown, [], again))).toBe(true);
-    };
-    await release(at(9 * 3_600));
-    expect(await claimTelling(0)).toEqual([]);
-    expect(await rig.store.claimNotification(order.id, at(0), LEASE_MS), 'by its id').toBeUndefined();
-    expect(await claimTelling(9 * 3_600), 'in the morning').toEqual([order.id]);
+    const releaseUntil = async (again: Date) => expect(await release(order.id, again)).toBe(true);
+    await releaseUntil(at(9 * 3_600));
+    expect(await claimNotifications(0)).toEqual([]);
+    expect(await rig.notifications.claim(subjectOf(order.id), at(0), LEASE_MS), 'by its id').toBeUndefined();
+    expect(await claimNotifications(9 * 3_600), 'in the morning').toEqual([order.id]);
 
-    await release(at(20 * 3_600));
-    expect(await claimTelling(9 * 3_600), 'no night is as long: a clock was wrong').toEqual([order.id]);
-    await release(at(18 * 3_600));
-    await rig.store.requestTelling(order.id, at(9 * 3_600));
-    expect(await claimTelling(9 * 3_600), 'something else has to be shown').toEqual([order.id]);
+    await releaseUntil(at(20 * 3_600));
+    expect(await claimNotifications(9 * 3_600), 'no night is as long: a clock was wrong').toEqual([order.id]);
+    await releaseUntil(at(18 * 3_600));
+    await rig.store.requestNotification(order.id, at(9 * 3_600));
+    expect(await claimNotifications(9 * 3_600), 'something else has to be shown').toEqual([order.id]);
   });
 
   test('is due since the first change that it does not show', async () => {
     const order = newOrder({}, ['a.rest', 'b.rest']);
     await rig.keep(order);
-    const shown = await rig.store.unnotified(order.id);
-    if (shown === undefined || !(await rig.store.releaseNotification(shown, [])))
-      throw new Error('not shown');
+    expect(await release(order.id)).toBe(true);
     await rig.apply(
       order.id,
       { type: 'approved', by: 'U0BOB', agreedExcess: [], validApprovers: ['U0BOB'] },
       at(10),
     );
     await rig.apply(order.id, { type: 'claimed', workerId: 'w' }, at(100), { leaseMs: LEASE_MS });
-    expect((await rig.due(order.id)).telling, 'three seconds after the approval').toEqual(at(13));
+    expect((await rig.due(order.id)).notifications, 'three seconds after the approval').toEqual(at(13));
   });
 
   test('is told once more when somebody asks for it', async () => {
     const order = await rig.keep(newOrder());
-    const shown = await rig.store.unnotified(order.id);
-    if (shown === undefined || !(await rig.store.releaseNotification(shown, [])))
-      throw new Error('not shown');
-    await rig.store.requestTelling(order.id, at(5));
-    expect(await claimTelling(5)).toEqual([order.id]);
+    expect(await release(order.id)).toBe(true);
+    await rig.store.requestNotification(order.id, at(5));
+    expect(await claimNotifications(5)).toEqual([order.id]);
   });
 });

@@ -3,10 +3,12 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import type { Subject } from '../../src/notifications.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
+import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
@@ -59,16 +61,15 @@ async function fill(): Promise<void> {
   await admin.query(
     `INSERT INTO orders (id, task, state, version, requester_id, account_id, account_login, account_method, context, names,
        input, statement_hash, channel_id, approvals_required, policy_version, demand, delivery_id, expires_at, remind_at, worker_id, lease_until,
-       created_at, updated_at, closed_at, shown_version, due_at, tell_due_at)
+       created_at, updated_at, closed_at, due_at)
      SELECT 'order-' || n, CASE n % 3 WHEN 0 THEN 'renew' WHEN 1 THEN 'nameservers' ELSE 'create' END, state, 5,
        'U0PERSON' || n % 300, 'account-' || n % 300, 'login', 'password', 4, ARRAY['name' || n % 40000 || '.rest'],
        '{"period": 1}', '', 'C0DOMAINS', 1, 0, $2::jsonb, 'delivery-' || n,
        CASE WHEN state IN ('PENDING', 'DRAFT') THEN at + interval '1 day' END,
        CASE WHEN state = 'PENDING' THEN at + interval '1 hour' END,
        CASE WHEN state = 'EXECUTING' THEN 'worker' END, CASE WHEN state = 'EXECUTING' THEN $1::timestamptz END,
-       at, at, CASE WHEN state IN ('SUCCEEDED', 'DENIED') THEN at END, 5,
-       CASE WHEN state IN ('PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN') THEN at + interval '1 hour' END,
-       CASE WHEN n % 10000 = 7 THEN at END
+       at, at, CASE WHEN state IN ('SUCCEEDED', 'DENIED') THEN at END,
+       CASE WHEN state IN ('PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN') THEN at + interval '1 hour' END
      FROM (SELECT n, ${states} AS state, ${created} AS at FROM generate_series(1, ${ORDERS}) n) each`,
     [NOW, JSON.stringify(newDemand([]))],
   );
@@ -85,9 +86,10 @@ async function fill(): Promise<void> {
      FROM orders, generate_series(1, 2) v ORDER BY updated_at, v`,
   );
   await admin.query(
-    `INSERT INTO message_refs (order_id, purpose, channel_id, ts, posted_at)
-     SELECT id, purpose, channel_id, '1700000000.000100', updated_at
-     FROM orders, unnest(ARRAY['card', 'reply:5:answered']) purpose WHERE state <> 'DRAFT'`,
+    `INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, version, shows, due_at, channel_id, ts, posted_at)
+     SELECT team_id, 'order', id, purpose, 5, '5',
+       CASE WHEN purpose = 'plan' AND right(id, 4) = '0007' THEN updated_at END, channel_id, '1700000000.000100', updated_at
+     FROM orders, unnest(ARRAY['plan', 'card', 'reply:5:answered']) purpose WHERE state <> 'DRAFT'`,
   );
   await admin.query(
     `INSERT INTO approvals (order_id, user_id, at) SELECT id, 'U0BOB', updated_at FROM orders WHERE task = 'renew' AND state <> 'DRAFT'`,
@@ -208,6 +210,9 @@ async function follow(): Promise<void> {
   expect(await createWatchListStore(database).follow('order-79', 1, NOW, renewed)).toBe(true);
 }
 
+const outbox = () => createNotificationStore(database, '');
+const subject = (id: string): Subject => ({ kind: 'order', id });
+
 const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'asking for an order': () => orders().create({ order: newOrder({ id: 'new-1' }), log: [] }),
   'the same asked once more': () =>
@@ -218,26 +223,33 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'keeping a claim alive': () => orders().extendLease(`order-${ORDERS / 2 + 2}`, 'worker', 20_000),
   'the sealed input of an order': () => orders().sealedInput(PENDING),
   'the history of an order': () => orders().history(PENDING),
-  'having the messages of an order to oneself': () => orders().claimNotification(PENDING, NOW, 12_000),
-  'an order with all that is shown of it': () => orders().unnotified(PENDING),
+  'having the messages of an order to oneself': () => outbox().claim(subject(PENDING), NOW, 12_000),
+  'an order with its history': () => orders().loadWithHistory(PENDING),
   'letting go of its messages': async () => {
-    const shown = await orders().unnotified(PENDING);
-    if (shown !== undefined)
-      await orders().releaseNotification(shown, [
-        { purpose: 'reply:8:denied', channelId: 'C0DOMAINS', ts: '1.1' },
-      ]);
+    const claim = await outbox().read(subject(PENDING));
+    if (claim !== undefined)
+      await outbox().release(claim, {
+        updated: [{ purpose: 'card', shows: '6' }],
+        again: undefined,
+        isComplete: true,
+      });
   },
   'taking up a message': () =>
-    orders().adoptMessage(PENDING, { channelId: 'C0DOMAINS', ts: '1.3' }, ['card:1.3'], NOW),
-  'noting where a message stands': () =>
-    orders().recordMessage(PENDING, { purpose: 'reply:9:denied', channelId: 'C0DOMAINS', ts: '1.2' }),
+    outbox().adopt(subject(PENDING), { channelId: 'C0DOMAINS', ts: '1.3' }, ['card:1.3'], NOW),
+  'recording where a message stands': () =>
+    outbox().record(subject(PENDING), {
+      purpose: 'reply:9:denied',
+      channelId: 'C0DOMAINS',
+      ts: '1.2',
+      shows: 'once',
+    }),
   'orders whose time has run out': () => orders().claimDue('deadlines', NOW, 20_000, 4),
   'orders that are to be carried out': () => orders().claimDue('execution', NOW, 20_000, 48),
   'orders to ask public records of': () => orders().claimDue('observation', NOW, 600_000, 4),
-  'orders that Slack is to be told of': () => orders().claimTelling(NOW, 12_000, 8),
+  'notifications that are due': () => outbox().claimDue(NOW, 12_000, 8),
   'an order that is put off': () => orders().putOff(PENDING),
   'an order that was looked at': () => orders().reschedule({ id: PENDING, version: 5 }, NOW),
-  'an order to be told of once more': () => orders().requestTelling(PENDING, NOW),
+  'an order to be told of once more': () => orders().requestNotification(PENDING, NOW),
   'what has run out': () => orders().purgeExpired(NOW),
   'what has not gone out': () => orders().unsent(),
   'what rests on a person': () => orders().unfinishedOf(['account-7', 'account-8'], 'U0PERSON7'),

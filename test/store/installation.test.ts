@@ -66,7 +66,6 @@ test('every table has a team, hangs on a row that has one, or is the installatio
     'approvals',
     'digest_heads',
     'heartbeats',
-    'message_refs',
     'order_answers',
     'order_events',
     'order_items',

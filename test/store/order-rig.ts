@@ -5,6 +5,7 @@ import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newOrder as sampleOrder } from '../orders/sample.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -35,6 +36,11 @@ export function newOrder(changes: Partial<Order> = {}, names?: readonly string[]
   });
 }
 
+/** When something is due about an order, and when people are to be told of it. */
+export const DUE_MOMENTS = `
+  SELECT o.due_at AS work, n.due_at AS notifications FROM orders o
+  JOIN notifications n ON n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan' WHERE o.id = $1`;
+
 /** The order store on a database of its own. */
 export async function startRig() {
   const testDatabase = await createTestDatabase();
@@ -46,9 +52,11 @@ export async function startRig() {
   const database: Database = openDatabase({ url: testDatabase.url });
   const changed: Order[] = [];
   const store = createOrderStore(database, (order) => changed.push(order));
+  const notifications = createNotificationStore(database, '');
 
   return {
     store,
+    notifications,
     database,
     url: testDatabase.url,
     /** Orders as commits left them, in their sequence. */
@@ -94,16 +102,14 @@ export async function startRig() {
       }
     },
     /** When something is due about an order. */
-    async due(id: string): Promise<Readonly<Record<'work' | 'telling', unknown>>> {
-      const { rows } = await admin.query('SELECT due_at, tell_due_at FROM orders WHERE id = $1', [id]);
-      return { work: rows[0]?.due_at ?? undefined, telling: rows[0]?.tell_due_at ?? undefined };
+    async due(id: string): Promise<Readonly<Record<'work' | 'notifications', unknown>>> {
+      const { rows } = await admin.query(DUE_MOMENTS, [id]);
+      return { work: rows[0]?.work ?? undefined, notifications: rows[0]?.notifications ?? undefined };
     },
     /** As if so many seconds had passed for the leases of the database. */
     async passLeases(seconds: number): Promise<void> {
-      await admin.query(
-        `UPDATE orders SET lease_until = lease_until - $1 * interval '1 s', notification_lease_until = notification_lease_until - $1 * interval '1 s'`,
-        [seconds],
-      );
+      for (const table of ['orders', 'notifications'])
+        await admin.query(`UPDATE ${table} SET lease_until = lease_until - $1 * interval '1 s'`, [seconds]);
     },
     /** Keeps an order and returns it as the store gives it back. */
     async keep(order: Order): Promise<Order> {

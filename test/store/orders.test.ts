@@ -197,7 +197,7 @@ describe('compare and swap', () => {
     expect(now).toMatchObject({ state: 'APPROVED', version: 2 });
     expect(now.approvals, 'an approval of a loser was kept').toHaveLength(1);
     expect(await rig.store.history(before.id), 'a line of a loser was kept').toHaveLength(2);
-    expect(await rig.due(before.id)).toEqual({ work: at(1), telling: T0 });
+    expect(await rig.due(before.id)).toEqual({ work: at(1), notifications: T0 });
   });
 
   test('of changes that share a statement each stands by itself: outdated, barred, with what is due', async () => {
@@ -264,9 +264,9 @@ describe('what is due', () => {
     rig.changed.length = 0;
     const order = newOrder({ remindAt: at(600), expiresAt: at(3_600) });
     await rig.keep(order);
-    expect(await rig.due(order.id)).toEqual({ work: at(600), telling: T0 });
+    expect(await rig.due(order.id)).toEqual({ work: at(600), notifications: T0 });
     const reminded = await rig.apply(order.id, { type: 'reminded' }, at(600));
-    expect(await rig.due(order.id)).toEqual({ work: at(3_600), telling: T0 });
+    expect(await rig.due(order.id)).toEqual({ work: at(3_600), notifications: T0 });
     expect(rig.changed).toEqual([order, reminded]);
   });
 
@@ -275,7 +275,7 @@ describe('what is due', () => {
     await rig.apply(before.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
     rig.changed.length = 0;
     expect(await rig.store.commit(changeOf(before, approve('U0BOB'), at(2)))).toMatchObject({ ok: false });
-    expect(await rig.due(before.id)).toEqual({ work: undefined, telling: T0 });
+    expect(await rig.due(before.id)).toEqual({ work: undefined, notifications: T0 });
     expect(rig.changed).toEqual([]);
   });
 });
@@ -341,7 +341,7 @@ describe('one open order a task and name', () => {
     if (winner === undefined || loser === undefined) throw new Error('both drafts became open orders');
     expect(outcomes).toContainEqual({ ok: false, conflictingOrderId: winner.id });
     expect(await rig.read(loser.id)).toEqual(loser);
-    expect(await rig.due(loser.id)).toEqual({ work: undefined, telling: undefined });
+    expect(await rig.due(loser.id)).toEqual({ work: undefined, notifications: undefined });
     expect(await rig.store.history(loser.id)).toHaveLength(1);
   });
 });

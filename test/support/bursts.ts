@@ -6,6 +6,7 @@ import { canonicalJson } from '../../src/canonical-json.ts';
 import type { Statement } from '../../src/orders/statement.ts';
 import { link, until } from './demo.ts';
 import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';
+import { BEHIND } from './notifier.ts';
 import { ask } from './orders.ts';
 
 /** A bot without rate limits that a burst would reach. */
@@ -68,9 +69,12 @@ const LIKE_IT = `
     SELECT f.id, e.version, e.at, e.actor, e.kind, e.state, e.detail
     FROM order_events e, fresh f WHERE e.order_id = $1
   )
-  INSERT INTO message_refs SELECT (jsonb_populate_record(m, jsonb_build_object('order_id', f.id))).*
-  FROM message_refs m, fresh f WHERE m.order_id = $1
-  RETURNING order_id AS id, channel_id AS "channelId", ts`;
+  , notified AS (
+    INSERT INTO notifications SELECT (jsonb_populate_record(m, jsonb_build_object('subject_id', f.id))).*
+    FROM notifications m, fresh f WHERE m.subject_kind = 'order' AND m.subject_id = $1
+    RETURNING subject_id AS id, purpose, channel_id AS "channelId", ts
+  )
+  SELECT id, "channelId", ts FROM notified WHERE purpose = 'card'`;
 
 /** Bots on one database, and many signed clicks that reach them over HTTP at the same moment. */
 export class Bursts {
@@ -263,7 +267,7 @@ export class Bursts {
       'nothing is under way',
       async () => {
         const { rows } = await this.#db.query(
-          "SELECT 1 FROM orders WHERE state IN ('APPROVED', 'EXECUTING') OR shown_version < version LIMIT 1",
+          `SELECT 1 FROM orders WHERE state IN ('APPROVED', 'EXECUTING') UNION ALL ${BEHIND} LIMIT 1`,
         );
         return rows.length === 0;
       },

@@ -1,5 +1,6 @@
+import type { NotificationStore } from '../../src/notifications.ts';
 import type { OrderLogEntry } from '../../src/orders/order.ts';
-import type { MessageStore, OrderStore } from '../../src/orders/ports.ts';
+import type { OrderStore } from '../../src/orders/ports.ts';
 
 /** Moments in an order's life at which tests make the process die. */
 export type CrashPoint =
@@ -26,14 +27,11 @@ const AFTER: Partial<Record<OrderLogEntry['kind'], CrashPoint>> = {
  * the database survives a crash.
  * @param reached called before anything else happens
  */
-export function withCrashPoints<Store extends OrderStore & MessageStore>(
+export function withCrashPoints<Store extends OrderStore>(
   store: Store,
   reached: (point: CrashPoint) => void,
 ): Store {
-  const watched: Pick<
-    OrderStore & MessageStore,
-    'create' | 'commit' | 'claimNotification' | 'recordMessage' | 'releaseNotification'
-  > = {
+  const watched: Pick<OrderStore, 'create' | 'commit'> = {
     async create(creation) {
       const conflict = await store.create(creation);
       if (conflict === undefined) reached('order committed');
@@ -47,19 +45,26 @@ export function withCrashPoints<Store extends OrderStore & MessageStore>(
       if (outcome.ok && point !== undefined) reached(point);
       return outcome;
     },
-    async claimNotification(orderId, now, leaseMs) {
-      const known = await store.claimNotification(orderId, now, leaseMs);
-      if (known?.messages.length === 0) reached('card not posted');
-      return known;
-    },
-    async recordMessage(orderId, message) {
-      reached(message.purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
-      return store.recordMessage(orderId, message);
-    },
-    async releaseNotification(shown, posted) {
-      if (posted.length > 0) reached('reply posted, not recorded');
-      return store.releaseNotification(shown, posted);
-    },
   };
   return { ...store, ...watched };
+}
+
+/** The same for the outbox, as far as it is about orders. */
+export function withNotificationCrashPoints(
+  store: NotificationStore,
+  reached: (point: CrashPoint) => void,
+): NotificationStore {
+  return {
+    ...store,
+    async claim(subject, now, leaseMs) {
+      const claimed = await store.claim(subject, now, leaseMs);
+      if (subject.kind === 'order' && claimed?.notifications.length === 0) reached('card not posted');
+      return claimed;
+    },
+    async record(subject, notification, replaced) {
+      if (subject.kind === 'order')
+        reached(notification.purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
+      return store.record(subject, notification, replaced);
+    },
+  };
 }

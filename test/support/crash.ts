@@ -267,9 +267,10 @@ export class CrashSite {
 
   /** A card that a killed bot had posted without recording it: the first press makes it known. */
   async #strayCard(names: Names, order: KeptOrder): Promise<Message | undefined> {
-    const { rows } = await this.#db.query<{ ts: string }>('SELECT ts FROM message_refs WHERE order_id = $1', [
-      order.id,
-    ]);
+    const { rows } = await this.#db.query<{ ts: string }>(
+      "SELECT ts FROM notifications WHERE subject_kind = 'order' AND subject_id = $1 AND ts IS NOT NULL",
+      [order.id],
+    );
     const known = rows.map(({ ts }) => ts);
     return this.#cardsOf(names, order).find(
       (card) => !known.includes(card.ts) && buttonsOf(card).includes('order_approve'),

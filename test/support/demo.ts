@@ -148,10 +148,12 @@ export class TestDemo {
   /** Waits until the bot has shown every order in its latest state. */
   allShown(): Promise<void> {
     return until('every order is shown as it is', async () =>
-      (await dumpOf(this.databaseUrl, 'public.orders')).split('\n').every((line) => {
+      (await dumpOf(this.databaseUrl, 'public.notifications')).split('\n').every((line) => {
         if (line === '') return true;
-        const order = orderRow.parse(JSON.parse(line.slice(line.indexOf('{'))));
-        return order.shown_version === order.version || order.state === 'DRAFT';
+        const row = notificationRow.parse(JSON.parse(line.slice(line.indexOf('{'))));
+        const isOfOrder = row.subject_kind === 'order' && row.purpose === 'plan';
+        // People are told of a draft when it is confirmed.
+        return !isOfOrder || row.shows === String(row.version) || row.due_at === null;
       }),
     );
   }
@@ -185,7 +187,13 @@ function warningsIn(logged: string): string[] {
     .slice(-MAX_WARNINGS);
 }
 
-const orderRow = z.object({ state: z.string(), version: z.number(), shown_version: z.number() });
+const notificationRow = z.object({
+  subject_kind: z.string(),
+  purpose: z.string(),
+  version: z.number(),
+  shows: z.string().nullable(),
+  due_at: z.string().nullable(),
+});
 
 async function dumpOf(url: string, table?: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });

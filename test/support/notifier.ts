@@ -17,7 +17,7 @@ export function notifierDeps(
     log: pino({ level: 'silent' }),
     leaseMs: NOTIFICATION_LEASE_MS,
     ...deps,
-    planners: { alarm: unplanned, report: unplanned, place: unplanned, ...planners },
+    planners: { order: unplanned, alarm: unplanned, report: unplanned, place: unplanned, ...planners },
   };
 }
 
@@ -32,3 +32,7 @@ export async function notifyDue(deps: NotifierDeps): Promise<readonly string[]> 
 export async function notificationsOf(store: NotificationStore, subject: Subject) {
   return (await store.read(subject))?.notifications ?? [];
 }
+
+/** Orders of which people are not told yet how they stand. */
+export const BEHIND = `SELECT 1 FROM notifications
+  WHERE subject_kind = 'order' AND purpose = 'plan' AND due_at IS NOT NULL AND shows IS DISTINCT FROM version::text`;

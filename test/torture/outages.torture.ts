@@ -11,6 +11,7 @@ import { seeded } from '../support/crash.ts';
 import { TEMPLATE_DATABASE } from '../support/database.ts';
 import { DatabaseProxy } from '../support/database-proxy.ts';
 import { buttonsOf, DOMAINS, TestDemo, textOf, toldAfter, until } from '../support/demo.ts';
+import { BEHIND } from '../support/notifier.ts';
 import { ask, orderOf, requestsOf } from '../support/orders.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
@@ -191,7 +192,8 @@ test(
         const rows = async () => {
           const found = await database.query(`
             SELECT o.id, o.state, o.names[1] AS name, ARRAY(
-              SELECT m.ts FROM message_refs m WHERE m.order_id = o.id AND m.purpose LIKE 'card%') AS cards
+              SELECT m.ts FROM notifications m WHERE m.subject_kind = 'order' AND m.subject_id = o.id
+                AND m.purpose LIKE 'card%' AND m.ts IS NOT NULL) AS cards
             FROM orders o`);
           return z.array(orderRow).parse(found.rows);
         };
@@ -261,9 +263,7 @@ test(
         await until(
           `SEED=${seed}: every order is shown as it is`,
           async () => {
-            const { rows: behind } = await database.query(
-              'SELECT id FROM orders WHERE shown_version < version',
-            );
+            const { rows: behind } = await database.query(BEHIND);
             if (behind.length > 0) await move(11 * MINUTE_MS);
             await sleep(500);
             return behind.length === 0;

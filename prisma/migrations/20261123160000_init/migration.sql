@@ -95,10 +95,6 @@ CREATE TABLE "orders" (
     "created_at" TIMESTAMPTZ(3) NOT NULL,
     "updated_at" TIMESTAMPTZ(3) NOT NULL,
     "closed_at" TIMESTAMPTZ(3),
-    "shown_version" INTEGER NOT NULL DEFAULT 0,
-    "tell_due_at" TIMESTAMPTZ(3),
-    "notification_lease_until" TIMESTAMPTZ(3),
-    "tell_failed_attempts" INTEGER NOT NULL DEFAULT 0,
     "team_id" TEXT NOT NULL DEFAULT installation_team(),
 
     CONSTRAINT "orders_pkey" PRIMARY KEY ("id")
@@ -148,17 +144,6 @@ CREATE TABLE "approvals" (
     "agreed_excess" JSONB NOT NULL DEFAULT '[]',
 
     CONSTRAINT "approvals_pkey" PRIMARY KEY ("order_id","user_id")
-);
-
--- CreateTable
-CREATE TABLE "message_refs" (
-    "order_id" TEXT NOT NULL,
-    "purpose" TEXT NOT NULL,
-    "channel_id" TEXT NOT NULL,
-    "ts" TEXT NOT NULL,
-    "posted_at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "message_refs_pkey" PRIMARY KEY ("order_id","purpose")
 );
 
 -- CreateTable
@@ -706,9 +691,6 @@ ALTER TABLE "order_events" ADD CONSTRAINT "order_events_order_id_fkey" FOREIGN K
 ALTER TABLE "approvals" ADD CONSTRAINT "approvals_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "message_refs" ADD CONSTRAINT "message_refs_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "revealable_secrets" ADD CONSTRAINT "revealable_secrets_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
@@ -723,10 +705,9 @@ ALTER TABLE "order_impacts" ADD CONSTRAINT "order_impacts_order_id_fkey" FOREIGN
 -- By hand: after the tables. Prisma's schema can say neither a partial index nor a check.
 ALTER TABLE "accounts" ADD CONSTRAINT "accounts_owner_check" CHECK (("user_id" IS NULL) = ("team_key" IS NOT NULL));
 
--- A few rows of very many: what is open, and what Slack does not show.
+-- A few rows of very many: what is due, open or kept.
 CREATE INDEX "orders_due" ON "orders" ("due_at") WHERE "due_at" IS NOT NULL;
 CREATE INDEX "notifications_due" ON "notifications" ("due_at") WHERE "purpose" = 'plan' AND "due_at" IS NOT NULL;
-CREATE INDEX "orders_tell_due" ON "orders" ("tell_due_at") WHERE "tell_due_at" IS NOT NULL;
 CREATE INDEX "orders_open_reviews" ON "orders" ("created_at")
   WHERE "emergency_approved_by" IS NOT NULL AND "signed_off_by" IS NULL;
 CREATE INDEX "orders_redirects" ON "orders" ("created_at") WHERE "task" = 'redirect' AND "state" = 'SUCCEEDED';

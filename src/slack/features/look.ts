@@ -4,7 +4,7 @@ import { refusalToApprove } from '../../orders/decide.ts';
 import type { Order } from '../../orders/order.ts';
 import { maySee } from '../../orders/visibility.ts';
 import { type Action, type ActionCall, formOrigin, type Interaction, isAdmin, viewerOf } from '../feature.ts';
-import { budgetsNow, costNow, termNow } from '../order-messages.ts';
+import { budgetsNow, costNow, standingMessages, termNow } from '../order-messages.ts';
 import { pagesOpened, rowsShownTo } from '../plan-rows.ts';
 import type { CardExtras } from '../views/card.ts';
 import { decisionApprovers } from '../views/decision.ts';
@@ -51,7 +51,10 @@ async function look(call: ActionCall, page: number, note?: string): Promise<void
   await call.open(shown, {
     done: async () => {
       if (order.bulk !== undefined)
-        await deps.messages.recordMessage(order.id, pagesOpened(person.id, call.channelId));
+        await deps.notifications.record(
+          { kind: 'order', id: order.id },
+          pagesOpened(person.id, call.channelId),
+        );
     },
   });
 }
@@ -64,10 +67,12 @@ const FILE_WAIT_MS = 150;
 async function couldSeeAll({ deps, person, channelId, value, view }: ActionCall): Promise<boolean> {
   if (view?.form === LOOK) return true;
   // Such reads share a statement, and few orders have rows.
-  if ((await deps.orders.store.load(value))?.bulk === undefined) return true;
+  const order = await deps.orders.store.load(value);
+  if (order?.bulk === undefined) return true;
   for (let waits = 0; waits < FILE_WAITS; waits += 1) {
-    const known = await deps.messages.unnotified(value);
-    const shown = known === undefined ? 'yes' : rowsShownTo(known, person.id, channelId);
+    const known = await deps.notifications.read({ kind: 'order', id: order.id });
+    const shown =
+      known === undefined ? 'yes' : rowsShownTo(order, standingMessages(known), person.id, channelId);
     if (shown !== 'soon') return shown === 'yes';
     await sleep(FILE_WAIT_MS);
   }

@@ -98,11 +98,6 @@ export function isTransient({ kind, code }: SlackApiError): boolean {
   return kind !== 'refused' || (code !== undefined && SERVER_ERROR_CODES.has(code));
 }
 
-/** Whether Slack will take the same call neither later nor with another token. */
-export function isRefusedForGood(error: unknown): boolean {
-  return error instanceof SlackApiError && !isTransient(error) && !isTokenError(error);
-}
-
 /** Slack's Web API: every call has a time limit, none is retried here, and every answer is checked. */
 export interface SlackWeb {
   /** Calls a method. An argument that is undefined is not sent. @throws {SlackApiError} */

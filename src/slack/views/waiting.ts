@@ -17,10 +17,3 @@ export function escalationNotice(order: Order, approvers: readonly string[]): Me
     `:mega: This has waited for approval since ${moment(order.createdAt)}: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}.${can} See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }
-
-/** Tells admins that the cards of waiting orders cannot be posted in the approvers' channel. */
-export function approvalChannelAlert(channelId: string, why: string): Message {
-  return textMessage(
-    `:warning: I cannot post in <#${channelId}> (${code(channelId)}), where approvers are to find every waiting order. Slack says ${code(why)}. Until I can, I write to each approver. Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
-  );
-}

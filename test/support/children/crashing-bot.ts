@@ -5,7 +5,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { z } from 'zod';
 import { startBot } from '../../../src/bot.ts';
 import { loadConfig } from '../../../src/config.ts';
-import { withCrashPoints } from '../crash-points.ts';
+import { withCrashPoints, withNotificationCrashPoints } from '../crash-points.ts';
 import { fasterPace } from '../pace.ts';
 
 const { CRASH_FILE, SERVICE_JSON_URL, TIMES_FASTER } = z
@@ -46,6 +46,7 @@ const bot = await startBot(loadConfig(), {
     pace: { ...fasterPace(TIMES_FASTER), spacingMs: 10 },
     commandsPerMinute: 100_000,
     wrapOrderStore: (store) => withCrashPoints(store, at),
+    wrapNotificationStore: (store) => withNotificationCrashPoints(store, at),
     now: () => new Date(Date.now() + days * DAY_MS),
   },
 });
