@@ -819,6 +819,7 @@ function running(site: Site, parts: RunningParts): Bot {
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
       await expiry.digest();
       await work.reporting.now();
+      await Promise.race([work.reconciler.idle(), sleep(CATCH_UP_MS, undefined, { ref: false })]);
     },
     stop() {
       stopped ??= stop(site, parts);
