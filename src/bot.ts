@@ -63,8 +63,8 @@ import { createAccountStore } from './store/accounts.ts';
 import { createAlarmStore } from './store/alarms.ts';
 import { createBudgetStore } from './store/budgets.ts';
 import { openDatabase } from './store/database.ts';
-import { createDecisionLog } from './store/decisions.ts';
 import { createWatchListStore } from './store/domains.ts';
+import { createEventLog } from './store/events.ts';
 import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { createInstallationStore } from './store/installation.ts';
@@ -130,7 +130,7 @@ export interface Seams {
   readonly wrapNotificationStore?: (store: NotificationStore) => NotificationStore;
 }
 
-/** The store of orders and the audit log. */
+/** The store of orders. */
 export type KeptOrders = ReturnType<typeof createOrderStore>;
 
 export interface BotOptions {
@@ -382,7 +382,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
       observations: createObservationStore(database, teamId),
       impacts: createImpactStore(database, teamId),
       alarms: createAlarmStore(database, teamId),
-      decisions: createDecisionLog(database, teamId),
+      events: createEventLog(database, teamId),
     }),
   };
 }
@@ -765,7 +765,6 @@ function featureDeps({ config, log, now }: Site, parts: AppParts): SlackDeps {
     expiry,
     names,
     portfolio: stores.portfolio,
-    decisions: stores.decisions,
     presets: stores.presets,
     facts: createFactChanges({
       ...orders,
@@ -773,7 +772,7 @@ function featureDeps({ config, log, now }: Site, parts: AppParts): SlackDeps {
       pending: stores.pendingFacts,
       budgets: money.budgets,
     }),
-    audit: stores.orders,
+    events: stores.events,
     standIns: stores.standIns,
     policies: stores.policies,
     pendingChanges: stores.pendingChanges,

@@ -24,15 +24,6 @@ export interface SettingChange {
   readonly after: string;
 }
 
-/** An entry of the settings' audit log. */
-export interface SettingChanged extends SettingChange {
-  /** Slack user id. */
-  readonly by: string;
-  /** The other admin who confirmed it; undefined where nobody had to. */
-  readonly confirmedBy: string | undefined;
-  readonly at: Date;
-}
-
 /** Where `/domain settings` keeps what it saves. Implemented by the store. */
 export interface SettingsStore {
   /** Every saved setting, by name. */
@@ -46,8 +37,6 @@ export interface SettingsStore {
   noteOnce(note: string, at: Date): Promise<boolean>;
   /** Removes a record, so that what it stands for is done again. */
   forgetNote(note: string): Promise<void>;
-  /** Every change from `from` until before `to`, oldest first. */
-  changes(from: Date, to: Date): AsyncIterable<SettingChanged>;
 }
 
 /** Settings as the form shows them: the same texts as in the environment. */

@@ -72,8 +72,6 @@ export interface TeamAccountStore {
   save(account: TeamAccount, sealed: Sealed, at: Date): Promise<void>;
   /** Forgets it and its secrets. @returns what was forgotten */
   remove(teamId: string, by: string, at: Date): Promise<Account | undefined>;
-  /** Every change from `from` until before `to`, oldest first. */
-  changes(teamId: string, from: Date, to: Date): AsyncIterable<TeamAccountChange>;
 }
 
 /** The account of the whole team: a trusted application that an admin has linked. */
@@ -82,16 +80,6 @@ export interface TeamAccount extends Account {
   readonly userId: undefined;
   readonly linkedBy: string;
   readonly application: string;
-}
-
-/** An admin has linked or unlinked the team's account. */
-export interface TeamAccountChange {
-  readonly kind: 'linked' | 'unlinked';
-  /** The application's UUID. */
-  readonly login: string;
-  readonly application: string;
-  readonly by: string;
-  readonly at: Date;
 }
 
 /** Whether an account is the team's, which only approved orders may use. */

@@ -11,7 +11,6 @@ import {
   APPLICATION_SLOT,
   type PersonAccount,
   type TeamAccount,
-  type TeamAccountChange,
 } from './account.ts';
 import { credentialFromText, credentialToText } from './credential.ts';
 import { type AccountProfile, readProfile } from './profile.ts';
@@ -72,8 +71,6 @@ export interface TeamAccounts {
   link(by: string, credential: TeamCredential): Promise<LinkOutcome>;
   /** @returns what was forgotten, or undefined when there was nothing */
   unlink(by: string): Promise<Account | undefined>;
-  /** Who linked and unlinked it from `from` until before `to`, oldest first. */
-  changes(from: Date, to: Date): AsyncIterable<TeamAccountChange>;
 }
 
 /** The linked credentials of the team. */
@@ -221,8 +218,6 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       if (gone !== undefined) await closeClient(gone.id, 'all');
       return gone;
     },
-
-    changes: (from, to) => store.team.changes(teamId, from, to),
   };
 
   const accounts: Accounts = {

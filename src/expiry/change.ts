@@ -1,4 +1,5 @@
-import type { WatchDecision, WatchedDomain, WatchListStore } from './ports.ts';
+import type { WatchDecision } from '../events.ts';
+import type { WatchedDomain, WatchListStore } from './ports.ts';
 
 const ATTEMPTS = 20;
 

@@ -1,4 +1,5 @@
 import type { Sealed } from '../accounts/vault.ts';
+import type { WatchDecision } from '../events.ts';
 import type { CalendarName } from './calendar.ts';
 import type { CandidateRange } from './candidates.ts';
 import type { Day, ExpirySource } from './days.ts';
@@ -85,28 +86,6 @@ export interface ListCounts {
   /** They were deleted early: they would expire after the range. */
   readonly deleted: number;
   readonly undated: number;
-}
-
-/** What people decide about names of the watch list. */
-export const WATCH_DECISIONS = [
-  'watched',
-  /** An expiry was given. */
-  'dated',
-  'unwatched',
-  'snoozed',
-  'lapse_requested',
-  'lapse_confirmed',
-] as const;
-
-/** A decision about one name, for the audit log. */
-export interface WatchDecision {
-  readonly kind: (typeof WATCH_DECISIONS)[number];
-  /** Slack user id. */
-  readonly by: string;
-  readonly at: Date;
-  /** The end of a snooze, or the expiry that was given. */
-  readonly until?: Date | undefined;
-  readonly reason?: string | undefined;
 }
 
 /** The watch list. Implemented by the store. */

@@ -80,7 +80,7 @@ export async function watchName(
   const name = read.value.ascii;
   const expiry = given && ({ at: given.value, source: 'person' } as const);
 
-  const decision = { kind: 'watched', by, at: deps.now(), until: given?.value } as const;
+  const decision = { kind: 'name_watched', actor: by, at: deps.now(), until: given?.value } as const;
   const added = await deps.store.add({ ...newlyWatched(name, by, deps.now()), expiry }, decision);
   if (!added) {
     const watchAgain = (known: WatchedDomain) => {
@@ -108,7 +108,7 @@ export async function unwatchName(
   const read = readName(text);
   if (!read.ok) return { ok: false, refusal: read.issue };
   const domain = await store.find(read.value.ascii);
-  const decision = { kind: 'unwatched', by, at: now() } as const;
+  const decision = { kind: 'name_unwatched', actor: by, at: now() } as const;
   if (domain === undefined || !(await store.remove(domain.name, decision)))
     return notWatched(read.value.unicode);
   return { ok: true, domain };
@@ -153,7 +153,7 @@ export async function snoozeName(
     deps.store,
     name,
     (known) => ({ ...known, snooze: { until: snoozeUntil(known.expiry?.at, days, now), by, reason } }),
-    ({ snooze }) => ({ kind: 'snoozed', by, at: now, until: snooze?.until, reason }),
+    ({ snooze }) => ({ kind: 'name_snoozed', actor: by, at: now, until: snooze?.until, reason }),
   );
   return domain === undefined ? notWatched(name) : { ok: true, domain };
 }
@@ -173,7 +173,7 @@ export async function requestLapse(
       decided = known.lapse?.confirmed !== undefined;
       return decided ? undefined : { ...known, lapse: { reason, requestedBy: by, confirmed: undefined } };
     },
-    () => ({ kind: 'lapse_requested', by, at: now(), reason }),
+    () => ({ kind: 'lapse_requested', actor: by, at: now(), reason }),
   );
   if (domain === undefined) return notWatched(name);
   return decided ? { ok: false, refusal: { code: 'lapse_decided' } } : { ok: true, domain };
@@ -195,7 +195,7 @@ export async function confirmLapse(
       if (refusal !== undefined || known.lapse === undefined) return undefined;
       return { ...known, lapse: { ...known.lapse, confirmed: { by, at } } };
     },
-    ({ lapse }) => ({ kind: 'lapse_confirmed', by, at, reason: lapse?.reason }),
+    ({ lapse }) => ({ kind: 'lapse_confirmed', actor: by, at, reason: lapse?.reason }),
   );
   if (domain === undefined) return notWatched(name);
   return refusal === undefined ? { ok: true, domain } : { ok: false, refusal };

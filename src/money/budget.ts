@@ -146,18 +146,3 @@ export function exactNumber(minor: bigint): number {
   if (!Number.isSafeInteger(number)) throw new RangeError('a sum is too large to be exact');
   return number;
 }
-
-const detail = z.object({
-  overBudget: z.array(storedShortfall),
-  admins: z.array(z.string()).catch([]),
-});
-
-/** What the detail of an order's event says of budgets that it exceeds; undefined where it exceeds none. */
-export function overBudgetInDetail(
-  eventDetail: unknown,
-): { readonly over: readonly Shortfall[]; readonly admins: readonly string[] } | undefined {
-  const found = detail.safeParse(eventDetail).data;
-  return found === undefined || found.overBudget.length === 0
-    ? undefined
-    : { over: found.overBudget, admins: found.admins };
-}

@@ -56,7 +56,8 @@ export function utcDayOf(at: Date): string {
 }
 
 const amount = z.object({ currency: z.string(), minor: z.int() });
-const cost = z.object({
+/** The cost that an event of an order keeps. */
+export const storedCost: z.ZodType<OrderCost> = z.object({
   names: z.array(
     z.object({
       name: z.string(),
@@ -69,10 +70,3 @@ const cost = z.object({
   days: z.array(z.string()),
   sources: z.array(z.string()),
 });
-const detail = z.object({ price: cost });
-
-/** The cost that the detail of an order's event holds as `price`; undefined where it holds none. */
-export function costInDetail(eventDetail: unknown): OrderCost | undefined {
-  const price = detail.safeParse(eventDetail).data?.price;
-  return price && { ...price, names: price.names.map(({ name, quote }) => ({ name, quote })) };
-}

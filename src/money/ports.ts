@@ -8,15 +8,6 @@ export interface ListedPrice extends Price {
   readonly id: string;
 }
 
-/** A change of the price list, as the audit log has it. */
-export interface PriceChange extends PriceEdit {
-  /** Slack user id. */
-  readonly by: string;
-  /** The other admin who confirmed it; undefined where nobody had to. */
-  readonly confirmedBy: string | undefined;
-  readonly at: Date;
-}
-
 /** Where the price list is kept. Implemented by the store; whatever changes it leaves a line in the audit log. */
 export interface PriceStore {
   /** By zone, task and period, the newest first. */
@@ -28,19 +19,6 @@ export interface PriceStore {
    * @returns false when the list is not as it was when they were made
    */
   save(edits: readonly PriceEdit[], by: string, at: Date): Promise<boolean>;
-  /** Every change from `from` until before `to`, oldest first. */
-  changes(from: Date, to: Date): AsyncIterable<PriceChange>;
-}
-
-/** A change of the budgets, as the audit log has it. */
-export interface BudgetChange {
-  /** Undefined for a new budget. */
-  readonly before: Budget | undefined;
-  /** Undefined for a budget that was removed. */
-  readonly after: Budget | undefined;
-  /** Slack user id. */
-  readonly by: string;
-  readonly at: Date;
 }
 
 /** Where budgets are kept. Implemented by the store; whatever changes them leaves a line in the audit log. */
@@ -57,8 +35,6 @@ export interface BudgetStore {
   /** Gives a budget another amount, in its currency. */
   setAmount(id: string, minor: number, by: string, at: Date): Promise<'saved' | 'same' | 'gone'>;
   remove(id: string, by: string, at: Date): Promise<'removed' | 'gone'>;
-  /** Every change from `from` until before `to`, oldest first. */
-  changes(from: Date, to: Date): AsyncIterable<BudgetChange>;
 }
 
 /** What was bought and what is ahead. Implemented by the store. */

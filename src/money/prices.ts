@@ -174,7 +174,7 @@ function mayCostMore(name: string, task: PricedTask): boolean {
 export interface NameCost {
   readonly name: string;
   /** Undefined: not known. */
-  readonly quote: Quote | undefined;
+  readonly quote?: Quote | undefined;
 }
 
 /** What an order costs, as far as the list tells. */

@@ -1,13 +1,12 @@
+import type { AlarmDecision } from '../events.ts';
 import { type Alarm, type AlarmChange, type AlarmRefusal, escalate, sayOurs } from './alarm.ts';
-import type { AlarmStore, NameDecision } from './ports.ts';
+import type { AlarmStore } from './ports.ts';
 
 /** What people do about alarms. */
 export interface Alarms {
   find(id: string): Promise<Alarm | undefined>;
   /** The latest first. */
   ofName(name: string, limit: number): Promise<readonly Alarm[]>;
-  /** Those that were raised from `from` until before `to`, oldest first. */
-  raised: AlarmStore['raised'];
   /** A person says that the team made the change. */
   sayOurs(id: string, said: { readonly by: string; readonly reason: string }): Promise<AlarmChange>;
   /** A person has the name's owner, the approvers and the admins told. */
@@ -36,7 +35,7 @@ export function createAlarms({ store, isGuarded, trustRegistrar, changed, now }:
   async function change(
     id: string,
     decide: (alarm: Alarm) => AlarmChange,
-    decisionOf: (after: Alarm) => Pick<NameDecision, 'kind' | 'by' | 'reason'>,
+    decisionOf: (after: Alarm) => AlarmDecision,
   ): Promise<AlarmChange> {
     for (;;) {
       const before = await store.find(id);
@@ -53,7 +52,6 @@ export function createAlarms({ store, isGuarded, trustRegistrar, changed, now }:
   return {
     find: store.find,
     ofName: store.ofName,
-    raised: store.raised,
     async sayOurs(id, said) {
       const name = (await store.find(id))?.name;
       const guarded = name !== undefined && (await isGuarded(name));
@@ -62,7 +60,8 @@ export function createAlarms({ store, isGuarded, trustRegistrar, changed, now }:
         (alarm) => sayOurs(alarm, said, guarded),
         ({ explained }) => ({
           kind: explained === undefined ? 'alarm_proposed' : 'alarm_explained',
-          ...said,
+          actor: said.by,
+          reason: said.reason,
         }),
       );
       if (outcome.ok && outcome.alarm.state === 'explained' && isOfTransfer(outcome.alarm)) {
@@ -74,7 +73,7 @@ export function createAlarms({ store, isGuarded, trustRegistrar, changed, now }:
       change(
         id,
         (alarm) => escalate(alarm, by),
-        () => ({ kind: 'alarm_escalated', by }),
+        () => ({ kind: 'alarm_escalated', actor: by }),
       ),
   };
 }

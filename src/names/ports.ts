@@ -1,4 +1,4 @@
-import type { WatchDecision } from '../expiry/ports.ts';
+import type { AlarmDecision } from '../events.ts';
 import type { Alarm, NewAlarm } from './alarm.ts';
 import type { DependentName } from './dependents.ts';
 import type { ImportRow } from './details-import.ts';
@@ -84,64 +84,11 @@ export interface AlarmStore {
   find(id: string): Promise<Alarm | undefined>;
   /** The latest first. */
   ofName(name: string, limit: number): Promise<readonly Alarm[]>;
-  /** Those that were raised from `from` until before `to`, oldest first, for the audit log. */
-  raised(from: Date, to: Date): AsyncIterable<Alarm>;
   /**
    * Commits what a person decided about an alarm, with its entry of the audit log. Slack has to be told from `now` on.
    * @returns false when somebody else was faster: read again
    */
-  change(
-    before: Alarm,
-    after: Alarm,
-    decision: Pick<NameDecision, 'kind' | 'by' | 'reason'>,
-    now: Date,
-  ): Promise<boolean>;
-}
-
-/** What people decide about alarms. */
-export const ALARM_DECISIONS = [
-  /** The first of two people says that the change is the team's. */
-  'alarm_proposed',
-  'alarm_explained',
-  'alarm_escalated',
-] as const;
-
-/** An entry of the audit log: what somebody decided about a name without an order. */
-export interface NameDecision {
-  /** In ASCII. */
-  readonly name: string;
-  readonly kind: WatchDecision['kind'] | (typeof ALARM_DECISIONS)[number];
-  /** Slack user id. */
-  readonly by: string;
-  /** The second person, where the name had tags that decide about orders. */
-  readonly confirmedBy?: string | undefined;
-  readonly at: Date;
-  /** The end of a snooze, or the expiry that was given. */
-  readonly until?: Date | undefined;
-  readonly reason?: string | undefined;
-  /** The kind of the alarm. */
-  readonly alarm?: string | undefined;
-}
-
-/** The audit log of such decisions. Implemented by the store. */
-export interface DecisionLog {
-  /** Those from `from` until before `to`, oldest first. */
-  changes(from: Date, to: Date): AsyncIterable<NameDecision>;
-}
-
-/** An entry of the audit log: a change of a name's details, or of a preset. */
-export interface PortfolioChange {
-  readonly kind: 'name' | 'preset';
-  /** The name in ASCII, or the preset's name. */
-  readonly subject: string;
-  /** The former values, by field; undefined where there were none. */
-  readonly before: Readonly<Record<string, string>> | undefined;
-  readonly after: Readonly<Record<string, string>> | undefined;
-  /** Slack user id. */
-  readonly by: string;
-  /** The second person, where what changed decides about orders. */
-  readonly confirmedBy?: string | undefined;
-  readonly at: Date;
+  change(before: Alarm, after: Alarm, decision: AlarmDecision, now: Date): Promise<boolean>;
 }
 
 /** The tags of names, for those who decide or count by them. */
@@ -263,8 +210,6 @@ export interface PortfolioStore extends TagSource {
   zones(query: NameQuery): Promise<readonly FoundZone[]>;
   /** Everybody who owns a name. */
   owners(): Promise<readonly string[]>;
-  /** Every change of names and presets from `from` until before `to`, oldest first. */
-  changes(from: Date, to: Date): AsyncIterable<PortfolioChange>;
 }
 
 /** Named sets of contacts and nameservers. Implemented by the store; every change leaves a line in the audit log. */

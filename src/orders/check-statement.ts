@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
 import { accountName } from '../accounts/account.ts';
+import type { OrderLogEntry } from '../events.ts';
 import type { Decision } from './change.ts';
 import type { Order } from './order.ts';
-import type { HistoryEntry, OrderStore } from './ports.ts';
+import type { OrderStore } from './ports.ts';
 import { type ServicePlaces, verifiedStatement } from './statement.ts';
 import type { StatementPart } from './summary.ts';
 
@@ -51,25 +51,14 @@ export async function stopChanged(deps: CheckDeps, order: Order): Promise<Decisi
   return { event: { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } } };
 }
 
-/** What the log keeps of what was asked for. Of the rows of a file it has the number alone. */
-const requestedDetail = z.object({
-  statement: z.string(),
-  service: z.string(),
-  replyTo: z.string().optional(),
-  task: z.string(),
-  account: z.string(),
-  names: z.array(z.string()).optional(),
-  input: z.unknown(),
-  rows: z.number().optional(),
-});
-
 /** What of an order differs from what was asked for, as far as its log tells. Pure. */
 export function changedParts(
   order: Order,
-  history: readonly HistoryEntry[],
+  history: readonly OrderLogEntry[],
   places: ServicePlaces,
 ): readonly StatementPart[] {
-  const asked = requestedDetail.safeParse(history.find(({ kind }) => kind === 'requested')?.detail).data;
+  // Of the rows of a file the log has the number alone.
+  const asked = history.find((entry) => entry.kind === 'requested');
   if (asked === undefined) return [];
   const { jsonUrl, xmlUrl } = places;
   const replyTo = asked.service === jsonUrl ? places.replyTo : undefined;

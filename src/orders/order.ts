@@ -441,17 +441,6 @@ export interface LostRequest extends ItemOutcome {
   readonly attempts: number;
 }
 
-/** One line of the audit log. */
-export interface OrderLogEntry {
-  readonly kind: OrderEvent['type'] | 'requested' | 'finished';
-  /** Slack user id, `system`, or {@link EVIDENCE}. */
-  readonly actor: string;
-  readonly state: OrderState;
-  readonly version: number;
-  readonly at: Date;
-  readonly detail: Readonly<Record<string, unknown>>;
-}
-
 const FINAL_STATES: ReadonlySet<OrderState> = new Set([
   'SUCCEEDED',
   'FAILED',

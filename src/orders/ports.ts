@@ -1,10 +1,11 @@
 import type { Sealed } from '../accounts/vault.ts';
+import type { OrderLogEntry } from '../events.ts';
 import type { Log } from '../log.ts';
 import type { Reservation, Shortfall } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { EarlierFinding } from './earlier.ts';
-import type { Order, OrderLogEntry, OrderState, OrderTaskName } from './order.ts';
+import type { Order, OrderState, OrderTaskName } from './order.ts';
 
 /** A change to commit: all of it or nothing. */
 export interface OrderCommit {
@@ -40,14 +41,10 @@ export type CommitOutcome =
       readonly earlier?: EarlierFinding;
     };
 
-export interface HistoryEntry extends OrderLogEntry {
-  readonly orderId: string;
-}
-
 /** An order and what has happened to it. */
 export interface OrderWithHistory {
   readonly order: Order;
-  readonly history: readonly HistoryEntry[];
+  readonly history: readonly OrderLogEntry[];
 }
 
 export interface OrderFilter {
@@ -137,7 +134,7 @@ export interface OrderStore {
   /** The open orders that hold some names for a task: ids by name. */
   openOrders(task: OrderTaskName, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
-  history(orderId: string): Promise<readonly HistoryEntry[]>;
+  history(orderId: string): Promise<readonly OrderLogEntry[]>;
   /** An order with its log, oldest first, at one moment; without what happened to single items of one of many rows. */
   loadWithHistory(id: string): Promise<OrderWithHistory | undefined>;
   /** Everything that the service answered, item by item, oldest first. */
@@ -187,21 +184,6 @@ export interface LookDeps<Look> {
   readonly now: () => Date;
   readonly log: Log;
   readonly signal: AbortSignal;
-}
-
-/** An event with what the audit log says of it besides. */
-export interface AuditedEvent {
-  /** As it is now. */
-  readonly order: Order;
-  readonly entry: HistoryEntry;
-  /** The order's events of the kind `approved`, oldest first. */
-  readonly approvals: readonly HistoryEntry[];
-}
-
-/** Reads the audit log. Implemented by the store. */
-export interface AuditStore {
-  /** Every event from `from` until before `to`, oldest first. */
-  auditTrail(from: Date, to: Date): AsyncIterable<AuditedEvent>;
 }
 
 /** Whether somebody is a full member of the workspace; `unknown` while Slack does not tell. */

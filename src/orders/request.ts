@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Account, accountName, isTeamAccount } from '../accounts/account.ts';
 import type { Sealed, Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
+import type { OrderLogEntry } from '../events.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
@@ -23,7 +24,6 @@ import {
   type Order,
   type OrderAccount,
   type OrderItem,
-  type OrderLogEntry,
   type OrderTaskName,
 } from './order.ts';
 import type { OrderTask } from './order-task.ts';
@@ -315,23 +315,21 @@ function requestedEntry(
     state: order.state,
     version: order.version,
     at: order.createdAt,
-    detail: {
-      task: order.task,
-      ...(order.bulk === undefined
-        ? { names: order.items.map(({ name }) => name), input: order.input }
-        : { rows: order.items.length }),
-      statement: order.statementHash,
-      service,
-      ...(replyTo === undefined ? {} : { replyTo }),
-      account: accountName(account),
-      ...(isTeamAccount(account) ? { usesTeamAccount: true } : {}),
-      reason: order.reason ?? null,
-      policyVersion: decision.policyVersion,
-      decidedBy: decision.decidedBy,
-      ...(price === undefined ? {} : { price }),
-      ...(over.length === 0 ? {} : { overBudget: over }),
-      ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
-    },
+    task: order.task,
+    ...(order.bulk === undefined
+      ? { names: order.items.map(({ name }) => name), input: order.input }
+      : { rows: order.items.length }),
+    statement: order.statementHash,
+    service,
+    ...(replyTo === undefined ? {} : { replyTo }),
+    account: accountName(account),
+    ...(isTeamAccount(account) ? { usesTeamAccount: true as const } : {}),
+    reason: order.reason ?? null,
+    policyVersion: decision.policyVersion,
+    decidedBy: decision.decidedBy,
+    ...(price === undefined ? {} : { price }),
+    ...(over.length === 0 ? {} : { overBudget: over }),
+    ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { OrderLogEntry } from '../events.ts';
 import { isAgreedTo } from '../money/budget.ts';
 import {
   type Approval,
@@ -10,7 +11,6 @@ import {
   type Order,
   type OrderEvent,
   type OrderItem,
-  type OrderLogEntry,
   type OrderState,
   outcomeOf,
   waitingItems,
@@ -98,11 +98,11 @@ function applyRow<Type extends OrderEvent['type']>(
 function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
   const { needsApproval, expiresAt, remindAt, escalateAt, decision } = event;
   const { decidedBy, ...needs } = decision ?? {};
-  const detail = decision === undefined ? {} : { policyVersion: decision.policyVersion, decidedBy };
+  const decided = decision && { policyVersion: decision.policyVersion, decidedBy: decision.decidedBy };
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: order.requesterId, detail },
+    { kind: event.type, actor: order.requesterId, ...decided },
     needsApproval
       ? { state: 'PENDING', expiresAt, remindAt, escalateAt, ...needs }
       : { state: 'APPROVED', ...NO_DEADLINES, ...needs },
@@ -131,23 +131,23 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   const detail = {
     ...approvalsDetail(order, approvals, event),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
-    ...(event.isImpactUnknown === true ? { isImpactUnknown: true } : {}),
+    ...(event.isImpactUnknown === true ? { isImpactUnknown: true as const } : {}),
     ...(isPaused(order) ? { waiting: waitingItems(order).length } : {}),
   };
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: event.by, detail },
+    { kind: event.type, actor: event.by, ...detail },
     enough ? { approvals, state: 'APPROVED', ...NO_DEADLINES } : { approvals },
   );
 }
 
-/** What the audit log says of the approvals that count, of the price and of budgets. */
+/** What the log says of the approvals that count, of the price and of budgets. */
 function approvalsDetail(
   { approvalsRequired, statementHash }: Order,
   approvals: readonly Approval[],
   { validApprovers, unreadableGroups = [], price, progress, budget }: EventOf<'approved' | 'resumed'>,
-): OrderLogEntry['detail'] {
+) {
   const { over = [], admins = [] } = budget ?? {};
   const others = approvals.map(({ userId }) => userId).filter((userId) => !validApprovers.includes(userId));
   // Admins who agree to a budget that is exceeded need not be approvers.
@@ -203,7 +203,7 @@ function emergencyApproved(
   return changedOrder(
     order,
     now,
-    { kind: type, actor: by, detail },
+    { kind: type, actor: by, ...detail },
     {
       state: 'APPROVED',
       approvals: withApproval(order, event, now),
@@ -216,7 +216,7 @@ function emergencyApproved(
 function denied(order: Order, event: EventOf<'denied'>, now: Date): Transition {
   const { by, reason = null, progress } = event;
   const detail = { reason, ...(progress === undefined ? {} : { progress }) };
-  return changedOrder(order, now, { kind: event.type, actor: by, detail }, closedOrder('DENIED', now));
+  return changedOrder(order, now, { kind: event.type, actor: by, ...detail }, closedOrder('DENIED', now));
 }
 
 function cancelled(order: Order, event: EventOf<'cancelled'>, now: Date): Transition {
@@ -231,8 +231,8 @@ function expired(order: Order, event: EventOf<'expired'>, now: Date): Transition
 }
 
 /** Nobody let it go on in time. What was sent keeps its result. */
-function stopWaiting(order: Order, kind: Entry['kind'], now: Date): Transition {
-  const entry = { kind, detail: { names: waitingItems(order).map(({ name }) => name), summary: PAUSE_OVER } };
+function stopWaiting(order: Order, kind: 'expired', now: Date): Transition {
+  const entry = { kind, names: waitingItems(order).map(({ name }) => name), summary: PAUSE_OVER };
   if (order.items.every(isUnsent)) return changedOrder(order, now, entry, closedOrder('CANCELLED', now));
   const items = order.items.map((item) =>
     item.state === 'WAITING' ? stoppedItem(item, { summary: PAUSE_OVER }) : item,
@@ -250,7 +250,7 @@ function escalated(order: Order, event: EventOf<'escalated'>, now: Date): Transi
   return changedOrder(
     order,
     now,
-    { kind: event.type, detail: { to: event.to, toAdmins: event.toAdmins } },
+    { kind: event.type, to: event.to, toAdmins: event.toAdmins },
     { escalateAt: undefined },
   );
 }
@@ -263,7 +263,7 @@ function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: by, detail: { question } },
+    { kind: event.type, actor: by, question },
     { expiresAt, remindAt, escalateAt },
   );
 }
@@ -274,7 +274,7 @@ function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition
   return changedOrder(
     order,
     now,
-    { kind: event.type, detail: { worker: workerId } },
+    { kind: event.type, worker: workerId },
     { state: 'EXECUTING', claim: { workerId } },
   );
 }
@@ -296,7 +296,7 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   return changedOrder(
     order,
     now,
-    { kind: event.type, detail: { n: item.n, name: item.name, ctid: item.ctid, ...why } },
+    { kind: event.type, n: item.n, name: item.name, ctid: item.ctid, ...why },
     {
       items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }),
     },
@@ -317,7 +317,10 @@ function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Da
   }
   const entry = {
     kind: event.type,
-    detail: { n: item.n, name: item.name, why: { code: event.why }, until: event.notBefore.toISOString() },
+    n: item.n,
+    name: item.name,
+    why: { code: event.why },
+    until: event.notBefore,
   };
   if (item.result?.stoppedBy !== undefined) return notRetried(order, item, entry, event.doubt, now);
   return changedOrder(order, now, entry, {
@@ -357,7 +360,7 @@ function released(order: Order, event: EventOf<'released'>, now: Date): Transiti
   return settledOrder(
     order,
     now,
-    { kind: event.type, detail: { lost: lost.map((item) => item.ctid) } },
+    { kind: event.type, lost: lost.map((item) => item.ctid) },
     {
       state: 'APPROVED',
       claim: undefined,
@@ -381,11 +384,9 @@ function stopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition
   if (order.state === 'PENDING' && by !== undefined) return undefined;
   const entry = {
     kind: event.type,
-    detail: {
-      summary: event.summary,
-      names: order.items.filter(isStopped).map(({ name }) => name),
-      ...(doneIn === undefined ? {} : { doneIn }),
-    },
+    summary: event.summary,
+    names: order.items.filter(isStopped).map(({ name }) => name),
+    ...(doneIn === undefined ? {} : { doneIn }),
     ...(by === undefined ? {} : { actor: by }),
   };
   if (by !== undefined && order.items.every(isUnsent)) {
@@ -413,7 +414,7 @@ function paused(order: Order, event: EventOf<'paused'>, now: Date): Transition |
   return changedOrder(
     order,
     now,
-    { kind: event.type, detail: { reason, waiting: waitingItems(order).length } },
+    { kind: event.type, pause: reason, waiting: waitingItems(order).length },
     { state: 'APPROVED', claim: undefined, expiresAt, bulk: { ...bulk, pause: reason } },
   );
 }
@@ -435,7 +436,7 @@ function resumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition
   return changedOrder(
     order,
     now,
-    { kind: type, actor: by, detail },
+    { kind: type, actor: by, ...detail },
     { approvals, expiresAt: undefined, bulk: resumedBulk(order.items, bulk) },
   );
 }
@@ -480,7 +481,7 @@ function answered(order: Order, event: EventOf<'answered'>, now: Date): Transiti
   return settledOrder(
     order,
     now,
-    { kind: event.type, detail },
+    { kind: event.type, ...detail },
     {
       items: replaceItem(order, event.n, {
         state: event.outcome,
@@ -512,7 +513,7 @@ function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Tr
   return settledOrder(
     order,
     now,
-    { kind: event.type, detail: { summary, ...sent } },
+    { kind: event.type, summary, ...sent },
     {
       items: order.items.map((each): OrderItem => {
         if (hasOutcome(each)) return each;
@@ -541,7 +542,11 @@ function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition |
     now,
     {
       kind: event.type,
-      detail: { n, name: item.name, ctid: item.ctid, hint: hint.seen, source: hint.source },
+      n,
+      name: item.name,
+      ctid: item.ctid,
+      hint: hint.seen,
+      source: hint.source,
     },
     {
       items: replaceItem(order, n, {
@@ -567,7 +572,7 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
   return settledOrder(
     order,
     now,
-    { kind: event.type, actor: event.by, detail },
+    { kind: event.type, actor: event.by, ...detail },
     {
       items: order.items.map((item) =>
         unknown.includes(item)
@@ -604,7 +609,7 @@ function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date):
   return changedOrder(
     order,
     now,
-    { kind: event.type, detail },
+    { kind: event.type, ...detail },
     {
       items: replaceItem(order, event.n, {
         answeredAt: now,
@@ -629,7 +634,7 @@ function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Tr
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: EVIDENCE, detail },
+    { kind: event.type, actor: EVIDENCE, ...detail },
     { items: replaceItem(order, item.n, { result }) },
   );
 }
@@ -642,7 +647,7 @@ function overdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: EVIDENCE, detail: { n: item.n, name: item.name, days: event.days } },
+    { kind: event.type, actor: EVIDENCE, n: item.n, name: item.name, days: event.days },
     { items: replaceItem(order, item.n, { result: { ...item.result, isOverdue: true } }) },
   );
 }
@@ -659,7 +664,11 @@ function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Da
     {
       kind: event.type,
       actor: EVIDENCE,
-      detail: { n, name: item.name, delegation, hosts: [...hosts], hours },
+      n,
+      name: item.name,
+      delegation,
+      hosts: [...hosts],
+      hours,
     },
     { items: replaceItem(order, n, { result: { ...item.result, delegation } }) },
   );
@@ -673,12 +682,7 @@ function signedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: Date)
   if (signedOffBy !== undefined) return refused({ code: 'signed_off_already', by: signedOffBy });
   if (emergencyApprovedBy === by) return refused({ code: 'own_emergency_approval' });
   if (isRequester(order, by)) return refused({ code: 'own_order_to_sign_off' });
-  return changedOrder(
-    order,
-    now,
-    { kind: type, actor: by, detail: { emergencyApprovedBy } },
-    { signedOffBy: by },
-  );
+  return changedOrder(order, now, { kind: type, actor: by, emergencyApprovedBy }, { signedOffBy: by });
 }
 
 function isClaimedBy(order: Order, workerId: string | undefined): boolean {
@@ -735,22 +739,18 @@ function closedOrder(state: OrderState, now: Date): Partial<Order> {
   return { state, closedAt: now, ...NO_DEADLINES, claim: undefined };
 }
 
-/** What the audit log says of a change. */
-interface Entry {
-  readonly kind: OrderLogEntry['kind'];
-  /** The bot itself when left out. */
-  readonly actor?: string;
-  readonly detail?: OrderLogEntry['detail'];
-}
+/** What the log says of a change. The actor is the bot itself when left out. */
+type Entry<Logged = OrderLogEntry> = Logged extends unknown
+  ? Omit<Logged, 'actor' | 'at' | 'state' | 'version'> & { readonly actor?: string }
+  : never;
 
 /** The order after its changes, with the entry for the audit log. */
 function changedOrder(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
   const next: Order = { ...order, ...changes, version: order.version + 1 };
-  const { kind, actor = SYSTEM, detail = {} } = entry;
   return {
     ok: true,
     order: next,
-    log: [{ kind, actor, detail, at: now, state: next.state, version: next.version }],
+    log: [{ ...entry, actor: entry.actor ?? SYSTEM, at: now, state: next.state, version: next.version }],
   };
 }
 
@@ -771,7 +771,7 @@ function settledOrder(order: Order, now: Date, entry: Entry, changes: Partial<Or
       {
         kind: 'finished',
         actor: SYSTEM,
-        detail: { through: entry.kind },
+        through: entry.kind,
         at: now,
         state: outcome,
         version: result.order.version,

@@ -42,7 +42,7 @@ export interface ApprovalContext {
 export interface Seat {
   readonly userId: string;
   /** The approver who is away and whose place this person takes. */
-  readonly standsInFor: string | undefined;
+  readonly standsInFor?: string | undefined;
 }
 
 export interface RequirementProgress {

@@ -1,5 +1,4 @@
 import type { StandIn } from './approvals.ts';
-import type { LoggedChange } from './change-log.ts';
 import type { Policy, PolicyRule } from './policy.ts';
 
 /** Reads the policy that is in force. Implemented by the store. */
@@ -14,24 +13,12 @@ export interface StandInSource {
   current(now: Date): Promise<ReadonlyMap<string, StandIn>>;
 }
 
-/** A line of the audit log of stand-ins. */
-export interface StandInChange {
-  /** Who is away. */
-  readonly userId: string;
-  /** Undefined: nobody stands in any more. */
-  readonly standIn: StandIn | undefined;
-  readonly by: string;
-  readonly at: Date;
-}
-
 /** Where stand-ins are kept. Implemented by the store; whatever changes them leaves a line in the audit log. */
 export interface StandInStore extends StandInSource {
   /** Somebody is away. @returns who stood in for them until now */
   begin(userId: string, standIn: StandIn, at: Date): Promise<StandIn | undefined>;
   /** Somebody is back. @returns who stood in for them; undefined when nobody did */
   end(userId: string, at: Date): Promise<StandIn | undefined>;
-  /** Every change from `from` until before `to`, oldest first. */
-  changes(from: Date, to: Date): AsyncIterable<StandInChange>;
 }
 
 /** A version with who brought it into force. */
@@ -51,19 +38,6 @@ export interface PolicyDraft {
   readonly changedAt: Date;
   /** Set while it waits for the confirmation of another admin. Any change of the draft clears it. */
   readonly published: { readonly by: string; readonly at: Date } | undefined;
-}
-
-export const POLICY_EVENTS = ['draft_changed', 'draft_discarded', 'published', 'confirmed'] as const;
-
-/** A line of the policy's audit log. */
-export interface PolicyLogEntry {
-  readonly kind: (typeof POLICY_EVENTS)[number];
-  /** The version that came into force, for a confirmation. */
-  readonly version: number | undefined;
-  /** For a change of the draft: what it changed. For everything else: what differs from the version in force. */
-  readonly changes: readonly LoggedChange[];
-  readonly by: string;
-  readonly at: Date;
 }
 
 export type PublishOutcome =
@@ -103,6 +77,4 @@ export interface PolicyStore extends PolicySource {
   publish(revision: string, by: string, at: Date): Promise<PublishOutcome>;
   /** Makes a published draft the version in force. */
   confirm(revision: string, by: string, at: Date): Promise<ConfirmPolicyOutcome>;
-  /** Every line from `from` until before `to`, oldest first. */
-  changes(from: Date, to: Date): AsyncIterable<PolicyLogEntry>;
 }

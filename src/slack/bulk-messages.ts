@@ -1,6 +1,7 @@
+import type { OrderLogEntry } from '../events.ts';
 import type { Log } from '../log.ts';
 import type { Order } from '../orders/order.ts';
-import type { HistoryEntry, OrderStore } from '../orders/ports.ts';
+import type { OrderStore } from '../orders/ports.ts';
 import type { Statement } from '../orders/statement.ts';
 import { createNamer } from './actor-names.ts';
 import type { SlackDirectory } from './directory.ts';
@@ -98,7 +99,7 @@ async function sendFile(
 }
 
 /** What public records show of a row is not what became of it. */
-const BESIDE_THE_POINT: ReadonlySet<HistoryEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
+const BESIDE_THE_POINT: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
 
 /**
  * What became of each row: the line of the audit log that was written last about it, in the sequence of the rows and with the

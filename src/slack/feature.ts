@@ -2,6 +2,7 @@ import type { ModalView } from '@slack/types';
 import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
+import type { EventLog } from '../events.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
 import type { TagsOf } from '../money/budget-look.ts';
@@ -10,11 +11,10 @@ import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { PriceEdit } from '../money/prices.ts';
 import type { FactChanges } from '../names/fact-changes.ts';
 import type { Names } from '../names/names.ts';
-import type { DecisionLog, PortfolioStore, PresetStore } from '../names/ports.ts';
+import type { PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { NotificationStore } from '../notifications.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { Order } from '../orders/order.ts';
-import type { AuditStore } from '../orders/ports.ts';
 import type { RequestDeps } from '../orders/request.ts';
 import type { Statement } from '../orders/statement.ts';
 import type { Viewer } from '../orders/visibility.ts';
@@ -46,13 +46,11 @@ export interface SlackDeps extends HomeWorkspace {
   readonly names: Names;
   /** What people have set for names. */
   readonly portfolio: PortfolioStore;
-  /** The audit log of what was decided about names without an order. */
-  readonly decisions: DecisionLog;
   /** Named sets of contacts and nameservers. */
   readonly presets: PresetStore;
   /** Changes of them, of which those that decide about orders wait for a second person. */
   readonly facts: FactChanges;
-  readonly audit: AuditStore;
+  readonly events: EventLog;
   /** The team's price list. */
   readonly prices: PriceStore;
   /** What an order costs by that list. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isDemoContext } from '../accounts/account.ts';
 import type { TeamSettings } from '../config.ts';
+import type { OrderLogEntry } from '../events.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import { addYears } from '../expiry/expiry-date.ts';
@@ -13,7 +14,7 @@ import type { ClaimedSubject, NotificationStore, PostedMessage } from '../notifi
 import type { WaitingDecision } from '../orders/approvers.ts';
 import { budgetedItems } from '../orders/budget.ts';
 import { accountOwner, isFinal, isRequester, type Order, periodOf, undoableUntil } from '../orders/order.ts';
-import type { FirstExpiry, HistoryEntry, OrderStore } from '../orders/ports.ts';
+import type { FirstExpiry, OrderStore } from '../orders/ports.ts';
 import type { Statement } from '../orders/statement.ts';
 import { isPaused } from '../orders/waves.ts';
 import { sendFiles, sendProgress } from './bulk-messages.ts';
@@ -176,7 +177,7 @@ async function planOrder(deps: OrderPlannerDeps, planned: PlannedOrder): Promise
   await copyCard(deps, waiting, { ...wanted, approvalChannel, isOverBudget: isOver(extras.budgets) });
   const inThread = { ...planned, thread: threadOf(order, card), since: wanted.since };
   await sendProgress(deps, inThread);
-  const replyTo = (entry: HistoryEntry) =>
+  const replyTo = (entry: OrderLogEntry) =>
     overBudgetReply(entry, otherAdmins) ??
     orderReply(order, entry, extras.approvers, extras.now) ??
     repricedReply(entry, history);
@@ -235,7 +236,7 @@ async function recordExcess(
 }
 
 /** What an order's messages say beside the order at this moment, and whom they call. */
-async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: readonly HistoryEntry[]) {
+async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: readonly OrderLogEntry[]) {
   const isWaiting = order.state === 'PENDING';
   const now = deps.now();
   const pricing = isWaiting || isPaused(order) ? costNow(deps, order) : undefined;
@@ -274,11 +275,11 @@ function isOver(budgets: CardExtras['budgets']): boolean {
 }
 
 /** When the last event happened that is to be told. */
-function lastChangeAt({ createdAt }: Order, history: readonly HistoryEntry[]): Date {
+function lastChangeAt({ createdAt }: Order, history: readonly OrderLogEntry[]): Date {
   return history.at(-1)?.at ?? createdAt;
 }
 
-function replyPurpose({ version, kind }: HistoryEntry): string {
+function replyPurpose({ version, kind }: OrderLogEntry): string {
   return `reply:${version}:${kind}`;
 }
 
@@ -290,7 +291,7 @@ function replyPurpose({ version, kind }: HistoryEntry): string {
 async function sendReplies(
   { directory }: OrderPlannerDeps,
   { order, history, standing, send, thread, since }: PlannedThread,
-  replyTo: (entry: HistoryEntry) => Message | undefined,
+  replyTo: (entry: OrderLogEntry) => Message | undefined,
 ): Promise<boolean> {
   const directlyTo = (userId: string) => async () => ({ channelId: await directory.directMessage(userId) });
   for (const entry of history) {
@@ -367,7 +368,7 @@ export async function budgetsNow(
 }
 
 /** Only its requester is told of a draft that was never confirmed. Anything that was sent had been confirmed. */
-function wasAskedFor(history: readonly HistoryEntry[]): boolean {
+function wasAskedFor(history: readonly OrderLogEntry[]): boolean {
   return history.some(
     ({ state, kind }) =>
       state !== 'DRAFT' && (kind === 'requested' || kind === 'confirmed' || kind === 'invalidated'),

@@ -14,7 +14,7 @@ type NoticeDeps = Pick<ReachDeps, 'admins' | 'directory'>;
 /** Tells everybody who could have decided, and the other admins, that one admin approved an order alone. */
 export async function tellOfEmergency(deps: NoticeDeps, planned: PlannedOrder): Promise<void> {
   const { order, history } = planned;
-  const entry = history.findLast(({ kind }) => kind === 'emergency_approved');
+  const entry = history.findLast((each) => each.kind === 'emergency_approved');
   if (entry === undefined) return;
   const people = new Set([...toldOfEmergency(entry), ...deps.admins]);
   // Who asked hears of it in the thread.

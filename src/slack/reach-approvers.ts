@@ -1,8 +1,8 @@
-import { z } from 'zod';
+import type { OrderLogEntry } from '../events.ts';
 import type { PostedMessage } from '../notifications.ts';
 import { peopleAmong } from '../orders/approvers.ts';
 import type { Order } from '../orders/order.ts';
-import type { FirstExpiry, HistoryEntry } from '../orders/ports.ts';
+import type { FirstExpiry } from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
 import type { WantedNotification } from './notify.ts';
 import { metadataOf, ONCE, type PlannedOrder } from './order-posts.ts';
@@ -85,8 +85,6 @@ async function copyToApprovers(
   }
 }
 
-const escalatedDetail = z.object({ to: z.array(z.string()), toAdmins: z.boolean() });
-
 /** Whom a waiting order waits for. */
 interface Awaited {
   /** Ids of people and groups. */
@@ -138,9 +136,9 @@ async function recipients(
   deps: ReachDeps,
   { order, card, standing }: Waiting,
   { isForAdmins }: Awaited,
-  { kind, detail }: HistoryEntry,
+  event: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' }>,
 ): Promise<readonly Recipient[]> {
-  if (kind === 'reminded') {
+  if (event.kind === 'reminded') {
     // If the card is in a channel, its thread reminds everybody there.
     const copies = (prefix: string) =>
       [...standing]
@@ -152,7 +150,7 @@ async function recipients(
     );
     return [...(isDirect(card) ? copies(IN_CHANNEL) : []), ...people];
   }
-  const { to, toAdmins } = escalatedDetail.safeParse(detail).data ?? { to: [], toAdmins: true };
+  const { to, toAdmins } = event;
   const { people } = await peopleAmong(deps.directory, [...to, ...(toAdmins ? deps.admins : [])]);
   return people
     .filter((userId) => userId !== order.requesterId)

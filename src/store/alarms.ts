@@ -5,7 +5,7 @@ import type { AlarmStore } from '../names/ports.ts';
 import { ALARM_KINDS, NAME_TASKS, UNFIT_REASONS } from '../names/unexplained-changes.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
-import { insertDecision } from './decisions.ts';
+import { insertEvents } from './events.ts';
 import { markPlan } from './notifications.ts';
 import { idRows } from './rows.ts';
 
@@ -46,7 +46,8 @@ const COLUMNS = Prisma.raw(
 );
 
 /**
- * The rows of new alarms, for the statement that keeps the look which raised them. Answers with their subjects.
+ * Parts of a `WITH`: the rows of new alarms as `raised`, with their subjects, and their events, for the statement that keeps
+ * the look which raised them.
  * @param saved a query that has a row only when the look was kept
  */
 export function insertAlarms(teamId: string, alarms: readonly NewAlarm[], saved: Prisma.Sql): Prisma.Sql {
@@ -59,7 +60,17 @@ export function insertAlarms(teamId: string, alarms: readonly NewAlarm[], saved:
       raised_at: alarm.raisedAt,
     })),
   );
-  return Prisma.sql`
+  const events = alarms.map(({ name, kind, fact, before, after, raisedAt }) => ({
+    kind: 'alarm_raised' as const,
+    subject: { kind: 'name' as const, id: name },
+    actor: 'system',
+    at: raisedAt,
+    alarm: kind,
+    fact,
+    before,
+    after,
+  }));
+  return Prisma.sql`raised AS (
     INSERT INTO alarms (id, team_id, name, kind, fact, before, after, expiry, last_seen_before, first_seen_after,
       raised_at, orders, state)
     SELECT id, ${teamId}, name, kind, fact, before, after, NULLIF(expiry, 'null'::jsonb), last_seen_before,
@@ -68,11 +79,9 @@ export function insertAlarms(teamId: string, alarms: readonly NewAlarm[], saved:
       after jsonb, expiry jsonb, last_seen_before timestamptz, first_seen_after timestamptz, raised_at timestamptz,
       orders jsonb)
     WHERE EXISTS (${saved})
-    RETURNING team_id, 'alarm'::text AS subject_kind, id AS subject_id, raised_at AS due_at`;
+    RETURNING team_id, 'alarm'::text AS subject_kind, id AS subject_id, raised_at AS due_at
+  ), raised_events AS (${insertEvents(events, { teamId, where: Prisma.sql`EXISTS (${saved})` })})`;
 }
-
-/** Alarms read at once. */
-const BATCH = 500;
 
 /** Alarms, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createAlarmStore({ run, transaction }: Database, teamId: string): AlarmStore {
@@ -94,23 +103,6 @@ export function createAlarmStore({ run, transaction }: Database, teamId: string)
         ),
       ),
 
-    async *raised(from, to) {
-      for (let last = { raisedAt: from, id: '' }; ; ) {
-        const found = await withStoreError('reading alarms', async () =>
-          rows.parse(
-            await run(
-              Prisma.sql`SELECT ${COLUMNS} FROM alarms WHERE team_id = ${teamId} AND raised_at < ${to}::timestamptz
-                AND (raised_at, id) > (${last.raisedAt}::timestamptz, ${last.id}) ORDER BY raised_at, id LIMIT ${BATCH}`,
-            ),
-          ),
-        );
-        yield* found;
-        const end = found.at(-1);
-        if (end === undefined || found.length < BATCH) return;
-        last = end;
-      }
-    },
-
     change: (before, { state, proposed, explained, escalatedBy }, decision, now) =>
       withStoreError('changing an alarm', () =>
         transaction(async (runInside) => {
@@ -122,7 +114,9 @@ export function createAlarmStore({ run, transaction }: Database, teamId: string)
             WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
           if (idRows.parse(changed).length === 0) return false;
           await runInside(markPlan(teamId, { kind: 'alarm', id: before.id }, now));
-          await runInside(insertDecision(before.name, { ...decision, at: now, alarm: before.kind }));
+          const subject = { kind: 'name', id: before.name } as const;
+          const event = { ...decision, subject, at: now, alarm: before.kind };
+          await runInside(insertEvents([event], { teamId }));
           return true;
         }),
       ),

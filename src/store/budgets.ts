@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { TeamEventOf } from '../events.ts';
 import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
-import type { BudgetChange, BudgetStore } from '../money/ports.ts';
-import { changeLines } from './changes.ts';
-import { optional, optionalText } from './columns.ts';
-import { type Database, isUniqueViolation, Prisma, type Transaction, withStoreError } from './database.ts';
+import type { BudgetStore } from '../money/ports.ts';
+import { type Database, isUniqueViolation, type Transaction, withStoreError } from './database.ts';
+import { writeEvents } from './events.ts';
 import { readStandings } from './reservations.ts';
 
 const keptBudget = z
@@ -24,31 +24,15 @@ const keptBudget = z
     }),
   );
 
-/** A budget in the audit log. */
-const loggedBudget = optional(
-  z.object({
-    id: z.string(),
-    tag: optionalText,
-    span: z.enum(BUDGET_SPANS),
-    amount: z.object({ currency: z.string(), minor: z.int() }),
-  }),
-);
-
-function loggable(budget: Budget | undefined) {
-  if (budget === undefined) return Prisma.DbNull;
-  const { id, tag = null, span, amount } = budget;
-  return { id, tag, span, amount: { ...amount } };
-}
+type BudgetChange = Omit<TeamEventOf<'budget_changed'>, 'kind' | 'subject'> & { readonly id: string };
 
 /** The team's budgets, on PostgreSQL. @param teamId whose */
 export function createBudgetStore(
   { prisma, run }: Pick<Database, 'prisma' | 'run'>,
   teamId: string,
 ): BudgetStore {
-  const log = (tx: Transaction, { before, after, by, at }: BudgetChange) =>
-    tx.budgetChange.create({
-      data: { teamId, before: loggable(before), after: loggable(after), by, at },
-    });
+  const log = (tx: Transaction, { id, ...change }: BudgetChange) =>
+    writeEvents(tx, [{ kind: 'budget_changed', subject: { kind: 'budget', id }, ...change }], teamId);
 
   /** Reads a budget whose row nobody else changes until the transaction ends. */
   const locked = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
@@ -87,7 +71,7 @@ export function createBudgetStore(
                 updatedAt: at,
               },
             });
-            await log(tx, { before: undefined, after: budget, by, at });
+            await log(tx, { id: budget.id, after: budget, actor: by, at });
           });
           return 'saved';
         } catch (error) {
@@ -107,7 +91,7 @@ export function createBudgetStore(
             where: { id },
             data: { amountMinor: BigInt(minor), updatedBy: by, updatedAt: at },
           });
-          await log(tx, { before, after, by, at });
+          await log(tx, { id, before, after, actor: by, at });
           return 'saved';
         }),
       ),
@@ -118,23 +102,9 @@ export function createBudgetStore(
           const before = await locked(tx, id);
           if (before === undefined) return 'gone';
           await tx.budget.delete({ where: { id } });
-          await log(tx, { before, after: undefined, by, at });
+          await log(tx, { id, before, actor: by, at });
           return 'removed';
         }),
       ),
-
-    async *changes(from, to) {
-      const lines = changeLines('reading changed budgets', from, to, (where, page) =>
-        prisma.budgetChange.findMany({ where: { teamId, ...where }, ...page }),
-      );
-      for await (const { before, after, by, at } of lines) {
-        yield {
-          before: loggedBudget.parse(before),
-          after: loggedBudget.parse(after),
-          by,
-          at,
-        };
-      }
-    },
   };
 }

@@ -19,30 +19,3 @@ export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
 export async function lockChanges(tx: Transaction, lock: string): Promise<void> {
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
 }
-
-/** Lines read at once. They bound the memory of an export, however long it is. */
-const BATCH = 500;
-
-/**
- * The lines that changes have left in a table, from `from` until before `to`, oldest first.
- * @param activity what is being done, as it stands in the log
- * @param read reads a page; it may narrow the condition
- */
-export async function* changeLines<Line extends { readonly id: bigint }>(
-  activity: string,
-  from: Date,
-  to: Date,
-  read: (
-    where: { readonly id: { readonly gt: bigint }; readonly at: { readonly gte: Date; readonly lt: Date } },
-    page: { readonly orderBy: { readonly id: 'asc' }; readonly take: number },
-  ) => Promise<readonly Line[]>,
-): AsyncGenerator<Line> {
-  for (let last = 0n; ; ) {
-    const where = { id: { gt: last }, at: { gte: from, lt: to } };
-    const lines = await withStoreError(activity, () => read(where, { orderBy: { id: 'asc' }, take: BATCH }));
-    yield* lines;
-    const end = lines.at(-1);
-    if (end === undefined || lines.length < BATCH) return;
-    last = end.id;
-  }
-}

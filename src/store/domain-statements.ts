@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import type { WatchDecision } from '../events.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { ImportedName } from '../expiry/import.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import { named, Prisma, type Statement } from './database.ts';
 import { changeableColumns, columnOf, DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
+import { insertEvents } from './events.ts';
 
 /*
  * Statements of the watch list: those that Prisma cannot express (claims, locks, many names at once), and those that follow
@@ -159,6 +161,11 @@ export function forgetEnd(name: string): Statement {
   );
 }
 
+/** Writes what somebody decided about a name; it belongs into the transaction of what was decided. */
+export function insertDecision(name: string, decision: WatchDecision): Statement {
+  return named('write a decision', insertEvents([{ ...decision, subject: { kind: 'name', id: name } }]));
+}
+
 /** Rows of {@link importNames}: none for a name that stays as it is. */
 export const importedRows = z.array(z.object({ added: z.boolean() }));
 
@@ -183,8 +190,9 @@ export function importNames(names: readonly ImportedName[], by: string, now: Dat
         AND domains.expires_at IS DISTINCT FROM EXCLUDED.expires_at
     RETURNING name, expires_at, (xmax = 0) AS added
     ), decided AS (
-      INSERT INTO name_decisions (name, kind, by, at, until)
-      SELECT name, CASE WHEN added THEN 'watched' ELSE 'dated' END, ${by}, ${now}::timestamptz, expires_at FROM imported)
+      INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+      SELECT 'name', name, CASE WHEN added THEN 'name_watched' ELSE 'name_dated' END, ${by}, ${now}::timestamptz,
+        jsonb_strip_nulls(jsonb_build_object('until', expires_at)) FROM imported)
     SELECT added FROM imported`;
 }
 

@@ -1,6 +1,7 @@
+import type { WatchDecision } from '../events.ts';
 import type { CalendarName } from '../expiry/calendar.ts';
 import { utcDay } from '../expiry/days.ts';
-import type { ListCounts, ListRange, WatchDecision, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
+import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import {
   type Database,
   isUniqueViolation,
@@ -9,7 +10,6 @@ import {
   type Statement,
   withStoreError,
 } from './database.ts';
-import { insertDecision } from './decisions.ts';
 import { domainFromRow, expirySource } from './domain-rows.ts';
 import {
   changedNames,
@@ -23,6 +23,7 @@ import {
   forgetEnd,
   importedRows,
   importNames,
+  insertDecision,
   insertDomain,
   monthRows,
   recordReminder,

@@ -58,8 +58,8 @@ export function createMoneyReportStore({ run }: Pick<Database, 'run'>): MoneyRep
         const rows = await run(Prisma.sql`
           SELECT e.actor AS by, e.kind, count(*)::int AS count,
             percentile_disc(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM e.at - o.created_at)::int)::int AS seconds
-          FROM order_events e JOIN orders o ON o.id = e.order_id
-          WHERE e.kind IN ('approved', 'denied') AND e.at >= ${from} AND e.at < ${to}
+          FROM events e JOIN orders o ON o.id = e.subject_id
+          WHERE e.subject_kind = 'order' AND e.kind IN ('approved', 'denied') AND e.at >= ${from} AND e.at < ${to}
           GROUP BY 1, 2 ORDER BY 1, 2`);
         return decisions.parse(rows);
       }),

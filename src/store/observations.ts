@@ -112,9 +112,8 @@ export function createObservationStore({ run }: Database, teamId: string): Obser
           alarms.length === 0
             ? update
             : Prisma.sql`
-              WITH saved AS (${update}), raised AS (
-                ${insertAlarms(teamId, alarms, Prisma.sql`SELECT 1 FROM saved`)}
-              ), plans AS (${insertPlans(Prisma.sql`SELECT * FROM raised`)})
+              WITH saved AS (${update}), ${insertAlarms(teamId, alarms, Prisma.sql`SELECT 1 FROM saved`)},
+              plans AS (${insertPlans(Prisma.sql`SELECT * FROM raised`)})
               SELECT name FROM saved`,
         );
         return names.parse(saved).length > 0;

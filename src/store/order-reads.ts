@@ -1,19 +1,12 @@
+import { z } from 'zod';
 import type { Order, OrderState } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
-import {
-  eventRows,
-  idRows,
-  orderRows,
-  orderWithHistoryRows,
-  selectById,
-  selectEvents,
-  selectOrders,
-  selectUnsent,
-  selectWithHistory,
-  whereFilter,
-} from './rows.ts';
+import { historyOf, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
+import { idRows, orderRows, selectById, selectOrders, selectUnsent, whereFilter } from './rows.ts';
 import { openKey } from './statements.ts';
+
+const histories = z.array(z.object({ history: historyRows }));
 
 /** Reading orders. */
 export function createOrderReads({ prisma, run }: Database) {
@@ -63,7 +56,7 @@ export function createOrderReads({ prisma, run }: Database) {
     loadWithHistory: (id) =>
       withStoreError(
         `loading order ${id} with its history`,
-        async () => orderWithHistoryRows.parse(await run(selectWithHistory(id)))[0],
+        async () => orderWithHistory.parse(await run(selectWithHistory(id)))[0],
       ),
 
     recordShownExcess: (id, excess) =>
@@ -73,7 +66,13 @@ export function createOrderReads({ prisma, run }: Database) {
 
     history: (orderId) =>
       withStoreError(`reading the history of order ${orderId}`, async () =>
-        eventRows.parse(await run(selectEvents(orderId))),
+        histories
+          .parse(
+            await run(
+              Prisma.sql`SELECT ${historyOf(Prisma.sql`o.id`)} FROM orders o WHERE o.id = ${orderId}`,
+            ),
+          )
+          .flatMap(({ history }) => readHistory(history)),
       ),
 
     answers: (orderId) =>

@@ -1,6 +1,5 @@
 import type { Order } from '../orders/order.ts';
-import type { AuditStore, OrderStore } from '../orders/ports.ts';
-import { createAuditStore } from './audit.ts';
+import type { OrderStore } from '../orders/ports.ts';
 import type { Database } from './database.ts';
 import { createOrderChanges } from './order-changes.ts';
 import { createOrderReads } from './order-reads.ts';
@@ -8,19 +7,18 @@ import { createOrderSecrets } from './order-secrets.ts';
 import { createOrderWork } from './order-work.ts';
 
 /**
- * Orders on PostgreSQL, with the audit log.
+ * Orders on PostgreSQL.
  * @param changed told of each order as a commit left it; what is due at once need not be looked for
  * @throws {StoreError} from every method, when the database fails
  */
 export function createOrderStore(
   database: Database,
   changed: (order: Order) => void = () => undefined,
-): OrderStore & AuditStore {
+): OrderStore {
   return {
     ...createOrderReads(database),
     ...createOrderChanges(database, changed),
     ...createOrderWork(database),
     ...createOrderSecrets(database),
-    ...createAuditStore(database),
   };
 }

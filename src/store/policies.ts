@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { loggedChange, loggedChanges } from '../policy/change-log.ts';
+import type { TeamEventOf } from '../events.ts';
+import { loggedChanges } from '../policy/change-log.ts';
 import { draftBase } from '../policy/drafts.ts';
 import { DECISIONS, type Policy, type PolicyRule } from '../policy/policy.ts';
-import {
-  POLICY_EVENTS,
-  type PolicyDraft,
-  type PolicyLogEntry,
-  type PolicyStore,
-  type PublishedPolicy,
-} from '../policy/ports.ts';
-import { changeLines, exclusiveChanges } from './changes.ts';
+import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.ts';
+import { exclusiveChanges } from './changes.ts';
 import { optional } from './columns.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
+import { writeEvents } from './events.ts';
 
 const texts = z.array(z.string());
 const milliseconds = optional(z.number());
@@ -71,14 +67,6 @@ const draftRow = z
       published: by === null || at === null ? undefined : { by, at },
     }),
   );
-const logRow = z.object({
-  kind: z.enum(POLICY_EVENTS),
-  version: optional(z.number()),
-  changes: z.array(loggedChange),
-  by: z.string(),
-  at: z.date(),
-});
-
 /** What an installation has before anything was published. */
 const NO_POLICY: Policy = { version: 0, rules: [] };
 
@@ -109,13 +97,8 @@ export function createPolicyStore(
   /** One change at a time, so that what was compared still holds when it is written. */
   const exclusively = exclusiveChanges(prisma, `policy ${teamId}`);
 
-  interface NewEntry extends Omit<PolicyLogEntry, 'version'> {
-    readonly version?: number;
-  }
-  const log = (tx: Transaction, { kind, version, changes, by, at }: NewEntry) =>
-    tx.policyChange.create({
-      data: { teamId, kind, version: version ?? null, changes: [...changes], by, at },
-    });
+  const log = (tx: Transaction, event: Omit<TeamEventOf<'policy_confirmed'>, 'subject'>) =>
+    writeEvents(tx, [{ ...event, subject: { kind: 'policy', id: 'policy' } }], teamId);
 
   return {
     current: () => withStoreError('reading the policy', readInForce),
@@ -140,7 +123,7 @@ export function createPolicyStore(
           create: { teamId, ...saved },
           update: saved,
         });
-        await log(tx, { kind: 'draft_changed', changes, by, at });
+        await log(tx, { kind: 'policy_draft_changed', changes, actor: by, at });
         return { revision: saved.revision, rules, changedBy: by, changedAt: at, published: undefined };
       }),
 
@@ -150,7 +133,8 @@ export function createPolicyStore(
         if (draft?.revision !== revision) return false;
         const { rules } = await readCurrent(tx);
         await tx.policyDraft.delete({ where: { teamId } });
-        await log(tx, { kind: 'draft_discarded', changes: loggedChanges(rules, draft.rules), by, at });
+        const changes = loggedChanges(rules, draft.rules);
+        await log(tx, { kind: 'policy_draft_discarded', changes, actor: by, at });
         return true;
       }),
 
@@ -162,7 +146,7 @@ export function createPolicyStore(
         const changes = loggedChanges((await readCurrent(tx)).rules, draft.rules);
         if (changes.length === 0) return { kind: 'no_difference' };
         await tx.policyDraft.update({ where: { teamId }, data: { publishedBy: by, publishedAt: at } });
-        await log(tx, { kind: 'published', changes, by, at });
+        await log(tx, { kind: 'policy_published', changes, actor: by, at });
         return { kind: 'published', draft: { ...draft, published: { by, at } } };
       }),
 
@@ -188,16 +172,9 @@ export function createPolicyStore(
         });
         await tx.policyDraft.delete({ where: { teamId } });
         const changes = loggedChanges(before.rules, rules);
-        await log(tx, { kind: 'confirmed', version, changes, by, at });
+        await log(tx, { kind: 'policy_confirmed', version, changes, actor: by, at });
         const policy = { version, rules, publishedBy: published.by, confirmedBy: by, confirmedAt: at };
         return { kind: 'confirmed', policy, before };
       }),
-
-    async *changes(from, to) {
-      const lines = changeLines('reading changes of the policy', from, to, (where, page) =>
-        prisma.policyChange.findMany({ where: { teamId, ...where }, ...page }),
-      );
-      for await (const row of lines) yield logRow.parse(row);
-    },
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { TeamEventOf } from '../events.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
 import type {
@@ -8,15 +9,13 @@ import type {
   Decides,
   FactsChange,
   ImportPlan,
-  PortfolioChange,
   PortfolioStore,
 } from '../names/ports.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
-import { changeLines } from './changes.ts';
 import { optionalText } from './columns.ts';
 import { type Database, named, Prisma, type RunStatement, withStoreError } from './database.ts';
-import { insertDecision } from './decisions.ts';
-import { removeDomain } from './domain-statements.ts';
+import { insertDecision, removeDomain } from './domain-statements.ts';
+import { insertEvents } from './events.ts';
 import { createPendingChanges } from './pending-changes.ts';
 import { foundRows, namesPage, OWNERS, ownerRows, zoneRows, zonesOfNames } from './portfolio-statements.ts';
 
@@ -34,13 +33,12 @@ const detailsRows = z.array(
       { owner, tags: tags ?? [], channel, note },
     ]),
 );
-const logged = z.record(z.string(), z.string()).nullable();
 
 const DETAILS = Prisma.raw('name, owner_id AS owner, tags, channel_id AS channel, note');
 
 /** What people have set for watched names, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createPortfolioStore(database: Database, teamId: string): PortfolioStore {
-  const { prisma, run } = database;
+  const { run } = database;
 
   const findMany = (names: readonly string[]) =>
     withStoreError('reading what is set for names', async () => {
@@ -63,7 +61,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
       withStoreError('changing what is set for names', () =>
         database.transaction(async (tx) => {
           const found = await lockDetails(tx, [...changes.keys()]);
-          return writeUndecided(tx, teamId, changedNames(found, changes), { by, at }, decides);
+          return writeUndecided(tx, teamId, changedNames(found, changes), { actor: by, at }, decides);
         }),
       ),
 
@@ -83,7 +81,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
           if (kept === undefined) return 'gone';
           const plan = await planOf(tx, kept.rows);
           if (plan.hash !== hash) return { stale: await keepPlan(tx, teamId, kept.rows, by, at) };
-          return writeUndecided(tx, teamId, plan.changed, { by, at }, decides);
+          return writeUndecided(tx, teamId, plan.changed, { actor: by, at }, decides);
         }),
       ),
 
@@ -97,23 +95,6 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
       withStoreError('looking who owns names', async () =>
         ownerRows.parse(await run(OWNERS)).map(({ owner }) => owner),
       ),
-
-    async *changes(from, to) {
-      const lines = changeLines('reading changes of the portfolio', from, to, (where, page) =>
-        prisma.portfolioChange.findMany({ where: { teamId, ...where }, ...page }),
-      );
-      for await (const { kind, subject, before, after, by, confirmedBy, at } of lines) {
-        yield {
-          kind: kind === 'preset' ? 'preset' : 'name',
-          subject,
-          before: logged.parse(before) ?? undefined,
-          after: logged.parse(after) ?? undefined,
-          by,
-          confirmedBy: confirmedBy ?? undefined,
-          at,
-        };
-      }
-    },
   };
 }
 
@@ -143,7 +124,7 @@ export function createPendingFacts(database: Database, teamId: string): PendingC
     }),
     async apply(prisma, { change: { names }, askedBy }, confirmedBy, at) {
       const tx: RunStatement = ({ text, values }) => prisma.$queryRawUnsafe(text, ...values);
-      const changer = { by: askedBy, confirmedBy, at };
+      const changer = { actor: askedBy, confirmedBy, at };
       const found = await lockDetails(
         tx,
         names.map(({ name }) => name),
@@ -159,7 +140,7 @@ export function createPendingFacts(database: Database, teamId: string): PendingC
       await writeDetails(tx, teamId, changed, changer);
       for (const { name } of names.filter(({ after }) => after === undefined)) {
         await tx(removeDomain(name));
-        await tx(insertDecision(name, { kind: 'unwatched', ...changer }));
+        await tx(insertDecision(name, { kind: 'name_unwatched', ...changer }));
       }
       return true;
     },
@@ -227,7 +208,7 @@ async function lockDetails(
 }
 
 /** Who changes names, and who confirmed it where it decides about orders. */
-type Changer = Pick<PortfolioChange, 'by' | 'confirmedBy' | 'at'>;
+type Changer = Pick<TeamEventOf<'name_changed'>, 'actor' | 'confirmedBy' | 'at'>;
 
 /** Writes those names whose change does not decide. */
 async function writeUndecided(
@@ -260,36 +241,14 @@ async function writeDetails(
       ${changed.map(({ after }) => after.channel ?? '')}::text[], ${changed.map(({ after }) => after.note ?? '')}::text[],
       ${changed.map(({ after }) => after.tags.join(' '))}::text[]) AS given (name, owner, channel, note, tags)
     WHERE d.name = given.name`);
-  await logChanges(
-    tx,
-    teamId,
-    changed.map(({ name, before, after }) => ({
-      kind: 'name',
-      subject: name,
-      before: loggable(before),
-      after: loggable(after),
-      ...changer,
-    })),
-  );
-}
-
-/** Writes lines of the audit log. */
-export async function logChanges(
-  tx: RunStatement,
-  teamId: string,
-  changes: readonly PortfolioChange[],
-): Promise<void> {
-  const json = (value: PortfolioChange['before']) => (value === undefined ? 'null' : JSON.stringify(value));
-  await tx(Prisma.sql`
-    INSERT INTO portfolio_changes (team_id, kind, subject, before, after, by, confirmed_by, at)
-    SELECT ${teamId}, kind, subject, NULLIF(before, 'null')::jsonb, NULLIF(after, 'null')::jsonb, by,
-      NULLIF(confirmed_by, ''), at::timestamptz
-    FROM unnest(
-      ${changes.map(({ kind }) => kind)}::text[], ${changes.map(({ subject }) => subject)}::text[],
-      ${changes.map(({ before }) => json(before))}::text[], ${changes.map(({ after }) => json(after))}::text[],
-      ${changes.map(({ by }) => by)}::text[], ${changes.map(({ confirmedBy }) => confirmedBy ?? '')}::text[],
-      ${changes.map(({ at }) => at.toISOString())}::text[])
-      AS given (kind, subject, before, after, by, confirmed_by, at)`);
+  const events = changed.map(({ name, before, after }) => ({
+    kind: 'name_changed' as const,
+    subject: { kind: 'name' as const, id: name },
+    before: loggable(before),
+    after: loggable(after),
+    ...changer,
+  }));
+  await tx(insertEvents(events, { teamId }));
 }
 
 function loggable({ owner, tags, channel, note }: NameDetails): Readonly<Record<string, string>> {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { PresetStore } from '../names/ports.ts';
 import { PRESET_KINDS, type Preset, type PresetContent } from '../names/presets.ts';
 import { type Database, Prisma, type RunStatement, withStoreError } from './database.ts';
-import { logChanges } from './portfolio.ts';
+import { insertEvents } from './events.ts';
 
 const presetRows = z.array(
   z.object({
@@ -42,16 +42,21 @@ export function createPresetStore(database: Database, teamId: string): PresetSto
     by: string,
     at: Date,
   ) =>
-    logChanges(tx, teamId, [
-      {
-        kind: 'preset',
-        subject: after?.name ?? before?.name ?? '',
-        before: before && { name: before.name, kind: before.kind, ...before.fields },
-        after: after && { name: after.name, kind: after.kind, ...after.fields },
-        by,
-        at,
-      },
-    ]);
+    tx(
+      insertEvents(
+        [
+          {
+            kind: 'preset_changed',
+            subject: { kind: 'preset', id: after?.name ?? before?.name ?? '' },
+            before: before && { name: before.name, kind: before.kind, ...before.fields },
+            after: after && { name: after.name, kind: after.kind, ...after.fields },
+            actor: by,
+            at,
+          },
+        ],
+        { teamId },
+      ),
+    );
 
   const isTaken = (presets: readonly Preset[], name: string, id?: string) =>
     presets.some((preset) => preset.id !== id && preset.name.toLowerCase() === name.toLowerCase());

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { loggedPrice } from '../events.ts';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from '../money/prices.ts';
-import { changeLines, exclusiveChanges, lockChanges } from './changes.ts';
+import { exclusiveChanges, lockChanges } from './changes.ts';
 import { optional } from './columns.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
+import { writeEvents } from './events.ts';
 import type { PendingKind } from './pending-changes.ts';
 
 const listedPrice = z
@@ -23,16 +25,6 @@ const listedPrices = z.array(listedPrice);
 
 const COLUMNS = Prisma.sql`id, zone, task, period, amount_minor::text AS minor, currency,
   to_char(valid_from, 'YYYY-MM-DD') AS "validFrom", source`;
-
-/** A price in the audit log, and in a change that waits. */
-const price = z.object({
-  zone: z.string(),
-  task: z.enum(PRICED_TASKS),
-  period: z.number(),
-  amount: z.object({ currency: z.string(), minor: z.int() }),
-  validFrom: z.string(),
-  source: z.string(),
-});
 
 function storable({ zone, task, period, amount, validFrom, source }: Price) {
   const { currency, minor } = amount;
@@ -78,16 +70,19 @@ async function writeEdits(
     const id = before && listed.get(priceKey(before))?.id;
     if (id !== undefined) await tx.price.update({ where: { id }, data: { ...columnsOf(after), ...edited } });
   }
-  await tx.priceChange.createMany({
-    data: edits.map(({ before, after }) => ({
-      teamId,
-      before: before === undefined ? Prisma.DbNull : storable(before),
-      after: storable(after),
-      by,
-      confirmedBy: confirmedBy ?? null,
+  await writeEvents(
+    tx,
+    edits.map(({ before, after }) => ({
+      kind: 'price_changed',
+      subject: { kind: 'price', id: after.zone },
+      actor: by,
       at,
+      before: before && storable(before),
+      after: storable(after),
+      confirmedBy,
     })),
-  });
+    teamId,
+  );
   return true;
 }
 
@@ -107,7 +102,7 @@ function columnsOf({ zone, task, period, amount, validFrom, source }: Price) {
 export function pendingPrices(teamId: string): PendingKind<readonly PriceEdit[]> {
   return {
     kind: 'prices',
-    schema: z.array(z.object({ before: optional(price), after: price })),
+    schema: z.array(z.object({ before: optional(loggedPrice), after: loggedPrice })),
     stored: (edits) =>
       edits.map(({ before, after }) => ({
         before: before === undefined ? null : storable(before),
@@ -139,20 +134,5 @@ export function createPriceStore(
     listOf: (zones) => withStoreError('reading the prices of zones', () => readOf(zones)),
 
     save: (edits, by, at) => exclusively('saving prices', (tx) => writeEdits(tx, teamId, edits, { by, at })),
-
-    async *changes(from, to) {
-      const lines = changeLines('reading changed prices', from, to, (where, page) =>
-        prisma.priceChange.findMany({ where: { teamId, ...where }, ...page }),
-      );
-      for await (const { before, after, by, confirmedBy, at } of lines) {
-        yield {
-          before: before === null ? undefined : price.parse(before),
-          after: price.parse(after),
-          by,
-          confirmedBy: confirmedBy ?? undefined,
-          at,
-        };
-      }
-    },
   };
 }

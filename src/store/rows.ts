@@ -3,10 +3,9 @@ import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { storedShortfall } from '../money/budget.ts';
 import { bulkInput } from '../orders/bulk.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
-import { DELEGATIONS, ORDER_STATES, type Order, type OrderLogEntry } from '../orders/order.ts';
-import type { HistoryEntry, OrderFilter } from '../orders/ports.ts';
-import { recordFinding } from '../orders/record-finding.ts';
-import { itemSummary } from '../orders/summary.ts';
+import { ORDER_STATES, type Order } from '../orders/order.ts';
+import type { OrderFilter } from '../orders/ports.ts';
+import { storedItemResult } from '../orders/stored-result.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { storedBulk } from '../orders/waves.ts';
 import { storedDemand } from '../policy/stored-demand.ts';
@@ -23,48 +22,6 @@ const moment = z.coerce.date();
 const optionalMoment = optional(moment);
 const optionalNumber = optional(z.number());
 
-const hint = z.looseObject({ seen: recordFinding, source: z.string(), seenAt: z.string() });
-
-/** Fields that a newer release has added are kept. */
-const itemResult = z.looseObject({
-  summary: itemSummary,
-  code: z.string().exactOptional(),
-  text: z.string().exactOptional(),
-  stid: z.string().exactOptional(),
-  httpStatus: z.number().exactOptional(),
-  type: z.string().exactOptional(),
-  messages: z
-    .array(
-      z.looseObject({
-        code: z.string().exactOptional(),
-        text: z.string().exactOptional(),
-        status: z.string().exactOptional(),
-        objects: z.array(z.object({ type: z.string(), value: z.string() })).exactOptional(),
-      }),
-    )
-    .exactOptional(),
-  object: z
-    .looseObject({
-      type: z.string().exactOptional(),
-      value: z.string().exactOptional(),
-      summary: z.number().exactOptional(),
-    })
-    .exactOptional(),
-  data: z.unknown().exactOptional(),
-  hasAnswer: z.boolean().exactOptional(),
-  errorKind: z.string().exactOptional(),
-  hasSecret: z.boolean().exactOptional(),
-  resolvedBy: z.string().exactOptional(),
-  late: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
-  inDoubt: z.boolean().exactOptional(),
-  stoppedBy: z.string().exactOptional(),
-  doneIn: z.string().exactOptional(),
-  confirmedByRegistry: z.boolean().exactOptional(),
-  isOverdue: z.boolean().exactOptional(),
-  delegation: z.enum(DELEGATIONS).exactOptional(),
-  hint: hint.exactOptional(),
-});
-
 const item = z.object({
   n: z.number(),
   name: z.string(),
@@ -79,7 +36,7 @@ const item = z.object({
   notBefore: optionalMoment,
   sentAt: optionalMoment,
   answeredAt: optionalMoment,
-  result: optional(itemResult),
+  result: optional(storedItemResult),
   isFollowed: z.boolean(),
 });
 
@@ -87,7 +44,7 @@ const task = z.enum(ORDER_TASK_NAMES);
 const state = z.enum(ORDER_STATES);
 
 /** Columns of {@link ORDER_COLUMNS}. */
-const orderColumns = z.object({
+export const orderColumns = z.object({
   id: z.string(),
   task,
   state,
@@ -126,7 +83,7 @@ const orderColumns = z.object({
 });
 
 /** Reads an order from its row. */
-function orderOf(row: z.output<typeof orderColumns>): Order {
+export function orderOf(row: z.output<typeof orderColumns>): Order {
   return {
     id: row.id,
     task: row.task,
@@ -175,7 +132,7 @@ export const idRows = z.array(z.object({ id: z.string() }).transform(({ id }) =>
 export const orderRows = z.compile(z.array(orderColumns.transform(orderOf)));
 
 /** Of orders `o`, with their items and approvals. */
-const ORDER_COLUMNS = Prisma.sql`
+export const ORDER_COLUMNS = Prisma.sql`
   o.id, o.task, o.state, o.version, o.requester_id, o.account_id, o.account_login, o.account_method,
   o.uses_team_account, o.context, o.input, o.bulk, o.statement_hash, o.secret_hash, o.reason, o.channel_id, o.thread_ts,
   o.approvals_required, o.policy_version,
@@ -218,7 +175,7 @@ export const earlierItemRows = z.array(
       order_id: z.string(),
       name: z.string(),
       state: item.shape.state,
-      late: itemResult.shape.late.nullable(),
+      late: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).nullable(),
     })
     .transform(
       ({ order_id, late, ...rest }): EarlierItem => ({
@@ -234,121 +191,6 @@ export function selectEarlierItems(orderIds: readonly string[], names: readonly 
   return Prisma.sql`
     SELECT order_id, name, state, result->>'late' AS late FROM order_items
     WHERE order_id = ANY(${orderIds}) AND name = ANY(${names}) ORDER BY order_id, n`;
-}
-
-/** Every kind of event; the compiler reports one that is missing. */
-const KINDS = {
-  requested: 'requested',
-  confirmed: 'confirmed',
-  approved: 'approved',
-  emergency_approved: 'emergency_approved',
-  signed_off: 'signed_off',
-  denied: 'denied',
-  cancelled: 'cancelled',
-  expired: 'expired',
-  reminded: 'reminded',
-  escalated: 'escalated',
-  asked: 'asked',
-  claimed: 'claimed',
-  sending: 'sending',
-  retry_scheduled: 'retry_scheduled',
-  answered: 'answered',
-  answered_late: 'answered_late',
-  shown: 'shown',
-  overdue: 'overdue',
-  delegation_seen: 'delegation_seen',
-  stopped: 'stopped',
-  paused: 'paused',
-  resumed: 'resumed',
-  hinted: 'hinted',
-  invalidated: 'invalidated',
-  released: 'released',
-  resolved: 'resolved',
-  finished: 'finished',
-} as const satisfies { readonly [Kind in OrderLogEntry['kind']]: Kind };
-
-/** The columns of a line of the audit log. */
-const event = {
-  version: z.number(),
-  at: moment,
-  actor: z.string(),
-  kind: z.enum(KINDS),
-  state,
-  detail: z.record(z.string(), z.unknown()),
-};
-
-/** Rows of {@link selectEvents}. */
-export const eventRows = z.array(
-  z
-    .object({ order_id: z.string(), ...event })
-    .transform(({ order_id, ...entry }): HistoryEntry => ({ orderId: order_id, ...entry })),
-);
-
-/** The audit log of an order, oldest first. */
-export function selectEvents(orderId: string): Prisma.Sql {
-  return Prisma.sql`
-    SELECT order_id, version, at, actor, kind, state, detail FROM order_events
-    WHERE order_id = ${orderId} ORDER BY id`;
-}
-
-/** Rows of {@link selectWithHistory}. */
-export const orderWithHistoryRows = z.compile(
-  z.array(
-    orderColumns.extend({ history: z.array(z.object(event)) }).transform((row) => ({
-      order: orderOf(row),
-      history: row.history.map((entry): HistoryEntry => ({ orderId: row.id, ...entry })),
-    })),
-  ),
-);
-
-/** An order with its audit log, oldest first. Of thousands of items nothing is told one by one. */
-export function selectWithHistory(id: string): Statement {
-  return named(
-    'order with its history',
-    Prisma.sql`
-      SELECT ${ORDER_COLUMNS}, (
-        SELECT coalesce(json_agg(json_build_object(
-          'version', e.version, 'at', e.at, 'actor', e.actor, 'kind', e.kind, 'state', e.state, 'detail', e.detail
-        ) ORDER BY e.id), '[]') FROM order_events e
-        WHERE e.order_id = o.id AND (o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))
-      ) AS history
-      FROM orders o WHERE o.id = ${id}`,
-  );
-}
-
-/** The approvals in the audit log of some orders, oldest first. */
-export function selectApprovals(orderIds: readonly string[]): Prisma.Sql {
-  return Prisma.sql`
-    SELECT order_id, version, at, actor, kind, state, detail FROM order_events
-    WHERE order_id = ANY(${orderIds}) AND kind = 'approved' ORDER BY id`;
-}
-
-/** Rows of {@link selectAllEvents}. */
-export const numberedEventRows = z.array(
-  z
-    .object({ id: z.bigint(), order_id: z.string(), ...event })
-    .transform(({ id, order_id, ...entry }): { id: bigint; entry: HistoryEntry } => ({
-      id,
-      entry: { orderId: order_id, ...entry },
-    })),
-);
-
-/**
- * Events of all orders but drafts, oldest first.
- * @param last the last one of the batch before
- */
-export function selectAllEvents(
-  from: Date,
-  to: Date,
-  last: { readonly at: Date; readonly id: bigint } | undefined,
-  limit: number,
-): Prisma.Sql {
-  const rest = last === undefined ? Prisma.empty : Prisma.sql`AND (e.at, e.id) > (${last.at}, ${last.id})`;
-  return Prisma.sql`
-    SELECT e.id, e.order_id, e.version, e.at, e.actor, e.kind, e.state, e.detail
-    FROM order_events e JOIN orders o ON o.id = e.order_id
-    WHERE e.at >= ${last?.at ?? from} AND e.at < ${to} ${rest} AND o.state <> 'DRAFT'
-    ORDER BY e.at, e.id LIMIT ${limit}`;
 }
 
 /** What follows `FROM orders o` for a filter, the newest first; drafts only when it names them. */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../settings.ts';
-import { changeLines, exclusiveChanges, lockChanges } from './changes.ts';
+import { exclusiveChanges, lockChanges } from './changes.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
+import { writeEvents } from './events.ts';
 import type { PendingKind } from './pending-changes.ts';
 
 /** Notes are kept in the table of the settings, under keys that no setting has. */
@@ -30,16 +31,18 @@ async function writeChanges(
     const saved = { value: after, updatedBy: by, updatedAt: at };
     await tx.setting.upsert({ where: { key: name }, create: { key: name, ...saved }, update: saved });
   }
-  await tx.settingChange.createMany({
-    data: changes.map(({ name, before, after }) => ({
-      key: name,
+  await writeEvents(
+    tx,
+    changes.map(({ name, before, after }) => ({
+      kind: 'setting_changed',
+      subject: { kind: 'setting', id: name },
+      actor: by,
+      at,
       before,
       after,
-      by,
-      confirmedBy: confirmedBy ?? null,
-      at,
+      confirmedBy,
     })),
-  });
+  );
 }
 
 /**
@@ -91,13 +94,5 @@ export function createSettingsStore({ prisma, run }: Pick<Database, 'prisma' | '
       withStoreError('taking a note back', async () => {
         await prisma.setting.deleteMany({ where: { key: `${NOTE_PREFIX}${note}` } });
       }),
-
-    async *changes(from, to) {
-      const lines = changeLines('reading changed settings', from, to, (where, page) =>
-        prisma.settingChange.findMany({ where, ...page }),
-      );
-      for await (const { key, before, after: to, by, confirmedBy, at } of lines)
-        yield { name: key, before, after: to, by, confirmedBy: confirmedBy ?? undefined, at };
-    },
   };
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { StandIn } from '../policy/approvals.ts';
 import type { StandInStore } from '../policy/ports.ts';
-import { changeLines, exclusiveChanges } from './changes.ts';
+import { exclusiveChanges } from './changes.ts';
 import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
+import { writeEvents } from './events.ts';
 
 const standInRows = z.array(z.object({ away: z.string(), userId: z.string(), until: z.date() }));
 
@@ -25,6 +26,11 @@ export function createStandInStore(
     return row === null || row.until <= at ? undefined : { userId: row.standInId, until: row.until };
   };
 
+  const log = (tx: Transaction, userId: string, standIn: StandIn | undefined, at: Date) => {
+    const subject = { kind: 'person', id: userId } as const;
+    return writeEvents(tx, [{ kind: 'stand_in_changed', subject, actor: userId, at, standIn }], teamId);
+  };
+
   return {
     current: (now) =>
       withStoreError('reading who stands in', async () => {
@@ -43,9 +49,7 @@ export function createStandInStore(
           create: { teamId, userId, ...kept },
           update: kept,
         });
-        await tx.standInChange.create({
-          data: { teamId, userId, standInId: standIn.userId, until: standIn.until, by: userId, at },
-        });
+        await log(tx, userId, standIn, at);
         return before;
       }),
 
@@ -54,18 +58,8 @@ export function createStandInStore(
         const before = await standInOf(tx, userId, at);
         if (before === undefined) return undefined;
         await tx.standIn.delete({ where: { teamId_userId: { teamId, userId } } });
-        await tx.standInChange.create({ data: { teamId, userId, by: userId, at } });
+        await log(tx, userId, undefined, at);
         return before;
       }),
-
-    async *changes(from, to) {
-      const lines = changeLines('reading who stood in', from, to, (where, page) =>
-        prisma.standInChange.findMany({ where: { teamId, ...where }, ...page }),
-      );
-      for await (const { userId, standInId, until, by, at } of lines) {
-        const standIn = standInId === null || until === null ? undefined : { userId: standInId, until };
-        yield { userId, standIn, by, at };
-      }
-    },
   };
 }

@@ -1,9 +1,11 @@
 import type { Sealed } from '../accounts/vault.ts';
 import { FARTHEST_MS } from '../orders/clock.ts';
 import { DUE_LANES, dueAt, notificationDueAt } from '../orders/due.ts';
-import { isOpen, type Order, type OrderItem, type OrderLogEntry, type OrderState } from '../orders/order.ts';
+import { isOpen, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { DueLane, OrderCommit, OrderCreation } from '../orders/ports.ts';
+import { storableJson } from './columns.ts';
 import { named, Prisma, type Statement } from './database.ts';
+import { eventsOf, insertEvents } from './events.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';
 import { insertPlans } from './notifications.ts';
 import { insertReservations } from './reservations.ts';
@@ -77,7 +79,7 @@ export function insertOrder({
       LEFT JOIN jsonb_to_recordset(${storableJson(ownInputRows(order, sealedItems))}::jsonb)
         AS own (n int, input jsonb, secret_hash text, sealed text, key_id text) ON own.n = i.n
       ORDER BY i.open_key
-    ), ${insertEvents(log.map((entry) => ({ order_id: order.id, ...entry })))},
+    ), kept_events AS (${insertEvents(eventsOf(order.id, log), OF_CHANGED)}),
     ${insertApprovals(approvalRows(order.id, order.approvals))},
     ${insertReservations(reservation === undefined ? [] : [{ orderId: order.id, reservation }])}
     SELECT id FROM changed`,
@@ -93,7 +95,7 @@ export function insertOrder({
  */
 export function updateOrders(commits: readonly OrderCommit[]): Statement {
   const orders = commits.map(orderChangeRow);
-  const events = commits.flatMap(({ after, log }) => log.map((entry) => ({ order_id: after.id, ...entry })));
+  const events = commits.flatMap(({ after, log }) => eventsOf(after.id, log));
   const items = commits.flatMap(({ before, after }) => itemRows(after, changedItems(before, after)));
   const approvals = commits.flatMap(({ before, after }) =>
     approvalRows(
@@ -136,7 +138,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           due_at = CASE WHEN n.attempts > 0 THEN GREATEST(n.due_at, notify_at) ELSE LEAST(n.due_at, notify_at) END
         FROM changed WHERE n.team_id = changed.team_id AND n.subject_kind = 'order' AND n.subject_id = changed.id
           AND n.purpose = 'plan'
-      ), ${insertEvents(events)}, kept_items AS (
+      ), kept_events AS (${insertEvents(events, OF_CHANGED)}), kept_items AS (
         UPDATE order_items AS kept SET state = i.state, open_key = ${OPEN_KEY}, attempts = i.attempts,
           not_before = i.not_before, sent_at = i.sent_at, answered_at = i.answered_at, result = i.result,
           sealed_input = CASE WHEN i.keeps_input THEN kept.sealed_input END,
@@ -314,8 +316,6 @@ function deleteDrafts(which: Prisma.Sql): Prisma.Sql {
       SELECT id, team_id FROM orders WHERE state = 'DRAFT' AND ${which}
     ), gone_items AS (
       DELETE FROM order_items USING gone WHERE order_id = gone.id
-    ), gone_events AS (
-      DELETE FROM order_events USING gone WHERE order_id = gone.id
     ), gone_notifications AS (
       DELETE FROM notifications n USING gone
       WHERE n.team_id = gone.team_id AND n.subject_kind = 'order' AND n.subject_id = gone.id
@@ -371,6 +371,9 @@ function ownInputRows(order: Order, sealed: ReadonlyMap<number, Sealed>) {
   });
 }
 
+/** Events of the orders that were changed. */
+const OF_CHANGED = { where: Prisma.sql`e."subjectId" IN (SELECT id FROM changed)` };
+
 /** The open key of an item of {@link asItems}; none when it yields to another order that holds it. */
 const OPEN_KEY = Prisma.sql`CASE WHEN i.yields AND EXISTS (
   SELECT FROM order_items other WHERE other.open_key = i.open_key AND other.order_id <> i.order_id
@@ -402,30 +405,4 @@ function asItems(items: ReturnType<typeof itemRows>): Prisma.Sql {
     order_id text, n int, name text, ctid text, state text, attempts int, not_before timestamptz,
     sent_at timestamptz, answered_at timestamptz, result jsonb, open_key text, yields boolean, keeps_input boolean
   )`;
-}
-
-/** A part of a `WITH`: the lines of the audit log, in their order. */
-function insertEvents(events: readonly (OrderLogEntry & { readonly order_id: string })[]): Prisma.Sql {
-  return Prisma.sql`kept_events AS (
-      INSERT INTO order_events (order_id, version, at, actor, kind, state, detail)
-      SELECT changed.id, e.version, e.at, e.actor, e.kind, e.state, e.detail
-      FROM changed JOIN ROWS FROM (jsonb_to_recordset(${storableJson(events)}::jsonb) AS (
-        order_id text, version int, at timestamptz, actor text, kind text, state text, detail jsonb
-      )) WITH ORDINALITY AS e(order_id, version, at, actor, kind, state, detail, position)
-        ON e.order_id = changed.id
-      ORDER BY e.position
-    )`;
-}
-
-/**
- * JSON that PostgreSQL can store. It takes no NUL and no lone surrogates, which an answer of the service may contain.
- * They become U+FFFD, because an outcome that cannot be stored would be lost.
- */
-function storableJson(value: unknown): string {
-  const json = JSON.stringify(value);
-  // Both are escaped in JSON. A text that merely looks like such an escape is only checked more closely.
-  if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'string' ? part.replace(/[\0\p{Surrogate}]/gu, '\uFFFD') : part,
-  );
 }

@@ -1,10 +1,9 @@
-import { z } from 'zod';
-import type { TeamAccountChange, TeamAccountStore } from '../accounts/account.ts';
+import type { Account, TeamAccountStore } from '../accounts/account.ts';
+import type { TeamEventOf } from '../events.ts';
 import { accountOf, storedProfile } from './account-rows.ts';
-import { changeLines, exclusiveChanges } from './changes.ts';
+import { exclusiveChanges } from './changes.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
-
-const changeKind = z.enum(['linked', 'unlinked']);
+import { writeEvents } from './events.ts';
 
 /** The team's account and who changed it, on PostgreSQL. */
 export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): TeamAccountStore {
@@ -16,8 +15,13 @@ export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): Te
     return row === null ? undefined : accountOf(row);
   };
 
-  const log = (tx: Transaction, teamId: string, change: TeamAccountChange) =>
-    tx.teamAccountChange.create({ data: { teamId, ...change } });
+  const log = (
+    tx: Transaction,
+    kind: TeamEventOf<'team_account_linked'>['kind'],
+    { teamId, login, application = '' }: Account,
+    actor: string,
+    at: Date,
+  ) => writeEvents(tx, [{ kind, subject: { kind: 'account', id: login }, actor, at, application }], teamId);
 
   return {
     find: (teamId) => withStoreError('reading the team’s account', () => read(prisma, teamId)),
@@ -37,24 +41,17 @@ export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): Te
           updatedAt: at,
         };
         const before = await read(tx, teamId);
-        const linked = { kind: 'linked', login, application, by: linkedBy, at } as const;
         if (before?.login === login) {
           await tx.account.update({ where: { teamKey: teamId }, data });
-          await log(tx, teamId, linked);
+          await log(tx, 'team_account_linked', account, linkedBy, at);
           return;
         }
         if (before !== undefined) {
           await tx.account.delete({ where: { teamKey: teamId } });
-          const { login: formerLogin, application: formerName = '' } = before;
-          await log(tx, teamId, {
-            ...linked,
-            kind: 'unlinked',
-            login: formerLogin,
-            application: formerName,
-          });
+          await log(tx, 'team_account_unlinked', before, linkedBy, at);
         }
         await tx.account.create({ data: { id, teamId, teamKey: teamId, slot, createdAt: at, ...data } });
-        await log(tx, teamId, linked);
+        await log(tx, 'team_account_linked', account, linkedBy, at);
       }),
 
     remove: (teamId, by, at) =>
@@ -62,18 +59,8 @@ export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): Te
         const before = await read(tx, teamId);
         if (before === undefined) return undefined;
         await tx.account.delete({ where: { teamKey: teamId } });
-        const { login, application = '' } = before;
-        await log(tx, teamId, { kind: 'unlinked', login, application, by, at });
+        await log(tx, 'team_account_unlinked', before, by, at);
         return before;
       }),
-
-    async *changes(teamId, from, to) {
-      const lines = changeLines('reading who changed the team’s account', from, to, (where, page) =>
-        prisma.teamAccountChange.findMany({ where: { teamId, ...where }, ...page }),
-      );
-      for await (const { kind, login, application, by, at } of lines) {
-        yield { kind: changeKind.parse(kind), login, application, by, at };
-      }
-    },
   };
 }

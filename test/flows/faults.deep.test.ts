@@ -260,7 +260,7 @@ describe('the service cannot be reached', () => {
       .split('\n')
       .filter(
         (row) =>
-          row.startsWith('public.order_events ') && row.includes(order.id) && row.includes('retry_scheduled'),
+          row.startsWith('public.events ') && row.includes(order.id) && row.includes('retry_scheduled'),
       ).length;
   }
 });

@@ -30,7 +30,7 @@ afterEach(async () => {
 /** Orders, items, approvals and the watch list, as the database has them. Leases come and go by themselves. */
 async function kept(): Promise<string[]> {
   const rows = (await t.dump()).split('\n');
-  const tables = ['orders', 'order_items', 'order_events', 'approvals', 'domains', 'accounts', 'settings'];
+  const tables = ['orders', 'order_items', 'events', 'approvals', 'domains', 'accounts', 'settings'];
   return rows
     .filter((row) => tables.some((table) => row.startsWith(`public.${table} `)))
     .map((row) => row.replaceAll(/"(notification_)?lease_until": (null|"[^"]*")/g, ''))
@@ -263,7 +263,7 @@ describe('full', () => {
         BEGIN IF NEW.kind = 'sending' THEN RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full';
         END IF; RETURN NEW; END $fn$`);
       await admin.query(
-        'CREATE TRIGGER no_room BEFORE INSERT ON order_events FOR EACH ROW EXECUTE FUNCTION public.no_room_for_sending()',
+        'CREATE TRIGGER no_room BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION public.no_room_for_sending()',
       );
       await t.bob.click(waiting.card, 'order_approve');
       await until('it was held back', async () =>
@@ -271,7 +271,7 @@ describe('full', () => {
       );
       expect(requestsOf(t.service, waiting)).toEqual([]);
     } finally {
-      await admin.query('DROP TRIGGER IF EXISTS no_room ON order_events');
+      await admin.query('DROP TRIGGER IF EXISTS no_room ON events');
       await admin.end();
     }
     await waiting.ends('SUCCEEDED', 15_000);

@@ -67,7 +67,7 @@ describe('asking', () => {
     expect(requested).toMatchObject({
       kind: 'requested',
       actor: 'U0ALICE',
-      detail: { task: 'renew', names: ['cafe.rest'], account: 'alice in context 4', reason: 'client paid' },
+      ...{ task: 'renew', names: ['cafe.rest'], account: 'alice in context 4', reason: 'client paid' },
     });
   });
 

@@ -46,12 +46,10 @@ describe('approving alone', () => {
     expect(history.at(-1)).toMatchObject({
       kind: 'emergency_approved',
       actor: 'U0ADA',
-      detail: {
-        reason: 'The shop is down',
-        approvers: ['U0FAY', 'U0FRED', 'U0LEA', 'U0CAROL'],
-        unreadableGroups: [],
-        policyVersion: 3,
-      },
+      reason: 'The shop is down',
+      approvers: ['U0FAY', 'U0FRED', 'U0LEA', 'U0CAROL'],
+      unreadableGroups: [],
+      policyVersion: 3,
     });
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', emergencyApprovedBy: 'U0ADA' });
@@ -182,7 +180,7 @@ describe('approving alone', () => {
     await rig.messages.recordShownExcess(order.id, over);
     expect(codeOf(await press())).toBe('APPROVED');
     expect(reserved).toEqual([{ ...reservation, agreedExcess: over }]);
-    expect((await rig.store.history(order.id)).at(-1)?.detail).toMatchObject({
+    expect((await rig.store.history(order.id)).at(-1)).toMatchObject({
       overBudget: over,
       admins: ['U0ADA'],
     });

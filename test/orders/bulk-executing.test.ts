@@ -79,8 +79,8 @@ describe('a plan', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const history = await rig.store.history(order.id);
     const statement = kept.statementHash;
-    expect(history[0]?.detail).toMatchObject({ statement, rows: 3 });
-    expect(history.find(({ kind }) => kind === 'approved')?.detail).toMatchObject({ statement });
+    expect(history[0]).toMatchObject({ statement, rows: 3 });
+    expect(history.find(({ kind }) => kind === 'approved')).toMatchObject({ statement });
   });
 
   it('is refused as a whole when one of its names has an open order by then', async () => {
@@ -314,7 +314,9 @@ describe('when too much goes wrong', () => {
     const [last] = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'resumed');
     expect(last).toMatchObject({
       actor: 'U0CAROL',
-      detail: { statement: order.statementHash, lapsed: ['U0BOB'], progress: { isApproved: true } },
+      statement: order.statementHash,
+      lapsed: ['U0BOB'],
+      progress: { isApproved: true },
     });
   });
 

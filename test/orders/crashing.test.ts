@@ -302,7 +302,7 @@ describe('when the database is away', () => {
   );
 
   test('one name whose mark is not confirmed holds up no other', async () => {
-    rig.setCommitFault(once(({ log }) => log[0]?.kind === 'sending' && log[0].detail['n'] === 2, 'before'));
+    rig.setCommitFault(once(({ log }) => log[0]?.kind === 'sending' && log[0].n === 2, 'before'));
     const order = await rig.approvedRenewal('a.rest', 'b.rest', 'c.rest');
     await rig.main.execute(order.id);
     expect(await states(order.id)).toEqual(['APPROVED', 'SUCCEEDED', 'WAITING', 'SUCCEEDED']);

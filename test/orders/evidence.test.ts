@@ -62,7 +62,7 @@ test('what is proved to be done is settled so, by nobody’s hand', async () => 
     items: [{ state: 'SUCCEEDED', result: { resolvedBy: 'evidence' } }, { state: 'UNKNOWN' }],
   });
   const settled = (await rig.store.history(order.id)).find(({ kind }) => kind === 'resolved');
-  expect(settled).toMatchObject({ actor: 'evidence', detail: { outcome: 'SUCCEEDED', seen } });
+  expect(settled).toMatchObject({ actor: 'evidence', outcome: 'SUCCEEDED', seen });
   const words = 'The registry shows the name registered when this was sent, with the nameservers asked for.';
   if (settled === undefined) throw new Error('nothing was settled');
   const after = await rig.read(order.id);

@@ -58,8 +58,7 @@ async function renewalAfterSessionEnded() {
 }
 
 const statuses = (ctid: string) => service.requestsFor({ ctid }).map(({ status }) => status);
-const isSecondMark = ({ log: [entry] }: OrderCommit) =>
-  entry?.kind === 'sending' && entry.detail['why'] !== undefined;
+const isSecondMark = ({ log: [entry] }: OrderCommit) => entry?.kind === 'sending' && entry.why !== undefined;
 
 /** Another process takes the order for lost. */
 async function takeUp(): Promise<void> {
@@ -89,7 +88,7 @@ describe('a request that was refused because its session had ended', () => {
       items: [{ attempts: 2, sentAt }],
     });
     const marks = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'sending');
-    expect(marks.map(({ at, detail }) => [at, detail['why']])).toEqual([
+    expect(marks.map(({ at, ...entry }) => [at, 'why' in entry ? entry.why : undefined])).toEqual([
       [first, undefined],
       [sentAt, { code: 'session_ended' }],
     ]);

@@ -66,8 +66,8 @@ test('it is held back until then, and goes out by itself', async () => {
     state: 'APPROVED',
     items: [{ state: 'WAITING', notBefore: new Date(rig.now.getTime() + HALF_MINUTE_MS) }],
   });
-  const [heldBack] = (await rig.store.history(order.id)).filter(({ kind }) => kind === 'retry_scheduled');
-  expect(heldBack?.detail['why']).toEqual({ code: 'token_used' });
+  const [heldBack] = (await rig.store.history(order.id)).filter((each) => each.kind === 'retry_scheduled');
+  expect(heldBack?.why).toEqual({ code: 'token_used' });
 
   rig.pass(HALF_MINUTE_MS);
   await rig.runDue();

@@ -45,7 +45,9 @@ describe('settling an unknown outcome', () => {
     const history = await rig.orders.store.history(order.id);
     expect(history.find(({ kind }) => kind === 'resolved')).toMatchObject({
       actor: 'U0BOB',
-      detail: { outcome, reason: 'seen at the service', ctids: [`${order.id}.2`] },
+      outcome,
+      reason: 'seen at the service',
+      ctids: [`${order.id}.2`],
     });
     expect(await rig.unfollowed(order.id), 'names that the watch list is to hear of').toEqual(
       outcome === 'SUCCEEDED' ? [1, 2] : [1],

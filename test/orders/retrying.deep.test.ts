@@ -8,6 +8,7 @@ import { Secret } from '../../src/service/secret.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { orderReply } from '../../src/slack/views/thread.ts';
 import { cardOf } from '../slack/views/samples.ts';
+import { orderEvent } from '../support/log.ts';
 import { ALICE, acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
@@ -211,8 +212,8 @@ describe('an order that turns out to have been done', () => {
       await approveOrder(rig.orders, again.id, 'U0BOB');
       await Promise.all([first.answers(), rig.main.execute(again.id)]);
       const events = await rig.sql(
-        `SELECT kind, order_id FROM order_events WHERE kind IN ('sending', 'answered_late') AND order_id IN ($1, $2)
-         ORDER BY id`,
+        `SELECT kind, subject_id AS order_id FROM events WHERE kind IN ('sending', 'answered_late') AND subject_id IN ($1, $2)
+         ORDER BY seq`,
         first.id,
         again.id,
       );
@@ -244,7 +245,8 @@ describe('who retries is asking', () => {
     const [requested] = await rig.store.history(again.id);
     expect(requested).toMatchObject({
       actor: 'U0BOB',
-      detail: { retryOf: failed.id, accountOwner: 'U0ALICE' },
+      retryOf: failed.id,
+      accountOwner: 'U0ALICE',
     });
     for (const userId of ['U0BOB', 'U0ALICE']) {
       expect(refusalOf(await approveOrder(rig.orders, again.id, userId)), userId).toMatch(/somebody else/);
@@ -337,12 +339,7 @@ describe('who retries is asking', () => {
     expect(card()).toContain('order_retry');
     rig.pass(1);
     expect(card()).not.toContain('order_retry');
-    const reply = orderReply(
-      failed,
-      { kind: 'finished', actor: 'system', state: 'FAILED', detail: {} },
-      [],
-      rig.now,
-    );
+    const reply = orderReply(failed, orderEvent('finished', 'FAILED'), [], rig.now);
     expect(JSON.stringify(reply)).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, failed.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',

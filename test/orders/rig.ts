@@ -333,7 +333,7 @@ export async function startRig(
       service.answer = new ScriptedService().answer;
       // Far quicker than to truncate, with so few rows.
       await sql(`DO $$ BEGIN
-        DELETE FROM order_items; DELETE FROM order_events; DELETE FROM approvals; DELETE FROM notifications;
+        DELETE FROM order_items; DELETE FROM approvals; DELETE FROM notifications;
         DELETE FROM revealable_secrets; DELETE FROM stand_ins; DELETE FROM orders;
       END $$`);
     },

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/canonical-json.ts';
 import { changedParts } from '../../src/orders/check-statement.ts';
 import type { Order } from '../../src/orders/order.ts';
-import type { HistoryEntry } from '../../src/orders/ports.ts';
 import { saltSecret, unsaltSecret } from '../../src/orders/salted-secret.ts';
 import { hashOfStatement, statementOf, verifiedStatement } from '../../src/orders/statement.ts';
 import { Secret } from '../../src/service/secret.ts';
+import { orderEvent } from '../support/log.ts';
 import { newBulk, newOrder, PLACES } from './sample.ts';
 
 const APPLICATION = {
@@ -136,14 +136,8 @@ describe('its hash', () => {
 
 describe('what differs', () => {
   const order = newOrder(['cafe.rest'], { statementHash: 'a'.repeat(64) });
-  const requested = (changes: object = {}): HistoryEntry => ({
-    orderId: order.id,
-    kind: 'requested',
-    actor: order.requesterId,
-    state: 'PENDING',
-    version: 1,
-    at: order.createdAt,
-    detail: {
+  const requested = (changes: object = {}) =>
+    orderEvent('requested', 'PENDING', {
       statement: order.statementHash,
       service: PLACES.jsonUrl,
       task: 'renew',
@@ -151,8 +145,7 @@ describe('what differs', () => {
       names: ['cafe.rest'],
       input: { period: 1, names: ['cafe.rest'] },
       ...changes,
-    },
-  });
+    });
 
   it.each([
     [{}, []],

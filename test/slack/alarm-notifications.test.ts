@@ -217,7 +217,7 @@ test('what a person did while it was told is told too', async () => {
       const standing = await alarms.find(subject.id);
       const pressed = standing && escalate(standing, 'U0ALICE');
       if (standing === undefined || !pressed?.ok) throw new Error('it was refused');
-      const decision = { kind: 'alarm_escalated', by: 'U0ALICE' } as const;
+      const decision = { kind: 'alarm_escalated', actor: 'U0ALICE' } as const;
       expect(await alarms.change(standing, pressed.alarm, decision, now())).toBe(true);
       expect(await alarms.change(standing, pressed.alarm, decision, now()), 'who is slower').toBe(false);
       return isFirst;
@@ -245,7 +245,12 @@ test('the countdown of a transfer goes on until somebody says whose it is', asyn
   const standing = await alarms.find(alarm.id);
   const said = standing && sayOurs(standing, { by: 'U0BOB', reason: 'ours' }, false);
   if (standing === undefined || !said?.ok) throw new Error('it was refused');
-  await alarms.change(standing, said.alarm, { kind: 'alarm_explained', by: 'U0BOB', reason: 'ours' }, now());
+  await alarms.change(
+    standing,
+    said.alarm,
+    { kind: 'alarm_explained', actor: 'U0BOB', reason: 'ours' },
+    now(),
+  );
   await tellDue();
   expect(textOf(headsOf(alarm)[0] ?? { blocks: [] })).not.toMatch(/left/);
   nowMs += 30 * HOUR_MS;

@@ -67,7 +67,6 @@ test('every table has a team, hangs on a row that has one, or is the installatio
     'digest_heads',
     'heartbeats',
     'order_answers',
-    'order_events',
     'order_items',
     'revealable_secrets',
     'token_steps',

@@ -9,6 +9,7 @@ import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newOrder as sampleOrder } from '../orders/sample.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { orderEvent } from '../support/log.ts';
 
 /** A moment to begin from; the store has no clock of its own. */
 export const T0 = new Date('2026-03-08T06:59:59.123Z');
@@ -115,9 +116,7 @@ export async function startRig() {
     async keep(order: Order): Promise<Order> {
       const conflict = await store.create({
         order,
-        log: [
-          { kind: 'requested', actor: order.requesterId, state: order.state, version: 1, at: T0, detail: {} },
-        ],
+        log: [{ ...orderEvent('requested', order.state), actor: order.requesterId, version: 1, at: T0 }],
         sealedInput: order.secretHash !== undefined ? SEALED : undefined,
       });
       expect(conflict, 'a new order met a conflict').toBeUndefined();

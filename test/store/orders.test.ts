@@ -83,13 +83,14 @@ describe('what is kept comes back', () => {
       ['finished', 'system', 'SUCCEEDED', 5],
     ]);
     expect(history[3]).toEqual({
-      orderId: order.id,
       kind: 'sending',
       actor: 'system',
       state: 'EXECUTING',
       version: 4,
       at: at(3),
-      detail: { n: 1, name: order.items[0]?.name, ctid: order.id },
+      n: 1,
+      name: order.items[0]?.name,
+      ctid: order.id,
     });
   });
 

@@ -2,19 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import { readImport } from '../../src/names/details-import.ts';
 import { readFilter } from '../../src/names/filter.ts';
-import type {
-  FactsChange,
-  FoundName,
-  NameCursor,
-  PortfolioChange,
-  PortfolioStore,
-} from '../../src/names/ports.ts';
+import type { FactsChange, FoundName, NameCursor, PortfolioStore } from '../../src/names/ports.ts';
 import type { PendingChanges } from '../../src/policy/pending-changes.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createObservationStore } from '../../src/store/observations.ts';
 import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { teamEvents } from '../support/log.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 let testDatabase: TestDatabase;
@@ -40,12 +35,9 @@ async function watch(...names: string[]): Promise<void> {
 
 const nothingDecides = () => false;
 
-async function changesOf(name: string): Promise<PortfolioChange[]> {
-  const found: PortfolioChange[] = [];
-  for await (const change of store.changes(NOW, new Date(NOW.getTime() + 1))) {
-    if (change.subject === name) found.push(change);
-  }
-  return found;
+async function changesOf(name: string) {
+  const events = await teamEvents(database, 'T0TEAM', NOW, new Date(NOW.getTime() + 1));
+  return events.flatMap((event) => (event.kind === 'name_changed' && event.subject.id === name ? event : []));
 }
 
 test('tells the tags of every name that is asked for, watched or not', async () => {
@@ -83,9 +75,11 @@ test('sets, keeps and clears, with what stood there before in the audit log', as
     note: 'Ask “legal”',
   });
   const set = { owner: 'U0BOB', tags: 'brand', channel: 'C0BRAND', note: 'Ask “legal”' };
-  expect((await changesOf('cafe.rest')).map(({ before, after, by }) => ({ before, after, by }))).toEqual([
-    { before: {}, after: set, by: 'U0ALICE' },
-    { before: set, after: { owner: 'U0BOB', tags: 'client', note: 'Ask “legal”' }, by: 'U0ALICE' },
+  expect(
+    (await changesOf('cafe.rest')).map(({ before, after, actor }) => ({ before, after, actor })),
+  ).toEqual([
+    { before: {}, after: set, actor: 'U0ALICE' },
+    { before: set, after: { owner: 'U0BOB', tags: 'client', note: 'Ask “legal”' }, actor: 'U0ALICE' },
   ]);
 });
 
@@ -130,10 +124,10 @@ describe('what waits for a second person', () => {
       expect(await pending.confirm(id, 'U0BOB', NOW)).toMatchObject({ kind: 'confirmed' });
     expect((await store.find('p1.rest'))?.tags).toEqual([]);
     expect(await store.find('p2.rest')).toBeUndefined();
-    expect((await changesOf('p1.rest')).at(-1)).toMatchObject({ by: 'U0ALICE', confirmedBy: 'U0BOB' });
+    expect((await changesOf('p1.rest')).at(-1)).toMatchObject({ actor: 'U0ALICE', confirmedBy: 'U0BOB' });
     expect(
-      await database.prisma.nameDecision.findMany({ where: { name: 'p2.rest', kind: 'unwatched' } }),
-    ).toMatchObject([{ by: 'U0ALICE', confirmedBy: 'U0BOB' }]);
+      await database.prisma.event.findMany({ where: { subjectId: 'p2.rest', kind: 'name_unwatched' } }),
+    ).toMatchObject([{ actor: 'U0ALICE', data: { confirmedBy: 'U0BOB' } }]);
   });
 
   test('is dropped where the name is not any more as it was when it was asked for', async () => {
@@ -304,7 +298,7 @@ describe('an import', () => {
     });
     expect((await store.find('i1.rest'))?.tags).toEqual(['a', 'b']);
     expect(await store.applyImport(planned.hash, 'U0BOB', NOW, nothingDecides)).toBe('gone');
-    expect((await changesOf('i1.rest')).at(-1)).toMatchObject({ by: 'U0BOB', after: { tags: 'a b' } });
+    expect((await changesOf('i1.rest')).at(-1)).toMatchObject({ actor: 'U0BOB', after: { tags: 'a b' } });
   });
 
   test('is planned anew where a name has changed meanwhile, and nothing is applied', async () => {

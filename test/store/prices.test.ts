@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { PriceChange, PriceStore } from '../../src/money/ports.ts';
+import type { PriceStore } from '../../src/money/ports.ts';
 import { type Price, type PriceEdit, priceEdits } from '../../src/money/prices.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createPendingChanges } from '../../src/store/pending-changes.ts';
 import { createPriceStore, pendingPrices } from '../../src/store/prices.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { clearLog, teamEvents } from '../support/log.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -16,7 +17,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await database.prisma.price.deleteMany();
-  await database.prisma.priceChange.deleteMany();
+  await clearLog(database);
 });
 afterAll(async () => {
   await database.close();
@@ -37,11 +38,13 @@ const price = (given: Partial<Price> = {}): Price => ({
 });
 const dearer = price({ amount: { currency: 'EUR', minor: 2_000 } });
 
-async function logged(of = store): Promise<PriceChange[]> {
-  const found: PriceChange[] = [];
-  for await (const each of of.changes(new Date(0), new Date('2027-01-01'))) found.push(each);
-  return found;
+async function logged(teamId = 'T1') {
+  return (await teamEvents(database, teamId)).flatMap((event) =>
+    event.kind === 'price_changed' ? event : [],
+  );
 }
+/** What every change of a price says besides. */
+const CHANGED = { kind: 'price_changed', subject: { kind: 'price', id: 'rest' } };
 
 /** Puts prices on the list as it is. */
 async function put(prices: readonly Price[], by = 'U0ADA'): Promise<void> {
@@ -63,8 +66,8 @@ test('the same zone, task, period and day is changed, and what is the same leave
   await put([dearer], 'U0BOB');
   expect((await store.list()).map(({ amount }) => amount.minor)).toEqual([2_000]);
   expect(await logged()).toEqual([
-    { before: undefined, after: price(), by: 'U0ADA', confirmedBy: undefined, at: AT },
-    { before: price(), after: dearer, by: 'U0BOB', confirmedBy: undefined, at: AT },
+    { ...CHANGED, before: undefined, after: price(), actor: 'U0ADA', confirmedBy: undefined, at: AT },
+    { ...CHANGED, before: price(), after: dearer, actor: 'U0BOB', confirmedBy: undefined, at: AT },
   ]);
 });
 
@@ -84,7 +87,7 @@ test('an edit is made of the list that it was made for, and of no other', async 
   const earlier = price({ validFrom: '2026-10-01' });
   expect(await store.save([{ before: price(), after: earlier }], 'U0BOB', AT)).toBe(true);
   expect((await store.list()).map(({ validFrom }) => validFrom)).toEqual(['2026-12-01', '2026-10-01']);
-  expect((await logged()).at(-1)).toMatchObject({ before: price(), after: earlier, by: 'U0BOB' });
+  expect((await logged()).at(-1)).toMatchObject({ before: price(), after: earlier, actor: 'U0BOB' });
 });
 
 test('of edits of one price at the same time one is made', async () => {
@@ -109,9 +112,10 @@ test('what another admin confirms is made with both of them in the log, while th
   );
   expect(await pending.confirm(first.id, 'U0BOB', LATER)).toEqual({ kind: 'confirmed', pending: first });
   expect((await logged()).at(-1)).toEqual({
+    ...CHANGED,
     before: dearer,
     after: price(),
-    by: 'U0ADA',
+    actor: 'U0ADA',
     confirmedBy: 'U0BOB',
     at: LATER,
   });
@@ -135,7 +139,7 @@ test('another team has a list and a log of its own', async () => {
   const other = createPriceStore(database, 'T2');
   await put([price()]);
   expect(await other.list()).toEqual([]);
-  expect(await logged(other)).toEqual([]);
+  expect(await logged('T2')).toEqual([]);
   expect(await other.save(priceEdits([], [dearer]), 'U0EVE', AT)).toBe(true);
   expect((await store.list()).map(({ amount }) => amount.minor)).toEqual([1_800]);
 });

@@ -5,6 +5,7 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createPendingChanges } from '../../src/store/pending-changes.ts';
 import { createSettingsStore, pendingSettings } from '../../src/store/settings.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { clearLog, teamEvents } from '../support/log.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -16,7 +17,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await database.prisma.setting.deleteMany();
-  await database.prisma.settingChange.deleteMany();
+  await clearLog(database);
 });
 afterAll(async () => {
   await database.close();
@@ -27,9 +28,18 @@ const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000)
 const change = (name: string, before: string, after: string): SettingChange => ({ name, before, after });
 
 async function logged(from: Date, to: Date) {
-  const found = [];
-  for await (const each of store.changes(from, to)) found.push(each);
-  return found;
+  return (await teamEvents(database, '', from, to)).flatMap((event) =>
+    event.kind === 'setting_changed'
+      ? {
+          name: event.subject.id,
+          before: event.before,
+          after: event.after,
+          by: event.actor,
+          confirmedBy: event.confirmedBy,
+          at: event.at,
+        }
+      : [],
+  );
 }
 
 test('what was saved last stands, and the log has every change with who made it', async () => {
@@ -51,9 +61,11 @@ test('what was saved last stands, and the log has every change with who made it'
 
 test('a log of many pages is read to its end, each line once', async () => {
   const names = Array.from({ length: 1_001 }, (_, n) => `setting_${n}`);
-  await database.prisma.settingChange.createMany({
-    data: names.map((key) => ({ key, before: '1', after: '2', by: 'U0ADA', at: at(1) })),
-  });
+  await store.save(
+    names.map((name) => change(name, '1', '2')),
+    'U0ADA',
+    at(1),
+  );
   expect((await logged(at(0), at(10))).map(({ name }) => name)).toEqual(names);
 });
 

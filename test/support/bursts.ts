@@ -65,9 +65,9 @@ const LIKE_IT = `
       'order_id', f.id, 'name', f.name, 'client_tid', f.id, 'open_key', 'renew:' || f.name))).*
     FROM order_items i, fresh f WHERE i.order_id = $1
   ), events AS (
-    INSERT INTO order_events (order_id, version, at, actor, kind, state, detail)
-    SELECT f.id, e.version, e.at, e.actor, e.kind, e.state, e.detail
-    FROM order_events e, fresh f WHERE e.order_id = $1
+    INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+    SELECT e.team_id, e.subject_kind, f.id, e.kind, e.actor, e.at, e.data
+    FROM events e, fresh f WHERE e.subject_kind = 'order' AND e.subject_id = $1 ORDER BY e.seq
   )
   , notified AS (
     INSERT INTO notifications SELECT (jsonb_populate_record(m, jsonb_build_object('subject_id', f.id))).*

@@ -1,5 +1,5 @@
+import type { OrderLogEntry } from '../../src/events.ts';
 import type { NotificationStore } from '../../src/notifications.ts';
-import type { OrderLogEntry } from '../../src/orders/order.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
 
 /** Moments in an order's life at which tests make the process die. */

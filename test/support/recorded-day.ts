@@ -40,7 +40,7 @@ import { createPriceStore, pendingPrices } from '../../src/store/prices.ts';
 import { createSettingsStore, pendingSettings } from '../../src/store/settings.ts';
 import { createTeamAccountStore } from '../../src/store/team-account.ts';
 import { silent } from '../expiry/rig.ts';
-import { acceptedOf, HOUR_MS, MINUTE_MS, startRig } from '../orders/rig.ts';
+import { acceptedOf, HOUR_MS, MINUTE_MS, startRig, until } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 import { rule } from '../policy/sample.ts';
 
@@ -93,6 +93,17 @@ export async function recordDay(url: string): Promise<Generated> {
       pass();
       await rig.runDue();
     };
+    /** The items of an order are answered one after the other, as long as they are out at the same time. */
+    const inOrder =
+      (answer: () => Promise<typeof DONE>): typeof rig.service.answer =>
+      async ({ ctid }) => {
+        const [id = '', n = '1'] = ctid.split('.');
+        await until('the item before is answered', async () => {
+          const { items } = await rig.read(id);
+          return items.every((item) => item.n >= Number(n) || item.state !== 'SENT');
+        });
+        return answer();
+      };
     /** What nobody can make happen by asking. */
     const apply = async (id: string, event: OrderEvent) => {
       pass();
@@ -177,9 +188,9 @@ export async function recordDay(url: string): Promise<Generated> {
     asked.push(retried);
     await approve(retried);
     await run();
-    rig.service.answer = async () => {
+    rig.service.answer = inOrder(async () => {
       throw fails('unknown_outcome');
-    };
+    });
     const doubtful = await renewal('doubtful.rest', 'doubtful-too.rest');
     await approve(doubtful);
     await run();
@@ -233,6 +244,7 @@ export async function recordDay(url: string): Promise<Generated> {
     await run();
     await revealSecret(deps, fetched.id, 'U0ALICE');
 
+    rig.service.answer = inOrder(async () => DONE);
     // Many rows: one has an end of its own, the others wait, go on, and are stopped.
     const rows = ['r1.rest', 'r2.rest', 'r3.rest'].map((name) => ({
       name,
@@ -281,8 +293,8 @@ export async function recordDay(url: string): Promise<Generated> {
     pass();
     const dearer = [{ before: price(1_800), after: price(2_000) }];
     const pendingPrice = createPendingChanges(database, TEAM, pendingPrices(TEAM));
-    const until = () => new Date(rig.now.getTime() + HOUR_MS);
-    const waitingPrice = await pendingPrice.request(dearer, 'U0ADA', rig.now, until());
+    const inAnHour = () => new Date(rig.now.getTime() + HOUR_MS);
+    const waitingPrice = await pendingPrice.request(dearer, 'U0ADA', rig.now, inAnHour());
     pass();
     await pendingPrice.confirm(waitingPrice.id, 'U0CAROL', rig.now);
     pass();
@@ -314,9 +326,9 @@ export async function recordDay(url: string): Promise<Generated> {
     );
     pass();
     const approvers = [{ name: 'approvers', before: 'U0BOB', after: 'U0BOB,U0EVE' }];
-    const waitingSetting = await pendingSetting.request(approvers, 'U0ADA', rig.now, until());
+    const waitingSetting = await pendingSetting.request(approvers, 'U0ADA', rig.now, inAnHour());
     await pendingSetting.confirm(waitingSetting.id, 'U0CAROL', rig.now);
-    const dropped = await pendingSetting.request([change], 'U0ADA', rig.now, until());
+    const dropped = await pendingSetting.request([change], 'U0ADA', rig.now, inAnHour());
     pass();
     await pendingSetting.dismiss(dropped.id, rig.now);
     const team = createTeamAccountStore(database);
@@ -401,7 +413,7 @@ export async function recordDay(url: string): Promise<Generated> {
         { names: [{ name: 'a.rest', before: now, after }] },
         'U0ALICE',
         rig.now,
-        until(),
+        inAnHour(),
       );
       pass();
       await step(facts.confirm(waiting.id, 'U0BOB', rig.now));

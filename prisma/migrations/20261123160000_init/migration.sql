@@ -33,19 +33,6 @@ CREATE TABLE "accounts" (
 );
 
 -- CreateTable
-CREATE TABLE "team_account_changes" (
-    "id" BIGSERIAL NOT NULL,
-    "team_id" TEXT NOT NULL,
-    "kind" TEXT NOT NULL,
-    "login" TEXT NOT NULL,
-    "application" TEXT NOT NULL,
-    "by" TEXT NOT NULL,
-    "at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "team_account_changes_pkey" PRIMARY KEY ("id")
-);
-
--- CreateTable
 CREATE TABLE "token_steps" (
     "login" TEXT NOT NULL,
     "step" INTEGER NOT NULL,
@@ -123,17 +110,17 @@ CREATE TABLE "order_items" (
 );
 
 -- CreateTable
-CREATE TABLE "order_events" (
-    "id" BIGSERIAL NOT NULL,
-    "order_id" TEXT NOT NULL,
-    "version" INTEGER NOT NULL,
+CREATE TABLE "events" (
+    "seq" BIGSERIAL NOT NULL,
     "at" TIMESTAMPTZ(3) NOT NULL,
-    "actor" TEXT NOT NULL,
+    "team_id" TEXT NOT NULL DEFAULT installation_team(),
+    "subject_kind" TEXT NOT NULL,
+    "subject_id" TEXT NOT NULL,
     "kind" TEXT NOT NULL,
-    "state" TEXT NOT NULL,
-    "detail" JSONB NOT NULL,
+    "actor" TEXT NOT NULL,
+    "data" JSONB NOT NULL,
 
-    CONSTRAINT "order_events_pkey" PRIMARY KEY ("id")
+    CONSTRAINT "events_pkey" PRIMARY KEY ("seq")
 );
 
 -- CreateTable
@@ -210,20 +197,6 @@ CREATE TABLE "settings" (
     "team_id" TEXT NOT NULL DEFAULT installation_team(),
 
     CONSTRAINT "settings_pkey" PRIMARY KEY ("key")
-);
-
--- CreateTable
-CREATE TABLE "setting_changes" (
-    "id" BIGSERIAL NOT NULL,
-    "key" TEXT NOT NULL,
-    "before" TEXT NOT NULL,
-    "after" TEXT NOT NULL,
-    "by" TEXT NOT NULL,
-    "confirmed_by" TEXT,
-    "at" TIMESTAMPTZ(3) NOT NULL,
-    "team_id" TEXT NOT NULL DEFAULT installation_team(),
-
-    CONSTRAINT "setting_changes_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -329,19 +302,6 @@ CREATE TABLE "prices" (
 );
 
 -- CreateTable
-CREATE TABLE "price_changes" (
-    "id" BIGSERIAL NOT NULL,
-    "team_id" TEXT NOT NULL,
-    "before" JSONB,
-    "after" JSONB NOT NULL,
-    "by" TEXT NOT NULL,
-    "confirmed_by" TEXT,
-    "at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "price_changes_pkey" PRIMARY KEY ("id")
-);
-
--- CreateTable
 CREATE TABLE "stand_ins" (
     "team_id" TEXT NOT NULL,
     "user_id" TEXT NOT NULL,
@@ -350,19 +310,6 @@ CREATE TABLE "stand_ins" (
     "since" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "stand_ins_pkey" PRIMARY KEY ("team_id","user_id")
-);
-
--- CreateTable
-CREATE TABLE "stand_in_changes" (
-    "id" BIGSERIAL NOT NULL,
-    "team_id" TEXT NOT NULL,
-    "user_id" TEXT NOT NULL,
-    "stand_in_id" TEXT,
-    "until" TIMESTAMPTZ(3),
-    "by" TEXT NOT NULL,
-    "at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "stand_in_changes_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -392,19 +339,6 @@ CREATE TABLE "policy_drafts" (
 );
 
 -- CreateTable
-CREATE TABLE "policy_changes" (
-    "id" BIGSERIAL NOT NULL,
-    "team_id" TEXT NOT NULL,
-    "kind" TEXT NOT NULL,
-    "version" INTEGER,
-    "changes" JSONB NOT NULL,
-    "by" TEXT NOT NULL,
-    "at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "policy_changes_pkey" PRIMARY KEY ("id")
-);
-
--- CreateTable
 CREATE TABLE "pending_changes" (
     "id" TEXT NOT NULL,
     "team_id" TEXT NOT NULL,
@@ -429,18 +363,6 @@ CREATE TABLE "budgets" (
     "updated_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "budgets_pkey" PRIMARY KEY ("id")
-);
-
--- CreateTable
-CREATE TABLE "budget_changes" (
-    "id" BIGSERIAL NOT NULL,
-    "team_id" TEXT NOT NULL,
-    "before" JSONB,
-    "after" JSONB,
-    "by" TEXT NOT NULL,
-    "at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "budget_changes_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -513,37 +435,6 @@ CREATE TABLE "alarms" (
 );
 
 -- CreateTable
-CREATE TABLE "portfolio_changes" (
-    "id" BIGSERIAL NOT NULL,
-    "team_id" TEXT NOT NULL,
-    "kind" TEXT NOT NULL,
-    "subject" TEXT NOT NULL,
-    "before" JSONB,
-    "after" JSONB,
-    "by" TEXT NOT NULL,
-    "confirmed_by" TEXT,
-    "at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "portfolio_changes_pkey" PRIMARY KEY ("id")
-);
-
--- CreateTable
-CREATE TABLE "name_decisions" (
-    "id" BIGSERIAL NOT NULL,
-    "team_id" TEXT NOT NULL DEFAULT installation_team(),
-    "name" TEXT NOT NULL,
-    "kind" TEXT NOT NULL,
-    "by" TEXT NOT NULL,
-    "confirmed_by" TEXT,
-    "at" TIMESTAMPTZ(3) NOT NULL,
-    "until" TIMESTAMPTZ(3),
-    "reason" TEXT,
-    "alarm" TEXT,
-
-    CONSTRAINT "name_decisions_pkey" PRIMARY KEY ("id")
-);
-
--- CreateTable
 CREATE TABLE "names_imports" (
     "team_id" TEXT NOT NULL,
     "hash" TEXT NOT NULL,
@@ -580,9 +471,6 @@ CREATE INDEX "accounts_key_id_idx" ON "accounts"("key_id");
 CREATE UNIQUE INDEX "accounts_team_id_user_id_slot_key" ON "accounts"("team_id", "user_id", "slot");
 
 -- CreateIndex
-CREATE INDEX "team_account_changes_team_id_at_idx" ON "team_account_changes"("team_id", "at");
-
--- CreateIndex
 CREATE UNIQUE INDEX "orders_delivery_id_key" ON "orders"("delivery_id");
 
 -- CreateIndex
@@ -604,13 +492,10 @@ CREATE UNIQUE INDEX "order_items_open_key_key" ON "order_items"("open_key");
 CREATE INDEX "order_items_name_idx" ON "order_items"("name");
 
 -- CreateIndex
-CREATE INDEX "order_events_order_id_id_idx" ON "order_events"("order_id", "id");
+CREATE INDEX "events_subject_kind_subject_id_seq_idx" ON "events"("subject_kind", "subject_id", "seq");
 
 -- CreateIndex
-CREATE INDEX "order_events_at_idx" ON "order_events"("at");
-
--- CreateIndex
-CREATE INDEX "setting_changes_at_idx" ON "setting_changes"("at");
+CREATE INDEX "events_at_seq_idx" ON "events"("at", "seq");
 
 -- CreateIndex
 CREATE INDEX "domains_expires_at_name_reminded_threshold_idx" ON "domains"("expires_at", "name", "reminded_threshold");
@@ -643,15 +528,6 @@ CREATE UNIQUE INDEX "calendar_feeds_token_hash_key" ON "calendar_feeds"("token_h
 CREATE UNIQUE INDEX "prices_team_id_zone_task_period_valid_from_key" ON "prices"("team_id", "zone", "task", "period", "valid_from");
 
 -- CreateIndex
-CREATE INDEX "price_changes_team_id_at_idx" ON "price_changes"("team_id", "at");
-
--- CreateIndex
-CREATE INDEX "stand_in_changes_team_id_at_idx" ON "stand_in_changes"("team_id", "at");
-
--- CreateIndex
-CREATE INDEX "policy_changes_team_id_at_idx" ON "policy_changes"("team_id", "at");
-
--- CreateIndex
 CREATE INDEX "pending_changes_team_id_kind_asked_at_idx" ON "pending_changes"("team_id", "kind", "asked_at");
 
 -- CreateIndex
@@ -659,9 +535,6 @@ CREATE INDEX "pending_changes_expires_at_idx" ON "pending_changes"("expires_at")
 
 -- CreateIndex
 CREATE UNIQUE INDEX "budgets_team_id_tag_span_key" ON "budgets"("team_id", "tag", "span");
-
--- CreateIndex
-CREATE INDEX "budget_changes_team_id_at_idx" ON "budget_changes"("team_id", "at");
 
 -- CreateIndex
 CREATE INDEX "budget_reservations_team_id_day_idx" ON "budget_reservations"("team_id", "day");
@@ -673,19 +546,10 @@ CREATE INDEX "name_observations_team_id_urgent_due_at_idx" ON "name_observations
 CREATE INDEX "alarms_team_id_name_raised_at_idx" ON "alarms"("team_id", "name", "raised_at");
 
 -- CreateIndex
-CREATE INDEX "portfolio_changes_team_id_at_idx" ON "portfolio_changes"("team_id", "at");
-
--- CreateIndex
-CREATE INDEX "name_decisions_team_id_at_idx" ON "name_decisions"("team_id", "at");
-
--- CreateIndex
 CREATE UNIQUE INDEX "presets_team_id_name_key" ON "presets"("team_id", "name");
 
 -- AddForeignKey
 ALTER TABLE "order_items" ADD CONSTRAINT "order_items_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
-
--- AddForeignKey
-ALTER TABLE "order_events" ADD CONSTRAINT "order_events_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "approvals" ADD CONSTRAINT "approvals_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
@@ -722,3 +586,32 @@ BEGIN
 END $$;
 CREATE TRIGGER orders_statement_kept BEFORE UPDATE OF statement_hash ON "orders" FOR EACH ROW
   WHEN (OLD.statement_hash IS DISTINCT FROM NEW.statement_hash) EXECUTE FUNCTION refuse_statement_change();
+
+-- The log is only added to. Two functions are excepted: what the operator deletes for its age, and a person who is forgotten.
+CREATE FUNCTION delete_old_events(before timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM events e WHERE CASE WHEN e.subject_kind = 'order'
+    THEN NOT EXISTS (SELECT FROM orders o WHERE o.id = e.subject_id) ELSE e.at < before END;
+END $$;
+CREATE FUNCTION forget_person_in_events(person text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE events SET data = jsonb_set(data, '{account}', '"former"')
+    WHERE subject_kind = 'order' AND actor = person AND data ? 'account';
+  UPDATE events SET actor = CASE actor WHEN person THEN 'former' ELSE actor END,
+      subject_id = CASE WHEN subject_kind = 'person' AND subject_id = person THEN 'former' ELSE subject_id END,
+      data = replace(data::text, to_jsonb(person)::text, '"former"')::jsonb
+    WHERE actor = person OR (subject_kind = 'person' AND subject_id = person)
+      OR strpos(data::text, to_jsonb(person)::text) > 0;
+END $$;
+CREATE FUNCTION refuse_event_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  callers text;
+BEGIN
+  GET DIAGNOSTICS callers = PG_CONTEXT;
+  IF callers !~ 'function (delete_old_events|forget_person_in_events)\(' THEN
+    RAISE EXCEPTION 'events are only added, so % is refused', TG_OP;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER events_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "events"
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_event_change();

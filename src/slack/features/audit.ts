@@ -11,20 +11,7 @@ import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
 import { uploadFile } from '../platform/upload.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { withProgress } from '../progress.ts';
-import {
-  AUDIT_COLUMNS,
-  alarmRow,
-  budgetRow,
-  decisionRow,
-  type NameOf,
-  orderLines,
-  policyRow,
-  portfolioRow,
-  priceRow,
-  settingRow,
-  standInRow,
-  teamAccountRow,
-} from '../views/audit.ts';
+import { AUDIT_COLUMNS, orderLines, teamEventRow } from '../views/audit.ts';
 import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { formatSlackError } from '../views/slack-error.ts';
 
@@ -63,39 +50,12 @@ async function* csvOf(
 ): AsyncGenerator<string> {
   const nameOf = createNamer(deps.directory);
   yield BYTE_ORDER_MARK + csvLine(AUDIT_COLUMNS);
-  for await (const event of deps.audit.auditTrail(from, to)) {
-    onRow(event.entry.at);
-    for (const { cells } of await orderLines(event, nameOf)) yield csvLine(cells);
+  for await (const logged of deps.events.read(from, to)) {
+    const { at } = 'event' in logged ? logged.event : logged.entry;
+    onRow(at);
+    if ('event' in logged) yield csvLine(await teamEventRow(logged.event, nameOf));
+    else for (const { cells } of await orderLines(logged, nameOf)) yield csvLine(cells);
   }
-  const changes = [
-    rowsOf(deps.settingsStore.changes(from, to), settingRow),
-    rowsOf(deps.accounts.team.changes(from, to), teamAccountRow),
-    rowsOf(deps.prices.changes(from, to), priceRow),
-    rowsOf(deps.budgets.changes(from, to), budgetRow),
-    rowsOf(deps.portfolio.changes(from, to), portfolioRow),
-    rowsOf(deps.decisions.changes(from, to), decisionRow),
-    rowsOf(alarmsRaised(deps, from, to), alarmRow),
-    rowsOf(deps.standIns.changes(from, to), standInRow),
-    rowsOf(deps.policies.changes(from, to), policyRow),
-  ];
-  for (const rows of changes) {
-    for await (const { at, cells } of rows) {
-      onRow(at);
-      yield csvLine(await cells(nameOf));
-    }
-  }
-}
-
-async function* alarmsRaised({ names }: SlackDeps, from: Date, to: Date) {
-  for await (const alarm of names.alarms.raised(from, to)) yield { ...alarm, at: alarm.raisedAt };
-}
-
-/** The changes of one kind, with the function that formats their rows. */
-async function* rowsOf<Change extends { readonly at: Date }>(
-  changes: AsyncIterable<Change>,
-  toCells: (change: Change, nameOf: NameOf) => Promise<string[]>,
-): AsyncGenerator<{ readonly at: Date; readonly cells: (nameOf: NameOf) => Promise<string[]> }> {
-  for await (const change of changes) yield { at: change.at, cells: (nameOf) => toCells(change, nameOf) };
 }
 
 async function runAudit(call: CommandCall): Promise<void> {

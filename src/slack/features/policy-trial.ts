@@ -1,5 +1,5 @@
 import { isTeamAccount } from '../../accounts/account.ts';
-import { amountsByName, costInDetail } from '../../money/order-cost.ts';
+import { amountsByName } from '../../money/order-cost.ts';
 import { decidedOrder, factOrderOf, factSourcesOf, policySettings } from '../../orders/demand.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
@@ -169,11 +169,12 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
   const seen = new Map<string, Omit<ReplayedLine, 'changed'>>();
   let isCut = false;
   let withoutDemand = 0;
-  for await (const { order, entry } of deps.audit.auditTrail(from, new Date(to.getTime() + 1))) {
-    if (entry.kind !== 'requested') continue;
+  for await (const logged of deps.events.read(from, new Date(to.getTime() + 1))) {
+    if ('event' in logged || logged.entry.kind !== 'requested') continue;
+    const { order, entry } = logged;
     const { id, requesterId } = order;
     const asked = factOrderOf(decidedOrder(order));
-    const pricesOf = async () => amountsByName(costInDetail(entry.detail));
+    const pricesOf = async () => amountsByName(entry.price);
     const sources = { ...factSourcesOf(deps.orders), groupsOf, pricesOf };
     const facts = await gatherFacts(sources, [...current.rules, ...rules], asked, deps.currency);
     const demand = order.demand ?? evaluate(current, settings, asked, facts).demand;

@@ -5,7 +5,6 @@ import {
   type BudgetStanding,
   exactNumber,
   leftOf,
-  overBudgetInDetail,
   type Shortfall,
 } from '../../money/budget.ts';
 import type { BudgetLook } from '../../money/budget-look.ts';
@@ -24,7 +23,7 @@ import {
   table,
   textMessage,
 } from './blocks.ts';
-import { type HistoryEvent, isNotEnough } from './order.ts';
+import { type HistoryEvent, type HistoryEventOf, isNotEnough } from './order.ts';
 import { amountsText } from './price.ts';
 
 /* Budgets as people read them: how they stand, what an order takes out of them, and when one is exceeded. */
@@ -100,9 +99,9 @@ export function exceededFact(history: readonly HistoryEvent[]): string | undefin
   const approved = history.findLast(
     (event) => event.kind === 'resumed' || (event.kind === 'approved' && !isNotEnough(event)),
   );
-  const found = approved && overBudgetInDetail(approved.detail);
-  if (found === undefined) return undefined;
-  return `${overBudgetText(found.over)} Agreed to by ${found.admins.map(mention).join(', ')}.`;
+  if (approved?.kind !== 'resumed' && approved?.kind !== 'approved') return undefined;
+  const { overBudget, admins = [] } = approved;
+  return overBudget && `${overBudgetText(overBudget)} Agreed to by ${admins.map(mention).join(', ')}.`;
 }
 
 /**
@@ -111,31 +110,32 @@ export function exceededFact(history: readonly HistoryEvent[]): string | undefin
  */
 export function overBudgetReply(event: HistoryEvent, admins: readonly string[]): Message | undefined {
   if (!isNotEnough(event) || (event.kind !== 'approved' && event.kind !== 'requested')) return undefined;
-  const found = overBudgetInDetail(event.detail);
-  if (found === undefined || found.admins.length > 0) return undefined;
-  const missing = missingApprovals(event);
+  const isApproval = event.kind === 'approved';
+  const { overBudget } = event;
+  if (overBudget === undefined || (isApproval && (event.admins ?? []).length > 0)) return undefined;
+  const missing = isApproval ? missingApprovals(event) : 0;
   const who = admins.length === 0 ? 'An admin' : admins.map(mention).join(' or ');
   const said = [
-    ...(event.kind === 'approved'
+    ...(isApproval
       ? [
           `:ballot_box_with_check: ${mention(event.actor)} approved.${missing > 0 ? ` ${count(missing, 'more approval')} needed.` : ''}`,
         ]
       : []),
-    `:moneybag: ${overBudgetText(found.over)} ${who} has to approve it besides.${event.kind === 'approved' ? ' An approval from before this was said does not count for it.' : ''}`,
+    `:moneybag: ${overBudgetText(overBudget)} ${who} has to approve it besides.${isApproval ? ' An approval from before this was said does not count for it.' : ''}`,
   ];
   return textMessage(said.join(' '));
 }
 
 /** Whether everybody has approved but the admin who has to, because the order exceeds a budget. */
 export function waitsForAdminAlone(history: readonly HistoryEvent[]): boolean {
-  const last = history.findLast(({ kind }) => kind === 'approved');
-  if (last === undefined || missingApprovals(last) > 0) return false;
-  return overBudgetInDetail(last.detail)?.admins.length === 0;
+  const last = history.findLast((event) => event.kind === 'approved');
+  if (last?.overBudget === undefined || missingApprovals(last) > 0) return false;
+  return (last.admins ?? []).length === 0;
 }
 
 /** How many approvals were missing after one was given, besides that of an admin. */
-function missingApprovals({ detail: { standing, required } }: HistoryEvent): number {
-  return typeof standing === 'number' && typeof required === 'number' ? Math.max(0, required - standing) : 0;
+function missingApprovals({ standing, required }: HistoryEventOf<'approved'>): number {
+  return Math.max(0, required - standing);
 }
 
 /** The person who reads the budgets. */
@@ -205,7 +205,7 @@ function editMenu(budgets: readonly Budget[]): AnyBlock {
 }
 
 /** A budget in one line of plain text: `all names, a month: €100.00`. */
-export function budgetLine({ tag, span, amount }: Budget): string {
+export function budgetLine({ tag, span, amount }: Omit<Budget, 'id' | 'tag'> & Partial<Budget>): string {
   return `${tagText(tag)}, a ${span}: ${amountsText([amount])}`;
 }
 

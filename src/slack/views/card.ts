@@ -1,5 +1,4 @@
 import type { SectionBlock } from '@slack/types';
-import { z } from 'zod';
 import { isDemoContext } from '../../accounts/account.ts';
 import type { BudgetLook } from '../../money/budget-look.ts';
 import type { OrderCost } from '../../money/prices.ts';
@@ -8,7 +7,6 @@ import type { OrderImpact } from '../../names/ports.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
 import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
-import { retryReason } from '../../orders/summary.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
 import { isPaused } from '../../orders/waves.ts';
@@ -182,15 +180,12 @@ export function explainingFacts(order: Order, extras: CardExtras): Fact[] {
   ];
 }
 
-const questionDetail = z.object({ question: z.string() });
-
 /** The latest question of an approver. */
 function questionLines(history: readonly HistoryEvent[]): string[] {
-  const last = history.findLast(({ kind }) => kind === 'asked');
-  const detail = questionDetail.safeParse(last?.detail).data;
-  return last === undefined || detail === undefined
+  const last = history.findLast((event) => event.kind === 'asked');
+  return last === undefined
     ? []
-    : [`:speech_balloon: ${mention(last.actor)} asks: “${quote(detail.question, 500)}”`];
+    : [`:speech_balloon: ${mention(last.actor)} asks: “${quote(last.question, 500)}”`];
 }
 
 const PRIVATE = 'private: only the person who asked, approvers and admins see it';
@@ -331,7 +326,7 @@ function stateLine(
     case 'PENDING':
       return [state, ...formatApprovals(order, history, decision)].join(' · ');
     case 'DENIED': {
-      const denied = history.findLast(({ kind }) => kind === 'denied');
+      const denied = history.findLast((event) => event.kind === 'denied');
       if (denied === undefined) return state;
       return `${state} · by ${mention(denied.actor)}${reasonOf(denied)}`;
     }
@@ -371,8 +366,6 @@ function formatApproved({ approvals }: Order, history: readonly HistoryEvent[]):
     : [`approved by ${approvals.map(({ userId }) => approverName(userId, history)).join(', ')}`];
 }
 
-const retryScheduledDetail = z.object({ why: retryReason });
-
 /** When the first of the waiting items may be sent again. */
 function waitsUntil(order: Order): Date | undefined {
   const moments = waitingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
@@ -383,8 +376,7 @@ function waitsUntil(order: Order): Date | undefined {
 function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   const first = waitsUntil(order);
   if (first === undefined) return [];
-  const heldBack = history.findLast(({ kind }) => kind === 'retry_scheduled');
-  const why = retryScheduledDetail.safeParse(heldBack?.detail).data?.why;
+  const why = history.findLast((event) => event.kind === 'retry_scheduled')?.why;
   const until = `waits until ${moment(first)}`;
   return [why === undefined ? until : `${until}: ${ownSentence(retryReasonText(why))}`];
 }

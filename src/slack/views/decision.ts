@@ -1,9 +1,8 @@
-import { z } from 'zod';
 import type { WaitingDecision } from '../../orders/approvers.ts';
-import type { Order } from '../../orders/order.ts';
+import type { ApprovalsGiven, Order } from '../../orders/order.ts';
+import type { Seat } from '../../policy/approvals.ts';
 import type { Demand, Requirement } from '../../policy/evaluate.ts';
 import type { RuleReference } from '../../policy/policy.ts';
-import { storedRule } from '../../policy/stored-demand.ts';
 import { count } from './blocks.ts';
 import { mention, mentionApprover, moment, quote } from './mrkdwn.ts';
 import type { HistoryEvent } from './order.ts';
@@ -40,12 +39,13 @@ export function ruleNames(rules: readonly RuleReference[]): string {
   return rules.map(ruleName).join(', ');
 }
 
-const decidedDetail = z.object({ decidedBy: z.array(storedRule) });
-
 /** The rules that decided when the order was asked for; empty where only the settings did. */
 function decidingRules(history: readonly HistoryEvent[]): readonly RuleReference[] {
-  const asked = history.findLast(({ kind }) => kind === 'requested' || kind === 'confirmed');
-  const rules = decidedDetail.safeParse(asked?.detail).data?.decidedBy ?? [];
+  const rules =
+    (
+      history.findLast((event) => event.kind === 'confirmed') ??
+      history.findLast((event) => event.kind === 'requested')
+    )?.decidedBy ?? [];
   return rules.some(({ kind }) => kind === 'rule') ? rules : [];
 }
 
@@ -58,35 +58,13 @@ export function isRuled({
   return requirements.length > 1 || requirements.some(({ rule }) => rule.kind === 'rule');
 }
 
-const seat = z.object({ userId: z.string(), standsInFor: z.string().optional() });
-const progressDetail = z.object({
-  progress: z.object({
-    isStricter: z.boolean(),
-    policyVersion: z.int(),
-    requirements: z.array(
-      z.object({
-        rule: storedRule,
-        needed: z.int(),
-        approvers: z.array(z.string()),
-        given: z.array(seat),
-      }),
-    ),
-  }),
-});
-export type ShownProgress = z.output<typeof progressDetail>['progress'];
-
-/** The approvals that counted at an approval, of which this is the detail; undefined for any other event. */
-export function progressIn(detail: unknown): ShownProgress | undefined {
-  return progressDetail.safeParse(detail).data?.progress;
-}
-
 /** The approvals that counted at the last approval; undefined before the first. */
-export function lastProgress(history: readonly HistoryEvent[]): ShownProgress | undefined {
-  return progressIn(history.findLast(({ kind }) => kind === 'approved')?.detail);
+export function lastProgress(history: readonly HistoryEvent[]): ApprovalsGiven | undefined {
+  return history.findLast((event) => event.kind === 'approved')?.progress;
 }
 
 /** An approver, with the person in whose place they approved: `@Carol for @Bob`. */
-function seatName({ userId, standsInFor }: z.output<typeof seat>): string {
+function seatName({ userId, standsInFor }: Seat): string {
   return standsInFor === undefined ? mention(userId) : `${mention(userId)} for ${mention(standsInFor)}`;
 }
 

@@ -1,5 +1,4 @@
 import type { Button } from '@slack/types';
-import { z } from 'zod';
 import type { WaitingDecision } from '../../orders/approvers.ts';
 import { isReviewOpen, type Order } from '../../orders/order.ts';
 import {
@@ -12,23 +11,20 @@ import {
   quote,
   textMessage,
 } from './blocks.ts';
-import { type HistoryEvent, orderTitle, reasonOf } from './order.ts';
+import { type HistoryEvent, type HistoryEventOf, orderTitle, reasonOf } from './order.ts';
 
 /*
  * An order that an admin approved alone in an emergency, and the review of that.
  */
 
+type EmergencyEvent = HistoryEventOf<'emergency_approved'>;
+
 /** Approvers who are told by a direct message; the thread names the others. */
 const MAX_TOLD = 20;
 
-const emergencyDetail = z.object({
-  approvers: z.array(z.string()),
-  unreadableGroups: z.array(z.string()),
-});
-
 /** The people who could have decided and are told by a direct message. */
-export function toldOfEmergency({ detail }: Pick<HistoryEvent, 'detail'>): readonly string[] {
-  return emergencyDetail.safeParse(detail).data?.approvers.slice(0, MAX_TOLD) ?? [];
+export function toldOfEmergency({ approvers }: Pick<EmergencyEvent, 'approvers'>): readonly string[] {
+  return approvers.slice(0, MAX_TOLD);
 }
 
 const OPEN_REVIEW = 'open for review until another admin signs it off';
@@ -37,7 +33,7 @@ const OPEN_REVIEW = 'open for review until another admin signs it off';
 export function emergencyLines(order: Order, history: readonly HistoryEvent[]): string[] {
   const { emergencyApprovedBy, signedOffBy } = order;
   if (emergencyApprovedBy === undefined) return [];
-  const event = history.findLast(({ kind }) => kind === 'emergency_approved');
+  const event = history.findLast((event) => event.kind === 'emergency_approved');
   const why = event === undefined ? '' : `:${reasonOf(event)}`;
   const review = signedOffBy === undefined ? OPEN_REVIEW : `signed off by ${mention(signedOffBy)}`;
   return [
@@ -46,17 +42,13 @@ export function emergencyLines(order: Order, history: readonly HistoryEvent[]): 
 }
 
 /** In the thread, which calls those who are not told by a direct message. */
-export function emergencyReply(order: Order, event: HistoryEvent): Message {
-  const detail = emergencyDetail.safeParse(event.detail).data;
-  const untold = [...(detail?.approvers.slice(MAX_TOLD) ?? []), ...(detail?.unreadableGroups ?? [])];
-  const others =
-    (detail?.approvers.length ?? 0) > 0 ? ' I have told the others who could have approved it.' : '';
+export function emergencyReply(order: Order, event: EmergencyEvent): Message {
+  const untold = [...event.approvers.slice(MAX_TOLD), ...event.unreadableGroups];
+  const others = event.approvers.length > 0 ? ' I have told the others who could have approved it.' : '';
   const called =
     untold.length === 0 ? '' : ` ${untold.map(mentionApprover).join(', ')}: you could have approved it too.`;
   const unseen =
-    event.detail['isImpactUnknown'] === true
-      ? ' What hangs on the name was not known yet at this approval.'
-      : '';
+    event.isImpactUnknown === true ? ' What hangs on the name was not known yet at this approval.' : '';
   return textMessage(
     `:rotating_light: ${mention(order.requesterId)}, ${mention(event.actor)} approved this alone in an emergency: ${escapeText(orderTitle(order))}.${reasonOf(event)}${others}${called}${unseen} It stays open for review until another admin signs it off.`,
   );
@@ -72,7 +64,7 @@ export function signedOffReply(order: Order, event: HistoryEvent): Message {
 }
 
 /** To one person who could have decided, or who may review it as an admin. */
-export function emergencyNotice(order: Order, event: HistoryEvent): Message {
+export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
   return textMessage(
     `:rotating_light: ${mention(event.actor)} approved *${escapeText(orderTitle(order))}* alone in an emergency, so nobody else’s approval is needed any more:${reasonOf(event)} It was asked by ${mention(order.requesterId)}. It stays open for review until another admin signs it off, on its card or in my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
   );

@@ -1,6 +1,6 @@
 import type { ModalView, SectionBlock } from '@slack/types';
+import type { OrderLogEntry } from '../../events.ts';
 import type { Order } from '../../orders/order.ts';
-import type { HistoryEntry } from '../../orders/ports.ts';
 import { actions, button, code, context, escapeText, facts, section } from './blocks.ts';
 import { findingBlocks, pauseButtons } from './bulk.ts';
 import { type CardExtras, commentButton, explainingFacts, impactBlocks } from './card.ts';
@@ -17,7 +17,7 @@ export const LOOK = 'order_look';
 
 export interface Look {
   readonly order: Order;
-  readonly extras: CardExtras & { readonly history: readonly HistoryEntry[] };
+  readonly extras: CardExtras & { readonly history: readonly OrderLogEntry[] };
   /** Whether the person who looks may decide about it. */
   readonly mayDecide: boolean;
   /** Where it was opened. */

@@ -1,6 +1,6 @@
 import type { Button } from '@slack/types';
-import { z } from 'zod';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
+import type { OrderLogEntry } from '../../events.ts';
 import type { Impact } from '../../names/impact.ts';
 import {
   accountOwner,
@@ -9,14 +9,13 @@ import {
   isRetryOver,
   type Order,
   type OrderItem,
-  type OrderLogEntry,
   type OrderState,
   periodOf,
   retryableItems,
   waitingItems,
 } from '../../orders/order.ts';
 import type { NextStep } from '../../orders/order-task.ts';
-import { recordFinding } from '../../orders/record-finding.ts';
+import type { RecordFinding } from '../../orders/record-finding.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { isPaused } from '../../orders/waves.ts';
@@ -193,17 +192,19 @@ export function formatAccountShort(order: Order): string {
 }
 
 /** What the card and the thread need to know of an event. */
-export type HistoryEvent = Pick<OrderLogEntry, 'kind' | 'actor' | 'state' | 'detail'>;
+export type HistoryEvent<Entry = OrderLogEntry> = Entry extends unknown
+  ? Omit<Entry, 'at' | 'version'>
+  : never;
+/** An event of a kind. */
+export type HistoryEventOf<Kind extends OrderLogEntry['kind']> = Extract<
+  HistoryEvent,
+  { readonly kind: Kind }
+>;
 
 /** Whether an order still waits for people after an approval; a paused one waits to go on. */
-export function isNotEnough({ state, detail }: HistoryEvent): boolean {
-  return state === 'PENDING' || typeof detail['waiting'] === 'number';
+export function isNotEnough(event: HistoryEvent): boolean {
+  return event.state === 'PENDING' || (event.kind === 'approved' && event.waiting !== undefined);
 }
-
-const approvedDetail = z.object({
-  lapsed: z.array(z.string()),
-  unreadableGroups: z.array(z.string()).default([]),
-});
 
 /** Approvals that no longer counted at the last count. */
 export interface LapsedApprovals {
@@ -213,11 +214,7 @@ export interface LapsedApprovals {
 }
 
 export function lapsedApprovals(history: readonly HistoryEvent[]): LapsedApprovals {
-  const last = history.findLast(({ kind }) => kind === 'approved');
-  const { lapsed, unreadableGroups } = approvedDetail.safeParse(last?.detail).data ?? {
-    lapsed: [],
-    unreadableGroups: [],
-  };
+  const { lapsed = [], unreadableGroups = [] } = history.findLast((event) => event.kind === 'approved') ?? {};
   return { userIds: lapsed, isUncertain: unreadableGroups.length > 0 };
 }
 
@@ -230,15 +227,15 @@ export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string 
 }
 
 /** The reason that somebody gave with a decision, or what public records prove, quoted, with a blank in front. */
-export function reasonOf({ detail }: HistoryEvent): string {
-  const reason = detail['reason'] ?? seenText(detail['seen']);
-  return typeof reason === 'string' && reason !== '' ? ` “${quote(reason, 1_000)}”` : '';
+export function reasonOf({ reason, seen }: Decided): string {
+  const said = reason ?? (seen && recordFindingText(seen)) ?? '';
+  return said === '' ? '' : ` “${quote(said, 1_000)}”`;
 }
 
-/** What public records showed, as an event keeps it, in sentences that are not escaped yet. */
-export function seenText(kept: unknown): string | undefined {
-  const seen = recordFinding.safeParse(kept).data;
-  return seen === undefined ? undefined : recordFindingText(seen);
+/** What an event says of why somebody decided. */
+interface Decided {
+  readonly reason?: string | null | undefined;
+  readonly seen?: RecordFinding | undefined;
 }
 
 /** Mentions of those who may approve; a long list is cut. */

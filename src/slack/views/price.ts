@@ -1,5 +1,4 @@
 import { type Amount, formatAmount } from '../../money/amount.ts';
-import { costInDetail } from '../../money/order-cost.ts';
 import type { ListedPrice } from '../../money/ports.ts';
 import {
   isSameCost,
@@ -92,11 +91,10 @@ export function costsInHistory(history: readonly HistoryEvent[]): {
   readonly asked: OrderCost | undefined;
   readonly approved: OrderCost | undefined;
 } {
-  const found = (kind: HistoryEvent['kind']) => {
-    const entry = history.findLast((each) => each.kind === kind);
-    return entry && costInDetail(entry.detail);
+  return {
+    asked: history.findLast((event) => event.kind === 'requested')?.price,
+    approved: history.findLast((event) => event.kind === 'approved')?.price,
   };
-  return { asked: found('requested'), approved: found('approved') };
 }
 
 /** Says that the price differs from when the order was asked for; undefined when it does not. */
@@ -112,7 +110,7 @@ function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): s
 /** Said in the thread when the approved price differs from the one that was asked for. */
 export function repricedReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
   if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;
-  const change = costChange(costsInHistory(history).asked, costInDetail(event.detail));
+  const change = costChange(costsInHistory(history).asked, event.price);
   return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
 }
 

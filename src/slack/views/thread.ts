@@ -1,11 +1,8 @@
 import type { SectionBlock } from '@slack/types';
-import { z } from 'zod';
 import { accountName } from '../../accounts/account.ts';
 import { groupBy } from '../../collections.ts';
-import { accountOwner, DELEGATIONS, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
-import type { HistoryEntry } from '../../orders/ports.ts';
-import { itemSummary, retryReason } from '../../orders/summary.ts';
-import { storedPauseReason } from '../../orders/waves.ts';
+import type { AnyOrderLogEntry, OrderLogEntry } from '../../events.ts';
+import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import { answerButtons } from './answer.ts';
 import {
   type AnyBlock,
@@ -38,6 +35,7 @@ import {
   formatPart,
   goesOverXml,
   type HistoryEvent,
+  type HistoryEventOf,
   ICONS,
   isNotEnough,
   isOnlyAccepted,
@@ -51,8 +49,8 @@ import {
   resultText,
   retryButtons,
   STATE_LINES,
-  seenText,
 } from './order.ts';
+import { recordFindingText } from './record-finding.ts';
 import { retryReasonText, summaryText } from './summary.ts';
 
 /* The replies in an order's thread, and its history. */
@@ -99,10 +97,8 @@ export function orderReply(
       );
     case 'stopped':
       return stoppedReply(order, event);
-    case 'paused': {
-      const reason = storedPauseReason.safeParse(event.detail['reason']).data;
-      return reason && pausedReply(order, reason, orderTitle(order), approverList(approvers));
-    }
+    case 'paused':
+      return pausedReply(order, event.pause, orderTitle(order), approverList(approvers));
     case 'resumed':
       return textMessage(`:arrow_forward: ${mention(event.actor)} lets *${title}* go on.`);
     case 'resolved':
@@ -139,14 +135,11 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   );
 }
 
-const stoppedDetail = z.object({ summary: itemSummary, names: z.array(z.string()).catch([]) });
-
 /** Something of an order is no longer sent. If that ends the order, the reply to its end says so. */
-function stoppedReply(order: Order, event: HistoryEvent): Message | undefined {
-  const detail = stoppedDetail.safeParse(event.detail).data;
-  if (detail === undefined || ENDED_BY_ITEMS.has(event.state)) return undefined;
+function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message | undefined {
+  if (ENDED_BY_ITEMS.has(event.state)) return undefined;
   const title = escapeText(orderTitle(order));
-  const { names } = detail;
+  const { names } = event;
   const which = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
   if (event.state === 'CANCELLED') {
     const what = order.items.some(({ attempts }) => attempts > 0)
@@ -158,7 +151,7 @@ function stoppedReply(order: Order, event: HistoryEvent): Message | undefined {
   }
   return textMessage(
     event.actor === SYSTEM
-      ? `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${title}: ${ownSentence(summaryText(detail.summary))}${which}`
+      ? `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${title}: ${ownSentence(summaryText(event.summary))}${which}`
       : `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(event.actor)} stopped this: ${title}.${which} What was sent before goes on.`,
   );
 }
@@ -170,22 +163,19 @@ function formatNames(order: Order, names: readonly string[]): string {
   return truncateMarkup(names.map((name) => `*${escapeText(itemName(order, name))}*`).join(', '), 1_000);
 }
 
-const askedDetail = z.object({ question: z.string() });
-
 /** An approver’s question. The requester answers in the thread. */
-function askedReply(order: Order, event: HistoryEvent): Message | undefined {
-  const detail = askedDetail.safeParse(event.detail).data;
-  if (detail === undefined) return undefined;
+function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
   return textMessage(
-    `:speech_balloon: ${mention(order.requesterId)}, ${mention(event.actor)} asks about ${escapeText(orderTitle(order))}: “${quote(detail.question, 2_000)}” ${order.isPrivate ? `Write ${mention(event.actor)} a direct message` : 'Answer here'}. The time that is left starts anew.`,
+    `:speech_balloon: ${mention(order.requesterId)}, ${mention(event.actor)} asks about ${escapeText(orderTitle(order))}: “${quote(event.question, 2_000)}” ${order.isPrivate ? `Write ${mention(event.actor)} a direct message` : 'Answer here'}. The time that is left starts anew.`,
   );
 }
 
-const escalatedDetail = z.object({ to: z.array(z.string()), toAdmins: z.boolean() });
-
 /** The order has waited for long, and others are called. */
-function escalatedReply(order: Order, event: HistoryEvent, approvers: readonly string[]): Message {
-  const { to, toAdmins } = escalatedDetail.safeParse(event.detail).data ?? { to: [], toAdmins: true };
+function escalatedReply(
+  order: Order,
+  { to, toAdmins }: HistoryEventOf<'escalated'>,
+  approvers: readonly string[],
+): Message {
   const called = [
     ...(to.length === 0 ? [] : [`${approverList(to)} should know`]),
     ...(toAdmins ? ['I am telling the admins'] : []),
@@ -197,7 +187,7 @@ function escalatedReply(order: Order, event: HistoryEvent, approvers: readonly s
 }
 
 /** The card says who approved, but neither their comment nor what they could not see. */
-function lastApprovalReply(event: HistoryEvent): Message | undefined {
+function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefined {
   const said = reasonOf(event);
   const unseen = unseenAtApproval(event);
   return said === '' && unseen === ''
@@ -207,14 +197,12 @@ function lastApprovalReply(event: HistoryEvent): Message | undefined {
       );
 }
 
-function unseenAtApproval({ detail }: HistoryEvent): string {
-  return detail['isImpactUnknown'] === true
-    ? ' What hangs on the name was not known yet at this approval.'
-    : '';
+function unseenAtApproval({ isImpactUnknown }: HistoryEventOf<'approved'>): string {
+  return isImpactUnknown === true ? ' What hangs on the name was not known yet at this approval.' : '';
 }
 
 /** One of several approvals was given, and more are needed. */
-function approvedReply(order: Order, event: HistoryEvent): Message {
+function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message {
   const lapsed = lapsedApprovals([event]);
   const progress = lastProgress([event]);
   const given = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId)).length;
@@ -238,11 +226,11 @@ function approvedReply(order: Order, event: HistoryEvent): Message {
 
 function resolvedReply(
   order: Order,
-  event: HistoryEvent,
+  event: HistoryEventOf<'resolved'>,
   approvers: readonly string[],
   now: Date | undefined,
 ): Message {
-  const found = event.detail['outcome'] === 'SUCCEEDED' ? 'done' : 'not done';
+  const found = event.outcome === 'SUCCEEDED' ? 'done' : 'not done';
   return outcomeReply(
     order,
     `${ICONS[event.state]} ${mention(order.requesterId)}, ${nameOfActor(event.actor)} settled this as ${found}: ${resolvedTitle(order, event)}.${reasonOf(event)}`,
@@ -251,11 +239,8 @@ function resolvedReply(
   );
 }
 
-const resolvedDetail = z.object({ ctids: z.array(z.string()) });
-
 /** What was settled, which may be some of several names only. */
-function resolvedTitle(order: Order, { detail }: HistoryEvent): string {
-  const ctids = resolvedDetail.safeParse(detail).data?.ctids ?? [];
+function resolvedTitle(order: Order, { ctids }: HistoryEventOf<'resolved'>): string {
   const settled = order.items.filter(({ ctid }) => ctids.includes(ctid));
   const title = `*${escapeText(orderTitle(order))}*`;
   if (settled.length === 0 || settled.length === order.items.length) return title;
@@ -267,20 +252,15 @@ function resolvedTitle(order: Order, { detail }: HistoryEvent): string {
 }
 
 /** The registry shows the end of what the service had only accepted. */
-function registryConfirmedReply(order: Order, { detail }: HistoryEvent): Message {
-  const name = detail['name'];
-  const shown = typeof name === 'string' ? itemName(order, name) : orderTitle(order);
+function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>): Message {
+  const shown = itemName(order, name);
   return textMessage(
     `:white_check_mark: ${mention(order.requesterId)}, the registry’s public record shows it now: *${escapeText(orderTitle(order))}* is done for ${escapeText(shown)}.`,
   );
 }
 
-const overdueDetail = z.object({ name: z.string(), days: z.number() });
-
 /** The registry shows that what the service accepted long ago has not happened. */
-function overdueReply(order: Order, event: HistoryEvent): Message | undefined {
-  const about = overdueDetail.safeParse(event.detail).data;
-  if (about === undefined) return undefined;
+function overdueReply(order: Order, about: HistoryEventOf<'overdue'>): Message {
   const name = `*${escapeText(itemName(order, about.name))}*`;
   const since = `${count(about.days, 'day')} after the service accepted this`;
   const said =
@@ -290,18 +270,9 @@ function overdueReply(order: Order, event: HistoryEvent): Message | undefined {
   return textMessage(`:warning: ${mention(order.requesterId)}, ${said}`);
 }
 
-const delegationDetail = z.object({
-  name: z.string(),
-  delegation: z.enum(DELEGATIONS),
-  hosts: z.array(z.string()),
-  hours: z.number(),
-});
-
 /** Whether the nameservers that were set answer. */
-function delegationReply(order: Order, event: HistoryEvent): Message | undefined {
-  const detail = delegationDetail.safeParse(event.detail).data;
-  if (detail === undefined) return undefined;
-  const { name, delegation, hosts, hours } = detail;
+function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>): Message {
+  const { name, delegation, hosts, hours } = event;
   const shown = escapeText(itemName(order, name));
   const asker = mention(order.requesterId);
   if (delegation === 'answering') {
@@ -312,19 +283,14 @@ function delegationReply(order: Order, event: HistoryEvent): Message | undefined
   );
 }
 
-const lateDetail = z.object({
-  n: z.number(),
-  outcome: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']),
-  resolvedBy: z.string().optional(),
-  agrees: z.boolean(),
-});
-
 /** The service answered after the order, or its name, had ended without that answer. */
-function lateReply(order: Order, event: HistoryEvent, approvers: readonly string[]): Message | undefined {
-  const late = lateDetail.safeParse(event.detail).data;
-  const item = order.items.find(({ n }) => n === late?.n);
-  if (late === undefined || item === undefined) return undefined;
-  const { agrees, outcome, resolvedBy } = late;
+function lateReply(
+  order: Order,
+  { n, agrees, outcome, resolvedBy }: HistoryEventOf<'answered_late'>,
+  approvers: readonly string[],
+): Message | undefined {
+  const item = order.items.find((each) => each.n === n);
+  if (item === undefined) return undefined;
   const name = order.items.length > 1 ? `*${escapeText(itemName(order, item.name))}* of ` : '';
   const title = `${name}*${escapeText(orderTitle(order))}*`;
   if (resolvedBy === undefined) return lostReply(order, item, outcome, title, approvers);
@@ -379,14 +345,14 @@ function nameOfActor(actor: string): string {
 
 function finishedReply(
   order: Order,
-  event: HistoryEvent,
+  event: HistoryEventOf<'finished'>,
   approvers: readonly string[],
   now: Date | undefined,
 ): Message | undefined {
   // It has been settled since; the reply to that says more.
   if (event.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
   // The reply to the settling says it already.
-  if (event.detail['through'] === 'resolved') return undefined;
+  if (event.through === 'resolved') return undefined;
   return outcomeReply(
     order,
     `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${formatOutcome(order)}${formatPart(order)}.`,
@@ -515,7 +481,7 @@ function unknownHelp(order: Order, approvers: readonly string[]): AnyBlock[] {
   ];
 }
 
-const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
+const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   requested: 'asked',
   confirmed: 'confirmed',
   approved: 'approved',
@@ -546,21 +512,21 @@ const EVENT_WORDS: Readonly<Record<HistoryEntry['kind'], string>> = {
 };
 
 /** Used where the database had lost that a request was sent. */
-const LOST_EVENT_WORDS: Partial<Readonly<Record<HistoryEntry['kind'], string>>> = {
+const LOST_EVENT_WORDS: Partial<Readonly<Record<OrderLogEntry['kind'], string>>> = {
   answered_late: 'end of a request that the database had lost',
   invalidated: 'stopped, because the database had lost that it was sent',
 };
 
-function eventWords({ kind, detail }: HistoryEntry): string {
-  const isLost = kind === 'invalidated' ? 'ctid' in detail : !('resolvedBy' in detail);
-  return (isLost ? LOST_EVENT_WORDS[kind] : undefined) ?? EVENT_WORDS[kind];
+function eventWords(entry: OrderLogEntry): string {
+  const isLost = entry.kind === 'invalidated' ? 'ctid' in entry : !('resolvedBy' in entry);
+  return (isLost ? LOST_EVENT_WORDS[entry.kind] : undefined) ?? EVENT_WORDS[entry.kind];
 }
 
 /** The most characters of an order's history that are shown, the newest ones. */
 const HISTORY_LENGTH = 5_000;
 
 /** What happened to an order, oldest first. */
-export function orderHistory(history: readonly HistoryEntry[]): SectionBlock[] {
+export function orderHistory(history: readonly OrderLogEntry[]): SectionBlock[] {
   const all = history.map(historyLine);
   let room = HISTORY_LENGTH;
   const newest = all.reverse().filter((line) => {
@@ -571,20 +537,16 @@ export function orderHistory(history: readonly HistoryEntry[]): SectionBlock[] {
   return lines(['*History*', ...(left === 0 ? [] : [`${left} earlier`]), ...newest.reverse()]);
 }
 
-function historyLine(entry: HistoryEntry): string {
+function historyLine(entry: OrderLogEntry): string {
   const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
-  const { ctid, question, outcome } = entry.detail;
-  const reason = entry.detail['reason'] ?? seenText(entry.detail['seen']);
-  const hint = seenText(entry.detail['hint']);
-  const why = retryReason.safeParse(entry.detail['why']).data;
+  const { ctid, question, outcome, reason, seen, hint, why }: AnyOrderLogEntry = entry;
+  const said = reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
   const more = [
-    typeof ctid === 'string' ? code(ctid) : '',
-    typeof outcome === 'string' ? outcome.toLowerCase() : '',
-    typeof reason === 'string' ? `“${quote(reason)}”` : '',
-    typeof question === 'string' ? `“${quote(question)}”` : '',
-    why === undefined ? '' : `(${escapeText(retryReasonText(why))})`,
-    hint === undefined ? '' : `“${quote(hint)}”`,
-    entry.kind === 'finished' ? entry.state.toLowerCase() : '',
-  ].filter((part) => part !== '');
+    ctid && code(ctid),
+    outcome?.toLowerCase(),
+    said && `“${quote(said)}”`,
+    why && `(${escapeText(retryReasonText(why))})`,
+    entry.kind === 'finished' && entry.state.toLowerCase(),
+  ].filter(Boolean);
   return `${moment(entry.at)}: ${eventWords(entry)}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;
 }

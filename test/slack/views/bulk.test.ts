@@ -5,6 +5,7 @@ import { bulkBlocks, planMessage } from '../../../src/slack/views/bulk.ts';
 import { costFact } from '../../../src/slack/views/price.ts';
 import { orderReply } from '../../../src/slack/views/thread.ts';
 import { newBulk } from '../../orders/sample.ts';
+import { orderEvent } from '../../support/log.ts';
 import { SAMPLE_INPUTS, SECRET_HASH, sampleOrder, statedBy } from './samples.ts';
 
 const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
@@ -58,7 +59,7 @@ test('rows that failed for one reason stand together, though each answer names i
       text: item.name === 'g.rest' ? 'no credit' : `${item.name} is not in this account`,
     },
   }));
-  const finished = { kind: 'finished', actor: 'system', state: 'FAILED', detail: {} } as const;
+  const finished = orderEvent('finished', 'FAILED');
   const said = JSON.stringify(orderReply({ ...order, items }, finished, [])?.blocks);
   expect(said).toContain('a.rest is not in this account');
   expect(said).not.toContain('b.rest is not in this account');

@@ -8,6 +8,7 @@ import { homeBlocks } from '../../../src/slack/views/home.ts';
 import { lookView } from '../../../src/slack/views/look.ts';
 import { confirmMessage, type HistoryEvent, orderLine, ordersTable } from '../../../src/slack/views/order.ts';
 import { orderHistory, orderReply } from '../../../src/slack/views/thread.ts';
+import { orderEvent } from '../../support/log.ts';
 import fc from '../../support/properties.ts';
 import { expectBlocks, expectMessage, expectView, pinged } from './limits.ts';
 import { ASKED_AT, cardOf, SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from './samples.ts';
@@ -15,24 +16,17 @@ import { ASKED_AT, cardOf, SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from './sam
 const APPROVERS = ['U0BOB', 'S0APPROVERS'];
 const KINDS = ['approved', 'denied', 'cancelled', 'expired', 'reminded', 'resolved', 'finished'] as const;
 
-function happening(
-  kind: HistoryEvent['kind'],
-  state: OrderState,
-  detail: HistoryEvent['detail'] = {},
-): HistoryEvent {
-  return { kind, actor: 'U0BOB', state, detail };
+function happening<Kind extends HistoryEvent['kind']>(kind: Kind, state: OrderState, said: object = {}) {
+  return orderEvent(kind, state, { actor: 'U0BOB', ...said });
 }
 
 function historyOf(order: Order, kinds: readonly (typeof KINDS)[number][], reason: string) {
-  return kinds.map((kind, index) => ({
-    orderId: order.id,
-    version: index + 1,
-    at: ASKED_AT,
-    kind,
-    actor: 'U0BOB',
-    state: order.state,
-    detail: { reason, ctid: order.id, outcome: 'SUCCEEDED', lapsed: ['U0CAROL'] },
-  }));
+  return kinds.map((kind, index) =>
+    happening(kind, order.state, {
+      ...{ version: index + 1, at: ASKED_AT },
+      ...{ reason, ctids: [order.id], outcome: 'SUCCEEDED', lapsed: ['U0CAROL'] },
+    }),
+  );
 }
 
 /** Every message that an order can cause. */
@@ -143,17 +137,12 @@ describe('a card', () => {
 
 describe('the history', () => {
   it('says why a request went out again, or waits to', () => {
-    const order = sampleOrder('EXECUTING');
-    const history = (['sending', 'retry_scheduled'] as const).map((kind) => ({
-      ...happening(kind, 'EXECUTING', { why: { code: kind === 'sending' ? 'session_ended' : 'busy' } }),
-      orderId: order.id,
-      version: 3,
-      at: ASKED_AT,
-      kind,
-    }));
+    const history = (['sending', 'retry_scheduled'] as const).map((kind) =>
+      happening(kind, 'EXECUTING', { why: { code: kind === 'sending' ? 'session_ended' : 'busy' } }),
+    );
     const shown = JSON.stringify(orderHistory(history));
     expect(shown).toContain(
-      'request sent by <@U0BOB> (The service refused the request before it, because the session had ended.)',
+      'request sent by <@U0BOB> `c-1` (The service refused the request before it, because the session had ended.)',
     );
     expect(shown).toContain('(The service is busy.)');
   });
@@ -201,9 +190,9 @@ describe('a reply', () => {
       },
     ];
     const settled = sampleOrder('SUCCEEDED', { items });
-    const finished = { ...happening('finished', 'SUCCEEDED'), detail: { through: 'resolved' } };
+    const finished = happening('finished', 'SUCCEEDED', { through: 'resolved' });
     expect(orderReply(settled, finished, APPROVERS)).toBeUndefined();
-    const answered = { ...finished, detail: { through: 'answered' } };
+    const answered = { ...finished, through: 'answered' };
     expect(orderReply(settled, answered, APPROVERS), 'another name’s answer ended it').toBeDefined();
     expect(orderReply(settled, happening('finished', 'UNKNOWN'), APPROVERS)).toBeUndefined();
     expect(orderReply(settled, happening('resolved', 'SUCCEEDED'), APPROVERS)).toBeDefined();
@@ -342,14 +331,7 @@ it.each([
     const pending = sampleOrder('PENDING', { task: 'redirect', input, account }, ['www.cafe.rest']);
     const card = JSON.stringify(cardOf(pending, { approvers: [] }));
     expect(card.includes('over the service’s XML interface')).toBe(isXml);
-    const entry = {
-      kind: 'finished',
-      actor: 'system',
-      state: 'UNKNOWN',
-      version: 3,
-      at: ASKED_AT,
-      detail: {},
-    } as const;
+    const entry = orderEvent('finished', 'UNKNOWN');
     const reply = JSON.stringify(orderReply(order, entry, ['U0BOB'], ASKED_AT));
     expect(reply.includes('where a client transaction has no place')).toBe(isXml);
   },

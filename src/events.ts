@@ -1,0 +1,257 @@
+import { z } from 'zod';
+import { BUDGET_SPANS, storedShortfall } from './money/budget.ts';
+import { storedCost } from './money/order-cost.ts';
+import { PRICED_TASKS } from './money/prices.ts';
+import { FACT_NAMES } from './names/facts.ts';
+import { ALARM_KINDS } from './names/unexplained-changes.ts';
+import { type ApprovalsGiven, DELEGATIONS, ORDER_STATES, type Order } from './orders/order.ts';
+import { recordFinding } from './orders/record-finding.ts';
+import { storedItemResult } from './orders/stored-result.ts';
+import { itemSummary, retryReason } from './orders/summary.ts';
+import { ORDER_TASK_NAMES } from './orders/tasks.ts';
+import { storedPauseReason } from './orders/waves.ts';
+import { loggedChange } from './policy/change-log.ts';
+import { storedRule } from './policy/stored-demand.ts';
+
+/*
+ * The events of the log: what each kind says, as a schema. The store reads rows with these schemas, so that whoever reads
+ * or writes an event has its type.
+ */
+
+const texts = z.array(z.string()).readonly();
+const at = z.coerce.date();
+/** Slack user id, `system`, or `evidence` where public records act in the place of a person. */
+const actor = z.string();
+
+/** An event of an order. `state` and `version` are those after it. */
+function orderEvent<Kind extends string, Data extends z.ZodRawShape>(kind: Kind, data: Data) {
+  const state = z.enum(ORDER_STATES);
+  return z.object({ kind: z.literal(kind), actor, at, state, version: z.int(), ...data });
+}
+
+const rules = z.array(storedRule).readonly();
+const progress: z.ZodType<ApprovalsGiven> = z.object({
+  isApproved: z.boolean(),
+  policyVersion: z.int(),
+  isStricter: z.boolean(),
+  requirements: z.array(
+    z.object({
+      rule: storedRule,
+      needed: z.int(),
+      approvers: z.array(z.string()),
+      given: z.array(z.object({ userId: z.string(), standsInFor: z.string().optional() })),
+    }),
+  ),
+});
+
+const price = storedCost.exactOptional();
+const statement = z.string();
+const isImpactUnknown = z.literal(true).exactOptional();
+/** The budgets that the order exceeds. */
+const overBudget = z.array(storedShortfall).readonly().exactOptional();
+/** The admins who have agreed to that. */
+const admins = texts.exactOptional();
+const reason = z.string().nullable();
+const item = { n: z.int(), name: z.string() };
+const sentItem = { ...item, ctid: z.string() };
+const outcome = z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
+const answer = { ...sentItem, outcome, result: storedItemResult };
+
+/** The approvals that count after somebody has approved, and those that do not any more. */
+const approvals = {
+  standing: z.int(),
+  lapsed: texts,
+  required: z.int(),
+  /** Groups of approvers whose members Slack did not tell: it is not certain that an approval has lapsed. */
+  unreadableGroups: texts.exactOptional(),
+  price,
+  statement,
+  progress: progress.exactOptional(),
+  overBudget,
+  admins,
+};
+
+/** An event of an order. */
+export const orderLogEntry = z.discriminatedUnion('kind', [
+  orderEvent('requested', {
+    task: z.enum(ORDER_TASK_NAMES),
+    /** Left out for an order made from a file, of which `rows` is the number of its rows. */
+    names: texts.exactOptional(),
+    input: z.unknown().optional(),
+    rows: z.int().exactOptional(),
+    statement,
+    service: z.string(),
+    replyTo: z.string().exactOptional(),
+    account: z.string(),
+    usesTeamAccount: z.literal(true).exactOptional(),
+    reason,
+    policyVersion: z.int(),
+    decidedBy: rules,
+    price,
+    overBudget,
+    retryOf: z.string().exactOptional(),
+    accountOwner: z.string().exactOptional(),
+  }),
+  orderEvent('confirmed', { policyVersion: z.int().exactOptional(), decidedBy: rules.exactOptional() }),
+  orderEvent('approved', {
+    ...approvals,
+    reason: z.string().exactOptional(),
+    isImpactUnknown,
+    /** The items that wait, for an approval of a paused order. */
+    waiting: z.int().exactOptional(),
+  }),
+  orderEvent('emergency_approved', {
+    statement,
+    reason: z.string(),
+    approvers: texts,
+    unreadableGroups: texts,
+    policyVersion: z.int(),
+    price,
+    isImpactUnknown,
+    overBudget,
+    admins,
+  }),
+  orderEvent('signed_off', { emergencyApprovedBy: z.string() }),
+  orderEvent('denied', { reason, progress: progress.exactOptional() }),
+  orderEvent('cancelled', {}),
+  orderEvent('expired', { names: texts.exactOptional(), summary: itemSummary.exactOptional() }),
+  orderEvent('reminded', {}),
+  orderEvent('escalated', { to: texts, toAdmins: z.boolean() }),
+  orderEvent('asked', { question: z.string() }),
+  orderEvent('claimed', { worker: z.string() }),
+  orderEvent('sending', { ...sentItem, why: retryReason.exactOptional() }),
+  orderEvent('retry_scheduled', { ...item, why: retryReason, until: at }),
+  orderEvent('answered', answer),
+  orderEvent('answered_late', { ...answer, resolvedBy: z.string().exactOptional(), agrees: z.boolean() }),
+  orderEvent('shown', item),
+  orderEvent('overdue', { ...item, days: z.int() }),
+  orderEvent('delegation_seen', {
+    ...item,
+    delegation: z.enum(DELEGATIONS),
+    hosts: texts,
+    hours: z.int(),
+  }),
+  orderEvent('stopped', { summary: itemSummary, names: texts, doneIn: z.string().exactOptional() }),
+  orderEvent('paused', { pause: storedPauseReason, waiting: z.int() }),
+  orderEvent('resumed', { ...approvals, waiting: z.int() }),
+  orderEvent('hinted', { ...sentItem, hint: recordFinding, source: z.string() }),
+  orderEvent('invalidated', {
+    summary: itemSummary,
+    ...z.object(answer).partial().shape,
+  }),
+  orderEvent('released', { lost: texts }),
+  orderEvent('resolved', {
+    outcome: z.enum(['SUCCEEDED', 'FAILED']),
+    reason,
+    seen: recordFinding.exactOptional(),
+    ctids: texts,
+  }),
+  /** The last item has ended, `through` the kind of event. */
+  orderEvent('finished', { through: z.string() }),
+]);
+
+/** What happened to an order, as its log has it. */
+export type OrderLogEntry = Readonly<z.output<typeof orderLogEntry>>;
+
+type KeysOf<Union> = Union extends unknown ? keyof Union : never;
+type ValueOf<Union, Key> = Union extends unknown ? (Key extends keyof Union ? Union[Key] : never) : never;
+/** An event of any kind, for readers of what several kinds have in common. */
+export type AnyOrderLogEntry = {
+  readonly [Key in KeysOf<OrderLogEntry>]?: ValueOf<OrderLogEntry, Key> | undefined;
+};
+
+/** An event of something that is no order. */
+function event<Subject extends string, Kind extends string, Data extends z.ZodRawShape>(
+  subject: Subject,
+  kinds: readonly [Kind, ...Kind[]],
+  data: Data,
+) {
+  const about = z.object({ kind: z.literal(subject), id: z.string() });
+  return z.object({ subject: about, kind: z.enum(kinds), actor, at, ...data });
+}
+
+/** The second person, where what changes decides about orders. */
+const confirmedBy = z.string().optional();
+const values = z.record(z.string(), z.string()).optional();
+const changedValues = { before: values, after: values, confirmedBy };
+const amount = z.object({ currency: z.string(), minor: z.int() });
+/** A price in the log, and in a change that waits. */
+export const loggedPrice = z.object({
+  zone: z.string(),
+  task: z.enum(PRICED_TASKS),
+  period: z.number(),
+  amount,
+  validFrom: z.string(),
+  source: z.string(),
+});
+const budget = z.object({ id: z.string(), tag: z.string().optional(), span: z.enum(BUDGET_SPANS), amount });
+const alarm = z.enum(ALARM_KINDS);
+
+/** An event of something that is no order. */
+export const teamEvent = z.discriminatedUnion('kind', [
+  /** What people decide about names of the watch list. */
+  event(
+    'name',
+    ['name_watched', 'name_dated', 'name_unwatched', 'name_snoozed', 'lapse_requested', 'lapse_confirmed'],
+    {
+      /** The end of a snooze, or the expiry that was given. */
+      until: at.optional(),
+      reason: z.string().optional(),
+      confirmedBy,
+    },
+  ),
+  event('name', ['alarm_raised'], { alarm, fact: z.enum(FACT_NAMES), before: texts, after: texts }),
+  /** Proposed: the first of two people says that the change is the team's. */
+  event('name', ['alarm_proposed', 'alarm_explained', 'alarm_escalated'], {
+    alarm,
+    reason: z.string().optional(),
+  }),
+  event('name', ['name_changed'], changedValues),
+  event('preset', ['preset_changed'], changedValues),
+  event('price', ['price_changed'], { before: loggedPrice.optional(), after: loggedPrice, confirmedBy }),
+  event('budget', ['budget_changed'], { before: budget.optional(), after: budget.optional() }),
+  event('setting', ['setting_changed'], { before: z.string(), after: z.string(), confirmedBy }),
+  /** The person is away; without a stand-in they are back. */
+  event('person', ['stand_in_changed'], {
+    standIn: z.object({ userId: z.string(), until: at }).optional(),
+  }),
+  event(
+    'policy',
+    ['policy_draft_changed', 'policy_draft_discarded', 'policy_published', 'policy_confirmed'],
+    {
+      /** The version that came into force. */
+      version: z.int().optional(),
+      changes: z.array(loggedChange).readonly(),
+    },
+  ),
+  event('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
+]);
+
+/** What happened to something that is no order. */
+export type TeamEvent = Readonly<z.output<typeof teamEvent>>;
+/** The event of a kind. */
+export type TeamEventOf<Kind> = TeamEvent extends infer Event
+  ? Event extends { readonly kind: infer Kinds }
+    ? Kind extends Kinds
+      ? Event
+      : never
+    : never
+  : never;
+
+/** A decision about a name of the watch list, before it is known of which name. */
+export type WatchDecision = Omit<TeamEventOf<'name_watched'>, 'subject'>;
+/** What somebody says of an alarm. */
+export type AlarmDecision = Pick<TeamEventOf<'alarm_explained'>, 'kind' | 'actor' | 'reason'>;
+
+/** An event of an order, with the order as it is now and its events of the kind `approved`, oldest first. */
+export interface AuditedEvent {
+  readonly order: Order;
+  readonly entry: OrderLogEntry;
+  readonly approvals: readonly OrderLogEntry[];
+}
+
+/** The log. Implemented by the store. */
+export interface EventLog {
+  /** Every event from `from` until before `to`, oldest first. Drafts are left out until they are confirmed. */
+  read(from: Date, to: Date): AsyncIterable<AuditedEvent | { readonly event: TeamEvent }>;
+}

@@ -1,0 +1,182 @@
+import { z } from 'zod';
+import { type EventLog, type OrderLogEntry, orderLogEntry, type TeamEvent, teamEvent } from '../events.ts';
+import { storableJson } from './columns.ts';
+import {
+  type Database,
+  named,
+  Prisma,
+  type Statement,
+  type Transaction,
+  withStoreError,
+} from './database.ts';
+import { ORDER_COLUMNS, orderColumns, orderOf, orderRows, selectOrders } from './rows.ts';
+
+/*
+ * The log. An event is written in the transaction of what it tells of, and nothing writes it again: a trigger refuses that.
+ * Rows are read with the schemas of `events.ts` here and nowhere else.
+ */
+
+/** An event of the log cannot be read. */
+class UnreadableEventError extends Error {
+  override readonly name = 'UnreadableEventError';
+
+  constructor(seq: string, cause: unknown) {
+    super(`event ${seq} of the log cannot be read`, { cause });
+  }
+}
+
+/** An event of an order that is to be written. */
+type NewOrderEvent = OrderLogEntry & { readonly subject: { readonly kind: 'order'; readonly id: string } };
+
+function columnsOf({ subject, kind, actor, at, ...data }: TeamEvent | NewOrderEvent) {
+  return { subjectKind: subject.kind, subjectId: subject.id, kind, actor, at, data };
+}
+
+/** Events of an order as rows to insert. */
+export function eventsOf(orderId: string, log: readonly OrderLogEntry[]): NewOrderEvent[] {
+  return log.map((entry) => ({ ...entry, subject: { kind: 'order', id: orderId } }));
+}
+
+interface InsertOptions {
+  /** Left out: the team of the installation. */
+  readonly teamId?: string;
+  /** Which of the events `e` are written; left out: all. */
+  readonly where?: Prisma.Sql;
+}
+
+/** A statement, or a part of a `WITH`, that writes events in their order. */
+export function insertEvents(
+  events: readonly (TeamEvent | NewOrderEvent)[],
+  { teamId, where = Prisma.sql`true` }: InsertOptions = {},
+): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+    SELECT COALESCE(${teamId ?? null}::text, installation_team()), e."subjectKind", e."subjectId", e.kind, e.actor, e.at, e.data
+    FROM ROWS FROM (jsonb_to_recordset(${storableJson(events.map(columnsOf))}::jsonb) AS (
+      "subjectKind" text, "subjectId" text, kind text, actor text, at timestamptz, data jsonb
+    )) WITH ORDINALITY AS e("subjectKind", "subjectId", kind, actor, at, data, position)
+    WHERE ${where} ORDER BY e.position`;
+}
+
+/** Writes events in a transaction of Prisma's. @param teamId left out: the team of the installation */
+export async function writeEvents(
+  tx: Transaction,
+  events: readonly TeamEvent[],
+  teamId?: string,
+): Promise<void> {
+  const { text, values } = insertEvents(events, teamId === undefined ? {} : { teamId });
+  await tx.$executeRawUnsafe(text, ...values);
+}
+
+const data = z.record(z.string(), z.unknown());
+const compiledOrderLogEntry = z.compile(orderLogEntry);
+
+function readEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event: unknown): z.output<Schema> {
+  const read = schema.safeParse(event);
+  if (!read.success) throw new UnreadableEventError(seq, read.error);
+  return read.data;
+}
+
+/** Events of an order as {@link historyOf} answers with them. */
+export const historyRows = z.array(z.looseObject({ seq: z.string() }));
+
+/** A column with the events of an order, oldest first. @param where which of the events `e` */
+export function historyOf(orderId: Prisma.Sql, where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
+  return Prisma.sql`(
+    SELECT coalesce(json_agg(e.data || jsonb_build_object(
+      'seq', e.seq::text, 'kind', e.kind, 'actor', e.actor, 'at', e.at) ORDER BY e.seq), '[]')
+    FROM events e WHERE e.subject_kind = 'order' AND e.subject_id = ${orderId} AND ${where}
+  ) AS history`;
+}
+
+/** Reads the events of an order. @throws {UnreadableEventError} */
+export function readHistory(rows: z.output<typeof historyRows>): readonly OrderLogEntry[] {
+  return rows.map(({ seq, ...entry }) => readEvent(compiledOrderLogEntry, seq, entry));
+}
+
+const orderHistories = z.array(
+  z
+    .object({ id: z.string(), history: historyRows })
+    .transform(({ id, history }) => [id, readHistory(history)] as const),
+);
+
+const eventRows = z.array(
+  z
+    .object({
+      seq: z.string(),
+      at: z.date(),
+      subject: z.string(),
+      id: z.string(),
+      kind: z.string(),
+      actor: z.string(),
+      data,
+    })
+    .transform(({ data: rest, ...columns }) => ({ ...rest, ...columns })),
+);
+
+/** Rows of {@link selectWithHistory}. */
+export const orderWithHistory = z.compile(
+  z.array(
+    orderColumns
+      .extend({ history: historyRows })
+      .transform((row) => ({ order: orderOf(row), history: readHistory(row.history) })),
+  ),
+);
+
+/** An order with its events, oldest first. Of thousands of items nothing is told one by one. */
+export function selectWithHistory(id: string): Statement {
+  const shown = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
+  return named(
+    'order with its history',
+    Prisma.sql`SELECT ${ORDER_COLUMNS}, ${historyOf(Prisma.sql`o.id`, shown)} FROM orders o WHERE o.id = ${id}`,
+  );
+}
+
+/** Events read at once. They bound the memory of an export, however long it is. */
+const BATCH = 500;
+
+/** The log of a team, on PostgreSQL. @param batch events read at once */
+export function createEventLog({ run }: Database, teamId: string, batch = BATCH): EventLog {
+  const readPage = (from: Date, to: Date, last: { readonly at: Date; readonly seq: string } | undefined) =>
+    withStoreError('reading the log', async () => {
+      const rest =
+        last === undefined ? Prisma.empty : Prisma.sql`AND (at, seq) > (${last.at}, ${last.seq}::bigint)`;
+      const rows = eventRows.parse(
+        await run(Prisma.sql`
+          SELECT seq::text, at, subject_kind AS subject, subject_id AS id, kind, actor, data FROM events e
+          WHERE team_id = ${teamId} AND at >= ${last?.at ?? from} AND at < ${to} ${rest}
+          ORDER BY e.at, e.seq LIMIT ${batch}`),
+      );
+      const ids = [...new Set(rows.flatMap(({ subject, id }) => (subject === 'order' ? id : [])))];
+      const orders = orderRows.parse(
+        await run(selectOrders(Prisma.sql`WHERE o.id = ANY(${ids}) AND o.state <> 'DRAFT'`)),
+      );
+      const approvals = new Map(
+        orderHistories.parse(
+          await run(Prisma.sql`
+            SELECT o.id, ${historyOf(Prisma.sql`o.id`, Prisma.sql`e.kind = 'approved'`)} FROM orders o
+            WHERE o.id = ANY(${ids})`),
+        ),
+      );
+      return { rows, orders: new Map(orders.map((order) => [order.id, order])), approvals };
+    });
+
+  return {
+    async *read(from, to) {
+      for (let last: { at: Date; seq: string } | undefined; ; ) {
+        const { rows, orders, approvals } = await readPage(from, to, last);
+        for (const { seq, subject, id, ...event } of rows) {
+          const order = orders.get(id);
+          if (subject !== 'order') {
+            yield { event: readEvent(teamEvent, seq, { ...event, subject: { kind: subject, id } }) };
+          } else if (order !== undefined) {
+            const entry = readEvent(compiledOrderLogEntry, seq, event);
+            yield { order, entry, approvals: approvals.get(id) ?? [] };
+          }
+        }
+        last = rows.at(-1);
+        if (last === undefined || rows.length < batch) return;
+      }
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createEventLog } from '../../src/store/events.ts';
+import { createSettingsStore } from '../../src/store/settings.ts';
+import { createStandInStore } from '../../src/store/stand-ins.ts';
+import { teamEvents } from '../support/log.ts';
+import { at, collect, newOrder, type Rig, startRig } from './order-rig.ts';
+
+/*
+ * The log is only added to, and what cannot be read of it is named.
+ */
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig.end());
+
+describe('the log refuses', () => {
+  test.each([
+    ["UPDATE events SET actor = 'U0EVE'", 'UPDATE'],
+    ["UPDATE events SET data = '{}' WHERE kind = 'requested'", 'UPDATE'],
+    ['DELETE FROM events', 'DELETE'],
+    ['TRUNCATE events', 'TRUNCATE'],
+    ['TRUNCATE events, orders CASCADE', 'TRUNCATE'],
+  ])('%s', async (statement, operation) => {
+    const order = await rig.keep(newOrder());
+    await expect(rig.sql(statement)).rejects.toThrow(`events are only added, so ${operation} is refused`);
+    expect(await rig.store.history(order.id)).toMatchObject([{ kind: 'requested', actor: 'U0ALICE' }]);
+  });
+
+  test('a function that only looks like one that may', async () => {
+    await rig.sql(
+      `CREATE FUNCTION my_delete_old_events() RETURNS void LANGUAGE plpgsql AS 'BEGIN DELETE FROM events; END'`,
+    );
+    await expect(rig.sql('SELECT my_delete_old_events()')).rejects.toThrow('DELETE is refused');
+  });
+});
+
+test('what is old is deleted on demand, and nothing of an order that is kept', async () => {
+  const settings = createSettingsStore(rig.database);
+  const save = (before: string, after: string, moment: Date) =>
+    settings.save([{ name: 'approval_ttl', before, after }], 'U0ADA', moment);
+  await save('1d', '2d', at(1));
+  await save('2d', '3d', at(100));
+  const order = await rig.keep(newOrder());
+  await rig.sql('SELECT delete_old_events($1)', [at(50)]);
+  expect(await teamEvents(rig.database, '')).toMatchObject([{ kind: 'setting_changed', after: '3d' }]);
+  expect(await rig.store.history(order.id)).toHaveLength(1);
+});
+
+test('a person is forgotten as who acted, as a subject and in what events say', async () => {
+  const order = await rig.keep(newOrder({ requesterId: 'U0GONE', escalateAt: at(60) }));
+  await rig.apply(order.id, { type: 'escalated', to: ['U0GONE', 'U0BOB'], toAdmins: false }, at(120));
+  await createStandInStore(rig.database, '').begin('U0GONE', { userId: 'U0EVE', until: at(10) }, at(1));
+  await rig.sql(`SELECT forget_person_in_events('U0GONE')`);
+  expect(await rig.store.history(order.id)).toMatchObject([
+    { kind: 'requested', actor: 'former', account: 'former' },
+    { kind: 'escalated', to: ['former', 'U0BOB'] },
+  ]);
+  expect((await teamEvents(rig.database, '')).at(0)).toMatchObject({
+    subject: { kind: 'person', id: 'former' },
+    actor: 'former',
+  });
+  expect(JSON.stringify(await rig.sql('SELECT subject_id, actor, data FROM events'))).not.toContain('U0GONE');
+});
+
+test('an event that cannot be read is named, and other orders are shown', async () => {
+  const [odd, sound] = [await rig.keep(newOrder()), await rig.keep(newOrder())];
+  const [{ seq } = {}] = await rig.sql(
+    `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+     VALUES ('order', $1, 'asked', 'U0BOB', $2, '{"version": 2, "state": "PENDING"}') RETURNING seq`,
+    [odd.id, at(1_000)],
+  );
+  const named = { cause: { message: `event ${seq} of the log cannot be read` } };
+  const [refused, shown] = await Promise.allSettled(
+    [odd, sound].map(({ id }) => rig.store.loadWithHistory(id)),
+  );
+  expect(refused).toMatchObject({ status: 'rejected', reason: named });
+  expect(shown).toMatchObject({ status: 'fulfilled', value: { order: { id: sound.id } } });
+  await expect(rig.store.history(odd.id)).rejects.toMatchObject(named);
+  await expect(collect(createEventLog(rig.database, '').read(at(1_000), at(1_001)))).rejects.toMatchObject({
+    message: `event ${seq} of the log cannot be read`,
+  });
+});

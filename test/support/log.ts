@@ -1,0 +1,59 @@
+import { type OrderLogEntry, orderLogEntry, type TeamEvent } from '../../src/events.ts';
+import type { OrderState } from '../../src/orders/order.ts';
+import type { Database } from '../../src/store/database.ts';
+import { createEventLog } from '../../src/store/events.ts';
+
+/** The events of a team that are not of orders, oldest first. */
+export async function teamEvents(
+  database: Database,
+  teamId: string,
+  from = new Date(0),
+  to = new Date('2100-01-01'),
+): Promise<TeamEvent[]> {
+  const found: TeamEvent[] = [];
+  for await (const logged of createEventLog(database, teamId).read(from, to))
+    if ('event' in logged) found.push(logged.event);
+  return found;
+}
+
+/** Takes all events away but those of orders. */
+export async function clearLog({ prisma }: Pick<Database, 'prisma'>): Promise<void> {
+  await prisma.$executeRaw`SELECT delete_old_events('infinity')`;
+}
+
+const item = { n: 1, name: 'cafe.rest' };
+const approvals = { standing: 1, lapsed: [], required: 1, statement: '' };
+/** What the kinds say that say something, where a test does not. */
+const SAID: Readonly<Partial<Record<OrderLogEntry['kind'], object>>> = {
+  requested: {
+    ...{ task: 'renew', names: ['cafe.rest'], input: {}, statement: '', service: '', account: '' },
+    ...{ reason: null, policyVersion: 0, decidedBy: [] },
+  },
+  approved: approvals,
+  resumed: { ...approvals, waiting: 1 },
+  emergency_approved: { statement: '', reason: '', approvers: [], unreadableGroups: [], policyVersion: 1 },
+  signed_off: { emergencyApprovedBy: 'U0ADA' },
+  denied: { reason: null },
+  sending: { ...item, ctid: 'c-1' },
+  retry_scheduled: { ...item, until: '2026-03-01T09:00:00Z' },
+  answered: { ...item, ctid: 'c-1', outcome: 'FAILED' },
+  hinted: { ...item, ctid: 'c-1', source: 'rdap.example' },
+  stopped: { names: [] },
+  resolved: { outcome: 'SUCCEEDED', reason: null, ctids: [] },
+  finished: { through: 'answered' },
+};
+
+/** An event of an order as the log has it. @param said what it says, where that matters */
+export function orderEvent<Kind extends OrderLogEntry['kind']>(
+  kind: Kind,
+  state: OrderState,
+  said: object = {},
+): Extract<OrderLogEntry, { readonly kind: Kind }> {
+  const common = { actor: 'system', version: 3, at: new Date('2026-03-01T09:00:00Z') };
+  const given = JSON.stringify({ kind, state, ...common, ...SAID[kind], ...said });
+  const read = orderLogEntry.parse(JSON.parse(given));
+  const isKind = (entry: OrderLogEntry): entry is Extract<OrderLogEntry, { readonly kind: Kind }> =>
+    entry.kind === kind;
+  if (!isKind(read)) throw new Error(`it is no ${kind}`);
+  return read;
+}
