@@ -6,6 +6,7 @@ import { createAccounts } from './accounts/accounts.ts';
 import { createMissingKeyLog } from './accounts/missing-keys.ts';
 import { createVault } from './accounts/vault.ts';
 import type { Config } from './config.ts';
+import { openDigest } from './expiry/digest.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
 
@@ -37,7 +38,7 @@ import { settingsAsText, withSaved } from './settings.ts';
 import { createGroupAlert, createTeamAccountAlert } from './slack/admins.ts';
 import { createAlarmPlanner } from './slack/alarm-notifications.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
-import { createDigestPoster, createWaitingCosts } from './slack/digest-messages.ts';
+import { createDigestPlanner, createDigestViews } from './slack/digest-notifications.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
 import { isAdmin, type SlackDeps } from './slack/feature.ts';
 import { createMoneyReportPlanner, openMoneyReport } from './slack/money-report.ts';
@@ -162,7 +163,8 @@ const CATCH_UP_MS = 10_000;
 const LINK_TRIES_PER_HOUR = 10;
 /** The time between two looks for due look-ups. */
 const REFRESH_MS = 5 * 60_000;
-const DIGEST_MS = 60_000;
+/** The time between two looks whether digests and reports are due. */
+const SCHEDULE_MS = 60_000;
 /** The observation picks up new names of the watch list within this time. */
 const FOLLOW_WATCH_LIST_MS = 5 * 60_000;
 /** The number of names that one process looks at in parallel. */
@@ -355,7 +357,6 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     /** The settings of this moment. */
     settings: async () => withSaved(config.team, await saved.all()),
     watchList: createWatchListStore(database),
-    reminders: createReminderStore(database),
     feeds: createFeedStore(database),
     heartbeat: createHeartbeat(database),
     purgePendingChanges: (now: Date) => purgePendingChanges(database, now),
@@ -379,6 +380,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
       budgets: createBudgetStore(database, teamId),
       moneyReports: createMoneyReportStore(database),
       notifications: wrapNotificationStore(createNotificationStore(database, teamId)),
+      reminders: createReminderStore(database, teamId),
       observations: createObservationStore(database, teamId),
       impacts: createImpactStore(database, teamId),
       alarms: createAlarmStore(database, teamId),
@@ -512,17 +514,13 @@ function openRdap({ config, now, spacing, closers }: Site): RdapClient {
 function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
   const { config, log, now, late } = site;
   const { stores, rdap } = parts;
-  const { bot, messaging } = parts.slack;
+  const { bot } = parts.slack;
   const { vault } = parts.accounts;
   const expiry = createExpiry({
     store: stores.watchList,
     reminders: stores.reminders,
     feeds: stores.feeds,
     rdap,
-    poster: createDigestPoster({
-      ...messaging,
-      waitingCosts: createWaitingCosts({ settings: stores.settings, prices: parts.money.prices, now }),
-    }),
     vault,
     teamId: bot.teamId,
     publicUrl: config.publicUrl ?? `http://localhost:${parts.servers.port}`,
@@ -535,7 +533,6 @@ function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
     },
     now,
     log,
-    ...site.pause,
     signal: site.stopExpiry.signal,
   });
   late.expiry = expiry;
@@ -614,10 +611,17 @@ function startWork(site: Site, parts: WorkParts) {
   late.following = following;
   const refreshing = repeated('looking names up', REFRESH_MS, expiry.refresh);
   late.refreshing = refreshing;
-  const posting = repeated('posting reminders', DIGEST_MS, expiry.digest);
-  const { moneyReports: reports, settings } = stores;
-  const opening = { ...parts.money, reports, settings, notifications: stores.notifications, now: site.now };
-  const reporting = repeated('reporting money', DIGEST_MS, async () => {
+  const { moneyReports: reports, reminders, settings } = stores;
+  const opening = {
+    ...parts.money,
+    reports,
+    reminders,
+    settings,
+    notifications: stores.notifications,
+    now: site.now,
+  };
+  const scheduling = repeated('looking at the schedule', SCHEDULE_MS, async () => {
+    await openDigest(opening);
     await openMoneyReport(opening);
     await openPriceDifferences(opening);
     await reconciler.notifyDue();
@@ -626,8 +630,8 @@ function startWork(site: Site, parts: WorkParts) {
     await stores.orders.purgeExpired(site.now());
     await stores.purgePendingChanges(site.now());
   });
-  const loops = [reconciler, observing, following, refreshing, posting, reporting, purging];
-  return { reconciler, following, refreshing, reporting, purging, loops };
+  const loops = [reconciler, observing, following, refreshing, scheduling, purging];
+  return { reconciler, following, refreshing, scheduling, purging, loops };
 }
 
 /** What is told of each kind of subject. */
@@ -655,6 +659,15 @@ function notifierOf(site: Site, parts: WorkParts): NotifierDeps {
             channel: details?.channel,
           };
         },
+      }),
+      digest: createDigestPlanner({
+        ...messaging,
+        store: stores.watchList,
+        reminders: stores.reminders,
+        settings,
+        views: createDigestViews({ ...messaging, ...money, settings }),
+        signal: site.stopExpiry.signal,
+        ...site.pause,
       }),
       report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
       place: createPlacePlanner({ ...messaging, settings }),
@@ -816,8 +829,7 @@ function running(site: Site, parts: RunningParts): Bot {
         work.purging.now(),
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
-      await expiry.digest();
-      await work.reporting.now();
+      await work.scheduling.now();
       await Promise.race([work.reconciler.idle(), sleep(CATCH_UP_MS, undefined, { ref: false })]);
     },
     stop() {

@@ -3,8 +3,8 @@
  * messages have to be looked at. Whatever changes a subject marks its plan in the same transaction.
  */
 
-/** What messages are about: an order, an alarm, a report on money, or a place where nothing can be posted any more. */
-export const SUBJECT_KINDS = ['order', 'alarm', 'report', 'place'] as const;
+/** What messages are about. A place is one where nothing can be posted any more. */
+export const SUBJECT_KINDS = ['order', 'alarm', 'report', 'digest', 'place'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
 export interface Subject {

@@ -1,26 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { groupBy } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
-import type { Log } from '../log.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
 import { utcDay } from './days.ts';
 import { AFTER_EXPIRY, DISPUTED_CODE, LOOK_BACK_DAYS } from './marks.ts';
-import {
-  byUrgency,
-  type DueReminder,
-  dueReminders,
-  groupForDigest,
-  type PlanOptions,
-  planReminders,
-} from './plan.ts';
+import { byUrgency, type DueReminder, dueReminders, type PlanOptions, planReminders } from './plan.ts';
 import {
   COMMON,
-  type Destination,
-  type DigestPoster,
-  type DigestRun,
-  type PostedAt,
-  type ReminderKey,
+  type PlannedReminder,
+  type ReminderClaim,
   type ReminderStore,
   type WatchedDomain,
   type WatchedReminder,
@@ -29,22 +17,13 @@ import {
 import { DISPUTE_DAYS } from './refresh.ts';
 import { lastScheduled } from './schedule.ts';
 
-/** What the digest needs. */
-export interface DigestDeps {
-  readonly store: WatchListStore;
-  readonly reminders: ReminderStore;
-  readonly poster: DigestPoster;
-  readonly settings: () => Promise<TeamSettings>;
-  readonly now: () => Date;
-  readonly log: Log;
-  /** Between two messages in one channel, milliseconds. */
-  readonly pauseMs?: number;
-}
-
-/** How a look at the schedule ended. */
-export type DigestOutcome = 'not_due' | 'nothing_to_say' | 'posted' | 'postponed' | 'taken_over';
+/*
+ * What a digest tells. Reminders are claimed for it in batches, each with the place where it is told, and divided among messages
+ * before these are posted. So whichever process goes on with a digest tells what is left, and nothing twice.
+ */
 
 type Due = DueReminder<WatchedReminder>;
+type DuePlanned = DueReminder<PlannedReminder>;
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -54,172 +33,128 @@ const NAMES_PER_MESSAGE = 20;
 const MAX_NAMES = 1_000;
 /** Disputed renewals in one message. */
 const MAX_DISPUTED = 20;
-const LEASE_MS = 5 * 60_000;
-const BROKEN_WAIT_MS = 15 * 60_000;
-const LONGEST_WAIT_MS = 30_000;
-const MAX_WAITS = 5;
-/** Slack takes about one message a second in a channel. */
-const PAUSE_MS = 1_100;
 
-/**
- * Posts the digest if a time of the schedule has come since the last one, or a digest was left unfinished. It may be
- * called at any time and by any number of processes: reminders are claimed before they are posted, each by one
- * digest. If a process dies after claiming, its unposted reminders become free again. If it dies between posting and
- * recording, one message is posted twice.
- */
-export async function runDigest(deps: DigestDeps, signal: AbortSignal): Promise<DigestOutcome> {
-  const settings = await deps.settings();
-  const channelId = settings.reminderChannel;
-  if (channelId === undefined) return 'not_due';
-  const now = deps.now();
-  const scheduledFor = lastScheduled(settings.reminderCron, settings.reminderTimezone, now);
-  const run = await deps.reminders.claimDigest(scheduledFor, now, new Date(now.getTime() + LEASE_MS));
-  if (run === undefined) return 'not_due';
-
-  const options = { now, thresholds: settings.reminderDays, timeZone: settings.reminderTimezone };
-  const progress: Progress = { run, channelId, options, heads: new Map(run.heads), unreachable: new Set() };
-  for (;;) {
-    const disputed = await claimDisputed(deps, run, now);
-    const { due, more } = await collectDue(deps.reminders, options);
-    const claimed = await claimDue(deps, run, due, now);
-    const outcome = await postEverywhere(deps, progress, { claimed, more, disputed }, signal);
-    if (outcome !== undefined) return outcome;
-    if ((!more || claimed.length === 0) && disputed.length < MAX_DISPUTED) break;
-  }
-  if (!(await deps.reminders.extendDigest(run.id, deps.now()))) return 'taken_over';
-  await deps.reminders.finishDigest(run.id, deps.now());
-  return progress.heads.size === 0 ? 'nothing_to_say' : 'posted';
+/** Makes the digest of the latest time of the schedule due. By any process, at any time. */
+export async function openDigest({
+  settings,
+  reminders,
+  now,
+}: {
+  readonly settings: () => Promise<TeamSettings>;
+  readonly reminders: Pick<ReminderStore, 'open'>;
+  readonly now: () => Date;
+}): Promise<void> {
+  const { reminderChannel, reminderCron, reminderTimezone } = await settings();
+  if (reminderChannel === undefined) return;
+  const scheduledFor = lastScheduled(reminderCron, reminderTimezone, now());
+  await reminders.open(scheduledFor.toISOString(), now());
 }
 
-/** The progress of a digest. */
-interface Progress {
-  readonly run: DigestRun;
-  /** The common channel. */
-  readonly channelId: string;
-  readonly options: PlanOptions;
-  readonly heads: Map<Destination, PostedAt>;
-  /** Destinations that Slack refuses: their names are told in the common channel. */
-  readonly unreachable: Set<Destination>;
-}
-
-/** The names that were claimed together. */
-interface Claimed {
-  readonly claimed: readonly Due[];
-  readonly more: boolean;
-  readonly disputed: readonly WatchedDomain[];
+/** What a digest has to tell next. */
+export interface DigestBatch {
+  readonly planned: readonly PlannedReminder[];
+  /** Even more names follow. */
+  readonly moreNames: boolean;
+  /** Even more renewals that the registry does not show follow. */
+  readonly moreDisputed: boolean;
 }
 
 /**
- * Posts what was claimed. Each name goes to one place: to its channel, else to its owner, else to the common channel.
- * What cannot be posted in its own place goes to the common channel, which therefore comes last. So does what its owner
- * was told if it is the last call: one person may be away.
- * @returns how the digest ended; undefined: it continues
+ * What a digest has claimed and not told yet; where that is nothing, it claims more.
+ * @returns undefined when nothing is left
  */
-async function postEverywhere(
-  deps: DigestDeps,
-  progress: Progress,
-  { claimed, more, disputed }: Claimed,
-  signal: AbortSignal,
-): Promise<DigestOutcome | undefined> {
-  const common: Due[] = [];
-  for (const [destination, reminders] of groupBy(claimed, destinationOf)) {
-    if (destination === COMMON) {
-      common.push(...reminders);
-      continue;
-    }
-    const what = { claimed: reminders, more, disputed: [] };
-    const outcome = progress.unreachable.has(destination)
-      ? { unposted: reminders }
-      : await postParts(deps, progress, destination, what, signal);
-    if (typeof outcome === 'string') return outcome;
-    if (outcome !== undefined) {
-      common.push(...outcome.unposted.map((due) => undelivered(due, destination)));
-    }
-    const unposted = new Set(outcome?.unposted);
-    common.push(...reminders.filter((due) => !unposted.has(due) && isLastCall(due)).map(copyOf));
-  }
-  const outcome = await postParts(
-    deps,
-    progress,
-    COMMON,
-    { claimed: common.sort(byUrgency), more: more || disputed.length === MAX_DISPUTED, disputed },
-    signal,
-  );
-  return typeof outcome === 'string' ? outcome : undefined;
-}
-
-function undelivered(due: Due, destination: Destination): Due {
-  return { ...due, watched: { ...due.watched, undelivered: destination } };
-}
-
-/** Only one person was told, and little time is left. */
-function isLastCall({ watched, lastThreshold, phase }: Due): boolean {
-  return watched.channel === undefined && (lastThreshold || phase !== 'registered');
-}
-
-function copyOf(due: Due): Due {
-  return { ...due, watched: { ...due.watched, isCopy: true } };
-}
-
-function destinationOf({ watched }: Due): Destination {
-  return watched.channel ?? watched.owner ?? COMMON;
-}
-
-/**
- * Posts names in one place, message by message.
- * @returns how the digest ended; or the names that a place of their own refused; undefined: it continues
- */
-async function postParts(
-  deps: DigestDeps,
-  progress: Progress,
-  destination: Destination,
-  { claimed, more, disputed }: Claimed,
-  signal: AbortSignal,
-): Promise<DigestOutcome | { readonly unposted: readonly Due[] } | undefined> {
-  const { run, options } = progress;
-  const to = destination === COMMON ? progress.channelId : destination;
-  const chunks = chunksOf(claimed, NAMES_PER_MESSAGE);
-  if (chunks.length === 0 && disputed.length > 0) chunks.push([]);
-  for (const [index, chunk] of chunks.entries()) {
-    if (signal.aborted) {
-      await deps.reminders.postponeDigest(run.id, deps.now());
-      return 'postponed';
-    }
-    const lease = new Date(deps.now().getTime() + LEASE_MS);
-    if (!(await deps.reminders.extendDigest(run.id, lease))) return 'taken_over';
-    const current = await stillDue(deps, chunk, options);
-    const said = index === 0 ? disputed : [];
-    if (current.length === 0 && said.length === 0) continue;
-    const part = { digestId: run.id, destination, groups: groupForDigest(current), disputed: said };
-    const thread = progress.heads.get(destination);
-    const post = async () => {
-      if (thread !== undefined) {
-        const left = Math.max(0, claimed.length - (index + 1) * NAMES_PER_MESSAGE);
-        return deps.poster.postMore(thread, { ...part, left, more });
-      }
-      const rest = claimed.filter((each) => !chunk.includes(each));
-      const all = groupForDigest([...current, ...rest]);
-      const [months, undated] =
-        destination === COMMON
-          ? await Promise.all([monthsIfHelpful(deps, options), deps.store.countUndated()])
-          : [[], 0];
-      const total = current.length + rest.length;
-      const head = await deps.poster.postHead(to, { ...part, all, total, more, months, undated });
-      progress.heads.set(destination, head);
-      return deps.reminders.recordHead(run.id, destination, head);
+export async function nextBatch(
+  reminders: ReminderStore,
+  digestId: string,
+  options: PlanOptions,
+): Promise<DigestBatch | undefined> {
+  const { now } = options;
+  const before = new Date(now.getTime() - DISPUTE_DAYS * DAY_MS);
+  const [left, { due, more }, disputed] = await Promise.all([
+    reminders.planned(digestId),
+    collectDue(reminders, options),
+    reminders.disputed(before, now, MAX_DISPUTED),
+  ]);
+  if (left.length > 0) return { planned: left, moreNames: due.length > 0, moreDisputed: disputed.length > 0 };
+  const claims = [...due.map(claimOf), ...disputed.map((domain) => disputeClaim(domain, now))];
+  if ((await reminders.claim(digestId, claims, now)) > 0)
+    return {
+      planned: await reminders.planned(digestId),
+      moreNames: more,
+      moreDisputed: disputed.length === MAX_DISPUTED,
     };
-    const result = await posted(deps, run, to, post, signal, destination === COMMON);
-    if (result === 'postponed') return 'postponed';
-    if (result === 'unreachable') {
-      progress.unreachable.add(destination);
-      return { unposted: claimed.slice(index * NAMES_PER_MESSAGE) };
-    }
-    const recorded = current.filter(({ watched }) => watched.isCopy !== true);
-    const keys = [...recorded.map(keyOf), ...said.map((domain) => disputeKey(domain, options.now))];
-    await deps.reminders.recordPosted(run.id, destination, keys, deps.now());
-    if (more || index < chunks.length - 1) await pause(deps.pauseMs ?? PAUSE_MS, signal);
-  }
+  // What is left was claimed for names that were let go or taken off the list since.
+  await reminders.free(digestId);
   return undefined;
+}
+
+/** What some messages tell. */
+export interface Tellable {
+  /** Most urgent first. */
+  readonly due: readonly DuePlanned[];
+  /** Renewals that the registry does not show. */
+  readonly disputed: readonly PlannedReminder[];
+}
+
+/** Leaves out and frees names that were renewed, snoozed or decided since they were claimed. */
+export async function stillDue(
+  reminders: Pick<ReminderStore, 'free'>,
+  digestId: string,
+  planned: readonly PlannedReminder[],
+  options: PlanOptions,
+): Promise<Tellable> {
+  const disputed = planned.filter(({ key }) => key.threshold >= DISPUTED_CODE);
+  const rest = planned.filter(({ key }) => key.threshold < DISPUTED_CODE);
+  const due = planReminders(rest, options).filter(
+    ({ expiry, threshold, watched: { key } }) => key.expiry === expiry && key.threshold === threshold,
+  );
+  const told = new Set(due.map(({ watched }) => watched));
+  const gone = rest.filter((each) => !told.has(each)).map(({ key }) => key);
+  if (gone.length > 0) await reminders.free(digestId, gone);
+  return { due, disputed };
+}
+
+/** One message of a digest. */
+export interface DigestMessage {
+  /** Its number in its place; undefined while its reminders are not assigned to it. */
+  readonly part: number | undefined;
+  readonly reminders: readonly PlannedReminder[];
+}
+
+/** Divides what is told in one place among messages: those that were begun come first. */
+export function messagesOf(
+  { due, disputed }: Tellable,
+  partOf: (purpose: string) => number,
+): DigestMessage[] {
+  const all = [...disputed, ...due.map(({ watched }) => watched)];
+  const begun = [...groupBy(all, ({ purpose }) => purpose)]
+    .filter(([purpose]) => purpose !== '')
+    .map(([purpose, reminders]) => ({ part: partOf(purpose), reminders }))
+    .sort((a, b) => a.part - b.part);
+  const [first = [], ...later] = chunksOf(
+    due.map(({ watched }) => watched).filter(({ purpose }) => purpose === ''),
+    NAMES_PER_MESSAGE,
+  );
+  const chunks = [[...disputed.filter(({ purpose }) => purpose === ''), ...first], ...later];
+  return [
+    ...begun,
+    ...chunks.filter(({ length }) => length > 0).map((reminders) => ({ part: undefined, reminders })),
+  ];
+}
+
+function claimOf(due: Due): ReminderClaim {
+  const { name, expiry, threshold, watched, lastThreshold, phase } = due;
+  return {
+    name,
+    expiry,
+    threshold,
+    destination: watched.channel ?? watched.owner ?? COMMON,
+    // Only one person is told, who may be away, and little time is left.
+    isCopied:
+      watched.channel === undefined &&
+      watched.owner !== undefined &&
+      (lastThreshold || phase !== 'registered'),
+  };
 }
 
 /** What is due and not claimed, most urgent first, limited to what is claimed at once, so that memory stays flat. */
@@ -256,32 +191,10 @@ function urgency({ threshold }: CandidateRange): number {
   return phase === 'pending_delete' || phase === 'released' ? 100_000 : -2_000 + threshold;
 }
 
-async function claimDue(deps: DigestDeps, run: DigestRun, due: readonly Due[], now: Date): Promise<Due[]> {
-  const claimed = new Set((await deps.reminders.claim(run.id, due.map(keyOf), now)).map(textOfKey));
-  return due.filter((reminder) => claimed.has(textOfKey(keyOf(reminder))));
-}
-
-async function claimDisputed(deps: DigestDeps, run: DigestRun, now: Date): Promise<WatchedDomain[]> {
-  const before = new Date(now.getTime() - DISPUTE_DAYS * DAY_MS);
-  const disputed = await deps.reminders.disputed(before, now, MAX_DISPUTED);
-  const keys = disputed.map((domain) => disputeKey(domain, now));
-  const claimed = new Set((await deps.reminders.claim(run.id, keys, now)).map(({ name }) => name));
-  return disputed.filter(({ name }) => claimed.has(name));
-}
-
-/** Leaves out names that were renewed, snoozed or decided since the plan was made. */
-async function stillDue(
-  deps: DigestDeps,
-  chunk: readonly Due[],
-  options: PlanOptions,
-): Promise<readonly Due[]> {
-  const domains = await deps.store.findMany(chunk.map(({ name }) => name));
-  const fresh = planReminders(
-    domains.flatMap((domain) => asReminder(domain, []) ?? []),
-    options,
-  );
-  const keys = new Set(fresh.map((reminder) => textOfKey(keyOf(reminder))));
-  return chunk.filter((reminder) => keys.has(textOfKey(keyOf(reminder))));
+function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Date): ReminderClaim {
+  const weeks = Math.floor((now.getTime() - (renewed?.at ?? now).getTime()) / WEEK_MS);
+  const day = utcDay(expiry?.at ?? addedAt);
+  return { name, expiry: day, threshold: DISPUTED_CODE + weeks, destination: COMMON, isCopied: false };
 }
 
 /** A name as the reminder plan needs it; undefined while no date is known. */
@@ -303,49 +216,13 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
   };
 }
 
-/**
- * Posts, waiting as Slack asks.
- * @param isCommon there is no other place when Slack refuses it: the digest waits until somebody has fixed the
- * channel
- * @returns `postponed` when it has to wait for another run
- */
-async function posted(
-  deps: DigestDeps,
-  run: DigestRun,
-  channelId: string,
-  post: () => Promise<void>,
-  signal: AbortSignal,
-  isCommon: boolean,
-): Promise<'posted' | 'postponed' | 'unreachable'> {
-  for (let waits = 0; ; waits += 1) {
-    try {
-      await post();
-      return 'posted';
-    } catch (err) {
-      const what = deps.poster.explain(err);
-      if ('broken' in what) {
-        deps.log.warn({ err, channelId }, `posting reminders: ${what.broken}`);
-        if (!isCommon) return 'unreachable';
-        await deps.reminders.postponeDigest(run.id, new Date(deps.now().getTime() + BROKEN_WAIT_MS));
-        if (await deps.reminders.claimAlert(run.id, deps.now())) {
-          await deps.poster.alertAdmins(channelId, what.broken);
-        }
-        return 'postponed';
-      }
-      if (what.retryAfterMs > LONGEST_WAIT_MS || waits >= MAX_WAITS || signal.aborted) {
-        deps.log.warn({ err, channelId }, 'posting reminders; will try again');
-        await deps.reminders.postponeDigest(run.id, new Date(deps.now().getTime() + what.retryAfterMs));
-        return 'postponed';
-      }
-      await pause(what.retryAfterMs, signal);
-    }
-  }
-}
-
 /** The chart of the coming months, where it has enough to show. */
-async function monthsIfHelpful(deps: DigestDeps, { now, timeZone }: PlanOptions) {
+export async function monthsIfHelpful(
+  store: Pick<WatchListStore, 'countByMonth'>,
+  { now, timeZone }: PlanOptions,
+) {
   const months = renewalsByMonth(
-    await deps.store.countByMonth(now, new Date(now.getTime() + 366 * DAY_MS), timeZone),
+    await store.countByMonth(now, new Date(now.getTime() + 366 * DAY_MS), timeZone),
     now,
     timeZone,
   );
@@ -354,25 +231,8 @@ async function monthsIfHelpful(deps: DigestDeps, { now, timeZone }: PlanOptions)
   return total >= 5 && filled >= 2 ? months : [];
 }
 
-function keyOf({ name, expiry, threshold }: Due): ReminderKey {
-  return { name, expiry, threshold };
-}
-
-function disputeKey({ name, expiry, renewed, addedAt }: WatchedDomain, now: Date): ReminderKey {
-  const weeks = Math.floor((now.getTime() - (renewed?.at ?? now).getTime()) / WEEK_MS);
-  return { name, expiry: utcDay(expiry?.at ?? addedAt), threshold: DISPUTED_CODE + weeks };
-}
-
-function textOfKey({ name, expiry, threshold }: ReminderKey): string {
-  return `${name} ${expiry} ${threshold}`;
-}
-
 function chunksOf<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     items.slice(index * size, (index + 1) * size),
   );
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

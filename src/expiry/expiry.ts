@@ -14,7 +14,6 @@ import type { CalendarOptions } from './calendar.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
 import { byDeadline, type Deadline, deadlineOf, isRenewable } from './deadline.ts';
-import { type DigestOutcome, runDigest } from './digest.ts';
 import { findEvidence, lookAtRegistry } from './evidence.ts';
 import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
@@ -22,7 +21,6 @@ import { DISPUTED_CODE } from './marks.ts';
 import {
   COMMON,
   type Destination,
-  type DigestPoster,
   type FeedStore,
   type ListCounts,
   type ListRange,
@@ -36,10 +34,9 @@ import * as list from './watch-list.ts';
 /** The parts that the use cases of expiry are made of. */
 export interface ExpiryParts {
   readonly store: WatchListStore;
-  readonly reminders: ReminderStore;
+  readonly reminders: Pick<ReminderStore, 'remindersOf'>;
   readonly feeds: FeedStore;
   readonly rdap: Pick<RdapClient, 'lookup'>;
-  readonly poster: DigestPoster;
   readonly vault: Vault;
   readonly teamId: string;
   readonly publicUrl: string;
@@ -50,8 +47,6 @@ export interface ExpiryParts {
   readonly requestRefresh: () => void;
   readonly now: () => Date;
   readonly log: Log;
-  /** Between two messages of a digest, milliseconds. */
-  readonly pauseMs?: number;
   /** Ends what is under way at shutdown. */
   readonly signal: AbortSignal;
 }
@@ -115,8 +110,6 @@ export interface Expiry {
   follow(order: Order, n: number): Promise<void>;
   /** Looks due names up. */
   refresh(): Promise<void>;
-  /** Posts the digest if it is due. */
-  digest(): Promise<DigestOutcome>;
   evidence(order: Order, item: OrderItem): Promise<Evidence>;
   /** Whether the registry shows that what the service accepted has happened; the list is then looked up anew. */
   readonly lookAtRegistry: LookAtRegistry;
@@ -141,8 +134,6 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   const timeZone = async () => (await parts.settings()).reminderTimezone;
   const lookUps = { store, rdap: parts.rdap, now, log };
   const feed = { ...parts, timeZone };
-  /** A process runs one digest at a time, even when the clock jumps. */
-  let lastDigest: Promise<unknown> = Promise.resolve();
 
   const listed =
     (zone: string) =>
@@ -267,12 +258,6 @@ export function createExpiry(parts: ExpiryParts): Expiry {
 
     async refresh() {
       await refreshDue(lookUps, signal);
-    },
-
-    digest() {
-      const turn = lastDigest.then(() => runDigest(parts, signal));
-      lastDigest = turn.catch(() => undefined);
-      return turn;
     },
 
     evidence: (order, item) =>

@@ -149,8 +149,6 @@ export interface WatchedReminder
   readonly channel?: string | undefined;
   /** The channel or person that refused its message, so that it is told in the common channel. */
   readonly undelivered?: string | undefined;
-  /** Its owner was told directly, and this is for everybody else. */
-  readonly isCopy?: boolean | undefined;
 }
 
 /** Identifies a reminder. */
@@ -165,38 +163,30 @@ export type Destination = string;
 /** The common channel, whichever it is at that moment. */
 export const COMMON: Destination = '';
 
-/** Where a message stands. */
-export interface PostedAt {
-  readonly channelId: string;
-  readonly ts: string;
+/** A reminder that a digest wants to tell. */
+export interface ReminderClaim extends ReminderKey {
+  readonly destination: Destination;
+  /** It is told in the common channel too. */
+  readonly isCopied: boolean;
 }
 
-/** A digest that one process has claimed. */
-export interface DigestRun {
-  readonly id: string;
-  /** Where its first messages stand, by destination, if another process has begun it. */
-  readonly heads: ReadonlyMap<Destination, PostedAt>;
+/** A reminder that a digest has claimed, or its copy in the common channel, with the name as it is now. */
+export interface PlannedReminder extends WatchedReminder {
+  readonly key: ReminderKey;
+  readonly destination: Destination;
+  /** The purpose of the notification that tells it; empty while that is not decided. */
+  readonly purpose: string;
+  /** Its owner was told directly, and this is for everybody else. */
+  readonly isCopy: boolean;
 }
 
-/** Digests and their reminders. Implemented by the store. */
+/** Reminders, and the digests that tell them. Implemented by the store. */
 export interface ReminderStore {
   /**
-   * Claims the digest of a scheduled time, or one that a process left unfinished, whose claimed but unposted
-   * reminders become free again. The first call ever only records where the schedule stands.
-   * @returns undefined when there is nothing to do, or another process does it
+   * Makes the digest of a scheduled time due, unless there is one for that time or a later one. The first call ever only records
+   * where the schedule stands.
    */
-  claimDigest(scheduledFor: Date, now: Date, leaseUntil: Date): Promise<DigestRun | undefined>;
-  /**
-   * Says that the process is alive.
-   * @returns false when another process has taken the digest over
-   */
-  extendDigest(id: string, leaseUntil: Date): Promise<boolean>;
-  /** Releases an unfinished digest for a later try. */
-  postponeDigest(id: string, until: Date): Promise<void>;
-  recordHead(id: string, destination: Destination, head: PostedAt): Promise<void>;
-  finishDigest(id: string, now: Date): Promise<void>;
-  /** @returns false when the admins were told of a problem less than a day ago */
-  claimAlert(id: string, now: Date): Promise<boolean>;
+  open(digestId: string, now: Date): Promise<void>;
   /** Names that can be due in these ranges of expiries, one range after the other, in batches. */
   candidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
   /** Names with a known deletion that can be due. */
@@ -207,16 +197,18 @@ export interface ReminderStore {
    */
   disputed(before: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
   /**
-   * Claims reminders; each belongs to one digest.
-   * @returns those that were free
+   * Claims reminders for a digest that is not over; each belongs to one digest.
+   * @returns how many were free
    */
-  claim(digestId: string, keys: readonly ReminderKey[], now: Date): Promise<readonly ReminderKey[]>;
-  recordPosted(
-    digestId: string,
-    destination: Destination,
-    keys: readonly ReminderKey[],
-    now: Date,
-  ): Promise<void>;
+  claim(digestId: string, claims: readonly ReminderClaim[], now: Date): Promise<number>;
+  /** What a digest has claimed and not told yet. @param purpose only what this message is to tell */
+  planned(digestId: string, purpose?: string): Promise<readonly PlannedReminder[]>;
+  /** Decides which message tells some reminders. */
+  assign(digestId: string, purpose: string, reminders: readonly PlannedReminder[]): Promise<void>;
+  /** What was not told in a place of its own is told in the common channel. */
+  redirect(digestId: string, destination: Destination): Promise<void>;
+  /** Frees what a digest has claimed and not told. @param keys only these */
+  free(digestId: string, keys?: readonly ReminderKey[]): Promise<void>;
   /** The reminders of a digest in one place. */
   remindersOf(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
 }
@@ -248,17 +240,6 @@ export interface DigestHead extends DigestPart {
   readonly months: readonly { readonly label: string; readonly count: number }[];
   /** How many watched names have no date, so that nobody is reminded of them. */
   readonly undated: number;
-}
-
-/** Posts digests. Implemented by `slack`. */
-export interface DigestPoster {
-  /** @param to a channel or a person. @returns where it stands */
-  postHead(to: string, head: DigestHead): Promise<PostedAt>;
-  postMore(at: PostedAt, part: DigestMore): Promise<void>;
-  /** How to treat an error: wait, or have somebody fix the channel. */
-  explain(error: unknown): { readonly retryAfterMs: number } | { readonly broken: string };
-  /** Tells the admins that reminders cannot be posted in the channel. */
-  alertAdmins(channelId: string, why: string): Promise<void>;
 }
 
 /** The private feed of one person. */

@@ -8,12 +8,9 @@ export function createPlacePlanner(
   deps: AdminPlannerDeps & { readonly settings: () => Promise<TeamSettings> },
 ): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
-    const { approvalChannel } = await deps.settings();
-    await notifyAdmins(
-      deps,
-      send,
-      unreachableAlert(id, refused, id === approvalChannel ? 'approvals' : 'other'),
-    );
+    const { approvalChannel, reminderChannel } = await deps.settings();
+    const use = id === approvalChannel ? 'approvals' : id === reminderChannel ? 'reminders' : 'other';
+    await notifyAdmins(deps, send, unreachableAlert(id, refused, use));
     return undefined;
   };
 }

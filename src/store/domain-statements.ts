@@ -129,8 +129,8 @@ export function recordReminder(name: string, expiresAt: Date, from: Date | undef
     'record the reminder of a moved expiry',
     Prisma.sql`
     WITH kept AS (
-      INSERT INTO reminders (name, expires_at, threshold, digest_id, destination, claimed_at, posted_at)
-      SELECT name, ${day}::timestamptz, threshold, digest_id, destination, claimed_at, posted_at
+      INSERT INTO reminders (name, expires_at, threshold, digest_id, destination, purpose, claimed_at)
+      SELECT name, ${day}::timestamptz, threshold, digest_id, destination, purpose, claimed_at
       FROM reminders WHERE name = ${name} AND expires_at = ${formerDay}::timestamptz
       ON CONFLICT DO NOTHING
       RETURNING threshold)

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import type { CandidateRange } from '../expiry/candidates.ts';
+import { utcDay } from '../expiry/days.ts';
 import { DISPUTED_CODE } from '../expiry/marks.ts';
-import type { Destination, ReminderKey, WatchedReminder } from '../expiry/ports.ts';
+import type {
+  Destination,
+  PlannedReminder,
+  ReminderClaim,
+  ReminderKey,
+  WatchedReminder,
+} from '../expiry/ports.ts';
 import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
 import { named, Prisma, type Statement } from './database.ts';
 import { DOMAIN_COLUMNS, expirySource } from './domain-rows.ts';
@@ -123,58 +130,180 @@ export function disputedQuery(before: Date, now: Date, limit: number): Statement
   );
 }
 
-/** Frees the reminders that digests claimed and did not post. */
-export function freeReminders(digestIds: readonly string[]): Prisma.Sql {
-  const ids = [...digestIds];
+/** Whether a notification of the digest of the reminder `r` stands. */
+function isPosted(teamId: string, purpose: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`EXISTS (
+    SELECT FROM notifications n WHERE n.team_id = ${teamId} AND n.subject_kind = 'digest' AND n.subject_id = r.digest_id
+      AND n.purpose = ${purpose} AND n.ts IS NOT NULL)`;
+}
+
+/** Whether the reminder `r` is among some, or any when none are given. */
+function isAmong(keys: readonly ReminderKey[] | undefined): Prisma.Sql {
+  return keys === undefined
+    ? Prisma.sql`true`
+    : Prisma.sql`(r.name, r.expires_at, r.threshold) IN (SELECT * FROM ${unnestKeys(keys)})`;
+}
+
+function unnestKeys(keys: readonly ReminderKey[]): Prisma.Sql {
+  return Prisma.sql`unnest(
+    ${keys.map(({ name }) => name)}::text[], ${keys.map(({ expiry }) => new Date(expiry))}::timestamptz[],
+    ${keys.map(({ threshold }) => threshold)}::int[])`;
+}
+
+/**
+ * Opens the digest of a time of the schedule, unless it or a later one is known. The first one ever is over at once. A time in the
+ * future was written by a clock that has been set back since. Of the times at which nothing was told, only the latest is kept.
+ */
+export function insertDigest(teamId: string, digestId: string, now: Date): Prisma.Sql {
+  return Prisma.sql`
+    WITH known AS (
+      SELECT subject_id FROM notifications
+      WHERE team_id = ${teamId} AND subject_kind = 'digest' AND purpose = 'plan' AND subject_id <= ${now.toISOString()}
+    ), forgotten AS (
+      DELETE FROM notifications p
+      WHERE p.team_id = ${teamId} AND p.subject_kind = 'digest' AND p.purpose = 'plan' AND p.due_at IS NULL
+        AND p.subject_id < ${digestId} AND NOT EXISTS (
+          SELECT FROM notifications n WHERE n.team_id = p.team_id AND n.subject_kind = 'digest'
+            AND n.subject_id = p.subject_id AND n.purpose <> 'plan')
+    )
+    INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, due_at)
+    SELECT ${teamId}, 'digest', ${digestId}, 'plan', CASE WHEN EXISTS (SELECT FROM known) THEN ${now}::timestamptz END
+    WHERE NOT EXISTS (SELECT FROM known WHERE subject_id >= ${digestId})
+    ON CONFLICT DO NOTHING`;
+}
+
+/** Rows of {@link claimReminders}. */
+export const claimedRows = z.array(z.object({ name: z.string() }));
+
+/**
+ * Claims reminders for a digest that is not over; each goes to one digest. Its plan is marked, so that another process which has the
+ * digest by now looks at it again. Answers with the names of those that were free.
+ */
+export function claimReminders(
+  teamId: string,
+  digestId: string,
+  claims: readonly ReminderClaim[],
+  now: Date,
+): Prisma.Sql {
+  return Prisma.sql`
+    WITH digest AS (
+      UPDATE notifications SET version = version + 1
+      WHERE team_id = ${teamId} AND subject_kind = 'digest' AND subject_id = ${digestId} AND purpose = 'plan'
+        AND due_at IS NOT NULL
+      RETURNING subject_id AS id
+    ), claimed AS (
+      INSERT INTO reminders (name, expires_at, threshold, digest_id, destination, copy_purpose, claimed_at)
+      SELECT name, expires_at, threshold, digest.id, destination, CASE WHEN copied THEN '' END, ${now}::timestamptz
+      FROM digest, ROWS FROM (${unnestKeys(claims)}, unnest(${claims.map(({ destination }) => destination)}::text[]),
+        unnest(${claims.map(({ isCopied }) => isCopied)}::boolean[]))
+        AS due (name, expires_at, threshold, destination, copied)
+      ON CONFLICT DO NOTHING
+      RETURNING name, expires_at, threshold
+    ), noted AS (
+      UPDATE domains d SET reminded_threshold = LEAST(d.reminded_threshold, claimed.threshold)
+      FROM claimed WHERE d.name = claimed.name AND ${EXPIRY_DAY} = claimed.expires_at
+    )
+    SELECT name FROM claimed`;
+}
+
+/** Rows of {@link selectPlanned}. */
+export const plannedRows = z.array(
+  candidateRow
+    .extend({
+      day: z.date(),
+      threshold: z.number(),
+      destination: z.string(),
+      purpose: z.string(),
+      isCopy: z.boolean(),
+      undelivered: text,
+    })
+    .transform(
+      ({ day, threshold, destination, purpose, isCopy, undelivered, ...row }): PlannedReminder => ({
+        ...reminderOf(row),
+        remindedThresholds: [],
+        key: { name: row.name, expiry: utcDay(day), threshold },
+        destination,
+        purpose,
+        isCopy,
+        undelivered: undelivered ?? undefined,
+      }),
+    ),
+);
+
+/**
+ * What a digest has claimed and no message tells yet, and copies of what one person was told.
+ * @param purpose what this one message is to tell; undefined: all
+ */
+export function selectPlanned(teamId: string, digestId: string, purpose: string | undefined): Prisma.Sql {
+  return Prisma.sql`
+    SELECT ${CANDIDATE_COLUMNS}, r.day, r.threshold, r.destination, r.purpose, r."isCopy", r.undelivered
+    FROM (
+      SELECT name, expires_at AS day, threshold, digest_id, destination, purpose, false AS "isCopy", undelivered
+      FROM reminders WHERE digest_id = ${digestId}
+      UNION ALL
+      SELECT name, expires_at, threshold, digest_id, '', copy_purpose, true, undelivered
+      FROM reminders r WHERE digest_id = ${digestId} AND copy_purpose IS NOT NULL AND ${isPosted(teamId, Prisma.sql`r.purpose`)}
+    ) r
+    JOIN domains d ON d.name = r.name AND d.expires_at IS NOT NULL AND d.lapse_confirmed_at IS NULL
+    WHERE r.purpose = COALESCE(${purpose ?? null}::text, r.purpose) AND NOT ${isPosted(teamId, Prisma.sql`r.purpose`)}`;
+}
+
+/** Decides which message tells some reminders of a digest, or their copies, where that is not decided. */
+export function assignReminders(
+  digestId: string,
+  purpose: string,
+  reminders: readonly PlannedReminder[],
+): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE reminders r SET purpose = CASE WHEN a.is_copy THEN r.purpose ELSE ${purpose} END,
+      copy_purpose = CASE WHEN a.is_copy THEN ${purpose} ELSE r.copy_purpose END
+    FROM ROWS FROM (${unnestKeys(reminders.map(({ key }) => key))}, unnest(${reminders.map(({ isCopy }) => isCopy)}::boolean[]))
+      AS a (name, expires_at, threshold, is_copy)
+    WHERE r.digest_id = ${digestId} AND r.name = a.name AND r.expires_at = a.expires_at AND r.threshold = a.threshold
+      AND CASE WHEN a.is_copy THEN r.copy_purpose ELSE r.purpose END = ''`;
+}
+
+/** Has the common channel told what a digest could not tell in a place of its own. */
+export function redirectReminders(teamId: string, digestId: string, destination: Destination): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE reminders r SET destination = '', purpose = '', copy_purpose = NULL, undelivered = destination
+    WHERE digest_id = ${digestId} AND destination = ${destination} AND NOT ${isPosted(teamId, Prisma.sql`r.purpose`)}`;
+}
+
+/** Frees the reminders of a digest that no message tells, or those of some, and has no more copies made of them. */
+export function freeReminders(
+  teamId: string,
+  digestId: string,
+  keys: readonly ReminderKey[] | undefined,
+): Prisma.Sql {
+  const isTold = isPosted(teamId, Prisma.sql`r.purpose`);
   return Prisma.sql`
     WITH freed AS (
-      DELETE FROM reminders WHERE digest_id = ANY (${ids}::text[]) AND posted_at IS NULL RETURNING name)
+      DELETE FROM reminders r WHERE digest_id = ${digestId} AND ${isAmong(keys)} AND NOT ${isTold}
+      RETURNING name, expires_at, threshold
+    ), uncopied AS (
+      UPDATE reminders r SET copy_purpose = NULL
+      WHERE digest_id = ${digestId} AND ${isAmong(keys)} AND ${isTold}
+        AND NOT ${isPosted(teamId, Prisma.sql`r.copy_purpose`)}
+    )
     UPDATE domains d SET reminded_threshold = COALESCE(
       (SELECT min(r.threshold) FROM reminders r
        WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
-         AND (r.posted_at IS NOT NULL OR r.digest_id <> ALL (${ids}::text[]))),
+         AND (r.name, r.expires_at, r.threshold) NOT IN (SELECT name, expires_at, threshold FROM freed)),
       ${NO_REMINDER})
     FROM freed WHERE d.name = freed.name`;
 }
 
-/** Rows of {@link claimReminders}. */
-export const claimedReminderRows = z.array(
-  z.object({ name: z.string(), expires_at: z.date(), threshold: z.number() }),
+/** Rows of {@link selectReminders}. */
+export const keyRows = z.array(
+  z
+    .object({ name: z.string(), day: z.date(), threshold: z.number() })
+    .transform(({ name, day, threshold }): ReminderKey => ({ name, expiry: utcDay(day), threshold })),
 );
 
-/** Claims reminders for a digest that is not over; each goes to one digest. Answers with those that were free. */
-export function claimReminders(digestId: string, keys: readonly ReminderKey[], now: Date): Prisma.Sql {
+/** The reminders of a digest in one place. */
+export function selectReminders(digestId: string, destination: Destination): Prisma.Sql {
   return Prisma.sql`
-    WITH digest AS (
-      SELECT id FROM digests WHERE id = ${digestId} AND completed_at IS NULL FOR SHARE),
-    claimed AS (
-    INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at)
-    SELECT name, expiry::timestamptz, threshold, digest.id, ${now}::timestamptz
-    FROM digest, unnest(
-      ${keys.map(({ name }) => name)}::text[],
-      ${keys.map(({ expiry }) => `${expiry}T00:00:00Z`)}::text[],
-      ${keys.map(({ threshold }) => threshold)}::int[]) AS due (name, expiry, threshold)
-    ON CONFLICT DO NOTHING
-    RETURNING name, expires_at, threshold),
-    noted AS (
-      UPDATE domains d SET reminded_threshold = LEAST(d.reminded_threshold, claimed.threshold)
-      FROM claimed WHERE d.name = claimed.name AND ${EXPIRY_DAY} = claimed.expires_at)
-    SELECT name, expires_at, threshold FROM claimed`;
-}
-
-/** Notes that a digest with its reminders was posted, and where. */
-export function markPosted(
-  digestId: string,
-  destination: Destination,
-  keys: readonly ReminderKey[],
-  now: Date,
-): Prisma.Sql {
-  return Prisma.sql`
-    UPDATE reminders r SET posted_at = ${now}::timestamptz, destination = ${destination}
-    FROM unnest(
-      ${keys.map(({ name }) => name)}::text[],
-      ${keys.map(({ expiry }) => `${expiry}T00:00:00Z`)}::text[],
-      ${keys.map(({ threshold }) => threshold)}::int[]) AS said (name, expiry, threshold)
-    WHERE r.digest_id = ${digestId} AND r.name = said.name AND r.expires_at = said.expiry::timestamptz
-      AND r.threshold = said.threshold`;
+    SELECT name, expires_at AS day, threshold FROM reminders
+    WHERE digest_id = ${digestId} AND destination = ${destination}`;
 }

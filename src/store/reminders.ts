@@ -1,31 +1,38 @@
-import { utcDay } from '../expiry/days.ts';
-import type { ReminderKey, ReminderStore } from '../expiry/ports.ts';
+import type { ReminderStore } from '../expiry/ports.ts';
 import { type Database, type Statement, withStoreError } from './database.ts';
-import { createDigestStore } from './digests.ts';
 import { domainRows } from './domain-statements.ts';
 import {
+  assignReminders,
   BATCH,
   type CandidateStep,
   candidateRows,
   candidatesQuery,
-  claimedReminderRows,
+  claimedRows,
   claimReminders,
   deletedQuery,
   deletedRows,
   disputedQuery,
-  markPosted,
+  freeReminders,
+  insertDigest,
+  keyRows,
+  plannedRows,
+  redirectReminders,
   reminderOf,
+  selectPlanned,
+  selectReminders,
 } from './reminder-statements.ts';
 
 /** Digests and reminders in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createReminderStore(database: Database): ReminderStore {
-  const { prisma, run } = database;
+export function createReminderStore({ run }: Pick<Database, 'run'>, teamId: string): ReminderStore {
   const ask = (query: Statement): Promise<unknown> =>
     withStoreError('looking for names that are due', () => run(query));
 
-  return {
-    ...createDigestStore(database),
+  const change = (activity: string, statement: Statement) =>
+    withStoreError(activity, async () => {
+      await run(statement);
+    });
 
+  return {
     async *candidates(ranges) {
       let steps: readonly CandidateStep[] = ranges.map((range) => ({ ...range, afterName: '' }));
       for (;;) {
@@ -54,31 +61,31 @@ export function createReminderStore(database: Database): ReminderStore {
         domainRows.parse(await run(disputedQuery(before, now, limit))),
       ),
 
-    claim: (digestId, keys, now) =>
-      withStoreError('claiming reminders', async () => {
-        if (keys.length === 0) return [];
-        const rows = claimedReminderRows.parse(await prisma.$queryRaw(claimReminders(digestId, keys, now)));
-        return rows.map(({ name, expires_at, threshold }) => ({
-          name,
-          expiry: utcDay(expires_at),
-          threshold,
-        }));
-      }),
+    open: (digestId, now) => change('opening a digest', insertDigest(teamId, digestId, now)),
 
-    recordPosted: (digestId, destination, keys, now) =>
-      withStoreError('noting what a digest said', async () => {
-        await prisma.$executeRaw(markPosted(digestId, destination, keys, now));
-      }),
+    claim: (digestId, claims, now) =>
+      withStoreError('claiming reminders', async () =>
+        claims.length === 0
+          ? 0
+          : claimedRows.parse(await run(claimReminders(teamId, digestId, claims, now))).length,
+      ),
+
+    planned: (digestId, purpose) =>
+      withStoreError('reading what a digest has to tell', async () =>
+        plannedRows.parse(await run(selectPlanned(teamId, digestId, purpose))),
+      ),
+
+    assign: (digestId, purpose, reminders) =>
+      change('deciding which message tells reminders', assignReminders(digestId, purpose, reminders)),
+
+    redirect: (digestId, destination) =>
+      change('redirecting reminders', redirectReminders(teamId, digestId, destination)),
+
+    free: (digestId, keys) => change('freeing reminders', freeReminders(teamId, digestId, keys)),
 
     remindersOf: (digestId, destination) =>
-      withStoreError('reading what a digest said', async () => {
-        const rows = await prisma.reminder.findMany({
-          where: { digestId, destination },
-          select: { name: true, expiresAt: true, threshold: true },
-        });
-        return rows.map(
-          ({ name, expiresAt, threshold }): ReminderKey => ({ name, expiry: utcDay(expiresAt), threshold }),
-        );
-      }),
+      withStoreError('reading what a digest said', async () =>
+        keyRows.parse(await run(selectReminders(digestId, destination))),
+      ),
   };
 }

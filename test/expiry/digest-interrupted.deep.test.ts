@@ -69,6 +69,7 @@ describe('the clock', () => {
     };
     await expect(rig.digest()).rejects.toThrow('killed');
     rig.poster.before = () => undefined;
+    await rig.endLeases();
     rig.now = new Date(rig.now.getTime() - 6 * 60 * MINUTE_MS);
     await rig.digest();
     rig.now = new Date(rig.now.getTime() + 60 * MINUTE_MS);
@@ -87,7 +88,7 @@ describe('a process that dies', () => {
     await expect(rig.digest()).rejects.toThrow('killed');
     rig.poster.before = () => undefined;
     expect(await rig.digest(), 'while the dead one may be alive').toBe('not_due');
-    rig.now = new Date(rig.now.getTime() + 6 * MINUTE_MS);
+    await rig.endLeases();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
     expect(rig.said()).toEqual(['cafe.rest 7']);
   });
@@ -101,7 +102,7 @@ describe('a process that dies', () => {
       if (posts === 2) throw new Error('killed');
     };
     await expect(rig.digest()).rejects.toThrow('killed');
-    rig.now = new Date(rig.now.getTime() + 6 * MINUTE_MS);
+    await rig.endLeases();
     expect(await rig.digest()).toBe('posted');
     expect(rig.poster.heads).toHaveLength(1);
     expect(
@@ -120,6 +121,7 @@ describe('a process that dies', () => {
     };
     await expect(rig.digest()).rejects.toThrow('killed');
     rig.poster.before = () => undefined;
+    await rig.endLeases();
     rig.nextMorning();
     rig.nextMorning();
     expect(await rig.digest()).toBe('posted');

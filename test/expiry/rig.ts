@@ -1,26 +1,36 @@
+import { z } from 'zod';
 import { readConfig, type TeamSettings } from '../../src/config.ts';
 import { newlyWatched } from '../../src/expiry/change.ts';
-import { type DigestDeps, type DigestOutcome, runDigest } from '../../src/expiry/digest.ts';
+import { openDigest } from '../../src/expiry/digest.ts';
 import type {
   DigestHead,
   DigestMore,
   DigestPart,
-  DigestPoster,
   ReminderStore,
   WatchedDomain,
   WatchListStore,
 } from '../../src/expiry/ports.ts';
 import { createLog } from '../../src/log.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
+import type { NotificationStore } from '../../src/notifications.ts';
+import { createDigestPlanner } from '../../src/slack/digest-notifications.ts';
+import type { SlackDirectory } from '../../src/slack/directory.ts';
+import { type NotifierDeps, notify } from '../../src/slack/notify.ts';
+import { SlackApiError, type SlackWeb } from '../../src/slack/platform/web.ts';
+import { createPlacePlanner } from '../../src/slack/unreachable-places.ts';
+import { type Message, textMessage } from '../../src/slack/views/blocks.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
+import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { notifierDeps } from '../support/notifier.ts';
 
 export const DAY_MS = 86_400_000;
 export const MINUTE_MS = 60_000;
 const CHANNEL = 'C0EXPIRY';
+const TEAM = 'T0TEAM';
 
 export const silent = createLog('silent');
 
@@ -44,38 +54,58 @@ export interface Said {
   readonly to: string;
 }
 
-/** Remembers what was posted. */
-class FakePoster implements DigestPoster {
+/** Who is told of places where nothing can be posted. */
+const ADMIN = 'U0ADMIN';
+
+/** In the place of Slack: remembers what was posted. */
+class FakePoster {
   readonly heads: DigestHead[] = [];
   readonly replies: DigestMore[] = [];
   readonly said: Said[] = [];
   readonly complaints: string[] = [];
-  /** Runs before each post; what it throws is what Slack, or the end of the process, does to the post. */
+  /** Runs before each post. A {@link SlackApiError} is what Slack answers; at anything else the process dies. */
   before: (to: string) => Promise<void> | void = () => undefined;
-  explain: DigestPoster['explain'] = (error) => {
-    throw error;
-  };
+  /** People who have left. */
+  readonly left = new Set<string>();
+  /** What messages tell, by their text. */
+  readonly #rendered = new Map<string, { readonly head: DigestHead } | { readonly more: DigestMore }>();
+  #posts = 0;
   readonly #now: () => Date;
 
   constructor(now: () => Date) {
     this.#now = now;
   }
 
-  async postHead(channelId: string, head: DigestHead) {
-    await this.before(channelId);
-    this.heads.push(head);
-    this.#remember(head, channelId);
-    return { channelId, ts: `${this.heads.length}.0` };
+  readonly views = {
+    head: async (head: DigestHead) => this.#render({ head }),
+    more: async (more: DigestMore) => this.#render({ more }),
+  };
+
+  readonly directory = {
+    directMessage: async (userId: string) => userId,
+    membership: async (userId: string) => (this.left.has(userId) ? ('left' as const) : ('member' as const)),
+  };
+
+  async post(channel: string, text: string): Promise<{ readonly channel: string; readonly ts: string }> {
+    this.#posts += 1;
+    const posted = { ok: true, channel, ts: `${this.#posts}.0` };
+    if (channel === ADMIN) {
+      this.complaints.push(text);
+      return posted;
+    }
+    await this.before(channel);
+    const rendered = this.#rendered.get(text);
+    if (rendered === undefined) throw new Error(`nobody rendered ${text}`);
+    if ('head' in rendered) this.heads.push(rendered.head);
+    else this.replies.push(rendered.more);
+    this.#remember('head' in rendered ? rendered.head : rendered.more, channel);
+    return posted;
   }
 
-  async postMore(at: { readonly channelId: string; readonly ts: string }, part: DigestMore) {
-    await this.before(at.channelId);
-    this.replies.push(part);
-    this.#remember(part, at.channelId);
-  }
-
-  async alertAdmins(_channelId: string, why: string) {
-    this.complaints.push(why);
+  #render(what: { readonly head: DigestHead } | { readonly more: DigestMore }): Message {
+    const text = `message ${this.#rendered.size}`;
+    this.#rendered.set(text, what);
+    return textMessage(text);
   }
 
   #remember({ groups }: DigestPart, to: string): void {
@@ -85,13 +115,32 @@ class FakePoster implements DigestPoster {
   }
 }
 
-/** The real store, a clock that is set by hand, and a poster that remembers. */
+const posting = z.object({ channel: z.string(), text: z.string() });
+
+/** What a process works with: parts of its own, on a database that it shares. Once it is dead, it does nothing more. */
+export interface Replica {
+  readonly reminders: ReminderStore;
+  readonly notifier: NotifierDeps;
+}
+
+/** A workspace in the place of the poster. */
+export interface Slack {
+  readonly web: SlackWeb;
+  readonly directory: SlackDirectory;
+  readonly admins: readonly string[];
+}
+
+/** How a look at the schedule ended. */
+export type DigestOutcome = 'not_due' | 'nothing_to_say' | 'posted' | 'postponed';
+
+/** The real store and outbox, a clock that is set by hand, and a poster that remembers. */
 export class Rig {
   now = new Date('2027-06-14T12:00:00Z');
   settings: TeamSettings = team;
   readonly database: Database;
   readonly store: WatchListStore;
   readonly reminders: ReminderStore;
+  readonly notifications: NotificationStore;
   readonly poster = new FakePoster(() => this.now);
   readonly #drop: () => Promise<void>;
 
@@ -99,7 +148,8 @@ export class Rig {
     this.database = database;
     this.#drop = drop;
     this.store = createWatchListStore(database);
-    this.reminders = createReminderStore(database);
+    this.reminders = createReminderStore(database, TEAM);
+    this.notifications = createNotificationStore(database, TEAM);
   }
 
   static async start(): Promise<Rig> {
@@ -124,21 +174,80 @@ export class Rig {
     await this.#drop();
   }
 
-  /** What each replica works with: parts of its own, one database. */
-  replica(): DigestDeps {
-    return {
-      store: createWatchListStore(this.database),
-      reminders: createReminderStore(this.database),
-      poster: this.poster,
-      settings: async () => this.settings,
-      now: () => this.now,
-      log: silent,
-      pauseMs: 0,
+  /** @param slack takes the place of the poster */
+  replica(slack?: Slack): Replica {
+    const { poster } = this;
+    const { views } = poster;
+    const { directory, admins } = slack ?? { ...poster, admins: [ADMIN] };
+    const settings = async () => this.settings;
+    const now = () => this.now;
+    const reminders = createReminderStore(this.database, TEAM);
+    let death: unknown;
+    const web: SlackWeb = slack?.web ?? {
+      call: async (_method, args, answer) => {
+        const { channel, text } = posting.parse(args);
+        try {
+          return answer.parse(await poster.post(channel, text));
+        } catch (error) {
+          if (!(error instanceof SlackApiError)) death = error;
+          throw error;
+        }
+      },
     };
+    const notifications = new Proxy(createNotificationStore(this.database, TEAM), {
+      get(store, method, receiver) {
+        if (death !== undefined) throw death;
+        return Reflect.get(store, method, receiver);
+      },
+    });
+    const digest = createDigestPlanner({
+      store: createWatchListStore(this.database),
+      reminders,
+      directory,
+      settings,
+      views,
+      now,
+      pauseMs: 0,
+      signal: new AbortController().signal,
+    });
+    const place = createPlacePlanner({ directory, admins, settings });
+    return { reminders, notifier: notifierDeps({ notifications, web, now }, { digest, place }) };
   }
 
-  digest(replica = this.replica(), signal = new AbortController().signal): Promise<DigestOutcome> {
-    return runDigest(replica, signal);
+  /** Looks at the schedule, and posts what is due, as a process does it. */
+  async digest({ reminders, notifier } = this.replica()): Promise<DigestOutcome> {
+    const { now, notifications } = notifier;
+    await openDigest({ settings: async () => this.settings, reminders, now });
+    const { prisma } = this.database;
+    const said = () => prisma.notification.count({ where: { subjectKind: 'digest', ts: { not: null } } });
+    const before = await said();
+    let isDue = false;
+    for (;;) {
+      const due = await notifications.claimDue(now(), notifier.leaseMs, 100);
+      if (due.length === 0) break;
+      isDue ||= due.some(({ kind }) => kind === 'digest');
+      for (const subject of due) await notify(notifier, subject, true);
+    }
+    if (!isDue) return 'not_due';
+    const waiting = await prisma.notification.count({
+      where: { subjectKind: 'digest', purpose: 'plan', dueAt: { not: null } },
+    });
+    if (waiting > 0) return 'postponed';
+    return (await said()) > before ? 'posted' : 'nothing_to_say';
+  }
+
+  /** What processes that died had claimed is free again. */
+  async endLeases(): Promise<void> {
+    await this.database.prisma.notification.updateMany({ data: { leaseUntil: null } });
+  }
+
+  /** The digests that are known, the latest first. */
+  async digests(): Promise<string[]> {
+    const plans = await this.database.prisma.notification.findMany({
+      where: { subjectKind: 'digest', purpose: 'plan' },
+      orderBy: { subjectId: 'desc' },
+    });
+    return plans.map(({ subjectId }) => subjectId);
   }
 
   /** Puts a name on the list that expires some days from now, at noon UTC. */
@@ -155,7 +264,7 @@ export class Rig {
 
   /** Sets what people set for a name. */
   async set(name: string, change: DetailsChange): Promise<void> {
-    const portfolio = createPortfolioStore(this.database, 'T0TEAM');
+    const portfolio = createPortfolioStore(this.database, TEAM);
     await portfolio.change(new Map([[name, change]]), 'U0ALICE', this.now, () => false);
   }
 
@@ -175,4 +284,14 @@ export function nineInBerlin(day: string): Date {
     hourCycle: 'h23',
   }).format(eight);
   return new Date(eight.getTime() + (9 - Number(hour)) * 3_600_000);
+}
+
+/** Slack asks to wait. */
+export function limited(retryAfterMs: number): SlackApiError {
+  return new SlackApiError('rate_limited', 'chat.postMessage', { retryAfterMs });
+}
+
+/** Slack does not let the bot post. */
+export function refused(code: string): SlackApiError {
+  return new SlackApiError('refused', 'chat.postMessage', { code });
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import { utcDay } from '../../src/expiry/days.ts';
 import { collectDue } from '../../src/expiry/digest.ts';
-import type { DigestRun, WatchedDomain } from '../../src/expiry/ports.ts';
+import type { ReminderKey, WatchedDomain } from '../../src/expiry/ports.ts';
 import fc from '../support/properties.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
@@ -26,7 +26,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await rig.database.prisma.domain.deleteMany();
   await rig.database.prisma.reminder.deleteMany();
-  await rig.database.prisma.digest.deleteMany();
+  await rig.database.prisma.notification.deleteMany();
 });
 
 const dayAt = (days: number) => new Date(Date.parse('2027-07-01T12:00:00Z') + days * DAY_MS);
@@ -42,18 +42,40 @@ const move = (name: string, days: number | undefined) =>
     expiry: days === undefined ? undefined : { at: dayAt(days), source: 'person' },
   }));
 
+let unfinished: string | undefined;
+
 /** Has a digest say something about the present expiry of a name, to the end or not. */
 async function say(name: string, threshold: number, posts: boolean): Promise<void> {
   const known = await rig.store.find(name);
   if (known?.expiry === undefined) return;
-  rig.nextMorning();
-  const run = await rig.reminders.claimDigest(rig.now, rig.now, rig.now);
-  if (run === undefined) return;
+  if (unfinished !== undefined) await rig.reminders.free(unfinished);
+  const digestId = await open();
+  unfinished = digestId;
   const keys = [{ name, expiry: utcDay(known.expiry.at), threshold }];
-  const claimed = await rig.reminders.claim(run.id, keys, rig.now);
-  if (!posts) return;
-  await rig.reminders.recordPosted(run.id, '', claimed, rig.now);
-  await rig.reminders.finishDigest(run.id, rig.now);
+  await claim(digestId, keys);
+  if (posts) {
+    const purpose = ':1';
+    await rig.reminders.assign(digestId, purpose, await rig.reminders.planned(digestId));
+    await rig.notifications.record(
+      { kind: 'digest', id: digestId },
+      { purpose, shows: 'once', channelId: 'C0EXPIRY', ts: '1.0' },
+    );
+  }
+}
+
+/** Opens the digest of the next morning. */
+async function open(): Promise<string> {
+  // The first time that the schedule is looked at is only noted.
+  for (let morning = 0; morning < 2; morning += 1) {
+    rig.nextMorning();
+    await rig.reminders.open(rig.now.toISOString(), rig.now);
+  }
+  return rig.now.toISOString();
+}
+
+function claim(digestId: string, keys: readonly ReminderKey[]): Promise<number> {
+  const claims = keys.map((key) => ({ ...key, destination: '', isCopied: false }));
+  return rig.reminders.claim(digestId, claims, rig.now);
 }
 
 /** Names beside which something else stands than the reminders tell. */
@@ -71,22 +93,19 @@ async function wrong(): Promise<string[]> {
   });
 }
 
-test('a digest that was overtaken claims nothing: it would never be said', async () => {
+test('a digest that is over claims nothing: it would never be said', async () => {
   await rig.store.add({
     ...newlyWatched('cafe.rest', 'U0ALICE', rig.now),
     expiry: { at: dayAt(0), source: 'person' },
   });
   const keys = [{ name: 'cafe.rest', expiry: utcDay(dayAt(0)), threshold: 30 }];
-  const take = async (): Promise<DigestRun> => {
-    rig.nextMorning();
-    // The first time that the schedule is looked at is only noted.
-    return (await rig.reminders.claimDigest(rig.now, rig.now, rig.now)) ?? take();
-  };
-  const overtaken = await take();
-  const newer = await take();
-  expect(newer.id).not.toBe(overtaken.id);
-  expect(await rig.reminders.claim(overtaken.id, keys, rig.now)).toEqual([]);
-  expect(await rig.reminders.claim(newer.id, keys, rig.now)).toEqual(keys);
+  const over = await open();
+  const plan = await rig.notifications.read({ kind: 'digest', id: over });
+  if (plan === undefined) throw new Error('there is no such digest');
+  await rig.notifications.release(plan, { updated: [], again: undefined, isComplete: true });
+  const newer = await open();
+  expect(await claim(over, keys)).toBe(0);
+  expect(await claim(newer, keys)).toBe(1);
 });
 
 const name = fc.constantFrom(...NAMES);

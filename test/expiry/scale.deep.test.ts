@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 test(`finds what is due today among ${NAMES} names, and nothing else`, async () => {
-  const { due, more } = await collectDue(createReminderStore(database), OPTIONS);
+  const { due, more } = await collectDue(createReminderStore(database, 'T0STEWARD'), OPTIONS);
   expect({ due: due.length, more }).toEqual({ due: DUE_TODAY, more: false });
 });
 
@@ -51,7 +51,7 @@ test('walks whole ranges, however many names are in them, a thousand or so at a 
   ];
   const walked: string[] = [];
   let largest = 0;
-  for await (const batch of createReminderStore(database).candidates(ranges)) {
+  for await (const batch of createReminderStore(database, 'T0STEWARD').candidates(ranges)) {
     largest = Math.max(largest, batch.length);
     walked.push(...batch.map(({ name }) => name));
   }

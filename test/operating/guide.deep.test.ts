@@ -96,7 +96,7 @@ describe('the SQL of the guide', () => {
     const { rows } = await client.query<{ place: string; column: string }>(
       `SELECT table_name AS place, column_name AS column FROM information_schema.columns
        WHERE table_schema = 'public' AND (column_name ~ '(^|_)by$' OR column_name IN
-         ('user_id', 'requester_id', 'owner_id', 'stand_in_id', 'actor', 'destination'))`,
+         ('user_id', 'requester_id', 'owner_id', 'stand_in_id', 'actor', 'destination', 'undelivered'))`,
     );
     const { rows: functions } = await client.query<{ body: string }>(
       `SELECT pg_get_functiondef('forget_person_in_events'::regproc) AS body`,

@@ -110,8 +110,8 @@ async function fill(): Promise<void> {
     [NOW],
   );
   await admin.query(
-    `INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
-     SELECT name, date_trunc('day', expires_at), reminded_threshold, 'digest-' || reminded_threshold, $1, $1 FROM domains
+    `INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at)
+     SELECT name, date_trunc('day', expires_at), reminded_threshold, 'digest-' || reminded_threshold, $1 FROM domains
      WHERE reminded_threshold <= 60`,
     [NOW],
   );
@@ -291,18 +291,21 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   'how many names expire': () =>
     createWatchListStore(database).count({ from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) }),
-  'renewals in dispute': () => createReminderStore(database).disputed(ago(3 * 24), NOW, 20),
+  'renewals in dispute': () => createReminderStore(database, 'T0STEWARD').disputed(ago(3 * 24), NOW, 20),
   'names that can be due': () =>
     all(
-      createReminderStore(database).candidates(
+      createReminderStore(database, 'T0STEWARD').candidates(
         candidateRanges({ now: NOW, thresholds: [60, 30, 14, 7, 3, 1], timeZone: 'UTC' }),
       ),
     ),
   'a date that moves': moveDate,
   'dates that are imported': () =>
     createWatchListStore(database).importBatch([{ name: 'name77.rest', expiresAt: NOW }], 'U0BOB', NOW),
-  'what was deleted': () => all(createReminderStore(database).deletedCandidates(ago(80 * 24))),
-  'freeing what a digest did not post': () => createReminderStore(database).remindersOf('digest-7', ''),
+  'what was deleted': () => all(createReminderStore(database, 'T0STEWARD').deletedCandidates(ago(80 * 24))),
+  'what a digest said in one place': () =>
+    createReminderStore(database, 'T0STEWARD').remindersOf('digest-7', ''),
+  'what a digest has to tell': () => createReminderStore(database, 'T0STEWARD').planned('digest-7', ':1'),
+  'freeing what a digest did not tell': () => createReminderStore(database, 'T0STEWARD').free('digest-7'),
 };
 
 test.each(Object.entries(HOT))('%s', async (_what, run) => {

@@ -64,7 +64,6 @@ test('every table has a team, hangs on a row that has one, or is the installatio
   ).toEqual([
     '_prisma_migrations',
     'approvals',
-    'digest_heads',
     'heartbeats',
     'order_answers',
     'order_items',

@@ -17,7 +17,14 @@ export function notifierDeps(
     log: pino({ level: 'silent' }),
     leaseMs: NOTIFICATION_LEASE_MS,
     ...deps,
-    planners: { order: unplanned, alarm: unplanned, report: unplanned, place: unplanned, ...planners },
+    planners: {
+      order: unplanned,
+      alarm: unplanned,
+      report: unplanned,
+      digest: unplanned,
+      place: unplanned,
+      ...planners,
+    },
   };
 }
 

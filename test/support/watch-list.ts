@@ -26,8 +26,8 @@ export async function fillWatchList(
     [now, names],
   );
   await client.query(
-    `INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at, posted_at)
-     SELECT name, date_trunc('day', expires_at), reminded_threshold, 'before', $1, $1
+    `INSERT INTO reminders (name, expires_at, threshold, digest_id, claimed_at)
+     SELECT name, date_trunc('day', expires_at), reminded_threshold, 'before', $1
      FROM domains WHERE reminded_threshold <= 60`,
     [now],
   );

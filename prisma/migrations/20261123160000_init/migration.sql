@@ -241,35 +241,13 @@ CREATE TABLE "reminders" (
     "threshold" INTEGER NOT NULL,
     "digest_id" TEXT NOT NULL,
     "destination" TEXT NOT NULL DEFAULT '',
+    "purpose" TEXT NOT NULL DEFAULT '',
+    "copy_purpose" TEXT,
+    "undelivered" TEXT,
     "claimed_at" TIMESTAMPTZ(3) NOT NULL,
-    "posted_at" TIMESTAMPTZ(3),
     "team_id" TEXT NOT NULL DEFAULT installation_team(),
 
     CONSTRAINT "reminders_pkey" PRIMARY KEY ("name","expires_at","threshold")
-);
-
--- CreateTable
-CREATE TABLE "digests" (
-    "id" TEXT NOT NULL,
-    "scheduled_for" TIMESTAMPTZ(3) NOT NULL,
-    "lease_until" TIMESTAMPTZ(3) NOT NULL,
-    "channel_id" TEXT,
-    "ts" TEXT,
-    "completed_at" TIMESTAMPTZ(3),
-    "admins_alerted_at" TIMESTAMPTZ(3),
-    "team_id" TEXT NOT NULL DEFAULT installation_team(),
-
-    CONSTRAINT "digests_pkey" PRIMARY KEY ("id")
-);
-
--- CreateTable
-CREATE TABLE "digest_heads" (
-    "digest_id" TEXT NOT NULL,
-    "destination" TEXT NOT NULL,
-    "channel_id" TEXT NOT NULL,
-    "ts" TEXT NOT NULL,
-
-    CONSTRAINT "digest_heads_pkey" PRIMARY KEY ("digest_id","destination")
 );
 
 -- CreateTable
@@ -517,9 +495,6 @@ CREATE INDEX "domains_renewed_at_idx" ON "domains"("renewed_at");
 
 -- CreateIndex
 CREATE INDEX "reminders_digest_id_idx" ON "reminders"("digest_id");
-
--- CreateIndex
-CREATE UNIQUE INDEX "digests_scheduled_for_key" ON "digests"("scheduled_for");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "calendar_feeds_token_hash_key" ON "calendar_feeds"("token_hash");

@@ -14,7 +14,10 @@ const UNKNOWN_ID: ReadonlySet<string> = new Set([
  * What Slack answered to a call, and what to do about it. Plain text, because it is shown at fields as
  * well.
  */
-export function formatSlackError(problem: SlackApiError): { readonly said: string; readonly todo: string } {
+export function formatSlackError(
+  problem: Pick<SlackApiError, 'kind' | 'code' | 'isOfInvalidToken'> &
+    Partial<Pick<SlackApiError, 'needed' | 'retryAfterMs'>>,
+): { readonly said: string; readonly todo: string } {
   const { kind, code = '', needed, retryAfterMs } = problem;
   if (kind === 'rate_limited') {
     const seconds = Math.ceil((retryAfterMs ?? 30_000) / 1_000);
@@ -68,11 +71,11 @@ function channelRefusal(code: string): { readonly why: string; readonly todo: st
     : undefined;
 }
 
-/** Why reminders cannot be posted in their channel, and what to do about that; plain text. */
-export function reminderProblem(problem: SlackApiError): string {
-  const refusal = channelRefusal(problem.code ?? '');
+/** Why reminders cannot be posted in their channel, by Slack's code, and what to do about that; plain text. */
+export function reminderProblem(code: string): string {
+  const refusal = channelRefusal(code);
   if (refusal !== undefined) return `${refusal.why}. ${refusal.todo}.`;
-  const { said, todo } = formatSlackError(problem);
+  const { said, todo } = formatSlackError({ kind: 'refused', code, isOfInvalidToken: false });
   return `${said} ${todo}`;
 }
 

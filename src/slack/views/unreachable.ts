@@ -1,4 +1,5 @@
-import { code, type Message, textMessage } from './blocks.ts';
+import { code, escapeText, type Message, textMessage } from './blocks.ts';
+import { reminderProblem } from './slack-error.ts';
 
 const CONSEQUENCES = {
   approvals: {
@@ -12,7 +13,15 @@ const CONSEQUENCES = {
 };
 
 /** Nothing can be posted in a channel. @param why Slack's code */
-export function unreachableAlert(channelId: string, why: string, use: keyof typeof CONSEQUENCES): Message {
+export function unreachableAlert(
+  channelId: string,
+  why: string,
+  use: keyof typeof CONSEQUENCES | 'reminders',
+): Message {
+  if (use === 'reminders')
+    return textMessage(
+      `Reminders of names that expire cannot be posted in <#${channelId}> ${code(channelId)}: ${escapeText(reminderProblem(why))} Another channel is chosen with \`/domain settings\`.`,
+    );
   const { where, until } = CONSEQUENCES[use];
   return textMessage(
     `:warning: I cannot post in <#${channelId}> (${code(channelId)}), ${where}. Slack says ${code(why)}. ${until} Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,

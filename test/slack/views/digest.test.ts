@@ -3,7 +3,7 @@ import { newlyWatched } from '../../../src/expiry/change.ts';
 import { asReminder } from '../../../src/expiry/digest.ts';
 import { groupForDigest, planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
-import { createWaitingCosts } from '../../../src/slack/digest-messages.ts';
+import { createWaitingCosts } from '../../../src/slack/digest-notifications.ts';
 import type { Message } from '../../../src/slack/views/blocks.ts';
 import { digestHead, digestMore } from '../../../src/slack/views/digest.ts';
 import { expiringPage, importReport } from '../../../src/slack/views/expiry.ts';
