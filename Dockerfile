@@ -30,4 +30,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 3000}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Node itself is the process, so that SIGTERM reaches it. Its options are those of `npm start`: docs/operating.md.
-CMD ["node", "--max-semi-space-size=16", "--v8-pool-size=0", "--heap-growing-percent=50", "--wasm-tiering-budget=13000000", "dist/main.js"]
+CMD ["node", "--v8-pool-size=0", "--wasm-tiering-budget=13000000", "dist/main.js"]

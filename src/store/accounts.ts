@@ -1,19 +1,12 @@
 import type { AccountStore } from '../accounts/account.ts';
-import {
-  accountOf,
-  accountRows,
-  sealedAccountRows,
-  selectAccountsOf,
-  selectSealedAccount,
-  storedProfile,
-} from './account-rows.ts';
+import { accountOf, sealedAccountOf, storedProfile } from './account-rows.ts';
 import { exclusiveChanges } from './changes.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
 import { createTeamAccountStore } from './team-account.ts';
 
 /** Linked credentials on PostgreSQL. */
-export function createAccountStore(database: Pick<Database, 'prisma' | 'run'>): AccountStore {
-  const { prisma, run } = database;
+export function createAccountStore(database: Pick<Database, 'prisma'>): AccountStore {
+  const { prisma } = database;
   /** Runs the changes of one person's accounts one after the other, because each touches several rows. */
   const changesOf = (teamId: string, userId: string) =>
     exclusiveChanges(prisma, JSON.stringify(['accounts', teamId, userId]));
@@ -23,9 +16,11 @@ export function createAccountStore(database: Pick<Database, 'prisma' | 'run'>): 
 
   return {
     list: (teamId, userId) =>
-      withStoreError('listing the accounts of a person', async () =>
-        accountRows.parse(await run(selectAccountsOf(teamId, userId))).map(accountOf),
-      ),
+      withStoreError('listing the accounts of a person', async () => {
+        // By context number; the application comes last.
+        const orderBy = { context: { sort: 'asc', nulls: 'last' } } as const;
+        return (await prisma.account.findMany({ where: { teamId, userId }, orderBy })).map(accountOf);
+      }),
 
     people: (teamId) =>
       withStoreError('listing the people who have accounts', async () => {
@@ -39,10 +34,10 @@ export function createAccountStore(database: Pick<Database, 'prisma' | 'run'>): 
       }),
 
     find: (id) =>
-      withStoreError(
-        `reading account ${id}`,
-        async () => sealedAccountRows.parse(await run(selectSealedAccount(id)))[0],
-      ),
+      withStoreError(`reading account ${id}`, async () => {
+        const row = await prisma.account.findUnique({ where: { id } });
+        return row === null ? undefined : sealedAccountOf(row);
+      }),
 
     save: (account, sealed) =>
       changesOf(account.teamId, account.userId)(`saving account ${account.id}`, async (tx) => {
@@ -105,7 +100,7 @@ export function createAccountStore(database: Pick<Database, 'prisma' | 'run'>): 
           orderBy: { id: 'asc' },
           take: limit,
         });
-        return sealedAccountRows.parse(rows);
+        return rows.map(sealedAccountOf);
       }),
 
     reseal: (id, before, after) =>
