@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { TeamEventOf } from '../events.ts';
 import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
 import type { BudgetStore } from '../money/ports.ts';
+import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, isUniqueViolation, type Transaction, withStoreError } from './database.ts';
-import { writeEvents } from './events.ts';
 import { readStandings } from './reservations.ts';
 
 const keptBudget = z
@@ -34,9 +34,10 @@ export function createBudgetStore(
   const log = (tx: Transaction, { id, ...change }: BudgetChange) =>
     writeEvents(tx, [{ kind: 'budget_changed', subject: { kind: 'budget', id }, ...change }], teamId);
 
-  /** Reads a budget whose row nobody else changes until the transaction ends. */
-  const locked = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
-    await tx.$executeRaw`SELECT id FROM budgets WHERE id = ${id} AND team_id = ${teamId} FOR UPDATE`;
+  /** One change at a time, so that the log has what stood there before. */
+  const exclusively = exclusiveChanges(prisma, `budgets ${teamId}`);
+
+  const read = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
     const row = await tx.budget.findUnique({ where: { id, teamId } });
     return row === null ? undefined : keptBudget.parse(row);
   };
@@ -81,30 +82,26 @@ export function createBudgetStore(
       }),
 
     setAmount: (id, minor, by, at) =>
-      withStoreError('changing a budget', () =>
-        prisma.$transaction(async (tx) => {
-          const before = await locked(tx, id);
-          if (before === undefined) return 'gone';
-          if (before.amount.minor === minor) return 'same';
-          const after = { ...before, amount: { ...before.amount, minor } };
-          await tx.budget.update({
-            where: { id },
-            data: { amountMinor: BigInt(minor), updatedBy: by, updatedAt: at },
-          });
-          await log(tx, { id, before, after, actor: by, at });
-          return 'saved';
-        }),
-      ),
+      exclusively('changing a budget', async (tx) => {
+        const before = await read(tx, id);
+        if (before === undefined) return 'gone';
+        if (before.amount.minor === minor) return 'same';
+        const after = { ...before, amount: { ...before.amount, minor } };
+        await tx.budget.update({
+          where: { id },
+          data: { amountMinor: BigInt(minor), updatedBy: by, updatedAt: at },
+        });
+        await log(tx, { id, before, after, actor: by, at });
+        return 'saved';
+      }),
 
     remove: (id, by, at) =>
-      withStoreError('removing a budget', () =>
-        prisma.$transaction(async (tx) => {
-          const before = await locked(tx, id);
-          if (before === undefined) return 'gone';
-          await tx.budget.delete({ where: { id } });
-          await log(tx, { id, before, actor: by, at });
-          return 'removed';
-        }),
-      ),
+      exclusively('removing a budget', async (tx) => {
+        const before = await read(tx, id);
+        if (before === undefined) return 'gone';
+        await tx.budget.delete({ where: { id } });
+        await log(tx, { id, before, actor: by, at });
+        return 'removed';
+      }),
   };
 }

@@ -1,7 +1,11 @@
+import { z } from 'zod';
+import type { TeamEvent } from '../events.ts';
+import { storableJson } from './columns.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
+import { columnsOf } from './events.ts';
 
 /*
- * What the stores share that change what the team has set, and keep who changed it.
+ * What the stores share that change what the team has set through Prisma, and write into the log who changed it.
  */
 
 /** @returns what runs changes in transactions of Prisma's, one at a time of all that share the lock */
@@ -18,4 +22,22 @@ export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
 /** Waits until no other transaction holds the lock, and holds it until this one ends. */
 export async function lockChanges(tx: Transaction, lock: string): Promise<void> {
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
+}
+
+const data = z.record(z.string(), z.json());
+
+/** Writes events in the transaction of what they tell of. @param teamId left out: the team of the installation */
+export async function writeEvents(
+  tx: Transaction,
+  events: readonly TeamEvent[],
+  teamId?: string,
+): Promise<void> {
+  const team = teamId === undefined ? {} : { teamId };
+  await tx.event.createMany({
+    data: events.map(columnsOf).map((row) => ({
+      ...row,
+      ...team,
+      data: data.parse(JSON.parse(storableJson(row.data))),
+    })),
+  });
 }

@@ -1,14 +1,7 @@
 import { z } from 'zod';
 import { type EventLog, type OrderLogEntry, orderLogEntry, type TeamEvent, teamEvent } from '../events.ts';
 import { storableJson } from './columns.ts';
-import {
-  type Database,
-  named,
-  Prisma,
-  type Statement,
-  type Transaction,
-  withStoreError,
-} from './database.ts';
+import { type Database, named, Prisma, type Statement, withStoreError } from './database.ts';
 import { ORDER_COLUMNS, orderColumns, orderOf, orderRows, selectOrders } from './rows.ts';
 
 /*
@@ -28,7 +21,8 @@ class UnreadableEventError extends Error {
 /** An event of an order that is to be written. */
 type NewOrderEvent = OrderLogEntry & { readonly subject: { readonly kind: 'order'; readonly id: string } };
 
-function columnsOf({ subject, kind, actor, at, ...data }: TeamEvent | NewOrderEvent) {
+/** An event as its columns. */
+export function columnsOf({ subject, kind, actor, at, ...data }: TeamEvent | NewOrderEvent) {
   return { subjectKind: subject.kind, subjectId: subject.id, kind, actor, at, data };
 }
 
@@ -56,16 +50,6 @@ export function insertEvents(
       "subjectKind" text, "subjectId" text, kind text, actor text, at timestamptz, data jsonb
     )) WITH ORDINALITY AS e("subjectKind", "subjectId", kind, actor, at, data, position)
     WHERE ${where} ORDER BY e.position`;
-}
-
-/** Writes events in a transaction of Prisma's. @param teamId left out: the team of the installation */
-export async function writeEvents(
-  tx: Transaction,
-  events: readonly TeamEvent[],
-  teamId?: string,
-): Promise<void> {
-  const { text, values } = insertEvents(events, teamId === undefined ? {} : { teamId });
-  await tx.$executeRawUnsafe(text, ...values);
 }
 
 const data = z.record(z.string(), z.unknown());

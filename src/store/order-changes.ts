@@ -75,11 +75,10 @@ async function insert(
       return undefined;
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
-      const same = await database.prisma.order.findUnique({
-        where: { deliveryId: order.deliveryId },
-        select: { id: true },
-      });
-      const conflictingOrderId = same?.id ?? (await holderOfNames(database, order));
+      const [same] = idRows.parse(
+        await database.run(Prisma.sql`SELECT id FROM orders WHERE delivery_id = ${order.deliveryId}`),
+      );
+      const conflictingOrderId = same ?? (await holderOfNames(database, order));
       if (conflictingOrderId !== undefined) return conflictingOrderId;
       if (tries >= CREATE_TRIES) throw error;
     }

@@ -5,10 +5,9 @@ import { loggedChanges } from '../policy/change-log.ts';
 import { draftBase } from '../policy/drafts.ts';
 import { DECISIONS, type Policy, type PolicyRule } from '../policy/policy.ts';
 import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.ts';
-import { exclusiveChanges } from './changes.ts';
+import { exclusiveChanges, writeEvents } from './changes.ts';
 import { optional } from './columns.ts';
-import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
-import { writeEvents } from './events.ts';
+import { type Database, type Transaction, withStoreError } from './database.ts';
 
 const texts = z.array(z.string());
 const milliseconds = optional(z.number());
@@ -46,7 +45,6 @@ function storable(rules: readonly PolicyRule[]) {
 }
 
 const policyRow = z.object({ version: z.number(), rules: storedRules });
-const policyRows = z.array(policyRow);
 const publishedRow = policyRow.extend({
   publishedBy: z.string(),
   confirmedBy: z.string(),
@@ -71,10 +69,7 @@ const draftRow = z
 const NO_POLICY: Policy = { version: 0, rules: [] };
 
 /** The versions of the policy and its draft, on PostgreSQL. @param teamId whose policy */
-export function createPolicyStore(
-  { prisma, run }: Pick<Database, 'prisma' | 'run'>,
-  teamId: string,
-): PolicyStore {
+export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): PolicyStore {
   type Reader = Pick<Transaction, 'policyVersion' | 'policyDraft'>;
 
   const readPublished = async (tx: Reader): Promise<PublishedPolicy | undefined> => {
@@ -87,13 +82,6 @@ export function createPolicyStore(
     return row === null ? undefined : draftRow.parse(row);
   };
 
-  const selectInForce = named(
-    'policy in force',
-    Prisma.sql`
-      SELECT version, rules FROM policy_versions WHERE team_id = ${teamId} ORDER BY version DESC LIMIT 1`,
-  );
-  const readInForce = async () => policyRows.parse(await run(selectInForce))[0] ?? NO_POLICY;
-
   /** One change at a time, so that what was compared still holds when it is written. */
   const exclusively = exclusiveChanges(prisma, `policy ${teamId}`);
 
@@ -101,7 +89,7 @@ export function createPolicyStore(
     writeEvents(tx, [{ ...event, subject: { kind: 'policy', id: 'policy' } }], teamId);
 
   return {
-    current: () => withStoreError('reading the policy', readInForce),
+    current: () => withStoreError('reading the policy', () => readCurrent(prisma)),
     published: () => withStoreError('reading the policy', () => readPublished(prisma)),
     draft: () => withStoreError('reading the draft of the policy', () => readDraft(prisma)),
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { PresetStore } from '../names/ports.ts';
 import { PRESET_KINDS, type Preset, type PresetContent } from '../names/presets.ts';
-import { type Database, Prisma, type RunStatement, withStoreError } from './database.ts';
-import { insertEvents } from './events.ts';
+import { exclusiveChanges, writeEvents } from './changes.ts';
+import { type Database, type Transaction, withStoreError } from './database.ts';
 
 const presetRows = z.array(
   z.object({
@@ -15,84 +15,65 @@ const presetRows = z.array(
 );
 
 /** Named sets of contacts and nameservers, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createPresetStore(database: Database, teamId: string): PresetStore {
-  const read = async (run: RunStatement): Promise<readonly Preset[]> =>
-    presetRows.parse(
-      await run(
-        Prisma.sql`SELECT id, name, kind, fields FROM presets WHERE team_id = ${teamId} ORDER BY lower(name), id`,
-      ),
-    );
+export function createPresetStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): PresetStore {
+  const read = async (tx: Pick<Transaction, 'preset'>): Promise<readonly Preset[]> => {
+    const presets = presetRows.parse(await tx.preset.findMany({ where: { teamId }, orderBy: { id: 'asc' } }));
+    return presets.toSorted((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
+  };
 
   /** One change at a time, so that the log has what stood there before. */
-  const exclusively = <T>(
-    what: string,
-    work: (tx: RunStatement, presets: readonly Preset[]) => Promise<T>,
-  ): Promise<T> =>
-    withStoreError(what, () =>
-      database.transaction(async (tx) => {
-        await tx(Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`presets ${teamId}`}, 0))`);
-        return work(tx, await read(tx));
-      }),
-    );
+  const exclusively = exclusiveChanges(prisma, `presets ${teamId}`);
 
   const log = (
-    tx: RunStatement,
+    tx: Transaction,
     before: PresetContent | undefined,
     after: PresetContent | undefined,
-    by: string,
+    actor: string,
     at: Date,
-  ) =>
-    tx(
-      insertEvents(
-        [
-          {
-            kind: 'preset_changed',
-            subject: { kind: 'preset', id: after?.name ?? before?.name ?? '' },
-            before: before && { name: before.name, kind: before.kind, ...before.fields },
-            after: after && { name: after.name, kind: after.kind, ...after.fields },
-            actor: by,
-            at,
-          },
-        ],
-        { teamId },
-      ),
-    );
+  ) => {
+    const valuesOf = (preset: PresetContent | undefined) =>
+      preset && { name: preset.name, kind: preset.kind, ...preset.fields };
+    const subject = { kind: 'preset', id: after?.name ?? before?.name ?? '' } as const;
+    const changed = { before: valuesOf(before), after: valuesOf(after) };
+    return writeEvents(tx, [{ kind: 'preset_changed', subject, ...changed, actor, at }], teamId);
+  };
+
+  const columnsOf = ({ name, kind, fields }: PresetContent, by: string, at: Date) => ({
+    ...{ name, kind, fields },
+    updatedBy: by,
+    updatedAt: at,
+  });
 
   const isTaken = (presets: readonly Preset[], name: string, id?: string) =>
     presets.some((preset) => preset.id !== id && preset.name.toLowerCase() === name.toLowerCase());
 
   return {
-    list: () => withStoreError('reading presets', () => read(database.run)),
+    list: () => withStoreError('reading presets', () => read(prisma)),
 
     add: (preset, by, at) =>
-      exclusively('adding a preset', async (tx, presets) => {
-        if (isTaken(presets, preset.name)) return 'taken';
-        await tx(Prisma.sql`
-          INSERT INTO presets (id, team_id, name, kind, fields, updated_by, updated_at)
-          VALUES (${randomUUID()}, ${teamId}, ${preset.name}, ${preset.kind}, ${JSON.stringify(preset.fields)}::jsonb,
-            ${by}, ${at}::timestamptz)`);
+      exclusively('adding a preset', async (tx) => {
+        if (isTaken(await read(tx), preset.name)) return 'taken';
+        await tx.preset.create({ data: { id: randomUUID(), teamId, ...columnsOf(preset, by, at) } });
         await log(tx, undefined, preset, by, at);
         return 'saved';
       }),
 
     replace: (id, preset, by, at) =>
-      exclusively('changing a preset', async (tx, presets) => {
+      exclusively('changing a preset', async (tx) => {
+        const presets = await read(tx);
         const before = presets.find((each) => each.id === id);
         if (before === undefined) return 'gone';
         if (isTaken(presets, preset.name, id)) return 'taken';
-        await tx(Prisma.sql`
-          UPDATE presets SET name = ${preset.name}, kind = ${preset.kind}, fields = ${JSON.stringify(preset.fields)}::jsonb,
-            updated_by = ${by}, updated_at = ${at}::timestamptz
-          WHERE team_id = ${teamId} AND id = ${id}`);
+        await tx.preset.update({ where: { id }, data: columnsOf(preset, by, at) });
         await log(tx, before, preset, by, at);
         return 'saved';
       }),
 
     remove: (id, by, at) =>
-      exclusively('taking a preset away', async (tx, presets) => {
-        const before = presets.find((each) => each.id === id);
+      exclusively('taking a preset away', async (tx) => {
+        const before = (await read(tx)).find((each) => each.id === id);
         if (before === undefined) return undefined;
-        await tx(Prisma.sql`DELETE FROM presets WHERE team_id = ${teamId} AND id = ${id}`);
+        await tx.preset.delete({ where: { id } });
         await log(tx, before, undefined, by, at);
         return before;
       }),

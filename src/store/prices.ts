@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { loggedPrice } from '../events.ts';
+import { utcDay } from '../expiry/days.ts';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from '../money/prices.ts';
-import { exclusiveChanges, lockChanges } from './changes.ts';
+import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { optional } from './columns.ts';
-import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
-import { writeEvents } from './events.ts';
+import { type Database, type Transaction, withStoreError } from './database.ts';
 import type { PendingKind } from './pending-changes.ts';
 
 const listedPrice = z
@@ -15,24 +15,33 @@ const listedPrice = z
     zone: z.string(),
     task: z.enum(PRICED_TASKS),
     period: z.number(),
-    minor: z.string().transform(Number),
+    amountMinor: z.bigint().transform(Number),
     currency: z.string(),
-    validFrom: z.string(),
+    validFrom: z.date().transform(utcDay),
     source: z.string(),
   })
-  .transform(({ minor, currency, ...rest }): ListedPrice => ({ ...rest, amount: { currency, minor } }));
+  .transform(
+    ({ amountMinor: minor, currency, ...rest }): ListedPrice => ({ ...rest, amount: { currency, minor } }),
+  );
 const listedPrices = z.array(listedPrice);
 
-const COLUMNS = Prisma.sql`id, zone, task, period, amount_minor::text AS minor, currency,
-  to_char(valid_from, 'YYYY-MM-DD') AS "validFrom", source`;
+/** By zone, task and period, the newest first. @param zones all when left out */
+async function readPrices(
+  { price }: Pick<Transaction, 'price'>,
+  teamId: string,
+  zones?: readonly string[],
+): Promise<readonly ListedPrice[]> {
+  const rows = await price.findMany({
+    where: { teamId, ...(zones === undefined ? {} : { zone: { in: [...new Set(zones)] } }) },
+    orderBy: [{ zone: 'asc' }, { task: 'asc' }, { period: 'asc' }, { validFrom: 'desc' }],
+  });
+  return listedPrices.parse(rows);
+}
 
 function storable({ zone, task, period, amount, validFrom, source }: Price) {
   const { currency, minor } = amount;
   return { zone, task, period, amount: { currency, minor }, validFrom, source };
 }
-
-const selectList = (teamId: string) => Prisma.sql`
-  SELECT ${COLUMNS} FROM prices WHERE team_id = ${teamId} ORDER BY zone, task, period, valid_from DESC`;
 
 /** Of edits of a list one after the other, each finds what the one before has left. */
 const lockOf = (teamId: string) => `prices ${teamId}`;
@@ -50,9 +59,7 @@ async function writeEdits(
   edits: readonly PriceEdit[],
   { by, confirmedBy, at }: WhoEdits,
 ): Promise<boolean> {
-  const listed = new Map(
-    listedPrices.parse(await tx.$queryRaw(selectList(teamId))).map((each) => [priceKey(each), each]),
-  );
+  const listed = new Map((await readPrices(tx, teamId)).map((each) => [priceKey(each), each]));
   const fits = ({ before, after }: PriceEdit) => {
     const now = listed.get(priceKey(before ?? after));
     if (before === undefined) return now === undefined;
@@ -116,22 +123,13 @@ export function pendingPrices(teamId: string): PendingKind<readonly PriceEdit[]>
 }
 
 /** The team's price list, on PostgreSQL. @param teamId whose list */
-export function createPriceStore(
-  { prisma, run }: Pick<Database, 'prisma' | 'run'>,
-  teamId: string,
-): PriceStore {
-  const readList = async () => listedPrices.parse(await run(named('price list', selectList(teamId))));
-  const readOf = async (zones: readonly string[]) => {
-    const statement = Prisma.sql`
-      SELECT ${COLUMNS} FROM prices WHERE team_id = ${teamId} AND zone = ANY(${[...new Set(zones)]})`;
-    return listedPrices.parse(await run(named('prices of zones', statement)));
-  };
+export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): PriceStore {
   const exclusively = exclusiveChanges(prisma, lockOf(teamId));
 
   return {
-    list: () => withStoreError('reading the price list', readList),
+    list: () => withStoreError('reading the price list', () => readPrices(prisma, teamId)),
 
-    listOf: (zones) => withStoreError('reading the prices of zones', () => readOf(zones)),
+    listOf: (zones) => withStoreError('reading the prices of zones', () => readPrices(prisma, teamId, zones)),
 
     save: (edits, by, at) => exclusively('saving prices', (tx) => writeEdits(tx, teamId, edits, { by, at })),
   };

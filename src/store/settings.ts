@@ -1,18 +1,11 @@
 import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../settings.ts';
-import { exclusiveChanges, lockChanges } from './changes.ts';
-import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
-import { writeEvents } from './events.ts';
+import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
+import { type Database, type Transaction, withStoreError } from './database.ts';
 import type { PendingKind } from './pending-changes.ts';
 
 /** Notes are kept in the table of the settings, under keys that no setting has. */
 const NOTE_PREFIX = 'note:';
-
-const settingRows = z.array(z.object({ key: z.string(), value: z.unknown() }));
-const SELECT_SETTINGS = named(
-  'settings',
-  Prisma.sql`SELECT key, value FROM settings WHERE key NOT LIKE ${`${NOTE_PREFIX}%`}`,
-);
 
 const LOCK = 'settings';
 
@@ -68,9 +61,9 @@ export function pendingSettings(
 }
 
 /** Settings that admins have saved, and who changed what, in PostgreSQL. */
-export function createSettingsStore({ prisma, run }: Pick<Database, 'prisma' | 'run'>): SettingsStore {
+export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): SettingsStore {
   const readAll = async () => {
-    const rows = settingRows.parse(await run(SELECT_SETTINGS));
+    const rows = await prisma.setting.findMany({ where: { NOT: { key: { startsWith: NOTE_PREFIX } } } });
     return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
   };
 

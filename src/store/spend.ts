@@ -9,6 +9,8 @@ const zoneCount = z.object({ zone: z.string(), count: z.number() });
 const zoneRows = z.array(zoneCount);
 const renewalRows = z.array(zoneCount.extend({ month: z.string() }));
 
+const unknownRows = z.array(z.object({ context: z.number().nullable() }));
+
 const purchaseRows = z.array(
   z.object({
     name: z.string(),
@@ -41,10 +43,7 @@ function selectPurchases(from: Date, to: Date): Statement {
 }
 
 /** What was bought through orders, and what the watch list has ahead, on PostgreSQL. */
-export function createSpendStore(
-  { prisma, run }: Pick<Database, 'prisma' | 'run'>,
-  teamId: string,
-): SpendStore {
+export function createSpendStore({ run }: Pick<Database, 'run'>, teamId: string): SpendStore {
   return {
     purchases: (from, to) =>
       withStoreError('reading what was spent', async () => {
@@ -63,39 +62,37 @@ export function createSpendStore(
 
     unknownOutcomes: (from, to) =>
       withStoreError('counting unknown outcomes', async () => {
-        const items = await prisma.orderItem.findMany({
-          where: {
-            state: 'UNKNOWN',
-            sentAt: { gte: from, lt: to },
-            order: { task: { in: [...CHARGED_TASKS] } },
-          },
-          select: { order: { select: { context: true } } },
-        });
-        return items.filter(({ order }) => !isDemoContext(order.context ?? undefined)).length;
+        const items = unknownRows.parse(
+          await run(Prisma.sql`
+            SELECT o.context FROM order_items i JOIN orders o ON o.id = i.order_id
+            WHERE i.state = 'UNKNOWN' AND i.sent_at >= ${from} AND i.sent_at < ${to}
+              AND o.task = ANY(${[...CHARGED_TASKS]})`),
+        );
+        return items.filter(({ context }) => !isDemoContext(context ?? undefined)).length;
       }),
 
     renewals: (from, until, timeZone) =>
       withStoreError('counting renewals by month and zone', async () =>
         renewalRows.parse(
-          await prisma.$queryRaw`
+          await run(Prisma.sql`
             SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month,
               substring(name FROM position('.' IN name) + 1) AS zone, count(*)::int AS count
             FROM domains
             WHERE expires_at >= ${from} AND expires_at < ${until}
               AND lapse_confirmed_at IS NULL AND deleted_at IS NULL
-            GROUP BY 1, 2 ORDER BY 1, 2`,
+            GROUP BY 1, 2 ORDER BY 1, 2`),
         ),
       ),
 
     unused: () =>
       withStoreError('counting names that are not used', async () =>
         zoneRows.parse(
-          await prisma.$queryRaw`
+          await run(Prisma.sql`
             SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone, count(*)::int AS count
             FROM name_observations o JOIN domains d ON d.name = o.name
             WHERE o.team_id = ${teamId} AND o.in_use = false
               AND d.lapse_confirmed_at IS NULL AND d.deleted_at IS NULL
-            GROUP BY 1 ORDER BY 1`,
+            GROUP BY 1 ORDER BY 1`),
         ),
       ),
   };

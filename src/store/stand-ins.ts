@@ -1,22 +1,10 @@
-import { z } from 'zod';
 import type { StandIn } from '../policy/approvals.ts';
 import type { StandInStore } from '../policy/ports.ts';
-import { exclusiveChanges } from './changes.ts';
-import { type Database, named, Prisma, type Transaction, withStoreError } from './database.ts';
-import { writeEvents } from './events.ts';
-
-const standInRows = z.array(z.object({ away: z.string(), userId: z.string(), until: z.date() }));
+import { exclusiveChanges, writeEvents } from './changes.ts';
+import { type Database, type Transaction, withStoreError } from './database.ts';
 
 /** Who stands in for whom, on PostgreSQL. @param teamId whose people */
-export function createStandInStore(
-  { prisma, run }: Pick<Database, 'prisma' | 'run'>,
-  teamId: string,
-): StandInStore {
-  const selectAll = named(
-    'stand-ins',
-    Prisma.sql`SELECT user_id AS away, stand_in_id AS "userId", until FROM stand_ins WHERE team_id = ${teamId}`,
-  );
-
+export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): StandInStore {
   /** One change of a team's stand-ins at a time, so that the log has them in the order in which they happened. */
   const exclusively = exclusiveChanges(prisma, `stand-ins ${teamId}`);
 
@@ -34,10 +22,8 @@ export function createStandInStore(
   return {
     current: (now) =>
       withStoreError('reading who stands in', async () => {
-        const rows = standInRows.parse(await run(selectAll));
-        return new Map(
-          rows.filter(({ until }) => until > now).map(({ away, ...standIn }) => [away, standIn]),
-        );
+        const rows = await prisma.standIn.findMany({ where: { teamId, until: { gt: now } } });
+        return new Map(rows.map(({ userId, standInId, until }) => [userId, { userId: standInId, until }]));
       }),
 
     begin: (userId, standIn, at) =>

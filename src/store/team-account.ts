@@ -1,9 +1,8 @@
 import type { Account, TeamAccountStore } from '../accounts/account.ts';
 import type { TeamEventOf } from '../events.ts';
 import { accountOf, storedProfile } from './account-rows.ts';
-import { exclusiveChanges } from './changes.ts';
+import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
-import { writeEvents } from './events.ts';
 
 /** The team's account and who changed it, on PostgreSQL. */
 export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): TeamAccountStore {
