@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { Account, LinkMethod } from '../accounts/account.ts';
 import { type AccountProfile, readProfile } from '../accounts/profile.ts';
 import { Prisma } from './database.ts';
-import type { Account as Row } from './generated/client.ts';
 
 /* Rows of linked accounts, of people and of the team. */
+
+type Row = Prisma.AccountGetPayload<Record<string, never>>;
 
 const linkMethod = z.enum({
   password: 'password',

@@ -1,16 +1,13 @@
 import type { WatchDecision } from '../events.ts';
-import type { CalendarName } from '../expiry/calendar.ts';
 import { utcDay } from '../expiry/days.ts';
-import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
+import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import {
   type Database,
   isUniqueViolation,
-  type Prisma,
   type RunStatement,
   type Statement,
   withStoreError,
 } from './database.ts';
-import { domainFromRow, expirySource } from './domain-rows.ts';
 import {
   changedNames,
   claimDue,
@@ -32,14 +29,17 @@ import {
   updateDomain,
 } from './domain-statements.ts';
 
+import { createWatchListPages } from './watch-list-pages.ts';
+
 /** Dates of one end of a name differ by less than this; those of two ends by a year. */
 const SAME_END_MS = 30 * 86_400_000;
-const BATCH = 2_000;
 
 /** The watch list in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createWatchListStore({ prisma, run, transaction }: Database): WatchListStore {
   const findMany = async (names: readonly string[]) => domainRows.parse(await run(selectDomains(names)));
   return {
+    ...createWatchListPages(prisma),
+
     find: (name) => withStoreError('looking a watched name up', async () => (await findMany([name]))[0]),
 
     findMany: (names) => withStoreError('looking watched names up', () => findMany(names)),
@@ -85,7 +85,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 
     importBatch: (names, by, now) =>
       withStoreError('importing names', async () => {
-        const changed = importedRows.parse(await prisma.$queryRaw(importNames(names, by, now)));
+        const changed = importedRows.parse(await run(importNames(names, by, now)));
         const added = changed.filter((row) => row.added).length;
         return { added, dated: changed.length - added };
       }),
@@ -95,64 +95,11 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         domainRows.parse(await run(claimDue(now, until, limit))),
       ),
 
-    page: (range, offset, limit) =>
-      withStoreError('reading the watch list', async () => {
-        const names: WatchedDomain[] = [];
-        let skip = offset;
-        for (const part of Object.values(partsOf(range))) {
-          const take = limit - names.length;
-          const found = await prisma.domain.findMany({ ...part, skip, take });
-          names.push(...found.map(domainFromRow));
-          if (names.length === limit) break;
-          if (skip > 0) skip = Math.max(0, skip - (await prisma.domain.count({ where: part.where })));
-        }
-        return names;
-      }),
-
-    count: (range) =>
-      withStoreError('counting the watch list', async () => {
-        const count = ({ where }: ListPart) => prisma.domain.count({ where });
-        const parts = partsOf(range);
-        const [dated, deleted, undated] = await Promise.all([
-          count(parts.dated),
-          count(parts.deleted),
-          count(parts.undated),
-        ]);
-        return { dated, deleted, undated };
-      }),
-
-    countUndated: () =>
-      withStoreError('counting names without a date', () =>
-        prisma.domain.count({ where: { expiresAt: null, lapseConfirmedAt: null } }),
-      ),
-
     countByMonth: (from, until, timeZone) =>
       withStoreError('counting names by month', async () => {
-        const rows = monthRows.parse(await prisma.$queryRaw(countMonths(from, until, timeZone)));
+        const rows = monthRows.parse(await run(countMonths(from, until, timeZone)));
         return rows.map(({ month, count }) => [month, count] as const);
       }),
-
-    async *calendarNames(from): AsyncGenerator<CalendarName> {
-      for (let after = { at: from, name: '' }; ; ) {
-        const rows = await withStoreError('reading names for a calendar', () =>
-          prisma.domain.findMany({
-            where: {
-              expiresAt: { gte: after.at },
-              OR: [{ expiresAt: { gt: after.at } }, { expiresAt: after.at, name: { gt: after.name } }],
-            },
-            orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
-            take: BATCH,
-            select: { name: true, expiresAt: true, expirySource: true, lapseConfirmedAt: true },
-          }),
-        );
-        for (const { name, expiresAt, expirySource: source, lapseConfirmedAt } of rows) {
-          if (expiresAt === null) continue;
-          yield { name, expiresAt, source: expirySource.parse(source), lapsing: lapseConfirmedAt !== null };
-          after = { at: expiresAt, name };
-        }
-        if (rows.length < BATCH) return;
-      }
-    },
 
     follow: (orderId, n, now, change) =>
       withStoreError('following a success', () =>
@@ -167,23 +114,6 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
           return true;
         }),
       ),
-  };
-}
-
-type ListPart = Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>;
-
-/** How the names of a range are read, in the sequence of its pages. */
-function partsOf({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof ListCounts, ListPart>> {
-  return {
-    dated: {
-      where: { expiresAt: { gte: from, lt: until } },
-      orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
-    },
-    deleted: {
-      where: { deletedAt: { gte: deletedFrom }, expiresAt: { gte: until } },
-      orderBy: [{ deletedAt: 'asc' }, { name: 'asc' }],
-    },
-    undated: { where: { expiresAt: null }, orderBy: [{ name: 'asc' }] },
   };
 }
 

@@ -1,15 +1,25 @@
 import { z } from 'zod';
 import type { Order, OrderState } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
+import { sealedBytes } from './columns.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 import { historyOf, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
 import { idRows, orderRows, selectById, selectOrders, selectUnsent, whereFilter } from './rows.ts';
 import { openKey } from './statements.ts';
 
+const sealedInputs = z.array(
+  z
+    .object({ n: z.number(), bytes: sealedBytes, keyId: z.string() })
+    .transform(({ n, ...sealed }) => [n, sealed] as const),
+);
+const holders = z.array(
+  z.object({ name: z.string(), id: z.string() }).transform(({ name, id }) => [name, id] as const),
+);
+const answers = z.array(z.object({ n: z.number(), at: z.date(), answer: z.unknown() }));
 const histories = z.array(z.object({ history: historyRows }));
 
 /** Reading orders. */
-export function createOrderReads({ prisma, run }: Database) {
+export function createOrderReads({ run }: Pick<Database, 'run'>) {
   const select = async (rest: Prisma.Sql): Promise<Order[]> => orderRows.parse(await run(selectOrders(rest)));
 
   return {
@@ -18,37 +28,27 @@ export function createOrderReads({ prisma, run }: Database) {
 
     sealedInput: (id) =>
       withStoreError(`reading the sealed input of order ${id}`, async () => {
-        const row = await prisma.order.findUnique({
-          where: { id },
-          select: { sealedInput: true, sealedInputKeyId: true },
-        });
-        return row?.sealedInput == null || row.sealedInputKeyId === null
-          ? undefined
-          : { bytes: row.sealedInput, keyId: row.sealedInputKeyId };
+        const rows = await run(Prisma.sql`
+          SELECT 0 AS n, sealed_input AS bytes, sealed_input_key_id AS "keyId" FROM orders
+          WHERE id = ${id} AND sealed_input IS NOT NULL`);
+        return sealedInputs.parse(rows)[0]?.[1];
       }),
 
     sealedItemInputs: (id) =>
       withStoreError(`reading the sealed inputs of the items of order ${id}`, async () => {
-        const rows = await prisma.orderItem.findMany({
-          where: { orderId: id, NOT: { sealedInput: null } },
-          select: { n: true, sealedInput: true, sealedInputKeyId: true },
-        });
-        return new Map(
-          rows.flatMap(({ n, sealedInput, sealedInputKeyId }) =>
-            sealedInput === null || sealedInputKeyId === null
-              ? []
-              : [[n, { bytes: sealedInput, keyId: sealedInputKeyId }] as const],
-          ),
-        );
+        const rows = await run(Prisma.sql`
+          SELECT n, sealed_input AS bytes, sealed_input_key_id AS "keyId" FROM order_items
+          WHERE order_id = ${id} AND sealed_input IS NOT NULL`);
+        return new Map(sealedInputs.parse(rows));
       }),
 
     openOrders: (task, names) =>
       withStoreError('looking for the open orders of names', async () => {
-        const rows = await prisma.orderItem.findMany({
-          where: { openKey: { in: names.map((name) => openKey({ task }, { name })) } },
-          select: { name: true, orderId: true },
-        });
-        return new Map(rows.map(({ name, orderId }) => [name, orderId]));
+        const keys = names.map((name) => openKey({ task }, { name }));
+        const rows = await run(
+          Prisma.sql`SELECT name, order_id AS id FROM order_items WHERE open_key = ANY(${keys})`,
+        );
+        return new Map(holders.parse(rows));
       }),
 
     list: (filter) => withStoreError('listing orders', () => select(whereFilter(filter))),
@@ -61,7 +61,9 @@ export function createOrderReads({ prisma, run }: Database) {
 
     recordShownExcess: (id, excess) =>
       withStoreError(`recording what the card of order ${id} says`, async () => {
-        await prisma.order.updateMany({ where: { id }, data: { shownExcess: [...excess] } });
+        await run(
+          Prisma.sql`UPDATE orders SET shown_excess = ${JSON.stringify(excess)}::jsonb WHERE id = ${id}`,
+        );
       }),
 
     history: (orderId) =>
@@ -76,12 +78,12 @@ export function createOrderReads({ prisma, run }: Database) {
       ),
 
     answers: (orderId) =>
-      withStoreError(`reading the answers to order ${orderId}`, () =>
-        prisma.orderAnswer.findMany({
-          where: { orderId },
-          select: { n: true, at: true, answer: true },
-          orderBy: [{ n: 'asc' }, { version: 'asc' }],
-        }),
+      withStoreError(`reading the answers to order ${orderId}`, async () =>
+        answers.parse(
+          await run(
+            Prisma.sql`SELECT n, at, answer FROM order_answers WHERE order_id = ${orderId} ORDER BY n, version`,
+          ),
+        ),
       ),
 
     latest: (task, requesterId, context) =>
@@ -100,18 +102,11 @@ export function createOrderReads({ prisma, run }: Database) {
 
     unfinishedOf: (accountIds, requesterId) =>
       withStoreError('looking for the orders that rest on accounts', async () => {
-        const rows = await prisma.order.findMany({
-          where: {
-            state: { in: ['PENDING', 'APPROVED', 'EXECUTING'] satisfies OrderState[] },
-            OR: [
-              { accountId: { in: [...accountIds] } },
-              ...(requesterId === undefined ? [] : [{ requesterId }]),
-            ],
-          },
-          select: { id: true },
-          orderBy: { createdAt: 'asc' },
-        });
-        return rows.map(({ id }) => id);
+        const states: readonly OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
+        const rows = await run(Prisma.sql`
+          SELECT id FROM orders WHERE state = ANY(${[...states]})
+            AND (account_id = ANY(${[...accountIds]}) OR requester_id = ${requesterId ?? null}) ORDER BY created_at`);
+        return idRows.parse(rows);
       }),
   } satisfies Partial<OrderStore>;
 }

@@ -89,7 +89,11 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
     writeEvents(tx, [{ ...event, subject: { kind: 'policy', id: 'policy' } }], teamId);
 
   return {
-    current: () => withStoreError('reading the policy', () => readCurrent(prisma)),
+    current: () =>
+      withStoreError('reading the policy', async () => {
+        const { version, rules } = await readCurrent(prisma);
+        return { version, rules };
+      }),
     published: () => withStoreError('reading the policy', () => readPublished(prisma)),
     draft: () => withStoreError('reading the draft of the policy', () => readDraft(prisma)),
 

@@ -336,6 +336,13 @@ export function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
     RETURNING kept.sealed, kept.key_id`;
 }
 
+/** Wipes secrets that nobody has been shown. Answers with a row for each. @param which of them */
+export function wipeSecrets(which: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE revealable_secrets SET sealed = NULL, key_id = NULL WHERE sealed IS NOT NULL AND ${which}
+    RETURNING order_id AS id`;
+}
+
 /** Items as rows of {@link asItems}. */
 function itemRows(order: Order, items: readonly OrderItem[]) {
   return items.map((item) => ({

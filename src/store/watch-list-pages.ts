@@ -1,0 +1,82 @@
+import type { CalendarName } from '../expiry/calendar.ts';
+import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
+import { type Database, type Prisma, withStoreError } from './database.ts';
+import { domainFromRow, expirySource } from './domain-rows.ts';
+
+/** Names read at once for a calendar. They bound its memory, however long the list is. */
+const BATCH = 2_000;
+
+/** The watch list as people page through it, and as a calendar shows it. */
+export function createWatchListPages(prisma: Database['prisma']) {
+  return {
+    page: (range, offset, limit) =>
+      withStoreError('reading the watch list', async () => {
+        const names: WatchedDomain[] = [];
+        let skip = offset;
+        for (const part of Object.values(partsOf(range))) {
+          const take = limit - names.length;
+          const found = await prisma.domain.findMany({ ...part, skip, take });
+          names.push(...found.map(domainFromRow));
+          if (names.length === limit) break;
+          if (skip > 0) skip = Math.max(0, skip - (await prisma.domain.count({ where: part.where })));
+        }
+        return names;
+      }),
+
+    count: (range) =>
+      withStoreError('counting the watch list', async () => {
+        const count = ({ where }: ListPart) => prisma.domain.count({ where });
+        const parts = partsOf(range);
+        const [dated, deleted, undated] = await Promise.all([
+          count(parts.dated),
+          count(parts.deleted),
+          count(parts.undated),
+        ]);
+        return { dated, deleted, undated };
+      }),
+
+    countUndated: () =>
+      withStoreError('counting names without a date', () =>
+        prisma.domain.count({ where: { expiresAt: null, lapseConfirmedAt: null } }),
+      ),
+
+    async *calendarNames(from): AsyncGenerator<CalendarName> {
+      for (let after = { at: from, name: '' }; ; ) {
+        const rows = await withStoreError('reading names for a calendar', () =>
+          prisma.domain.findMany({
+            where: {
+              expiresAt: { gte: after.at },
+              OR: [{ expiresAt: { gt: after.at } }, { expiresAt: after.at, name: { gt: after.name } }],
+            },
+            orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
+            take: BATCH,
+            select: { name: true, expiresAt: true, expirySource: true, lapseConfirmedAt: true },
+          }),
+        );
+        for (const { name, expiresAt, expirySource: source, lapseConfirmedAt } of rows) {
+          if (expiresAt === null) continue;
+          yield { name, expiresAt, source: expirySource.parse(source), lapsing: lapseConfirmedAt !== null };
+          after = { at: expiresAt, name };
+        }
+        if (rows.length < BATCH) return;
+      }
+    },
+  } satisfies Partial<WatchListStore>;
+}
+
+type ListPart = Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>;
+
+/** How the names of a range are read, in the sequence of its pages. */
+function partsOf({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof ListCounts, ListPart>> {
+  return {
+    dated: {
+      where: { expiresAt: { gte: from, lt: until } },
+      orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
+    },
+    deleted: {
+      where: { deletedAt: { gte: deletedFrom }, expiresAt: { gte: until } },
+      orderBy: [{ deletedAt: 'asc' }, { name: 'asc' }],
+    },
+    undated: { where: { expiresAt: null }, orderBy: [{ name: 'asc' }] },
+  };
+}
