@@ -26,9 +26,14 @@ export function columnsOf({ subject, kind, actor, at, ...data }: TeamEvent | New
   return { subjectKind: subject.kind, subjectId: subject.id, kind, actor, at, data };
 }
 
-/** Events of an order as rows to insert. */
+/** Events of an order, to be written. */
 export function eventsOf(orderId: string, log: readonly OrderLogEntry[]): NewOrderEvent[] {
   return log.map((entry) => ({ ...entry, subject: { kind: 'order', id: orderId } }));
+}
+
+/** Events as a row keeps them until they are written. */
+export function keptEvents(events: readonly NewOrderEvent[]): string {
+  return storableJson(events.map(columnsOf));
 }
 
 interface InsertOptions {
@@ -36,17 +41,19 @@ interface InsertOptions {
   readonly teamId?: string;
   /** Which of the events `e` are written; left out: all. */
   readonly where?: Prisma.Sql;
+  /** What {@link keptEvents} has kept, as `jsonb`: written before the others. */
+  readonly kept?: Prisma.Sql;
 }
 
 /** A statement, or a part of a `WITH`, that writes events in their order. */
 export function insertEvents(
   events: readonly (TeamEvent | NewOrderEvent)[],
-  { teamId, where = Prisma.sql`true` }: InsertOptions = {},
+  { teamId, where = Prisma.sql`true`, kept = Prisma.sql`'[]'::jsonb` }: InsertOptions = {},
 ): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
     SELECT COALESCE(${teamId ?? null}::text, installation_team()), e."subjectKind", e."subjectId", e.kind, e.actor, e.at, e.data
-    FROM ROWS FROM (jsonb_to_recordset(${storableJson(events.map(columnsOf))}::jsonb) AS (
+    FROM ROWS FROM (jsonb_to_recordset(${kept} || ${storableJson(events.map(columnsOf))}::jsonb) AS (
       "subjectKind" text, "subjectId" text, kind text, actor text, at timestamptz, data jsonb
     )) WITH ORDINALITY AS e("subjectKind", "subjectId", kind, actor, at, data, position)
     WHERE ${where} ORDER BY e.position`;
@@ -64,13 +71,17 @@ function readEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event:
 /** Events of an order as {@link historyOf} answers with them. */
 export const historyRows = z.array(z.looseObject({ seq: z.string() }));
 
-/** A column with the events of an order, oldest first. @param where which of the events `e` */
-export function historyOf(orderId: Prisma.Sql, where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
-  return Prisma.sql`(
-    SELECT coalesce(json_agg(e.data || jsonb_build_object(
-      'seq', e.seq::text, 'kind', e.kind, 'actor', e.actor, 'at', e.at) ORDER BY e.seq), '[]')
-    FROM events e WHERE e.subject_kind = 'order' AND e.subject_id = ${orderId} AND ${where}
-  ) AS history`;
+/** A column with the events of the order `o`, oldest first; of a draft those that its row keeps. @param where which of the events `e` */
+export function historyOf(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
+  return Prisma.sql`
+    CASE WHEN o.draft_events IS NULL THEN (
+      SELECT coalesce(jsonb_agg(e.data || jsonb_build_object(
+        'seq', e.seq::text, 'kind', e.kind, 'actor', e.actor, 'at', e.at) ORDER BY e.seq), '[]')
+      FROM events e WHERE e.subject_kind = 'order' AND e.subject_id = o.id AND ${where}
+    ) ELSE (
+      SELECT jsonb_agg((e.event->'data') || (e.event - 'data') || '{"seq": "of a draft"}' ORDER BY e.position)
+      FROM jsonb_array_elements(o.draft_events) WITH ORDINALITY AS e (event, position)
+    ) END AS history`;
 }
 
 /** Reads the events of an order. @throws {UnreadableEventError} */
@@ -112,7 +123,7 @@ export function selectWithHistory(id: string): Statement {
   const shown = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
   return named(
     'order with its history',
-    Prisma.sql`SELECT ${ORDER_COLUMNS}, ${historyOf(Prisma.sql`o.id`, shown)} FROM orders o WHERE o.id = ${id}`,
+    Prisma.sql`SELECT ${ORDER_COLUMNS}, ${historyOf(shown)} FROM orders o WHERE o.id = ${id}`,
   );
 }
 
@@ -138,7 +149,7 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
       const approvals = new Map(
         orderHistories.parse(
           await run(Prisma.sql`
-            SELECT o.id, ${historyOf(Prisma.sql`o.id`, Prisma.sql`e.kind = 'approved'`)} FROM orders o
+            SELECT o.id, ${historyOf(Prisma.sql`e.kind = 'approved'`)} FROM orders o
             WHERE o.id = ANY(${ids})`),
         ),
       );

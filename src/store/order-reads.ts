@@ -69,11 +69,7 @@ export function createOrderReads({ run }: Pick<Database, 'run'>) {
     history: (orderId) =>
       withStoreError(`reading the history of order ${orderId}`, async () =>
         histories
-          .parse(
-            await run(
-              Prisma.sql`SELECT ${historyOf(Prisma.sql`o.id`)} FROM orders o WHERE o.id = ${orderId}`,
-            ),
-          )
+          .parse(await run(Prisma.sql`SELECT ${historyOf()} FROM orders o WHERE o.id = ${orderId}`))
           .flatMap(({ history }) => readHistory(history)),
       ),
 

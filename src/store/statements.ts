@@ -5,7 +5,7 @@ import { isOpen, type Order, type OrderItem, type OrderState } from '../orders/o
 import type { DueLane, OrderCommit, OrderCreation } from '../orders/ports.ts';
 import { storableJson } from './columns.ts';
 import { named, Prisma, type Statement } from './database.ts';
-import { eventsOf, insertEvents } from './events.ts';
+import { eventsOf, insertEvents, keptEvents } from './events.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';
 import { insertPlans } from './notifications.ts';
 import { insertReservations } from './reservations.ts';
@@ -42,6 +42,9 @@ export function insertOrder({
 }: OrderCreation): Statement {
   const names = order.items.map((item) => item.name);
   const at = log.at(-1)?.at ?? order.createdAt;
+  const events = eventsOf(order.id, log);
+  // Nobody was asked for anything yet. A draft that is forgotten leaves nothing in the log.
+  const isDraft = order.state === 'DRAFT';
   return named(
     'insert an order',
     Prisma.sql`
@@ -50,7 +53,7 @@ export function insertOrder({
         id, task, state, version, requester_id, account_id, account_login, account_method,
         uses_team_account, context, names, input, statement_hash, secret_hash, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
         approvals_required, policy_version, demand, retry_of, earlier_requesters, delivery_id, expires_at, remind_at,
-        escalate_at, is_private, emergency_approved_by, signed_off_by, created_at, updated_at, due_at, bulk
+        escalate_at, is_private, emergency_approved_by, signed_off_by, created_at, updated_at, due_at, bulk, draft_events
       ) VALUES (
         ${order.id}, ${order.task}, ${order.state}, ${order.version}, ${order.requesterId},
         ${order.account.id}, ${order.account.login}, ${order.account.method},
@@ -61,7 +64,8 @@ export function insertOrder({
         ${order.retryOf ?? null}, ${[...order.earlierRequesters]}, ${order.deliveryId}, ${order.expiresAt ?? null},
         ${order.remindAt ?? null}, ${order.escalateAt ?? null}, ${order.isPrivate}, ${order.emergencyApprovedBy ?? null},
         ${order.signedOffBy ?? null}, ${order.createdAt}, ${order.createdAt}, ${dueAt(order, at) ?? null},
-        ${order.bulk === undefined ? null : JSON.stringify(order.bulk)}::jsonb
+        ${order.bulk === undefined ? null : JSON.stringify(order.bulk)}::jsonb,
+        ${isDraft ? keptEvents(events) : null}::jsonb
       ) RETURNING id, team_id
     ), plans AS (
       ${insertPlans(Prisma.sql`
@@ -79,7 +83,7 @@ export function insertOrder({
       LEFT JOIN jsonb_to_recordset(${storableJson(ownInputRows(order, sealedItems))}::jsonb)
         AS own (n int, input jsonb, secret_hash text, sealed text, key_id text) ON own.n = i.n
       ORDER BY i.open_key
-    ), kept_events AS (${insertEvents(eventsOf(order.id, log), OF_CHANGED)}),
+    ), kept_events AS (${insertEvents(isDraft ? [] : events, { where: OF_CHANGED })}),
     ${insertApprovals(approvalRows(order.id, order.approvals))},
     ${insertReservations(reservation === undefined ? [] : [{ orderId: order.id, reservation }])}
     SELECT id FROM changed`,
@@ -96,6 +100,11 @@ export function insertOrder({
 export function updateOrders(commits: readonly OrderCommit[]): Statement {
   const orders = commits.map(orderChangeRow);
   const events = commits.flatMap(({ after, log }) => eventsOf(after.id, log));
+  const drafts = commits.flatMap(({ before }) => (before.state === 'DRAFT' ? before.id : []));
+  const kept = Prisma.sql`COALESCE((
+    SELECT jsonb_agg(d.event ORDER BY o.id, d.position)
+    FROM orders o, jsonb_array_elements(o.draft_events) WITH ORDINALITY AS d (event, position)
+    WHERE o.id = ANY(${drafts})), '[]')`;
   const items = commits.flatMap(({ before, after }) => itemRows(after, changedItems(before, after)));
   const approvals = commits.flatMap(({ before, after }) =>
     approvalRows(
@@ -124,7 +133,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
             THEN COALESCE(now() + c.lease_ms * interval '1 ms', orders.lease_until) END,
           sealed_input = CASE WHEN c.keeps_input THEN sealed_input END,
           sealed_input_key_id = CASE WHEN c.keeps_input THEN sealed_input_key_id END,
-          bulk = COALESCE(c.bulk, orders.bulk)
+          bulk = COALESCE(c.bulk, orders.bulk), draft_events = NULL
         FROM jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) AS c (
           id text, was int, was_state text, was_worker text, version int, state text, expires_at timestamptz,
           remind_at timestamptz, escalate_at timestamptz, approvals_required int, policy_version int, demand jsonb,
@@ -138,7 +147,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           due_at = CASE WHEN n.attempts > 0 THEN GREATEST(n.due_at, notify_at) ELSE LEAST(n.due_at, notify_at) END
         FROM changed WHERE n.team_id = changed.team_id AND n.subject_kind = 'order' AND n.subject_id = changed.id
           AND n.purpose = 'plan'
-      ), kept_events AS (${insertEvents(events, OF_CHANGED)}), kept_items AS (
+      ), kept_events AS (${insertEvents(events, { where: OF_CHANGED, kept })}), kept_items AS (
         UPDATE order_items AS kept SET state = i.state, open_key = ${OPEN_KEY}, attempts = i.attempts,
           not_before = i.not_before, sent_at = i.sent_at, answered_at = i.answered_at, result = i.result,
           sealed_input = CASE WHEN i.keeps_input THEN kept.sealed_input END,
@@ -379,7 +388,7 @@ function ownInputRows(order: Order, sealed: ReadonlyMap<number, Sealed>) {
 }
 
 /** Events of the orders that were changed. */
-const OF_CHANGED = { where: Prisma.sql`e."subjectId" IN (SELECT id FROM changed)` };
+const OF_CHANGED = Prisma.sql`e."subjectId" IN (SELECT id FROM changed)`;
 
 /** The open key of an item of {@link asItems}; none when it yields to another order that holds it. */
 const OPEN_KEY = Prisma.sql`CASE WHEN i.yields AND EXISTS (

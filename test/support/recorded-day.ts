@@ -93,14 +93,14 @@ export async function recordDay(url: string): Promise<Generated> {
       pass();
       await rig.runDue();
     };
-    /** The items of an order are answered one after the other, as long as they are out at the same time. */
+    /** The items of an order are answered one after the other. */
     const inOrder =
       (answer: () => Promise<typeof DONE>): typeof rig.service.answer =>
       async ({ ctid }) => {
         const [id = '', n = '1'] = ctid.split('.');
         await until('the item before is answered', async () => {
           const { items } = await rig.read(id);
-          return items.every((item) => item.n >= Number(n) || item.state !== 'SENT');
+          return items.every((item) => item.n >= Number(n) || !['WAITING', 'SENT'].includes(item.state));
         });
         return answer();
       };

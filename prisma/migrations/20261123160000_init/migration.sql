@@ -58,6 +58,7 @@ CREATE TABLE "orders" (
     "secret_hash" TEXT,
     "sealed_input" BYTEA,
     "sealed_input_key_id" TEXT,
+    "draft_events" JSONB,
     "reason" TEXT,
     "channel_id" TEXT NOT NULL,
     "thread_ts" TEXT,
