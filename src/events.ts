@@ -1,12 +1,16 @@
 import { z } from 'zod';
 import { BUDGET_SPANS, storedShortfall } from './money/budget.ts';
-import { storedCost } from './money/order-cost.ts';
-import { PRICED_TASKS } from './money/prices.ts';
+import { PRICED_TASKS, storedCost } from './money/prices.ts';
 import { FACT_NAMES } from './names/facts.ts';
 import { ALARM_KINDS } from './names/unexplained-changes.ts';
-import { type ApprovalsGiven, DELEGATIONS, ORDER_STATES, type Order } from './orders/order.ts';
+import {
+  type ApprovalsGiven,
+  DELEGATIONS,
+  ORDER_STATES,
+  type Order,
+  storedItemResult,
+} from './orders/order.ts';
 import { recordFinding } from './orders/record-finding.ts';
-import { storedItemResult } from './orders/stored-result.ts';
 import { itemSummary, retryReason } from './orders/summary.ts';
 import { ORDER_TASK_NAMES } from './orders/tasks.ts';
 import { storedPauseReason } from './orders/waves.ts';

@@ -3,7 +3,7 @@ import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
 import { costOf, isCharged, isPricedTask, type OrderCost, zoneOf } from './prices.ts';
 
-/* What an order costs by the team's price list, and the form in which the cost is kept with the order's events. */
+/* What an order costs by the team's price list. */
 
 /** What the price of an order depends on. */
 export interface PricedOrder {
@@ -54,19 +54,3 @@ export function amountsByName(cost: OrderCost | undefined): ReadonlyMap<string, 
 export function utcDayOf(at: Date): string {
   return at.toISOString().slice(0, 10);
 }
-
-const amount = z.object({ currency: z.string(), minor: z.int() });
-/** The cost that an event of an order keeps. */
-export const storedCost: z.ZodType<OrderCost> = z.object({
-  names: z.array(
-    z.object({
-      name: z.string(),
-      quote: z.object({ amount, validFrom: z.string(), source: z.string(), times: z.int() }).optional(),
-    }),
-  ),
-  sums: z.array(amount),
-  unknown: z.int(),
-  mayCostMore: z.boolean(),
-  days: z.array(z.string()),
-  sources: z.array(z.string()),
-});

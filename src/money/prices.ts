@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { groupBy } from '../collections.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
@@ -32,14 +33,40 @@ export interface Price {
   readonly source: string;
 }
 
+const amount = z.object({ currency: z.string(), minor: z.int() });
+const texts = z.array(z.string()).readonly();
 /** What a task costs for one name by the list. */
-export interface Quote {
-  readonly amount: Amount;
-  readonly validFrom: string;
-  readonly source: string;
+const quote = z.object({
+  amount,
+  validFrom: z.string(),
+  source: z.string(),
   /** How often the price of one year was added up, where the list has none for the whole period. */
-  readonly times: number;
-}
+  times: z.int(),
+});
+export type Quote = Readonly<z.output<typeof quote>>;
+
+/** What an order costs, as far as the list tells. An event of the order keeps it. */
+export const storedCost = z.object({
+  names: z
+    .array(
+      z.object({
+        name: z.string(),
+        /** Undefined: not known. */
+        quote: quote.optional(),
+      }),
+    )
+    .readonly(),
+  /** The sum of the known prices, an amount a currency; empty when none is known. */
+  sums: z.array(amount).readonly(),
+  /** Names whose price is not known: they are in no sum. */
+  unknown: z.int(),
+  /** One of the names may be a premium name, for which the sum is too low. */
+  mayCostMore: z.boolean(),
+  /** The days since which the prices in the sum are valid, the latest first. */
+  days: texts,
+  sources: texts,
+});
+export type OrderCost = Readonly<z.output<typeof storedCost>>;
 
 /** Whether a text names a task that can have a price. */
 export function isPricedTask(task: string): task is PricedTask {
@@ -168,27 +195,6 @@ function times({ currency, minor }: Amount, factor: number): Amount {
 function mayCostMore(name: string, task: PricedTask): boolean {
   const zone = zoneFor(name);
   return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.documented);
-}
-
-/** What one name of an order costs. */
-export interface NameCost {
-  readonly name: string;
-  /** Undefined: not known. */
-  readonly quote?: Quote | undefined;
-}
-
-/** What an order costs, as far as the list tells. */
-export interface OrderCost {
-  readonly names: readonly NameCost[];
-  /** The sum of the known prices, an amount a currency; empty when none is known. */
-  readonly sums: readonly Amount[];
-  /** Names whose price is not known: they are in no sum. */
-  readonly unknown: number;
-  /** One of the names may be a premium name, for which the sum is too low. */
-  readonly mayCostMore: boolean;
-  /** The days since which the prices in the sum are valid, the latest first. */
-  readonly days: readonly string[];
-  readonly sources: readonly string[];
 }
 
 /**

@@ -1,5 +1,14 @@
-import { DEPENDENCIES, type Dependency, type Dependents } from './dependents.ts';
-import { type FactName, type Facts, type FactValue, factValue, type UnseenReason } from './facts.ts';
+import { z } from 'zod';
+import { DEPENDENCIES, type Dependents } from './dependents.ts';
+import {
+  FACT_NAMES,
+  type FactName,
+  type Facts,
+  type FactValue,
+  factValue,
+  UNSEEN_REASONS,
+  type UnseenReason,
+} from './facts.ts';
 import type { NameserverCheck } from './nameserver-check.ts';
 
 /*
@@ -23,40 +32,50 @@ export const SEVERITIES = [
 ] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
+const texts = z.array(z.string()).readonly();
+const facts = z.array(z.enum(FACT_NAMES)).readonly();
+const severity = z.enum(SEVERITIES);
+
 /** One item to know before deciding. */
-export type ImpactItem = { readonly severity: Severity } & (
-  | {
-      readonly code:
-        | 'new_nameservers_without_address'
-        | 'new_nameservers_silent'
-        | 'new_nameservers_not_authoritative'
-        | 'new_nameservers_unseen'
-        | 'ds_does_not_fit'
-        | 'ds_unseen';
-      readonly hosts: readonly string[];
-    }
-  | { /** Nobody has asked the new nameservers yet. */ readonly code: 'new_nameservers_unchecked' }
-  | {
-      readonly code: 'records_differ';
-      readonly fact: FactName;
-      readonly hosts: readonly string[];
-      readonly now: FactValue;
-      readonly there: FactValue;
-    }
-  | { readonly code: 'records_unseen'; readonly host: string; readonly facts: readonly FactName[] }
-  | { readonly code: 'mail'; readonly servers: readonly string[] }
-  | { readonly code: 'website'; readonly addresses: readonly string[] }
-  | {
-      readonly code: 'dependents';
-      readonly by: Dependency;
-      readonly count: number;
-      readonly names: readonly string[];
-    }
-  | { readonly code: 'dependents_unseen' }
-  | { readonly code: 'signed' }
-  | { /** No lock holds a transfer up. */ readonly code: 'no_transfer_lock' }
-  | { readonly code: 'unseen'; readonly reason: UnseenReason; readonly facts: readonly FactName[] }
-);
+export const impactItem = z.discriminatedUnion('code', [
+  z.object({
+    code: z.enum([
+      'new_nameservers_without_address',
+      'new_nameservers_silent',
+      'new_nameservers_not_authoritative',
+      'new_nameservers_unseen',
+      'ds_does_not_fit',
+      'ds_unseen',
+    ]),
+    severity,
+    hosts: texts,
+  }),
+  z.object({
+    /** Nobody has asked the new nameservers yet; no lock holds a transfer up. */
+    code: z.enum(['new_nameservers_unchecked', 'dependents_unseen', 'signed', 'no_transfer_lock']),
+    severity,
+  }),
+  z.object({
+    code: z.literal('records_differ'),
+    severity,
+    fact: z.enum(FACT_NAMES),
+    hosts: texts,
+    now: texts,
+    there: texts,
+  }),
+  z.object({ code: z.literal('records_unseen'), severity, host: z.string(), facts }),
+  z.object({ code: z.literal('mail'), severity, servers: texts }),
+  z.object({ code: z.literal('website'), severity, addresses: texts }),
+  z.object({
+    code: z.literal('dependents'),
+    severity,
+    by: z.enum(DEPENDENCIES),
+    count: z.int(),
+    names: texts,
+  }),
+  z.object({ code: z.literal('unseen'), severity, reason: z.enum(UNSEEN_REASONS).catch('stale'), facts }),
+]);
+export type ImpactItem = Readonly<z.output<typeof impactItem>>;
 
 export type Certainty = 'yes' | 'no' | 'unknown';
 

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { DEPENDENCIES } from './dependents.ts';
 import { FACT_NAMES, type FactName, UNSEEN_REASONS } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
-import { IMPACT_TASKS, type Impact, SEVERITIES } from './impact.ts';
+import { IMPACT_TASKS, type Impact, impactItem } from './impact.ts';
 import { ALARM_KINDS, type LedgerEntry } from './unexplained-changes.ts';
 
 /*
@@ -55,48 +54,7 @@ export function readLedger(stored: unknown): LedgerEntry[] {
     });
 }
 
-const texts = z.array(z.string());
-const severity = z.enum(SEVERITIES);
 const certainty = z.enum(['yes', 'no', 'unknown']);
-const hostsItem = z.object({
-  code: z.enum([
-    'new_nameservers_without_address',
-    'new_nameservers_silent',
-    'new_nameservers_not_authoritative',
-    'new_nameservers_unseen',
-    'ds_does_not_fit',
-    'ds_unseen',
-  ]),
-  severity,
-  hosts: texts,
-});
-const plainItem = z.object({
-  code: z.enum(['new_nameservers_unchecked', 'dependents_unseen', 'signed', 'no_transfer_lock']),
-  severity,
-});
-const impactItem = z.discriminatedUnion('code', [
-  hostsItem,
-  plainItem,
-  z.object({
-    code: z.literal('records_differ'),
-    severity,
-    fact: factName,
-    hosts: texts,
-    now: value,
-    there: value,
-  }),
-  z.object({ code: z.literal('records_unseen'), severity, host: z.string(), facts: z.array(factName) }),
-  z.object({ code: z.literal('mail'), severity, servers: texts }),
-  z.object({ code: z.literal('website'), severity, addresses: texts }),
-  z.object({
-    code: z.literal('dependents'),
-    severity,
-    by: z.enum(DEPENDENCIES),
-    count: z.int(),
-    names: texts,
-  }),
-  z.object({ code: z.literal('unseen'), severity, reason, facts: z.array(factName) }),
-]);
 const impact = z.object({
   task: z.enum(IMPACT_TASKS),
   seenAt: moment,

@@ -1,4 +1,5 @@
 import type { TeamSettings } from '../config.ts';
+import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import { approvalProgress } from '../policy/approvals.ts';
 import type { PolicySource, StandInSource } from '../policy/ports.ts';
@@ -19,7 +20,7 @@ import {
   waitingItems,
 } from './order.ts';
 import { accountGone, checkMembers, type FindAccount, partiesOf } from './parties.ts';
-import type { Directory, OrderStore, PriceOf, RuleFacts } from './ports.ts';
+import type { Directory, OrderStore, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import type { ServicePlaces } from './statement.ts';
 import type { PlainSummary } from './summary.ts';
@@ -42,7 +43,7 @@ export interface DecideDeps extends BudgetDeps {
   readonly directory: Directory;
   readonly servicePlaces: ServicePlaces;
   readonly now: () => Date;
-  readonly priceOf: PriceOf;
+  readonly priceOf: PriceOrder;
   /** Looks what hangs on an order's name; may take a moment. */
   readonly impactAtApproval: (order: Order) => Promise<ImpactAtApproval>;
   /** When a press was last refused because of what such a look had found; undefined when none was. */

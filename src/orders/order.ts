@@ -1,10 +1,11 @@
+import { z } from 'zod';
 import type { Shortfall } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Seat } from '../policy/approvals.ts';
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
-import type { RecordFinding, RecordProof } from './record-finding.ts';
-import type { ItemSummary, PlainSummary, RetryReason } from './summary.ts';
+import { type RecordProof, recordFinding } from './record-finding.ts';
+import { itemSummary, type PlainSummary, type RetryReason } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
 import type { Bulk, PauseReason } from './waves.ts';
 
@@ -54,76 +55,81 @@ export type OrderState = (typeof ORDER_STATES)[number];
 
 export type ItemState = 'WAITING' | 'SENT' | 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
 
-/** A message of the service. */
-export interface ResultMessage {
-  readonly code?: string;
-  readonly text?: string;
-  /** Its kind, such as NOTICE. */
-  readonly status?: string;
-  readonly objects?: readonly { readonly type: string; readonly value: string }[];
-}
-
-/** The object of an answer: `{ type: 'Redirect', value: 'www.cafe.rest', summary: 1 }`. */
-export interface ResultObject {
-  readonly type?: string;
-  readonly value?: string;
-  readonly summary?: number;
-}
-
-/** What is known of an item's outcome. Holds no secret: the codecs mask what the service echoes. */
-export interface ItemResult {
-  readonly summary: ItemSummary;
-  /** The service's status code and text, as it gave them. */
-  readonly code?: string;
-  readonly text?: string;
-  /** The service's transaction id. */
-  readonly stid?: string;
-  readonly httpStatus?: number;
-  /** The type of the status, such as SUCCESS or NOTICE. */
-  readonly type?: string;
-  readonly messages?: readonly ResultMessage[];
-  /** What the answer is about. */
-  readonly object?: ResultObject;
-  /** The data of the answer; left out where it is too long to stand with an order. */
-  readonly data?: unknown;
-  /** The answer holds more than this: all of it is kept beside the order. */
-  readonly hasAnswer?: boolean;
-  /** Kind of error, see `ServiceError`. */
-  readonly errorKind?: string;
-  /** There is a secret to be shown once to the requester. */
-  readonly hasSecret?: boolean;
-  /** Set when a person or evidence settled an unknown outcome. */
-  readonly resolvedBy?: string;
-  /** What the service answered after the item had ended without it. Nothing changes for it any more. */
-  readonly late?: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
-  /** For an item that goes out again: an earlier request may have been carried out all the same. */
-  readonly inDoubt?: boolean;
-  /** Who stopped it before it was sent, or sent again. */
-  readonly stoppedBy?: string;
-  /** The earlier order that turned out to have been carried out: this one was stopped for it. */
-  readonly doneIn?: string;
-  /** The registry shows the end of what the service had only accepted. */
-  readonly confirmedByRegistry?: boolean;
-  /** The registry still showed long after it was accepted that it had not happened, and people were told. */
-  readonly isOverdue?: boolean;
-  /** What its nameservers answered, as last reported. */
-  readonly delegation?: Delegation;
-  /** What public records showed while the outcome was unknown: a help for people, but no proof. */
-  readonly hint?: Hint;
-}
-
 /** Whether the nameservers that an order has set answer for its name. */
 export const DELEGATIONS = ['answering', 'not_answering'] as const;
 export type Delegation = (typeof DELEGATIONS)[number];
 
+const text = z.string().exactOptional();
+const flag = z.boolean().exactOptional();
+
+/** A message of the service. `status` is its kind, such as NOTICE. */
+const resultMessage = z.object({
+  code: text,
+  text,
+  status: text,
+  objects: z
+    .array(z.object({ type: z.string(), value: z.string() }))
+    .readonly()
+    .exactOptional(),
+});
+export type ResultMessage = Readonly<z.output<typeof resultMessage>>;
+
+/** The object of an answer: `{ type: 'Redirect', value: 'www.cafe.rest', summary: 1 }`. */
+const resultObject = z.object({ type: text, value: text, summary: z.number().exactOptional() });
+export type ResultObject = Readonly<z.output<typeof resultObject>>;
+
 /** Something that was seen in public records. */
-export interface Hint {
-  readonly seen: RecordFinding;
+const hint = z.object({
+  seen: recordFinding,
   /** The server that said so. */
-  readonly source: string;
+  source: z.string(),
   /** When it was first seen (ISO 8601). */
-  readonly seenAt: string;
-}
+  seenAt: z.string(),
+});
+export type Hint = Readonly<z.output<typeof hint>>;
+
+/** What is known of an item's outcome. Holds no secret: the codecs mask what the service echoes. */
+export const storedItemResult = z.object({
+  summary: itemSummary,
+  /** The service's status code and text, as it gave them. */
+  code: text,
+  text,
+  /** The service's transaction id. */
+  stid: text,
+  httpStatus: z.number().exactOptional(),
+  /** The type of the status, such as SUCCESS or NOTICE. */
+  type: text,
+  messages: z.array(resultMessage).readonly().exactOptional(),
+  /** What the answer is about. */
+  object: resultObject.exactOptional(),
+  /** The data of the answer; left out where it is too long to stand with an order. */
+  data: z.unknown().exactOptional(),
+  /** The answer holds more than this: all of it is kept beside the order. */
+  hasAnswer: flag,
+  /** Kind of error, see `ServiceError`. */
+  errorKind: text,
+  /** There is a secret to be shown once to the requester. */
+  hasSecret: flag,
+  /** Set when a person or evidence settled an unknown outcome. */
+  resolvedBy: text,
+  /** What the service answered after the item had ended without it. Nothing changes for it any more. */
+  late: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
+  /** For an item that goes out again: an earlier request may have been carried out all the same. */
+  inDoubt: flag,
+  /** Who stopped it before it was sent, or sent again. */
+  stoppedBy: text,
+  /** The earlier order that turned out to have been carried out: this one was stopped for it. */
+  doneIn: text,
+  /** The registry shows the end of what the service had only accepted. */
+  confirmedByRegistry: flag,
+  /** The registry still showed long after it was accepted that it had not happened, and people were told. */
+  isOverdue: flag,
+  /** What its nameservers answered, as last reported. */
+  delegation: z.enum(DELEGATIONS).exactOptional(),
+  /** What public records showed while the outcome was unknown: a help for people, but no proof. */
+  hint: hint.exactOptional(),
+});
+export type ItemResult = Readonly<z.output<typeof storedItemResult>>;
 
 export interface OrderItem {
   /** From 1. */

@@ -2,7 +2,7 @@ import type { Sealed } from '../accounts/vault.ts';
 import type { OrderLogEntry } from '../events.ts';
 import type { Log } from '../log.ts';
 import type { Reservation, Shortfall } from '../money/budget.ts';
-import type { OrderCost } from '../money/prices.ts';
+import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { Order, OrderState, OrderTaskName } from './order.ts';
@@ -70,13 +70,6 @@ export type DueLane = 'deadlines' | 'execution' | 'observation';
 /** When the first of some names expires, as far as the watch list knows. */
 export type FirstExpiry = (names: readonly string[]) => Promise<Date | undefined>;
 
-/** What an order costs by the team's price list; undefined where it has no price. */
-export type PriceOf = (order: {
-  readonly task: OrderTaskName;
-  readonly names: readonly string[];
-  readonly input: unknown;
-}) => Promise<OrderCost | undefined>;
-
 /** What the rules of the policy look at besides the order itself. */
 export interface RuleFacts {
   /** ISO 4217 code of the team's amounts. */
@@ -84,11 +77,7 @@ export interface RuleFacts {
   /** The tags of hosts themselves, without their parents. A host without an entry is not known. */
   tagsOf(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
   /** What a task that may cost money costs for each name, as far as that is known. */
-  pricesOf(order: {
-    readonly task: OrderTaskName;
-    readonly names: readonly string[];
-    readonly input: unknown;
-  }): Promise<PolicyFacts['prices']>;
+  pricesOf(order: PricedOrder): Promise<PolicyFacts['prices']>;
 }
 
 /** A new order, or one that the database has lost, with all that is kept of it from the start. */

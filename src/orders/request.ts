@@ -3,6 +3,7 @@ import { type Account, accountName, isTeamAccount } from '../accounts/account.ts
 import type { Sealed, Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { OrderLogEntry } from '../events.ts';
+import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
@@ -27,7 +28,7 @@ import {
   type OrderTaskName,
 } from './order.ts';
 import type { OrderTask } from './order-task.ts';
-import type { Directory, FirstExpiry, OrderStore, PriceOf, RuleFacts } from './ports.ts';
+import type { Directory, FirstExpiry, OrderStore, RuleFacts } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { type SaltedSecret, saltSecret } from './salted-secret.ts';
 import {
@@ -51,7 +52,7 @@ export interface RequestDeps extends BudgetDeps {
   readonly ruleFacts: RuleFacts;
   readonly directory: Pick<Directory, 'membersOf'>;
   readonly now: () => Date;
-  readonly priceOf: PriceOf;
+  readonly priceOf: PriceOrder;
   readonly firstExpiry?: FirstExpiry;
   readonly servicePlaces: ServicePlaces;
   /** The interfaces that an account reaches. */

@@ -1,6 +1,8 @@
+import type { z } from 'zod';
 import { distinct } from '../collections.ts';
 import type { Amount } from '../money/amount.ts';
 import { isGroup, type Policy, type PolicyRule, type RuleReference, tagOfPattern } from './policy.ts';
+import type { storedDemand, storedRequirement } from './stored-demand.ts';
 import { type NameKind, type Subject, subjectOf, tagsTouched } from './subject.ts';
 
 /*
@@ -85,33 +87,10 @@ export interface NameEvaluation {
   readonly skipped: readonly SkippedRule[];
 }
 
-/** So many approvals of these people. An order with several requirements needs all of them. */
-export interface Requirement {
-  readonly rule: RuleReference;
-  /** The names of the order that need it. */
-  readonly names: readonly string[];
-  readonly needed: number;
-  /** Ids of people and groups. */
-  readonly approvers: readonly string[];
-}
-
 /** Everything that an order needs. */
-export interface Demand {
-  readonly outcome: 'free' | 'approve' | 'refuse';
-  /** Empty unless the outcome is `approve`. */
-  readonly requirements: readonly Requirement[];
-  /** Empty unless the outcome is `refuse`. */
-  readonly refusedBy: readonly RuleReference[];
-  /** The shortest of all rules that ask for approvers. The next two are their earliest. */
-  readonly ttlMs: number;
-  readonly remindAfterMs: number;
-  readonly escalateAfterMs: number;
-  /** Ids of people and groups. */
-  readonly escalateTo: readonly string[];
-  readonly escalateToAdmins: boolean;
-  /** Every rule that asks for approvers allows it. */
-  readonly breakGlass: boolean;
-}
+export type Demand = Readonly<z.output<typeof storedDemand>>;
+/** So many approvals of these people. An order with several requirements needs all of them. */
+export type Requirement = Readonly<z.output<typeof storedRequirement>>;
 
 export interface Evaluation {
   readonly demand: Demand;

@@ -1,4 +1,6 @@
+import type { z } from 'zod';
 import type { Amount } from '../money/amount.ts';
+import type { storedRule } from './stored-demand.ts';
 
 /*
  * Who decides what, as data. A policy is an ordered list of rules. `evaluate.ts` says what an order needs by it;
@@ -51,15 +53,8 @@ export interface PolicyVocabulary {
   readonly currency: string;
 }
 
-/** Identifies a rule. The last three stand behind the rules of every policy and cannot be removed. */
-export type RuleReference =
-  | { readonly kind: 'rule'; readonly version: number; readonly index: number; readonly name: string }
-  /** What is in the setting `APPROVAL_TASKS` needs `APPROVALS_REQUIRED` of `APPROVERS`. */
-  | { readonly kind: 'approval_tasks' }
-  /** Everything else is free. */
-  | { readonly kind: 'rest' }
-  /** An order that would be free needs an approval when it uses the team's account. */
-  | { readonly kind: 'team_account' };
+/** Identifies a rule. */
+export type RuleReference = Readonly<z.output<typeof storedRule>>;
 
 /** Whether an id is that of a user group of Slack. */
 export function isGroup(id: string): boolean {

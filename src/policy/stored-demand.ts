@@ -1,32 +1,46 @@
 import { z } from 'zod';
-import type { Demand } from './evaluate.ts';
 
 /* What an order needs, as it is kept with the order. Its JSON is read here only. */
 
-/** A rule as a demand and the events of an order name it. */
+const texts = z.array(z.string()).readonly();
+
+/**
+ * A rule as a demand and the events of an order name it. The last three stand behind the rules of every policy and cannot be
+ * removed.
+ */
 export const storedRule = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rule'), version: z.int(), index: z.int(), name: z.string() }),
+  /** What is in the setting `APPROVAL_TASKS` needs `APPROVALS_REQUIRED` of `APPROVERS`. */
   z.object({ kind: z.literal('approval_tasks') }),
+  /** Everything else is free. */
   z.object({ kind: z.literal('rest') }),
+  /** An order that would be free needs an approval when it uses the team's account. */
   z.object({ kind: z.literal('team_account') }),
 ]);
 
+export const storedRequirement = z.object({
+  rule: storedRule,
+  /** The names of the order that need it. */
+  names: texts,
+  needed: z.int().min(1),
+  /** Ids of people and groups. */
+  approvers: texts,
+});
+
 /** A demand out of its JSON. */
-export const storedDemand: z.ZodType<Demand> = z.object({
+export const storedDemand = z.object({
   outcome: z.enum(['free', 'approve', 'refuse']),
-  requirements: z.array(
-    z.object({
-      rule: storedRule,
-      names: z.array(z.string()),
-      needed: z.int().min(1),
-      approvers: z.array(z.string()),
-    }),
-  ),
-  refusedBy: z.array(storedRule),
+  /** Empty unless the outcome is `approve`. */
+  requirements: z.array(storedRequirement).readonly(),
+  /** Empty unless the outcome is `refuse`. */
+  refusedBy: z.array(storedRule).readonly(),
+  /** The shortest of all rules that ask for approvers. The next two are their earliest. */
   ttlMs: z.number(),
   remindAfterMs: z.number(),
   escalateAfterMs: z.number(),
-  escalateTo: z.array(z.string()),
+  /** Ids of people and groups. */
+  escalateTo: texts,
   escalateToAdmins: z.boolean(),
+  /** Every rule that asks for approvers allows it. */
   breakGlass: z.boolean(),
 });
