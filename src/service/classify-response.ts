@@ -43,49 +43,29 @@ export function classifyResponse(
   const { effect } = task;
   const open = effect === 'read' ? 'invalid_response' : 'unknown_outcome';
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const said = statusInParentheses(envelope);
   if (status >= 200 && status < 300) {
     if (envelope === undefined) return { kind: open, what: unreadable };
-    if (isRefusal(envelope))
-      return { kind: 'refused', what: `the service refused it${statusInParentheses(envelope)}` };
+    if (isRefusal(envelope)) return { kind: 'refused', what: `the service refused it${said}` };
     const contradiction = contradictionIn(envelope, task);
     return contradiction === undefined
       ? { kind: 'done' }
-      : { kind: open, what: `the service ${contradiction}${statusInParentheses(envelope)}` };
+      : { kind: open, what: `the service ${contradiction}${said}` };
   }
   if (status >= 400 && status < 500 && status !== 408) {
     // The status refuses and the envelope agrees: nobody knows which of the two is right.
-    if (envelope !== undefined && hasSuccessCode(envelope)) {
-      return {
-        kind: open,
-        what: `the service contradicts itself: HTTP ${status}${statusInParentheses(envelope)}`,
-      };
-    }
-    if (status === 401 || status === 403) {
-      return {
-        kind: 'auth',
-        what: `the service refused the account (HTTP ${status})${statusInParentheses(envelope)}`,
-      };
-    }
-    if (status === 429)
-      return {
-        kind: 'busy',
-        what: `the service is busy (HTTP 429)${statusInParentheses(envelope)}`,
-        ...wait,
-      };
-    return {
-      kind: 'refused',
-      what: `the service refused it (HTTP ${status})${statusInParentheses(envelope)}`,
-    };
+    if (envelope !== undefined && hasSuccessCode(envelope))
+      return { kind: open, what: `the service contradicts itself: HTTP ${status}${said}` };
+    if (status === 401 || status === 403)
+      return { kind: 'auth', what: `the service refused the account (HTTP ${status})${said}` };
+    if (status === 429) return { kind: 'busy', what: `the service is busy (HTTP 429)${said}`, ...wait };
+    return { kind: 'refused', what: `the service refused it (HTTP ${status})${said}` };
   }
-  if (status === 503 && effect === 'read') {
-    return { kind: 'busy', what: `the service is busy (HTTP 503)${statusInParentheses(envelope)}`, ...wait };
-  }
+  if (status === 503 && effect === 'read')
+    return { kind: 'busy', what: `the service is busy (HTTP 503)${said}`, ...wait };
   const redirected =
     status >= 300 && status < 400 ? 'a redirect, which is never followed' : 'no clear answer';
-  return {
-    kind: open,
-    what: `the service gave ${redirected} (HTTP ${status})${statusInParentheses(envelope)}`,
-  };
+  return { kind: open, what: `the service gave ${redirected} (HTTP ${status})${said}` };
 }
 
 /** Why a code of success does not say that this task was carried out; undefined when it does. */

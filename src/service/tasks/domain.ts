@@ -37,14 +37,7 @@ export const domainCreate = defineTask({
   json: {
     method: 'POST',
     path: () => ['domain'],
-    body: (input): WireValue => ({
-      name: input.name,
-      ownerc: input.ownerc,
-      adminc: input.adminc,
-      techc: input.techc,
-      nameServers: input.nameServers,
-      confirmOrder: input.confirmOrder,
-    }),
+    body: (input): WireValue => input,
   },
   output: domainResult,
 });
@@ -58,14 +51,7 @@ export const domainTransfer = defineTask({
   json: {
     method: 'POST',
     path: () => ['domain', '_transfer'],
-    body: (input): WireValue => ({
-      name: input.name,
-      auth: input.auth,
-      ownerc: input.ownerc,
-      adminc: input.adminc,
-      techc: input.techc,
-      nameServers: input.nameServers,
-    }),
+    body: (input): WireValue => input,
   },
   output: domainResult,
 });

@@ -168,11 +168,9 @@ const FIELD_OF = new Map<string, (typeof FIELDS)[number]>([
 
 type Wire = Readonly<Record<string, unknown>>;
 
-const NOTHING_MORE: Preregistration['more'] = Object.freeze({});
-
 /** Takes from a record what is well formed; the rest is kept in `more` rather than lost. */
 function readRecord(wire: Wire): Preregistration {
-  const record: Preregistration = {
+  const record = {
     name: text(wire['name']),
     created: text(wire['created']),
     updated: text(wire['updated']),
@@ -187,45 +185,13 @@ function readRecord(wire: Wire): Preregistration {
     orderReference: text(wire['orderReference'] ?? wire['order_reference']),
     preregConfig: texts(wire['preregConfig'] ?? wire['prereg_config']),
     recommended: flag(wire['recommended']),
-    more: NOTHING_MORE,
   };
-  // Most records hold documented fields alone, and then they have as many names as fields were taken.
-  let undocumented = -takenFields(record);
-  for (const _ in wire) undocumented += 1;
-  return undocumented > 0 ? { ...record, more: undocumentedFields(wire, record) } : record;
-}
-
-/** How many fields a record has. Written out for speed: this runs for every record of a search. */
-function takenFields(record: Preregistration): number {
-  const { name, created, updated, owner, ownerc, zonec, adminc, techc } = record;
-  const { nameServers, status, phase, orderReference, preregConfig, recommended } = record;
-  const one = (field: unknown): 0 | 1 => (field === undefined ? 0 : 1);
-  return (
-    one(name) +
-    one(created) +
-    one(updated) +
-    one(owner) +
-    one(ownerc) +
-    one(zonec) +
-    one(adminc) +
-    one(techc) +
-    one(nameServers) +
-    one(status) +
-    one(phase) +
-    one(orderReference) +
-    one(preregConfig) +
-    one(recommended)
-  );
-}
-
-function undocumentedFields(wire: Wire, record: Preregistration): Readonly<Record<string, unknown>> {
-  const more: { [name: string]: unknown } = {};
-  for (const wireName in wire) {
+  const more = Object.entries(wire).flatMap(([wireName, value]) => {
     const field = FIELD_OF.get(wireName);
-    const taken = field !== undefined && record[field] !== undefined;
-    if (!taken && wireName !== '__proto__') more[field ?? wireName] = wire[wireName];
-  }
-  return more;
+    const isTaken = field !== undefined && record[field] !== undefined;
+    return isTaken || wireName === '__proto__' ? [] : [[field ?? wireName, value] as const];
+  });
+  return { ...record, more: Object.fromEntries(more) };
 }
 
 function text(value: unknown): string | undefined {
@@ -252,28 +218,17 @@ function flag(value: unknown): boolean | undefined {
 
 function userReference(value: unknown): UserReference | undefined {
   if (!isRecord(value)) return undefined;
-  if (isUserReference(value)) return value;
   return { ...value, user: text(value['user']), context: integer(value['context']) };
 }
 
-function isUserReference(value: Wire): value is UserReference {
-  return typeof value['user'] === 'string' && Number.isSafeInteger(value['context']);
-}
-
 function contactReference(value: unknown): ContactReference | undefined {
-  if (isContactReference(value)) return value;
   const id = integer(isRecord(value) ? value['id'] : value);
   if (id === undefined) return undefined;
   return isRecord(value) ? { ...value, id } : { id };
 }
 
-function isContactReference(value: unknown): value is ContactReference {
-  return isRecord(value) && Number.isSafeInteger(value['id']);
-}
-
 function nameServers(value: unknown): readonly NameServerReference[] | undefined {
   if (!Array.isArray(value)) return undefined;
-  if (value.every(isNameServer)) return value;
   const servers: NameServerReference[] = [];
   for (const each of value) {
     const name = text(isRecord(each) ? each['name'] : each);
@@ -283,16 +238,8 @@ function nameServers(value: unknown): readonly NameServerReference[] | undefined
   return servers;
 }
 
-function isNameServer(value: unknown): value is NameServerReference {
-  return isRecord(value) && typeof value['name'] === 'string';
-}
+const textsByName = z.record(z.string(), z.string());
 
 function texts(value: unknown): Readonly<Record<string, string>> | undefined {
-  if (!isRecord(value)) return undefined;
-  return isTexts(value) ? value : undefined;
-}
-
-function isTexts(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, string>> {
-  for (const name in value) if (typeof value[name] !== 'string') return false;
-  return true;
+  return textsByName.safeParse(value).data;
 }
