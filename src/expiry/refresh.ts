@@ -4,7 +4,7 @@ import { zoneFor } from '../zones/rules.ts';
 import { changeWatched } from './change.ts';
 import { type KnownExpiry, mergeRegistryDate } from './expiry-date.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
-import { type Doubt, doubtOf, type TrustedRecord, trustAfter } from './trust.ts';
+import { type Doubt, doubtOf, trustAfter } from './trust.ts';
 
 /** What look-ups need. */
 export interface RefreshDeps {
@@ -99,13 +99,14 @@ export function afterLookup(
     return { ...checked, checkProblem, nextCheckAt: nextAfterFailure(checked, wait, now, random) };
   }
 
-  const trusted = known.trusted ?? firstTrust(known);
+  const { trusted } = known;
   const doubt = doubtOf(trusted, result, now);
   const checked = {
     ...known,
     checkedAt: now,
     ...recordsAfter(known, result, now),
     trusted: doubt === undefined ? trustAfter(trusted, result, now) : trusted,
+    deletedAt: result.deletedAt ?? deletionNotShownYet(known, now),
   };
   const before: KnownExpiry | undefined = known.expiry && {
     expiresAt: known.expiry.at,
@@ -113,34 +114,26 @@ export function afterLookup(
     ...(known.renewed && { renewedUntil: known.renewed.until }),
   };
   const believed = mergeRegistryDate(before, result, zoneFor(known.name), now);
-  const deletedAt = result.deletedAt ?? deletionNotShownYet(known, now);
+  const hasNewEnd = before !== undefined && isNewEnd(before, believed);
+  const scheduled = (after: WatchedDomain): WatchedDomain => ({
+    ...after,
+    nextCheckAt: nextAfterSuccess(after, now, random),
+  });
   // The name keeps its old end, so that reminders go on.
-  if (doubt !== undefined && before !== undefined && isNewEnd(before, believed)) {
-    const after = { ...checked, deletedAt, checkProblem: formatDoubt(doubt, result.expiresAt) };
-    return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
-  }
+  if (doubt !== undefined && hasNewEnd)
+    return scheduled({ ...checked, checkProblem: formatDoubt(doubt, result.expiresAt) });
   if (before !== undefined && believed === before) {
     const disputed = known.renewed && now.getTime() - known.renewed.at.getTime() > DISPUTE_DAYS * DAY_MS;
-    const after = {
-      ...checked,
-      deletedAt,
-      checkProblem: disputed
-        ? `${DISPUTED_PROBLEM} ${result.expiresAt.toISOString().slice(0, 10)}`
-        : undefined,
-    };
-    return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
+    const shown = result.expiresAt.toISOString().slice(0, 10);
+    return scheduled({ ...checked, checkProblem: disputed ? `${DISPUTED_PROBLEM} ${shown}` : undefined });
   }
-
-  const newEnd = before !== undefined && isNewEnd(before, believed);
-  const after: WatchedDomain = {
+  return scheduled({
     ...checked,
     expiry: { at: believed.expiresAt, source: believed.source },
     renewed: undefined,
-    deletedAt,
     checkProblem: undefined,
-    ...(newEnd && { snooze: undefined, lapse: undefined }),
-  };
-  return { ...after, nextCheckAt: nextAfterSuccess(after, now, random) };
+    ...(hasNewEnd && { snooze: undefined, lapse: undefined }),
+  });
 }
 
 /** A deletion so short ago that the registry's record may not show it yet. */
@@ -148,13 +141,6 @@ function deletionNotShownYet({ deletedAt }: WatchedDomain, now: Date): Date | un
   return deletedAt !== undefined && now.getTime() - deletedAt.getTime() < DELETION_DELAY_MS
     ? deletedAt
     : undefined;
-}
-
-/** The trust of a name that was looked up before registrars were compared. */
-function firstTrust({ record, checkedAt }: WatchedDomain): TrustedRecord | undefined {
-  return (
-    record && { registrar: record.registrar, at: checkedAt ?? record.seenAt, transferKnownAt: undefined }
-  );
 }
 
 function isNewEnd(before: KnownExpiry, after: KnownExpiry): boolean {

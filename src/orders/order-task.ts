@@ -158,7 +158,8 @@ interface Definition<Name extends string, Input, Wire, Output> {
   readonly secretField?: 'auth' | 'password';
   readonly zoneTask?: ZoneTask;
   readonly input: z.ZodType<Input> & Pick<z.ZodObject, 'partial'>;
-  readonly names: (input: Input) => readonly string[];
+  /** The names of an input; those in the field that holds them when left out. */
+  readonly names?: (input: Input) => readonly string[];
   /** Field that holds the names; `name` when left out. */
   readonly nameField?: string;
   /**
@@ -216,13 +217,16 @@ function without(raw: unknown, issues: readonly z.core.$ZodIssue[]): object {
   );
 }
 
+/** The text in a field of an input, or the texts of its list. */
+function textsIn(input: unknown, field: string): readonly string[] {
+  const given = Object.entries(typeof input === 'object' && input !== null ? input : {});
+  const value: unknown = given.find(([name]) => name === field)?.[1];
+  return [value].flat().filter((text) => typeof text === 'string');
+}
+
 /** The zones of names as typed. The zone of a name that cannot be read is told by its ending. */
 function zonesOf(raw: unknown, nameField: string): readonly ZoneProfile[] {
-  const given = typeof raw === 'object' && raw !== null ? Object.entries(raw) : [];
-  const names = given.flatMap(([field, value]: [string, unknown]) =>
-    field === nameField ? [value].flat().filter((name) => typeof name === 'string') : [],
-  );
-  const zones = names.map((name) => {
+  const zones = textsIn(raw, nameField).map((name) => {
     const parsed = parseDomainName(name);
     return zoneFor(parsed.ok ? parsed.value.ascii : (zoneOfUnreadable(name) ?? ''));
   });
@@ -294,7 +298,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
           issues: [...issues.map(inputIssueOf), ...distinct(definition.issues?.(input, zones, false) ?? [])],
         };
       }
-      const names = definition.names(parsed.data);
+      const names = definition.names?.(parsed.data) ?? textsIn(parsed.data, field);
       const zoneIssues: InputIssue[] =
         zoneTask === undefined
           ? []
@@ -311,8 +315,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       const readable = parsed.success
         ? parsed
         : definition.input.partial().safeParse(without(raw, parsed.error.issues));
-      const found = Object.entries(readable.data ?? {}).find(([key]) => key === field)?.[1];
-      return [found].flat().filter((name) => typeof name === 'string');
+      return textsIn(readable.data, field);
     },
 
     notes(names) {

@@ -59,57 +59,41 @@ export function decideRetry(
   sent: boolean,
 ): RetryDecision {
   // A sealed value that does not open now will not open at the next try either.
-  if (error instanceof VaultError && !sent) return { kind: 'over', outcome: 'FAILED' };
-  if (error instanceof SuspendedError) return { kind: 'over', outcome: 'UNKNOWN' };
-  if (error instanceof StatementChangedError) return { kind: 'over', outcome: 'FAILED' };
-  if (error instanceof RetryRefusedError) return { kind: 'over', outcome: 'FAILED' };
-  if (!(error instanceof ServiceError)) {
-    // The cause is not known. Where the request may have left, the outcome is not known either.
-    return sent ? { kind: 'over', outcome: 'UNKNOWN' } : retryBeforeSending(attempts, 'not_sendable');
-  }
+  if (error instanceof VaultError && !sent) return FAILED;
+  if (error instanceof SuspendedError) return UNKNOWN;
+  if (error instanceof StatementChangedError || error instanceof RetryRefusedError) return FAILED;
+  // The cause is not known. Where the request may have left, the outcome is not known either.
+  if (!(error instanceof ServiceError)) return sent ? UNKNOWN : retryBeforeSending(attempts, 'not_sendable');
   switch (error.kind) {
     case 'busy':
-      return attempts > MAX_BUSY_RETRIES
-        ? { kind: 'over', outcome: 'FAILED' }
-        : {
-            kind: 'again',
-            afterMs: Math.min(Math.max(error.retryAfterMs ?? backoff(attempts), 1_000), MAX_RETRY_AFTER_MS),
-            why: 'busy',
-          };
-    case 'token_used':
-      return attempts > MAX_BUSY_RETRIES
-        ? { kind: 'over', outcome: 'FAILED' }
-        : {
-            kind: 'again',
-            afterMs: Math.max(error.retryAfterMs ?? backoff(attempts), 1_000),
-            why: 'token_used',
-          };
+    case 'token_used': {
+      if (attempts > MAX_BUSY_RETRIES) return FAILED;
+      const afterMs = Math.max(error.retryAfterMs ?? backoff(attempts), 1_000);
+      const mostMs = error.kind === 'busy' ? MAX_RETRY_AFTER_MS : Number.POSITIVE_INFINITY;
+      return { kind: 'again', afterMs: Math.min(afterMs, mostMs), why: error.kind };
+    }
     case 'not_sent':
       return retryBeforeSending(attempts, 'not_reached');
     case 'unknown_outcome':
     case 'invalid_response':
       if (!sent) return retryBeforeSending(attempts, 'no_answer');
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
-        ? {
-            kind: 'again',
-            afterMs: backoff(attempts),
-            why: 'no_answer_harmless',
-            inDoubt: true,
-          }
-        : { kind: 'over', outcome: 'UNKNOWN' };
+        ? { kind: 'again', afterMs: backoff(attempts), why: 'no_answer_harmless', inDoubt: true }
+        : UNKNOWN;
     case 'auth':
     case 'refused':
     case 'unsupported':
     case 'invalid_input':
-      return { kind: 'over', outcome: 'FAILED' };
+      return FAILED;
   }
 }
 
+const FAILED: RetryDecision = { kind: 'over', outcome: 'FAILED' };
+const UNKNOWN: RetryDecision = { kind: 'over', outcome: 'UNKNOWN' };
+
 /** Decides where nothing of the item left, so that trying again is safe. */
 function retryBeforeSending(attempts: number, why: RetryReason): RetryDecision {
-  return attempts > MAX_RETRIES
-    ? { kind: 'over', outcome: 'FAILED' }
-    : { kind: 'again', afterMs: backoff(attempts), why };
+  return attempts > MAX_RETRIES ? FAILED : { kind: 'again', afterMs: backoff(attempts), why };
 }
 
 /** 1 s, 4 s, 16 s. */

@@ -99,7 +99,6 @@ const create = defineOrderTask({
     notes: (zone) => [contactsNote(zone), daysNote('locks_transfers', zone.transfer.lockDays)],
   },
   input: z.object(delegation),
-  names: (input) => [input.name],
   issues: nameServerIssues,
   remarks: [{ code: 'sent_as_confirmed' }],
   wire: (input) => ({ ...delegationWire(input), confirmOrder: true }),
@@ -131,7 +130,6 @@ const transfer = defineOrderTask({
   },
   secretField: 'auth',
   input: z.object(delegation),
-  names: (input) => [input.name],
   issues: nameServerIssues,
   wire: (input, _name, secret) => ({ ...delegationWire(input), auth: requiredSecret(secret) }),
 });
@@ -164,7 +162,6 @@ const renew = defineOrderTask({
       .pipe(z.array(z.string()).max(MAX_NAMES, TOO_MANY_NAMES)),
     period: years,
   }),
-  names: (input) => input.names,
   issues: ({ period }, zones) =>
     period === undefined
       ? []
@@ -195,7 +192,6 @@ const restore = defineOrderTask({
     notes: ({ lifecycle }) => [daysNote('restorable', lifecycle?.redemptionDays)],
   },
   input: single,
-  names: (input) => [input.name],
   wire: (input) => input,
 });
 
@@ -226,7 +222,6 @@ const deleteDomain = defineOrderTask({
   },
   confirmFirst: true,
   input: single,
-  names: (input) => [input.name],
   wire: (input) => input,
 });
 
@@ -257,7 +252,6 @@ const ownerChange = defineOrderTask({
   },
   confirmFirst: true,
   input: single,
-  names: (input) => [input.name],
   wire: (input) => input,
 });
 
@@ -279,7 +273,6 @@ const authcode = defineOrderTask({
     notes: () => [{ code: 'auth_code_gives_name_away' }],
   },
   input: single,
-  names: (input) => [input.name],
   wire: (input) => input,
   secretOf: (output) => output.auth ?? output.answer,
 });
@@ -304,7 +297,6 @@ const nameservers = defineOrderTask({
     notes: () => [{ code: 'replaces_nameservers' }],
   },
   input: z.object({ name: domainName, nameServers: z.array(hostName) }),
-  names: (input) => [input.name],
   issues: nameServerIssues,
   wire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
@@ -370,7 +362,6 @@ const redirect = defineOrderTask({
     backup: optionalText(2_000),
   }),
   nameField: 'source',
-  names: (input) => [input.source],
   issues: ({ target, backup, type }) => [
     ...targetIssues('target', target, type),
     ...targetIssues('backup', backup, type),
