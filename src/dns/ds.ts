@@ -39,7 +39,6 @@ export function keyTagOf(key: DnskeyRecord): number {
 
 /**
  * The digest of a key (RFC 4034, 5.1.4; RFC 4509).
- *
  * @returns lower-case hexadecimal; undefined for a digest type that is not computed.
  */
 export function dsDigest(name: string, key: DnskeyRecord, digestType: number): string | undefined {

@@ -29,7 +29,6 @@ const IDS = 65_536;
  * Asks one server: over UDP, and over TCP when the response does not fit. A response counts only when it comes from
  * the server that was asked, to the port that asked, with the id and the question that were sent. Anything else that
  * arrives is ignored, and the wait goes on.
- *
  * @throws the signal's reason when it is aborted.
  */
 export async function exchange(

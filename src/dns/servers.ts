@@ -12,7 +12,6 @@ export const DNS_PORT = 53;
 
 /**
  * Reads a list of resolvers.
- *
  * @param text `address` or `address:port`, comma-separated; IPv6 with a port stands in brackets.
  * @returns each server once; undefined when an entry is none
  */

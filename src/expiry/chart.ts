@@ -19,7 +19,6 @@ export function shortMonth(month: string): string {
 
 /**
  * The present month and the eleven after it.
- *
  * @param timeZone IANA name; its calendar tells the present month.
  * @returns as YYYY-MM, in order.
  */
@@ -32,7 +31,6 @@ export function nextTwelveMonths(now: Date, timeZone: string): string[] {
 
 /**
  * The chart of renewals by month for the next twelve months.
- *
  * @param counts how many names expire by month (YYYY-MM); months outside of the chart are passed over.
  * @returns twelve months, those without a renewal included.
  */

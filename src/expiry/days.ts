@@ -28,7 +28,6 @@ export function utcDay(moment: Date): Day {
 
 /**
  * The calendar day on which people see a name expire.
- *
  * @param expiresAt the moment; midnight UTC when a person gave only a day, which then stands as it was given.
  * @param timeZone IANA name.
  */

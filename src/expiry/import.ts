@@ -136,7 +136,6 @@ export function parseImport(text: string): ImportReport {
 /**
  * Reads the day of an expiry as people and exports write it: `2027-03-01`, `01.03.2027`, or a timestamp such as
  * `2027-03-01T12:00:00Z` (without an offset: UTC). A date that can be read in two ways is refused.
- *
  * @returns the moment, midnight UTC for a day; or what is wrong.
  */
 export function parseExpiryDate(text: string): Read<Date, DateIssue> {

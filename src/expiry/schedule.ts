@@ -3,7 +3,6 @@ import { calendarDay } from '../zones/calendar-day.ts';
 
 /**
  * The latest time of a schedule that is not later than now.
- *
  * @param cron five fields.
  * @param timeZone IANA name; a time that a change of clocks leaves out is the first one after it.
  * @throws Error when the line cannot be read.
@@ -17,7 +16,6 @@ export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
 
 /**
  * The day (YYYY-MM-DD) of the latest time of a schedule, where that was in the month of now.
- *
  * @returns undefined when nothing was scheduled in this month yet
  */
 export function lastScheduledThisMonth(cron: string, timeZone: string, now: Date): string | undefined {

@@ -56,7 +56,6 @@ export class HttpExchangeError extends Error {
  * The proof that nothing was sent is undici's `onRequestStart`: it runs right before a request's first byte is
  * written, after name resolution, connecting and the TLS handshake. A request whose `onRequestStart` never ran never
  * left, and one that was given up before is stopped there. A second run would be a second sending: it is stopped too.
- *
  * @throws HttpExchangeError, or whatever `beforeFirstByte` throws.
  */
 export function exchange(

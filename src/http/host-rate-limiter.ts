@@ -40,7 +40,6 @@ export class HostRateLimiter {
 
   /**
    * Runs a request when its turn comes.
-   *
    * @throws HostBusyError instead of waiting while the host is closed; the signal's reason when it is aborted.
    */
   async run<T>(request: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {

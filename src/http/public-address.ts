@@ -64,7 +64,6 @@ export interface AddressGuard {
 /**
  * Keeps requests to servers that others name (a bootstrap file, a redirect) away from the private network the bot
  * runs in.
- *
  * @param trusted the address that the operator set. Its host may be asked wherever it is; if it is the loopback,
  *   so may every other server there, which is what a sandbox on one machine needs.
  * @param resolve the operating system's when left out.

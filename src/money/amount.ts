@@ -40,7 +40,6 @@ export type ReadAmount =
 
 /**
  * Reads an amount as `100`, `100.5` or `100.00`: a point before the decimals, nothing between the thousands, no sign.
- *
  * @param currency ISO 4217 code.
  */
 export function parseAmount(text: string, currency: string): ReadAmount {
@@ -65,7 +64,6 @@ export function formatDecimal({ currency, minor }: Amount): string {
 
 /**
  * Sums of amounts, one a currency: amounts of different currencies are never added.
- *
  * @returns in the order in which the currencies come first
  */
 export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
@@ -82,7 +80,6 @@ export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
  * Writes an amount as people of a locale write it: `€36.00`, `36,00 €`. `Intl` gets the whole part as an integer, and the
  * digits behind it stand as they are, so that nothing is rounded. The digits are those of ISO 4217, which `Intl` does not
  * follow for every currency.
- *
  * @param locale BCP 47 tag, such as `de-DE`
  */
 export function formatAmount({ currency, minor }: Amount, locale: string): string {

@@ -32,7 +32,6 @@ export interface BudgetedItems {
 
 /**
  * Looks whether the budgets of this moment have what an order costs.
- *
  * @param cost what the items cost, or a promise of it: the budgets are read meanwhile
  * @returns undefined for an order that has no price
  */

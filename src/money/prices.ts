@@ -140,7 +140,6 @@ export interface PriceQuestion {
 /**
  * What a task costs for a name on a day, by the price that became valid last. Where the list has no price for a period of
  * several years, the price of one year counts for each.
- *
  * @param day YYYY-MM-DD
  * @returns undefined when the list does not tell
  */
@@ -156,7 +155,6 @@ export function quoteOn(list: readonly Price[], question: PriceQuestion, day: st
 
 /**
  * The price of a product on a day: the one that became valid last.
- *
  * @param day YYYY-MM-DD
  */
 export function priceOn(
@@ -199,7 +197,6 @@ function mayCostMore(name: string, task: PricedTask): boolean {
 
 /**
  * What an order costs on a day.
- *
  * @param day YYYY-MM-DD
  */
 export function costOf(

@@ -38,7 +38,6 @@ export type ReadPrice =
 
 /**
  * Reads a price, field by field.
- *
  * @param currency ISO 4217 code, where the texts name none
  */
 export function readPrice(texts: Texts, currency: string): ReadPrice {

@@ -52,7 +52,6 @@ export interface Spend {
 
 /**
  * What names cost by the list of the day on which each was carried out.
- *
  * @param tags of names as they are now, by name
  * @param isConcealed whether the reader may not see a purchase. It counts in every sum; under a person it would tell who
  *   asked, under a tag or a zone of few names what for
@@ -113,7 +112,6 @@ export interface RenewalCount extends ZoneCount {
 
 /**
  * What renewing every name for a year costs, by month, at the list of one day.
- *
  * @param months YYYY-MM, all that are wanted, also those without a renewal
  * @param day YYYY-MM-DD
  */

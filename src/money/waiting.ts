@@ -32,7 +32,6 @@ export interface WaitingOptions {
 
 /**
  * What waiting costs from now on, step by step.
- *
  * @param name in ASCII
  * @returns empty where the zone's periods are not documented, or the name is free already
  */

@@ -40,7 +40,6 @@ export function isUrgent(name: ScheduledName, now: Date): boolean {
 
 /**
  * When a name is to be looked at again.
- *
  * @param random from 0 to below 1.
  */
 export function nextLook(kind: LookKind, name: ScheduledName, now: Date, random: number): Date {

@@ -54,7 +54,6 @@ const redaction = z.object({
 
 /**
  * One look at a registry's record.
- *
  * @param body the answer, parsed from JSON; undefined when the registry says that there is no such name.
  */
 export function observeRegistryRecord(body: unknown, name: string, at: Date): Observation {

@@ -90,7 +90,6 @@ const rulesShape = z.array(z.unknown());
 
 /**
  * Reads a list of rules.
- *
  * @param input a list of objects like {@link RuleText}, from outside.
  */
 export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ReadRules {

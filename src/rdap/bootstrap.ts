@@ -11,7 +11,6 @@ const service = z.tuple([z.array(z.string()), z.array(z.string())]);
 
 /**
  * Reads the bootstrap file. An entry that cannot be read is left out, so that the other zones stay usable.
- *
  * @returns undefined when this is no bootstrap file, or none of its entries can be read.
  */
 export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
@@ -33,7 +32,6 @@ export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
 /**
  * The address to ask about a name: of the server whose zone shares the most labels with it, `https` before `http`
  * (RFC 9224, sections 4 and 8).
- *
  * @param name in ASCII.
  * @returns undefined when no server is listed for any zone of the name.
  */

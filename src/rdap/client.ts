@@ -65,7 +65,6 @@ export const NO_PUBLIC_RECORD = 'no public record is offered for this zone';
 export interface RdapClient {
   /**
    * Looks one name up.
-   *
    * @param name in ASCII.
    * @param signal gives up the look-up.
    * @returns what was found, or why nothing was; it throws nothing but the signal's reason.
@@ -278,7 +277,6 @@ function parseJson(text: string): unknown {
 
 /**
  * Where a redirect leads.
- *
  * @param location the header `Location`.
  * @returns the address; or why it is not followed: it leads to nowhere, out of the web, to an address with
  *   credentials, or from `https` to `http`.

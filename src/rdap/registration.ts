@@ -49,7 +49,6 @@ const fullName = z.tuple([z.literal('fn'), z.unknown(), z.literal('text'), z.str
 /**
  * Reads the record of one domain. What is not needed may be missing or odd; the name and the expiry must be right,
  * because a wrong date would silence a reminder.
- *
  * @param body the answer, parsed from JSON.
  * @param name the name that was asked for, in ASCII.
  */

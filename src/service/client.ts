@@ -53,7 +53,6 @@ export interface CallOptions {
   /**
    * Awaited after encoding, session login and token, before each request of the task itself is sent. If it throws,
    * nothing is sent and its error propagates unchanged.
-   *
    * @param refusal of the second request: how the first one was refused, whose session had ended
    */
   readonly beforeSend?: ((refusal?: ServiceError) => Promise<void>) | undefined;
@@ -80,13 +79,11 @@ export interface ServiceClient {
    *
    * A request that was refused because its session had ended (401, 403; for tasks that charge nothing also an error
    * that speaks of the session) goes out once more with a new session: a refusal proves that it was not carried out.
-   *
    * @throws ServiceError, or whatever `beforeSend` and `beforeFirstByte` throw.
    */
   run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
   /**
    * Sends a described request exactly as it is described, and reads the answer as the task declares; otherwise as {@link run}.
-   *
    * @throws ServiceError, or whatever `beforeSend` and `beforeFirstByte` throw.
    */
   send<O>(task: AnsweredTask<O>, call: DescribedCall): Promise<CallResult<O>>;

@@ -25,7 +25,6 @@ export type RequestDescription =
 
 /**
  * Checks an input and says what it asks for over an interface. Pure.
- *
  * @param keys the call's extra record keys
  * @throws InvalidInputError when the interface cannot carry it
  */
@@ -48,7 +47,6 @@ export function describeRequest<I, O>(
 
 /**
  * A description with its secrets in the places of what stands for them.
- *
  * @param secrets by what stands for them
  * @throws InvalidInputError when one is missing
  */

@@ -56,7 +56,6 @@ const requiredPart = z.object({
 /**
  * Reads a decoded answer. Only the status code is required; everything else is taken as it comes, because the document
  * does not show every answer.
- *
  * @throws InvalidResponseError when there is no status code.
  */
 export function readEnvelope(decoded: unknown): Envelope {

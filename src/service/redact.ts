@@ -112,7 +112,6 @@ export function assertSize(body: Buffer): void {
 
 /**
  * Walks a decoded value once for all that must be known of it.
- *
  * @returns whether a key `__proto__` is in it, which a copy must not take over.
  * @throws InvalidResponseError when it is nested deeper than any answer of the service.
  */
@@ -138,7 +137,6 @@ export function assertDepth(value: unknown, depth = 0): boolean {
 /**
  * The first text that stands under one of the names, anywhere inside. Names are compared by their letters alone:
  * `authInfo`, `auth_info` and `authinfo1` are all `authinfo`.
- *
  * @param insideNames names under which the text may stand within an object of one of the names
  */
 export function findText(

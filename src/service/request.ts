@@ -128,7 +128,6 @@ export function orInvalidInput<T>(activity: Activity, encode: () => T): T {
 
 /**
  * Checks an input, and describes and encodes what it asks for.
- *
  * @throws ServiceError `invalid_input`
  */
 export function prepareTask<I, O>(
@@ -155,7 +154,6 @@ export function prepareTask<I, O>(
 
 /**
  * Encodes a described request.
- *
  * @throws ServiceError `invalid_input`
  */
 export function prepare<O>(
@@ -204,7 +202,6 @@ function prepareXml(
 
 /**
  * Sends a signed request and reads the answer as the task declares.
- *
  * @throws ServiceError, or whatever `beforeFirstByte` throws.
  */
 export async function send<O>(

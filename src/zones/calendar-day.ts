@@ -13,7 +13,6 @@ const zones = new Map<string, TimeZone>();
 
 /**
  * The calendar day of a moment in a time zone.
- *
  * @param timeZone IANA name, for example `Europe/Berlin`.
  * @returns YYYY-MM-DD.
  * @throws RangeError when the time zone is unknown.
@@ -29,7 +28,6 @@ export function calendarDay(moment: Date, timeZone: string): string {
 
 /**
  * A day by its number.
- *
  * @param number whole days since 1 January 1970.
  * @returns YYYY-MM-DD.
  */
@@ -39,7 +37,6 @@ export function numberedDay(number: number): string {
 
 /**
  * The number of a day.
- *
  * @param day YYYY-MM-DD.
  * @returns whole days since 1 January 1970.
  */

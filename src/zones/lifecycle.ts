@@ -57,7 +57,6 @@ const DAY_MS = 86_400_000;
  *
  * A deletion that is not known is assumed for the end of the auto-renew grace, the latest moment at which it can happen.
  * Every date that follows from it is then the latest possible one.
- *
  * @param zone the zone's profile; without documented periods only `registered`, `expired` and `deleted` are told apart.
  * @param dates the expiry and, if known, the deletion.
  * @param now the moment to look at.

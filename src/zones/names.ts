@@ -40,7 +40,6 @@ const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
 /**
  * Reads a domain name as people type and paste it: blanks around it, capitals, a dot at the end, a web address,
  * or the link that Slack makes of a name (`<http://cafe.rest|cafe.rest>`).
- *
  * @param text what was typed.
  * @returns the name, or what is wrong with it; a name has at least two labels, each of 1–63 characters in its
  *   ASCII form, and at most 253 in all. `checkName` says what a zone allows beyond that.
@@ -54,7 +53,6 @@ export function parseDomainName(text: string): Parsed<DomainName> {
 
 /**
  * Reads a host name, for example of a nameserver, with the same tolerance as {@link parseDomainName}.
- *
  * @param text what was typed.
  * @returns the name in both forms, or what is wrong with it.
  */
@@ -97,7 +95,6 @@ export function parseZone(text: string): string | undefined {
 /**
  * A name for people: with its own letters, and the ASCII form beside it when the two differ, so that letters
  * which look alike cannot mislead.
- *
  * @param ascii the name in its ASCII form.
  * @returns for example `cafe.rest` or `münchen.rest (xn--mnchen-3ya.rest)`.
  */
@@ -122,7 +119,6 @@ function decodePercent(text: string): string {
 
 /**
  * Reads a host name and nothing else: no link, scheme, user, port or path.
- *
  * @param text what stands where a host is expected, such as between the slashes of an address.
  */
 export function parseBareHost(text: string): Parsed<HostName> {

@@ -11,7 +11,6 @@ const LATIN_1_LABEL = /^(?:[a-z0-9-]|[\u00df-\u00f6\u00f8-\u00ff]|(?<=l)\u00b7(?
 
 /**
  * The profile that governs a name.
- *
  * @param asciiName a name or a zone in ASCII, such as `cafe.rest`, `.rest` or `rest`.
  * @returns the zone's profile, or the general rules for a zone without one.
  */
@@ -27,7 +26,6 @@ export function documentedZones(): readonly ZoneProfile[] {
 
 /**
  * What the zone has against a name.
- *
  * @returns empty when the name can be registered as far as the zone's profile tells.
  */
 export function checkName(name: DomainName): ZoneIssue[] {
@@ -58,7 +56,6 @@ export function checkName(name: DomainName): ZoneIssue[] {
 
 /**
  * What is wrong with a list of nameservers for one domain: too few, too many, given twice, or no host names.
- *
  * @param hosts host names as typed or in ASCII.
  */
 export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): ZoneIssue[] {
@@ -87,7 +84,6 @@ export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): Z
 
 /**
  * What is wrong with a period.
- *
  * @param period in years.
  */
 export function checkPeriod(zone: ZoneProfile, period: number): ZoneIssue[] {

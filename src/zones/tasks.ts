@@ -89,7 +89,6 @@ export function transferLockAfter(
 
 /**
  * Whether the zone offers a task at all.
- *
  * @returns empty when it does, or when nothing is documented.
  */
 export function checkTask(zone: ZoneProfile, task: ZoneTask): ZoneIssue[] {

@@ -75,7 +75,6 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
  * The headers that sign a JSON request, as name, value, name, value.
- *
  * @throws InvalidInputError for a user or password that Basic authentication (RFC 7617) cannot carry unchanged.
  */
 export function jsonSignatureHeaders(signature: JsonSignature): string[] {
@@ -207,7 +206,6 @@ const COOKIE_VALUE = /^\s*("?)([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{1,4096
 /**
  * The session id from the answer to a login. The value goes into a header later, so only what RFC 6265 lets a
  * cookie hold is taken.
- *
  * @returns the id and its lifetime in seconds, when `Max-Age` says it.
  * @throws InvalidResponseError when there is not exactly one usable `service_session` cookie.
  */

@@ -5,7 +5,6 @@
 export interface TokenSteps {
   /**
    * Marks a time step as used. This is stored before its token may leave.
-   *
    * @returns undefined when nobody has used it, else the last step that was used
    */
   claimStep(user: string, step: number): Promise<number | undefined>;

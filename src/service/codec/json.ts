@@ -47,7 +47,6 @@ export function readAddress(name: string, url: string): ServiceAddress {
 
 /**
  * A described request, without its signature.
- *
  * @throws InvalidInputError when it cannot be sent as it is.
  */
 export function encodeJson(
@@ -88,7 +87,6 @@ function encodeQuery(parameters: readonly Parameter[]): string {
 
 /**
  * One path segment, percent-encoded except for what RFC 3986 lets a segment hold.
- *
  * @throws InvalidInputError for a segment that is empty or means another folder.
  */
 export function encodeSegment(segment: string): string {
@@ -131,7 +129,6 @@ function reveal(value: WireValue, name: string): PlainJson {
 
 /**
  * Reads a JSON answer.
- *
  * @throws InvalidResponseError when it is no envelope.
  */
 export function decodeJson(body: Buffer): Decoded {

@@ -88,7 +88,6 @@ export interface FieldValues {
 
 /**
  * The given fields under the names of an interface.
- *
  * @throws InvalidInputError when a field or a value is given that the interface does not document.
  */
 export function wireFields(via: Interface, fields: ObjectFields, values: FieldValues): WireObject {

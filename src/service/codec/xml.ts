@@ -98,7 +98,6 @@ function decodeReferences(text: string): string {
 
 /**
  * Reads an XML answer.
- *
  * @throws InvalidResponseError when it is too large, not well formed, declares a document type, is nested too deep, or is no envelope.
  */
 export function decodeXml(body: Buffer, contentType?: string | undefined): Decoded {
