@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TeamSettings } from '../config.ts';
 import { messagesOf, monthsIfHelpful, nextBatch, stillDue } from '../expiry/digest.ts';
-import { groupForDigest, type PlanOptions } from '../expiry/plan.ts';
+import { type DueReminder, groupForDigest, type PlanOptions } from '../expiry/plan.ts';
 import {
   COMMON,
   type Destination,
   type DigestHead,
   type DigestMore,
+  type DigestPart,
   type PlannedReminder,
   type ReminderStore,
+  type WatchedReminder,
   type WatchListStore,
 } from '../expiry/ports.ts';
 import type { PriceStore } from '../money/ports.ts';
@@ -96,11 +98,11 @@ async function tellPlace(
   deps: DigestPlannerDeps,
   telling: Telling,
   destination: Destination,
-  all: readonly PlannedReminder[],
+  everywhere: readonly PlannedReminder[],
 ): Promise<SentNotification['state']> {
   const { claim, send, options, more } = telling;
   const { reminders } = deps;
-  const planned = all.filter((each) => each.destination === destination);
+  const planned = everywhere.filter((each) => each.destination === destination);
   const { due, disputed } = await stillDue(reminders, claim.id, planned, options);
   const messages = messagesOf({ due, disputed }, partOf);
   const known = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
@@ -124,14 +126,7 @@ async function tellPlace(
       disputed: await deps.store.findMany(now.disputed.map(({ name }) => name)),
     };
     const reply = thread && { ...part, left, more };
-    const head = async (): Promise<DigestHead> => {
-      const all = [...now.due, ...rest];
-      const [months, undated] =
-        destination === COMMON
-          ? await Promise.all([monthsIfHelpful(deps.store, options), deps.store.countUndated()])
-          : [[], 0];
-      return { ...part, all: groupForDigest(all), total: all.length, more, months, undated };
-    };
+    const all = [...now.due, ...rest];
     const { state, at } = await send({
       purpose,
       version: ONCE,
@@ -143,13 +138,30 @@ async function tellPlace(
           ? [() => placeOf(deps, telling, destination)]
           : []),
       ],
-      message: async () => (reply === undefined ? deps.views.head(await head()) : deps.views.more(reply)),
+      message: async () =>
+        reply === undefined
+          ? deps.views.head(await headOf(deps, telling, part, all))
+          : deps.views.more(reply),
       ...(destination === COMMON && { mustArrive: true, alertsAdmins: true }),
     });
     if (state !== 'current') return state;
     thread ??= at;
   }
   return 'current';
+}
+
+/** The first message of a place, from all that the digest tells there. */
+async function headOf(
+  { store }: DigestPlannerDeps,
+  { options, more }: Telling,
+  part: DigestPart,
+  all: readonly DueReminder<WatchedReminder>[],
+): Promise<DigestHead> {
+  const [months, undated] =
+    part.destination === COMMON
+      ? await Promise.all([monthsIfHelpful(store, options), store.countUndated()])
+      : [[], 0];
+  return { ...part, all: groupForDigest(all), total: all.length, more, months, undated };
 }
 
 /** The number of a message in its place. */

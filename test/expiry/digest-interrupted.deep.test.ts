@@ -127,4 +127,27 @@ describe('a process that dies', () => {
     expect(await rig.digest()).toBe('posted');
     expect(rig.said().toSorted()).toEqual(['bar.rest 1', 'cafe.rest 7'].toSorted());
   });
+
+  test('again and again, at any post, with another one at work: each name is said once in each place', async () => {
+    for (let index = 0; index < 70; index += 1) {
+      await rig.watch(`n${index}.rest`, index % 3 === 0 ? 1 : 7);
+      if (index % 2 === 0) await rig.set(`n${index}.rest`, { owner: 'U0ADA' });
+      if (index % 5 === 0) await rig.set(`n${index}.rest`, { channel: 'C0BRAND' });
+    }
+    rig.nextMorning();
+    let tries = 0;
+    rig.poster.before = () => {
+      tries += 1;
+      if (tries % 2 === 0) throw new Error('killed');
+    };
+    for (let turn = 0; turn < 30; turn += 1) {
+      await rig.endLeases();
+      await Promise.allSettled([rig.digest(), rig.digest()]);
+    }
+    const said = rig.poster.said.map(({ name, to }) => `${name} ${to}`);
+    expect(new Set(said).size).toBe(said.length);
+    const ownerToo = (index: number) => index % 2 === 0 && index % 5 !== 0 && index % 3 === 0;
+    const copies = Array.from({ length: 70 }, (_, index) => index).filter(ownerToo).length;
+    expect(said).toHaveLength(70 + copies);
+  });
 });

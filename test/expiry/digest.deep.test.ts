@@ -374,15 +374,45 @@ describe('several places', () => {
     expect(rig.poster.complaints, 'nobody has to mend it at once').toEqual([]);
   });
 
-  test('wait together while Slack is busy, and nothing is said twice', async () => {
+  test('do not wait for one that Slack limits, and nothing is said twice', async () => {
     await watchFour();
     rig.poster.before = (to) => {
       if (to === 'U0ADA') throw limited(60_000);
     };
     expect(await rig.digest()).toBe('postponed');
+    expect(places().sort(), 'at once').toEqual(ONCE.filter((each) => each !== 'mine.rest U0ADA'));
     rig.poster.before = () => undefined;
     rig.now = new Date(rig.now.getTime() + 2 * MINUTE_MS);
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
     expect(places().sort()).toEqual(ONCE);
+  });
+
+  test.each([0, 1])('share a last call once when the process dies before post %i', async (dies) => {
+    await rig.watch('mine.rest', 1);
+    await rig.set('mine.rest', { owner: 'U0ADA' });
+    rig.nextMorning();
+    let posts = 0;
+    rig.poster.before = () => {
+      posts += 1;
+      if (posts === dies + 1) throw new Error('killed');
+    };
+    await expect(rig.digest()).rejects.toThrow('killed');
+    await rig.endLeases();
+    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(places()).toEqual(['mine.rest U0ADA', 'mine.rest C0EXPIRY']);
+  });
+
+  test('that are closed while a digest is posted there leave its rest to the channel chosen since', async () => {
+    for (let index = 0; index < 30; index += 1) await rig.watch(`n${index}.rest`, 7);
+    rig.nextMorning();
+    rig.poster.before = (to) => {
+      if (to === 'C0EXPIRY' && rig.poster.heads.length === 1) throw refused('is_archived');
+    };
+    expect(await rig.digest()).toBe('postponed');
+    rig.settings = { ...rig.settings, reminderChannel: 'C0NEW' };
+    rig.now = new Date(rig.now.getTime() + MINUTE_MS);
+    expect(await rig.digest()).toBe('posted');
+    expect(places().filter((each) => each.endsWith('C0EXPIRY'))).toHaveLength(20);
+    expect(places().filter((each) => each.endsWith('C0NEW'))).toHaveLength(10);
   });
 });
