@@ -61,7 +61,7 @@ export interface DatabaseOptions {
 
 const MAX_CONNECTIONS = 10;
 /** The longest wait for a new connection, or for a free one of the pool. */
-const CONNECT_MS = 5_000;
+const CONNECT_MS = 8_000;
 /** A connection that nobody uses is closed after this. It is long, because opening one is slow on a busy machine. */
 const IDLE_CONNECTION_MS = 5 * 60_000;
 /** The server ends a statement after this. */

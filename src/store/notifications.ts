@@ -9,7 +9,6 @@ import {
   type Subject,
 } from '../notifications.ts';
 import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
-import { batch } from './batch.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, named, Prisma, withStoreError } from './database.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';
@@ -22,7 +21,6 @@ const claimColumns = subjectColumns.extend({
   version: z.number(),
   attempts: z.number(),
   refused: optionalText,
-  isCurrent: z.boolean(),
   notifications: z.array(
     z
       .object({
@@ -65,19 +63,6 @@ function isDue(now: Date): Prisma.Sql {
     AND (n.shows IS DISTINCT FROM n.version::text OR n.attempts > 0 OR n.due_at > ${morning})))`;
 }
 
-/** A claim of one subject. */
-interface Claim {
-  readonly subject: Subject;
-  readonly now: Date;
-  readonly leaseMs: number;
-}
-
-/** A claim that ends. */
-interface Release {
-  readonly claim: ClaimedSubject;
-  readonly outcome: LookOutcome;
-}
-
 /** The plans of new subjects, for the statement that makes these. @param subjects a query of their team_id, subject_kind, subject_id and due_at */
 export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
@@ -95,33 +80,17 @@ export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Pris
 
 /** The outbox, on PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: string): NotificationStore {
-  const key = ({ subject }: { readonly subject: Subject }) => keyOfSubject(subject);
-
   const read = async ({ kind, id }: Subject) =>
     claimRows.parse(
       await run(
         named(
           'notifications of a subject',
           Prisma.sql`
-            SELECT ${SUBJECT_COLUMNS}, n.version, n.attempts, n.refused, true AS "isCurrent", ${NOTIFICATIONS} FROM notifications n
+            SELECT ${SUBJECT_COLUMNS}, n.version, n.attempts, n.refused, ${NOTIFICATIONS} FROM notifications n
             WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'`,
         ),
       ),
     )[0];
-
-  const claimTogether = batch(async (claims: readonly Claim[]) => {
-    const rows = claimRows.parse(await run(claimSubjects(teamId, claims)));
-    const found = new Map(rows.map((row) => [keyOfSubject(row), row]));
-    return claims.map((claim) => found.get(key(claim)));
-  }, key);
-
-  const releaseTogether = batch(
-    async (releases: readonly Release[]) => {
-      const released = subjectRows.parse(await run(releaseSubjects(teamId, releases))).map(keyOfSubject);
-      return releases.map(({ claim }) => released.includes(keyOfSubject(claim)));
-    },
-    ({ claim }) => keyOfSubject(claim),
-  );
 
   const change = (activity: string, statement: Prisma.Sql) =>
     withStoreError(activity, async () => {
@@ -136,8 +105,8 @@ export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: 
 
     claim: (subject, now, leaseMs) =>
       withStoreError(`claiming the notifications of ${keyOfSubject(subject)}`, async () => {
-        const claimed = await claimTogether({ subject, now, leaseMs });
-        return claimed === undefined || claimed.isCurrent ? claimed : read(subject);
+        const claimed = subjectRows.parse(await run(claimSubject(teamId, subject, now, leaseMs)));
+        return claimed.length === 0 ? undefined : read(subject);
       }),
 
     read: (subject) =>
@@ -152,8 +121,9 @@ export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: 
       ),
 
     release: (claim, outcome) =>
-      withStoreError(`letting go of the notifications of ${keyOfSubject(claim)}`, () =>
-        releaseTogether({ claim, outcome }),
+      withStoreError(
+        `letting go of the notifications of ${keyOfSubject(claim)}`,
+        async () => subjectRows.parse(await run(releaseSubject(teamId, claim, outcome))).length === 1,
       ),
 
     postpone: ({ kind, id }, until) =>
@@ -232,66 +202,36 @@ function claimDueSubjects(teamId: string, now: Date, leaseMs: number, limit: num
   );
 }
 
-/**
- * Claims subjects that no process has, and reads their messages. When another transaction was changing a plan, the claim sees
- * the changed row and the read an older one; the answer then says that it is not current. The rows are locked in one
- * sequence, so that two of a kind never wait for each other.
- */
-function claimSubjects(teamId: string, claims: readonly Claim[]) {
-  const now = new Date(Math.max(...claims.map((each) => each.now.getTime())));
-  const leaseMs = Math.max(...claims.map((each) => each.leaseMs));
+/** Claims a subject that no process has, unless it is put off. */
+function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs: number) {
   return named(
     'claim notifications',
     Prisma.sql`
-      WITH free AS (
-        SELECT n.subject_kind AS kind, n.subject_id AS id FROM unnest(
-          ${claims.map(({ subject }) => subject.kind)}::text[], ${claims.map(({ subject }) => subject.id)}::text[]
-        ) AS wanted (kind, id) JOIN notifications n ON n.team_id = ${teamId} AND n.subject_kind = wanted.kind
-          AND n.subject_id = wanted.id AND n.purpose = 'plan'
-        WHERE ${isLeaseOver(Prisma.sql`n.lease_until`)} AND (n.due_at IS NULL OR ${isDue(now)})
-        ORDER BY n.subject_kind, n.subject_id FOR NO KEY UPDATE OF n
-      ), taken AS (
-        UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)} FROM free
-        WHERE n.team_id = ${teamId} AND n.subject_kind = free.kind AND n.subject_id = free.id AND n.purpose = 'plan'
-        RETURNING n.subject_kind, n.subject_id, n.version
-      )
-      SELECT ${SUBJECT_COLUMNS}, n.version, n.attempts, n.refused, n.version = taken.version AS "isCurrent", ${NOTIFICATIONS}
-      FROM taken JOIN notifications n ON n.team_id = ${teamId} AND n.subject_kind = taken.subject_kind
-        AND n.subject_id = taken.subject_id AND n.purpose = 'plan'`,
+      UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)}
+      WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
+        AND ${isLeaseOver(Prisma.sql`n.lease_until`)} AND (n.due_at IS NULL OR ${isDue(now)})
+      RETURNING ${SUBJECT_COLUMNS}`,
   );
 }
 
-/** Ends claims. Answers with a row for each subject that has nothing else left to show. */
-function releaseSubjects(teamId: string, releases: readonly Release[]) {
-  const ended = releases.map(({ claim: { kind, id, version }, outcome: { again, isComplete } }) => ({
-    kind,
-    id,
-    version,
-    again,
-    complete: isComplete,
-  }));
-  const updated = releases.flatMap(({ claim: { kind, id }, outcome }) =>
-    outcome.updated.map((each) => ({ kind, id, ...each })),
-  );
+/** Ends a claim, and keeps what was updated. Answers with a row when there is nothing else left to show. */
+function releaseSubject(
+  teamId: string,
+  { kind, id, version }: ClaimedSubject,
+  { updated, again, isComplete }: LookOutcome,
+) {
   return named(
     'release notifications',
     Prisma.sql`
       WITH updated AS (
         UPDATE notifications n SET shows = u.shows, due_at = NULL, attempts = 0
-        FROM jsonb_to_recordset(${JSON.stringify(updated)}::jsonb) AS u (kind text, id text, purpose text, shows text)
-        WHERE n.team_id = ${teamId} AND n.subject_kind = u.kind AND n.subject_id = u.id AND n.purpose = u.purpose
-      ), current AS (
-        SELECT n.subject_kind AS kind, n.subject_id AS id, e.again, e.complete
-        FROM jsonb_to_recordset(${JSON.stringify(ended)}::jsonb)
-          AS e (kind text, id text, version int, again timestamptz, complete boolean)
-        JOIN notifications n ON n.team_id = ${teamId} AND n.subject_kind = e.kind AND n.subject_id = e.id
-          AND n.purpose = 'plan' AND n.version = e.version
-        ORDER BY n.subject_kind, n.subject_id FOR NO KEY UPDATE OF n
+        FROM jsonb_to_recordset(${JSON.stringify(updated)}::jsonb) AS u (purpose text, shows text)
+        WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = u.purpose
       )
-      UPDATE notifications n SET lease_until = NULL, due_at = current.again, attempts = 0,
-        shows = CASE WHEN current.complete THEN n.version::text END
-      FROM current WHERE n.team_id = ${teamId} AND n.subject_kind = current.kind AND n.subject_id = current.id
-        AND n.purpose = 'plan'
+      UPDATE notifications n SET lease_until = NULL, due_at = ${again ?? null}, attempts = 0,
+        shows = CASE WHEN ${isComplete} THEN n.version::text END
+      WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
+        AND n.version = ${version}
       RETURNING ${SUBJECT_COLUMNS}`,
   );
 }

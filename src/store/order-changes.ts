@@ -5,7 +5,7 @@ import type { Order } from '../orders/order.ts';
 import type { CommitOutcome, OrderCommit, OrderCreation, OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, withStoreError } from './database.ts';
-import { lockBudgets } from './reservations.ts';
+import { fitsBudgets } from './reservations.ts';
 import { earlierItemRows, idRows, selectEarlierItems } from './rows.ts';
 import { insertOrder, lockRetried, openKey, updateOrders } from './statements.ts';
 
@@ -21,16 +21,13 @@ export function createOrderChanges(
   changed: (order: Order) => void,
 ): Pick<OrderStore, 'create' | 'commit'> {
   const commitTogether = createCommitBatch(database);
-  const commitLimited = createLimitedCommitBatch(database);
 
   const commitAlone = async (commit: OrderCommit): Promise<CommitOutcome> => {
     // Only a change that lets an order go, or go on, takes something out of a budget.
     const ok =
       commit.after.state !== 'APPROVED' || !isLimited(commit)
         ? await commitTogether(commit)
-        : await (commit.before.state === 'APPROVED'
-            ? commitResumed(database, commit)
-            : commitLimited(commit));
+        : await commitLimited(database, commit);
     return ok ? { ok } : { ok, conflictingOrderId: undefined };
   };
 
@@ -105,43 +102,22 @@ function isLimited<T extends OrderCommit | OrderCreation>(change: T): change is 
   return change.reservation?.isLimited === true;
 }
 
-/**
- * Lets orders go that take something out of a budget. Those of a moment share one transaction: the budgets are locked once
- * for all of them, so that hundreds of approvals do not wait for each other one by one. @returns whether each was committed
- */
-function createLimitedCommitBatch(database: Database) {
-  return batch(
-    async (commits: readonly Limited<OrderCommit>[]) => {
-      const { ids, position } = await database.transaction(async (run) => {
-        const take = await lockBudgets(
-          run,
-          commits.map(({ reservation }) => reservation),
-        );
-        const fitting = commits.filter(({ reservation }) => take(reservation));
-        if (fitting.length === 0) return { ids: new Set<string>(), position: undefined };
-        return update(run, fitting);
-      });
-      noteCommitted(database, position);
-      return commits.map(({ before }) => ids.has(before.id));
-    },
-    ({ before }) => before.id,
+/** Lets an order go, or go on, that takes something out of a budget. @returns whether it was committed */
+async function commitLimited(database: Database, commit: Limited<OrderCommit>): Promise<boolean> {
+  const { id, state } = commit.before;
+  const { ids, position } = await database.transaction(async (run) =>
+    (await fitsBudgets(run, commit.reservation, state === 'APPROVED' ? id : undefined))
+      ? update(run, [commit])
+      : { ids: new Set<string>(), position: undefined },
   );
-}
-
-/** The same for an order that goes on: what it had reserved for the rest counts no more, but only if the rest fits. */
-async function commitResumed(database: Database, commit: Limited<OrderCommit>): Promise<boolean> {
-  const { id } = commit.before;
-  return database.transaction(async (run) => {
-    const take = await lockBudgets(run, [commit.reservation], id);
-    return take(commit.reservation) && (await update(run, [commit])).ids.has(id);
-  });
+  noteCommitted(database, position);
+  return ids.has(id);
 }
 
 /** The same for a new order that nobody has to decide about. @returns whether it fits, and so was kept */
 function createLimited(database: Database, creation: Limited<OrderCreation>): Promise<boolean> {
   return database.transaction(async (run) => {
-    const take = await lockBudgets(run, [creation.reservation]);
-    const fits = take(creation.reservation);
+    const fits = await fitsBudgets(run, creation.reservation);
     if (fits) await run(insertOrder(creation));
     return fits;
   });

@@ -87,39 +87,21 @@ export async function readStandings(
   return rows.map((row) => ({ ...row, period: periodOf(row.budget.span, day) }));
 }
 
-/** Tells whether the budgets have what an order takes, and counts it from then on. */
-type TakeFromBudgets = (reservation: Reservation) => boolean;
-
 /**
- * Locks the budgets that orders may take something out of, until the transaction ends: whoever else approves waits, and then
- * reads what was reserved here. All lock them in one sequence, so that two of a kind never wait for each other.
- * @param without an order that goes on, alone: what it has not sent is reserved anew
+ * Whether the budgets have what an order takes. They are locked until the transaction ends: whoever else approves waits, and
+ * then reads what was reserved here.
+ * @param without the order itself, when it goes on: what it has not sent is reserved anew
  */
-export async function lockBudgets(
+export async function fitsBudgets(
   run: RunStatement,
-  reservations: readonly Reservation[],
+  reservation: Reservation,
   without?: string,
-): Promise<TakeFromBudgets> {
-  const teams = [...new Set(reservations.map(({ teamId }) => teamId))].sort();
-  await run(
-    Prisma.sql`SELECT id FROM budgets WHERE team_id = ANY(${teams}) ORDER BY team_id, id FOR NO KEY UPDATE`,
-  );
+): Promise<boolean> {
+  const { teamId, day } = reservation;
+  await run(Prisma.sql`SELECT id FROM budgets WHERE team_id = ${teamId} ORDER BY id FOR NO KEY UPDATE`);
   // A statement of its own: its snapshot is taken after the locks are held.
-  const standings = new Map<string, readonly BudgetStanding[]>();
-  const taken = new Map<string, bigint>();
-  for (const { teamId, day } of reservations) {
-    const key = `${teamId} ${day}`;
-    if (!standings.has(key)) standings.set(key, await readStandings(run, teamId, day, without));
-  }
-  return (reservation) => {
-    const known = standings.get(`${reservation.teamId} ${reservation.day}`) ?? [];
-    const keyOf = ({ budget, period }: BudgetStanding) => `${budget.id} ${period}`;
-    const now = known.map((each) => ({ ...each, reserved: each.reserved + (taken.get(keyOf(each)) ?? 0n) }));
-    const shares = sharesOf(now, reservation);
-    if (!isAgreedTo(shortfallsOf(shares), reservation.agreedExcess)) return false;
-    for (const share of shares) taken.set(keyOf(share), (taken.get(keyOf(share)) ?? 0n) + share.takes);
-    return true;
-  };
+  const shares = sharesOf(await readStandings(run, teamId, day, without), reservation);
+  return isAgreedTo(shortfallsOf(shares), reservation.agreedExcess);
 }
 
 /** A part of a `WITH`: what orders of `changed` take out of the budgets from now on. An order that goes on takes it anew. */
