@@ -170,18 +170,22 @@ export interface SubmissionCall extends Interaction {
   readonly origin: FormOrigin;
 }
 
+/** What is wrong with the values of a form, by field. */
+export type FieldErrors = Readonly<Record<string, string>>;
+
+/** Another view in the place of a form. Long work runs in `meanwhile`, which may change that view again. */
+export interface NextView {
+  readonly view: ModalView;
+  readonly meanwhile?: (show: (view: ModalView) => Promise<void>) => Promise<void>;
+}
+
 /** The result of a submitted form. */
 export type Submitted =
   /** Shown at the fields; what was typed stays. */
-  | { readonly kind: 'errors'; readonly errors: Readonly<Record<string, string>> }
+  | { readonly errors: FieldErrors }
   /** The form closes; `say` goes to this person alone. */
-  | { readonly kind: 'done'; readonly say?: Message }
-  /** Another view replaces it. Long work runs in `meanwhile`, which may change that view again. */
-  | {
-      readonly kind: 'view';
-      readonly view: ModalView;
-      readonly meanwhile?: (show: (view: ModalView) => Promise<void>) => Promise<void>;
-    };
+  | { readonly say: Message | undefined }
+  | NextView;
 
 /**
  * What must hold before anything of a feature runs: `linked` is an account of one's own, `account` one that orders go out
@@ -200,6 +204,8 @@ export interface Command {
   run(call: CommandCall): Promise<void>;
 }
 
+type Rendered = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
+
 export interface FormFeature {
   readonly form: Form;
   readonly needs: Needs;
@@ -208,10 +214,10 @@ export interface FormFeature {
    * refuses it for the values that the form opens with. Undefined when neither is so.
    */
   refusal?(call: Interaction, values?: FormValues): Promise<Message | undefined>;
-  /** The form for these values; its fields may depend on them. */
-  render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> | FormView;
-  /** The issues of the values that a form opens with, by field, as far as they can be found without a request. */
-  issuesOf?(values: FormValues): Readonly<Record<string, string>>;
+  /** What is shown otherwise than declared and typed: fields may depend on the values. */
+  render?(call: Interaction, origin: FormOrigin, values: FormValues): Promise<Rendered> | Rendered;
+  /** The issues of the values that a form opens with, as far as they can be found without a request. */
+  issuesOf?(values: FormValues): FieldErrors;
   submit(call: SubmissionCall): Promise<Submitted>;
 }
 
@@ -245,6 +251,26 @@ export function viewerOf({ deps, person }: Pick<Interaction, 'deps' | 'person'>)
  */
 export function formOrigin({ channelId = '', threadTs }: Interaction, subject?: string): FormOrigin {
   return { channelId, threadTs, subject };
+}
+
+/** Several issues at one field become one text. */
+export function joinErrors(
+  issues: Iterable<readonly [field: string, issue: string]>,
+): Record<string, string> {
+  const errors: Record<string, string> = {};
+  for (const [field, issue] of issues)
+    errors[field] = errors[field] === undefined ? issue : `${errors[field]} ${issue}`;
+  return errors;
+}
+
+/** A form as it is shown for these values. */
+export async function renderForm(
+  feature: FormFeature,
+  call: Interaction,
+  origin: FormOrigin,
+  values: FormValues,
+): Promise<FormView> {
+  return { form: feature.form, origin, values, ...(await feature.render?.(call, origin, values)) };
 }
 
 /** A value of a form as one text, trimmed; undefined when empty. */

@@ -4,7 +4,15 @@ import type { ModalView } from '@slack/types';
 import type { z } from 'zod';
 import { authorize, type Delivery, interaction } from './authorize.ts';
 import { errorMessage } from './error-message.ts';
-import type { FormFeature, Interaction, SlackDeps, Submitted } from './feature.ts';
+import {
+  type FormFeature,
+  type Interaction,
+  joinErrors,
+  type NextView,
+  renderForm,
+  type SlackDeps,
+  type Submitted,
+} from './feature.ts';
 import { publishHome } from './features/home.ts';
 import { senderOf, type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
 import { withPlainNames } from './plain-names.ts';
@@ -57,7 +65,7 @@ export async function submitForm(
   };
   if (quick !== undefined) {
     await answerSubmission(quick, view, ack, teller);
-    if (quick.kind === 'done') await refreshHome();
+    if ('say' in quick) await refreshHome();
     return;
   }
   await ack({
@@ -81,21 +89,21 @@ async function submitted(
   try {
     const admission = await authorize(deps, delivery, feature.needs);
     if ('refused' in admission) {
-      return { kind: 'view', view: noticeView(feature.form.title, asSections(admission.refused)) };
+      return { view: noticeView(feature.form.title, asSections(admission.refused)) };
     }
     return await withPlainErrors(deps, await feature.submit({ ...admission.call, values, origin }));
   } catch (error) {
     const said = errorMessage(deps.log, error, `form ${feature.form.name}`);
-    return { kind: 'errors', errors: { [feature.form.fields[0]?.name ?? '']: said.text } };
+    return { errors: { [feature.form.fields[0]?.name ?? '']: said.text } };
   }
 }
 
 async function withPlainErrors({ directory }: SlackDeps, outcome: Submitted): Promise<Submitted> {
-  if (outcome.kind !== 'errors') return outcome;
+  if (!('errors' in outcome)) return outcome;
   const errors = Object.entries(outcome.errors).map(
     async ([field, problem]) => [field, await withPlainNames(directory, problem)] as const,
   );
-  return { kind: 'errors', errors: Object.fromEntries(await Promise.all(errors)) };
+  return { errors: Object.fromEntries(await Promise.all(errors)) };
 }
 
 async function answerSubmission(
@@ -104,35 +112,25 @@ async function answerSubmission(
   ack: Ack,
   teller: Interaction,
 ): Promise<void> {
-  switch (outcome.kind) {
-    case 'errors': {
-      // An error at a field that is not on the form would be lost.
-      const shown = Object.keys(view.state?.values ?? {});
-      const errors: Record<string, string> = {};
-      for (const [field, problem] of Object.entries(outcome.errors)) {
-        const at = shown.includes(field) ? field : (shown[0] ?? field);
-        errors[at] = errors[at] === undefined ? problem : `${errors[at]} ${problem}`;
-      }
-      await ack({ response_action: 'errors', errors });
-      return;
-    }
-    case 'view':
-      await ack({ response_action: 'update', view: outcome.view });
-      await carryOn(outcome, view.id, teller);
-      return;
-    case 'done':
-      // With the modal below it, which shows how things were.
-      await ack({ response_action: 'clear' });
-      if (outcome.say !== undefined) await teller.respond(outcome.say);
+  if ('errors' in outcome) {
+    // An error at a field that is not on the form would be lost.
+    const shown = Object.keys(view.state?.values ?? {});
+    const errors = Object.entries(outcome.errors).map(
+      ([field, problem]) => [shown.includes(field) ? field : (shown[0] ?? field), problem] as const,
+    );
+    await ack({ response_action: 'errors', errors: joinErrors(errors) });
+  } else if ('view' in outcome) {
+    await ack({ response_action: 'update', view: outcome.view });
+    await carryOn(outcome, view.id, teller);
+  } else {
+    // With the modal below it, which shows how things were.
+    await ack({ response_action: 'clear' });
+    if (outcome.say !== undefined) await teller.respond(outcome.say);
   }
 }
 
 /** Runs the long work of a form. The person is told about an error; a view that was closed is not changed. */
-async function carryOn(
-  { meanwhile }: Submitted & { readonly kind: 'view' },
-  viewId: string,
-  teller: Interaction,
-): Promise<void> {
+async function carryOn({ meanwhile }: NextView, viewId: string, teller: Interaction): Promise<void> {
   if (meanwhile === undefined) return;
   const { web, log } = teller.deps;
   const show = async (view: ModalView) => {
@@ -159,10 +157,10 @@ async function showLateOutcome(
   const update = (view: ModalView) =>
     teller.deps.web.call('views.update', { view_id: viewId, view }, okResponse);
   try {
-    if (outcome.kind === 'errors') {
+    if ('errors' in outcome) {
       const problems = Object.values(outcome.errors).map(escapeText);
       await update(await problemsView(feature, teller, origin, values, problems));
-    } else if (outcome.kind === 'view') {
+    } else if ('view' in outcome) {
       await update(outcome.view);
       await carryOn(outcome, viewId, teller);
     } else if (outcome.say === undefined || isPlain(outcome.say)) {
@@ -177,11 +175,9 @@ async function showLateOutcome(
   } catch (error) {
     // The person has closed the view.
     if (!(error instanceof SlackApiError)) throw error;
-    const text =
-      outcome.kind === 'errors' ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
-    await teller.respond(
-      outcome.kind === 'done' && outcome.say !== undefined ? outcome.say : textMessage(text),
-    );
+    const said = 'say' in outcome ? outcome.say : undefined;
+    const text = 'errors' in outcome ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
+    await teller.respond(said ?? textMessage(text));
   }
 }
 
@@ -194,7 +190,7 @@ async function problemsView(
   problems: readonly string[],
 ): Promise<ModalView> {
   try {
-    return formView({ ...(await feature.render(teller, origin, values)), problems });
+    return formView({ ...(await renderForm(feature, teller, origin, values)), problems });
   } catch (err) {
     teller.deps.log.error({ err, form: feature.form.name }, 'showing a form again');
     return noticeView(

@@ -63,7 +63,7 @@ const oursForm: FormFeature = {
   form: oursFields,
   needs: 'member',
 
-  async render(call, origin, values) {
+  async render(call, origin) {
     const alarm = await call.deps.names.alarms.find(origin.subject ?? '');
     const intro =
       alarm === undefined
@@ -75,21 +75,19 @@ const oursForm: FormFeature = {
                 : 'If you are not sure, do not.'
             }`,
           ]);
-    return { form: oursFields, origin, values, intro };
+    return { intro };
   },
 
   async submit(call): Promise<Submitted> {
     const reason = reasonOf(call.values);
-    if (reason === undefined) return { kind: 'errors', errors: { reason: 'Give a reason.' } };
+    if (reason === undefined) return { errors: { reason: 'Give a reason.' } };
     const notAllowed = await refusalOfPerson(call);
-    if (notAllowed !== undefined) return { kind: 'errors', errors: { reason: notAllowed } };
+    if (notAllowed !== undefined) return { errors: { reason: notAllowed } };
     const outcome = await call.deps.names.alarms.sayOurs(call.origin.subject ?? '', {
       by: call.person.id,
       reason,
     });
-    return outcome.ok
-      ? { kind: 'done' }
-      : { kind: 'errors', errors: { reason: refusalText(outcome.refusal) } };
+    return outcome.ok ? { say: undefined } : { errors: { reason: refusalText(outcome.refusal) } };
   },
 };
 
@@ -105,7 +103,7 @@ async function openOurs(call: ActionCall): Promise<void> {
   if (alarm.proposed?.by === call.person.id && (await call.deps.names.isGuarded(alarm.name))) {
     return call.respond(refusalText({ code: 'needs_another_person' }));
   }
-  await openForm(call, oursForm, { channelId: call.channelId ?? '', subject: alarm.id }, {});
+  await openForm(call, oursForm, { channelId: call.channelId ?? '', subject: alarm.id });
 }
 
 async function raise(call: ActionCall): Promise<void> {

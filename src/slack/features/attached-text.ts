@@ -1,9 +1,8 @@
 import { decodeFile, MAX_FILE_BYTES } from '../../orders/bulk-csv.ts';
-import { type FormFeature, type Interaction, type SubmissionCall, textOf } from '../feature.ts';
+import { type FieldErrors, type SubmissionCall, textOf } from '../feature.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { unreadableFileText } from '../views/bulk.ts';
-import { type Field, type FormOrigin, type FormValues, formView } from '../views/form.ts';
-import { openForm } from './ordering.ts';
+import type { Field } from '../views/form.ts';
 
 /*
  * Text that people attach as a file, or paste where Slack has no place for files.
@@ -16,9 +15,14 @@ export function fileField(label: string, fileTypes: readonly string[], hint: str
   return { name: FILE, label, kind: 'file', optional: true, fileTypes, hint };
 }
 
+/** The field for a CSV file. */
+export function csvField(hint: string): Field {
+  return fileField('CSV file', ['csv', 'txt', 'tsv'], hint);
+}
+
 export type AttachedText =
   /** The text, and the field that its issues are shown at. */
-  { readonly text: string; readonly field: string } | { readonly errors: Readonly<Record<string, string>> };
+  { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
 
 /** How a form asks for a text. */
 export interface AttachedTextOptions {
@@ -28,6 +32,11 @@ export interface AttachedTextOptions {
   readonly missing: string;
   /** The field shows what there is already, so that an attached file takes its place. */
   readonly isPrefilled?: boolean;
+}
+
+/** Reads the CSV file of a form that also has a field for its rows. */
+export function attachedCsv(call: SubmissionCall): Promise<AttachedText> {
+  return attachedText(call, { field: 'rows', missing: 'Attach a CSV file, or paste its rows here.' });
 }
 
 /** Reads what was attached or pasted. */
@@ -62,23 +71,5 @@ function unreadable({ code }: SlackApiError): string {
       return 'Slack does not let me read files here: a workspace admin can grant files:read. Paste the text instead.';
     default:
       return 'I cannot read the file at this moment. Try again in a minute, or paste the text instead.';
-  }
-}
-
-/** Opens a form with a place for a file; where Slack refuses that, the same form without it. */
-export async function openFormWithFile(
-  call: Interaction,
-  feature: FormFeature,
-  origin: FormOrigin,
-  values: FormValues,
-): Promise<void> {
-  try {
-    await openForm(call, feature, origin, values);
-  } catch (error) {
-    const isRefused = error instanceof SlackApiError && error.kind === 'refused';
-    if (!isRefused) throw error;
-    const shown = await feature.render(call, origin, values);
-    const fields = shown.form.fields.filter(({ name }) => name !== FILE);
-    await call.open(formView({ ...shown, form: { ...shown.form, fields } }));
   }
 }

@@ -1,18 +1,11 @@
 import { formatDecimal, parseAmount } from '../../money/amount.ts';
 import { BUDGET_SPANS, type Budget } from '../../money/budget.ts';
-import {
-  type Feature,
-  type FormFeature,
-  formOrigin,
-  type SubmissionCall,
-  type Submitted,
-  textOf,
-} from '../feature.ts';
+import { type Feature, type FormFeature, type SubmissionCall, type Submitted, textOf } from '../feature.ts';
 import { context, textMessage } from '../views/blocks.ts';
 import { budgetLine } from '../views/budget.ts';
 import type { Form } from '../views/form.ts';
 import { PRICE_ISSUES } from '../views/price.ts';
-import { openForm } from './ordering.ts';
+import { opening } from './ordering.ts';
 
 /* The team's budgets: everybody sees them with what was spent, and admins change them. */
 
@@ -64,7 +57,6 @@ const budgetForm: FormFeature = {
     const { currency } = budget?.amount ?? call.deps;
     return {
       form: origin.subject === undefined ? form : editFields,
-      origin,
       values: {
         ...(budget === undefined
           ? { span: 'month' }
@@ -95,11 +87,10 @@ async function add(call: SubmissionCall): Promise<Submitted> {
     ...(amount.ok ? {} : { amount: PRICE_ISSUES[amount.issue] }),
     ...(span === undefined ? { span: 'Choose a month or a year.' } : {}),
   };
-  if (!amount.ok || span === undefined || Object.keys(errors).length > 0) return { kind: 'errors', errors };
+  if (!amount.ok || span === undefined || Object.keys(errors).length > 0) return { errors };
   const outcome = await budgets.add({ tag, span, amount: amount.amount }, call.person.id, now());
   return outcome === 'taken'
     ? {
-        kind: 'errors',
         errors: { span: 'There is a budget of this for that time already. Change that one.' },
       }
     : saved(call, `Saved: the budget of ${budgetLine({ id: '', tag, span, amount: amount.amount })}.`);
@@ -108,22 +99,21 @@ async function add(call: SubmissionCall): Promise<Submitted> {
 async function edit(call: SubmissionCall, id: string): Promise<Submitted> {
   const { budgets, now } = call.deps;
   const budget = await find(call, id);
-  if (budget === undefined) return { kind: 'errors', errors: { amount: GONE } };
+  if (budget === undefined) return { errors: { amount: GONE } };
   const another = 'Another tag or time is another budget: close this and add it.';
-  if (textOf(call.values, 'tag')?.toLowerCase() !== budget.tag)
-    return { kind: 'errors', errors: { tag: another } };
-  if (textOf(call.values, 'span') !== budget.span) return { kind: 'errors', errors: { span: another } };
+  if (textOf(call.values, 'tag')?.toLowerCase() !== budget.tag) return { errors: { tag: another } };
+  if (textOf(call.values, 'span') !== budget.span) return { errors: { span: another } };
   const text = textOf(call.values, 'amount');
   if (text === undefined) {
     await budgets.remove(id, call.person.id, now());
     return saved(call, `Removed: the budget of ${budgetLine(budget)}.`);
   }
   const read = parseAmount(text, budget.amount.currency);
-  if (!read.ok) return { kind: 'errors', errors: { amount: PRICE_ISSUES[read.issue] } };
+  if (!read.ok) return { errors: { amount: PRICE_ISSUES[read.issue] } };
   const outcome = await budgets.setAmount(id, read.amount.minor, call.person.id, now());
-  if (outcome === 'gone') return { kind: 'errors', errors: { amount: GONE } };
+  if (outcome === 'gone') return { errors: { amount: GONE } };
   return outcome === 'same'
-    ? { kind: 'done', say: textMessage('Nothing was changed: the budget says this already.') }
+    ? { say: textMessage('Nothing was changed: the budget says this already.') }
     : saved(call, `Saved: the budget of ${budgetLine({ ...budget, amount: read.amount })}.`);
 }
 
@@ -131,21 +121,10 @@ async function edit(call: SubmissionCall, id: string): Promise<Submitted> {
 async function saved({ deps, person }: SubmissionCall, said: string): Promise<Submitted> {
   deps.log.info({ by: person.id }, 'budgets changed');
   await deps.refreshWaitingCards();
-  return { kind: 'done', say: textMessage(said) };
+  return { say: textMessage(said) };
 }
 
 export const budgets: Feature = {
   forms: [budgetForm],
-  actions: [
-    {
-      id: 'budget_add',
-      needs: 'admin',
-      run: (call) => openForm(call, budgetForm, formOrigin(call), {}),
-    },
-    {
-      id: 'budget_edit',
-      needs: 'admin',
-      run: (call) => openForm(call, budgetForm, formOrigin(call, call.value), {}),
-    },
-  ],
+  actions: [opening('budget_add', budgetForm), opening('budget_edit', budgetForm, ({ value }) => value)],
 };

@@ -19,11 +19,11 @@ import { code, context } from '../views/blocks.ts';
 import { fileIssues } from '../views/bulk.ts';
 import type { Form } from '../views/form.ts';
 import { refusalText } from '../views/refusal.ts';
-import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
+import { attachedCsv, csvField } from './attached-text.ts';
 import { placePlan } from './bulk-plan.ts';
 import { whereAllIsShown } from './look.ts';
 import { changing } from './order-buttons.ts';
-import { refusalOfAccount } from './ordering.ts';
+import { openForm, refusalOfAccount } from './ordering.ts';
 
 /*
  * One task for hundreds of names: a file is read and checked as a whole, and becomes one order.
@@ -40,7 +40,7 @@ const form: Form = {
       kind: 'choice',
       options: BULK_TASKS.map((task) => ({ value: task, text: taskNamed(task).words.title })),
     },
-    fileField('CSV file', ['csv', 'txt', 'tsv'], `A header and a row a name, at most ${MAX_ROWS} rows.`),
+    csvField(`A header and a row a name, at most ${MAX_ROWS} rows.`),
     {
       name: 'rows',
       label: 'Or the rows as text',
@@ -56,10 +56,7 @@ const form: Form = {
 const bulkForm: FormFeature = {
   form,
   needs: 'account',
-  render: (_call, origin, values) => ({
-    form,
-    origin,
-    values,
+  render: () => ({
     intro: [
       context(
         'Auth codes in a file are kept sealed, row by row, and wiped when their row ends. The file itself, or what you paste, stays yours: delete it when you no longer need it.',
@@ -69,19 +66,16 @@ const bulkForm: FormFeature = {
 
   async submit(call): Promise<Submitted> {
     const task = BULK_TASKS.find((each) => each === textOf(call.values, 'task'));
-    if (task === undefined) return { kind: 'errors', errors: { task: 'Choose a task.' } };
-    const given = await attachedText(call, {
-      field: 'rows',
-      missing: 'Attach a CSV file, or paste its rows here.',
-    });
-    if ('errors' in given) return { kind: 'errors', errors: given.errors };
+    if (task === undefined) return { errors: { task: 'Choose a task.' } };
+    const given = await attachedCsv(call);
+    if ('errors' in given) return given;
     const { text, field } = given;
     const refusal = await refusalOfAccount(call, task);
-    if (refusal !== undefined) return { kind: 'done', say: refusal };
+    if (refusal !== undefined) return { say: refusal };
     const read = await readBulkFile(task, text);
-    if (!read.ok) return { kind: 'errors', errors: { [field]: fileIssues(read.issues, task, nearest) } };
+    if (!read.ok) return { errors: { [field]: fileIssues(read.issues, task, nearest) } };
     const say = await placePlan(call, call.origin, { task, ...read, reason: reasonOf(call.values) });
-    return { kind: 'done', say };
+    return { say };
   },
 };
 
@@ -99,7 +93,7 @@ async function runBulk(call: CommandCall): Promise<void> {
     ...(task === undefined ? {} : { task }),
     ...(call.reason === undefined ? {} : { reason: call.reason }),
   };
-  await openFormWithFile(call, bulkForm, { channelId: call.channelId }, values);
+  await openForm(call, bulkForm, { channelId: call.channelId }, values);
 }
 
 async function drop(call: ActionCall): Promise<void> {

@@ -30,20 +30,18 @@ const form: Form = {
 const importForm: FormFeature = {
   form,
   needs: 'member',
-  render: (_call, origin, values) => ({ form, origin, values }),
 
   async submit(call) {
     const typed = typedText(call);
-    if (typed.trim() === '') return { kind: 'errors', errors: { names: 'Give at least one name.' } };
+    if (typed.trim() === '') return { errors: { names: 'Give at least one name.' } };
     const lines = typed.split(/\r\n|\n|\r/).length;
     const run = (progress: (done: number, total: number) => Promise<void>) =>
       call.deps.expiry.importNames(typed, call.person.id, progress);
     if (lines <= SLOW_LINES) {
       const { text, blocks } = importReport(await run(async () => undefined));
-      return { kind: 'done', say: message(text, blocks) };
+      return { say: message(text, blocks) };
     }
     return {
-      kind: 'view',
       view: noticeView(form.title, importProgress(0, lines)),
       async meanwhile(show) {
         const summary = await run((done, total) => show(noticeView(form.title, importProgress(done, total))));
@@ -69,7 +67,7 @@ export const importing: Feature = {
       summary: 'Put many names on the watch list',
       example: '/domain import',
       needs: 'member',
-      run: (call) => openForm(call, importForm, { channelId: call.channelId }, {}),
+      run: (call) => openForm(call, importForm, { channelId: call.channelId }),
     },
   ],
   forms: [importForm],

@@ -205,11 +205,10 @@ const linkForm: FormFeature = {
   form: { name: 'link', title: 'Link an account', submit: 'Link', fields: FIELDS.password },
   needs: 'member',
 
-  render(call, origin, values) {
+  render(call, _origin, values) {
     const method = methodOf(values);
     return {
       form: { ...linkForm.form, fields: fieldsFor(method, call) },
-      origin,
       values: { ...values, method },
       intro: [
         section(
@@ -221,22 +220,21 @@ const linkForm: FormFeature = {
 
   async submit(call): Promise<Submitted> {
     const read = credentialOf(call.values);
-    if ('errors' in read) return { kind: 'errors', errors: read.errors };
+    if ('errors' in read) return read;
     const { linkTries, log } = call.deps;
     const owner = ownerOf(call, read.credential);
-    if ('errors' in owner) return { kind: 'errors', errors: owner.errors };
+    if ('errors' in owner) return owner;
     const seconds = linkTries.take(call.person.id);
     if (seconds !== undefined) {
       log.warn({ userId: call.person.id }, 'a person tries credentials again and again');
       const wait = count(Math.ceil(seconds / 60), 'minute');
       const why = `Too many tries within an hour, so the service was not asked. Wait ${wait}, then try once more; whoever runs the account there can say which credentials are right.`;
-      return { kind: 'errors', errors: { password: why } };
+      return { errors: { password: why } };
     }
     const outcome = await owner.link();
     if (outcome.kind !== 'refused') linkTries.giveBack(call.person.id);
-    if (outcome.kind !== 'linked')
-      return { kind: 'errors', errors: { password: formatLinkRefusal(outcome.refusal) } };
-    return { kind: 'done', say: textMessage(owner.isTeam ? teamLinkedText(outcome) : linkedText(outcome)) };
+    if (outcome.kind !== 'linked') return { errors: { password: formatLinkRefusal(outcome.refusal) } };
+    return { say: textMessage(owner.isTeam ? teamLinkedText(outcome) : linkedText(outcome)) };
   },
 };
 

@@ -92,14 +92,13 @@ export const nameEditForm: FormFeature = {
 
   async render(call, origin, values) {
     if (origin.subject === undefined) {
-      return { form: severalForm(linesOf(values, 'names')), origin, values };
+      return { form: severalForm(linesOf(values, 'names')) };
     }
     const details = await call.deps.portfolio.find(origin.subject);
-    if (details === undefined) return { form, origin, values };
+    if (details === undefined) return {};
     const { owner, tags, channel, note } = details;
     return {
       form: { ...form, fields: [...form.fields, ...clearField(details)] },
-      origin,
       values: {
         ...(owner === undefined ? {} : { owner }),
         tags: tags.join(', '),
@@ -139,9 +138,9 @@ async function saveOne(call: SubmissionCall, name: string): Promise<Submitted> {
     ...(tags.ok ? {} : { tags: tags.issues.map(tagIssueText).join(' ') }),
     ...('issue' in note ? { note: note.issue } : {}),
   };
-  if (!tags.ok || 'issue' in note) return { kind: 'errors', errors };
+  if (!tags.ok || 'issue' in note) return { errors };
   if ((await call.deps.portfolio.find(name)) === undefined) {
-    return { kind: 'errors', errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
+    return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
   }
   const change = { ...pickedChange(values), tags: tags.tags, note: note.note ?? null };
   return save(call, new Map([[name, change]]));
@@ -164,7 +163,7 @@ async function saveSeveral(call: SubmissionCall): Promise<Submitted> {
     ...(issues.length === 0 ? {} : { tags: issues.map(tagIssueText).join(' ') }),
     ...('issue' in note ? { note: note.issue } : {}),
   };
-  if (!added.ok || !removed.ok || 'issue' in note) return { kind: 'errors', errors };
+  if (!added.ok || !removed.ok || 'issue' in note) return { errors };
   const change: DetailsChange = {
     ...pickedChange(values),
     addTags: added.tags,
@@ -179,9 +178,9 @@ async function save(call: SubmissionCall, changes: ReadonlyMap<string, DetailsCh
     call.deps,
     [...changes.values()].map(({ owner }) => owner),
   );
-  if (owners !== undefined) return { kind: 'errors', errors: { owner: ownersIssueText(owners) } };
+  if (owners !== undefined) return { errors: { owner: ownersIssueText(owners) } };
   const outcome = await call.deps.facts.change(changes, call.person.id);
-  return { kind: 'done', say: textMessage(await editedText(call, call.origin, outcome, changes.size === 1)) };
+  return { say: textMessage(await editedText(call, call.origin, outcome, changes.size === 1)) };
 }
 
 async function openNameEdit(call: ActionCall): Promise<void> {
@@ -191,7 +190,7 @@ async function openNameEdit(call: ActionCall): Promise<void> {
   if ((await call.deps.portfolio.find(name)) === undefined) {
     return call.respond(ownSentence(formatWatchRefusal({ code: 'not_watched', name })));
   }
-  await openForm(call, nameEditForm, formOrigin(call, name), {});
+  await openForm(call, nameEditForm, formOrigin(call, name));
 }
 
 export const nameEdit: Feature = {

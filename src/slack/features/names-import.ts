@@ -1,11 +1,12 @@
 import { readImport } from '../../names/details-import.ts';
-import { type ActionCall, type Feature, type FormFeature, formOrigin, type Interaction } from '../feature.ts';
+import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
 import type { Form } from '../views/form.ts';
 import { importIssuesText, importPlan } from '../views/names-import.ts';
 import { ownersIssueText } from '../views/portfolio.ts';
-import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
+import { attachedCsv, csvField } from './attached-text.ts';
 import { changesFile } from './changes-file.ts';
 import { editedText } from './fact-changes.ts';
+import { opening } from './ordering.ts';
 import { ownersIssue } from './owners.ts';
 import { sendFile } from './send-file.ts';
 
@@ -22,7 +23,7 @@ const form: Form = {
   title: 'Import owners, tags',
   submit: 'Show changes',
   fields: [
-    fileField('CSV file', ['csv', 'txt', 'tsv'], 'As the export gives it.'),
+    csvField('As the export gives it.'),
     {
       name: 'rows',
       label: 'Or the names as text',
@@ -34,27 +35,23 @@ const form: Form = {
   ],
 };
 
-const importForm: FormFeature = {
+export const namesImportForm: FormFeature = {
   form,
   needs: 'member',
-  render: (_call, origin, values) => ({ form, origin, values }),
   async submit(call) {
-    const given = await attachedText(call, {
-      field: 'rows',
-      missing: 'Attach a CSV file, or paste its rows here.',
-    });
-    if ('errors' in given) return { kind: 'errors', errors: given.errors };
+    const given = await attachedCsv(call);
+    if ('errors' in given) return given;
     const read = await readImport(given.text);
-    if (!read.ok) return { kind: 'errors', errors: { [given.field]: importIssuesText(read.issues) } };
+    if (!read.ok) return { errors: { [given.field]: importIssuesText(read.issues) } };
     const owners = await ownersIssue(
       call.deps,
       read.rows.map(({ change }) => change.owner),
     );
-    if (owners !== undefined) return { kind: 'errors', errors: { [given.field]: ownersIssueText(owners) } };
+    if (owners !== undefined) return { errors: { [given.field]: ownersIssueText(owners) } };
     const { portfolio, now } = call.deps;
     const plan = await portfolio.planImport(read.rows, call.person.id, now());
     if (plan.changed.length > FILE_FROM) await call.respond(await sendFile(call, changesFile(plan.changed)));
-    return { kind: 'done', say: importPlan(plan) };
+    return { say: importPlan(plan) };
   },
 };
 
@@ -70,15 +67,10 @@ async function applyImport(call: ActionCall): Promise<void> {
   await call.respond(await editedText(call, formOrigin(call), outcome, false));
 }
 
-/** Opens the form, as `names import` and its button do. */
-export function openNamesImport(call: Interaction): Promise<void> {
-  return openFormWithFile(call, importForm, formOrigin(call), {});
-}
-
 export const namesImport: Feature = {
-  forms: [importForm],
+  forms: [namesImportForm],
   actions: [
-    { id: 'names_import', needs: 'member', run: openNamesImport },
+    opening('names_import', namesImportForm),
     { id: 'names_import_apply', needs: 'member', run: applyImport },
   ],
 };

@@ -13,7 +13,7 @@ import { count, LIMITS, type Message, textMessage } from '../views/blocks.ts';
 import { formatDay } from '../views/expiry.ts';
 import { filterIssueText, NAMES_PAGE, namesPage } from '../views/portfolio.ts';
 import { nameEditForm } from './name-edit.ts';
-import { openNamesImport } from './names-import.ts';
+import { namesImportForm } from './names-import.ts';
 import { openForm } from './ordering.ts';
 import { renewManyForm } from './reminders.ts';
 import { sendFile } from './send-file.ts';
@@ -99,7 +99,7 @@ async function ownersCalled(deps: Interaction['deps'], wanted: string): Promise<
 async function runNames(call: CommandCall): Promise<void> {
   const [first, ...rest] = call.words;
   if (first === 'export') return exportNames(call, rest.join(' '));
-  if (first === 'import' && rest.length === 0) return openNamesImport(call);
+  if (first === 'import' && rest.length === 0) return openForm(call, namesImportForm, formOrigin(call));
   await call.respond(await showPage(call, { filter: call.words.join(' '), offset: 0 }));
 }
 

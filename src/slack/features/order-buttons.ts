@@ -107,7 +107,7 @@ async function confirm(call: ActionCall): Promise<void> {
   if (order?.state === 'DRAFT' && order.requesterId === call.person.id && (await mustTypeName(call, order))) {
     // The form shows what hangs on the name now.
     await impactAtAsking(call, order);
-    return openForm(call, confirmForm, formOrigin(call, order.id), {});
+    return openForm(call, confirmForm, formOrigin(call, order.id));
   }
   await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
 }
@@ -148,14 +148,14 @@ const CONFIRM: Form = {
 const confirmForm: FormFeature = {
   form: CONFIRM,
   needs: 'member',
-  async render(call, origin, values) {
+  async render(call, origin) {
     const order = await call.deps.orders.store.load(origin.subject ?? '');
     const impact = order && (await call.deps.names.impacts.found(order));
     const intro =
       order === undefined || impact === undefined || impact === 'none'
         ? []
         : [section(`*${escapeText(orderTitle(order))}?*`), ...lines(impactLines(impact))];
-    return { form: CONFIRM, origin, values, intro };
+    return { intro };
   },
   async submit(call): Promise<Submitted> {
     const { orders } = call.deps;
@@ -165,12 +165,10 @@ const confirmForm: FormFeature = {
     const typed = parseDomainName(textOf(call.values, 'name') ?? '');
     if (name !== undefined && (!typed.ok || typed.value.ascii !== name)) {
       return {
-        kind: 'errors',
         errors: { name: `This is another name. Type ${displayName(name)} to confirm, or close this.` },
       };
     }
     return {
-      kind: 'done',
       say: await confirmedMessage(call, await confirmOrder(orders, orderId, call.person.id)),
     };
   },
@@ -275,18 +273,11 @@ function reasonForm(
   return {
     form: full,
     needs: 'member',
-    render: async (call, origin, values) => ({
-      form: full,
-      origin,
-      values,
-      intro: await intro(call, origin.subject ?? ''),
-    }),
+    render: async (call, origin) => ({ intro: await intro(call, origin.subject ?? '') }),
     async submit(call): Promise<Submitted> {
       const { deps, origin, person, values } = call;
       const outcome = await act(deps.orders, origin.subject ?? '', person.id, reasonOf(values));
-      return outcome.ok
-        ? { kind: 'done' }
-        : { kind: 'errors', errors: { reason: refusalText(outcome.refusal) } };
+      return outcome.ok ? { say: undefined } : { errors: { reason: refusalText(outcome.refusal) } };
     },
   };
 }
@@ -336,15 +327,12 @@ const ASK: Form = {
 const askForm: FormFeature = {
   form: ASK,
   needs: 'member',
-  render: async (_call, origin, values) => ({ form: ASK, origin, values }),
   async submit(call): Promise<Submitted> {
     const question = textOf(call.values, 'question') ?? '';
-    if (question === '') return { kind: 'errors', errors: { question: 'Type what you want to know.' } };
+    if (question === '') return { errors: { question: 'Type what you want to know.' } };
     const { subject = '' } = call.origin;
     const outcome = await askRequester(call.deps.orders, subject, call.person.id, question);
-    return outcome.ok
-      ? { kind: 'done' }
-      : { kind: 'errors', errors: { question: refusalText(outcome.refusal) } };
+    return outcome.ok ? { say: undefined } : { errors: { question: refusalText(outcome.refusal) } };
   },
 };
 
@@ -375,7 +363,7 @@ function openAbout(
     if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
     const refusal = await refusalFor(call.deps.orders, order, call.person.id);
     if (refusal !== undefined) return call.respond(refusalText(refusal));
-    await openForm(call, form, formOrigin(call, subjectOf(order)), {});
+    await openForm(call, form, formOrigin(call, subjectOf(order)));
   };
 }
 

@@ -161,7 +161,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     const problems = [
       `Your active account is ${code(accountName(account))} now, another one than when this form opened. Nothing was asked for yet. Check the fields, then submit again.`,
     ];
-    return { kind: 'view', view: formView({ ...again, problems }) };
+    return { view: formView({ ...again, problems }) };
   }
 
   /** The issues of the fields that were not found wrong before, so that all issues are shown at once. */
@@ -177,7 +177,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     const { secret, problems: secretProblems } = secretOf(values, options.secretField);
     const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
     if (problems.length > 0) {
-      return { kind: 'errors', errors: errorsByField([...problems, ...otherProblems(values, problems)]) };
+      return { errors: errorsByField([...problems, ...otherProblems(values, problems)]) };
     }
     const outcome = await placeOrder(call, call.origin, {
       task: options.task,
@@ -185,12 +185,11 @@ export function orderForm(options: OrderFormOptions): FormFeature {
       reason: reasonOf(values),
       ...(secret === undefined ? {} : { secret }),
     });
-    if (outcome.kind === 'invalid')
-      return { kind: 'errors', errors: errorsByField(fieldProblems(outcome.issues)) };
+    if (outcome.kind === 'invalid') return { errors: errorsByField(fieldProblems(outcome.issues)) };
     const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
     const message =
       (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
-    return message === undefined ? { kind: 'done' } : { kind: 'done', say: message };
+    return { say: message };
   }
 
   return {
@@ -217,7 +216,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
         return askAgain(call, account);
       }
       const refusal = await refusalOfAccount(call, options.task, account);
-      if (refusal !== undefined) return { kind: 'done', say: refusal };
+      if (refusal !== undefined) return { say: refusal };
       const fields = fieldsFor(reachOf(call, account), call.values);
       return submitFields(call, fields);
     },

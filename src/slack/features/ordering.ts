@@ -11,7 +11,17 @@ import { maySee } from '../../orders/visibility.ts';
 import type { Secret } from '../../service/secret.ts';
 import { displayName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../authorize.ts';
-import { type CommandCall, type FormFeature, type Interaction, viewerOf } from '../feature.ts';
+import {
+  type Action,
+  type ActionCall,
+  type CommandCall,
+  type FormFeature,
+  formOrigin,
+  type Interaction,
+  renderForm,
+  viewerOf,
+} from '../feature.ts';
+import { SlackApiError } from '../platform/web.ts';
 import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
 import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView, unusedWords } from '../views/form.ts';
@@ -212,16 +222,44 @@ function askedFor(order: Order): Message {
   );
 }
 
-/** Opens a form, or says why it would be filled in for nothing. */
+/**
+ * Opens a form, or says why it would be filled in for nothing. Where Slack has no place for files, the form opens without
+ * its file.
+ */
 export async function openForm(
   call: Interaction,
   feature: FormFeature,
   origin: FormOrigin,
-  values: FormValues,
+  values: FormValues = {},
 ): Promise<void> {
   const refusal = await feature.refusal?.(call, values);
-  if (refusal !== undefined) await call.respond(refusal);
-  else await call.open(formView(await feature.render(call, origin, values)));
+  if (refusal !== undefined) return call.respond(refusal);
+  const view = await renderForm(feature, call, origin, values);
+  const { fields } = view.form;
+  const others = fields.filter(({ kind }) => kind !== 'file');
+  try {
+    await call.open(formView(view));
+  } catch (error) {
+    const isRefused = error instanceof SlackApiError && error.kind === 'refused';
+    if (!isRefused || others.length === fields.length) throw error;
+    await call.open(formView({ ...view, form: { ...view.form, fields: others } }));
+  }
+}
+
+/**
+ * A button that opens a form.
+ * @param subjectOf what the form is about
+ */
+export function opening(
+  id: string,
+  feature: FormFeature,
+  subjectOf: (call: ActionCall) => string | undefined = () => undefined,
+): Action {
+  return {
+    id,
+    needs: feature.needs,
+    run: (call) => openForm(call, feature, formOrigin(call, subjectOf(call))),
+  };
 }
 
 /** The words of a line after its subcommand, and how many of them, from the first, are used. */
@@ -243,7 +281,7 @@ export async function openFromLine(
   const refusal = await feature.refusal?.(call, values);
   if (refusal !== undefined) return call.respond(refusal);
   const given = { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) };
-  const view = await feature.render(call, { channelId: call.channelId }, given);
+  const view = await renderForm(feature, call, { channelId: call.channelId }, given);
   // The subcommand is the first word.
   const problems = words.length > used ? [unusedWords(used + 2, words.length + 1)] : [];
   await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(given) ?? {} }));

@@ -17,7 +17,15 @@ import {
   startingPoint,
 } from '../../policy/starting-points.ts';
 import { policyFromYaml, policyToYaml } from '../../policy/yaml.ts';
-import { type FormFeature, linesOf, type SubmissionCall, type Submitted, textOf } from '../feature.ts';
+import {
+  type FieldErrors,
+  type FormFeature,
+  joinErrors,
+  linesOf,
+  type SubmissionCall,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
 import { context, LIMITS, section, truncate } from '../views/blocks.ts';
 import type { Field, Form, FormValues } from '../views/form.ts';
 import { START_LABELS } from '../views/policy.ts';
@@ -169,8 +177,6 @@ function subjectOf(subject: string) {
   return { fingerprint: subject.slice(0, at), name: subject.slice(at + 1) };
 }
 
-type Errors = Readonly<Record<string, string>>;
-
 /** What is wrong, in the words of the form where those of a file do not fit. */
 function formIssueText(issue: PolicyIssue): string {
   switch (issue.code) {
@@ -187,14 +193,8 @@ function formIssueText(issue: PolicyIssue): string {
   }
 }
 
-function errorsOf(issues: readonly PolicyIssue[]): Errors {
-  const errors: Record<string, string> = {};
-  for (const issue of issues) {
-    const field = issue.field ?? 'rule_name';
-    const text = formIssueText(issue);
-    errors[field] = errors[field] === undefined ? text : `${errors[field]} ${text}`;
-  }
-  return errors;
+function errorsOf(issues: readonly PolicyIssue[]): FieldErrors {
+  return joinErrors(issues.map((issue) => [issue.field ?? 'rule_name', formIssueText(issue)]));
 }
 
 /** The rule of a form, among the other rules of the draft. */
@@ -202,7 +202,7 @@ function readRule(
   values: FormValues,
   others: readonly PolicyRule[],
   currency: string,
-): { readonly rule: PolicyRule } | { readonly errors: Errors } {
+): { readonly rule: PolicyRule } | { readonly errors: FieldErrors } {
   const texts = [...others.map((rule) => ruleToText(rule, currency)), ruleTextOf(values)];
   const read = parseRules(texts, { tasks: [...ORDER_TASK_NAMES], currency });
   const rule = read.ok ? read.rules.at(-1) : undefined;
@@ -216,7 +216,7 @@ function readRule(
   };
 }
 
-const GONE: Errors = {
+const GONE: FieldErrors = {
   rule_name:
     'Somebody has changed or removed this rule since you opened it, and nothing of yours was saved. Close this and look at the rule again: /domain policy.',
 };
@@ -225,7 +225,7 @@ async function submitRule(call: SubmissionCall): Promise<Submitted> {
   const { subject } = call.origin;
   const edited = subject === undefined ? undefined : subjectOf(subject);
   let index = 0;
-  const errors = await editDraft<Errors>(call, (rules) => {
+  const errors = await editDraft<FieldErrors>(call, (rules) => {
     const found = rules.findIndex(({ name }) => name === edited?.name);
     const before = rules[found];
     if (edited !== undefined && (before === undefined || ruleFingerprint(before) !== edited.fingerprint)) {
@@ -240,9 +240,8 @@ async function submitRule(call: SubmissionCall): Promise<Submitted> {
     index = before === undefined ? rules.length : found;
     return { rules: [...rules.slice(0, index), read.rule, ...rules.slice(index + 1)] };
   });
-  if (errors !== undefined) return { kind: 'errors', errors };
+  if (errors !== undefined) return { errors };
   return {
-    kind: 'done',
     say: await shownPolicy(call, {
       page: pageOf(index),
       note: `:white_check_mark: Saved to the draft, as rule ${index + 1}.`,
@@ -266,7 +265,6 @@ export const ruleForm: FormFeature = {
     const sentence = edited && ruleSentence(edited, await deps.directory.localeOf(person.id));
     return {
       form: { ...FORM, fields: await withGroups(deps, FORM.fields, GROUP_MENUS, [...new Set(set)]) },
-      origin,
       values: shown,
       intro: [
         ...(sentence === undefined ? [] : [section(sentence)]),
@@ -327,10 +325,9 @@ async function replaceAll(
   const { deps, person, origin } = call;
   const [, expected = ''] = /^\S* (.*)$/.exec(origin.subject ?? '') ?? [];
   const saved = await deps.policies.saveDraft(rules, expected, person.id, deps.now());
-  if (saved === undefined) return { kind: 'errors', errors: { [field]: CHANGED_MEANWHILE } };
+  if (saved === undefined) return { errors: { [field]: CHANGED_MEANWHILE } };
   deps.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy replaced');
   return {
-    kind: 'done',
     say: await shownPolicy(call, { note: ':white_check_mark: This is the draft now.' }),
   };
 }
@@ -344,7 +341,6 @@ export const yamlForm: FormFeature = {
     const text = rules.length === 0 ? '' : policyToYaml(rules, call.deps.currency);
     const fits = text.length <= LIMITS.inputValue;
     return {
-      form: YAML_FORM,
       origin: { ...origin, subject: origin.subject ?? `yaml ${revision}` },
       values: { ...(fits ? { rules: text } : {}), ...values },
       intro: [
@@ -365,11 +361,11 @@ export const yamlForm: FormFeature = {
       missing: 'Attach the YAML file, or paste its text here.',
       isPrefilled: true,
     });
-    if ('errors' in given) return { kind: 'errors', errors: given.errors };
+    if ('errors' in given) return given;
     const read = policyFromYaml(given.text, { tasks, currency });
     if (read.ok) return replaceAll(call, read.rules, given.field);
     const sentences = read.issues.map(policyIssueSentence);
-    return { kind: 'errors', errors: { [given.field]: truncate(sentences.join('\n'), ISSUES_LENGTH) } };
+    return { errors: { [given.field]: truncate(sentences.join('\n'), ISSUES_LENGTH) } };
   },
 };
 
@@ -422,7 +418,7 @@ export const startForm: FormFeature = {
   form: START_FORM,
   needs: 'admin',
 
-  async render(call, origin, values) {
+  async render(call, origin) {
     const start = startOf({ origin });
     const roles = START_FORM.fields.filter(({ name }) => start.roles.some((role) => role === name));
     const [{ revision, rules }, fields] = await Promise.all([
@@ -433,7 +429,6 @@ export const startForm: FormFeature = {
     return {
       form: { ...START_FORM, fields },
       origin: { ...origin, subject: `${start.name} ${revision}` },
-      values,
       intro: [
         section(
           `*${START_LABELS[start.name]}*: ${start.rules.length} rules. Say who has which role; you can change every rule afterwards.${replaced}`,
@@ -446,7 +441,7 @@ export const startForm: FormFeature = {
   async submit(call) {
     const start = startOf(call);
     const { rules, errors } = filled(start, call.values);
-    if (Object.keys(errors).length > 0) return { kind: 'errors', errors };
+    if (Object.keys(errors).length > 0) return { errors };
     const read = parseRules(rules, { tasks: [...ORDER_TASK_NAMES], currency: call.deps.currency });
     const [firstRole = 'managers'] = start.roles;
     if (read.ok) return replaceAll(call, read.rules, firstRole);
@@ -456,6 +451,6 @@ export const startForm: FormFeature = {
       const [role = firstRole] = rule?.approvers ?? [];
       found[role] = policyIssueText(issue);
     }
-    return { kind: 'errors', errors: found };
+    return { errors: found };
   },
 };

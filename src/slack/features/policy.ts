@@ -9,8 +9,7 @@ import { SlackApiError } from '../platform/web.ts';
 import { code, type Message, mention } from '../views/blocks.ts';
 import { formView } from '../views/form.ts';
 import { confirmationRequest, confirmedMessage, publishedMessage, readRuleValue } from '../views/policy.ts';
-import { openFormWithFile } from './attached-text.ts';
-import { openForm } from './ordering.ts';
+import { openForm, opening } from './ordering.ts';
 import { plainRuleForm, plainValues, ruleForm, ruleSubject, startForm, yamlForm } from './policy-forms.ts';
 import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
 import { runReplay, runTrial } from './policy-trial.ts';
@@ -43,7 +42,7 @@ async function openRule(call: ActionCall, name: string | undefined): Promise<voi
   }
   const origin = formOrigin(call, rule && ruleSubject(rule));
   try {
-    await openForm(call, ruleForm, origin, {});
+    await openForm(call, ruleForm, origin);
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
     call.deps.log.warn({ err: error }, 'Slack does not take a rule with its pickers: shown as texts');
@@ -177,7 +176,7 @@ async function download(call: ActionCall): Promise<void> {
 
 async function start(call: ActionCall): Promise<void> {
   const name = STARTING_POINTS.find((each) => each === call.value);
-  if (name !== undefined) await openForm(call, startForm, formOrigin(call, name), {});
+  if (name !== undefined) await openForm(call, startForm, formOrigin(call, name));
 }
 
 export const policy: Feature = {
@@ -203,11 +202,7 @@ export const policy: Feature = {
     { id: 'policy_publish', needs: 'admin', run: publish },
     { id: 'policy_confirm', needs: 'admin', run: confirm },
     { id: 'policy_download', needs: 'member', run: download },
-    {
-      id: 'policy_upload',
-      needs: 'admin',
-      run: (call) => openFormWithFile(call, yamlForm, formOrigin(call), {}),
-    },
+    opening('policy_upload', yamlForm),
     { id: 'policy_start', needs: 'admin', run: start },
   ],
 };

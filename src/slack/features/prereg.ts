@@ -12,6 +12,7 @@ import {
   type ActionCall,
   type CommandCall,
   type Feature,
+  type FieldErrors,
   type FormFeature,
   type Interaction,
   linesOf,
@@ -136,7 +137,7 @@ function interfaceFor(wanted: PreregQuery, reach: AvailableInterfaces): Interfac
   return tiesOf(wanted).xml.length > 0 || !reach.json ? 'xml' : 'json';
 }
 
-type ReadQuery = { readonly query: PreregQuery } | { readonly errors: Readonly<Record<string, string>> };
+type ReadQuery = { readonly query: PreregQuery } | { readonly errors: FieldErrors };
 
 const NO_WILDCARDS =
   'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
@@ -489,13 +490,12 @@ const preregForm: FormFeature = {
   // A search is no order, so it never goes out with the team’s account.
   refusal: async (call) => ((await call.account()) === undefined ? NOT_LINKED : undefined),
 
-  async render(call, origin, values: FormValues) {
+  async render(call, _origin, values) {
     const account = await call.account();
     const reach = (await searcherOf(call))?.reach ?? BOTH;
     const because = tiesOf(typedQuery(values).typed).xml[0]?.what;
     return {
       form: { ...preregForm.form, fields: fieldsFor(reach) },
-      origin,
       values: { children: ['true'], ...values },
       intro: [
         context(interfaceNote(account, reach, because, 'Searches with like, an order or further keys')),
@@ -508,8 +508,8 @@ const preregForm: FormFeature = {
     const reach = (await searcherOf(call))?.reach ?? BOTH;
     const read = checkQuery(typed, reach);
     const all = { ...errors, ...('errors' in read ? read.errors : {}) };
-    if (Object.keys(all).length > 0 || 'errors' in read) return { kind: 'errors', errors: all };
-    return { kind: 'done', say: await search(call, read.query) };
+    if (Object.keys(all).length > 0 || 'errors' in read) return { errors: all };
+    return { say: await search(call, read.query) };
   },
 };
 

@@ -14,6 +14,7 @@ import {
   formOrigin,
   type Interaction,
   linesOf,
+  renderForm,
   type SubmissionCall,
   type Submitted,
   textOf,
@@ -23,7 +24,7 @@ import { type Field, type Form, type FormValues, formView } from '../views/form.
 import { presetIssueText, presetList } from '../views/preset.ts';
 import { FORMS_WITH_PRESETS } from './domains.ts';
 import { mayDecide } from './may-decide.ts';
-import { openForm } from './ordering.ts';
+import { openForm, opening } from './ordering.ts';
 import { refreshing, updateOpenView } from './refresh-form.ts';
 
 /*
@@ -82,7 +83,7 @@ const presetForm: FormFeature = {
     const edited = await find(call, origin.subject);
     const kind = kindOf(values) ?? edited?.kind ?? 'contacts';
     const stored = edited === undefined ? {} : { preset_name: edited.name, ...edited.fields };
-    return { form: formFor(kind), origin, values: { ...stored, kind, ...values } };
+    return { form: formFor(kind), values: { ...stored, kind, ...values } };
   },
 
   submit,
@@ -95,7 +96,7 @@ async function find({ deps }: Interaction, id: string | undefined): Promise<Pres
 async function submit(call: SubmissionCall): Promise<Submitted> {
   const { values, deps, person } = call;
   // Whoever was an approver when the form opened may not be one any more.
-  if (!(await mayDecide(call))) return { kind: 'errors', errors: { preset_name: NOT_A_DECIDER } };
+  if (!(await mayDecide(call))) return { errors: { preset_name: NOT_A_DECIDER } };
   const kind = kindOf(values) ?? 'contacts';
   const fields = Object.fromEntries(
     PRESET_FIELDS[kind].map((field) => [field, linesOf(values, field).join('\n')]),
@@ -103,7 +104,7 @@ async function submit(call: SubmissionCall): Promise<Submitted> {
   const read = readPreset({ name: textOf(values, 'preset_name') ?? '', kind, fields });
   if (!read.ok) {
     const errors = Object.entries(read.issues).map(([field, issue]) => [field, presetIssueText(issue)]);
-    return { kind: 'errors', errors: Object.fromEntries(errors) };
+    return { errors: Object.fromEntries(errors) };
   }
   const { subject } = call.origin;
   const outcome =
@@ -114,13 +115,12 @@ async function submit(call: SubmissionCall): Promise<Submitted> {
     case 'saved':
       deps.log.info({ by: person.id, preset: read.preset.name }, 'preset saved');
       return {
-        kind: 'done',
         say: textMessage(`Saved: “${quote(read.preset.name)}”. Forms offer it from now on.`),
       };
     case 'taken':
-      return { kind: 'errors', errors: { preset_name: 'Another preset is called so. Choose another name.' } };
+      return { errors: { preset_name: 'Another preset is called so. Choose another name.' } };
     case 'gone':
-      return { kind: 'errors', errors: { preset_name: GONE } };
+      return { errors: { preset_name: GONE } };
   }
 }
 
@@ -131,7 +131,7 @@ async function runPresets(call: CommandCall): Promise<void> {
 
 async function openEdit(call: ActionCall): Promise<void> {
   if ((await find(call, call.value)) === undefined) return call.respond(GONE);
-  await openForm(call, presetForm, formOrigin(call, call.value), {});
+  await openForm(call, presetForm, formOrigin(call, call.value));
 }
 
 async function deletePreset(call: ActionCall): Promise<void> {
@@ -153,13 +153,13 @@ async function fillFromPreset(call: ActionCall): Promise<void> {
   const preset = await find(call, call.value);
   if (view === undefined || feature === undefined || preset === undefined) return;
   const values = { ...view.values, ...preset.fields, preset: preset.id };
-  const filled = formView(await feature.render(call, view.origin, values));
+  const filled = formView(await renderForm(feature, call, view.origin, values));
   const emptied = filled.blocks.filter(({ block_id: id }) => id === undefined || !(id in preset.fields));
   await updateOpenView(call.deps.web, view.id, { ...filled, blocks: emptied }, filled);
 }
 
 const ACTIONS: readonly Action[] = [
-  { id: 'preset_add', needs: 'member', run: (call) => openForm(call, presetForm, formOrigin(call), {}) },
+  opening('preset_add', presetForm),
   { id: 'preset_edit', needs: 'member', run: openEdit },
   { id: 'preset_delete', needs: 'member', run: deletePreset },
   { id: 'preset', needs: 'account', run: fillFromPreset },

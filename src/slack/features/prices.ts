@@ -9,7 +9,6 @@ import {
   type ActionCall,
   type Feature,
   type FormFeature,
-  formOrigin,
   type Interaction,
   isAdmin,
   type SubmissionCall,
@@ -21,8 +20,8 @@ import { context, count, textMessage } from '../views/blocks.ts';
 import type { Form } from '../views/form.ts';
 import { MAX_WAITING_PRICES } from '../views/pending-change.ts';
 import { lineIssues, PRICE_ISSUES, priceList, pricesSaved } from '../views/price.ts';
-import { attachedText, fileField, openFormWithFile } from './attached-text.ts';
-import { openForm } from './ordering.ts';
+import { attachedCsv, csvField } from './attached-text.ts';
+import { opening } from './ordering.ts';
 import { waitWithPrices } from './pending-changes.ts';
 import { sendFile } from './send-file.ts';
 
@@ -67,7 +66,7 @@ const importForm: Form = {
   title: 'Import prices',
   submit: 'Import',
   fields: [
-    fileField('CSV file', ['csv', 'txt', 'tsv'], 'As the export gives it.'),
+    csvField('As the export gives it.'),
     {
       name: 'rows',
       label: 'Or the prices as text',
@@ -93,8 +92,6 @@ const priceForm: FormFeature = {
     const edited = find(await call.deps.prices.list(), origin.subject);
     const { currency } = edited?.amount ?? call.deps;
     return {
-      form,
-      origin,
       values: {
         ...(edited === undefined
           ? { period: '1', valid_from: utcDayOf(call.deps.now()) }
@@ -117,7 +114,7 @@ const priceForm: FormFeature = {
     const { subject } = call.origin;
     const list = await prices.list();
     const edited = find(list, subject);
-    if (subject !== undefined && edited === undefined) return { kind: 'errors', errors: { zone: GONE } };
+    if (subject !== undefined && edited === undefined) return { errors: { zone: GONE } };
     const texts = Object.fromEntries(PRICE_FIELDS.map((field) => [field, textOf(call.values, field)]));
     const read = readPrice(texts, edited?.amount.currency ?? currency);
     if (!read.ok) return errors(read.issues);
@@ -125,7 +122,6 @@ const priceForm: FormFeature = {
     if (edited === undefined) return save(call, list, priceEdits(list, [after]), 'zone');
     if (list.some((price) => price !== edited && priceKey(price) === priceKey(after))) {
       return {
-        kind: 'errors',
         errors: {
           valid_from: 'The list has a price from this day already. Change that one, or give another day.',
         },
@@ -137,7 +133,6 @@ const priceForm: FormFeature = {
 
 function errors(issues: Readonly<Record<string, keyof typeof PRICE_ISSUES>>): Submitted {
   return {
-    kind: 'errors',
     errors: Object.fromEntries(Object.entries(issues).map(([field, issue]) => [field, PRICE_ISSUES[issue]])),
   };
 }
@@ -155,10 +150,9 @@ async function save(
   const { prices, policies, now, log } = call.deps;
   const { rules } = await policies.current();
   const waiting = loosenedPrices(list, edits, { rules, factsOf: taskNamed, today: utcDayOf(now()) });
-  if (waiting.length > MAX_WAITING_PRICES) return { kind: 'errors', errors: { [field]: TOO_MANY_WAIT } };
+  if (waiting.length > MAX_WAITING_PRICES) return { errors: { [field]: TOO_MANY_WAIT } };
   const atOnce = edits.filter((edit) => !waiting.includes(edit));
-  if (!(await prices.save(atOnce, call.person.id, now())))
-    return { kind: 'errors', errors: { [field]: CHANGED_MEANWHILE } };
+  if (!(await prices.save(atOnce, call.person.id, now()))) return { errors: { [field]: CHANGED_MEANWHILE } };
   if (atOnce.length > 0) {
     log.info({ by: call.person.id, edits: atOnce.length }, 'price list changed');
     // Cards of waiting orders show prices.
@@ -166,7 +160,7 @@ async function save(
   }
   const waits = waiting.length === 0 ? [] : await waitWithPrices(call, waiting);
   const saved = waiting.length > 0 && atOnce.length === 0 ? [] : [pricesSaved(atOnce)];
-  return { kind: 'done', say: textMessage([...saved, ...waits].join('\n')) };
+  return { say: textMessage([...saved, ...waits].join('\n')) };
 }
 
 const CHANGED_MEANWHILE =
@@ -176,21 +170,15 @@ const TOO_MANY_WAIT = `More than ${MAX_WAITING_PRICES} of these prices would wai
 const pricesImportForm: FormFeature = {
   form: importForm,
   needs: 'admin',
-  render: (call, origin, values) => ({
-    form: importForm,
-    origin,
-    values,
+  render: (call) => ({
     intro: [context(`Amounts are in ${call.deps.currency}, unless a column \`currency\` says otherwise.`)],
   }),
   async submit(call) {
     const { prices, currency } = call.deps;
-    const given = await attachedText(call, {
-      field: 'rows',
-      missing: 'Attach a CSV file, or paste its rows here.',
-    });
-    if ('errors' in given) return { kind: 'errors', errors: given.errors };
+    const given = await attachedCsv(call);
+    if ('errors' in given) return given;
     const read = await readPrices(given.text, currency);
-    if (!read.ok) return { kind: 'errors', errors: { [given.field]: lineIssues(read.issues) } };
+    if (!read.ok) return { errors: { [given.field]: lineIssues(read.issues) } };
     const list = await prices.list();
     return save(call, list, priceEdits(list, read.prices), given.field);
   },
@@ -227,17 +215,9 @@ export const prices: Feature = {
   ],
   forms: [priceForm, pricesImportForm],
   actions: [
-    { id: 'price_add', needs: 'admin', run: (call) => openForm(call, priceForm, formOrigin(call), {}) },
-    {
-      id: 'price_edit',
-      needs: 'admin',
-      run: (call) => openForm(call, priceForm, formOrigin(call, call.value), {}),
-    },
-    {
-      id: 'prices_import',
-      needs: 'admin',
-      run: (call) => openFormWithFile(call, pricesImportForm, formOrigin(call), {}),
-    },
+    opening('price_add', priceForm),
+    opening('price_edit', priceForm, ({ value }) => value),
+    opening('prices_import', pricesImportForm),
     { id: 'prices_export', needs: 'member', run: exportPrices },
   ],
 };

@@ -1,5 +1,5 @@
 import type { ModalView } from '@slack/types';
-import type { Action, FormFeature } from '../feature.ts';
+import { type Action, type FormFeature, renderForm } from '../feature.ts';
 import { okResponse, SlackApiError, type SlackWeb } from '../platform/web.ts';
 import { formView } from '../views/form.ts';
 
@@ -35,7 +35,7 @@ export function refreshing(field: string, ...features: readonly [FormFeature, ..
       const { view, value } = call;
       const feature = features.find(({ form }) => form.name === view?.form);
       if (view === undefined || feature === undefined) return;
-      const shown = await feature.render(call, view.origin, { ...view.values, [field]: value });
+      const shown = await renderForm(feature, call, view.origin, { ...view.values, [field]: value });
       await updateOpenView(call.deps.web, view.id, formView(shown));
     },
   };

@@ -135,7 +135,7 @@ function openWith(form: FormFeature) {
       return call.respond(
         `${formatName(call.value)} is not on the watch list any more. \`/domain watch ${escapeText(call.value)}\` puts it back.`,
       );
-    await openForm(call, form, await threadOrigin(call), {});
+    await openForm(call, form, await threadOrigin(call));
   };
 }
 
@@ -181,7 +181,7 @@ export const renewManyForm: FormFeature = {
     const fields = renewManyFields.fields.map((field) =>
       field.name === 'names' ? { ...field, options, hint } : field,
     );
-    return { form: { ...renewManyFields, fields }, origin, values };
+    return { form: { ...renewManyFields, fields } };
   },
 
   async submit(call): Promise<Submitted> {
@@ -193,17 +193,16 @@ export const renewManyForm: FormFeature = {
       reason: reasonOf(call.values),
     });
     if (outcome.kind === 'invalid') {
-      return { kind: 'errors', errors: errorsByField(fieldProblems(outcome.issues)) };
+      return { errors: errorsByField(fieldProblems(outcome.issues)) };
     }
     if (outcome.kind === 'open_already') {
       // The other names stay ticked, so that an issue of one name does not make people tick the rest again.
       return {
-        kind: 'errors',
         errors: { names: await openAlreadyAtField(call, outcome.order, linesOf(call.values, 'names')) },
       };
     }
     const said = await outcomeMessage(call, outcome);
-    return said === undefined ? { kind: 'done' } : { kind: 'done', say: said };
+    return { say: said };
   },
 };
 
@@ -241,7 +240,6 @@ const snoozeForm: FormFeature = {
     );
     return {
       form: { ...snoozeFields, fields },
-      origin,
       values: { days: String(Math.min(SNOOZE_DAYS, max)), ...values },
     };
   },
@@ -250,12 +248,12 @@ const snoozeForm: FormFeature = {
     const reason = reasonOf(call.values);
     const days = Number(textOf(call.values, 'days') ?? SNOOZE_DAYS);
     const outcome = await call.deps.expiry.snooze(call.origin.subject ?? '', days, call.person.id, reason);
-    if (!outcome.ok) return { kind: 'errors', errors: { days: formatWatchRefusal(outcome.refusal) } };
+    if (!outcome.ok) return { errors: { days: formatWatchRefusal(outcome.refusal) } };
     const { reminderTimezone } = await call.deps.settings();
     const until = snoozedUntilDay(outcome.domain, reminderTimezone);
     const quiet = `${formatName(outcome.domain.name)} is snoozed until ${until === undefined ? 'its expiry' : formatDay(until)}`;
     await postInThread(call, call.origin, textMessage(`:zzz: ${quiet} by ${byWhom(call.person.id, reason)}`));
-    return { kind: 'done' };
+    return { say: undefined };
   },
 };
 
@@ -277,7 +275,7 @@ const lapseForm: FormFeature = {
   form: lapseFields,
   needs: 'linked',
 
-  async render(call, origin, values) {
+  async render(call, origin) {
     const name = origin.subject ?? '';
     const [waiting, impact] = await Promise.all([
       call.deps.expiry.find(name).then((domain) => waitingNow(call.deps, domain)),
@@ -285,9 +283,6 @@ const lapseForm: FormFeature = {
       orUnseen(call, name, call.deps.names.impacts.stored(name, 'lapse')),
     ]);
     return {
-      form: lapseFields,
-      origin,
-      values,
       intro: [
         section(`${formatName(name)} is not renewed, and lost some time after it expires.`),
         ...lines([...impactLines(impact), ...(waiting.length === 0 ? [] : [waitingText(waiting)])]),
@@ -297,9 +292,9 @@ const lapseForm: FormFeature = {
 
   async submit(call) {
     const reason = reasonOf(call.values);
-    if (reason === undefined) return { kind: 'errors', errors: { reason: 'Give a reason.' } };
+    if (reason === undefined) return { errors: { reason: 'Give a reason.' } };
     const outcome = await call.deps.expiry.requestLapse(call.origin.subject ?? '', call.person.id, reason);
-    if (!outcome.ok) return { kind: 'errors', errors: { reason: formatWatchRefusal(outcome.refusal) } };
+    if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
     const { name } = outcome.domain;
     const impact = await orUnseen(call, name, call.deps.names.impacts.ofName(name, 'lapse'));
     const waiting = await waitingNow(call.deps, outcome.domain);
@@ -309,7 +304,7 @@ const lapseForm: FormFeature = {
       call.origin,
       lapseRequest(outcome.domain, byWhom(call.person.id, reason), known),
     );
-    return { kind: 'done' };
+    return { say: undefined };
   },
 };
 

@@ -15,10 +15,12 @@ import {
 import {
   type ActionCall,
   type Feature,
+  type FieldErrors,
   type FormFeature,
   formOrigin,
   type Interaction,
   linesOf,
+  renderForm,
   type SlackDeps,
   type SubmissionCall,
   type Submitted,
@@ -210,7 +212,7 @@ function keepOrder<Each extends string>(chosen: readonly Each[], before: readonl
 function readSettings(
   values: FormValues,
   current: TeamSettings,
-): { readonly settings: TeamSettings } | { readonly errors: Readonly<Record<string, string>> } {
+): { readonly settings: TeamSettings } | { readonly errors: FieldErrors } {
   const before = settingsAsText(current);
   // A setting that the form did not show stays as it is. Slack also leaves out an optional input that was
   // emptied.
@@ -243,7 +245,7 @@ async function channelErrors(
   name: ChannelSetting,
   channelId: string,
   by: string,
-): Promise<Readonly<Record<string, string>>> {
+): Promise<FieldErrors> {
   const message = textMessage(`${CHANNEL_PURPOSES[name]}, set by ${mention(by)}.`);
   try {
     await postMessage(web, { channelId }, message);
@@ -259,12 +261,11 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   const current = await deps.settings();
   if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(settingsAsText(current))) {
     return {
-      kind: 'errors',
       errors: { approvers: 'Somebody changed the settings meanwhile. Close this and open it again.' },
     };
   }
   const read = readSettings(call.values, current);
-  if ('errors' in read) return { kind: 'errors', errors: read.errors };
+  if ('errors' in read) return read;
   const before = settingsAsText(current);
   const after = settingsAsText(read.settings);
   const changes = SETTING_NAMES.filter((name) => before[name] !== after[name]).map((name) => ({
@@ -273,19 +274,19 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
     after: after[name],
   }));
   const changed = new Set(changes.map(({ name }) => name));
-  if (changes.length === 0) return { kind: 'done', say: textMessage('Nothing was changed.') };
+  if (changes.length === 0) return { say: textMessage('Nothing was changed.') };
   if (changed.has('approvers') || changed.has('approvals_required')) {
     const errors = await approverErrors(deps, read.settings);
-    if (Object.keys(errors).length > 0) return { kind: 'errors', errors };
+    if (Object.keys(errors).length > 0) return { errors };
   }
   if (changed.has('approval_escalate_to')) {
     const people = await lookUpPeople(deps, read.settings.approvalEscalateTo);
-    if (typeof people === 'string') return { kind: 'errors', errors: { approval_escalate_to: people } };
+    if (typeof people === 'string') return { errors: { approval_escalate_to: people } };
   }
   for (const name of CHANNEL_SETTINGS) {
     if (!changed.has(name) || after[name] === '') continue;
     const errors = await channelErrors(deps, name, after[name], person.id);
-    if (Object.keys(errors).length > 0) return { kind: 'errors', errors };
+    if (Object.keys(errors).length > 0) return { errors };
   }
   const loosened = loosenedSettings(current, read.settings);
   const atOnce = changes.filter(({ name }) => !loosened.has(name));
@@ -293,7 +294,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   if (loosened.has('approvers') && changed.has('approvals_required')) {
     // Until the new approvers are confirmed, the former ones alone have to be enough.
     const [error] = Object.values(await approverErrors(deps, withChanges(current, atOnce)));
-    if (error !== undefined) return { kind: 'errors', errors: { approvals_required: `${error} ${APART}` } };
+    if (error !== undefined) return { errors: { approvals_required: `${error} ${APART}` } };
   }
   if (atOnce.length > 0) await saveAtOnce(call, atOnce);
   const waits = waiting.length === 0 ? [] : await waitWithSettings(call, waiting);
@@ -304,7 +305,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
           ':white_check_mark: Saved. It holds from now on, over what the environment says.',
           ...settingLines(atOnce),
         ];
-  return { kind: 'done', say: textMessage([...saved, ...waits].join('\n')) };
+  return { say: textMessage([...saved, ...waits].join('\n')) };
 }
 
 /** Said where more approvals are asked for than there are approvers before the new ones are confirmed. */
@@ -375,13 +376,13 @@ const settingsForm: FormFeature = {
 async function openSettings(call: Interaction): Promise<void> {
   const origin = formOrigin(call);
   try {
-    await openForm(call, settingsForm, origin, {});
+    await openForm(call, settingsForm, origin);
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
     call.deps.log.warn({ err: error }, 'Slack does not take the settings with their pickers: shown as texts');
     const current = await call.deps.settings();
     const { approvers, approval_escalate_to } = settingsAsText(current);
-    const view = await settingsForm.render(call, origin, { approvers, approval_escalate_to });
+    const view = await renderForm(settingsForm, call, origin, { approvers, approval_escalate_to });
     await call.open(formView({ ...view, form: plainForm }));
   }
 }
@@ -392,7 +393,7 @@ function deciding(decide: (call: ActionCall) => Promise<void>) {
     await decide(call);
     if (call.view?.form !== form.name) return;
     const { id, origin } = call.view;
-    const shown = await settingsForm.render(call, { ...origin, subject: undefined }, {});
+    const shown = await renderForm(settingsForm, call, { ...origin, subject: undefined }, {});
     await updateOpenView(call.deps.web, id, formView(shown));
   };
 }

@@ -1,5 +1,12 @@
 import { displayName } from '../../zones/names.ts';
-import { type FormFeature, linesOf, type SubmissionCall, type Submitted, textOf } from '../feature.ts';
+import {
+  type FormFeature,
+  linesOf,
+  renderForm,
+  type SubmissionCall,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
 import { type Field, type Form, type FormOrigin, type FormValues, formView } from '../views/form.ts';
 
 /*
@@ -49,18 +56,18 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature {
     async render(call, origin, values) {
       const refusals = await Promise.all(forms.map((each) => each.refusal?.(call)));
       const possible = forms.filter((_, index) => refusals[index] === undefined);
-      return { form: menuOf(possible, linesOf(values, 'names'), origin), origin, values };
+      return { form: menuOf(possible, linesOf(values, 'names'), origin) };
     },
     async submit(call): Promise<Submitted> {
       const chosen = forms.find((each) => each.form.name === textOf(call.values, 'task'));
-      if (chosen === undefined) return { kind: 'errors', errors: { task: 'Choose what to do.' } };
+      if (chosen === undefined) return { errors: { task: 'Choose what to do.' } };
       const values = valuesFor(chosen, linesOf(call.values, 'names'));
       const refusal = await chosen.refusal?.(call, values);
-      if (refusal !== undefined) return { kind: 'errors', errors: { task: refusal.text } };
+      if (refusal !== undefined) return { errors: { task: refusal.text } };
       if (values === undefined) {
-        return { kind: 'errors', errors: { names: 'This task takes one name. Tick one.' } };
+        return { errors: { names: 'This task takes one name. Tick one.' } };
       }
-      return { kind: 'view', view: formView(await chosen.render(call, await originFor(call), values)) };
+      return { view: formView(await renderForm(chosen, call, await originFor(call), values)) };
     },
   };
 }
