@@ -50,10 +50,7 @@ export function createDeliveryHandlers(
 ) {
   const handleLimited = createLimitedHandler(deps, commandsPerMinute);
   const background =
-    (
-      activity: string,
-      run: (handle: HandleLimited, body: unknown, acknowledgement: Acknowledgement) => Promise<void>,
-    ) =>
+    (activity: string, run: Runner<void>) =>
     ({ body, ack }: Delivered) =>
       runInBackground(activity, ack, (acknowledgement) => run(handleLimited, body, acknowledgement));
   return {
@@ -61,10 +58,10 @@ export function createDeliveryHandlers(
 
     onButton: ({ body, ack }: Delivered) =>
       runInBackground('button', ack, async (acknowledgement) => {
-        const home = await runAction(handleLimited, body, acknowledgement);
+        const readerOfHome = await runAction(handleLimited, body, acknowledgement);
         acknowledgement.give();
         await adoptShownCard(deps, actionPayload.parse(body));
-        if (home !== undefined) await publishHome(deps, home.userId);
+        if (readerOfHome !== undefined) await publishHome(deps, readerOfHome);
       }),
 
     onShortcut: ({ body, ack }: Delivered) =>
@@ -108,6 +105,13 @@ type HandleLimited = (
   run: (call: Interaction) => Promise<void>,
 ) => Promise<void>;
 
+/** Hands what a delivery says to a feature. */
+type Runner<Result> = (
+  handleLimited: HandleLimited,
+  body: unknown,
+  acknowledgement: Acknowledgement,
+) => Promise<Result>;
+
 function createLimitedHandler(deps: SlackDeps, commandsPerMinute: number): HandleLimited {
   const commands = createLimiter(commandsPerMinute, MINUTE_MS);
 
@@ -130,11 +134,7 @@ function createLimitedHandler(deps: SlackDeps, commandsPerMinute: number): Handl
   };
 }
 
-async function runCommand(
-  handleLimited: HandleLimited,
-  body: unknown,
-  acknowledgement: Acknowledgement,
-): Promise<void> {
+const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) => {
   const payload = commandPayload.parse(body);
   const line = parseCommandLine(payload.text);
   const command = COMMANDS.get(line.subcommand === '' ? 'help' : line.subcommand);
@@ -157,14 +157,10 @@ async function runCommand(
       await command.run({ ...call, channelId: delivery.channelId, words: line.words, reason: line.reason });
     }
   });
-}
+};
 
 /** @returns the person whose Home tab has the button, or opened the modal that has it */
-async function runAction(
-  handleLimited: HandleLimited,
-  body: unknown,
-  acknowledgement: Acknowledgement,
-): Promise<{ readonly userId: string } | undefined> {
+const runAction: Runner<string | undefined> = async (handleLimited, body, acknowledgement) => {
   const payload = actionPayload.parse(body);
   const [pressed] = payload.actions;
   const action = pressed === undefined ? undefined : ACTIONS.get(pressed.action_id);
@@ -192,14 +188,10 @@ async function runAction(
     }),
   );
   const isFromHome = view?.type === 'home' || origin?.channelId === '';
-  return isFromHome ? { userId: payload.user.id } : undefined;
-}
+  return isFromHome ? payload.user.id : undefined;
+};
 
-async function runShortcut(
-  handleLimited: HandleLimited,
-  body: unknown,
-  acknowledgement: Acknowledgement,
-): Promise<void> {
+const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {
   const payload = shortcutPayload.parse(body);
   const channelId = payload.channel.id;
   const threadTs = payload.message.thread_ts ?? payload.message.ts;
@@ -214,14 +206,10 @@ async function runShortcut(
   await handleLimited(delivery, { needs: 'account', activity: 'shortcut' }, (call) =>
     openForm(call, TASK_MENU, { channelId, threadTs }, { names: namesIn(payload.message.text) }),
   );
-}
+};
 
 /** The global shortcut. Outside of a direct message, the person chooses the channel of the order's card. */
-async function runGlobalShortcut(
-  handleLimited: HandleLimited,
-  body: unknown,
-  acknowledgement: Acknowledgement,
-): Promise<void> {
+const runGlobalShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {
   const payload = globalShortcutPayload.parse(body);
   const delivery = {
     ...senderOf(payload),
@@ -232,6 +220,6 @@ async function runGlobalShortcut(
     acknowledgement,
   };
   await handleLimited(delivery, { needs: 'account', activity: 'shortcut' }, (call) =>
-    openForm(call, TASK_MENU, { channelId: '' }, {}),
+    openForm(call, TASK_MENU, { channelId: '' }),
   );
-}
+};

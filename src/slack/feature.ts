@@ -194,8 +194,7 @@ export type Submitted =
 export type Needs = 'nothing' | 'member' | 'linked' | 'account' | 'admin';
 
 export interface Command {
-  readonly name: string;
-  /** After `/domain`. */
+  /** After `/domain`. It begins with the subcommand's name. */
   readonly usage: string;
   /** Starts with a verb, ends without a full stop. */
   readonly summary: string;
@@ -204,6 +203,12 @@ export interface Command {
   run(call: CommandCall): Promise<void>;
 }
 
+/** A command with its name. */
+export interface NamedCommand extends Command {
+  readonly name: string;
+}
+
+/** What a form shows otherwise than it is declared. */
 type Rendered = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
 
 export interface FormFeature {
@@ -233,6 +238,11 @@ export interface Feature {
   readonly commands?: readonly Command[];
   readonly forms?: readonly FormFeature[];
   readonly actions?: readonly Action[];
+}
+
+export function withName(command: Command): NamedCommand {
+  const [name = ''] = command.usage.split(' ');
+  return { ...command, name };
 }
 
 /** Whether a person may change the settings and read the audit log. */

@@ -11,7 +11,7 @@ import {
   type Submitted,
 } from '../feature.ts';
 import { code, escapeText, lines, mention } from '../views/blocks.ts';
-import type { Form } from '../views/form.ts';
+import { type Form, REASON } from '../views/form.ts';
 import { openForm } from './ordering.ts';
 
 /*
@@ -49,14 +49,7 @@ const oursFields: Form = {
   name: 'alert_ours',
   title: 'This was us',
   submit: 'It was us',
-  fields: [
-    {
-      name: 'reason',
-      label: 'Reason',
-      kind: 'text',
-      hint: 'Who did it, where, and why. Stands in the thread.',
-    },
-  ],
+  fields: [{ ...REASON, optional: false, hint: 'Who did it, where, and why. Stands in the thread.' }],
 };
 
 const oursForm: FormFeature = {

@@ -8,12 +8,10 @@ import { isCalendarDay } from '../../zones/calendar-day.ts';
 import { createNamer } from '../actor-names.ts';
 import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../platform/csv.ts';
-import { uploadFile } from '../platform/upload.ts';
-import { SlackApiError } from '../platform/web.ts';
 import { withProgress } from '../progress.ts';
 import { AUDIT_COLUMNS, orderLines, teamEventRow } from '../views/audit.ts';
-import { code, count, escapeText, type Message, textMessage } from '../views/blocks.ts';
-import { formatSlackError } from '../views/slack-error.ts';
+import { code, count, type Message, textMessage } from '../views/blocks.ts';
+import { handOver } from './send-file.ts';
 
 /*
  * The audit log as a CSV file, for admins.
@@ -67,7 +65,7 @@ async function runAudit(call: CommandCall): Promise<void> {
   const said = await withProgress(
     call.respond,
     () => textMessage(progressText(progress)),
-    () => handOver(call, span, join(folder, 'audit.csv'), progress),
+    () => exported(call, span, join(folder, 'audit.csv'), progress),
   ).finally(() => rm(folder, { recursive: true, force: true }));
   await call.respond(said);
 }
@@ -87,12 +85,8 @@ function progressText({ rows, at, isWritten }: Progress): string {
 }
 
 /** @returns what to tell the person */
-async function handOver(
-  { deps, person }: CommandCall,
-  span: Span,
-  path: string,
-  progress: Progress,
-): Promise<Message> {
+async function exported(call: CommandCall, span: Span, path: string, progress: Progress): Promise<Message> {
+  const { deps, person } = call;
   const from = new Date(`${span.first}T00:00:00Z`);
   const to = new Date(Date.parse(`${span.last}T00:00:00Z`) + DAY_MS);
   const days = `${span.first} to ${span.last}`;
@@ -104,19 +98,12 @@ async function handOver(
   progress.isWritten = true;
   const { rows } = progress;
   if (rows === 0) return textMessage(`Nothing happened from ${days} (UTC), so there is no file.`);
-  try {
-    await uploadFile(deps.web, {
-      path,
-      filename: `domain-steward-audit-${span.first}-to-${span.last}.csv`,
-      channelId: await deps.directory.directMessage(person.id),
-      comment: `The audit log from ${days} (UTC): ${count(rows, 'line')}.`,
-    });
-  } catch (error) {
-    if (!(error instanceof SlackApiError)) throw error;
-    deps.log.warn({ err: error, by: person.id, ...span }, 'handing over the audit log');
-    const { said, todo } = formatSlackError(error);
-    return textMessage(escapeText(`I cannot hand you the file. ${said} ${todo}`));
-  }
+  const problem = await handOver(call, {
+    path,
+    filename: `domain-steward-audit-${span.first}-to-${span.last}.csv`,
+    what: `The audit log from ${days} (UTC): ${count(rows, 'line')}`,
+  });
+  if (problem !== undefined) return problem;
   deps.log.info({ by: person.id, ...span, rows }, 'audit log exported');
   return textMessage(`The audit log from ${days} (UTC) is in our direct message: ${count(rows, 'line')}.`);
 }
@@ -124,7 +111,6 @@ async function handOver(
 export const audit: Feature = {
   commands: [
     {
-      name: 'audit',
       usage: 'audit [FROM] [TO]',
       summary: 'Get the audit log as a CSV file: the last 30 days, or those you say',
       example: '/domain audit 2026-01-01 2026-03-31',

@@ -130,7 +130,6 @@ async function refresh({ refreshWaitingCards, log }: Interaction['deps']): Promi
 export const away: Feature = {
   commands: [
     {
-      name: 'away',
       usage: 'away UNTIL @PERSON',
       summary: 'Have somebody approve in your place while you are away',
       example: '/domain away 2w @carol',
@@ -138,7 +137,6 @@ export const away: Feature = {
       run: runAway,
     },
     {
-      name: 'back',
       usage: 'back',
       summary: 'End that somebody stands in for you',
       example: '/domain back',

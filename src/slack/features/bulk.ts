@@ -17,7 +17,7 @@ import {
 import { nearest } from '../parse.ts';
 import { code, context } from '../views/blocks.ts';
 import { fileIssues } from '../views/bulk.ts';
-import type { Form } from '../views/form.ts';
+import { type Form, REASON_TO_APPROVERS } from '../views/form.ts';
 import { refusalText } from '../views/refusal.ts';
 import { attachedCsv, csvField } from './attached-text.ts';
 import { placePlan } from './bulk-plan.ts';
@@ -49,7 +49,7 @@ const form: Form = {
       placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
       hint: 'A header and a row a name. Besides name: period; nameservers; ownerc, adminc, techc; auth. Nothing is asked for before you see the plan.',
     },
-    { name: 'reason', label: 'Reason', kind: 'text', optional: true, hint: 'Shown to the approvers.' },
+    REASON_TO_APPROVERS,
   ],
 };
 
@@ -114,7 +114,6 @@ function resumedText(title: string, order: Order): string {
 export const bulk: Feature = {
   commands: [
     {
-      name: 'bulk',
       usage: 'bulk [TASK]',
       summary: 'Ask for one task for up to 2,000 names, from a CSV',
       example: '/domain bulk renew',

@@ -40,7 +40,6 @@ async function runCalendar(call: CommandCall): Promise<void> {
 export const calendar: Feature = {
   commands: [
     {
-      name: 'calendar',
       usage: 'calendar [reset]',
       summary: 'Show the address of your calendar feed of what expires',
       example: '/domain calendar',

@@ -20,6 +20,14 @@ import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
 
 const NAME: Field = { name: 'name', label: 'Domain name', kind: 'text', placeholder: 'cafe.rest' };
 
+export const NAMESERVERS: Field = {
+  name: 'nameServers',
+  label: 'Nameservers',
+  kind: 'lines',
+  placeholder: 'ns1.example.net\nns2.example.net',
+  hint: 'One a line.',
+};
+
 const DELEGATION: readonly Field[] = [
   {
     name: 'ownerc',
@@ -29,13 +37,7 @@ const DELEGATION: readonly Field[] = [
   },
   { name: 'adminc', label: 'Admin contact', kind: 'number' },
   { name: 'techc', label: 'Tech contact', kind: 'number' },
-  {
-    name: 'nameServers',
-    label: 'Nameservers',
-    kind: 'lines',
-    placeholder: 'ns1.example.net\nns2.example.net',
-    hint: 'One a line.',
-  },
+  NAMESERVERS,
 ];
 
 function delegationInput(values: FormValues) {
@@ -110,7 +112,7 @@ export const renewForm = orderForm({
 
 const nameserversForm = orderForm({
   task: 'nameservers',
-  fields: [NAME, ...DELEGATION.filter(({ name }) => name === 'nameServers')],
+  fields: [NAME, NAMESERVERS],
   input: (values) => {
     const { name, nameServers } = delegationInput(values);
     return { name, nameServers };
@@ -137,7 +139,6 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
     input: (values) => ({ name: textOf(values, 'name') ?? '' }),
   });
   const command: Command = {
-    name: task,
     usage: `${task} NAME`,
     summary: words.summary,
     example: `/domain ${task} cafe.rest`,
@@ -212,7 +213,7 @@ function ownCommand(
   task: OrderTaskName,
   { usage, example, run }: Pick<Command, 'usage' | 'example' | 'run'>,
 ): Command {
-  return { name: task, usage, summary: taskNamed(task).words.summary, example, needs: 'account', run };
+  return { usage, summary: taskNamed(task).words.summary, example, needs: 'account', run };
 }
 
 /** The tasks that need more than one name, or whose form is opened elsewhere too. */

@@ -41,7 +41,6 @@ function readNumber(text: string, max = Number.MAX_SAFE_INTEGER): number | undef
 export const expiring: Feature = {
   commands: [
     {
-      name: 'expiring',
       usage: 'expiring [DAYS]',
       summary: 'List what expires, within 90 days or as many as you say',
       example: '/domain expiring 30',

@@ -6,6 +6,7 @@ import {
   type Feature,
   type Interaction,
   isAdmin,
+  withName,
 } from '../feature.ts';
 import { nearest } from '../parse.ts';
 import { type HelpReader, helpFor, helpForAll, helpOverview, unknownCommand } from '../views/help.ts';
@@ -42,7 +43,6 @@ async function readerOf(call: Interaction): Promise<HelpReader> {
 /** @param others all other subcommands */
 export function createHelp(others: readonly Command[]): Feature {
   const help: Command = {
-    name: 'help',
     usage: 'help [SUBCOMMAND]',
     summary: 'Show what I can do',
     example: '/domain help renew',
@@ -60,7 +60,7 @@ export function createHelp(others: readonly Command[]): Feature {
       );
     },
   };
-  const commands = [help, ...others];
+  const commands = [help, ...others].map(withName);
 
   async function showAll(call: ActionCall): Promise<void> {
     call.acknowledge();

@@ -62,7 +62,6 @@ function typedText({ values }: SubmissionCall): string {
 export const importing: Feature = {
   commands: [
     {
-      name: 'import',
       usage: 'import',
       summary: 'Put many names on the watch list',
       example: '/domain import',

@@ -1,4 +1,4 @@
-import type { Action, Command, Feature, FormFeature } from '../feature.ts';
+import { type Action, type Feature, type FormFeature, type NamedCommand, withName } from '../feature.ts';
 import { alarms } from './alarms.ts';
 import { audit } from './audit.ts';
 import { away } from './away.ts';
@@ -73,19 +73,17 @@ const TASK_FORMS: readonly FormFeature[] = [domains, redirects, sslContacts, use
 /** The form of the message shortcut, in which a person chooses a task. */
 export const TASK_MENU: FormFeature = createTaskMenu(TASK_FORMS);
 
-const KNOWN_COMMANDS: readonly Command[] = SUBJECTS.flatMap(({ commands }) => commands ?? []);
-
 function byKey<T>(list: readonly T[], key: (item: T) => string): ReadonlyMap<string, T> {
   const map = new Map(list.map((item) => [key(item), item]));
   if (map.size !== list.length) throw new Error('two features share a name');
   return map;
 }
 
-const HELP: Feature = createHelp(KNOWN_COMMANDS);
+const HELP: Feature = createHelp(SUBJECTS.flatMap(({ commands }) => commands ?? []));
 
 /** Subcommands by name. */
-export const COMMANDS: ReadonlyMap<string, Command> = byKey(
-  [...(HELP.commands ?? []), ...KNOWN_COMMANDS],
+export const COMMANDS: ReadonlyMap<string, NamedCommand> = byKey(
+  [HELP, ...SUBJECTS].flatMap(({ commands }) => commands ?? []).map(withName),
   ({ name }) => name,
 );
 

@@ -468,7 +468,6 @@ async function showDetails(call: ActionCall): Promise<void> {
 export const link: Feature = {
   commands: [
     {
-      name: 'link',
       usage: 'link',
       summary: 'Link your credentials at the domain service',
       example: '/domain link',
@@ -476,7 +475,6 @@ export const link: Feature = {
       run: openLinkForm,
     },
     {
-      name: 'unlink',
       usage: 'unlink [CONTEXT]',
       summary: 'Forget your credentials',
       example: '/domain unlink 4',
@@ -484,7 +482,6 @@ export const link: Feature = {
       run: runUnlink,
     },
     {
-      name: 'whoami',
       usage: 'whoami',
       summary: 'Show your linked accounts, without secrets',
       example: '/domain whoami',
@@ -492,7 +489,6 @@ export const link: Feature = {
       run: runWhoami,
     },
     {
-      name: 'use',
       usage: 'use CONTEXT',
       summary: 'Choose which linked account is active',
       example: '/domain use 4',

@@ -53,7 +53,6 @@ async function runName(call: CommandCall): Promise<void> {
 export const name: Feature = {
   commands: [
     {
-      name: 'name',
       usage: 'name NAME',
       summary: 'Show all that is known of a name: dates, registrar, what lives on it, its history',
       example: '/domain name cafe.rest',

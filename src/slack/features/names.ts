@@ -249,7 +249,6 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
 export const names: Feature = {
   commands: [
     {
-      name: 'names',
       usage: 'names [FILTER…]',
       summary:
         'Find names by tag, owner, zone, registrar, expiry or text; `names export` and `names import` take a CSV',

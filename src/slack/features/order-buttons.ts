@@ -38,8 +38,7 @@ import {
 } from '../feature.ts';
 import { answersText, answersView, fitsView } from '../views/answer.ts';
 import { code, context, escapeText, lines, type Message, section, textMessage } from '../views/blocks.ts';
-import type { Form } from '../views/form.ts';
-import { noticeView, verbatim } from '../views/form.ts';
+import { type Field, type Form, noticeView, REASON, verbatim } from '../views/form.ts';
 import { impactLines } from '../views/impact.ts';
 import { orderTitle, seenInRecords } from '../views/order.ts';
 import { refusalText } from '../views/refusal.ts';
@@ -249,14 +248,6 @@ async function showAnswers(call: ActionCall): Promise<void> {
   );
 }
 
-const REASON = {
-  name: 'reason',
-  label: 'Reason',
-  kind: 'text',
-  optional: true,
-  hint: 'Stands in the thread and in the audit log.',
-} as const;
-
 /** A form that asks for a reason before it acts on an order. */
 function reasonForm(
   form: Omit<Form, 'fields'>,
@@ -267,7 +258,7 @@ function reasonForm(
     reason: string | undefined,
   ) => Promise<ChangeOutcome>,
   intro: (call: Interaction, subject: string) => Promise<readonly KnownBlock[]> = async () => [],
-  field: Form['fields'][number] = REASON,
+  field: Field = { ...REASON, hint: 'Stands in the thread and in the audit log.' },
 ): FormFeature {
   const full: Form = { ...form, fields: [field] };
   return {
@@ -290,12 +281,12 @@ const approveForm = reasonForm(
   approveOrder,
 );
 
-const EMERGENCY_REASON = {
-  name: 'reason',
+const EMERGENCY_REASON: Field = {
+  ...REASON,
   label: 'Why can it not wait?',
-  kind: 'text',
+  optional: false,
   hint: 'Everybody who could have approved reads it, and it stands in the thread and in the audit log.',
-} as const;
+};
 
 /** An admin approves alone; another one reviews that afterwards. The subject is the order's id. */
 const breakGlassForm = reasonForm(

@@ -13,7 +13,14 @@ import {
   textOf,
 } from '../feature.ts';
 import { code, context } from '../views/blocks.ts';
-import { type Field, type FormOrigin, type FormValues, type FormView, formView } from '../views/form.ts';
+import {
+  type Field,
+  type FormOrigin,
+  type FormValues,
+  type FormView,
+  formView,
+  REASON_TO_APPROVERS,
+} from '../views/form.ts';
 import { type FieldProblem, fieldProblems } from '../views/input-issue.ts';
 import { interfaceNote, TIES } from '../views/interface.ts';
 import { outcomeMessage, placeOrder, refusalOfAccount, refusalOfPolicy, retriedMessage } from './ordering.ts';
@@ -24,14 +31,6 @@ import { outcomeMessage, placeOrder, refusalOfAccount, refusalOfPolicy, retriedM
  */
 
 const BOTH: AvailableInterfaces = { json: true, xml: true };
-
-const REASON_FIELD: Field = {
-  name: 'reason',
-  label: 'Reason',
-  kind: 'text',
-  optional: true,
-  hint: 'Shown to the approvers.',
-};
 
 export interface OrderFormOptions {
   readonly task: OrderTaskName;
@@ -124,7 +123,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
   const fieldsFor = (reach: AvailableInterfaces, values: FormValues): readonly Field[] => [
     ...(typeof options.fields === 'function' ? options.fields(chosenReach(reach, values)) : options.fields),
     ...(choice === undefined || !reach.json || !reach.xml ? [] : [interfaceField(choice)]),
-    REASON_FIELD,
+    REASON_TO_APPROVERS,
   ];
   const reachOf = ({ deps }: Interaction, account: Account | undefined): AvailableInterfaces =>
     account === undefined

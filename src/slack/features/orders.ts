@@ -126,7 +126,6 @@ async function runOrder(call: CommandCall): Promise<void> {
 export const orders: Feature = {
   commands: [
     {
-      name: 'orders',
       usage: 'orders [pending, mine, review or NAME]',
       summary: 'List orders',
       example: '/domain orders pending',
@@ -134,7 +133,6 @@ export const orders: Feature = {
       run: runOrders,
     },
     {
-      name: 'order',
       usage: 'order ID',
       summary: 'Show one order with its history',
       example: '/domain order 7k2m9qx4h1ab',

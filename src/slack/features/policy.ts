@@ -182,7 +182,6 @@ async function start(call: ActionCall): Promise<void> {
 export const policy: Feature = {
   commands: [
     {
-      name: 'policy',
       usage: 'policy [test LINE or replay DAYS]',
       summary: 'Show who decides what, and which rule decides a line; admins change the rules',
       example: '/domain policy test renew cafe.rest 2',

@@ -516,7 +516,6 @@ const preregForm: FormFeature = {
 export const prereg: Feature = {
   commands: [
     {
-      name: 'prereg',
       usage: 'prereg [TEXT]',
       summary: 'Find preregistrations',
       example: '/domain prereg cafe.rest',

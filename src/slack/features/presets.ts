@@ -22,7 +22,7 @@ import {
 import { quote, textMessage } from '../views/blocks.ts';
 import { type Field, type Form, type FormValues, formView } from '../views/form.ts';
 import { presetIssueText, presetList } from '../views/preset.ts';
-import { FORMS_WITH_PRESETS } from './domains.ts';
+import { FORMS_WITH_PRESETS, NAMESERVERS } from './domains.ts';
 import { mayDecide } from './may-decide.ts';
 import { openForm, opening } from './ordering.ts';
 import { refreshing, updateOpenView } from './refresh-form.ts';
@@ -49,15 +49,7 @@ const CONTENT: Readonly<Record<PresetKind, readonly Field[]>> = {
     { name: 'adminc', label: 'Admin contact', kind: 'number', optional: true },
     { name: 'techc', label: 'Tech contact', kind: 'number', optional: true },
   ],
-  nameservers: [
-    {
-      name: 'nameServers',
-      label: 'Nameservers',
-      kind: 'lines',
-      placeholder: 'ns1.example.net\nns2.example.net',
-      hint: 'One a line.',
-    },
-  ],
+  nameservers: [NAMESERVERS],
 };
 
 const formFor = (kind: PresetKind): Form => ({
@@ -169,7 +161,6 @@ const ACTIONS: readonly Action[] = [
 export const presets: Feature = {
   commands: [
     {
-      name: 'presets',
       usage: 'presets',
       summary: 'Show named sets of contacts and nameservers that forms offer; approvers change them',
       example: '/domain presets',

@@ -205,7 +205,6 @@ async function exportPrices(call: ActionCall): Promise<void> {
 export const prices: Feature = {
   commands: [
     {
-      name: 'prices',
       usage: 'prices',
       summary: 'Show the price list; admins change it',
       example: '/domain prices',

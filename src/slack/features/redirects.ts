@@ -77,7 +77,6 @@ const redirectForm = orderForm({
 export const redirects: Feature = {
   commands: [
     {
-      name: 'redirect',
       usage: 'redirect [SOURCE]',
       summary: taskNamed('redirect').words.summary,
       example: '/domain redirect www.cafe.rest',

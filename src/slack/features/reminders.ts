@@ -32,7 +32,7 @@ import {
   textMessage,
 } from '../views/blocks.ts';
 import { byWhom, formatDay, formatDays, formatName } from '../views/expiry.ts';
-import type { Field, Form, FormOrigin } from '../views/form.ts';
+import { type Field, type Form, type FormOrigin, REASON, REASON_TO_APPROVERS } from '../views/form.ts';
 import { impactLines } from '../views/impact.ts';
 import { fieldProblems } from '../views/input-issue.ts';
 import { waitingText } from '../views/price.ts';
@@ -140,17 +140,12 @@ function openWith(form: FormFeature) {
 }
 
 const PERIOD: Field = { name: 'period', label: 'Period in years', kind: 'number' };
-const REASON: Field = { name: 'reason', label: 'Reason', kind: 'text', optional: true };
 
 const renewManyFields: Form = {
   name: 'renew_many',
   title: 'Renew domains',
   submit: 'Ask',
-  fields: [
-    { name: 'names', label: 'Names', kind: 'picks' },
-    PERIOD,
-    { ...REASON, hint: 'Shown to the approvers.' },
-  ],
+  fields: [{ name: 'names', label: 'Names', kind: 'picks' }, PERIOD, REASON_TO_APPROVERS],
 };
 
 /** Renews the names that are ticked, of a digest or of a filter's results. */
@@ -262,12 +257,7 @@ const lapseFields: Form = {
   title: 'Let lapse',
   submit: 'Let lapse',
   fields: [
-    {
-      name: 'reason',
-      label: 'Reason',
-      kind: 'text',
-      hint: 'Stands beside the decision. Somebody else has to confirm it.',
-    },
+    { ...REASON, optional: false, hint: 'Stands beside the decision. Somebody else has to confirm it.' },
   ],
 };
 

@@ -72,7 +72,6 @@ async function datesOf(
 export const rules: Feature = {
   commands: [
     {
-      name: 'rules',
       usage: 'rules [NAME or ZONE]',
       summary: 'Show what a zone allows: tasks, charges, limits and dates',
       example: '/domain rules cafe.rest',

@@ -1,15 +1,18 @@
 import type { Interaction } from '../feature.ts';
-import { uploadText } from '../platform/upload.ts';
+import { uploadFile, uploadText } from '../platform/upload.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { escapeText, type Message, textMessage } from '../views/blocks.ts';
 import { formatSlackError } from '../views/slack-error.ts';
 
-/** A text as a file. */
-export interface TextFile {
-  readonly text: string;
+interface FileForPerson {
   readonly filename: string;
   /** The subject of “… is in our direct message.” */
   readonly what: string;
+}
+
+/** A text as a file. */
+export interface TextFile extends FileForPerson {
+  readonly text: string;
 }
 
 /**
@@ -25,18 +28,17 @@ export async function sendFile(
   return (await handOver(call, file)) ?? textMessage(told);
 }
 
-/** Sends a person a text as a file. @returns why they did not get it; undefined when they did */
+/** Sends a person a text, or what is on disk. @returns why they did not get it; undefined when they did */
 export async function handOver(
   { deps, person }: Interaction,
-  { text, filename, what }: TextFile,
+  { filename, what, ...file }: TextFile | (FileForPerson & { readonly path: string }),
 ): Promise<Message | undefined> {
   try {
-    await uploadText(deps.web, {
-      text,
-      filename,
-      channelId: await deps.directory.directMessage(person.id),
-      comment: `${what}.`,
-    });
+    const channelId = await deps.directory.directMessage(person.id);
+    const shared = { filename, channelId, comment: `${what}.` };
+    await ('path' in file
+      ? uploadFile(deps.web, { ...shared, ...file })
+      : uploadText(deps.web, { ...shared, ...file }));
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     deps.log.warn({ err: error, by: person.id, filename }, 'handing over a file');

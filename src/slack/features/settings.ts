@@ -401,7 +401,6 @@ function deciding(decide: (call: ActionCall) => Promise<void>) {
 export const settings: Feature = {
   commands: [
     {
-      name: 'settings',
       usage: 'settings',
       summary: 'Change who approves, what waits for approval and when reminders go out',
       example: '/domain settings',

@@ -104,7 +104,6 @@ async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
 export const spend: Feature = {
   commands: [
     {
-      name: 'spend',
       usage: 'spend [YEAR or MONTH]',
       summary: 'Show what was spent and what is ahead, by the price list',
       example: '/domain spend 2026-11',

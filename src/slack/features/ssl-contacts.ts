@@ -84,7 +84,6 @@ export const sslContactForm = orderForm({
 export const sslContacts: Feature = {
   commands: [
     {
-      name: 'ssl-contact',
       usage: 'ssl-contact [ID]',
       summary: taskNamed('ssl-contact').words.summary,
       example: '/domain ssl-contact 501',

@@ -79,7 +79,6 @@ export const userForm = orderForm({
 export const users: Feature = {
   commands: [
     {
-      name: 'user',
       usage: 'user',
       summary: taskNamed('user').words.summary,
       example: '/domain user',

@@ -94,7 +94,6 @@ async function runUnwatch(call: CommandCall): Promise<void> {
 export const watch: Feature = {
   commands: [
     {
-      name: 'watch',
       usage: 'watch NAME [YYYY-MM-DD]',
       summary: 'Put a name on the expiry watch list',
       example: '/domain watch cafe.rest',
@@ -102,7 +101,6 @@ export const watch: Feature = {
       run: runWatch,
     },
     {
-      name: 'unwatch',
       usage: 'unwatch NAME',
       summary: 'Take a name off the watch list',
       example: '/domain unwatch cafe.rest',

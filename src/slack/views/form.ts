@@ -44,6 +44,12 @@ export interface Field {
   readonly dispatches?: boolean;
 }
 
+/** A reason that people may give. */
+export const REASON: Field = { name: 'reason', label: 'Reason', kind: 'text', optional: true };
+
+/** The same, for those who approve. */
+export const REASON_TO_APPROVERS: Field = { ...REASON, hint: 'Shown to the approvers.' };
+
 export interface Form {
   /** `callback_id`. */
   readonly name: string;

@@ -1,4 +1,4 @@
-import type { Command } from '../feature.ts';
+import type { NamedCommand } from '../feature.ts';
 import {
   actions,
   button,
@@ -14,7 +14,7 @@ import { NOT_TOLD } from './rules.ts';
 
 /* Help, and the answer to an unknown subcommand. */
 
-type Described = Pick<Command, 'name' | 'usage' | 'summary' | 'example' | 'needs'>;
+type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs'>;
 
 /** What decides which subcommands the reader can use. */
 export interface HelpReader {
@@ -129,7 +129,7 @@ export function helpForAll(commands: readonly Described[], reader: HelpReader): 
   ]);
 }
 
-const NEEDS: Readonly<Record<Command['needs'], string>> = {
+const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
   nothing: '',
   member: '',
   linked: 'You need a linked account: `/domain link`.',
