@@ -15,7 +15,7 @@ const withTable = message('Two names expire', [
   header('Soon'),
   section('*Two* names expire.'),
   table({ caption: 'Names', columns: ['name'], rows: [['cafe.rest'], ['a<b.rest']] }),
-  ...actions('row', [button({ actionId: 'go', text: 'Renew', value: 'x' })]),
+  ...actions('row', [button('go', 'Renew', 'x')]),
 ]);
 const oldBlocks = message('One name expires', [section('*cafe.rest* expires.')]);
 

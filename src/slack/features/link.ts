@@ -417,10 +417,7 @@ async function runWhoami(call: CommandCall): Promise<void> {
       ...(asked === undefined
         ? []
         : actions('whoami', [
-            button({
-              actionId: 'whoami_details',
-              text: 'Ask for rights, profile and customer',
-              value: asked.id,
+            button('whoami_details', 'Ask for rights, profile and customer', asked.id, {
               label: `Ask the service for more of ${accountName(asked)}`,
             }),
           ])),

@@ -313,10 +313,7 @@ function lapseRequest({ name }: WatchedDomain, by: string, known: readonly strin
     section(`${text}\nSomebody else has to confirm. Until then reminders go on.`),
     ...lines(known),
     ...actions('lapse', [
-      button({
-        actionId: 'lapse_confirm',
-        text: 'Confirm: let it lapse',
-        value: name,
+      button('lapse_confirm', 'Confirm: let it lapse', name, {
         style: 'danger',
         label: `Confirm: let it lapse: ${displayName(name)}`,
       }),

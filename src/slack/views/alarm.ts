@@ -241,17 +241,9 @@ function buttons({ id, name, state, explained }: Alarm) {
   if (explained !== undefined) return [];
   const title = displayName(name);
   return [
-    button({ actionId: 'alert_ours', text: 'It was us', value: id, label: `It was us: ${title}` }),
+    button('alert_ours', 'It was us', id, { label: `It was us: ${title}` }),
     ...(state === 'escalated'
       ? []
-      : [
-          button({
-            actionId: 'alert_raise',
-            text: 'Raise it',
-            value: id,
-            style: 'danger',
-            label: `Raise it: ${title}`,
-          }),
-        ]),
+      : [button('alert_raise', 'Raise it', id, { style: 'danger', label: `Raise it: ${title}` })]),
   ];
 }

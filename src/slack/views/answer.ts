@@ -72,7 +72,7 @@ export function messageLine({ status, code: messageCode, text, objects = [] }: R
 /** The button that shows all that the service answered, if that is more than stands with the order. */
 export function answerButtons({ id, items }: Order) {
   return items.some(({ result }) => result?.hasAnswer === true)
-    ? [button({ actionId: 'order_data', text: 'All that the service said', value: id })]
+    ? [button('order_data', 'All that the service said', id)]
     : [];
 }
 

@@ -129,26 +129,26 @@ export function context(...texts: readonly string[]): ContextBlock {
 
 export const divider: KnownBlock = { type: 'divider' };
 
-export interface ButtonOptions {
-  readonly actionId: string;
-  readonly text: string;
-  /** An id and no content: on a click everything is read again. */
-  readonly value: string;
-  readonly style?: 'primary' | 'danger';
+interface ButtonOptions {
+  readonly style?: 'primary' | 'danger' | undefined;
   /** What a screen reader says, where the text alone does not tell what the button is about. */
-  readonly label?: string;
+  readonly label?: string | undefined;
 }
 
-export function button(options: ButtonOptions): Button {
+/** @param value an id and no content: on a click everything is read again */
+export function button(
+  actionId: string,
+  text: string,
+  value: string,
+  { style, label }: ButtonOptions = {},
+): Button {
   return {
     type: 'button',
-    action_id: options.actionId,
-    text: plainText(options.text, LIMITS.buttonText),
-    value: options.value,
-    ...(options.style === undefined ? {} : { style: options.style }),
-    ...(options.label === undefined
-      ? {}
-      : { accessibility_label: truncate(options.label, LIMITS.buttonText) }),
+    action_id: actionId,
+    text: plainText(text, LIMITS.buttonText),
+    value,
+    ...(style === undefined ? {} : { style }),
+    ...(label === undefined ? {} : { accessibility_label: truncate(label, LIMITS.buttonText) }),
   };
 }
 

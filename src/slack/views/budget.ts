@@ -147,7 +147,7 @@ export interface BudgetReader {
 
 /** How the budgets stand, as blocks; empty where there are none and nobody can add one. */
 export function budgetBlocks(standings: readonly BudgetStanding[], reader: BudgetReader): AnyBlock[] {
-  const add = button({ actionId: 'budget_add', text: 'Add a budget…', value: 'new' });
+  const add = button('budget_add', 'Add a budget…', 'new');
   return [
     ...(standings.length === 0
       ? []

@@ -163,13 +163,10 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, cost: Orde
       ? []
       : [
           ...actions(`plan_${order.id}`, [
-            button({
-              actionId: 'order_confirm',
-              text: `Ask for ${count(plan.rows.length, 'name')}`,
-              value: order.id,
+            button('order_confirm', `Ask for ${count(plan.rows.length, 'name')}`, order.id, {
               style: 'primary',
             }),
-            button({ actionId: 'bulk_drop', text: 'Drop it', value: order.id }),
+            button('bulk_drop', 'Drop it', order.id),
           ]),
           context(`Plan ${code(order.statementHash)}. It is forgotten after 15 minutes.`),
         ]),
@@ -303,10 +300,7 @@ function pauseText(reason: PauseReason): string {
 export function pauseButtons(order: Order) {
   return isPaused(order)
     ? [
-        button({
-          actionId: 'order_resume',
-          text: 'Go on',
-          value: order.id,
+        button('order_resume', 'Go on', order.id, {
           style: 'primary',
           label: `Go on with ${count(waitingItems(order).length, 'name')}`,
         }),
@@ -324,9 +318,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
     ),
     ...actions(`paused_${order.id}`, [
       ...pauseButtons(order),
-      ...(isPaused(order)
-        ? [button({ actionId: 'order_stop', text: 'Stop', value: order.id, style: 'danger' })]
-        : []),
+      ...(isPaused(order) ? [button('order_stop', 'Stop', order.id, { style: 'danger' })] : []),
     ]),
   ]);
 }

@@ -64,12 +64,12 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
     ...(head.months.length > 0 ? [monthChart('Renewals by month', 'Names', head.months)] : []),
     ...(head.total > 1 && renewable
       ? actions(`digest_${head.digestId}`, [
-          button({
-            actionId: 'reminder_renew_many',
-            text: 'Renew several…',
-            value: head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`,
-            style: 'primary',
-          }),
+          button(
+            'reminder_renew_many',
+            'Renew several…',
+            head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`,
+            { style: 'primary' },
+          ),
         ])
       : []),
     ...partBlocks(head, waitingOf),
@@ -262,7 +262,7 @@ function reminderButtons(reminder: Reminder): Button[] {
   const { name, phase } = reminder;
   const shown = displayName(name);
   const make = (actionId: string, text: string, style?: 'primary') =>
-    button({ actionId, text, value: name, label: `${text}: ${shown}`, ...(style && { style }) });
+    button(actionId, text, name, { style, label: `${text}: ${shown}` });
   // By the document, a name that nobody deleted has renewed itself. So it can be renewed, and restoring it is only
   // offered as a precaution.
   const renews = isRenewable(phase) || isAssumedDeleted(reminder);

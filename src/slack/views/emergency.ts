@@ -74,10 +74,7 @@ export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
 export function breakGlassButtons(order: Order, decision: WaitingDecision | undefined): Button[] {
   if (order.state !== 'PENDING' || decision?.demand.breakGlass !== true) return [];
   return [
-    button({
-      actionId: 'order_break_glass',
-      text: 'Approve alone in an emergency',
-      value: order.id,
+    button('order_break_glass', 'Approve alone in an emergency', order.id, {
       style: 'danger',
       label: `Approve alone in an emergency, for admins: ${orderTitle(order)}`,
     }),
@@ -88,10 +85,7 @@ export function breakGlassButtons(order: Order, decision: WaitingDecision | unde
 export function signOffButtons(order: Order): Button[] {
   if (!isReviewOpen(order)) return [];
   return [
-    button({
-      actionId: 'order_sign_off',
-      text: 'Sign off',
-      value: order.id,
+    button('order_sign_off', 'Sign off', order.id, {
       label: `Sign off the emergency approval: ${orderTitle(order)}`,
     }),
   ];

@@ -156,8 +156,7 @@ export function expiringPage(page: ListPage, days: number, offset: number, now: 
   const deleted = page.deleted === 0 ? '' : `, ${count(page.deleted, 'name')} deleted early`;
   const undated = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without a date`;
   const text = `${count(page.dated, 'name')} expiring ${within}${deleted}${undated}`;
-  const turn = (actionId: string, label: string, to: number) =>
-    button({ actionId, text: label, value: `${days}:${to}` });
+  const turn = (actionId: string, label: string, to: number) => button(actionId, label, `${days}:${to}`);
   return message(text, [
     section(`*${escapeText(text)}*`),
     ...(page.names.length === 0 ? [] : [listTable(`${offset + 1}–${last} of ${total}`, page.names, now)]),

@@ -69,15 +69,9 @@ export function waitingFacts(waiting: Waiting, approvers: readonly string[], isA
     ),
     ...actions(`facts_${id}`, [
       isShown
-        ? button({
-            actionId: 'facts_confirm',
-            text: 'Confirm',
-            value: id,
-            style: 'primary',
-            label: `Confirm the change of ${what}`,
-          })
-        : button({ actionId: 'facts_look', text: `Look at all ${change.names.length}`, value: id }),
-      button({ actionId: 'facts_dismiss', text: 'Drop it', value: id, label: `Drop the change of ${what}` }),
+        ? button('facts_confirm', 'Confirm', id, { style: 'primary', label: `Confirm the change of ${what}` })
+        : button('facts_look', `Look at all ${change.names.length}`, id),
+      button('facts_dismiss', 'Drop it', id, { label: `Drop the change of ${what}` }),
     ]),
   ]);
 }

@@ -139,13 +139,8 @@ function memberBlocks(data: HomeData, length: number): AnyBlock[] {
   ];
 }
 
-const SETTINGS_BUTTON = button({ actionId: 'home_settings', text: 'Settings', value: 'settings' });
-const LINK_BUTTON = button({
-  actionId: 'home_link',
-  text: 'Link your account',
-  value: 'link',
-  style: 'primary',
-});
+const SETTINGS_BUTTON = button('home_settings', 'Settings', 'settings');
+const LINK_BUTTON = button('home_link', 'Link your account', 'link', { style: 'primary' });
 
 /** Whose account the person's orders go out with. */
 function worksAs({ account, teamAccount }: HomeData): string {

@@ -37,7 +37,7 @@ function warnings({ bulk }: Order, extras: CardExtras): SectionBlock[] {
 export function lookView({ order, extras, mayDecide, origin, page, note }: Look): ModalView {
   const pages = statementPages(extras.statement);
   const shown = Math.min(Math.max(page, 1), pages.length);
-  const turn = (actionId: string, text: string) => button({ actionId, text, value: order.id });
+  const turn = (actionId: string, text: string) => button(actionId, text, order.id);
   return {
     ...noticeView('What is sent', [
       ...(note === undefined ? [] : [section(note)]),

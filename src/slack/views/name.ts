@@ -302,18 +302,10 @@ function buttons({ name, listed, renewWithinDays }: NameScreen) {
   const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
   return [
     ...(deadline?.action === 'renew' && isNear
-      ? [
-          button({
-            actionId: 'reminder_renew',
-            text: 'Renew',
-            value: name,
-            style: 'primary',
-            label: `Renew ${title}`,
-          }),
-        ]
+      ? [button('reminder_renew', 'Renew', name, { style: 'primary', label: `Renew ${title}` })]
       : []),
     ...(deadline?.action === 'restore'
-      ? [button({ actionId: 'reminder_restore', text: 'Restore', value: name, label: `Restore ${title}` })]
+      ? [button('reminder_restore', 'Restore', name, { label: `Restore ${title}` })]
       : []),
     editButton(name),
   ];

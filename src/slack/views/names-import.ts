@@ -63,12 +63,7 @@ export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isAne
     ...(changed.length === 0
       ? []
       : actions('names_import', [
-          button({
-            actionId: 'names_import_apply',
-            text: `Change ${count(changed.length, 'name')}`,
-            value: hash,
-            style: 'primary',
-          }),
+          button('names_import_apply', `Change ${count(changed.length, 'name')}`, hash, { style: 'primary' }),
         ])),
     context(`${count(same, 'name')} as in the file already. The plan is kept for a day.`),
   ]);

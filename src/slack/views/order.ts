@@ -328,7 +328,7 @@ export function orderButton(
   style?: 'primary' | 'danger',
 ): Button {
   const label = `${text}: ${orderTitle(order)}`;
-  return button({ actionId, text, value: order.id, label, ...(style && { style }) });
+  return button(actionId, text, order.id, { style, label });
 }
 
 /** Shows all that an order sends, and what explains it. */

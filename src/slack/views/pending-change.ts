@@ -64,8 +64,8 @@ export function waitingBlocks(
   { userId, locale }: Reader,
 ): (SectionBlock | ActionsBlock | ContextBlock)[] {
   const { id, askedBy, expiresAt } = waiting;
-  const confirm = button({ actionId: 'settings_confirm', text: 'Confirm', value: id, style: 'primary' });
-  const drop = button({ actionId: 'settings_dismiss', text: 'Drop it', value: id, style: 'danger' });
+  const confirm = button('settings_confirm', 'Confirm', id, { style: 'primary' });
+  const drop = button('settings_dismiss', 'Drop it', id, { style: 'danger' });
   return [
     section(
       `:hourglass_flowing_sand: *${mention(askedBy)} wants to change ${waiting.kind === 'settings' ? 'the settings' : 'the price list'}.* ${WHY[waiting.kind]}`,

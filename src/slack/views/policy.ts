@@ -122,13 +122,7 @@ function ruleRows(rules: readonly PolicyRule[], { page, reader }: ShownPolicy): 
     const position = from + offset + 1;
     const value = ruleValue(position, rule.name);
     const rowButton = (actionId: string, text: string, style?: 'danger') =>
-      button({
-        actionId,
-        text,
-        value,
-        label: `${text} rule ${position}`,
-        ...(style === undefined ? {} : { style }),
-      });
+      button(actionId, text, value, { style, label: `${text} rule ${position}` });
     return [
       section(row(rule, position, reader.locale)),
       ...actions(`policy_rule_${position}`, [
@@ -166,7 +160,7 @@ function adminButtons(shown: ShownPolicy): AnyBlock[] {
   const from = pageStart(edited, page);
   // Ids are unique within a row.
   const toPage = (actionId: 'policy_page_before' | 'policy_page_after', text: string, to: number) =>
-    button({ actionId, text, value: String(to) });
+    button(actionId, text, String(to));
   const index = from / RULES_ON_PAGE;
   const paging = [
     ...(from === 0 ? [] : [toPage('policy_page_before', 'Rules before', index - 1)]),
@@ -183,9 +177,9 @@ function adminButtons(shown: ShownPolicy): AnyBlock[] {
         ]),
     ...(draft === undefined ? [] : actions('policy_draft', draftButtons(draft, reader.userId))),
     ...actions('policy', [
-      button({ actionId: 'policy_add', text: 'Add a rule…', value: 'new', style: 'primary' }),
-      button({ actionId: 'policy_download', text: 'As a YAML file', value: draft?.revision ?? 'current' }),
-      button({ actionId: 'policy_upload', text: 'From YAML…', value: 'yaml' }),
+      button('policy_add', 'Add a rule…', 'new', { style: 'primary' }),
+      button('policy_download', 'As a YAML file', draft?.revision ?? 'current'),
+      button('policy_upload', 'From YAML…', 'yaml'),
     ]),
     startMenu(),
   ];
@@ -196,16 +190,16 @@ function draftButtons(draft: PolicyDraft, readerId: string): Button[] {
   const { published } = draft;
   return [
     ...(published === undefined
-      ? [button({ actionId: 'policy_publish', text: 'Publish', value, style: 'primary' as const })]
+      ? [button('policy_publish', 'Publish', value, { style: 'primary' })]
       : published.by === readerId
         ? []
         : [confirmButton(value)]),
-    button({ actionId: 'policy_discard', text: 'Discard the draft', value, style: 'danger' }),
+    button('policy_discard', 'Discard the draft', value, { style: 'danger' }),
   ];
 }
 
 function confirmButton(revision: string): Button {
-  return button({ actionId: 'policy_confirm', text: 'Confirm', value: revision, style: 'primary' });
+  return button('policy_confirm', 'Confirm', revision, { style: 'primary' });
 }
 
 /** A menu of policies to start from. Choosing one opens a form. */
@@ -222,9 +216,7 @@ function readerButtons({ published, draft }: ShownPolicy): AnyBlock[] {
   return [
     ...(published === undefined
       ? []
-      : actions('policy', [
-          button({ actionId: 'policy_download', text: 'As a YAML file', value: 'current' }),
-        ])),
+      : actions('policy', [button('policy_download', 'As a YAML file', 'current')])),
     ...(draft === undefined ? [] : [context('Admins work on a draft, which is not in force.')]),
   ];
 }

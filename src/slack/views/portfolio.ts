@@ -42,10 +42,7 @@ export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDet
 
 /** Opens the form of a name's details. */
 export function editButton(name: string): Button {
-  return button({
-    actionId: 'name_edit',
-    text: 'Owner, tags…',
-    value: name,
+  return button('name_edit', 'Owner, tags…', name, {
     label: `Owner, tags, channel and note of ${displayName(name)}`,
   });
 }
@@ -161,16 +158,12 @@ export function namesPage(page: NamesPage): Message {
       pageSize: NAMES_PAGE,
     }),
     ...actions('names', [
-      ...(page.previous === undefined
-        ? []
-        : [button({ actionId: 'names_previous', text: 'Previous', value: page.previous })]),
-      ...(page.next === undefined
-        ? []
-        : [button({ actionId: 'names_next', text: 'Next', value: page.next })]),
-      button({ actionId: 'names_renew', text: 'Renew several…', value: state, style: 'primary' }),
-      button({ actionId: 'names_edit', text: 'Owner, tags…', value: state }),
-      button({ actionId: 'names_export', text: 'Export as CSV', value: state }),
-      button({ actionId: 'names_import', text: 'Import…', value: 'new' }),
+      ...(page.previous === undefined ? [] : [button('names_previous', 'Previous', page.previous)]),
+      ...(page.next === undefined ? [] : [button('names_next', 'Next', page.next)]),
+      button('names_renew', 'Renew several…', state, { style: 'primary' }),
+      button('names_edit', 'Owner, tags…', state),
+      button('names_export', 'Export as CSV', state),
+      button('names_import', 'Import…', 'new'),
     ]),
     context(
       `Narrow it with ${code('tag:brand owner:@ada zone:rest registrar:sandbox expiring<60 unused')} or a part of the name, and sort with \`sort:name\`.`,

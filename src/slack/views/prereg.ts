@@ -224,8 +224,8 @@ function pageButtons(query: PreregQuery, { records, summary }: Preregistrations)
   const more = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
   const previous = Math.max(0, offset - limit);
   return [
-    ...(offset > 0 ? [button({ actionId: 'prereg_previous', text: 'Previous', value: at(previous) })] : []),
-    ...(more ? [button({ actionId: 'prereg_next', text: 'Next', value: at(next) })] : []),
+    ...(offset > 0 ? [button('prereg_previous', 'Previous', at(previous))] : []),
+    ...(more ? [button('prereg_next', 'Next', at(next))] : []),
   ];
 }
 
@@ -241,7 +241,7 @@ function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   if (only === undefined) return [];
   if (second === undefined) {
     return actions('prereg_records', [
-      button({ actionId: 'prereg_open', text: 'Open in full', value: only, label: `Open in full: ${only}` }),
+      button('prereg_open', 'Open in full', only, { label: `Open in full: ${only}` }),
     ]);
   }
   return [

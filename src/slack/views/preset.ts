@@ -22,7 +22,7 @@ const MAX_SHOWN = 20;
 
 /** The list of presets, with buttons for those who may change them. */
 export function presetList(presets: readonly Preset[], mayEdit: boolean): Message {
-  const add = button({ actionId: 'preset_add', text: 'Add a preset…', value: 'new', style: 'primary' });
+  const add = button('preset_add', 'Add a preset…', 'new', { style: 'primary' });
   const text =
     presets.length === 0
       ? 'There are no presets yet. They are named sets of contacts or nameservers that forms offer.'
@@ -51,14 +51,8 @@ function contentText({ kind, fields }: Preset): string {
 
 function buttonsOf({ id, name }: Preset) {
   return [
-    button({ actionId: 'preset_edit', text: 'Edit…', value: id, label: `Edit ${name}` }),
-    button({
-      actionId: 'preset_delete',
-      text: 'Delete',
-      value: id,
-      style: 'danger',
-      label: `Delete ${name}`,
-    }),
+    button('preset_edit', 'Edit…', id, { label: `Edit ${name}` }),
+    button('preset_delete', 'Delete', id, { style: 'danger', label: `Delete ${name}` }),
   ];
 }
 

@@ -230,11 +230,11 @@ export interface PriceReader {
 export function priceList(list: readonly ListedPrice[], reader: PriceReader): Message {
   const edit = reader.isAdmin
     ? [
-        button({ actionId: 'price_add', text: 'Add a price…', value: 'new', style: 'primary' }),
-        button({ actionId: 'prices_import', text: 'Import CSV…', value: 'import' }),
+        button('price_add', 'Add a price…', 'new', { style: 'primary' }),
+        button('prices_import', 'Import CSV…', 'import'),
       ]
     : [];
-  const file = button({ actionId: 'prices_export', text: 'As a CSV file', value: 'export' });
+  const file = button('prices_export', 'As a CSV file', 'export');
   if (list.length === 0) {
     return message('The price list is empty', [
       section(

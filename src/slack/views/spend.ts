@@ -106,7 +106,7 @@ export function spendMessage(shown: SpendShown): Message {
             columns: ['List', 'What', 'Cost', 'Names'],
             rows,
           }),
-          ...actions('spend', [button({ actionId: 'spend_export', text: 'As a CSV file', value: span })]),
+          ...actions('spend', [button('spend_export', 'As a CSV file', span)]),
         ]),
     context(
       'Counted by the price list of the day on which each name was carried out, on live systems; what is ahead by the list of today, a year for every watched name. Premium names may cost more. Another time: `/domain spend 2026-11`.',

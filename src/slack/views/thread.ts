@@ -373,12 +373,12 @@ const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
 };
 
 function revealButton(order: Order) {
-  return button({
-    actionId: 'order_reveal',
-    text: order.task === 'authcode' ? 'Show the auth code' : 'Show the password',
-    value: order.id,
-    style: 'primary',
-  });
+  return button(
+    'order_reveal',
+    order.task === 'authcode' ? 'Show the auth code' : 'Show the password',
+    order.id,
+    { style: 'primary' },
+  );
 }
 
 const REVEAL_HINT = 'Only the person who asked can see it, once, within an hour.';

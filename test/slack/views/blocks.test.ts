@@ -24,7 +24,7 @@ describe('blocks', () => {
     fc.assert(
       fc.property(words, fc.integer({ min: 1, max: 60 }), (text, many) => {
         const list = Array.from({ length: many }, () => text);
-        const buttons = list.map((_, n) => button({ actionId: `a${n}`, text, value: 'v', label: text }));
+        const buttons = list.map((_, n) => button(`a${n}`, text, 'v', { label: text }));
         expectMessage(
           message(`Renewal: ${text}`, [
             header(text),
