@@ -266,36 +266,23 @@ async function takeFromSlack(
     return;
   }
   const slack = options.slack();
-  if (slack === undefined) {
-    answer(response, 503, { error: 'not ready' });
-    return;
-  }
-  if (request.method !== 'POST') {
-    answer(response, 405, { error: 'POST only' });
-    return;
-  }
-  if (request.headers['x-slack-signature'] === undefined) {
-    answer(response, 401, { error: 'not signed' });
-    return;
-  }
+  if (slack === undefined) return answer(response, 503, { error: 'not ready' });
+  if (request.method !== 'POST') return answer(response, 405, { error: 'POST only' });
+  if (request.headers['x-slack-signature'] === undefined)
+    return answer(response, 401, { error: 'not signed' });
   const body = await readBody(request);
   if (body === undefined) {
     response.setHeader('connection', 'close');
-    answer(response, 413, { error: 'too large' });
-    return;
+    return answer(response, 413, { error: 'too large' });
   }
-  if (!options.isSigned(request.headers, body)) {
-    answer(response, 401, { error: 'not signed by Slack, or not of this moment' });
-    return;
-  }
+  if (!options.isSigned(request.headers, body))
+    return answer(response, 401, { error: 'not signed by Slack, or not of this moment' });
   // Bolt knows media types only without their parameters.
   const [given = ''] = (request.headers['content-type'] ?? '').split(';');
   const mediaType = given.trim().toLowerCase();
   request.headers['content-type'] = mediaType;
-  if (!isDelivery(mediaType, body.toString('utf8'))) {
-    answer(response, 400, { error: 'not a delivery of Slack' });
-    return;
-  }
+  if (!isDelivery(mediaType, body.toString('utf8')))
+    return answer(response, 400, { error: 'not a delivery of Slack' });
   // The body has been read, so Bolt takes it from `rawBody` and checks the signature again.
   Object.assign(request, { rawBody: body });
   slack(request, response);

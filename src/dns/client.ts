@@ -24,49 +24,27 @@ export const DNS_FAILURES = [
 ] as const;
 export type DnsFailure = (typeof DNS_FAILURES)[number];
 
-/** Records of the name that was asked for, or of what it is an alias of. */
-export interface FoundRecords<Data> {
-  readonly kind: 'records';
-  readonly records: readonly Data[];
-  readonly authoritative: boolean;
-}
-
-/** The name is there and has no such record. */
-export interface NoData {
-  readonly kind: 'no_data';
-  readonly authoritative: boolean;
-}
-
-/** There is no such name. */
-export interface NoSuchName {
-  readonly kind: 'no_such_name';
-  readonly authoritative: boolean;
-}
-
-/** Nobody knows whether there is a record. */
-export interface Unanswered {
-  readonly kind: 'unanswered';
-  readonly failure: DnsFailure;
-}
-
 /** What the DNS says about a name. Only `no_data` and `no_such_name` say that something is not there. */
-export type DnsAnswer<Data> = FoundRecords<Data> | NoData | NoSuchName | Unanswered;
+export type DnsAnswer<Data> =
+  /** Records of the name that was asked for, or of what it is an alias of. */
+  | { readonly kind: 'records'; readonly records: readonly Data[]; readonly authoritative: boolean }
+  /** The name is there and has no such record; or there is no such name. */
+  | { readonly kind: 'no_data' | 'no_such_name'; readonly authoritative: boolean }
+  /** Nobody knows whether there is a record. */
+  | { readonly kind: 'unanswered'; readonly failure: DnsFailure };
 
 /** A nameserver says that others are responsible. */
-export interface Referral {
+interface Referral {
   readonly kind: 'referral';
   readonly nameServers: readonly string[];
 }
 
-/** The name is an alias of another one, whose records the nameserver did not give. */
-export interface Alias {
-  readonly kind: 'alias';
-  readonly target: string;
-  readonly authoritative: boolean;
-}
-
 /** What one nameserver says of itself. */
-export type NameserverAnswer<Data> = DnsAnswer<Data> | Referral | Alias;
+export type NameserverAnswer<Data> =
+  | DnsAnswer<Data>
+  | Referral
+  /** The name is an alias of another one, whose records the nameserver did not give. */
+  | { readonly kind: 'alias'; readonly target: string; readonly authoritative: boolean };
 
 /** Settings of a {@link DnsClient}. */
 export interface DnsClientOptions {

@@ -1,3 +1,4 @@
+import { groupBy } from '../collections.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
 import { type Lifecycle, type LifePhase, lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
@@ -111,13 +112,9 @@ export function* dueReminders<Watched extends WatchedName>(
 export function groupForDigest<Watched extends WatchedName>(
   reminders: readonly DueReminder<Watched>[],
 ): DigestGroup<Watched>[] {
-  const groups = new Map<string, DueReminder<Watched>[]>();
-  for (const reminder of reminders.toSorted(byUrgency)) {
-    const key = reminder.phase === 'registered' ? `${reminder.daysLeft}` : reminder.phase;
-    const group = groups.get(key);
-    if (group) group.push(reminder);
-    else groups.set(key, [reminder]);
-  }
+  const groups = groupBy(reminders.toSorted(byUrgency), ({ phase, daysLeft }) =>
+    phase === 'registered' ? `${daysLeft}` : phase,
+  );
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (!first) return [];

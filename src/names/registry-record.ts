@@ -3,11 +3,12 @@ import { z } from 'zod';
 import {
   asciiName,
   cleanText,
+  domainObject,
+  entity,
   event,
   fitting,
   jCard,
   nameserver,
-  optionalText,
 } from '../rdap/record-parts.ts';
 import { readRfc3339 } from '../rdap/registration.ts';
 import { ABSENT, type Fact, type Facts, type Observation, REGISTRY_FACTS, seen, unseen } from './facts.ts';
@@ -21,23 +22,6 @@ const MAX_ITEMS = 50;
 
 const list = z.array(z.unknown()).optional().catch(undefined);
 
-const domainObject = z.object({
-  objectClassName: z.literal('domain'),
-  ldhName: optionalText,
-  unicodeName: optionalText,
-  status: list,
-  events: list,
-  entities: list,
-  nameservers: list,
-  secureDNS: z.unknown().optional(),
-  redacted: list,
-});
-const entity = z.object({
-  roles: list,
-  handle: optionalText,
-  publicIds: list,
-  vcardArray: z.unknown().optional(),
-});
 const publicId = z.object({
   type: z.string(),
   identifier: z.union([z.string(), z.number()]).transform(String),
@@ -202,7 +186,7 @@ function valuesOf(card: unknown, name: string): unknown[] {
 
 /** The members that fit the schema. However many a registry sends, only a limited number is read. */
 function each<T>(schema: z.ZodType<T>, values: readonly unknown[] | undefined): T[] {
-  return fitting(schema, (values ?? []).slice(0, MAX_ITEMS));
+  return fitting(schema, values?.slice(0, MAX_ITEMS));
 }
 
 function isText(value: unknown): value is string {

@@ -4,6 +4,7 @@ import type { OrderCost } from '../money/prices.ts';
 import type { Seat } from '../policy/approvals.ts';
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
+import type { WaitingMoments } from './deadlines.ts';
 import { type RecordProof, recordFinding } from './record-finding.ts';
 import { itemSummary, type PlainSummary, type RetryReason } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
@@ -312,14 +313,7 @@ export type OrderEvent =
   /** Another admin has reviewed that it was approved alone. */
   | { readonly type: 'signed_off'; readonly by: string }
   /** An approver wants to know something first: the time that is left starts anew. */
-  | {
-      readonly type: 'asked';
-      readonly by: string;
-      readonly question: string;
-      readonly expiresAt: Date;
-      readonly remindAt: Date;
-      readonly escalateAt: Date;
-    }
+  | ({ readonly type: 'asked'; readonly by: string; readonly question: string } & WaitingMoments)
   | {
       readonly type: 'denied';
       readonly by: string;

@@ -26,20 +26,14 @@ export async function revealSecret(
   orderId: string,
   userId: string,
 ): Promise<RevealOutcome> {
+  const refused = (refusal: Refusal): RevealOutcome => ({ kind: 'refused', refusal });
   const order = await deps.store.load(orderId);
-  if (order === undefined) return { kind: 'refused', refusal: { code: 'no_such_order' } };
-  if (order.requesterId !== userId) {
-    return { kind: 'refused', refusal: { code: 'not_the_requester', wanted: 'reveal' } };
-  }
+  if (order === undefined) return refused({ code: 'no_such_order' });
+  if (order.requesterId !== userId) return refused({ code: 'not_the_requester', wanted: 'reveal' });
   const item = order.items.find((candidate) => candidate.result?.hasSecret === true);
-  const sealed =
-    item === undefined ? undefined : await deps.store.takeRevealable(orderId, item.n, deps.now());
-  if (item === undefined || sealed === undefined) {
-    return { kind: 'refused', refusal: { code: 'nothing_to_reveal' } };
-  }
-  if (sealed === 'gone') {
-    return { kind: 'refused', refusal: { code: 'reveal_over' } };
-  }
+  const sealed = item && (await deps.store.takeRevealable(orderId, item.n, deps.now()));
+  if (item === undefined || sealed === undefined) return refused({ code: 'nothing_to_reveal' });
+  if (sealed === 'gone') return refused({ code: 'reveal_over' });
   const giveBack = () => deps.store.returnRevealable(orderId, item.n, sealed);
   try {
     return {

@@ -4,28 +4,18 @@ import { HostBusyError, HostRateLimiter } from '../http/host-rate-limiter.ts';
 import { createAddressGuard, PrivateAddressError, type Resolve } from '../http/public-address.ts';
 import { readRetryAfter } from '../http/retry-after.ts';
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
-import { type RdapRegistration, type RdapUnreadable, readRdapAnswer } from './registration.ts';
+import { type RdapRegistration, type RdapUnreadable, readRdapAnswer, unreadable } from './registration.ts';
 
 /** The result of a look-up. Reasons are for people and complete “the registry …: <reason>”. */
-export type RdapResult =
-  | RdapFound
-  | RdapUnreadable
-  | ({ readonly kind: 'not_found' } & RdapOrigin)
-  | RdapUnavailable;
+export type RdapResult = RdapFound | NoRecord;
 
 /** A record, and how it came. */
 export type RdapFound = RdapRegistration & RdapOrigin;
 
-/** What a registry answered about a name, whatever it tells. */
-export type RdapAnswer =
-  | ({
-      readonly kind: 'answered';
-      /** Parsed from JSON; undefined when it is none. */
-      readonly body: unknown;
-    } & RdapOrigin)
-  | RdapUnreadable
-  | ({ readonly kind: 'not_found' } & RdapOrigin)
-  | RdapUnavailable;
+/** What a registry answered about a name, whatever it tells. The body is parsed from JSON; undefined when it is none. */
+export type RdapAnswer = ({ readonly kind: 'answered'; readonly body: unknown } & RdapOrigin) | NoRecord;
+
+type NoRecord = RdapUnreadable | ({ readonly kind: 'not_found' } & RdapOrigin) | RdapUnavailable;
 
 /** Where an answer came from. */
 export interface RdapOrigin {
@@ -319,8 +309,4 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Pro
 
 function unavailable(reason: string, retryAfterMs?: number): RdapUnavailable {
   return { kind: 'unavailable', reason, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-}
-
-function unreadable(reason: string): RdapUnreadable {
-  return { kind: 'unreadable', reason };
 }

@@ -10,6 +10,27 @@ const MAX_TEXT = 200;
 
 export const optionalText = z.string().optional().catch(undefined);
 
+const list = z.array(z.unknown()).optional().catch(undefined);
+
+export const domainObject = z.object({
+  objectClassName: z.literal('domain'),
+  ldhName: optionalText,
+  unicodeName: optionalText,
+  status: list,
+  events: list,
+  entities: list,
+  nameservers: list,
+  secureDNS: z.unknown().optional(),
+  redacted: list,
+});
+
+export const entity = z.object({
+  roles: list,
+  handle: optionalText,
+  publicIds: list,
+  vcardArray: z.unknown().optional(),
+});
+
 export const event = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
 
 /** Properties of a jCard (RFC 7095): name, parameters, type, values. */
@@ -34,7 +55,7 @@ export function cleanText(value: string): string {
 }
 
 /** The members of a list that fit a schema. */
-export function fitting<T>(schema: z.ZodType<T>, values: readonly unknown[]): T[] {
+export function fitting<T>(schema: z.ZodType<T>, values: readonly unknown[] = []): T[] {
   return values.flatMap((value) => {
     const parsed = schema.safeParse(value);
     return parsed.success ? [parsed.data] : [];

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { asciiName, cleanText, event, fitting, jCard, nameserver, optionalText } from './record-parts.ts';
+import {
+  asciiName,
+  cleanText,
+  domainObject,
+  entity,
+  event,
+  fitting,
+  jCard,
+  nameserver,
+} from './record-parts.ts';
 
 /** What a registry's public record says about a name (RFC 9083). */
 export interface RdapRegistration {
@@ -32,18 +41,6 @@ const FIRST_YEAR = 1985;
 const LAST_YEAR = 2200;
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/i;
 
-const list = z.array(z.unknown()).catch([]);
-
-const domainObject = z.object({
-  objectClassName: z.literal('domain'),
-  ldhName: optionalText,
-  unicodeName: optionalText,
-  status: list,
-  events: list,
-  entities: list,
-  nameservers: list,
-});
-const entity = z.object({ roles: list, handle: optionalText, vcardArray: z.unknown().optional() });
 const fullName = z.tuple([z.literal('fn'), z.unknown(), z.literal('text'), z.string()]);
 
 /**
@@ -91,7 +88,7 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
 }
 
 /** The name on the registrar's card, else its handle. */
-function registrarOf(entities: readonly unknown[]): string | undefined {
+function registrarOf(entities: readonly unknown[] | undefined): string | undefined {
   const registrar = fitting(entity, entities).find(({ roles }) =>
     fitting(z.string(), roles).some((role) => role.toLowerCase() === 'registrar'),
   );
@@ -124,6 +121,7 @@ export function readRfc3339(value: unknown): Date | undefined {
   return new Date(date.getTime() + minutes * 60_000 + Math.min(Number(second), 59) * 1000);
 }
 
-function unreadable(reason: string): RdapUnreadable {
+/** @param reason completes “the registry's record cannot be read: …” */
+export function unreadable(reason: string): RdapUnreadable {
   return { kind: 'unreadable', reason };
 }
