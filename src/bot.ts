@@ -35,7 +35,12 @@ import { type HttpServer, type Readiness, startMetricsServer, startServer } from
 import { createServiceClient } from './service/client.ts';
 import { credentialInterfaces } from './service/interfaces.ts';
 import { settingsAsText, withSaved } from './settings.ts';
-import { createGroupAlert, createTeamAccountAlert } from './slack/admins.ts';
+import {
+  createDeparturePlanner,
+  createGroupPlanner,
+  departureOf,
+  noteUnreadableGroup,
+} from './slack/admins.ts';
 import { createAlarmPlanner } from './slack/alarm-notifications.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPlanner, createDigestViews } from './slack/digest-notifications.ts';
@@ -184,7 +189,7 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const servers = await startServers(site);
     const opened = await openStores(site);
     const slack = await connectSlack(site, opened);
-    const stores = { ...opened, ...opened.ofTeam(slack.bot.teamId) };
+    const stores = { ...opened, ...slack.ofTeam };
     const accounts = openAccounts(site, stores, slack);
     const money = buildMoney(site, stores, slack);
     const rdap = openRdap(site);
@@ -401,6 +406,7 @@ async function connectSlack({ config, log, signal, now, metrics, late }: Site, s
   late.token = token;
   // Before any work is taken: new rows belong to the team from here on.
   await retryAtStart('the database', log, signal, () => stores.installation.serve(bot.teamId));
+  const ofTeam = stores.ofTeam(bot.teamId);
   const orgId = config.allowOrgMembers ? bot.orgId : undefined;
   if (config.allowOrgMembers && orgId === undefined)
     log.warn(
@@ -408,12 +414,11 @@ async function connectSlack({ config, log, signal, now, metrics, late }: Site, s
     );
   const directory: SlackDirectory = createDirectory(web, bot.teamId, {
     orgId,
-    onUnreadableGroup: (groupId, problem) => alertOfGroup(groupId, problem),
+    onUnreadableGroup: (groupId, problem) => noteUnreadableGroup({ ...ofTeam, now, log }, groupId, problem),
   });
   /** What every part needs that writes to people by itself. */
   const messaging = { web, directory, admins: config.admins, now, log };
-  const alertOfGroup = createGroupAlert(messaging);
-  return { web, bot, orgId, directory, messaging };
+  return { web, bot, orgId, directory, messaging, ofTeam };
 }
 
 /** The linked accounts, and the clients of the service that use them. */
@@ -671,6 +676,8 @@ function notifierOf(site: Site, parts: WorkParts): NotifierDeps {
       }),
       report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
       place: createPlacePlanner({ ...messaging, settings }),
+      group: createGroupPlanner(messaging),
+      departure: createDeparturePlanner({ ...messaging, teamAccount: parts.accounts.accounts.team.current }),
     },
   };
 }
@@ -727,8 +734,9 @@ function watchPeople(site: Site, stores: Stores, { messaging }: Slack, { account
     (count) => count > 0 && log.info({ count }, 'sealed credentials with the current key'),
     (err: unknown) => log.error({ err }, 'sealing credentials with the current key'),
   );
-  const alertOfTeamAccount = createTeamAccountAlert({ ...messaging, store: stores.saved });
-  const { orders: store, feeds } = stores;
+  const { orders: store, feeds, notifications } = stores;
+  const alertOfTeamAccount = (account: Account, userId: string) =>
+    notifications.open(departureOf(account, userId), site.now());
   const leaving = { ...messaging, store, accounts, alertOfTeamAccount, feeds };
   const offboarding = keepOffboarding({ ...leaving, signal: site.stopExpiry.signal, ...site.pause });
   site.closers.push(async () => offboarding.stop());

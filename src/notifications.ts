@@ -3,8 +3,11 @@
  * messages have to be looked at. Whatever changes a subject marks its plan in the same transaction.
  */
 
-/** What messages are about. A place is one where nothing can be posted any more. */
-export const SUBJECT_KINDS = ['order', 'alarm', 'report', 'digest', 'place'] as const;
+/**
+ * What messages are about. A place is one where nothing can be posted any more, a group an approver group that cannot be read
+ * on a day, a departure somebody who has left and had linked the team's account.
+ */
+export const SUBJECT_KINDS = ['order', 'alarm', 'report', 'digest', 'place', 'group', 'departure'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
 export interface Subject {
@@ -53,7 +56,7 @@ export interface ClaimedSubject extends Subject {
   /** How often looking at it has failed since it last succeeded. */
   readonly attempts: number;
   readonly notifications: readonly Notification[];
-  /** Of a place: the code with which Slack refused it. */
+  /** Of a place or a group: the code with which Slack refused it. */
   readonly refused: string | undefined;
 }
 
@@ -103,8 +106,8 @@ export interface NotificationStore {
     subject: Subject,
     refused: { readonly purpose: string; readonly shows: string; readonly code: string },
   ): Promise<void>;
-  /** Nothing can be posted in a place: admins are told once, until something can. */
-  noteUnreachable(channelId: string, code: string, now: Date): Promise<void>;
+  /** Slack refuses a place or a group: admins are told once. A place is forgotten when something can be posted there. */
+  noteRefused(subject: Subject, code: string, now: Date): Promise<void>;
   /** Makes a subject one of which people are told, unless it is known. */
   open(subject: Subject, now: Date): Promise<void>;
   /** Has the messages of a subject brought up to date, although it has not changed. */

@@ -30,13 +30,6 @@ export interface SettingsStore {
   all(): Promise<Readonly<Record<string, unknown>>>;
   /** Saves the changes with their entries in the audit log, all or none. */
   save(changes: readonly SettingChange[], by: string, at: Date): Promise<void>;
-  /**
-   * Records something that is done once in an installation's life.
-   * @returns false when it was recorded before
-   */
-  noteOnce(note: string, at: Date): Promise<boolean>;
-  /** Removes a record, so that what it stands for is done again. */
-  forgetNote(note: string): Promise<void>;
 }
 
 /** Settings as the form shows them: the same texts as in the environment. */

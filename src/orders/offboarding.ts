@@ -14,7 +14,7 @@ export interface OffboardingDeps {
   readonly accounts: Pick<Accounts, 'list' | 'people' | 'unlink'> & {
     readonly team: Pick<Accounts['team'], 'current'>;
   };
-  /** Tells admins that who linked the team's account has left, once. The account stays linked. Never throws. */
+  /** Has admins told that who linked the team's account has left, once. The account stays linked. */
   readonly alertOfTeamAccount: (account: Account, userId: string) => Promise<void>;
   /** Their private calendar addresses. */
   readonly feeds: {

@@ -190,7 +190,7 @@ function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
         if (!cannotPost(error, since, now())) return putOff(purpose, error, undefined);
         log.warn({ err: error, ...about(claim), purpose, channelId }, 'a message cannot be posted here');
         if (wanted.alertsAdmins && channelId !== undefined)
-          await notifications.noteUnreachable(channelId, error.code ?? error.kind, now());
+          await notifications.noteRefused({ kind: 'place', id: channelId }, error.code ?? error.kind, now());
         refusal = error;
       }
     }

@@ -44,11 +44,11 @@ export interface OrderPlannerDeps {
   /** What the order takes out of the team's budgets. */
   readonly lookAtBudgets: LookAtBudgets;
   /** The impact on an order’s name. */
-  readonly impacts: Pick<Impacts, 'forCard'> & Partial<Pick<Impacts, 'former'>>;
+  readonly impacts: Pick<Impacts, 'forCard' | 'former'>;
   /** What the watch list knows of a name. */
-  readonly findListed?: Expiry['findListed'];
+  readonly findListed: Expiry['findListed'];
   /** When the first of an order’s names expires. */
-  readonly firstExpiry?: FirstExpiry;
+  readonly firstExpiry: FirstExpiry;
   /** `ADMINS`: whom to call where nobody else is named, and when an order exceeds a budget. */
   readonly admins: readonly string[];
   /** What a waiting order needs at this moment. */
@@ -331,8 +331,8 @@ async function undoOffer(
   const [item, ...others] = order.items;
   const until = item && undoableUntil(order, item);
   if (until === undefined || until <= now || others.length > 0) return undefined;
-  const former = await impacts.former?.(order);
-  return former === undefined || former.kind === 'same' ? undefined : { until, former };
+  const former = await impacts.former(order);
+  return former.kind === 'same' ? undefined : { until, former };
 }
 
 /** What an order, or the rest of a paused one, costs by the price list of today; undefined where it has no price. */
@@ -348,7 +348,7 @@ export async function termNow(
 ): Promise<Term | undefined> {
   const [item, ...others] = items;
   const isLive = state === 'PENDING' && !isDemoContext(account.context);
-  if (findListed === undefined || !isLive || item === undefined || others.length > 0) return undefined;
+  if (!isLive || item === undefined || others.length > 0) return undefined;
   if (task !== 'renew' && task !== 'restore' && task !== 'create') return undefined;
   const listed = await findListed(item.name);
   if (task !== 'renew') return listed && { task, listed };

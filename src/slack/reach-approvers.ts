@@ -16,7 +16,7 @@ import { escalationNotice, reminderNotice } from './views/waiting.ts';
 
 export interface ReachDeps {
   readonly directory: SlackDirectory;
-  readonly firstExpiry?: FirstExpiry;
+  readonly firstExpiry: FirstExpiry;
   /** The people who may approve a waiting order at this moment. */
   readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
   readonly admins: readonly string[];
@@ -163,5 +163,5 @@ async function quietFor(deps: ReachDeps, order: Order, userId: string): Promise<
   const now = deps.now();
   const timeZone = await deps.directory.timeZoneOf(userId);
   if (quietUntil(now, timeZone) === undefined) return undefined;
-  return quietUntil(now, timeZone, await deps.firstExpiry?.(order.items.map(({ name }) => name)));
+  return quietUntil(now, timeZone, await deps.firstExpiry(order.items.map(({ name }) => name)));
 }

@@ -161,12 +161,12 @@ export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: 
             DO UPDATE SET shows = excluded.shows, refused = excluded.refused, due_at = NULL, attempts = 0`,
       ),
 
-    noteUnreachable: (channelId, code, now) =>
+    noteRefused: ({ kind, id }, code, now) =>
       change(
-        'recording that a place cannot be posted in',
+        'recording what Slack refuses',
         Prisma.sql`
           INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, due_at, refused)
-          VALUES (${teamId}, 'place', ${channelId}, 'plan', ${now}, ${code}) ON CONFLICT DO NOTHING`,
+          VALUES (${teamId}, ${kind}, ${id}, 'plan', ${now}, ${code}) ON CONFLICT DO NOTHING`,
       ),
 
     open: ({ kind, id }, now) =>

@@ -4,9 +4,6 @@ import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
 import type { PendingKind } from './pending-changes.ts';
 
-/** Notes are kept in the table of the settings, under keys that no setting has. */
-const NOTE_PREFIX = 'note:';
-
 const LOCK = 'settings';
 
 interface WhoChanges {
@@ -63,7 +60,7 @@ export function pendingSettings(
 /** Settings that admins have saved, and who changed what, in PostgreSQL. */
 export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): SettingsStore {
   const readAll = async () => {
-    const rows = await prisma.setting.findMany({ where: { NOT: { key: { startsWith: NOTE_PREFIX } } } });
+    const rows = await prisma.setting.findMany();
     return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
   };
 
@@ -73,19 +70,5 @@ export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): Setti
     all: () => withStoreError('reading the settings', readAll),
 
     save: (changes, by, at) => exclusively('saving settings', (tx) => writeChanges(tx, changes, { by, at })),
-
-    noteOnce: (note, at) =>
-      withStoreError('noting what is done once', async () => {
-        const { count } = await prisma.setting.createMany({
-          data: [{ key: `${NOTE_PREFIX}${note}`, value: true, updatedBy: 'system', updatedAt: at }],
-          skipDuplicates: true,
-        });
-        return count === 1;
-      }),
-
-    forgetNote: (note) =>
-      withStoreError('taking a note back', async () => {
-        await prisma.setting.deleteMany({ where: { key: `${NOTE_PREFIX}${note}` } });
-      }),
   };
 }

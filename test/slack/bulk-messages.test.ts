@@ -11,6 +11,7 @@ import { newBulk } from '../orders/sample.ts';
 import { newOrder, startRig, T0 } from '../store/order-rig.ts';
 import { DOMAINS, textOf } from '../support/demo.ts';
 import { NO_MONEY } from '../support/money.ts';
+import { NOTHING_KNOWN } from '../support/nothing-known.ts';
 import { notifierDeps } from '../support/notifier.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import { statedBy } from './views/samples.ts';
@@ -46,7 +47,7 @@ const deps = (): OrderPlannerDeps => ({
   decisionOf: async () => {
     throw new Error('it does not wait');
   },
-  impacts: { forCard: async () => 'none' },
+  ...NOTHING_KNOWN,
   ...NO_MONEY,
   statementOf: statedBy,
   admins: ['U0ADA'],

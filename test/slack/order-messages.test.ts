@@ -11,6 +11,7 @@ import { createSlackWeb, postedResponse, type SlackWeb } from '../../src/slack/p
 import { newOrder, startRig, T0 } from '../store/order-rig.ts';
 import { DOMAINS, textOf, until } from '../support/demo.ts';
 import { NO_MONEY } from '../support/money.ts';
+import { NOTHING_KNOWN } from '../support/nothing-known.ts';
 import { notifierDeps } from '../support/notifier.ts';
 import { orderOf } from '../support/orders.ts';
 import { newTeamSettings } from '../support/settings.ts';
@@ -59,7 +60,7 @@ function deps(changes: Partial<OrderPlannerDeps> = {}): OrderPlannerDeps {
       policyVersion: 0,
       standIns: new Map(),
     }),
-    impacts: { forCard: async () => 'none' },
+    ...NOTHING_KNOWN,
     ...NO_MONEY,
     statementOf: statedBy,
     admins: ['U0ADA'],

@@ -13,6 +13,7 @@ import { createSlackWeb, type SlackWeb } from '../../src/slack/platform/web.ts';
 import { newOrder, startRig } from '../store/order-rig.ts';
 import { buttonsOf, textOf } from '../support/demo.ts';
 import { NO_MONEY } from '../support/money.ts';
+import { NOTHING_KNOWN } from '../support/nothing-known.ts';
 import { notifierDeps } from '../support/notifier.ts';
 import { orderOf } from '../support/orders.ts';
 import { statedBy } from './views/samples.ts';
@@ -69,7 +70,7 @@ function notify(
     peopleWhoMayApprove: (each) => peopleWhoMayApprove(deciding, each),
     orders: rig.store,
     settings: deciding.settings,
-    impacts: { forCard: async () => 'none' },
+    ...NOTHING_KNOWN,
     ...NO_MONEY,
     statementOf: statedBy,
     admins: ['U0ADA'],

@@ -69,14 +69,6 @@ test('a log of many pages is read to its end, each line once', async () => {
   expect((await logged(at(0), at(10))).map(({ name }) => name)).toEqual(names);
 });
 
-test('what is noted once is noted by one of many, is no setting, and can be taken back', async () => {
-  const noted = await Promise.all([1, 2, 3].map(() => store.noteOnce('told', at(1))));
-  expect(noted.filter(Boolean)).toHaveLength(1);
-  expect(await store.all()).toEqual({});
-  await store.forgetNote('told');
-  expect(await store.noteOnce('told', at(2))).toBe(true);
-});
-
 test('all changes of one save are kept, or none', async () => {
   const tooLate = new Date(8.64e15 + 1);
   await expect(store.save([change('reminder_days', '30', '60')], 'U0ADA', tooLate)).rejects.toMatchObject({

@@ -23,6 +23,8 @@ export function notifierDeps(
       report: unplanned,
       digest: unplanned,
       place: unplanned,
+      group: unplanned,
+      departure: unplanned,
       ...planners,
     },
   };

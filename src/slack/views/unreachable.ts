@@ -1,4 +1,5 @@
-import { code, escapeText, type Message, textMessage } from './blocks.ts';
+import { type Account, accountName } from '../../accounts/account.ts';
+import { code, escapeText, type Message, mention, mentionApprover, textMessage } from './blocks.ts';
 import { reminderProblem } from './slack-error.ts';
 
 const CONSEQUENCES = {
@@ -25,5 +26,19 @@ export function unreachableAlert(
   const { where, until } = CONSEQUENCES[use];
   return textMessage(
     `:warning: I cannot post in <#${channelId}> (${code(channelId)}), ${where}. Slack says ${code(why)}. ${until} Invite me there with \`/invite @Domain Steward\`, or choose another channel with \`/domain settings\`.`,
+  );
+}
+
+/** An approver group cannot be read. @param why Slack's code */
+export function unreadableGroupAlert(groupId: string, why: string): Message {
+  return textMessage(
+    `:warning: I could not read the group ${mentionApprover(groupId)} (${code(groupId)}), which is among the approvers. Slack says ${code(why)}. Until I can, its members cannot approve; people who are listed themselves can. Check that the group exists and that I have the permission ${code('usergroups:read')}, or change the approvers with \`/domain settings\`.`,
+  );
+}
+
+/** Who linked the team's account has left. */
+export function departedLinkerAlert(account: Account, userId: string): Message {
+  return textMessage(
+    `:warning: ${mention(userId)} has left the workspace. They linked the team’s account, ${code(accountName(account))}, which stays linked: approved orders of people without an account of their own go out with it. They may know its password, so change it at the domain service, then link it again with \`/domain link\`. \`/domain unlink team\` forgets it.`,
   );
 }
