@@ -55,8 +55,8 @@ export interface ObservationStore {
 
 /** The impact of an order on its name. */
 export interface OrderImpact {
-  /** As it was when the order was asked for; undefined when that cannot be read any more. */
-  readonly asked: Impact | undefined;
+  /** As it was when the order was asked for. */
+  readonly asked: Impact;
   /** As it is now. */
   readonly latest: Impact;
   /** What a press of *Approve* was last refused for, because more had appeared; undefined while none was. */

@@ -23,10 +23,7 @@ export const domainRows = z.array(domainRow.transform(domainFromRow));
 
 /** Answers with {@link domainRows}. */
 export function selectDomains(names: readonly string[]): Statement {
-  return named(
-    'watched names',
-    Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = ANY(${[...names]})`,
-  );
+  return Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = ANY(${[...names]})`;
 }
 
 /** The columns that a change may change, and their values. */
@@ -46,35 +43,26 @@ export function insertDomain(domain: WatchedDomain): Statement {
   const { name, version, addedBy, addedAt, expiry } = domain;
   const day = expiry === undefined ? null : new Date(utcDay(expiry.at));
   const { columns, values } = columnsAndValues(domain);
-  return named(
-    'insert a watched name',
-    Prisma.sql`
+  return Prisma.sql`
     INSERT INTO domains (name, version, added_by, added_at, ${Prisma.join(columns)}, reminded_threshold)
     VALUES (${name}, ${version}, ${addedBy}, ${addedAt}, ${Prisma.join(values)}, COALESCE(
-      (SELECT min(threshold) FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz), ${NO_REMINDER}))`,
-  );
+      (SELECT min(threshold) FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz), ${NO_REMINDER}))`;
 }
 
 /** Changes a name that nobody else has changed; answers with its name, or with no row. */
 export function updateDomain(before: WatchedDomain, after: WatchedDomain): Statement {
   const { columns, values } = columnsAndValues(after);
   const changes = columns.map((column, index) => Prisma.sql`${column} = ${values[index]}`);
-  return named(
-    'change a watched name',
-    Prisma.sql`
+  return Prisma.sql`
     UPDATE domains SET ${Prisma.join(changes)}, version = version + 1
-    WHERE name = ${before.name} AND version = ${before.version} RETURNING name`,
-  );
+    WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
 }
 /** Takes a name off the list, and forgets its end as {@link forgetEnd} does. Answers with its name, or with no row. */
 export function removeDomain(name: string): Statement {
-  return named(
-    'take a name off the watch list',
-    Prisma.sql`
+  return Prisma.sql`
     WITH removed AS (DELETE FROM domains WHERE name = ${name} RETURNING name),
       forgotten AS (DELETE FROM reminders r USING removed WHERE r.name = removed.name AND r.threshold < 0)
-    SELECT name FROM removed`,
-  );
+    SELECT name FROM removed`;
 }
 
 /** Rows of {@link updateDomain} and {@link removeDomain}. */
@@ -103,17 +91,14 @@ export const claimedSuccessRows = z.array(
  * so that nothing is computed from an older version of it.
  */
 export function claimSuccess(orderId: string, n: number, now: Date): Statement {
-  return named(
-    'claim a success',
-    Prisma.sql`
+  return Prisma.sql`
     WITH item AS (
       UPDATE order_items SET followed_at = ${now}::timestamptz
       WHERE order_id = ${orderId} AND n = ${n} AND followed_at IS NULL RETURNING name
     ), known AS (
       SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = (SELECT name FROM item) FOR UPDATE
     )
-    SELECT known.* FROM item LEFT JOIN known ON known.name = item.name`,
-  );
+    SELECT known.* FROM item LEFT JOIN known ON known.name = item.name`;
 }
 
 /**
@@ -125,9 +110,7 @@ export function claimSuccess(orderId: string, n: number, now: Date): Statement {
 export function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Statement {
   const day = new Date(utcDay(expiresAt));
   const formerDay = from === undefined ? null : new Date(utcDay(from));
-  return named(
-    'record the reminder of a moved expiry',
-    Prisma.sql`
+  return Prisma.sql`
     WITH kept AS (
       INSERT INTO reminders (name, expires_at, threshold, digest_id, destination, purpose, claimed_at)
       SELECT name, ${day}::timestamptz, threshold, digest_id, destination, purpose, claimed_at
@@ -140,8 +123,7 @@ export function recordReminder(name: string, expiresAt: Date, from: Date | undef
         SELECT threshold FROM kept
         UNION ALL SELECT threshold FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz) each
     ) said
-    WHERE d.name = ${name} AND d.reminded_threshold <> said.threshold`,
-  );
+    WHERE d.name = ${name} AND d.reminded_threshold <> said.threshold`;
 }
 
 /**
@@ -149,16 +131,13 @@ export function recordReminder(name: string, expiresAt: Date, from: Date | undef
  * would silence all reminders before that.
  */
 export function forgetEnd(name: string): Statement {
-  return named(
-    'forget the end of a name',
-    Prisma.sql`
+  return Prisma.sql`
     WITH forgotten AS (DELETE FROM reminders WHERE name = ${name} AND threshold < 0)
     UPDATE domains d SET reminded_threshold = COALESCE(
       (SELECT min(r.threshold) FROM reminders r
        WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY} AND r.threshold >= 0),
       ${NO_REMINDER})
-    WHERE d.name = ${name}`,
-  );
+    WHERE d.name = ${name}`;
 }
 
 /** Writes what somebody decided about a name; it belongs into the transaction of what was decided. */
@@ -210,10 +189,7 @@ export function countMonths(from: Date, until: Date, timeZone: string): Prisma.S
 
 /** When the first of some names expires. */
 export function firstExpiryOf(names: readonly string[]): Statement {
-  return named(
-    'first expiry',
-    Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE name = ANY(${[...names]})`,
-  );
+  return Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE name = ANY(${[...names]})`;
 }
 /** Rows of {@link firstExpiryOf}. */
 export const firstExpiryRows = z.array(z.object({ first: z.date().nullable() }));

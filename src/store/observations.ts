@@ -3,8 +3,9 @@ import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
 import { isInUse } from '../names/in-use.ts';
 import type { ImpactStore, ObservationStore, ObservedName } from '../names/ports.ts';
-import { readHistory, readImpact, readLedger } from '../names/stored.ts';
+import { storedHistory, storedImpact, storedLedger } from '../names/stored.ts';
 import { insertAlarms } from './alarms.ts';
+import { optional } from './columns.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';
 import { insertPlans } from './notifications.ts';
@@ -17,8 +18,8 @@ const row = z
   .object({
     name: z.string(),
     version: z.number(),
-    history: z.json().transform(readHistory),
-    ledger: z.json().transform(readLedger),
+    history: storedHistory,
+    ledger: storedLedger,
     nextDnsAt: z.date(),
     nextRegistryAt: z.date(),
     isRegistryReserved: z.boolean(),
@@ -180,7 +181,12 @@ function dependentName({ name, history }: ObservedName): DependentName {
 }
 
 const impactRows = z.array(
-  z.object({ asked: z.json(), latest: z.json(), warned: z.json().nullable(), thorough: z.boolean() }),
+  z.object({
+    asked: storedImpact,
+    latest: storedImpact,
+    warned: optional(storedImpact),
+    isThorough: z.boolean(),
+  }),
 );
 
 const nameServerRows = z.array(z.object({ nameServers: z.array(z.string()).nullable() }));
@@ -190,19 +196,10 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
   return {
     impactOf: (orderId) =>
       withStoreError(`reading what hangs on order ${orderId}`, async () => {
-        const [found] = impactRows.parse(
-          await run(
-            Prisma.sql`SELECT asked, latest, warned, thorough FROM order_impacts WHERE order_id = ${orderId}`,
-          ),
+        const rows = await run(
+          Prisma.sql`SELECT asked, latest, warned, thorough AS "isThorough" FROM order_impacts WHERE order_id = ${orderId}`,
         );
-        const latest = readImpact(found?.latest);
-        if (found === undefined || latest === undefined) return undefined;
-        return {
-          asked: readImpact(found.asked),
-          latest,
-          warned: readImpact(found.warned),
-          isThorough: found.thorough,
-        };
+        return impactRows.parse(rows)[0];
       }),
 
     saveNameServers: (orderId, nameServers) =>

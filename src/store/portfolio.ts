@@ -13,7 +13,7 @@ import type {
 } from '../names/ports.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
 import { optionalText } from './columns.ts';
-import { type Database, named, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { type Database, Prisma, type RunStatement, withStoreError } from './database.ts';
 import { insertDecision, removeDomain } from './domain-statements.ts';
 import { insertEvents } from './events.ts';
 import { createPendingChanges } from './pending-changes.ts';
@@ -42,9 +42,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
 
   const findMany = (names: readonly string[]) =>
     withStoreError('reading what is set for names', async () => {
-      const found = await run(
-        named('details of names', Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY(${[...names]})`),
-      );
+      const found = await run(Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY(${[...names]})`);
       return new Map(detailsRows.parse(found));
     });
 

@@ -10,7 +10,7 @@ import type {
   WatchedReminder,
 } from '../expiry/ports.ts';
 import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
-import { named, Prisma, type Statement } from './database.ts';
+import { Prisma, type Statement } from './database.ts';
 import { DOMAIN_COLUMNS, expirySource } from './domain-rows.ts';
 import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 
@@ -86,9 +86,7 @@ export interface CandidateStep extends CandidateRange {
  * The outer query sorts by the range alone, so that rows go out as they are found, in the order of the inner query.
  */
 export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
-  return named(
-    'candidates for reminders',
-    Prisma.sql`
+  return Prisma.sql`
       SELECT step.n::int AS range, found.* FROM (
         SELECT * FROM unnest(
           ${steps.map(({ threshold }) => threshold)}::int[], ${steps.map(({ from }) => from)}::timestamptz[],
@@ -100,34 +98,27 @@ export function candidatesQuery(steps: readonly CandidateStep[]): Statement {
         WHERE d.expires_at >= step.since AND d.expires_at < step.until AND d.reminded_threshold > step.threshold
           AND d.lapse_confirmed_at IS NULL AND (d.expires_at > step.since OR d.name > step.after_name)
         ORDER BY d.expires_at, d.name LIMIT ${BATCH}) found
-      ORDER BY step.n LIMIT ${BATCH}`,
-  );
+      ORDER BY step.n LIMIT ${BATCH}`;
 }
 
 /** Names with a known deletion that can be due, after a name. */
 export function deletedQuery(since: Date, after: string): Statement {
-  return named(
-    'deleted names for reminders',
-    Prisma.sql`
+  return Prisma.sql`
       SELECT ${CANDIDATE_COLUMNS} FROM domains d
       WHERE d.deleted_at >= ${since}::timestamptz AND d.expires_at IS NOT NULL AND d.name > ${after}
         AND d.lapse_confirmed_at IS NULL
-      ORDER BY d.name LIMIT ${BATCH}`,
-  );
+      ORDER BY d.name LIMIT ${BATCH}`;
 }
 
 /** Renewals that the registry does not show, without those that were told in this week since the renewal. */
 export function disputedQuery(before: Date, now: Date, limit: number): Statement {
-  return named(
-    'disputed renewals',
-    Prisma.sql`
+  return Prisma.sql`
       SELECT ${DOMAIN_COLUMNS} FROM domains d
       WHERE d.renewed_at < ${before}::timestamptz AND starts_with(d.check_problem, ${DISPUTED_PROBLEM})
         AND d.lapse_confirmed_at IS NULL AND NOT EXISTS (
           SELECT FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
             AND r.threshold = ${DISPUTED_CODE} + floor(extract(epoch FROM ${now}::timestamptz - d.renewed_at) / ${WEEK_SECONDS}))
-      ORDER BY d.renewed_at, d.name LIMIT ${limit}`,
-  );
+      ORDER BY d.renewed_at, d.name LIMIT ${limit}`;
 }
 
 /** Whether a notification of the digest of the reminder `r` stands. */

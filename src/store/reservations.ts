@@ -9,7 +9,7 @@ import {
   sharesOf,
   shortfallsOf,
 } from '../money/budget.ts';
-import { named, Prisma, type RunStatement, type Statement } from './database.ts';
+import { Prisma, type RunStatement, type Statement } from './database.ts';
 
 /*
  * Reservations in budgets. A reservation says what a name takes from the last approval on; what became of it is read from the
@@ -54,9 +54,7 @@ const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.st
  */
 function selectStandings(teamId: string, day: string, without: string | undefined): Statement {
   const at = Prisma.sql`${day}::date`;
-  return named(
-    'standings of budgets',
-    Prisma.sql`
+  return Prisma.sql`
     WITH taken AS MATERIALIZED (
       SELECT r.currency, r.tags, date_trunc('month', r.day) = date_trunc('month', ${at}) AS is_this_month,
         sum(r.amount_minor) FILTER (WHERE ${IS_BOOKED}) AS booked,
@@ -72,8 +70,7 @@ function selectStandings(teamId: string, day: string, without: string | undefine
     FROM budgets b LEFT JOIN taken t
       ON t.currency = b.currency AND (b.tag = '' OR b.tag = ANY(t.tags)) AND (b.span = 'year' OR t.is_this_month)
     WHERE b.team_id = ${teamId}
-    GROUP BY b.id ORDER BY b.tag, b.span`,
-  );
+    GROUP BY b.id ORDER BY b.tag, b.span`;
 }
 
 /** How the budgets of a team stand in the month and year of a day. */

@@ -3,7 +3,7 @@ import { isDemoContext } from '../accounts/account.ts';
 import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import { periodOf } from '../orders/order.ts';
-import { type Database, named, Prisma, type Statement, withStoreError } from './database.ts';
+import { type Database, Prisma, type Statement, withStoreError } from './database.ts';
 
 const zoneCount = z.object({ zone: z.string(), count: z.number() });
 const zoneRows = z.array(zoneCount);
@@ -30,16 +30,13 @@ const purchaseRows = z.array(
  * settled without an answer counts on the day on which its order ended.
  */
 function selectPurchases(from: Date, to: Date): Statement {
-  return named(
-    'purchases',
-    Prisma.sql`
+  return Prisma.sql`
       SELECT i.name, o.task, i.input, o.input AS "orderInput", COALESCE(i.answered_at, o.closed_at) AS at,
         o.requester_id AS "requesterId", o.earlier_requesters AS "earlierRequesters", o.is_private AS "isPrivate", o.context
       FROM order_items i JOIN orders o ON o.id = i.order_id
       WHERE i.state = 'SUCCEEDED' AND o.task = ANY(${[...PRICED_TASKS]})
         AND COALESCE(i.answered_at, o.closed_at) >= ${from} AND COALESCE(i.answered_at, o.closed_at) < ${to}
-      ORDER BY i.order_id, i.n`,
-  );
+      ORDER BY i.order_id, i.n`;
 }
 
 /** What was bought through orders, and what the watch list has ahead, on PostgreSQL. */
