@@ -9,8 +9,7 @@ import type { Config } from './config.ts';
 import { openDigest } from './expiry/digest.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
-
-import { createMetrics, type Metrics } from './metrics.ts';
+import { createMetrics } from './metrics.ts';
 import { createBudgetLook } from './money/budget-look.ts';
 import { amountsByName, createOrderPricer, type PricedOrder } from './money/order-cost.ts';
 import type { PriceStore } from './money/ports.ts';
@@ -286,11 +285,10 @@ function createSite(config: Config, options: BotOptions) {
 
 /** Opens the ports at once, so that health checks learn what is missing. */
 async function startServers(site: Site): Promise<Parts['servers']> {
-  const { config, log, late, closers } = site;
+  const { config, log, late, metrics, closers } = site;
   const { metricsPort } = config;
   const { signingSecret } = config.slack;
   const listen = { log, ...(site.seams.host === undefined ? {} : { host: site.seams.host }) };
-  const metrics = readMetrics(site.metrics);
   const open = async (variable: string, port: number, opening: Promise<HttpServer>) => {
     const server = await opening.catch((cause: unknown) => refusePort(variable, port, cause));
     closers.push(() => server.close());
@@ -313,10 +311,6 @@ async function startServers(site: Site): Promise<Parts['servers']> {
   if (metricsPort === undefined) return { port: server.port, metricsPort: server.port };
   const opening = startMetricsServer({ ...listen, port: metricsPort, metrics });
   return { port: server.port, metricsPort: (await open('METRICS_PORT', metricsPort, opening)).port };
-}
-
-function readMetrics(metrics: Metrics) {
-  return async () => ({ contentType: metrics.contentType, text: await metrics.text() });
 }
 
 /** Reports what is not ready. */

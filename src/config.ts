@@ -6,36 +6,8 @@ import type { VaultKey } from './accounts/vault.ts';
 import { parseDnsServers } from './dns/servers.ts';
 import { parseDuration } from './duration.ts';
 import { exponentOf } from './money/amount.ts';
-import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES, type OrderTaskName } from './orders/tasks.ts';
+import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES } from './orders/tasks.ts';
 import { Secret } from './service/secret.ts';
-
-/** Approval and reminder settings: starting values from the environment, changed by `/domain settings`. */
-export interface TeamSettings {
-  /** Slack user ids and user-group ids (`S…`). */
-  readonly approvers: readonly string[];
-  readonly approvalsRequired: number;
-  readonly approvalTasks: readonly OrderTaskName[];
-  /** In milliseconds. */
-  readonly approvalTtl: number;
-  /** In milliseconds. */
-  readonly approvalRemindAfter: number;
-  readonly allowSelfApproval: boolean;
-  /** The channel where approvers find every waiting card too. */
-  readonly approvalChannel: string | undefined;
-  /** How long an order waits before {@link TeamSettings.approvalEscalateTo} are called, in milliseconds. */
-  readonly approvalEscalateAfter: number;
-  /** Slack user ids and user-group ids; empty: the admins. */
-  readonly approvalEscalateTo: readonly string[];
-  /** Channel of alarms about names; undefined: the reminder channel. */
-  readonly alertChannel: string | undefined;
-  /** Channel of the monthly report on money; undefined: the reminder channel. */
-  readonly reportChannel: string | undefined;
-  readonly reminderChannel: string | undefined;
-  /** Days before expiry, the most distant first. */
-  readonly reminderDays: readonly number[];
-  readonly reminderCron: string;
-  readonly reminderTimezone: string;
-}
 
 const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
 const DAY_MS = 86_400_000;
@@ -84,7 +56,8 @@ const peopleAndGroups = z
   .refine(
     (ids) => ids.every((id) => /^[UWS][A-Z0-9]{2,}$/.test(id)),
     'must be Slack user ids (U…) or user-group ids (S…), separated by commas',
-  );
+  )
+  .readonly();
 
 /**
  * The parsers of the settings that `/domain settings` edits, in the sequence of its form. The form and the environment
@@ -96,7 +69,8 @@ export const teamSettingParsers = {
   approval_tasks: z
     .string()
     .transform(list)
-    .pipe(z.array(z.enum(ORDER_TASK_NAMES, `must be tasks out of ${ORDER_TASK_NAMES.join(', ')}`))),
+    .pipe(z.array(z.enum(ORDER_TASK_NAMES, `must be tasks out of ${ORDER_TASK_NAMES.join(', ')}`)))
+    .readonly(),
   approval_ttl: duration,
   approval_remind_after: duration,
   allow_self_approval: yesOrNo,
@@ -113,7 +87,8 @@ export const teamSettingParsers = {
       (days) => days.length > 0 && days.every((day) => /^\d{1,4}$/.test(day) && Number(day) <= 3_650),
       'must be whole numbers of days, separated by commas',
     )
-    .transform((days) => [...new Set(days.map(Number))].sort((a, b) => b - a)),
+    .transform((days) => [...new Set(days.map(Number))].sort((a, b) => b - a))
+    .readonly(),
   reminder_cron: z
     .string()
     .trim()
@@ -346,6 +321,8 @@ function formatProblems(problems: ReadonlyMap<string, string>): string {
 
 /** Everything that the README's table of settings names, checked. */
 export type Config = Readonly<ReturnType<typeof configOf>>;
+/** Approval and reminder settings: starting values from the environment, changed by `/domain settings`. */
+export type TeamSettings = Readonly<Config['team']>;
 
 function configOf(e: z.output<typeof environment>) {
   return {
@@ -381,22 +358,31 @@ function configOf(e: z.output<typeof environment>) {
     /** ISO 4217 code of prices. */
     currency: e.CURRENCY,
     team: {
+      /** Slack user ids and user-group ids (`S…`). */
       approvers: e.APPROVERS,
       approvalsRequired: e.APPROVALS_REQUIRED,
       approvalTasks: e.APPROVAL_TASKS,
+      /** In milliseconds. */
       approvalTtl: e.APPROVAL_TTL,
+      /** In milliseconds. */
       approvalRemindAfter: e.APPROVAL_REMIND_AFTER,
       allowSelfApproval: e.ALLOW_SELF_APPROVAL,
+      /** The channel where approvers find every waiting card too. */
       approvalChannel: e.APPROVAL_CHANNEL,
+      /** How long an order waits before `approvalEscalateTo` are called, in milliseconds. */
       approvalEscalateAfter: e.APPROVAL_ESCALATE_AFTER,
+      /** Slack user ids and user-group ids; empty: the admins. */
       approvalEscalateTo: e.APPROVAL_ESCALATE_TO,
+      /** Channel of alarms about names; undefined: the reminder channel. */
       alertChannel: e.ALERT_CHANNEL,
+      /** Channel of the monthly report on money; undefined: the reminder channel. */
       reportChannel: e.REPORT_CHANNEL,
       reminderChannel: e.REMINDER_CHANNEL,
+      /** Days before expiry, the most distant first. */
       reminderDays: e.REMINDER_DAYS,
       reminderCron: e.REMINDER_CRON,
       reminderTimezone: e.REMINDER_TIMEZONE,
-    } satisfies TeamSettings,
+    },
     rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
     /** The configured resolvers; undefined: those of the operating system. */
     dnsServers: e.DNS_SERVERS,

@@ -10,6 +10,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 
 /** The parts that are not ready, each with the reason; empty when all are. */
 export type Readiness = Readonly<Record<string, string>>;
@@ -23,12 +24,12 @@ export interface ListenOptions {
 }
 
 /** The metrics as they are served. */
-export type ReadMetrics = () => Promise<{ readonly contentType: string; readonly text: string }>;
+export type ServedMetrics = Pick<Metrics, 'contentType' | 'text'>;
 
 export interface ServerOptions extends ListenOptions {
   readonly readiness: () => Promise<Readiness>;
   /** Undefined where the metrics have a port of their own. */
-  readonly metrics: ReadMetrics | undefined;
+  readonly metrics: ServedMetrics | undefined;
   /** Whether Slack has signed a request. It gets the body before anything decodes it. */
   readonly isSigned: (headers: IncomingHttpHeaders, body: Buffer) => boolean;
   /** Handles Slack's signed requests; undefined while it cannot, and in Socket Mode. */
@@ -85,7 +86,7 @@ export function startServer(options: ServerOptions): Promise<HttpServer> {
 
 /** Serves `/metrics` alone, on a port that the internet does not reach. */
 export function startMetricsServer(
-  options: ListenOptions & { readonly metrics: ReadMetrics },
+  options: ListenOptions & { readonly metrics: ServedMetrics },
 ): Promise<HttpServer> {
   return listen(options, async (request, response) =>
     pathOf(request) === '/metrics' && isRead(request)
@@ -205,9 +206,9 @@ async function route(
   answer(response, 404, { error: 'not found' });
 }
 
-async function answerMetrics(read: ReadMetrics, response: ServerResponse): Promise<void> {
-  const { contentType, text } = await read();
-  response.writeHead(200, { 'content-type': contentType });
+async function answerMetrics(metrics: ServedMetrics, response: ServerResponse): Promise<void> {
+  const text = await metrics.text();
+  response.writeHead(200, { 'content-type': metrics.contentType });
   response.end(text);
 }
 

@@ -26,7 +26,7 @@ test('metrics with a port of their own are there, nothing else is, and they are 
   const metrics = await startMetricsServer({
     port: 0,
     log: pino({ level: 'silent' }),
-    metrics: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'orders 3\n' }),
+    metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'orders 3\n' },
   });
   onTestFinished(() => metrics.close());
   const own = `http://127.0.0.1:${metrics.port}`;
@@ -40,7 +40,8 @@ test('metrics with a port of their own are there, nothing else is, and they are 
 });
 
 test('a part that fails is answered with 500 that says nothing of it', async () => {
-  const url = await serve({ metrics: () => Promise.reject(new Error('password is hunter2')) });
+  const text = () => Promise.reject(new Error('password is hunter2'));
+  const url = await serve({ metrics: { contentType: 'text/plain', text } });
   const response = await fetch(`${url}/metrics`);
   expect(response.status).toBe(500);
   expect(await response.text()).not.toContain('hunter2');

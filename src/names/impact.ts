@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { groupBy } from '../collections.ts';
 import { DEPENDENCIES, type Dependents } from './dependents.ts';
 import {
   FACT_NAMES,
@@ -7,7 +8,7 @@ import {
   type FactValue,
   factValue,
   UNSEEN_REASONS,
-  type UnseenReason,
+  unseen,
 } from './facts.ts';
 import type { NameserverCheck } from './nameserver-check.ts';
 
@@ -299,17 +300,15 @@ function unseenItems({ task, facts }: ImpactInput): ImpactItem[] {
     ...(task === 'nameservers' ? (['ds'] as const) : []),
     ...(task === 'authcode' || task === 'change_of_owner' ? (['statuses'] as const) : []),
   ];
-  const byReason = new Map<UnseenReason, FactName[]>();
-  for (const name of wanted) {
-    const fact = facts[name] ?? { state: 'unseen', reason: 'stale' };
-    if (fact.state !== 'unseen') continue;
-    byReason.set(fact.reason, [...(byReason.get(fact.reason) ?? []), name]);
-  }
-  return [...byReason].map(([reason, names]) => ({
+  const lost = wanted.flatMap((name) => {
+    const fact = facts[name] ?? unseen('stale');
+    return fact.state === 'unseen' ? { name, reason: fact.reason } : [];
+  });
+  return [...groupBy(lost, ({ reason }) => reason)].map(([reason, group]) => ({
     code: 'unseen',
     severity: 'unseen',
     reason,
-    facts: names,
+    facts: group.map(({ name }) => name),
   }));
 }
 

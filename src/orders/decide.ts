@@ -1,14 +1,19 @@
-import type { TeamSettings } from '../config.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import { approvalProgress } from '../policy/approvals.ts';
-import type { PolicySource, StandInSource } from '../policy/ports.ts';
 import { type ApprovalPolicy, refusalToDecide } from './approval-rights.ts';
-import { approvalPolicyOf, deciders, type KnownPeople, readPeople, requestersOf } from './approvers.ts';
+import {
+  type ApproverDeps,
+  approvalPolicyOf,
+  deciders,
+  type KnownPeople,
+  readPeople,
+  requestersOf,
+} from './approvers.ts';
 import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from './budget.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
 import { stopIfChanged } from './check-statement.ts';
-import { askedDemand, type CurrentDemand, currentDemand } from './demand.ts';
+import { askedDemand, type CurrentDemand, currentDemand, type DemandDeps } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import {
   type Approval,
@@ -20,7 +25,7 @@ import {
   waitingItems,
 } from './order.ts';
 import { accountGone, checkMembers, type FindAccount, partiesOf } from './parties.ts';
-import type { Directory, OrderStore, RuleFacts } from './ports.ts';
+import type { Directory, OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import type { ServicePlaces } from './statement.ts';
 import type { PlainSummary } from './summary.ts';
@@ -33,16 +38,10 @@ import { isPaused } from './waves.ts';
  */
 export type ImpactAtApproval = 'none' | 'known' | 'unknown' | 'changed';
 
-export interface DecideDeps extends BudgetDeps {
+export interface DecideDeps extends BudgetDeps, DemandDeps, ApproverDeps {
   readonly store: OrderStore;
-  readonly settings: () => Promise<TeamSettings>;
-  /** Who decides what. */
-  readonly policy: PolicySource;
-  readonly ruleFacts: RuleFacts;
-  readonly standIns: StandInSource;
   readonly directory: Directory;
   readonly servicePlaces: ServicePlaces;
-  readonly now: () => Date;
   readonly priceOf: PriceOrder;
   /** Looks what hangs on an order's name; may take a moment. */
   readonly impactAtApproval: (order: Order) => Promise<ImpactAtApproval>;

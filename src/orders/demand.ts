@@ -21,6 +21,7 @@ import { taskNamed } from './tasks.ts';
 /** What is read to say what an order needs. */
 export interface DemandDeps {
   readonly settings: () => Promise<TeamSettings>;
+  /** Who decides what. */
   readonly policy: PolicySource;
   readonly directory: Pick<Directory, 'membersOf'>;
   /** What the team knows of names. */

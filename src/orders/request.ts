@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type Account, accountName, isTeamAccount } from '../accounts/account.ts';
 import type { Sealed, Vault } from '../accounts/vault.ts';
-import type { TeamSettings } from '../config.ts';
 import type { OrderLogEntry } from '../events.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
-import type { PolicySource } from '../policy/ports.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { AvailableInterfaces } from '../service/interfaces.ts';
@@ -15,7 +13,13 @@ import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from '
 import { type BulkRequest, checkRows, newBulk } from './bulk-request.ts';
 import { changeOrder } from './change.ts';
 import { type WaitingMoments, waitingMoments } from './deadlines.ts';
-import { approvalsRequiredBy, decidedOrder, type EvaluatedOrder, evaluateOrder } from './demand.ts';
+import {
+  approvalsRequiredBy,
+  type DemandDeps,
+  decidedOrder,
+  type EvaluatedOrder,
+  evaluateOrder,
+} from './demand.ts';
 import type { InputIssue } from './input-issue.ts';
 import {
   accountOwner,
@@ -28,7 +32,7 @@ import {
   type OrderTaskName,
 } from './order.ts';
 import type { OrderTask } from './order-task.ts';
-import type { Directory, FirstExpiry, OrderStore, RuleFacts } from './ports.ts';
+import type { FirstExpiry, OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { type SaltedSecret, saltSecret } from './salted-secret.ts';
 import {
@@ -43,14 +47,9 @@ import { taskNamed } from './tasks.ts';
 /** A draft that is not confirmed is forgotten after this. */
 const DRAFT_LIFE_MS = 15 * 60_000;
 
-export interface RequestDeps extends BudgetDeps {
+export interface RequestDeps extends BudgetDeps, DemandDeps {
   readonly store: OrderStore;
   readonly vault: Vault;
-  readonly settings: () => Promise<TeamSettings>;
-  /** Who decides what. */
-  readonly policy: PolicySource;
-  readonly ruleFacts: RuleFacts;
-  readonly directory: Pick<Directory, 'membersOf'>;
   readonly now: () => Date;
   readonly priceOf: PriceOrder;
   readonly firstExpiry?: FirstExpiry;

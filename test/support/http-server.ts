@@ -12,7 +12,7 @@ export async function serve(options: Partial<ServerOptions> = {}): Promise<strin
     port: 0,
     log: pino({ level: 'silent' }),
     readiness: async () => ({}),
-    metrics: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'orders 3\n' }),
+    metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'orders 3\n' },
     calendar: async () => undefined,
     isSigned: () => true,
     slack: () => undefined,
