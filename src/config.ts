@@ -2,12 +2,18 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import cronParser from 'cron-parser';
 import { z } from 'zod';
-import type { VaultKey } from './accounts/vault.ts';
 import { parseDnsServers } from './dns/servers.ts';
 import { parseDuration } from './duration.ts';
 import { exponentOf } from './money/amount.ts';
 import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES } from './orders/tasks.ts';
 import { Secret } from './service/secret.ts';
+
+/** A key of the vault. Its id stands beside every ciphertext made with it. */
+export interface VaultKey {
+  readonly id: string;
+  /** 32 bytes. */
+  readonly key: Buffer;
+}
 
 const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
 const DAY_MS = 86_400_000;

@@ -10,7 +10,6 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
 
 /** The parts that are not ready, each with the reason; empty when all are. */
 export type Readiness = Readonly<Record<string, string>>;
@@ -24,7 +23,10 @@ export interface ListenOptions {
 }
 
 /** The metrics as they are served. */
-export type ServedMetrics = Pick<Metrics, 'contentType' | 'text'>;
+export interface ServedMetrics {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
 
 export interface ServerOptions extends ListenOptions {
   readonly readiness: () => Promise<Readiness>;

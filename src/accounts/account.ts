@@ -87,6 +87,8 @@ export function isTeamAccount(account: Pick<Account, 'userId'>): boolean {
   return account.userId === undefined;
 }
 
+export type { TokenSteps } from '../service/authenticator/token-steps.ts';
+
 /** How an account is named to people: `alice in context 4`. */
 export function accountName(account: Pick<Account, 'login' | 'context'>): string {
   return account.context === undefined

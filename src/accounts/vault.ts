@@ -9,13 +9,6 @@ export interface Sealed {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** A key of the vault. Its id stands beside every ciphertext made with it. */
-export interface VaultKey {
-  readonly id: string;
-  /** 32 bytes. */
-  readonly key: Uint8Array;
-}
-
 /** Seals and opens secrets with AES-256-GCM (NIST SP 800-38D). */
 export interface Vault {
   /** Id of the key that new secrets are sealed with. */
@@ -56,7 +49,10 @@ const TAG_BYTES = 16;
  * @param onUnknownKey called with the id of a key that is missing, whenever something sealed with it is to be opened
  */
 export function createVault(
-  keys: readonly [VaultKey, ...VaultKey[]],
+  keys: readonly [
+    { readonly id: string; readonly key: Uint8Array },
+    ...{ readonly id: string; readonly key: Uint8Array }[],
+  ],
   onUnknownKey: (keyId: string) => void = () => undefined,
 ): Vault {
   const [current] = keys;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { groupBy } from '../collections.ts';
 import { DEPENDENCIES, type Dependents } from './dependents.ts';
 import {
   FACT_NAMES,
@@ -8,7 +7,7 @@ import {
   type FactValue,
   factValue,
   UNSEEN_REASONS,
-  unseen,
+  type UnseenReason,
 } from './facts.ts';
 import type { NameserverCheck } from './nameserver-check.ts';
 
@@ -300,15 +299,17 @@ function unseenItems({ task, facts }: ImpactInput): ImpactItem[] {
     ...(task === 'nameservers' ? (['ds'] as const) : []),
     ...(task === 'authcode' || task === 'change_of_owner' ? (['statuses'] as const) : []),
   ];
-  const lost = wanted.flatMap((name) => {
-    const fact = facts[name] ?? unseen('stale');
-    return fact.state === 'unseen' ? { name, reason: fact.reason } : [];
-  });
-  return [...groupBy(lost, ({ reason }) => reason)].map(([reason, group]) => ({
+  const byReason = new Map<UnseenReason, FactName[]>();
+  for (const name of wanted) {
+    const fact = facts[name] ?? { state: 'unseen', reason: 'stale' };
+    if (fact.state !== 'unseen') continue;
+    byReason.set(fact.reason, [...(byReason.get(fact.reason) ?? []), name]);
+  }
+  return [...byReason].map(([reason, names]) => ({
     code: 'unseen',
     severity: 'unseen',
     reason,
-    facts: group.map(({ name }) => name),
+    facts: names,
   }));
 }
 

@@ -8,7 +8,7 @@ import { z } from 'zod';
 
 const MAX_TEXT = 200;
 
-export const optionalText = z.string().optional().catch(undefined);
+const optionalText = z.string().optional().catch(undefined);
 
 const list = z.array(z.unknown()).optional().catch(undefined);
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { TokenSteps } from '../service/authenticator/token-steps.ts';
+import type { TokenSteps } from '../accounts/account.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 
 /** Clocks differ by fewer steps than this. A step further ahead was written by a clock that was set back since. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { TokenSteps } from '../../src/service/authenticator/token-steps.ts';
+import type { TokenSteps } from '../../src/accounts/account.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createTokenStepStore } from '../../src/store/token-steps.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
