@@ -191,35 +191,26 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
   return isFromHome ? payload.user.id : undefined;
 };
 
+const SHORTCUT = { needs: 'account', activity: 'shortcut' } as const;
+
+/** What both shortcuts have in common. */
+function shortcutOf(payload: z.infer<typeof globalShortcutPayload>) {
+  return { ...senderOf(payload), isInModal: false, deliveryId: `shortcut:${payload.trigger_id}` };
+}
+
 const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {
   const payload = shortcutPayload.parse(body);
   const channelId = payload.channel.id;
   const threadTs = payload.message.thread_ts ?? payload.message.ts;
-  const delivery = {
-    ...senderOf(payload),
-    isInModal: false,
-    channelId,
-    threadTs,
-    deliveryId: `shortcut:${payload.trigger_id}`,
-    acknowledgement,
-  };
-  await handleLimited(delivery, { needs: 'account', activity: 'shortcut' }, (call) =>
+  const delivery = { ...shortcutOf(payload), channelId, threadTs, acknowledgement };
+  await handleLimited(delivery, SHORTCUT, (call) =>
     openForm(call, TASK_MENU, { channelId, threadTs }, { names: namesIn(payload.message.text) }),
   );
 };
 
 /** The global shortcut. Outside of a direct message, the person chooses the channel of the order's card. */
 const runGlobalShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {
-  const payload = globalShortcutPayload.parse(body);
-  const delivery = {
-    ...senderOf(payload),
-    isInModal: false,
-    channelId: undefined,
-    threadTs: undefined,
-    deliveryId: `shortcut:${payload.trigger_id}`,
-    acknowledgement,
-  };
-  await handleLimited(delivery, { needs: 'account', activity: 'shortcut' }, (call) =>
-    openForm(call, TASK_MENU, { channelId: '' }),
-  );
+  const shortcut = shortcutOf(globalShortcutPayload.parse(body));
+  const delivery = { ...shortcut, channelId: undefined, threadTs: undefined, acknowledgement };
+  await handleLimited(delivery, SHORTCUT, (call) => openForm(call, TASK_MENU, { channelId: '' }));
 };

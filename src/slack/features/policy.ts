@@ -150,14 +150,12 @@ async function confirm(call: ActionCall): Promise<void> {
         { ...deps, admins: [policy.publishedBy] },
         confirmedMessage(policy, before.rules, locale),
       ).catch((err: unknown) => deps.log.warn({ err }, 'telling who published the policy'));
-      await showOnCards(deps);
+      // What waits may need more by now, and its card says so.
+      await deps
+        .refreshWaitingCards()
+        .catch((err: unknown) => deps.log.warn({ err }, 'showing the policy on cards'));
     }
   }
-}
-
-/** What waits may need more by now, and its card says so. */
-async function showOnCards({ refreshWaitingCards, log }: Interaction['deps']): Promise<void> {
-  await refreshWaitingCards().catch((err: unknown) => log.warn({ err }, 'showing the policy on cards'));
 }
 
 async function download(call: ActionCall): Promise<void> {

@@ -62,12 +62,10 @@ export function alarmMessage(
   return message(`${escapeText(title)} has changed, and no order explains it: ${HAPPENED[kind]}`, [
     header(`${title}: no order explains this`),
     section(
-      [
-        `:rotating_light: *${HAPPENED[kind]}*`,
-        ...movedDate(alarm),
-        ...countdown(alarm, now, movedAt),
-        ...standing(alarm),
-      ].join('\n'),
+      `:rotating_light: *${HAPPENED[kind]}*`,
+      ...movedDate(alarm),
+      ...countdown(alarm, now, movedAt),
+      ...standing(alarm),
     ),
     ...facts([
       ...values(alarm),
@@ -119,7 +117,7 @@ export function escalationMessage(alarm: Alarm, channelId: string, now: Date): M
   const where = ` It stands in <#${channelId}>, with what to do in its thread.`;
   const text = `:sos: ${mention(alarm.escalatedBy ?? '')} asks you to look at *${escapeText(displayName(alarm.name))}*: ${HAPPENED[alarm.kind]} No order explains it.${where}`;
   return message(text, [
-    section([text, ...movedDate(alarm), ...countdown(alarm, now)].join('\n')),
+    section(text, ...movedDate(alarm), ...countdown(alarm, now)),
     ...facts(values(alarm)),
     ...lines(runbookLines(alarm.kind)),
   ]);

@@ -65,12 +65,10 @@ export function header(text: string): KnownBlock {
   return { type: 'header', text: plainText(text, LIMITS.headerText) };
 }
 
-/** @param text mrkdwn whose foreign parts are escaped already */
-export function section(text: string): SectionBlock {
-  return {
-    type: 'section',
-    text: { type: 'mrkdwn', text: truncateMarkup(text, LIMITS.sectionText), verbatim: true },
-  };
+/** @param texts mrkdwn whose foreign parts are escaped already, one line or more each */
+export function section(...texts: readonly string[]): SectionBlock {
+  const text = truncateMarkup(texts.join('\n'), LIMITS.sectionText);
+  return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
 /** A longer fact takes the whole width. */

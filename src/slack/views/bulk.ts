@@ -273,11 +273,9 @@ export function bulkBlocks(order: Order, statement: Statement | undefined, bulk:
   });
   return [
     section(
-      [
-        `*Plan* ${code(order.statementHash)}`,
-        `${count(order.items.length, 'row')}${bulk.leftOut === 0 ? '' : `, without ${bulk.leftOut} of the file that are not asked for`}. *Look at it* shows every row.`,
-        ...(isPending ? [] : [tallyText(order)]),
-      ].join('\n'),
+      `*Plan* ${code(order.statementHash)}`,
+      `${count(order.items.length, 'row')}${bulk.leftOut === 0 ? '' : `, without ${bulk.leftOut} of the file that are not asked for`}. *Look at it* shows every row.`,
+      ...(isPending ? [] : [tallyText(order)]),
     ),
     table({
       caption: order.items.length > CARD_ROWS ? `The first ${CARD_ROWS} rows` : 'Rows',

@@ -146,12 +146,10 @@ function cardWith(order: Order, extras: CardExtras, isWhole: boolean): Message {
   return message(`${escapeText(title)}: ${formatStateShort(order, history)}`, [
     header(title),
     section(
-      [
-        stateLine(order, history, extras.decision),
-        `Asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
-        ...emergencyLines(order, history),
-        ...(pending ? questionLines(history) : []),
-      ].join('\n'),
+      stateLine(order, history, extras.decision),
+      `Asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
+      ...emergencyLines(order, history),
+      ...(pending ? questionLines(history) : []),
     ),
     ...facts([...explainingFacts(order, extras), ...inputsShown(order, extras.statement, title)]),
     ...rowsShown(order, extras),
@@ -302,7 +300,7 @@ function notesOf(order: Order, { cost }: CardExtras): AnyBlock[] {
     .notes(order.items.map((item) => item.name))
     .filter(({ code }) => code !== 'costs_money' && !(code === 'premium_names' && isPremiumNoted))
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
-  return notes.length === 0 ? [] : [section(notes.join('\n'))];
+  return notes.length === 0 ? [] : [section(...notes)];
 }
 
 /** What the state means. It does not claim that nothing was sent where a request turned out to have left. */
@@ -448,7 +446,7 @@ const SAID_LENGTH = 80;
 function resultLines(order: Order): AnyBlock[] {
   const [item] = order.items;
   const known = item === undefined ? [] : [...resultText(item), ...nextSteps(order, item)];
-  return known.length === 0 ? [] : [section(known.join('\n'))];
+  return known.length === 0 ? [] : [section(...known)];
 }
 
 function undoLines({ undo }: CardExtras): AnyBlock[] {

@@ -248,19 +248,20 @@ interface Part {
   readonly title: string;
   /** The blocks of each order. */
   readonly entries: readonly (readonly AnyBlock[])[];
-  /** Said where there are no orders. */
-  readonly none: string;
+  /** Said where there are no orders; without it the whole part is left out then. */
+  readonly none?: string;
   /** The command that shows all of them. */
   readonly more: string;
 }
 
 /** @param length the most entries that are shown */
 function part({ title, entries, none, more }: Part, length: number): AnyBlock[] {
+  if (entries.length === 0) return none === undefined ? [] : [divider, header(title), section(none)];
   const left = entries.length - length;
   return [
     divider,
     header(title),
-    ...(entries.length === 0 ? [section(none)] : entries.slice(0, length).flat()),
+    ...entries.slice(0, length).flat(),
     ...(left > 0 ? [context(`And ${left} more: \`${more}\`.`)] : []),
   ];
 }
@@ -299,7 +300,6 @@ function waitingEntry(order: Order, known: KnownOfOrder | undefined): AnyBlock[]
 }
 
 function unresolvedPart(orders: readonly Order[], length: number): AnyBlock[] {
-  if (orders.length === 0) return [];
   return part(
     {
       title: 'Outcome not known',
@@ -307,7 +307,6 @@ function unresolvedPart(orders: readonly Order[], length: number): AnyBlock[] {
         section(`${orderLine(order)}\nLook at the domain service whether it was carried out.`),
         ...actions(`settle_${order.id}`, [...resolveButtons(order), lookButton(order)]),
       ]),
-      none: '',
       more: '/domain orders',
     },
     length,
@@ -327,7 +326,6 @@ function moneyWords(order: Order): string[] {
 }
 
 function reviewPart(orders: HomeData['toReview'], length: number): AnyBlock[] {
-  if (orders.length === 0) return [];
   return part(
     {
       title: 'To sign off',
@@ -335,7 +333,6 @@ function reviewPart(orders: HomeData['toReview'], length: number): AnyBlock[] {
         section(`${reviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
         ...actions(`review_${order.id}`, [...(canSignOff ? signOffButtons(order) : []), lookButton(order)]),
       ]),
-      none: '',
       more: '/domain orders review',
     },
     length,

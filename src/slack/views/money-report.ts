@@ -51,17 +51,15 @@ export function moneyReport(report: MoneyReport): Message {
   return message(`${title}: spent ${sum(spent)}`, [
     header(title),
     section(
-      [
-        `*Spent*: ${sum(spent)}`,
-        ...byTask.map((line) => `• ${line.key}: ${sum(line)}`),
-        ...(unknownOutcomes === 0
-          ? []
-          : [
-              `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum.`,
-            ]),
-        `*Saved by letting go*: ${saved.names === 0 ? 'nothing was let go' : `${sum(saved)}, a year`}`,
-        `*Ahead*: the next twelve months ${sum(aheadTotal)}${next === undefined ? '' : `; of that in ${periodText(next.key)} ${sum(next)}`}`,
-      ].join('\n'),
+      `*Spent*: ${sum(spent)}`,
+      ...byTask.map((line) => `• ${line.key}: ${sum(line)}`),
+      ...(unknownOutcomes === 0
+        ? []
+        : [
+            `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum.`,
+          ]),
+      `*Saved by letting go*: ${saved.names === 0 ? 'nothing was let go' : `${sum(saved)}, a year`}`,
+      `*Ahead*: the next twelve months ${sum(aheadTotal)}${next === undefined ? '' : `; of that in ${periodText(next.key)} ${sum(next)}`}`,
     ),
     ...(budgets.length === 0 ? [] : lines(['*Budgets*', ...budgetLines(budgets)])),
     ...(decisions.length === 0 ? [] : lines(['*Decided*', ...decisions.map(decisionLine)])),

@@ -287,7 +287,7 @@ function recordBlocks(record: Preregistration, now: Date) {
     phaseLine('Phase period', record, 'period', now),
   ].filter((line) => line !== undefined);
   return [
-    ...(phases.length === 0 ? [] : [section(phases.join('\n'))]),
+    ...(phases.length === 0 ? [] : [section(...phases)]),
     ...facts(pairs.map(([label, value]) => [escapeText(label), quote(value, 1_000)] as const)),
   ];
 }

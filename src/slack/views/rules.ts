@@ -171,12 +171,10 @@ function nameBlocks(
   const expiry = `Expiry ${day(new Date(dates.expiryDay))} (${SOURCES[dates.source]}).`;
   return [
     section(
-      [
-        `*${escapeText(name)}*`,
-        isAssumed ? DELETION_ASSUMED : PHASES[life.current.phase],
-        expiry,
-        ...deadlines(life),
-      ].join('\n'),
+      `*${escapeText(name)}*`,
+      isAssumed ? DELETION_ASSUMED : PHASES[life.current.phase],
+      expiry,
+      ...deadlines(life),
     ),
     ...lock,
   ];
@@ -289,14 +287,12 @@ function lifeBlocks(zone: ZoneProfile): AnyBlock[] {
   if (lifecycle === undefined) return [];
   return [
     section(
-      [
-        '*After the expiry*',
-        lifecycle.autoRenews
-          ? `• A name renews by itself (standard auto-renew). ${count(lifecycle.autoRenewGraceDays, 'day')} of grace follow; only a deletion ends it.`
-          : `• ${count(lifecycle.autoRenewGraceDays, 'day')} of grace.`,
-        `• After a deletion, ${count(lifecycle.redemptionDays, 'day')} in which a restore is possible.`,
-        `• Then ${count(lifecycle.pendingDeleteDays, 'day')} in which nothing is possible. After that anybody can register it.`,
-      ].join('\n'),
+      '*After the expiry*',
+      lifecycle.autoRenews
+        ? `• A name renews by itself (standard auto-renew). ${count(lifecycle.autoRenewGraceDays, 'day')} of grace follow; only a deletion ends it.`
+        : `• ${count(lifecycle.autoRenewGraceDays, 'day')} of grace.`,
+      `• After a deletion, ${count(lifecycle.redemptionDays, 'day')} in which a restore is possible.`,
+      `• Then ${count(lifecycle.pendingDeleteDays, 'day')} in which nothing is possible. After that anybody can register it.`,
     ),
   ];
 }
@@ -312,12 +308,10 @@ function registryBlocks(zone: ZoneProfile): AnyBlock[] {
   ].filter((offer) => offer !== undefined);
   return [
     section(
-      [
-        '*Registry*',
-        `• Registration: ${escapeText(registry.registration)}. Who may register: ${escapeText(registry.eligibility)}.`,
-        `• It has ${offers.join(', ')}; the document does not tell how to ask for these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
-        `• Data: ${escapeText(registry.dataSet)}. WHOIS update: ${escapeText(registry.whoisUpdate)}. Connection: ${escapeText(registry.connection)}.`,
-      ].join('\n'),
+      '*Registry*',
+      `• Registration: ${escapeText(registry.registration)}. Who may register: ${escapeText(registry.eligibility)}.`,
+      `• It has ${offers.join(', ')}; the document does not tell how to ask for these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
+      `• Data: ${escapeText(registry.dataSet)}. WHOIS update: ${escapeText(registry.whoisUpdate)}. Connection: ${escapeText(registry.connection)}.`,
     ),
   ];
 }
