@@ -11,7 +11,7 @@ import {
   type Submitted,
 } from '../feature.ts';
 import { code, escapeText, lines, mention } from '../views/blocks.ts';
-import { type Form, REASON } from '../views/form.ts';
+import { REASON } from '../views/form.ts';
 import { openForm } from './ordering.ts';
 
 /*
@@ -45,15 +45,13 @@ async function refusalOfPerson(call: Interaction): Promise<string | undefined> {
   return NOT_ALLOWED;
 }
 
-const oursFields: Form = {
-  name: 'alert_ours',
-  title: 'This was us',
-  submit: 'It was us',
-  fields: [{ ...REASON, optional: false, hint: 'Who did it, where, and why. Stands in the thread.' }],
-};
-
 const oursForm: FormFeature = {
-  form: oursFields,
+  form: {
+    name: 'alert_ours',
+    title: 'This was us',
+    submit: 'It was us',
+    fields: [{ ...REASON, optional: false, hint: 'Who did it, where, and why. Stands in the thread.' }],
+  },
   needs: 'member',
 
   async render(call, origin) {

@@ -17,7 +17,7 @@ import {
 import { nearest } from '../parse.ts';
 import { code, context } from '../views/blocks.ts';
 import { fileIssues } from '../views/bulk.ts';
-import { type Form, REASON_TO_APPROVERS } from '../views/form.ts';
+import { REASON_TO_APPROVERS } from '../views/form.ts';
 import { refusalText } from '../views/refusal.ts';
 import { attachedCsv, csvField } from './attached-text.ts';
 import { placePlan } from './bulk-plan.ts';
@@ -29,32 +29,30 @@ import { openForm, refusalOfAccount } from './ordering.ts';
  * One task for hundreds of names: a file is read and checked as a whole, and becomes one order.
  */
 
-const form: Form = {
-  name: 'bulk',
-  title: 'Many names at once',
-  submit: 'Check',
-  fields: [
-    {
-      name: 'task',
-      label: 'Task',
-      kind: 'choice',
-      options: BULK_TASKS.map((task) => ({ value: task, text: taskNamed(task).words.title })),
-    },
-    csvField(`A header and a row a name, at most ${MAX_ROWS} rows.`),
-    {
-      name: 'rows',
-      label: 'Or the rows as text',
-      kind: 'lines',
-      optional: true,
-      placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
-      hint: 'A header and a row a name. Besides name: period; nameservers; ownerc, adminc, techc; auth. Nothing is asked for before you see the plan.',
-    },
-    REASON_TO_APPROVERS,
-  ],
-};
-
 const bulkForm: FormFeature = {
-  form,
+  form: {
+    name: 'bulk',
+    title: 'Many names at once',
+    submit: 'Check',
+    fields: [
+      {
+        name: 'task',
+        label: 'Task',
+        kind: 'choice',
+        options: BULK_TASKS.map((task) => ({ value: task, text: taskNamed(task).words.title })),
+      },
+      csvField(`A header and a row a name, at most ${MAX_ROWS} rows.`),
+      {
+        name: 'rows',
+        label: 'Or the rows as text',
+        kind: 'lines',
+        optional: true,
+        placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
+        hint: 'A header and a row a name. Besides name: period; nameservers; ownerc, adminc, techc; auth. Nothing is asked for before you see the plan.',
+      },
+      REASON_TO_APPROVERS,
+    ],
+  },
   needs: 'account',
   render: () => ({
     intro: [

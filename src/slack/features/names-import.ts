@@ -1,6 +1,5 @@
 import { readImport } from '../../names/details-import.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
-import type { Form } from '../views/form.ts';
 import { importIssuesText, importPlan } from '../views/names-import.ts';
 import { ownersIssueText } from '../views/portfolio.ts';
 import { attachedCsv, csvField } from './attached-text.ts';
@@ -18,25 +17,23 @@ import { sendFile } from './send-file.ts';
 /** Plans with more changes than a message shows are also sent as a file. */
 const FILE_FROM = 20;
 
-const form: Form = {
-  name: 'names_import',
-  title: 'Import owners, tags',
-  submit: 'Show changes',
-  fields: [
-    csvField('As the export gives it.'),
-    {
-      name: 'rows',
-      label: 'Or the names as text',
-      kind: 'lines',
-      optional: true,
-      placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
-      hint: 'A header and a name a line, as the export gives it. A missing column leaves what is set, an empty cell clears it. Nothing is changed before you have seen what would be.',
-    },
-  ],
-};
-
 export const namesImportForm: FormFeature = {
-  form,
+  form: {
+    name: 'names_import',
+    title: 'Import owners, tags',
+    submit: 'Show changes',
+    fields: [
+      csvField('As the export gives it.'),
+      {
+        name: 'rows',
+        label: 'Or the names as text',
+        kind: 'lines',
+        optional: true,
+        placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
+        hint: 'A header and a name a line, as the export gives it. A missing column leaves what is set, an empty cell clears it. Nothing is changed before you have seen what would be.',
+      },
+    ],
+  },
   needs: 'member',
   async submit(call) {
     const given = await attachedCsv(call);

@@ -129,23 +129,21 @@ async function mustTypeName({ deps }: Interaction, order: Order): Promise<boolea
   return impact === undefined || needsTypedName(impact);
 }
 
-const CONFIRM: Form = {
-  name: 'confirm',
-  title: 'Confirm',
-  submit: 'Confirm',
-  fields: [
-    {
-      name: 'name',
-      label: 'Type the name again',
-      kind: 'text',
-      hint: 'The whole name, for example cafe.rest.',
-    },
-  ],
-};
-
 /** The subject is the draft's id. */
 const confirmForm: FormFeature = {
-  form: CONFIRM,
+  form: {
+    name: 'confirm',
+    title: 'Confirm',
+    submit: 'Confirm',
+    fields: [
+      {
+        name: 'name',
+        label: 'Type the name again',
+        kind: 'text',
+        hint: 'The whole name, for example cafe.rest.',
+      },
+    ],
+  },
   needs: 'member',
   async render(call, origin) {
     const order = await call.deps.orders.store.load(origin.subject ?? '');
@@ -300,23 +298,21 @@ const breakGlassForm = reasonForm(
   EMERGENCY_REASON,
 );
 
-const ASK: Form = {
-  name: 'ask_back',
-  title: 'Ask back',
-  submit: 'Ask',
-  fields: [
-    {
-      name: 'question',
-      label: 'What do you want to know?',
-      kind: 'text',
-      hint: 'Stands in the thread, where the person who asked answers. The time that is left starts anew.',
-    },
-  ],
-};
-
 /** The subject is the order's id. */
 const askForm: FormFeature = {
-  form: ASK,
+  form: {
+    name: 'ask_back',
+    title: 'Ask back',
+    submit: 'Ask',
+    fields: [
+      {
+        name: 'question',
+        label: 'What do you want to know?',
+        kind: 'text',
+        hint: 'Stands in the thread, where the person who asked answers. The time that is left starts anew.',
+      },
+    ],
+  },
   needs: 'member',
   async submit(call): Promise<Submitted> {
     const question = textOf(call.values, 'question') ?? '';

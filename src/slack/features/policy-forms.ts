@@ -292,27 +292,6 @@ export function plainValues(rule: PolicyRule | undefined, currency: string): For
 /** The longest error that Slack shows at a field, approximately. */
 const ISSUES_LENGTH = 1_900;
 
-const YAML_FORM: Form = {
-  name: 'policy_import',
-  title: 'Policy from YAML',
-  submit: 'Make it the draft',
-  fields: [
-    fileField(
-      'YAML file',
-      ['yaml', 'yml', 'txt'],
-      'As the download gives it. It takes the place of the text below.',
-    ),
-    {
-      name: 'rules',
-      label: 'Or the policy as text',
-      kind: 'lines',
-      optional: true,
-      placeholder: '- rule_name: redirects are free\n  tasks: [redirect]\n  names: ["*"]\n  decision: free',
-      hint: 'All rules, in their order. They take the place of the draft’s.',
-    },
-  ],
-};
-
 const CHANGED_MEANWHILE =
   'Somebody has changed the draft since you opened this, and nothing was saved. Close this, look at /domain policy and open it again.';
 
@@ -333,7 +312,26 @@ async function replaceAll(
 }
 
 export const yamlForm: FormFeature = {
-  form: YAML_FORM,
+  form: {
+    name: 'policy_import',
+    title: 'Policy from YAML',
+    submit: 'Make it the draft',
+    fields: [
+      fileField(
+        'YAML file',
+        ['yaml', 'yml', 'txt'],
+        'As the download gives it. It takes the place of the text below.',
+      ),
+      {
+        name: 'rules',
+        label: 'Or the policy as text',
+        kind: 'lines',
+        optional: true,
+        placeholder: '- rule_name: redirects are free\n  tasks: [redirect]\n  names: ["*"]\n  decision: free',
+        hint: 'All rules, in their order. They take the place of the draft’s.',
+      },
+    ],
+  },
   needs: 'admin',
 
   async render(call, origin, values) {

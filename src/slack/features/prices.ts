@@ -17,7 +17,6 @@ import {
 } from '../feature.ts';
 import { csvFile } from '../platform/csv.ts';
 import { context, count, textMessage } from '../views/blocks.ts';
-import type { Form } from '../views/form.ts';
 import { MAX_WAITING_PRICES } from '../views/pending-change.ts';
 import { lineIssues, PRICE_ISSUES, priceList, pricesSaved } from '../views/price.ts';
 import { attachedCsv, csvField } from './attached-text.ts';
@@ -29,55 +28,6 @@ import { sendFile } from './send-file.ts';
  * The team's price list: everybody sees it, admins change it.
  */
 
-const form: Form = {
-  name: 'price',
-  title: 'Price',
-  submit: 'Save',
-  fields: [
-    { name: 'zone', label: 'Zone', kind: 'text', placeholder: 'rest' },
-    {
-      name: 'task',
-      label: 'Task',
-      kind: 'choice',
-      options: PRICED_TASKS.map((task) => ({ value: task, text: task })),
-    },
-    {
-      name: 'period',
-      label: 'Years',
-      kind: 'number',
-      optional: true,
-      range: { min: 1, max: 99 },
-      hint: 'For create and renew. Without a price for several years, that of 1 year counts for each.',
-    },
-    { name: 'amount', label: 'Amount', kind: 'text', placeholder: '18.00' },
-    {
-      name: 'valid_from',
-      label: 'Valid from',
-      kind: 'text',
-      placeholder: '2026-11-01',
-      hint: 'The first day, as YYYY-MM-DD. The price before it stays in the list.',
-    },
-    { name: 'source', label: 'Source', kind: 'text', placeholder: 'Contract of 3 October, page 2' },
-  ],
-};
-
-const importForm: Form = {
-  name: 'prices_import',
-  title: 'Import prices',
-  submit: 'Import',
-  fields: [
-    csvField('As the export gives it.'),
-    {
-      name: 'rows',
-      label: 'Or the prices as text',
-      kind: 'lines',
-      optional: true,
-      placeholder: `${PRICE_FIELDS.join(',')}\nrest,renew,1,18.00,2026-11-01,Contract 7`,
-      hint: 'A header and a price a line. The same zone, task, period and day takes the place of the former price; nothing else is touched.',
-    },
-  ],
-};
-
 const GONE = 'This price is not on the list any more. Close this and look at `/domain prices` again.';
 
 function find(list: readonly ListedPrice[], id: string | undefined): ListedPrice | undefined {
@@ -85,7 +35,37 @@ function find(list: readonly ListedPrice[], id: string | undefined): ListedPrice
 }
 
 const priceForm: FormFeature = {
-  form,
+  form: {
+    name: 'price',
+    title: 'Price',
+    submit: 'Save',
+    fields: [
+      { name: 'zone', label: 'Zone', kind: 'text', placeholder: 'rest' },
+      {
+        name: 'task',
+        label: 'Task',
+        kind: 'choice',
+        options: PRICED_TASKS.map((task) => ({ value: task, text: task })),
+      },
+      {
+        name: 'period',
+        label: 'Years',
+        kind: 'number',
+        optional: true,
+        range: { min: 1, max: 99 },
+        hint: 'For create and renew. Without a price for several years, that of 1 year counts for each.',
+      },
+      { name: 'amount', label: 'Amount', kind: 'text', placeholder: '18.00' },
+      {
+        name: 'valid_from',
+        label: 'Valid from',
+        kind: 'text',
+        placeholder: '2026-11-01',
+        hint: 'The first day, as YYYY-MM-DD. The price before it stays in the list.',
+      },
+      { name: 'source', label: 'Source', kind: 'text', placeholder: 'Contract of 3 October, page 2' },
+    ],
+  },
   needs: 'admin',
 
   async render(call, origin, values) {
@@ -168,7 +148,22 @@ const CHANGED_MEANWHILE =
 const TOO_MANY_WAIT = `More than ${MAX_WAITING_PRICES} of these prices would wait for another admin, who has to see each: a rule of the policy looks at amounts. Import them in smaller parts.`;
 
 const pricesImportForm: FormFeature = {
-  form: importForm,
+  form: {
+    name: 'prices_import',
+    title: 'Import prices',
+    submit: 'Import',
+    fields: [
+      csvField('As the export gives it.'),
+      {
+        name: 'rows',
+        label: 'Or the prices as text',
+        kind: 'lines',
+        optional: true,
+        placeholder: `${PRICE_FIELDS.join(',')}\nrest,renew,1,18.00,2026-11-01,Contract 7`,
+        hint: 'A header and a price a line. The same zone, task, period and day takes the place of the former price; nothing else is touched.',
+      },
+    ],
+  },
   needs: 'admin',
   render: (call) => ({
     intro: [context(`Amounts are in ${call.deps.currency}, unless a column \`currency\` says otherwise.`)],

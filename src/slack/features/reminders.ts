@@ -252,17 +252,15 @@ const snoozeForm: FormFeature = {
   },
 };
 
-const lapseFields: Form = {
-  name: 'lapse',
-  title: 'Let lapse',
-  submit: 'Let lapse',
-  fields: [
-    { ...REASON, optional: false, hint: 'Stands beside the decision. Somebody else has to confirm it.' },
-  ],
-};
-
 const lapseForm: FormFeature = {
-  form: lapseFields,
+  form: {
+    name: 'lapse',
+    title: 'Let lapse',
+    submit: 'Let lapse',
+    fields: [
+      { ...REASON, optional: false, hint: 'Stands beside the decision. Somebody else has to confirm it.' },
+    ],
+  },
   needs: 'linked',
 
   async render(call, origin) {
