@@ -277,6 +277,28 @@ test('the generated client of the database stays in the one file that opens it',
   expect([...new Set(users)]).toEqual(['store/database.ts']);
 });
 
+describe('a file of the store', () => {
+  const files = FILES.filter((file) => /^store\/[^/]+\.ts$/.test(file)).map((file) => ({
+    name: file.slice('store/'.length),
+    text: readFileSync(join(SRC, file), 'utf8'),
+  }));
+  const inSql = files.filter(({ text }) => /Prisma\.(sql|raw)`?\b/.test(text));
+
+  test('is in SQL or goes through Prisma, never both', () => {
+    const both = inSql.filter(({ text }) =>
+      /\b(prisma|tx)\.\w+\.(find|create|update|upsert|delete|count|aggregate|groupBy)/.test(text),
+    );
+    expect(both.map(({ name }) => name)).toEqual([]);
+  });
+
+  test('that is in SQL has its reason in docs/architecture.md', () => {
+    const document = readFileSync(join(SRC, '..', 'docs', 'architecture.md'), 'utf8');
+    const [, table = ''] = /\| file of `store\/` \|([\s\S]*?)\n\n/.exec(document) ?? [];
+    const listed = [...table.matchAll(/`([a-z-]+\.ts)`/g)].map(([, name]) => name);
+    expect(listed.toSorted()).toEqual(inSql.map(({ name }) => name).toSorted());
+  });
+});
+
 describe('views', () => {
   const views = IMPORTS.filter(({ from }) => from.startsWith('slack/views/'));
 
