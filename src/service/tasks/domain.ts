@@ -51,7 +51,8 @@ export const domainTransfer = defineTask({
   json: {
     method: 'POST',
     path: () => ['domain', '_transfer'],
-    body: (input): WireValue => input,
+    // In the order in which cards show the fields.
+    body: ({ name, auth, ...delegation }): WireValue => ({ name, auth, ...delegation }),
   },
   output: domainResult,
 });
