@@ -4,6 +4,8 @@ import { DatabaseUnverifiedError } from './known-server.ts';
 
 /** The most questions that share a statement. */
 const MAX_BATCH_SIZE = 100;
+/** The longest wait for the statement before, so that one that hangs holds up no other. */
+const MAX_WAIT_MS = 25;
 
 interface Waiting<Question, Answer> {
   readonly question: Question;
@@ -12,7 +14,8 @@ interface Waiting<Question, Answer> {
 }
 
 /**
- * Lets questions that come in one turn of the event loop share one statement.
+ * Lets questions that come at the same time share one statement: those of one turn of the event loop, and those that come
+ * while another statement of the kind is under way. A question that comes alone is answered as fast as without this.
  *
  * When one question makes the statement fail, each is asked alone; when the database is away, all fail.
  * @param ask answers the questions in their sequence, in one transaction
@@ -23,6 +26,9 @@ export function batch<Question, Answer>(
   keyOf?: (question: Question) => string,
 ): (question: Question) => Promise<Answer> {
   let waiting: Waiting<Question, Answer>[] = [];
+  let underWay = 0;
+  let isSoon = false;
+  let impatience: NodeJS.Timeout | undefined;
 
   /** Takes the questions of the next statement; the others stay. */
   function take(): Waiting<Question, Answer>[] {
@@ -52,15 +58,39 @@ export function batch<Question, Answer>(
   }
 
   function go(): void {
-    void answer(take());
-    if (waiting.length > 0) setImmediate(go);
+    isSoon = false;
+    clearTimeout(impatience);
+    impatience = undefined;
+    if (waiting.length === 0) return;
+    underWay += 1;
+    void answer(take()).finally(() => {
+      underWay -= 1;
+      if (underWay === 0) go();
+    });
+    if (waiting.length > 0) impatience = setTimeout(go, MAX_WAIT_MS);
   }
 
   return (question) =>
     new Promise((resolve, reject) => {
       waiting.push({ question, resolve, reject });
-      if (waiting.length === 1) setImmediate(go);
+      if (underWay > 0) impatience ??= setTimeout(go, MAX_WAIT_MS);
+      else if (!isSoon) {
+        isSoon = true;
+        setImmediate(go);
+      }
     });
+}
+
+/**
+ * Lets reads of one moment share one query that is the same for all of them. A burst of clicks otherwise reads settings,
+ * prices and policies more often at one moment than there are connections.
+ */
+export function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
+  const ask = batch(async (questions: readonly undefined[]) => {
+    const answer = await read();
+    return questions.map(() => answer);
+  });
+  return () => ask(undefined);
 }
 
 /** SQLSTATE classes (PostgreSQL, appendix A) of errors that one row can cause. The statement was rolled back. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Order, OrderState } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
+import { batch } from './batch.ts';
 import { sealedBytes } from './columns.ts';
 import { type Database, Prisma, withStoreError } from './database.ts';
 import { historyOf, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
@@ -22,9 +23,13 @@ const histories = z.array(z.object({ history: historyRows }));
 export function createOrderReads({ run }: Pick<Database, 'run'>) {
   const select = async (rest: Prisma.Sql): Promise<Order[]> => orderRows.parse(await run(selectOrders(rest)));
 
+  const loadTogether = batch(async (wanted: readonly string[]) => {
+    const found = new Map(orderRows.parse(await run(selectById(wanted))).map((order) => [order.id, order]));
+    return wanted.map((id) => found.get(id));
+  });
+
   return {
-    load: (id) =>
-      withStoreError(`loading order ${id}`, async () => orderRows.parse(await run(selectById(id)))[0]),
+    load: (id) => withStoreError(`loading order ${id}`, () => loadTogether(id)),
 
     sealedInput: (id) =>
       withStoreError(`reading the sealed input of order ${id}`, async () => {

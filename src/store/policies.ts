@@ -5,6 +5,7 @@ import { loggedChanges } from '../policy/change-log.ts';
 import { draftBase } from '../policy/drafts.ts';
 import { DECISIONS, type Policy, type PolicyRule } from '../policy/policy.ts';
 import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.ts';
+import { shareRead } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { optional } from './columns.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
@@ -82,6 +83,11 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
     return row === null ? undefined : draftRow.parse(row);
   };
 
+  const readInForce = shareRead(async () => {
+    const { version, rules } = await readCurrent(prisma);
+    return { version, rules };
+  });
+
   /** One change at a time, so that what was compared still holds when it is written. */
   const exclusively = exclusiveChanges(prisma, `policy ${teamId}`);
 
@@ -89,11 +95,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
     writeEvents(tx, [{ ...event, subject: { kind: 'policy', id: 'policy' } }], teamId);
 
   return {
-    current: () =>
-      withStoreError('reading the policy', async () => {
-        const { version, rules } = await readCurrent(prisma);
-        return { version, rules };
-      }),
+    current: () => withStoreError('reading the policy', readInForce),
     published: () => withStoreError('reading the policy', () => readPublished(prisma)),
     draft: () => withStoreError('reading the draft of the policy', () => readDraft(prisma)),
 

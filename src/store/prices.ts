@@ -4,6 +4,7 @@ import { loggedPrice } from '../events.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from '../money/prices.ts';
+import { batch, shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { optional } from './columns.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
@@ -124,12 +125,17 @@ export function pendingPrices(teamId: string): PendingKind<readonly PriceEdit[]>
 
 /** The team's price list, on PostgreSQL. @param teamId whose list */
 export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): PriceStore {
+  const readList = shareRead(() => readPrices(prisma, teamId));
+  const readOf = batch(async (wanted: readonly (readonly string[])[]) => {
+    const found = await readPrices(prisma, teamId, wanted.flat());
+    return wanted.map((zones) => found.filter(({ zone }) => zones.includes(zone)));
+  });
   const exclusively = exclusiveChanges(prisma, lockOf(teamId));
 
   return {
-    list: () => withStoreError('reading the price list', () => readPrices(prisma, teamId)),
+    list: () => withStoreError('reading the price list', readList),
 
-    listOf: (zones) => withStoreError('reading the prices of zones', () => readPrices(prisma, teamId, zones)),
+    listOf: (zones) => withStoreError('reading the prices of zones', () => readOf(zones)),
 
     save: (edits, by, at) => exclusively('saving prices', (tx) => writeEdits(tx, teamId, edits, { by, at })),
   };

@@ -162,9 +162,12 @@ export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o ${rest}`;
 }
 
-/** An order by its id. */
-export function selectById(id: string): Statement {
-  return named('order by id', Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o WHERE o.id = ${id}`);
+/** Orders by their ids, in no sequence. */
+export function selectById(ids: readonly string[]): Statement {
+  return named(
+    'orders by id',
+    Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o WHERE o.id = ANY(${[...ids]})`,
+  );
 }
 
 /** Rows of {@link selectEarlierItems}. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../settings.ts';
+import { shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
 import type { PendingKind } from './pending-changes.ts';
@@ -59,10 +60,10 @@ export function pendingSettings(
 
 /** Settings that admins have saved, and who changed what, in PostgreSQL. */
 export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): SettingsStore {
-  const readAll = async () => {
+  const readAll = shareRead(async () => {
     const rows = await prisma.setting.findMany();
     return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
-  };
+  });
 
   const exclusively = exclusiveChanges(prisma, LOCK);
 

@@ -1,10 +1,13 @@
 import type { StandIn } from '../policy/approvals.ts';
 import type { StandInStore } from '../policy/ports.ts';
+import { shareRead } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
 
 /** Who stands in for whom, on PostgreSQL. @param teamId whose people */
 export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): StandInStore {
+  const readAll = shareRead(() => prisma.standIn.findMany({ where: { teamId } }));
+
   /** One change of a team's stand-ins at a time, so that the log has them in the order in which they happened. */
   const exclusively = exclusiveChanges(prisma, `stand-ins ${teamId}`);
 
@@ -22,7 +25,7 @@ export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId:
   return {
     current: (now) =>
       withStoreError('reading who stands in', async () => {
-        const rows = await prisma.standIn.findMany({ where: { teamId, until: { gt: now } } });
+        const rows = (await readAll()).filter(({ until }) => until > now);
         return new Map(rows.map(({ userId, standInId, until }) => [userId, { userId: standInId, until }]));
       }),
 

@@ -40,6 +40,18 @@ test('what is asked in one turn shares a statement, and each gets its own answer
   expect(questions()).toEqual([[1, 2, 3]]);
 });
 
+test('what is asked meanwhile goes together afterwards', async () => {
+  const { ask, questions, statement } = scripted();
+  const first = ask(1);
+  const one = await statement(0);
+  const later = Promise.all([ask(2), ask(3)]);
+  one.answer();
+  await first;
+  (await statement(1)).answer();
+  expect(await later).toEqual(['answer 2', 'answer 3']);
+  expect(questions()).toEqual([[1], [2, 3]]);
+});
+
 test('a statement that hangs holds up no other', async () => {
   const { ask, statement } = scripted();
   void ask(1);
