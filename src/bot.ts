@@ -53,6 +53,7 @@ import {
   type OrderPlannerDeps,
   refreshWaitingCards,
 } from './slack/order-messages.ts';
+import { createPendingChangePlanner } from './slack/pending-change-notifications.ts';
 import { createFileReader } from './slack/platform/download.ts';
 import { createLatest } from './slack/platform/latest.ts';
 import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
@@ -671,6 +672,7 @@ function notifierOf(site: Site, parts: WorkParts): NotifierDeps {
       report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
       place: createPlacePlanner({ ...messaging, settings }),
       group: createGroupPlanner(messaging),
+      pending_change: createPendingChangePlanner({ ...messaging, pendingChanges: stores.pendingChanges }),
       departure: createDeparturePlanner({ ...messaging, teamAccount: parts.accounts.accounts.team.current }),
     },
   };
@@ -791,6 +793,7 @@ function featureDeps({ config, log, now }: Site, parts: AppParts): SlackDeps {
     standIns: stores.standIns,
     policies: stores.policies,
     pendingChanges: stores.pendingChanges,
+    notify: parts.work.reconciler.notify,
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(cards),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),

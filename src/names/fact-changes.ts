@@ -157,7 +157,7 @@ export function createFactChanges(deps: FactChangesDeps): FactChanges {
       const waiting = await pending.find(id, now());
       const refusal = waiting && waiting.askedBy !== by ? await refusalOfPerson(waiting, by) : undefined;
       if (refusal !== undefined) return { ok: false, refusal };
-      const dropped = await pending.dismiss(id, now());
+      const dropped = await pending.dismiss(id, by, now());
       return dropped === undefined
         ? { ok: false, refusal: { code: 'change_gone' } }
         : { ok: true, pending: dropped };

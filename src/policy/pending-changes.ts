@@ -13,6 +13,15 @@ export interface PendingChange<Change> {
   readonly expiresAt: Date;
 }
 
+/** Why a change does not wait any more: the last two changed nothing. */
+export const CHANGE_OUTCOMES = ['confirmed', 'dismissed', 'stale'] as const;
+
+/** A change, and what became of it. */
+export interface KnownChange<Change> extends PendingChange<Change> {
+  /** Undefined while it waits, or when nobody decided in time. */
+  readonly decided: { readonly outcome: (typeof CHANGE_OUTCOMES)[number]; readonly by: string } | undefined;
+}
+
 export type ConfirmChangeOutcome<Change> =
   | { readonly kind: 'confirmed'; readonly pending: PendingChange<Change> }
   /** Who asked for it cannot confirm it. */
@@ -27,9 +36,11 @@ export interface PendingChanges<Change> {
   /** Oldest first. */
   list(now: Date): Promise<readonly PendingChange<Change>[]>;
   find(id: string, now: Date): Promise<PendingChange<Change> | undefined>;
+  /** Reads a change whatever became of it. */
+  read(id: string): Promise<KnownChange<Change> | undefined>;
   /** @returns what waits; the former one where the same person asked for exactly this before */
   request(change: Change, by: string, at: Date, expiresAt: Date): Promise<PendingChange<Change>>;
   confirm(id: string, by: string, at: Date): Promise<ConfirmChangeOutcome<Change>>;
   /** @returns what does not wait any more; undefined when it did not wait */
-  dismiss(id: string, at: Date): Promise<PendingChange<Change> | undefined>;
+  dismiss(id: string, by: string, at: Date): Promise<PendingChange<Change> | undefined>;
 }

@@ -31,6 +31,11 @@ export async function alertAdmins(
 /** What planning messages to admins needs. */
 export type AdminPlannerDeps = Pick<AdminAlertDeps, 'directory' | 'admins'>;
 
+/** The place of a direct message with a person. */
+export function directMessageTo({ directory }: Pick<AdminPlannerDeps, 'directory'>, userId: string) {
+  return async () => ({ channelId: await directory.directMessage(userId) });
+}
+
 /** Sends each admin a direct message about a subject, once. Whom Slack does not deliver to is left out. */
 export async function notifyAdmins(
   { directory, admins }: AdminPlannerDeps,
@@ -42,7 +47,7 @@ export async function notifyAdmins(
       purpose: `to:${admin}`,
       version: 'once',
       since: new Date(0),
-      places: [async () => ({ channelId: await directory.directMessage(admin) })],
+      places: [directMessageTo({ directory }, admin)],
       message: () => message,
     });
   }

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { z } from 'zod';
-import type { PendingChange, PendingChanges } from '../policy/pending-changes.ts';
+import { z } from 'zod';
+import {
+  CHANGE_OUTCOMES,
+  type KnownChange,
+  type PendingChange,
+  type PendingChanges,
+} from '../policy/pending-changes.ts';
 import { type Database, type Prisma, type Transaction, withStoreError } from './database.ts';
+
+const decidedRow = z
+  .object({ outcome: z.enum(CHANGE_OUTCOMES).nullable(), decidedBy: z.string().nullable() })
+  .transform(({ outcome, decidedBy: by }) => (outcome === null || by === null ? undefined : { outcome, by }));
 
 type PendingRow = Prisma.PendingChangeGetPayload<Record<string, never>>;
 
@@ -25,7 +34,9 @@ export function createPendingChanges<Change>(
   teamId: string,
   { kind, schema, stored, apply }: PendingKind<Change>,
 ): PendingChanges<Change> {
-  const waiting = (now: Date) => ({ teamId, kind, expiresAt: { gt: now } });
+  const waiting = (now: Date) => ({ teamId, kind, expiresAt: { gt: now }, outcome: null });
+  /** The row that says when people are told of a change. */
+  const planOf = (id: string) => ({ teamId, subjectKind: 'pending_change', subjectId: id, purpose: 'plan' });
   const read = ({ id, change, askedBy, askedAt, expiresAt }: PendingRow): PendingChange<Change> => ({
     id,
     change: schema.parse(change),
@@ -34,12 +45,24 @@ export function createPendingChanges<Change>(
     expiresAt,
   });
 
-  /** Whoever deletes the row decides about the change, so that it is applied at most once. */
-  const take = async (tx: Transaction, where: Prisma.PendingChangeWhereInput) => {
+  /** Whoever sets the outcome decides about the change, so that it is applied at most once. */
+  const take = async (
+    tx: Transaction,
+    where: Prisma.PendingChangeWhereInput,
+    { outcome, by, at }: NonNullable<KnownChange<Change>['decided']> & { readonly at: Date },
+  ) => {
     const row = await tx.pendingChange.findFirst({ where });
     if (row === null) return undefined;
-    const { count } = await tx.pendingChange.deleteMany({ where: { id: row.id } });
-    return count === 1 ? read(row) : undefined;
+    const { count } = await tx.pendingChange.updateMany({
+      where: { id: row.id, outcome: null },
+      data: { outcome, decidedBy: by },
+    });
+    if (count === 0) return undefined;
+    await tx.notification.updateMany({
+      where: planOf(row.id),
+      data: { version: { increment: 1 }, dueAt: at },
+    });
+    return read(row);
   };
 
   return {
@@ -58,43 +81,58 @@ export function createPendingChanges<Change>(
         return row === null ? undefined : read(row);
       }),
 
+    read: (id) =>
+      withStoreError('reading a change', async () => {
+        const row = await prisma.pendingChange.findFirst({ where: { id, teamId, kind } });
+        return row === null ? undefined : { ...read(row), decided: decidedRow.parse(row) };
+      }),
+
     request: (change, by, at, expiresAt) =>
       withStoreError('keeping a change that waits', async () => {
         const kept = stored(change);
         const same = await prisma.pendingChange.findFirst({
           where: { ...waiting(at), askedBy: by, change: { equals: kept } },
         });
-        return read(
-          same ??
-            (await prisma.pendingChange.create({
-              data: { id: randomUUID(), teamId, kind, change: kept, askedBy: by, askedAt: at, expiresAt },
-            })),
-        );
+        if (same !== null) return read(same);
+        const data = { id: randomUUID(), teamId, kind, change: kept, askedBy: by, askedAt: at, expiresAt };
+        const [row] = await prisma.$transaction([
+          prisma.pendingChange.create({ data }),
+          prisma.notification.create({ data: { ...planOf(data.id), version: 1, dueAt: at } }),
+        ]);
+        return read(row);
       }),
 
     confirm: (id, by, at) =>
       withStoreError('confirming a change', () =>
         prisma.$transaction(async (tx) => {
-          const pending = await take(tx, { id, ...waiting(at), askedBy: { not: by } });
+          const where = { id, ...waiting(at), askedBy: { not: by } };
+          const pending = await take(tx, where, { outcome: 'confirmed', by, at });
           if (pending === undefined) {
             const own = await tx.pendingChange.count({ where: { id, ...waiting(at), askedBy: by } });
             return { kind: own === 1 ? 'own' : 'gone' };
           }
-          return { kind: (await apply(tx, pending, by, at)) ? 'confirmed' : 'stale', pending };
+          if (await apply(tx, pending, by, at)) return { kind: 'confirmed', pending };
+          await tx.pendingChange.update({ where: { id }, data: { outcome: 'stale' } });
+          return { kind: 'stale', pending };
         }),
       ),
 
-    dismiss: (id, at) =>
+    dismiss: (id, by, at) =>
       withStoreError('dismissing a change', () =>
-        prisma.$transaction((tx) => take(tx, { id, ...waiting(at) })),
+        prisma.$transaction((tx) => take(tx, { id, ...waiting(at) }, { outcome: 'dismissed', by, at })),
       ),
   };
 }
 
-/** Deletes what has expired, of every kind. @returns how many */
+/** For this long after its time the messages about a change can still be brought up to date. */
+const KEPT_MS = 7 * 86_400_000;
+
+/** Deletes what has expired a week ago, of every kind. @returns how many */
 export function purgePendingChanges({ prisma }: Pick<Database, 'prisma'>, now: Date): Promise<number> {
   return withStoreError('deleting changes that have expired', async () => {
-    const { count } = await prisma.pendingChange.deleteMany({ where: { expiresAt: { lte: now } } });
+    const { count } = await prisma.pendingChange.deleteMany({
+      where: { expiresAt: { lte: new Date(now.getTime() - KEPT_MS) } },
+    });
     return count;
   });
 }

@@ -156,9 +156,13 @@ describe('a setting that decides', () => {
 
   it('waits as long as an order does', async () => {
     await save({ approvals_required: '1' });
-    const request = await requestTo();
+    const value = buttonValue(await requestTo(), 'settings_confirm');
     await t.demo.moveTime(2 * 86_400_000);
-    expect(await press(t.bob, 'settings_confirm', request)).toContain('its time ran out');
+    await t.workspace.waitFor(
+      () => readBy(t.bob).find((text) => text.includes('Nobody confirmed it in time.')),
+      { what: 'the question to say so' },
+    );
+    expect(await forged(t.bob, value)).toContain('its time ran out');
   });
 });
 

@@ -25,6 +25,7 @@ export function notifierDeps(
       place: unplanned,
       group: unplanned,
       departure: unplanned,
+      pending_change: unplanned,
       ...planners,
     },
   };

@@ -330,7 +330,7 @@ export async function recordDay(url: string): Promise<Generated> {
     await pendingSetting.confirm(waitingSetting.id, 'U0CAROL', rig.now);
     const dropped = await pendingSetting.request([change], 'U0ADA', rig.now, inAnHour());
     pass();
-    await pendingSetting.dismiss(dropped.id, rig.now);
+    await pendingSetting.dismiss(dropped.id, 'U0CAROL', rig.now);
     const team = createTeamAccountStore(database);
     const account = (login: string): TeamAccount => ({
       id: randomUUID(),

@@ -326,6 +326,8 @@ CREATE TABLE "pending_changes" (
     "asked_by" TEXT NOT NULL,
     "asked_at" TIMESTAMPTZ(3) NOT NULL,
     "expires_at" TIMESTAMPTZ(3) NOT NULL,
+    "outcome" TEXT,
+    "decided_by" TEXT,
 
     CONSTRAINT "pending_changes_pkey" PRIMARY KEY ("id")
 );

@@ -1,17 +1,7 @@
 import type { PendingChanges } from '../../policy/pending-changes.ts';
-import { alertAdmins } from '../admins.ts';
-import { askOtherAdmins } from '../ask-admins.ts';
 import type { ActionCall, Interaction, SlackDeps } from '../feature.ts';
 import { askedText } from '../views/asked-admins.ts';
-import type { Message } from '../views/blocks.ts';
-import {
-  changeConfirmed,
-  changeDismissed,
-  changeRequest,
-  NOT_CONFIRMED,
-  type WaitingChange,
-  waitsText,
-} from '../views/pending-change.ts';
+import { changeEnded, NOT_CONFIRMED, type WaitingChange, waitsText } from '../views/pending-change.ts';
 import { approverErrors, withChanges } from './approver-errors.ts';
 
 /* Changes of settings and prices that loosen what decides. Another admin confirms them. */
@@ -57,11 +47,10 @@ async function keep<C>({ deps, person }: Interaction, changes: PendingChanges<C>
 async function askForConfirmation({ deps, person, acknowledge }: Interaction, waiting: WaitingChange) {
   acknowledge();
   deps.log.info({ by: person.id, kind: waiting.kind, change: waiting.change }, 'a change waits for an admin');
-  const told = await askOtherAdmins(deps, person.id, (userId, locale) =>
-    changeRequest(waiting, { userId, locale }),
-  );
+  deps.notify({ kind: 'pending_change', id: waiting.id });
+  const asked = deps.admins.filter((admin) => admin !== person.id);
   const locale = await deps.directory.localeOf(person.id);
-  return [...waitsText(waiting, locale), askedText(told, '/domain settings')];
+  return [...waitsText(waiting, locale), askedText({ asked, missed: [] }, '/domain settings')];
 }
 
 async function findWaiting(deps: SlackDeps, id: string): Promise<WaitingChange | undefined> {
@@ -88,7 +77,7 @@ export async function confirmChange(call: ActionCall): Promise<void> {
     { by: person.id, askedBy: waiting.askedBy, change: waiting.change },
     'a change was confirmed',
   );
-  await tellBoth(call, waiting, (locale) => changeConfirmed(waiting, person.id, locale));
+  await showEnd(call, waiting, 'confirmed');
   await deps
     .refreshWaitingCards()
     .catch((err: unknown) => deps.log.warn({ err }, 'showing a confirmed change on cards'));
@@ -100,24 +89,21 @@ export async function dismissChange(call: ActionCall): Promise<void> {
   const waiting = await findWaiting(deps, value);
   if (
     waiting === undefined ||
-    (await deps.pendingChanges[waiting.kind].dismiss(value, deps.now())) === undefined
+    (await deps.pendingChanges[waiting.kind].dismiss(value, person.id, deps.now())) === undefined
   )
     return call.respond(NOT_CONFIRMED.gone);
   call.acknowledge();
   deps.log.info({ by: person.id, askedBy: waiting.askedBy, change: waiting.change }, 'a change was dropped');
-  await tellBoth(call, waiting, (locale) => changeDismissed(waiting, person.id, locale));
+  await showEnd(call, waiting, 'dismissed');
 }
 
-/** Tells who pressed, and who asked for the change. */
-async function tellBoth(
+/** Shows who pressed what became of the change. The outbox tells all others. */
+async function showEnd(
   { deps, person, respond }: ActionCall,
-  { askedBy }: WaitingChange,
-  messageIn: (locale: string) => Message,
+  waiting: WaitingChange,
+  outcome: 'confirmed' | 'dismissed',
 ): Promise<void> {
-  await respond(messageIn(await deps.directory.localeOf(person.id)), { replace: true });
-  if (askedBy === person.id) return;
-  const message = messageIn(await deps.directory.localeOf(askedBy));
-  await alertAdmins({ ...deps, admins: [askedBy] }, message).catch((err: unknown) =>
-    deps.log.warn({ err }, 'telling who asked for a change'),
-  );
+  deps.notify({ kind: 'pending_change', id: waiting.id });
+  const locale = await deps.directory.localeOf(person.id);
+  await respond(changeEnded(waiting, { outcome, by: person.id }, locale), { replace: true });
 }

@@ -2,7 +2,7 @@ import type { ActionsBlock, ContextBlock, SectionBlock } from '@slack/types';
 import { formatAmount } from '../../money/amount.ts';
 import type { Price, PriceEdit } from '../../money/prices.ts';
 import { priceKey } from '../../money/prices.ts';
-import type { PendingChange } from '../../policy/pending-changes.ts';
+import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
 import type { SettingChange } from '../../settings.ts';
 import {
   actions,
@@ -85,7 +85,7 @@ export function changeRequest(waiting: WaitingChange, reader: Reader): Message {
 }
 
 /** What was asked for is in force. */
-export function changeConfirmed(waiting: WaitingChange, by: string, locale: string): Message {
+function changeConfirmed(waiting: WaitingChange, by: string, locale: string): Message {
   return message('Confirmed: it holds from now on', [
     section(
       `:white_check_mark: *Confirmed.* ${mention(waiting.askedBy)} asked for it, ${mention(by)} confirmed it; it holds from now on. What changed:`,
@@ -94,10 +94,25 @@ export function changeConfirmed(waiting: WaitingChange, by: string, locale: stri
   ]);
 }
 
-/** What was asked for does not wait any more. */
-export function changeDismissed(waiting: WaitingChange, by: string, locale: string): Message {
+/** What was asked for was dropped. */
+function changeDismissed(waiting: WaitingChange, by: string, locale: string): Message {
   return message('Dropped: nothing was changed', [
     section(`:wastebasket: *Dropped by ${mention(by)}.* Nothing of it was changed:`),
+    ...lines(changeLines(waiting, locale)),
+  ]);
+}
+
+/** What became of a change; takes the place of the question. */
+export function changeEnded(
+  waiting: WaitingChange,
+  decided: KnownChange<unknown>['decided'],
+  locale: string,
+): Message {
+  if (decided?.outcome === 'confirmed') return changeConfirmed(waiting, decided.by, locale);
+  if (decided?.outcome === 'dismissed') return changeDismissed(waiting, decided.by, locale);
+  const why = decided === undefined ? 'Nobody confirmed it in time.' : NOT_CONFIRMED.stale;
+  return message('It does not wait any more: nothing was changed', [
+    section(`:hourglass: ${why} Nothing of it was changed:`),
     ...lines(changeLines(waiting, locale)),
   ]);
 }
