@@ -7,7 +7,16 @@
  * What messages are about. A place is one where nothing can be posted any more, a group an approver group that cannot be read
  * on a day, a departure somebody who has left and had linked the team's account.
  */
-export const SUBJECT_KINDS = ['order', 'alarm', 'report', 'digest', 'place', 'group', 'departure', 'pending_change'] as const;
+export const SUBJECT_KINDS = [
+  'order',
+  'alarm',
+  'report',
+  'digest',
+  'place',
+  'group',
+  'departure',
+  'pending_change',
+] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
 export interface Subject {
