@@ -2,7 +2,13 @@ import type { Account } from '../accounts/account.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { Subject } from '../notifications.ts';
 import type { SlackDirectory } from './directory.ts';
-import type { NotificationPlanner, NotifierDeps, SendNotification } from './notify.ts';
+import {
+  directMessageTo,
+  type NotificationPlanner,
+  type NotifierDeps,
+  ONCE,
+  type SendNotification,
+} from './notify.ts';
 import type { SlackApiError, SlackWeb } from './platform/web.ts';
 import { postMessage } from './post-message.ts';
 import type { Message } from './views/blocks.ts';
@@ -31,11 +37,6 @@ export async function alertAdmins(
 /** What planning messages to admins needs. */
 export type AdminPlannerDeps = Pick<AdminAlertDeps, 'directory' | 'admins'>;
 
-/** The place of a direct message with a person. */
-export function directMessageTo({ directory }: Pick<AdminPlannerDeps, 'directory'>, userId: string) {
-  return async () => ({ channelId: await directory.directMessage(userId) });
-}
-
 /** Sends each admin a direct message about a subject, once. Whom Slack does not deliver to is left out. */
 export async function notifyAdmins(
   { directory, admins }: AdminPlannerDeps,
@@ -45,9 +46,9 @@ export async function notifyAdmins(
   for (const admin of admins) {
     await send({
       purpose: `to:${admin}`,
-      version: 'once',
+      version: ONCE,
       since: new Date(0),
-      places: [directMessageTo({ directory }, admin)],
+      places: [directMessageTo(directory, admin)],
       message: () => message,
     });
   }

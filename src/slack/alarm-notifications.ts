@@ -6,7 +6,7 @@ import { peopleAmong } from '../orders/approvers.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import { privateIds } from '../orders/visibility.ts';
 import type { SlackDirectory } from './directory.ts';
-import type { NotificationPlanner, SendNotification } from './notify.ts';
+import { directMessageTo, type NotificationPlanner, ONCE, type SendNotification } from './notify.ts';
 import type { MessageMetadata } from './post-message.ts';
 import {
   alarmMessage,
@@ -42,8 +42,6 @@ const COUNTDOWN_DAYS = 10;
 const LATEST_ALARMS = 20;
 /** The purposes of copies begin with it. */
 const COPY = 'alarm:in:';
-/** What is told once has a version that never changes. */
-const ONCE = 'once';
 
 /** An alarm with what its messages need. */
 interface Telling {
@@ -86,7 +84,7 @@ export function createAlarmPlanner(deps: AlarmPlannerDeps): NotificationPlanner 
       purpose: 'alarm',
       places: [
         async () => channelOf(alertChannelOf(await deps.settings()))(),
-        ...deps.admins.map((admin) => async () => ({ channelId: await deps.directory.directMessage(admin) })),
+        ...deps.admins.map((admin) => directMessageTo(deps.directory, admin)),
         channelOf(own),
       ],
       mustArrive: true,
@@ -170,7 +168,7 @@ async function tellConcerned(
       purpose: `escalation:to:${person}`,
       version: ONCE,
       since: alarm.raisedAt,
-      places: [async () => ({ channelId: await deps.directory.directMessage(person) })],
+      places: [directMessageTo(deps.directory, person)],
       message: () => escalationMessage(alarm, at.channelId, deps.now()),
       metadata: metadataOf(alarm),
     });

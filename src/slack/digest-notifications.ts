@@ -16,7 +16,7 @@ import {
 import type { PriceStore } from '../money/ports.ts';
 import type { ClaimedSubject, PostedMessage } from '../notifications.ts';
 import type { SlackDirectory } from './directory.ts';
-import type { NotificationPlanner, SendNotification, SentNotification } from './notify.ts';
+import { type NotificationPlanner, ONCE, type SendNotification, type SentNotification } from './notify.ts';
 import type { MessagePlace } from './post-message.ts';
 import type { Message } from './views/blocks.ts';
 import { digestHead, digestMore, type WaitingOf } from './views/digest.ts';
@@ -60,8 +60,6 @@ interface Telling {
 
 /** Slack takes about one message a second in a channel. */
 const PAUSE_MS = 1_100;
-/** What is told once has a version that never changes. */
-const ONCE = 'once';
 
 /** Posts digests, batch by batch. */
 export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanner {

@@ -5,7 +5,7 @@ import { utcDayOf } from '../money/order-cost.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
 import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../money/spend.ts';
 import type { NotificationStore } from '../notifications.ts';
-import type { NotificationPlanner } from './notify.ts';
+import { type NotificationPlanner, ONCE } from './notify.ts';
 import { type MoneyReport, moneyReport } from './views/money-report.ts';
 
 /** What the monthly report needs. */
@@ -40,7 +40,7 @@ export function createMoneyReportPlanner(deps: MoneyReportDeps): NotificationPla
     const { channelId, span, timeZone } = report;
     await send({
       purpose: 'report',
-      version: 'once',
+      version: ONCE,
       since: span.to,
       places: [async () => ({ channelId })],
       message: async () => moneyReport(await figuresOf(deps, span, timeZone)),

@@ -9,6 +9,7 @@ import {
   type SubjectKind,
 } from '../notifications.ts';
 import { isOver } from '../orders/clock.ts';
+import type { SlackDirectory } from './directory.ts';
 import { isTokenError, isTransient, retryDelayOf, SlackApiError, type SlackWeb } from './platform/web.ts';
 import { type MessageMetadata, type MessagePlace, postMessage, updateMessage } from './post-message.ts';
 import type { Message } from './views/blocks.ts';
@@ -40,6 +41,14 @@ export interface WantedNotification {
   readonly mustArrive?: true;
   /** Admins are told where its first place does not take it. */
   readonly alertsAdmins?: true;
+}
+
+/** What is told once has a version that never changes. */
+export const ONCE = 'once';
+
+/** The place of a direct message with a person. */
+export function directMessageTo(directory: Pick<SlackDirectory, 'directMessage'>, userId: string) {
+  return async () => ({ channelId: await directory.directMessage(userId) });
 }
 
 /** What became of a message. */

@@ -19,9 +19,15 @@ import type { Statement } from '../orders/statement.ts';
 import { isPaused } from '../orders/waves.ts';
 import { sendFiles, sendProgress } from './bulk-messages.ts';
 import type { SlackDirectory } from './directory.ts';
-import type { NotificationPlanner, SendNotification, WantedNotification } from './notify.ts';
+import {
+  directMessageTo,
+  type NotificationPlanner,
+  ONCE,
+  type SendNotification,
+  type WantedNotification,
+} from './notify.ts';
 import { tellOfChangedStatement, tellOfEmergency } from './order-notices.ts';
-import { CARD, metadataOf, ONCE, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
+import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
 import type { SlackWeb } from './platform/web.ts';
 import { copyCard, copyPurpose, isDirect, remindPeople } from './reach-approvers.ts';
 import { type Message, mention } from './views/blocks.ts';
@@ -199,10 +205,7 @@ function firstCard(
   return {
     ...wanted,
     purpose: CARD,
-    places: [
-      async () => ({ channelId, threadTs }),
-      async () => ({ channelId: await directory.directMessage(requesterId) }),
-    ],
+    places: [async () => ({ channelId, threadTs }), directMessageTo(directory, requesterId)],
     message: (place) => orderCard(order, place === 0 ? extras : { ...extras, hint }),
     returns: true,
     mustArrive: true,
@@ -293,7 +296,7 @@ async function sendReplies(
   { order, history, standing, send, thread, since }: PlannedThread,
   replyTo: (entry: OrderLogEntry) => Message | undefined,
 ): Promise<boolean> {
-  const directlyTo = (userId: string) => async () => ({ channelId: await directory.directMessage(userId) });
+  const directlyTo = (userId: string) => directMessageTo(directory, userId);
   for (const entry of history) {
     const purpose = replyPurpose(entry);
     const reply = standing.has(purpose) ? undefined : replyTo(entry);

@@ -1,5 +1,5 @@
-import type { WantedNotification } from './notify.ts';
-import { metadataOf, ONCE, type PlannedOrder } from './order-posts.ts';
+import { directMessageTo, ONCE, type WantedNotification } from './notify.ts';
+import { metadataOf, type PlannedOrder } from './order-posts.ts';
 import type { ReachDeps } from './reach-approvers.ts';
 import { emergencyNotice, toldOfEmergency } from './views/emergency.ts';
 import { changedStatementOf, statementChangedNotice } from './views/statement-changed.ts';
@@ -46,7 +46,7 @@ async function sendOnce(
       ...notice,
       purpose: `notice:${about}:${userId}`,
       version: ONCE,
-      places: [async () => ({ channelId: await directory.directMessage(userId) })],
+      places: [directMessageTo(directory, userId)],
       metadata: metadataOf(order),
     });
   }

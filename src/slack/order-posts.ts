@@ -8,8 +8,6 @@ import type { MessageMetadata } from './post-message.ts';
 
 /** The purpose of the card that everything about an order replies to. */
 export const CARD = 'card';
-/** What is told once has a version that never changes. */
-export const ONCE = 'once';
 
 /** An order whose messages are looked at. */
 export interface PlannedOrder extends OrderWithHistory {

@@ -1,7 +1,7 @@
 import type { PendingChanges } from '../policy/pending-changes.ts';
-import { type AdminPlannerDeps, directMessageTo } from './admins.ts';
+import type { AdminPlannerDeps } from './admins.ts';
 import type { SlackDeps } from './feature.ts';
-import type { NotificationPlanner } from './notify.ts';
+import { directMessageTo, type NotificationPlanner, ONCE } from './notify.ts';
 import { changeEnded, changeRequest, type WaitingChange } from './views/pending-change.ts';
 
 /* The question to the other admins about settings and prices that wait, and what became of it. */
@@ -30,7 +30,7 @@ export function createPendingChangePlanner(deps: PendingChangePlannerDeps): Noti
           purpose: `${TO}${userId}`,
           version: 'waits',
           since,
-          places: [directMessageTo(deps, userId)],
+          places: [directMessageTo(directory, userId)],
           message: async () => changeRequest(waiting, { userId, locale: await directory.localeOf(userId) }),
         });
       return { again: new Date(Math.min(expiresAt.getTime(), now().getTime() + LOOK_AGAIN_MS)) };
@@ -47,9 +47,9 @@ export function createPendingChangePlanner(deps: PendingChangePlannerDeps): Noti
     if (decided !== undefined && decided.by !== askedBy)
       await send({
         purpose: 'outcome',
-        version: 'once',
+        version: ONCE,
         since,
-        places: [directMessageTo(deps, askedBy)],
+        places: [directMessageTo(directory, askedBy)],
         message: ended(askedBy),
       });
     return undefined;

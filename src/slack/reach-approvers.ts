@@ -4,8 +4,8 @@ import { peopleAmong } from '../orders/approvers.ts';
 import type { Order } from '../orders/order.ts';
 import type { FirstExpiry } from '../orders/ports.ts';
 import type { SlackDirectory } from './directory.ts';
-import type { WantedNotification } from './notify.ts';
-import { metadataOf, ONCE, type PlannedOrder } from './order-posts.ts';
+import { directMessageTo, ONCE, type WantedNotification } from './notify.ts';
+import { metadataOf, type PlannedOrder } from './order-posts.ts';
 import { quietUntil } from './quiet-hours.ts';
 import { escalationNotice, reminderNotice } from './views/waiting.ts';
 
@@ -80,7 +80,7 @@ async function copyToApprovers(
     await send({
       ...wanted,
       purpose,
-      places: [async () => ({ channelId: await deps.directory.directMessage(userId) })],
+      places: [directMessageTo(deps.directory, userId)],
     });
   }
 }
