@@ -13,7 +13,7 @@ import { createMetrics } from './metrics.ts';
 import { createBudgetLook } from './money/budget-look.ts';
 import { amountsByName, createOrderPricer, type PricedOrder } from './money/order-cost.ts';
 import type { PriceStore } from './money/ports.ts';
-import { createFactChanges } from './names/fact-changes.ts';
+import { createFactChanges, type FactChanges } from './names/fact-changes.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
 import type { NotificationStore } from './notifications.ts';
@@ -196,11 +196,18 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const expiry = buildExpiry(site, { servers, stores, slack, accounts, money, rdap });
     const names = buildNames(site, { stores, rdap, expiry });
     const orders = buildOrders(site, { stores, slack, accounts, money, names });
+    const facts = createFactChanges({
+      ...orders,
+      portfolio: stores.portfolio,
+      pending: stores.pendingChanges.facts,
+      budgets: stores.budgets,
+    });
     // Runs before any work is taken.
     const heartbeat = await checkServer(site, stores);
-    const work = startWork(site, { stores, slack, accounts, money, orders, expiry, names });
+    const parts = { stores, slack, accounts, money, orders, expiry, names, facts };
+    const work = startWork(site, parts);
     const people = watchPeople(site, stores, slack, accounts);
-    const app = await startApp(site, { stores, slack, accounts, money, orders, expiry, names, work, people });
+    const app = await startApp(site, { ...parts, work, people });
     noteMissingChannel(site, stores);
     site.log.info({ ...servers, mode: slackMode(config).kind }, 'ready');
     return running(site, { servers, heartbeat, money, expiry, work, people, app });
@@ -229,6 +236,7 @@ interface Parts {
   readonly rdap: RdapClient;
   readonly expiry: Expiry;
   readonly names: Names;
+  readonly facts: FactChanges;
   readonly heartbeat: Awaited<ReturnType<typeof checkServer>>;
   readonly work: ReturnType<typeof startWork>;
   readonly people: ReturnType<typeof watchPeople>;
@@ -236,9 +244,9 @@ interface Parts {
 }
 type ExpiryParts = Pick<Parts, 'servers' | 'stores' | 'slack' | 'accounts' | 'money' | 'rdap'>;
 type OrderParts = Pick<Parts, 'stores' | 'slack' | 'accounts' | 'money' | 'names'>;
-type WorkParts = Pick<Parts, 'stores' | 'slack' | 'accounts' | 'money' | 'orders' | 'expiry' | 'names'>;
+type WorkParts = OrderParts & Pick<Parts, 'orders' | 'expiry' | 'facts'>;
 type AppParts = WorkParts & Pick<Parts, 'work' | 'people'>;
-type RunningParts = Omit<Parts, 'stores' | 'slack' | 'accounts' | 'orders' | 'rdap' | 'names'>;
+type RunningParts = Omit<Parts, 'stores' | 'slack' | 'accounts' | 'orders' | 'rdap' | 'names' | 'facts'>;
 
 function createSite(config: Config, options: BotOptions) {
   const { log = createLog(config.logLevel), signal = new AbortController().signal, seams = {} } = options;
@@ -371,9 +379,9 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
           pendingSettings((texts) => settingsAsText(withSaved(config.team, texts))),
         ),
         prices: createPendingChanges(database, teamId, pendingPrices(teamId)),
+        facts: createPendingFacts(database, teamId),
       },
       portfolio: createPortfolioStore(database, teamId),
-      pendingFacts: createPendingFacts(database, teamId),
       presets: createPresetStore(database, teamId),
       prices: createPriceStore(database, teamId),
       standIns: createStandInStore(database, teamId),
@@ -672,7 +680,7 @@ function notifierOf(site: Site, parts: WorkParts): NotifierDeps {
       report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
       place: createPlacePlanner({ ...messaging, settings }),
       group: createGroupPlanner(messaging),
-      pending_change: createPendingChangePlanner({ ...messaging, pendingChanges: stores.pendingChanges }),
+      pending_change: createPendingChangePlanner({ ...messaging, ...stores, facts: parts.facts }),
       departure: createDeparturePlanner({ ...messaging, teamAccount: parts.accounts.accounts.team.current }),
     },
   };
@@ -768,7 +776,7 @@ async function startApp(site: Site, parts: AppParts): Promise<SlackApp> {
 
 /** What the subcommands, forms and buttons need. */
 function featureDeps({ config, log, now }: Site, parts: AppParts): SlackDeps {
-  const { stores, slack, accounts, money, orders, expiry, names, people } = parts;
+  const { stores, slack, accounts, money, orders, expiry, names, facts, people } = parts;
   const cards = { orders: stores.orders, notifications: stores.notifications, now };
   return {
     ...slack.messaging,
@@ -783,12 +791,7 @@ function featureDeps({ config, log, now }: Site, parts: AppParts): SlackDeps {
     names,
     portfolio: stores.portfolio,
     presets: stores.presets,
-    facts: createFactChanges({
-      ...orders,
-      portfolio: stores.portfolio,
-      pending: stores.pendingFacts,
-      budgets: money.budgets,
-    }),
+    facts,
     events: stores.events,
     standIns: stores.standIns,
     policies: stores.policies,

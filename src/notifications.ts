@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /*
  * What people are told: one row for each message, and for each subject one row of the purpose `plan`, which says when its
  * messages have to be looked at. Whatever changes a subject marks its plan in the same transaction.
@@ -36,6 +38,10 @@ export function subjectOfKey(key: string): Subject {
   if (kind === undefined) throw new Error(`no subject: ${key}`);
   return { kind, id: key.slice(end + 1) };
 }
+
+/** Where a message is posted: a conversation, or a thread of it. */
+export const messagePlace = z.object({ channelId: z.string(), threadTs: z.string().optional() });
+export type MessagePlace = Readonly<z.output<typeof messagePlace>>;
 
 /** Where a message stands in Slack. */
 export interface PostedMessage {

@@ -1,4 +1,5 @@
 import type { BudgetStore } from '../money/ports.ts';
+import type { MessagePlace } from '../notifications.ts';
 import { refusalOfNonApprover } from '../orders/approval-rights.ts';
 import { type ApproverDeps, approvalPolicyOf, readPeople } from '../orders/approvers.ts';
 import { implicitRequirement } from '../orders/demand.ts';
@@ -46,11 +47,20 @@ export type DecidedFacts =
   | { readonly ok: false; readonly refusal: FactsRefusal };
 
 export interface FactChanges {
-  change(changes: ReadonlyMap<string, DetailsChange>, by: string): Promise<EditedFacts>;
+  /** @param origin where it is asked for, here and below */
+  change(changes: ReadonlyMap<string, DetailsChange>, by: string, origin: MessagePlace): Promise<EditedFacts>;
   /** Applies an import that was shown. */
-  applyImport(hash: string, by: string): Promise<EditedFacts | { readonly stale: ImportPlan } | 'gone'>;
+  applyImport(
+    hash: string,
+    by: string,
+    origin: MessagePlace,
+  ): Promise<EditedFacts | { readonly stale: ImportPlan } | 'gone'>;
   /** Asks to take a name off the watch list. @returns undefined where its tags decide nothing, so that nobody has to confirm */
-  requestUnwatch(text: string, by: string): Promise<PendingChange<FactsChange> | undefined>;
+  requestUnwatch(
+    text: string,
+    by: string,
+    origin: MessagePlace,
+  ): Promise<PendingChange<FactsChange> | undefined>;
   /** What waits. */
   find(id: string): Promise<PendingChange<FactsChange> | undefined>;
   /** Ids of the people and groups who may confirm a change. */
@@ -77,14 +87,15 @@ export function createFactChanges(deps: FactChangesDeps): FactChanges {
     return (before, after) => decidingTagsChanged(before.tags, after.tags, deciding).length > 0;
   }
 
-  async function request(names: FactsChange['names'], by: string): Promise<PendingChange<FactsChange>> {
+  async function request(names: FactsChange['names'], by: string, origin: MessagePlace) {
     const at = now();
     const { approvalTtl } = await deps.settings();
-    return pending.request({ names }, by, at, new Date(at.getTime() + approvalTtl));
+    return pending.request({ names }, by, at, new Date(at.getTime() + approvalTtl), origin);
   }
 
-  async function edited({ changed, deciding }: ChangedNames, by: string): Promise<EditedFacts> {
-    return { changed, waiting: deciding.length === 0 ? undefined : await request(deciding, by) };
+  async function edited(names: ChangedNames, by: string, origin: MessagePlace): Promise<EditedFacts> {
+    const { changed, deciding } = names;
+    return { changed, waiting: deciding.length === 0 ? undefined : await request(deciding, by, origin) };
   }
 
   /** Those of the settings may confirm, and whoever approves by a rule that goes by one of the tags. */
@@ -116,23 +127,23 @@ export function createFactChanges(deps: FactChangesDeps): FactChanges {
   }
 
   return {
-    async change(changes, by) {
-      return edited(await portfolio.change(changes, by, now(), await decides()), by);
+    async change(changes, by, origin) {
+      return edited(await portfolio.change(changes, by, now(), await decides()), by, origin);
     },
 
-    async applyImport(hash, by) {
+    async applyImport(hash, by, origin) {
       const outcome = await portfolio.applyImport(hash, by, now(), await decides());
-      return outcome === 'gone' || 'stale' in outcome ? outcome : edited(outcome, by);
+      return outcome === 'gone' || 'stale' in outcome ? outcome : edited(outcome, by, origin);
     },
 
-    async requestUnwatch(text, by) {
+    async requestUnwatch(text, by, origin) {
       const parsed = parseDomainName(text);
       if (!parsed.ok) return undefined;
       const name = parsed.value.ascii;
       const [before, deciding] = await Promise.all([portfolio.find(name), decidingTags()]);
       if (before === undefined || decidingTagsChanged(before.tags, [], deciding).length === 0)
         return undefined;
-      return request([{ name, before, after: undefined }], by);
+      return request([{ name, before, after: undefined }], by, origin);
     },
 
     find: (id) => pending.find(id, now()),

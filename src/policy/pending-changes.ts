@@ -1,3 +1,5 @@
+import type { MessagePlace } from '../notifications.ts';
+
 /*
  * Changes of what decides about orders. They take effect when a second person confirms them.
  */
@@ -11,6 +13,8 @@ export interface PendingChange<Change> {
   readonly askedAt: Date;
   /** From this moment on it can no longer be confirmed. */
   readonly expiresAt: Date;
+  /** Where it was asked for, if others are asked there to confirm it. */
+  readonly origin: MessagePlace | undefined;
 }
 
 /** Why a change does not wait any more: the last two changed nothing. */
@@ -39,7 +43,13 @@ export interface PendingChanges<Change> {
   /** Reads a change whatever became of it. */
   read(id: string): Promise<KnownChange<Change> | undefined>;
   /** @returns what waits; the former one where the same person asked for exactly this before */
-  request(change: Change, by: string, at: Date, expiresAt: Date): Promise<PendingChange<Change>>;
+  request(
+    change: Change,
+    by: string,
+    at: Date,
+    expiresAt: Date,
+    origin?: MessagePlace,
+  ): Promise<PendingChange<Change>>;
   confirm(id: string, by: string, at: Date): Promise<ConfirmChangeOutcome<Change>>;
   /** @returns what does not wait any more; undefined when it did not wait */
   dismiss(id: string, by: string, at: Date): Promise<PendingChange<Change> | undefined>;

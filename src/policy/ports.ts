@@ -60,6 +60,10 @@ export interface PolicyStore extends PolicySource {
   /** The version in force with who published it; undefined before the first. */
   published(): Promise<PublishedPolicy | undefined>;
   draft(): Promise<PolicyDraft | undefined>;
+  /** The version that a draft became, and the one before it; undefined where it has not come into force. */
+  ofRevision(
+    revision: string,
+  ): Promise<{ readonly policy: PublishedPolicy; readonly before: Policy } | undefined>;
   /**
    * Replaces the draft's rules.
    * @param expected the revision that the change was made on, see `draftBase`

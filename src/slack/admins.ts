@@ -9,33 +9,16 @@ import {
   ONCE,
   type SendNotification,
 } from './notify.ts';
-import type { SlackApiError, SlackWeb } from './platform/web.ts';
-import { postMessage } from './post-message.ts';
+import type { SlackApiError } from './platform/web.ts';
 import type { Message } from './views/blocks.ts';
 import { departedLinkerAlert, unreadableGroupAlert } from './views/unreachable.ts';
 
-export interface AdminAlertDeps {
-  readonly web: SlackWeb;
+/** What planning messages to admins needs. */
+export interface AdminPlannerDeps {
   readonly directory: Pick<SlackDirectory, 'directMessage'>;
   /** `ADMINS`: admins beside those of the workspace, by id. */
   readonly admins: readonly string[];
 }
-
-/**
- * Sends each admin a direct message.
- * @throws {SlackApiError}
- */
-export async function alertAdmins(
-  { web, directory, admins }: AdminAlertDeps,
-  message: Message,
-): Promise<void> {
-  for (const admin of admins) {
-    await postMessage(web, { channelId: await directory.directMessage(admin) }, message);
-  }
-}
-
-/** What planning messages to admins needs. */
-export type AdminPlannerDeps = Pick<AdminAlertDeps, 'directory' | 'admins'>;
 
 /** Sends each admin a direct message about a subject, once. Whom Slack does not deliver to is left out. */
 export async function notifyAdmins(

@@ -14,10 +14,9 @@ import {
   type WatchListStore,
 } from '../expiry/ports.ts';
 import type { PriceStore } from '../money/ports.ts';
-import type { ClaimedSubject, PostedMessage } from '../notifications.ts';
+import type { ClaimedSubject, MessagePlace, PostedMessage } from '../notifications.ts';
 import type { SlackDirectory } from './directory.ts';
 import { type NotificationPlanner, ONCE, type SendNotification, type SentNotification } from './notify.ts';
-import type { MessagePlace } from './post-message.ts';
 import type { Message } from './views/blocks.ts';
 import { digestHead, digestMore, type WaitingOf } from './views/digest.ts';
 import { waitingWith } from './waiting.ts';

@@ -11,7 +11,7 @@ import type { BudgetStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { PriceEdit } from '../money/prices.ts';
 import type { FactChanges } from '../names/fact-changes.ts';
 import type { Names } from '../names/names.ts';
-import type { PortfolioStore, PresetStore } from '../names/ports.ts';
+import type { FactsChange, PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { NotificationStore, Subject } from '../notifications.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { Order } from '../orders/order.ts';
@@ -61,10 +61,11 @@ export interface SlackDeps extends HomeWorkspace {
   readonly standIns: StandInStore;
   /** The versions of the policy, and the draft. */
   readonly policies: PolicyStore;
-  /** Changes of settings and prices that wait for another admin. */
+  /** Changes that wait for a second person. */
   readonly pendingChanges: {
     readonly settings: PendingChanges<readonly SettingChange[]>;
     readonly prices: PendingChanges<readonly PriceEdit[]>;
+    readonly facts: PendingChanges<FactsChange>;
   };
   /** The team's budgets. */
   readonly budgets: BudgetStore;

@@ -2,6 +2,7 @@ import type { Log } from '../log.ts';
 import {
   type ClaimedSubject,
   keyOfSubject,
+  type MessagePlace,
   type Notification,
   type NotificationStore,
   type PostedMessage,
@@ -11,7 +12,7 @@ import {
 import { isOver } from '../orders/clock.ts';
 import type { SlackDirectory } from './directory.ts';
 import { isTokenError, isTransient, retryDelayOf, SlackApiError, type SlackWeb } from './platform/web.ts';
-import { type MessageMetadata, type MessagePlace, postMessage, updateMessage } from './post-message.ts';
+import { type MessageMetadata, postMessage, updateMessage } from './post-message.ts';
 import type { Message } from './views/blocks.ts';
 
 /*

@@ -1,66 +1,178 @@
-import type { PendingChanges } from '../policy/pending-changes.ts';
-import type { AdminPlannerDeps } from './admins.ts';
+import type { TeamSettings } from '../config.ts';
+import type { FactChanges } from '../names/fact-changes.ts';
+import type { FactsChange } from '../names/ports.ts';
+import type { MessagePlace } from '../notifications.ts';
+import { peopleAmong } from '../orders/approvers.ts';
+import type { KnownChange, PendingChange } from '../policy/pending-changes.ts';
 import type { SlackDeps } from './feature.ts';
-import { directMessageTo, type NotificationPlanner, ONCE } from './notify.ts';
+import { directMessageTo, type NotificationPlanner } from './notify.ts';
+import type { Message } from './views/blocks.ts';
+import { endedFacts, waitingFacts } from './views/fact-changes.ts';
 import { changeEnded, changeRequest, type WaitingChange } from './views/pending-change.ts';
+import { confirmationRequest, confirmedMessage, withdrawnMessage } from './views/policy.ts';
 
-/* The question to the other admins about settings and prices that wait, and what became of it. */
+/* The question to a second person about what waits for one, and what became of it. */
 
-export type PendingChangePlannerDeps = AdminPlannerDeps &
-  Pick<SlackDeps, 'directory' | 'pendingChanges' | 'now'>;
+/** What finding out needs who may confirm changes of names. */
+export interface ApproversToAskDeps extends Pick<SlackDeps, 'directory'> {
+  readonly facts: Pick<FactChanges, 'approversOf'>;
+  readonly settings: () => Promise<Pick<TeamSettings, 'approvalChannel'>>;
+}
+
+export interface PendingChangePlannerDeps
+  extends ApproversToAskDeps,
+    Pick<SlackDeps, 'admins' | 'pendingChanges' | 'policies' | 'now'> {}
+
+/** What is asked, or what became of it. */
+interface Question {
+  readonly askedAt: Date;
+  /** @param userId the reader; that of a message in a channel is not known */
+  readonly message: (userId: string) => Message | Promise<Message>;
+  /** Undefined when it does not wait any more. */
+  readonly asks: Asked | undefined;
+  /** Who asked for it, where somebody else has decided. */
+  readonly tell: string | undefined;
+  readonly expiresAt: Date | undefined;
+}
+
+/** Who is asked. */
+interface Asked {
+  /** It stands in the first that takes it. */
+  readonly channels: readonly MessagePlace[];
+  /** Each gets it where none does. */
+  readonly people: readonly string[];
+}
 
 /** A plan that is due much later counts as written by a wrong clock. */
 const LOOK_AGAIN_MS = 3_600_000;
-const TO = 'to:';
+/** Where no channel can be posted in, at most this many people are written to. */
+const MAX_PEOPLE = 20;
+/** The purpose of a question in a channel. That of a direct message is the id of its reader. */
+const CHANNEL = 'channel';
 
 export function createPendingChangePlanner(deps: PendingChangePlannerDeps): NotificationPlanner {
-  const { admins, directory, pendingChanges, now } = deps;
+  const { directory, now } = deps;
   return async ({ id, notifications }, send) => {
-    const found =
-      (await read('settings', pendingChanges.settings, id)) ??
-      (await read('prices', pendingChanges.prices, id));
-    if (found === undefined) return undefined;
-    const { waiting, decided } = found;
-    const { askedBy, askedAt: since, expiresAt } = waiting;
-    const ended = (userId: string) => async () =>
-      changeEnded(waiting, decided, await directory.localeOf(userId));
-    if (decided === undefined && expiresAt > now()) {
-      for (const userId of admins.filter((admin) => admin !== askedBy))
-        await send({
-          purpose: `${TO}${userId}`,
-          version: 'waits',
-          since,
-          places: [directMessageTo(directory, userId)],
-          message: async () => changeRequest(waiting, { userId, locale: await directory.localeOf(userId) }),
-        });
-      return { again: new Date(Math.min(expiresAt.getTime(), now().getTime() + LOOK_AGAIN_MS)) };
+    const question = await findQuestion(deps, id);
+    if (question === undefined) return undefined;
+    const { askedAt: since, asks, tell, expiresAt, message } = question;
+    const show = (purpose: string, version: string, places = [directMessageTo(directory, purpose)]) =>
+      send({ purpose, version, since, places, message: () => message(purpose) });
+    if (asks === undefined) {
+      const standing = notifications.flatMap((each) => (each.message === undefined ? [] : each.purpose));
+      // Who asked sees what became of it where the question stands in a channel.
+      const told = tell === undefined || standing.includes(CHANNEL) ? [] : [tell];
+      for (const purpose of new Set([...standing, ...told])) await show(purpose, 'ended');
+      return undefined;
     }
-    for (const { purpose, message } of notifications)
-      if (purpose.startsWith(TO) && message !== undefined)
-        await send({
-          purpose,
-          version: 'ended',
-          since,
-          places: [],
-          message: ended(purpose.slice(TO.length)),
-        });
-    if (decided !== undefined && decided.by !== askedBy)
-      await send({
-        purpose: 'outcome',
-        version: ONCE,
-        since,
-        places: [directMessageTo(directory, askedBy)],
-        message: ended(askedBy),
-      });
-    return undefined;
+    const places = asks.channels.map((channel) => async () => channel);
+    const { state } = await show(CHANNEL, 'waits', places);
+    if (state === 'refused') for (const userId of asks.people) await show(userId, 'waits');
+    return expiresAt && { again: new Date(Math.min(expiresAt.getTime(), now().getTime() + LOOK_AGAIN_MS)) };
   };
 }
 
-async function read<Kind extends WaitingChange['kind'], Change>(
-  kind: Kind,
-  changes: PendingChanges<Change>,
-  id: string,
+async function findQuestion(deps: PendingChangePlannerDeps, id: string): Promise<Question | undefined> {
+  const { settings, prices, facts } = deps.pendingChanges;
+  const [ofSettings, ofPrices, ofFacts] = await Promise.all([
+    settings.read(id),
+    prices.read(id),
+    facts.read(id),
+  ]);
+  if (ofSettings !== undefined) return askAdmins(deps, { kind: 'settings', ...ofSettings }, ofSettings);
+  if (ofPrices !== undefined) return askAdmins(deps, { kind: 'prices', ...ofPrices }, ofPrices);
+  return ofFacts === undefined ? askAboutPolicy(deps, id) : askApprovers(deps, ofFacts);
+}
+
+/** What the questions about all changes have in common, with who is asked while it waits. */
+function questionOf(
+  { now }: PendingChangePlannerDeps,
+  { askedBy, askedAt, expiresAt, decided }: KnownChange<unknown>,
+  asked: Asked,
 ) {
-  const known = await changes.read(id);
-  return known && { waiting: { kind, ...known }, decided: known.decided };
+  const tell = decided === undefined || decided.by === askedBy ? undefined : askedBy;
+  const asks = decided === undefined && expiresAt > now() ? asked : undefined;
+  return { askedAt, expiresAt, tell, asks };
+}
+
+function askAdmins(
+  deps: PendingChangePlannerDeps,
+  waiting: WaitingChange,
+  known: KnownChange<unknown>,
+): Question {
+  const question = questionOf(deps, known, { channels: [], people: otherAdmins(deps, waiting.askedBy) });
+  return {
+    ...question,
+    message: async (userId) => {
+      const locale = await deps.directory.localeOf(userId);
+      return question.asks === undefined
+        ? changeEnded(waiting, known.decided, locale)
+        : changeRequest(waiting, { userId, locale });
+    },
+  };
+}
+
+async function askApprovers(
+  deps: PendingChangePlannerDeps,
+  known: KnownChange<FactsChange>,
+): Promise<Question> {
+  const { approvers, ...asked } = await approversToAsk(deps, known);
+  const question = questionOf(deps, known, asked);
+  const message =
+    question.asks === undefined ? endedFacts(known, known.decided) : waitingFacts(known, approvers);
+  return { ...question, message: () => message };
+}
+
+/** Who may confirm a change of names, and where they are asked: where it was asked for, else in the approvers' channel. */
+export async function approversToAsk(
+  { facts, settings, directory }: ApproversToAskDeps,
+  waiting: PendingChange<FactsChange>,
+): Promise<Asked & { readonly approvers: readonly string[] }> {
+  const { askedBy, origin } = waiting;
+  const [approvers, { approvalChannel }] = await Promise.all([facts.approversOf(waiting), settings()]);
+  const { people } = await peopleAmong(directory, approvers);
+  // Others do not see a direct message with who asked.
+  const isSeen = origin !== undefined && /^[CG]/.test(origin.channelId);
+  return {
+    approvers,
+    channels: [
+      ...(isSeen ? [origin] : []),
+      ...(approvalChannel === undefined ? [] : [{ channelId: approvalChannel }]),
+    ],
+    people: people.filter((userId) => userId !== askedBy).slice(0, MAX_PEOPLE),
+  };
+}
+
+/** @param revision of a draft of the policy that was published */
+async function askAboutPolicy(deps: PendingChangePlannerDeps, revision: string): Promise<Question> {
+  const { policies, directory } = deps;
+  const draft = await policies.draft();
+  if (draft?.published !== undefined && draft.revision === revision) {
+    const { by, at } = draft.published;
+    const { rules: before } = await policies.current();
+    return {
+      askedAt: at,
+      expiresAt: undefined,
+      tell: undefined,
+      asks: { channels: [], people: otherAdmins(deps, by) },
+      message: async (userId) =>
+        confirmationRequest({ draft, before, locale: await directory.localeOf(userId) }, by),
+    };
+  }
+  const published = await policies.ofRevision(revision);
+  return {
+    askedAt: published?.policy.confirmedAt ?? new Date(0),
+    expiresAt: undefined,
+    tell: published?.policy.publishedBy,
+    asks: undefined,
+    message: async (userId) =>
+      published === undefined
+        ? withdrawnMessage()
+        : confirmedMessage(published.policy, published.before.rules, await directory.localeOf(userId)),
+  };
+}
+
+/** The admins who can confirm what one of them asks for. */
+export function otherAdmins({ admins }: Pick<SlackDeps, 'admins'>, askedBy: string): readonly string[] {
+  return admins.filter((admin) => admin !== askedBy);
 }

@@ -1,13 +1,7 @@
-import type { PostedMessage } from '../notifications.ts';
+import type { MessagePlace, PostedMessage } from '../notifications.ts';
 import { withPlainFallback } from './fallback.ts';
 import { okResponse, postedResponse, type SlackWeb } from './platform/web.ts';
 import type { Message } from './views/blocks.ts';
-
-/** Where a message is posted: a conversation, or a thread of it. */
-export interface MessagePlace {
-  readonly channelId: string;
-  readonly threadTs?: string | undefined;
-}
 
 /** What a message says to programs. */
 export interface MessageMetadata {

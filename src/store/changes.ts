@@ -24,6 +24,21 @@ export async function lockChanges(tx: Transaction, lock: string): Promise<void> 
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
 }
 
+/** Has people asked about a change that waits. It belongs into the transaction that keeps the change. */
+export async function openQuestion(tx: Transaction, teamId: string, id: string, dueAt: Date): Promise<void> {
+  await tx.notification.create({ data: { ...planOf(teamId, id), version: 1, dueAt } });
+}
+
+/** Has the messages about such a change say what became of it. */
+export async function endQuestion(tx: Transaction, teamId: string, id: string, dueAt: Date): Promise<void> {
+  const data = { version: { increment: 1 }, dueAt };
+  await tx.notification.updateMany({ where: planOf(teamId, id), data });
+}
+
+function planOf(teamId: string, subjectId: string) {
+  return { teamId, subjectKind: 'pending_change', subjectId, purpose: 'plan' };
+}
+
 const data = z.record(z.string(), z.json());
 
 /** Writes events in the transaction of what they tell of. @param teamId left out: the team of the installation */

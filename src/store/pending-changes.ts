@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { messagePlace } from '../notifications.ts';
 import {
   CHANGE_OUTCOMES,
   type KnownChange,
   type PendingChange,
   type PendingChanges,
 } from '../policy/pending-changes.ts';
-import { type Database, type Prisma, type Transaction, withStoreError } from './database.ts';
+import { endQuestion, openQuestion } from './changes.ts';
+import { optional } from './columns.ts';
+import { type Database, Prisma, type Transaction, withStoreError } from './database.ts';
+
+const storedOrigin = optional(messagePlace);
 
 const decidedRow = z
   .object({ outcome: z.enum(CHANGE_OUTCOMES).nullable(), decidedBy: z.string().nullable() })
@@ -35,14 +40,13 @@ export function createPendingChanges<Change>(
   { kind, schema, stored, apply }: PendingKind<Change>,
 ): PendingChanges<Change> {
   const waiting = (now: Date) => ({ teamId, kind, expiresAt: { gt: now }, outcome: null });
-  /** The row that says when people are told of a change. */
-  const planOf = (id: string) => ({ teamId, subjectKind: 'pending_change', subjectId: id, purpose: 'plan' });
-  const read = ({ id, change, askedBy, askedAt, expiresAt }: PendingRow): PendingChange<Change> => ({
+  const read = ({ id, change, askedBy, askedAt, expiresAt, origin }: PendingRow): PendingChange<Change> => ({
     id,
     change: schema.parse(change),
     askedBy,
     askedAt,
     expiresAt,
+    origin: storedOrigin.parse(origin),
   });
 
   /** Whoever sets the outcome decides about the change, so that it is applied at most once. */
@@ -58,10 +62,7 @@ export function createPendingChanges<Change>(
       data: { outcome, decidedBy: by },
     });
     if (count === 0) return undefined;
-    await tx.notification.updateMany({
-      where: planOf(row.id),
-      data: { version: { increment: 1 }, dueAt: at },
-    });
+    await endQuestion(tx, teamId, row.id, at);
     return read(row);
   };
 
@@ -87,20 +88,19 @@ export function createPendingChanges<Change>(
         return row === null ? undefined : { ...read(row), decided: decidedRow.parse(row) };
       }),
 
-    request: (change, by, at, expiresAt) =>
-      withStoreError('keeping a change that waits', async () => {
-        const kept = stored(change);
-        const same = await prisma.pendingChange.findFirst({
-          where: { ...waiting(at), askedBy: by, change: { equals: kept } },
-        });
-        if (same !== null) return read(same);
-        const data = { id: randomUUID(), teamId, kind, change: kept, askedBy: by, askedAt: at, expiresAt };
-        const [row] = await prisma.$transaction([
-          prisma.pendingChange.create({ data }),
-          prisma.notification.create({ data: { ...planOf(data.id), version: 1, dueAt: at } }),
-        ]);
-        return read(row);
-      }),
+    request: (change, by, at, expiresAt, origin) =>
+      withStoreError('keeping a change that waits', () =>
+        prisma.$transaction(async (tx) => {
+          const kept = stored(change);
+          const where = { ...waiting(at), askedBy: by, change: { equals: kept } };
+          const same = await tx.pendingChange.findFirst({ where });
+          if (same !== null) return read(same);
+          const id = randomUUID();
+          const asked = { askedBy: by, askedAt: at, expiresAt, origin: origin ?? Prisma.DbNull };
+          await openQuestion(tx, teamId, id, at);
+          return read(await tx.pendingChange.create({ data: { id, teamId, kind, change: kept, ...asked } }));
+        }),
+      ),
 
     confirm: (id, by, at) =>
       withStoreError('confirming a change', () =>

@@ -6,7 +6,7 @@ import { draftBase } from '../policy/drafts.ts';
 import { DECISIONS, type Policy, type PolicyRule } from '../policy/policy.ts';
 import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
-import { exclusiveChanges, writeEvents } from './changes.ts';
+import { endQuestion, exclusiveChanges, openQuestion, writeEvents } from './changes.ts';
 import { optional } from './columns.ts';
 import { type Database, type Transaction, withStoreError } from './database.ts';
 
@@ -99,6 +99,15 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
     published: () => withStoreError('reading the policy', () => readPublished(prisma)),
     draft: () => withStoreError('reading the draft of the policy', () => readDraft(prisma)),
 
+    ofRevision: (revision) =>
+      withStoreError('reading a version of the policy', async () => {
+        const row = await prisma.policyVersion.findFirst({ where: { teamId, revision } });
+        if (row === null) return undefined;
+        const policy = publishedRow.parse(row);
+        const before = await prisma.policyVersion.findFirst({ where: { teamId, version: row.version - 1 } });
+        return { policy, before: before === null ? NO_POLICY : policyRow.parse(before) };
+      }),
+
     saveDraft: (rules, expected, by, at) =>
       exclusively('saving the draft of the policy', async (tx) => {
         const base = draftBase(await readCurrent(tx), await readDraft(tx));
@@ -118,6 +127,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
           update: saved,
         });
         await log(tx, { kind: 'policy_draft_changed', changes, actor: by, at });
+        await endQuestion(tx, teamId, expected, at);
         return { revision: saved.revision, rules, changedBy: by, changedAt: at, published: undefined };
       }),
 
@@ -127,6 +137,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
         if (draft?.revision !== revision) return false;
         const { rules } = await readCurrent(tx);
         await tx.policyDraft.delete({ where: { teamId } });
+        await endQuestion(tx, teamId, revision, at);
         const changes = loggedChanges(rules, draft.rules);
         await log(tx, { kind: 'policy_draft_discarded', changes, actor: by, at });
         return true;
@@ -141,6 +152,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
         if (changes.length === 0) return { kind: 'no_difference' };
         await tx.policyDraft.update({ where: { teamId }, data: { publishedBy: by, publishedAt: at } });
         await log(tx, { kind: 'policy_published', changes, actor: by, at });
+        await openQuestion(tx, teamId, revision, at);
         return { kind: 'published', draft: { ...draft, published: { by, at } } };
       }),
 
@@ -158,6 +170,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
             teamId,
             version,
             rules: storable(rules),
+            revision,
             publishedBy: published.by,
             publishedAt: published.at,
             confirmedBy: by,
@@ -167,6 +180,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
         await tx.policyDraft.delete({ where: { teamId } });
         const changes = loggedChanges(before.rules, rules);
         await log(tx, { kind: 'policy_confirmed', version, changes, actor: by, at });
+        await endQuestion(tx, teamId, revision, at);
         const policy = { version, rules, publishedBy: published.by, confirmedBy: by, confirmedAt: at };
         return { kind: 'confirmed', policy, before };
       }),

@@ -300,6 +300,7 @@ CREATE TABLE "policy_versions" (
     "published_at" TIMESTAMPTZ(3) NOT NULL,
     "confirmed_by" TEXT NOT NULL,
     "confirmed_at" TIMESTAMPTZ(3) NOT NULL,
+    "revision" TEXT NOT NULL,
 
     CONSTRAINT "policy_versions_pkey" PRIMARY KEY ("team_id","version")
 );
@@ -323,6 +324,7 @@ CREATE TABLE "pending_changes" (
     "team_id" TEXT NOT NULL,
     "kind" TEXT NOT NULL,
     "change" JSONB NOT NULL,
+    "origin" JSONB,
     "asked_by" TEXT NOT NULL,
     "asked_at" TIMESTAMPTZ(3) NOT NULL,
     "expires_at" TIMESTAMPTZ(3) NOT NULL,

@@ -179,8 +179,8 @@ async function save(call: SubmissionCall, changes: ReadonlyMap<string, DetailsCh
     [...changes.values()].map(({ owner }) => owner),
   );
   if (owners !== undefined) return { errors: { owner: ownersIssueText(owners) } };
-  const outcome = await call.deps.facts.change(changes, call.person.id);
-  return { say: textMessage(await editedText(call, call.origin, outcome, changes.size === 1)) };
+  const outcome = await call.deps.facts.change(changes, call.person.id, call.origin);
+  return { say: textMessage(await editedText(call, outcome, changes.size === 1)) };
 }
 
 async function openNameEdit(call: ActionCall): Promise<void> {

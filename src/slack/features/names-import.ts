@@ -54,14 +54,14 @@ export const namesImportForm: FormFeature = {
 
 /** Applies exactly what was shown, or nothing: the plan is identified by the hash of its changes. */
 async function applyImport(call: ActionCall): Promise<void> {
-  const outcome = await call.deps.facts.applyImport(call.value, call.person.id);
+  const outcome = await call.deps.facts.applyImport(call.value, call.person.id, formOrigin(call));
   if (outcome === 'gone') {
     return call.respond(
       'This plan was applied already, or is older than a day. Import the file again to see.',
     );
   }
   if ('stale' in outcome) return call.respond(importPlan(outcome.stale, true));
-  await call.respond(await editedText(call, formOrigin(call), outcome, false));
+  await call.respond(await editedText(call, outcome, false));
 }
 
 export const namesImport: Feature = {

@@ -1,5 +1,6 @@
 import type { PendingChanges } from '../../policy/pending-changes.ts';
 import type { ActionCall, Interaction, SlackDeps } from '../feature.ts';
+import { otherAdmins } from '../pending-change-notifications.ts';
 import { askedText } from '../views/asked-admins.ts';
 import { changeEnded, NOT_CONFIRMED, type WaitingChange, waitsText } from '../views/pending-change.ts';
 import { approverErrors, withChanges } from './approver-errors.ts';
@@ -48,9 +49,9 @@ async function askForConfirmation({ deps, person, acknowledge }: Interaction, wa
   acknowledge();
   deps.log.info({ by: person.id, kind: waiting.kind, change: waiting.change }, 'a change waits for an admin');
   deps.notify({ kind: 'pending_change', id: waiting.id });
-  const asked = deps.admins.filter((admin) => admin !== person.id);
+  const asked = otherAdmins(deps, person.id);
   const locale = await deps.directory.localeOf(person.id);
-  return [...waitsText(waiting, locale), askedText({ asked, missed: [] }, '/domain settings')];
+  return [...waitsText(waiting, locale), askedText(asked, '/domain settings')];
 }
 
 async function findWaiting(deps: SlackDeps, id: string): Promise<WaitingChange | undefined> {

@@ -2,13 +2,12 @@ import { draftBase, movedUp, withoutRule } from '../../policy/drafts.ts';
 import type { PolicyDraft } from '../../policy/ports.ts';
 import { STARTING_POINTS } from '../../policy/starting-points.ts';
 import { policyToYaml } from '../../policy/yaml.ts';
-import { alertAdmins } from '../admins.ts';
-import { askOtherAdmins } from '../ask-admins.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
+import { otherAdmins } from '../pending-change-notifications.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { code, type Message, mention } from '../views/blocks.ts';
 import { formView } from '../views/form.ts';
-import { confirmationRequest, confirmedMessage, publishedMessage, readRuleValue } from '../views/policy.ts';
+import { confirmedMessage, publishedMessage, readRuleValue } from '../views/policy.ts';
 import { openForm, opening } from './ordering.ts';
 import { plainRuleForm, plainValues, ruleForm, ruleSubject, startForm, yamlForm } from './policy-forms.ts';
 import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
@@ -114,17 +113,14 @@ async function publish(call: ActionCall): Promise<void> {
   }
 }
 
-/**
- * Asks all other admins for the confirmation.
- * @returns what the publisher is told
- */
+/** @returns what the publisher is told */
 async function askToConfirm({ deps, person }: Interaction, draft: PolicyDraft): Promise<Message> {
-  const { rules: before } = await deps.policies.current();
-  const told = await askOtherAdmins(deps, person.id, (_admin, locale) =>
-    confirmationRequest({ draft, before, locale }, person.id),
-  );
-  const locale = await deps.directory.localeOf(person.id);
-  return publishedMessage({ draft, before, locale }, told);
+  deps.notify({ kind: 'pending_change', id: draft.revision });
+  const [{ rules: before }, locale] = await Promise.all([
+    deps.policies.current(),
+    deps.directory.localeOf(person.id),
+  ]);
+  return publishedMessage({ draft, before, locale }, otherAdmins(deps, person.id));
 }
 
 async function confirm(call: ActionCall): Promise<void> {
@@ -144,12 +140,9 @@ async function confirm(call: ActionCall): Promise<void> {
       const { policy, before } = outcome;
       call.acknowledge();
       deps.log.info({ by: person.id, version: policy.version }, 'policy confirmed');
+      deps.notify({ kind: 'pending_change', id: call.value });
       const locale = await deps.directory.localeOf(person.id);
       await call.respond(confirmedMessage(policy, before.rules, locale), { replace: true });
-      await alertAdmins(
-        { ...deps, admins: [policy.publishedBy] },
-        confirmedMessage(policy, before.rules, locale),
-      ).catch((err: unknown) => deps.log.warn({ err }, 'telling who published the policy'));
       // What waits may need more by now, and its card says so.
       await deps
         .refreshWaitingCards()

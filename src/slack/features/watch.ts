@@ -79,8 +79,8 @@ async function runUnwatch(call: CommandCall): Promise<void> {
     return call.respond('Give one name, such as `/domain unwatch cafe.rest`.');
   }
   // Without its entry a name would lose its tags, and rules that go by them would decide otherwise.
-  const waiting = await call.deps.facts.requestUnwatch(name, call.person.id);
-  if (waiting !== undefined) return call.respond(await askSecondPerson(call, formOrigin(call), waiting));
+  const waiting = await call.deps.facts.requestUnwatch(name, call.person.id, formOrigin(call));
+  if (waiting !== undefined) return call.respond(await askSecondPerson(call, waiting));
   const outcome = await call.deps.expiry.unwatch(name, call.person.id);
   await call.respond(
     outcome.ok

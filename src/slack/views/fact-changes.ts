@@ -1,6 +1,6 @@
 import type { FactsRefusal } from '../../names/fact-changes.ts';
 import type { FactsChange } from '../../names/ports.ts';
-import type { PendingChange } from '../../policy/pending-changes.ts';
+import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   actions,
@@ -77,12 +77,14 @@ export function waitingFacts(waiting: Waiting, approvers: readonly string[], isA
 }
 
 /** How a change ended; takes the place of the question. */
-export function decidedFacts(waiting: Waiting, decision: 'confirmed' | 'dropped', by: string): Message {
-  const { askedBy } = waiting;
+export function endedFacts(waiting: Waiting, decided: KnownChange<unknown>['decided']): Message {
+  const asked = `${namesText(waiting)}. Asked by ${mention(waiting.askedBy)}`;
   const title =
-    decision === 'confirmed'
-      ? `:white_check_mark: Changed: ${namesText(waiting)}. Asked by ${mention(askedBy)}, confirmed by ${mention(by)}.`
-      : `:wastebasket: Not changed: ${namesText(waiting)}. Asked by ${mention(askedBy)}, dropped by ${mention(by)}.`;
+    decided?.outcome === 'confirmed'
+      ? `:white_check_mark: Changed: ${asked}, confirmed by ${mention(decided.by)}.`
+      : decided?.outcome === 'dismissed'
+        ? `:wastebasket: Not changed: ${asked}, dropped by ${mention(decided.by)}.`
+        : `:hourglass: Not changed: ${asked}${decided === undefined ? ', nobody confirmed it in time' : '. Something of it was changed meanwhile'}.`;
   return message(title, [section(title), ...changeLines(waiting)]);
 }
 

@@ -4,7 +4,7 @@ import type { PolicySettings } from '../../policy/evaluate.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import type { PolicyDraft, PublishedPolicy } from '../../policy/ports.ts';
 import { STARTING_POINTS, type StartingPointName } from '../../policy/starting-points.ts';
-import { type AskedAdmins, askedText } from './asked-admins.ts';
+import { askedText } from './asked-admins.ts';
 import {
   type AnyBlock,
   actions,
@@ -257,13 +257,22 @@ export function confirmationRequest({ draft, before, locale }: Proposal, publish
 }
 
 /** What the publisher is told. */
-export function publishedMessage({ draft, before, locale }: Proposal, told: AskedAdmins): Message {
+export function publishedMessage({ draft, before, locale }: Proposal, asked: readonly string[]): Message {
   return message('Published: another admin has to confirm', [
     section(
       ':outbox_tray: *Published.* It takes effect when another admin confirms exactly this draft. What changes:',
     ),
     ...differenceLines(before, draft.rules, locale),
-    section(askedText(told, '/domain policy')),
+    section(askedText(asked, '/domain policy')),
+  ]);
+}
+
+/** Takes the place of the question where what was published does not wait any more. */
+export function withdrawnMessage(): Message {
+  return message('It does not wait any more: nothing was changed', [
+    section(
+      ':wastebasket: *It does not wait any more*: somebody has changed or discarded it. Nothing of it takes effect.',
+    ),
   ]);
 }
 

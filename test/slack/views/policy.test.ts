@@ -127,7 +127,7 @@ describe('messages stay within the limits of Slack, however many rules there are
     ['the policy in force, to admins', policyMessage({ ...shown, draft: undefined, page: 49 })],
     ['to everybody', policyMessage({ ...shown, reader: { ...reader, isAdmin: false } })],
     ['what is asked of other admins', confirmationRequest(proposal, 'U0ADA')],
-    ['what the publisher hears', publishedMessage(proposal, { asked: ['U0BOB'], missed: ['U0CAROL'] })],
+    ['what the publisher hears', publishedMessage(proposal, ['U0BOB', 'U0CAROL'])],
     ['what both hear', confirmedMessage(published, [], LOCALE)],
   ])('%s', (_what, message) => {
     expectMessage(message);
@@ -141,7 +141,7 @@ describe('messages stay within the limits of Slack, however many rules there are
 
 test('who publishes as the only admin is told plainly, and what to do', () => {
   const proposal = { draft: draft([rule()]), before: [], locale: LOCALE };
-  const text = said(publishedMessage(proposal, { asked: [], missed: [] }).blocks);
+  const text = said(publishedMessage(proposal, []).blocks);
   expect(text).toContain('I know of no other admin to ask');
   expect(text).toContain('`ADMINS`');
 });
