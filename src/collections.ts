@@ -17,3 +17,11 @@ export function groupBy<Value, Key>(
 export function distinct<Value>(values: Iterable<Value>): Value[] {
   return [...new Map([...values].map((value) => [JSON.stringify(value), value])).values()];
 }
+
+/** What `condition && value` gives: `undefined` or `false` stand where there is no value. */
+export type Maybe<Value> = Value | undefined | false;
+
+/** The values that are there. */
+export function present<Value>(values: readonly Maybe<Value>[]): Value[] {
+  return values.filter((value): value is Value => value !== undefined && value !== false);
+}

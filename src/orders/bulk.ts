@@ -1,4 +1,4 @@
-import { groupBy } from '../collections.ts';
+import { groupBy, present } from '../collections.ts';
 import type { Amount } from '../money/amount.ts';
 import type { BulkTask } from './bulk-columns.ts';
 import type { BadRow, BulkRow, RowIssue } from './bulk-csv.ts';
@@ -90,14 +90,12 @@ function issuesOf(
   task: BulkTask,
   { openOrderId, hasHiddenOrder, refusedBy, deletedAt }: RowFacts,
 ): PlanIssue[] {
-  return [
-    ...(openOrderId === undefined ? [] : [{ code: 'open_order', orderId: openOrderId } as const]),
-    ...(hasHiddenOrder === true ? [{ code: 'hidden_order' } as const] : []),
-    ...(refusedBy === undefined ? [] : [{ code: 'refused_by_policy', rule: refusedBy } as const]),
-    ...(deletedAt === undefined || !FOR_OWN_NAMES.has(task)
-      ? []
-      : [{ code: 'deleted_already', deletedAt } as const]),
-  ];
+  return present([
+    openOrderId !== undefined && ({ code: 'open_order', orderId: openOrderId } as const),
+    hasHiddenOrder === true && ({ code: 'hidden_order' } as const),
+    refusedBy !== undefined && ({ code: 'refused_by_policy', rule: refusedBy } as const),
+    deletedAt !== undefined && FOR_OWN_NAMES.has(task) && ({ code: 'deleted_already', deletedAt } as const),
+  ]);
 }
 
 /** What people should look at before they ask, and before they approve. */

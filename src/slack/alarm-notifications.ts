@@ -1,3 +1,4 @@
+import { present } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Alarm } from '../names/alarm.ts';
 import type { AlarmStore } from '../names/ports.ts';
@@ -137,22 +138,19 @@ type Reply = readonly [what: string, message: () => Promise<Message | undefined>
 function repliesTo(deps: AlarmPlannerDeps, telling: Telling, at: PostedMessage): readonly Reply[] {
   const { alarm } = telling;
   let escalated: Promise<Message | undefined> | undefined;
-  return [
+  return present([
     ['runbook', () => alarmRunbook(alarm)],
-    ...(alarm.proposed === undefined ? [] : [['proposed', () => proposedReply(alarm)] as const]),
-    ...(alarm.escalatedBy === undefined
-      ? []
-      : [
-          [
-            'escalated',
-            () => {
-              escalated ??= tellConcerned(deps, telling, at);
-              return escalated;
-            },
-          ] as const,
-        ]),
-    ...(alarm.explained === undefined ? [] : [['explained', () => explainedReply(alarm)] as const]),
-  ];
+    alarm.proposed !== undefined && (['proposed', () => proposedReply(alarm)] as const),
+    alarm.escalatedBy !== undefined &&
+      ([
+        'escalated',
+        () => {
+          escalated ??= tellConcerned(deps, telling, at);
+          return escalated;
+        },
+      ] as const),
+    alarm.explained !== undefined && (['explained', () => explainedReply(alarm)] as const),
+  ]);
 }
 
 /** Tells everybody concerned directly. @returns the reply that says who was told; undefined while somebody is still to be */

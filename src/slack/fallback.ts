@@ -1,3 +1,4 @@
+import { present } from '../collections.ts';
 import { mayBeBlockError } from './platform/web.ts';
 import {
   type AnyBlock,
@@ -22,14 +23,12 @@ function plainWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
 export function withPlainFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
   const { text, blocks } = message;
   return firstAccepted(
-    [
+    present([
       () => message,
-      ...(hasNewBlocks(blocks) ? [() => ({ text, blocks: withoutNewBlocks(blocks) })] : []),
-      ...(blocks.some(({ type }) => type === 'actions')
-        ? [() => ({ text, blocks: plainWithButtons(blocks) })]
-        : []),
-      ...(blocks.length > 0 ? [() => ({ text: asText(blocks).join('\n') || text, blocks: [] })] : []),
-    ],
+      hasNewBlocks(blocks) && (() => ({ text, blocks: withoutNewBlocks(blocks) })),
+      blocks.some(({ type }) => type === 'actions') && (() => ({ text, blocks: plainWithButtons(blocks) })),
+      blocks.length > 0 && (() => ({ text: asText(blocks).join('\n') || text, blocks: [] })),
+    ]),
     send,
   );
 }
@@ -40,12 +39,12 @@ export function withPlainView<T>(
   send: (blocks: readonly AnyBlock[]) => Promise<T>,
 ): Promise<T> {
   return firstAccepted(
-    [
+    present([
       () => blocks,
-      ...(hasNewBlocks(blocks) ? [() => withoutNewBlocks(blocks)] : []),
+      hasNewBlocks(blocks) && (() => withoutNewBlocks(blocks)),
       () => plainWithButtons(blocks),
       () => lines(asText(blocks)),
-    ],
+    ]),
     send,
   );
 }

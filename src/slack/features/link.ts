@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import type { LinkOutcome } from '../../accounts/accounts.ts';
+import { present } from '../../collections.ts';
 import type { Credential } from '../../service/authenticator/signature.ts';
 import { Secret } from '../../service/secret.ts';
 import {
@@ -380,16 +381,13 @@ function formatProfile({ profile, method }: Account): string {
       : '\n      The document shows no login that tells more of such an account.';
   }
   const { defaultEmail, status, substatus, language, owner } = profile;
-  const parts = [
-    ...(defaultEmail === undefined ? [] : [`e-mail ${quote(defaultEmail)}`]),
-    ...(status === undefined
-      ? []
-      : [`status ${status}${substatus === undefined ? '' : `, substatus ${substatus}`}`]),
-    ...(owner?.user === undefined
-      ? []
-      : [`owner ${quote(owner.user)}${owner.context === undefined ? '' : ` in context ${owner.context}`}`]),
-    ...(language === undefined ? [] : [`language ${quote(language)}`]),
-  ];
+  const parts = present([
+    defaultEmail !== undefined && `e-mail ${quote(defaultEmail)}`,
+    status !== undefined && `status ${status}${substatus === undefined ? '' : `, substatus ${substatus}`}`,
+    owner?.user !== undefined &&
+      `owner ${quote(owner.user)}${owner.context === undefined ? '' : ` in context ${owner.context}`}`,
+    language !== undefined && `language ${quote(language)}`,
+  ]);
   return parts.length === 0 ? '' : `\n      The service says: ${parts.join(', ')}`;
 }
 
@@ -454,7 +452,7 @@ async function showDetails(call: ActionCall): Promise<void> {
             ...facts
               .slice(0, MAX_FACTS)
               .map(([name, value]) => `• ${quote(name, 100)}: ${quote(value, 300)}`),
-            ...(left > 0 ? [`• and ${left} more`] : []),
+            left > 0 && `• and ${left} more`,
           ]),
         ]),
       );

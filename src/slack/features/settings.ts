@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { present } from '../../collections.ts';
 import { type TeamSettings, teamSettingParsers } from '../../config.ts';
 import { ORDER_TASK_NAMES } from '../../orders/tasks.ts';
 import { loosenedSettings } from '../../policy/loosening.ts';
@@ -353,20 +354,15 @@ const settingsForm: FormFeature = {
         approval_tasks: current.approvalTasks,
         ...values,
       },
-      intro: [
+      intro: present([
         section(`Approvers now: ${approvers.map(mentionApprover).join(', ')}`),
         context('What you save here wins over the environment. Who changed what stands in the audit log.'),
         ...waiting
           .slice(0, WAITING_SHOWN)
           .flatMap((each) => waitingBlocks(each, { userId: person.id, locale })),
-        ...(waiting.length > WAITING_SHOWN
-          ? [
-              context(
-                `${count(waiting.length - WAITING_SHOWN, 'more change')} waits; decide about these first.`,
-              ),
-            ]
-          : []),
-      ],
+        waiting.length > WAITING_SHOWN &&
+          context(`${count(waiting.length - WAITING_SHOWN, 'more change')} waits; decide about these first.`),
+      ]),
     };
   },
 

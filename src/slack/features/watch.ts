@@ -1,3 +1,4 @@
+import { present } from '../../collections.ts';
 import { isDateless } from '../../expiry/dateless.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
@@ -28,22 +29,19 @@ async function runWatch(call: CommandCall): Promise<void> {
   const { domain, known, dateNotTaken } = outcome;
   const { reminderTimezone, reminderChannel } = await call.deps.settings();
   const isUndated = isDateless(domain) && domain.expiry === undefined;
-  const sentences = [
+  const sentences = present([
     `${formatName(domain.name)} is ${known ? 'on the watch list already' : 'on the watch list'}.`,
     ...(isUndated
       ? datelessSentences(domain.name, await dnsOf(call, domain.name))
       : [formatDate(domain, reminderTimezone, call.deps.now())]),
-    ...(isDateless(domain) && domain.expiry?.source === 'person' ? [DATE_OF_A_PERSON] : []),
-    ...(dateNotTaken === undefined ? [] : [`Your date, ${day(dateNotTaken)}, is not needed.`]),
-    ...(domain.checkProblem === undefined || isDateless(domain)
-      ? []
-      : [`Its registry could not tell: ${quote(domain.checkProblem)}. I will ask again.`]),
-    ...(reminderChannel === undefined
-      ? [
-          'No reminder channel is set, so nobody is reminded: an admin can choose one with `/domain settings`.',
-        ]
-      : []),
-  ];
+    isDateless(domain) && domain.expiry?.source === 'person' && DATE_OF_A_PERSON,
+    dateNotTaken !== undefined && `Your date, ${day(dateNotTaken)}, is not needed.`,
+    domain.checkProblem !== undefined &&
+      !isDateless(domain) &&
+      `Its registry could not tell: ${quote(domain.checkProblem)}. I will ask again.`,
+    reminderChannel === undefined &&
+      'No reminder channel is set, so nobody is reminded: an admin can choose one with `/domain settings`.',
+  ]);
   await call.respond(sentences.join(' '));
 }
 

@@ -1,3 +1,4 @@
+import { present } from '../../collections.ts';
 import type { Alarm } from '../../names/alarm.ts';
 import {
   type AlarmKind,
@@ -189,14 +190,11 @@ function standing({ state, proposed, explained, escalatedBy }: Alarm): string[] 
     return [
       `:white_check_mark: ${mention(explained.by)} says that it is ours: “${quote(explained.reason)}”.`,
     ];
-  return [
-    ...(state === 'escalated' ? [`:sos: Raised by ${mention(escalatedBy ?? '')}.`] : []),
-    ...(proposed === undefined
-      ? []
-      : [
-          `:ballot_box_with_check: ${mention(proposed.by)} says that it is ours: “${quote(proposed.reason)}”. The name is guarded: another approver or admin has to say so too.`,
-        ]),
-  ];
+  return present([
+    state === 'escalated' && `:sos: Raised by ${mention(escalatedBy ?? '')}.`,
+    proposed !== undefined &&
+      `:ballot_box_with_check: ${mention(proposed.by)} says that it is ours: “${quote(proposed.reason)}”. The name is guarded: another approver or admin has to say so too.`,
+  ]);
 }
 
 const TASKS: Readonly<Record<UnfitOrder['task'], string>> = {
@@ -238,10 +236,9 @@ function orderLine({ id, task, why }: UnfitOrder): string {
 function buttons({ id, name, state, explained }: Alarm) {
   if (explained !== undefined) return [];
   const title = displayName(name);
-  return [
+  return present([
     button('alert_ours', 'It was us', id, { label: `It was us: ${title}` }),
-    ...(state === 'escalated'
-      ? []
-      : [button('alert_raise', 'Raise it', id, { style: 'danger', label: `Raise it: ${title}` })]),
-  ];
+    state !== 'escalated' &&
+      button('alert_raise', 'Raise it', id, { style: 'danger', label: `Raise it: ${title}` }),
+  ]);
 }

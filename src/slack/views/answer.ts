@@ -1,4 +1,5 @@
 import type { ModalView } from '@slack/types';
+import { present } from '../../collections.ts';
 import type { ItemResult, Order, ResultMessage } from '../../orders/order.ts';
 import type { StoredResponse } from '../../orders/ports.ts';
 import { button, code, context, count, escapeText, moment, quote, section } from './blocks.ts';
@@ -37,17 +38,15 @@ export function answerLines({ object, data, hasAnswer }: ItemResult): string[] {
   const about = [object?.type, object?.value].filter((part) => part !== undefined && part !== '').join(' ');
   const summary = object?.summary === undefined ? '' : `${count(object.summary, 'record')}`;
   const head = [about, summary].filter((part) => part !== '').join(', ');
-  return [
-    ...(head === '' ? [] : [`About: ${quote(head, 300)}`]),
+  return present([
+    head !== '' && `About: ${quote(head, 300)}`,
     // Data that is one value has no name.
     ...facts
       .slice(0, MAX_FACTS)
       .map(([name, value]) => `• ${name === '' ? '' : `${quote(name, 100)}: `}${quote(value, 300)}`),
-    ...(left > 0 ? [`• and ${left} more`] : []),
-    ...(data === undefined && hasAnswer === true && head === ''
-      ? ['The answer says more than stands here.']
-      : []),
-  ];
+    left > 0 && `• and ${left} more`,
+    data === undefined && hasAnswer === true && head === '' && 'The answer says more than stands here.',
+  ]);
 }
 
 /** The type of a status or a message. SUCCESS is what everybody expects, so any other type is shown. */

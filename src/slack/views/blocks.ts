@@ -9,6 +9,7 @@ import type {
   RichTextElement,
   SectionBlock,
 } from '@slack/types';
+import { type Maybe, present } from '../../collections.ts';
 import {
   CONTROL,
   escapeText,
@@ -66,8 +67,8 @@ export function header(text: string): KnownBlock {
 }
 
 /** @param texts mrkdwn whose foreign parts are escaped already, one line or more each */
-export function section(...texts: readonly string[]): SectionBlock {
-  const text = truncateMarkup(texts.join('\n'), LIMITS.sectionText);
+export function section(...texts: readonly Maybe<string>[]): SectionBlock {
+  const text = truncateMarkup(present(texts).join('\n'), LIMITS.sectionText);
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
@@ -98,9 +99,9 @@ export function facts(pairs: readonly Fact[]): SectionBlock[] {
 }
 
 /** Joins lines into as few sections as possible. */
-export function lines(all: readonly string[]): SectionBlock[] {
+export function lines(all: readonly Maybe<string>[]): SectionBlock[] {
   const parts: string[] = [];
-  for (const line of all) {
+  for (const line of present(all)) {
     const last = parts.at(-1);
     if (last !== undefined && last.length + line.length < LIMITS.sectionText) {
       parts[parts.length - 1] = `${last}\n${line}`;
@@ -110,18 +111,16 @@ export function lines(all: readonly string[]): SectionBlock[] {
 }
 
 /** The same for lines of which nothing may be cut: one that is too long for a section goes on in the next. */
-export function wholeLines(all: readonly string[]): SectionBlock[] {
-  return lines(all.flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
+export function wholeLines(all: readonly Maybe<string>[]): SectionBlock[] {
+  return lines(present(all).flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
 }
 
-export function context(...texts: readonly string[]): ContextBlock {
+export function context(...texts: readonly Maybe<string>[]): ContextBlock {
   return {
     type: 'context',
-    elements: texts.slice(0, LIMITS.contextElements).map((text) => ({
-      type: 'mrkdwn',
-      text: truncateMarkup(text, LIMITS.fieldText),
-      verbatim: true,
-    })),
+    elements: present(texts)
+      .slice(0, LIMITS.contextElements)
+      .map((text) => ({ type: 'mrkdwn', text: truncateMarkup(text, LIMITS.fieldText), verbatim: true })),
   };
 }
 
@@ -151,10 +150,9 @@ export function button(
 }
 
 /** A row of buttons; empty when there are none. */
-export function actions(blockId: string, buttons: readonly Button[]): ActionsBlock[] {
-  return buttons.length === 0
-    ? []
-    : [{ type: 'actions', block_id: blockId, elements: buttons.slice(0, LIMITS.actions) }];
+export function actions(blockId: string, buttons: readonly Maybe<Button>[]): ActionsBlock[] {
+  const elements = present(buttons).slice(0, LIMITS.actions);
+  return elements.length === 0 ? [] : [{ type: 'actions', block_id: blockId, elements }];
 }
 
 /** An option of a menu: its value, and the text that people read. */
@@ -345,8 +343,8 @@ export function textMessage(text: string): Message {
  * A message within Slack's limits, however long its quotations are.
  * @param text what notifications and screen readers say; mrkdwn whose foreign parts are escaped already
  */
-export function message(text: string, blocks: readonly AnyBlock[]): Message {
-  return { text: plain(text), blocks: withinLimit(blocks) };
+export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Message {
+  return { text: plain(text), blocks: withinLimit(present(blocks)) };
 }
 
 /** Cuts the longest texts when a message exceeds Slack's limit on all of its text. */

@@ -1,3 +1,4 @@
+import { present } from '../../collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import {
   type Budget,
@@ -75,16 +76,16 @@ export function budgetFact(
   waitedForRoom: boolean,
 ): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
-  const lines = [
+  const lines = present([
     ...shares.filter((share) => share.takes <= leftOf(share)).map(shareText),
-    ...(over.length === 0 ? [] : [overBudgetFact(over)]),
-    ...(over.length === 0 && waitedForRoom
-      ? [':white_check_mark: It fits by now, so no admin has to agree: one press on *Approve* lets it go.']
-      : []),
-    ...(shares.length === 0 || unknown === 0
-      ? []
-      : [`Of ${count(unknown, 'name')} the price is not known: not counted against the budget.`]),
-  ];
+    over.length > 0 && overBudgetFact(over),
+    over.length === 0 &&
+      waitedForRoom &&
+      ':white_check_mark: It fits by now, so no admin has to agree: one press on *Approve* lets it go.',
+    shares.length > 0 &&
+      unknown !== 0 &&
+      `Of ${count(unknown, 'name')} the price is not known: not counted against the budget.`,
+  ]);
   return lines.length === 0 ? undefined : lines.join('\n');
 }
 
@@ -115,14 +116,11 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   if (overBudget === undefined || (isApproval && (event.admins ?? []).length > 0)) return undefined;
   const missing = isApproval ? missingApprovals(event) : 0;
   const who = admins.length === 0 ? 'An admin' : admins.map(mention).join(' or ');
-  const said = [
-    ...(isApproval
-      ? [
-          `:ballot_box_with_check: ${mention(event.actor)} approved.${missing > 0 ? ` ${count(missing, 'more approval')} needed.` : ''}`,
-        ]
-      : []),
+  const said = present([
+    isApproval &&
+      `:ballot_box_with_check: ${mention(event.actor)} approved.${missing > 0 ? ` ${count(missing, 'more approval')} needed.` : ''}`,
     `:moneybag: ${overBudgetText(overBudget)} ${who} has to approve it besides.${isApproval ? ' An approval from before this was said does not count for it.' : ''}`,
-  ];
+  ]);
   return textMessage(said.join(' '));
 }
 
@@ -148,27 +146,24 @@ export interface BudgetReader {
 /** How the budgets stand, as blocks; empty where there are none and nobody can add one. */
 export function budgetBlocks(standings: readonly BudgetStanding[], reader: BudgetReader): AnyBlock[] {
   const add = button('budget_add', 'Add a budget…', 'new');
-  return [
+  return present([
     ...(standings.length === 0
       ? []
-      : [
+      : present([
           header('Budgets'),
           table({
             caption: 'Budgets',
             columns: ['Of', 'Left', 'Budget', 'Time', 'Spent', 'Approved, not spent yet'],
             rows: standings.map((standing) => standingCells(standing, reader.locale)),
           }),
-          ...(reader.isAdmin ? [editMenu(standings.map(({ budget }) => budget))] : []),
-        ]),
+          reader.isAdmin && editMenu(standings.map(({ budget }) => budget)),
+        ])),
     ...(reader.isAdmin ? actions('budgets', [add]) : []),
-    ...(standings.length === 0
-      ? []
-      : [
-          context(
-            'An order takes its price out of the budgets with its last approval. What ends without being carried out is given back; what nobody knows of stays reserved. Names without a known price are counted in no budget.',
-          ),
-        ]),
-  ];
+    standings.length > 0 &&
+      context(
+        'An order takes its price out of the budgets with its last approval. What ends without being carried out is given back; what nobody knows of stays reserved. Names without a known price are counted in no budget.',
+      ),
+  ]);
 }
 
 /** `████░░░░░░ 40%`: how much of a budget is spent or approved. */

@@ -275,7 +275,7 @@ export function bulkBlocks(order: Order, statement: Statement | undefined, bulk:
     section(
       `*Plan* ${code(order.statementHash)}`,
       `${count(order.items.length, 'row')}${bulk.leftOut === 0 ? '' : `, without ${bulk.leftOut} of the file that are not asked for`}. *Look at it* shows every row.`,
-      ...(isPending ? [] : [tallyText(order)]),
+      !isPending && tallyText(order),
     ),
     table({
       caption: order.items.length > CARD_ROWS ? `The first ${CARD_ROWS} rows` : 'Rows',
@@ -316,7 +316,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
     ),
     ...actions(`paused_${order.id}`, [
       ...pauseButtons(order),
-      ...(isPaused(order) ? [button('order_stop', 'Stop', order.id, { style: 'danger' })] : []),
+      isPaused(order) && button('order_stop', 'Stop', order.id, { style: 'danger' }),
     ]),
   ]);
 }

@@ -158,13 +158,13 @@ function cardWith(order: Order, extras: CardExtras, isWhole: boolean): Message {
     ...(pending ? notesOf(order, extras) : []),
     ...(order.items.length === 1 && order.bulk === undefined ? resultLines(order) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
-    ...(pending ? [context(formatSending(order, extras, isWhole))] : []),
+    pending && context(formatSending(order, extras, isWhole)),
     ...undoLines(extras),
     ...actions(cardBlockId(order.id), cardButtons(order, extras, isWhole)),
     context(
       `Order ${code(order.id)} · asked ${moment(order.createdAt)}${order.isPrivate ? ` · ${PRIVATE}` : ''}`,
     ),
-    ...(extras.hint === undefined ? [] : [context(extras.hint)]),
+    extras.hint !== undefined && context(extras.hint),
   ]);
 }
 

@@ -1,4 +1,5 @@
 import type { Button } from '@slack/types';
+import { present } from '../../collections.ts';
 import { byDeadline, deadlineOf, isRenewable } from '../../expiry/deadline.ts';
 import type { DigestGroup, DueReminder } from '../../expiry/plan.ts';
 import type {
@@ -48,20 +49,17 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
   const title = digestTitle(head, waitingOf);
   const shown = head.groups.reduce((sum, { reminders }) => sum + reminders.length, 0);
   const renewable = head.all.some((group) => isRenewable(group.phase));
-  const notes = [
-    ...(shown < head.total
-      ? [`The other ${head.more ? 'names' : count(head.total - shown, 'name')} follow in this thread.`]
-      : []),
-    ...(head.more && head.disputed.length > 0
-      ? ['More renewals that the registry does not show follow.']
-      : []),
-    ...(head.undated > 0 ? [undatedText(head.undated)] : []),
+  const notes = present([
+    shown < head.total &&
+      `The other ${head.more ? 'names' : count(head.total - shown, 'name')} follow in this thread.`,
+    head.more && head.disputed.length > 0 && 'More renewals that the registry does not show follow.',
+    head.undated > 0 && undatedText(head.undated),
     'Snooze with a reason, or let a name lapse: somebody else confirms. `/domain expiring` lists everything.',
-  ];
+  ]);
   return message(title, [
     header(title),
-    ...(head.total > 1 ? [dueTable(head, waitingOf)] : []),
-    ...(head.months.length > 0 ? [monthChart('Renewals by month', 'Names', head.months)] : []),
+    head.total > 1 && dueTable(head, waitingOf),
+    head.months.length > 0 && monthChart('Renewals by month', 'Names', head.months),
     ...(head.total > 1 && renewable
       ? actions(`digest_${head.digestId}`, [
           button(
@@ -185,22 +183,17 @@ function partBlocks(part: DigestPart, waitingOf: WaitingOf): AnyBlock[] {
 
 function reminderText(reminder: Reminder, waiting: readonly WaitingStep[]): string {
   const { watched } = reminder;
-  const what = [
+  const what = present([
     formatName(reminder.name),
     ...sentences(reminder),
-    ...(waiting.length === 0 ? [] : [waitingText(waiting)]),
-    ...(reminder.estimated ? ['The date is an estimate from the last order.'] : []),
-    ...(watched.checkProblem === undefined
-      ? []
-      : [`Look-up at the registry: ${quote(watched.checkProblem)}.`]),
+    waiting.length > 0 && waitingText(waiting),
+    reminder.estimated && 'The date is an estimate from the last order.',
+    watched.checkProblem !== undefined && `Look-up at the registry: ${quote(watched.checkProblem)}.`,
     ...ownerSentences(reminder),
-    ...(watched.undelivered === undefined ? [] : [undeliveredText(watched.undelivered)]),
-    ...(watched.lapse === undefined
-      ? []
-      : [
-          `${mention(watched.lapse.requestedBy)} wants to let it lapse (“${quote(watched.lapse.reason)}”); nobody has confirmed.`,
-        ]),
-  ];
+    watched.undelivered !== undefined && undeliveredText(watched.undelivered),
+    watched.lapse !== undefined &&
+      `${mention(watched.lapse.requestedBy)} wants to let it lapse (“${quote(watched.lapse.reason)}”); nobody has confirmed.`,
+  ]);
   return what.join(' ');
 }
 
@@ -236,11 +229,11 @@ function sentences(reminder: Reminder): string[] {
           : `expires *${expires}*.${safe === undefined ? '' : ` Last safe day: ${safe}.`}`,
       ];
     case 'auto_renew_grace':
-      return [
+      return present([
         `expired ${expires}. A renewal keeps it until *${safe ?? 'the grace period ends'}*, the last safe day.`,
-        ...(restore === undefined ? [] : [`After that only a restore, until ${restore}.`]),
+        restore !== undefined && `After that only a restore, until ${restore}.`,
         'The zone renews by itself at the expiry: this is said out of caution.',
-      ];
+      ]);
     case 'expired':
       return [`expired ${expires}. What follows in this zone is not documented: renew it now.`];
     case 'redemption':
@@ -268,12 +261,12 @@ function reminderButtons(reminder: Reminder): Button[] {
   const renews = isRenewable(phase) || isAssumedDeleted(reminder);
   const restores = phase === 'redemption' || phase === 'deleted';
   if (!renews && !restores) return [];
-  return [
-    ...(renews ? [make('reminder_renew', 'Renew', 'primary')] : []),
-    ...(restores ? [make('reminder_restore', 'Restore', renews ? undefined : 'primary')] : []),
+  return present([
+    renews && make('reminder_renew', 'Renew', 'primary'),
+    restores && make('reminder_restore', 'Restore', renews ? undefined : 'primary'),
     make('reminder_snooze', 'Snooze'),
     make('reminder_lapse', 'Let lapse'),
-  ];
+  ]);
 }
 
 function dueTable({ all, total }: DigestHead, waitingOf: WaitingOf): AnyBlock {

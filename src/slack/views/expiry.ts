@@ -1,4 +1,5 @@
 import type { KnownBlock } from '@slack/types';
+import { present } from '../../collections.ts';
 import { isDateless } from '../../expiry/dateless.ts';
 import type { Day } from '../../expiry/days.ts';
 import type { Deadline } from '../../expiry/deadline.ts';
@@ -159,18 +160,15 @@ export function expiringPage(page: ListPage, days: number, offset: number, now: 
   const turn = (actionId: string, label: string, to: number) => button(actionId, label, `${days}:${to}`);
   return message(text, [
     section(`*${escapeText(text)}*`),
-    ...(page.names.length === 0 ? [] : [listTable(`${offset + 1}–${last} of ${total}`, page.names, now)]),
+    page.names.length > 0 && listTable(`${offset + 1}–${last} of ${total}`, page.names, now),
     ...actions('expiring', [
-      ...(offset > 0 ? [turn('expiring_previous', 'Previous', Math.max(0, offset - LIST_LENGTH))] : []),
-      ...(last < total ? [turn('expiring_next', 'Next', last)] : []),
+      offset > 0 && turn('expiring_previous', 'Previous', Math.max(0, offset - LIST_LENGTH)),
+      last < total && turn('expiring_next', 'Next', last),
     ]),
-    ...(page.names.some(({ domain }) => domain.expiry === undefined && isDateless(domain))
-      ? [
-          context(
-            'Some registries tell no dates. Give such a name its date once, with `/domain watch NAME 2027-03-01`; `/domain import` takes many. Without it nobody is reminded.',
-          ),
-        ]
-      : []),
+    page.names.some(({ domain }) => domain.expiry === undefined && isDateless(domain)) &&
+      context(
+        'Some registries tell no dates. Give such a name its date once, with `/domain watch NAME 2027-03-01`; `/domain import` takes many. Without it nobody is reminded.',
+      ),
     context('Another time: `/domain expiring 365`. Renew with `/domain renew NAME`.'),
   ]);
 }
@@ -198,13 +196,13 @@ export function importReport(summary: ImportSummary): {
   readonly blocks: KnownBlock[];
 } {
   const { added, dated, kept, duplicates, rejected } = summary;
-  const taken = [
+  const taken = present([
     `${count(added, 'name')} added`,
-    ...(dated > 0 ? [`${count(dated, 'name')} given a new date`] : []),
-    ...(kept > 0 ? [`${count(kept, 'name')} on the list already`] : []),
-    ...(duplicates > 0 ? [`${count(duplicates, 'line')} repeated`] : []),
+    dated > 0 && `${count(dated, 'name')} given a new date`,
+    kept > 0 && `${count(kept, 'name')} on the list already`,
+    duplicates > 0 && `${count(duplicates, 'line')} repeated`,
     `${count(rejected.length, 'line')} not taken`,
-  ].join(', ');
+  ]).join(', ');
   const lines = rejected
     .slice(0, SHOWN_LINES)
     .map(
@@ -215,16 +213,16 @@ export function importReport(summary: ImportSummary): {
     section(lines.slice(index * LINES_A_SECTION, (index + 1) * LINES_A_SECTION).join('\n')),
   );
   const left = rejected.length - lines.length;
-  const blocks = [
+  const blocks = present([
     section(`*Imported*: ${taken}.`),
     ...sections,
-    ...(left > 0 ? [section(`… and ${count(left, 'more line')}.`)] : []),
+    left > 0 && section(`… and ${count(left, 'more line')}.`),
     context(
       added + dated > 0
         ? 'The registries are asked for the dates now; `/domain expiring` shows them.'
         : 'Nothing changed on the watch list.',
     ),
-  ];
+  ]);
   return { text: `Imported: ${taken}.`, blocks };
 }
 

@@ -1,3 +1,4 @@
+import { present } from '../../collections.ts';
 import type { FactName, FactValue, UnseenReason } from '../../names/facts.ts';
 import { displayName } from '../../zones/names.ts';
 import { code, day, escapeText, quote } from './blocks.ts';
@@ -120,10 +121,10 @@ export function formatChange(fact: FactName, before: FactValue, after: FactValue
   if (fact === 'statuses') {
     const gone = before.filter((status) => !after.includes(status));
     const added = after.filter((status) => !before.includes(status));
-    const changes = [
-      ...(added.length > 0 ? [`now ${formatValue(fact, added)}`] : []),
-      ...(gone.length > 0 ? [`no longer ${formatValue(fact, gone)}`] : []),
-    ];
+    const changes = present([
+      added.length > 0 && `now ${formatValue(fact, added)}`,
+      gone.length > 0 && `no longer ${formatValue(fact, gone)}`,
+    ]);
     return `${FACT_LABELS[fact]}: ${changes.join(', ')}`;
   }
   return `${FACT_LABELS[fact]}: ${formatValue(fact, after)}, before ${formatValue(fact, before)}`;

@@ -100,7 +100,7 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
     section(introFor(reader)),
     ...(first === undefined ? [] : lines([`*${first.title}*`, ...first.commands.map(usageLine)])),
     ...lines(others.map(namesLine)),
-    ...(reader.isLinked ? [] : [context(namesLine({ title: 'Once an account is linked', commands: later }))]),
+    !reader.isLinked && context(namesLine({ title: 'Once an account is linked', commands: later })),
     ...actions('help', [button('help_all', 'All commands', 'all')]),
     context(
       'A reason for the approvers goes after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',

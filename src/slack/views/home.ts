@@ -1,4 +1,5 @@
 import { type Account, accountName } from '../../accounts/account.ts';
+import { present } from '../../collections.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { BudgetStanding, Shortfall } from '../../money/budget.ts';
@@ -124,10 +125,7 @@ function memberBlocks(data: HomeData, length: number): AnyBlock[] {
   return [
     header('Domain Steward'),
     section(worksAs(data)),
-    ...actions('home', [
-      ...(data.account === undefined ? [LINK_BUTTON] : []),
-      ...(data.isAdmin ? [SETTINGS_BUTTON] : []),
-    ]),
+    ...actions('home', [data.account === undefined && LINK_BUTTON, data.isAdmin && SETTINGS_BUTTON]),
     ...unreadablePart(data),
     ...standInPart(data),
     ...waitingPart(data, length),
@@ -165,9 +163,8 @@ function firstStepsBlocks(data: HomeData, length: number): AnyBlock[] {
     ...lines([
       '1. Link your account at the domain service. Your credentials are checked, sealed, and used for what you ask for only.',
       '2. Ask in any channel where I am, for example `/domain renew cafe.rest`. What costs money or can lose a name waits for an approver’s click.',
-      ...(data.toDecide === undefined
-        ? []
-        : ['Approving needs no account: what waits for you stands here, and I write to you.']),
+      data.toDecide !== undefined &&
+        'Approving needs no account: what waits for you stands here, and I write to you.',
     ]),
     ...actions('home', [LINK_BUTTON, ...(data.isAdmin ? [SETTINGS_BUTTON] : [])]),
     context('Without an account: `/domain expiring` lists what expires, `/domain help` shows everything.'),
@@ -210,11 +207,8 @@ export function unavailableBlocks(reference: string): AnyBlock[] {
 /** The absences that concern the person. */
 function standInPart({ standIn, standsInFor }: Pick<HomeData, 'standIn' | 'standsInFor'>): AnyBlock[] {
   return lines([
-    ...(standIn === undefined
-      ? []
-      : [
-          `${mention(standIn.userId)} stands in for you until ${moment(standIn.until)}. \`/domain back\` ends it earlier.`,
-        ]),
+    standIn !== undefined &&
+      `${mention(standIn.userId)} stands in for you until ${moment(standIn.until)}. \`/domain back\` ends it earlier.`,
     ...standsInFor.map(({ userId, until }) => `You stand in for ${mention(userId)} until ${moment(until)}.`),
   ]);
 }
@@ -227,19 +221,13 @@ function unreadablePart({
 }: Pick<HomeData, 'unreadableGroups' | 'toDecide' | 'isAdmin'>): AnyBlock[] {
   if (unreadableGroups.length === 0) return [];
   const groups = unreadableGroups.map(mentionApprover).join(' and ');
-  const said = [
+  const said = present([
     `:warning: I could not read the group ${groups} in Slack.`,
-    ...(toDecide === undefined
-      ? [
-          'If you belong to it, what waits for your approval is missing here. Open this tab again in a minute.',
-        ]
-      : []),
-    ...(isAdmin
-      ? [
-          'Until I can, its members cannot approve; people who are listed themselves can. If this stays, check that the group exists and that I have the permission `usergroups:read`.',
-        ]
-      : []),
-  ];
+    toDecide === undefined &&
+      'If you belong to it, what waits for your approval is missing here. Open this tab again in a minute.',
+    isAdmin &&
+      'Until I can, its members cannot approve; people who are listed themselves can. If this stays, check that the group exists and that I have the permission `usergroups:read`.',
+  ]);
   return [context(said.join(' '))];
 }
 
@@ -258,12 +246,12 @@ interface Part {
 function part({ title, entries, none, more }: Part, length: number): AnyBlock[] {
   if (entries.length === 0) return none === undefined ? [] : [divider, header(title), section(none)];
   const left = entries.length - length;
-  return [
+  return present([
     divider,
     header(title),
     ...entries.slice(0, length).flat(),
-    ...(left > 0 ? [context(`And ${left} more: \`${more}\`.`)] : []),
-  ];
+    left > 0 && context(`And ${left} more: \`${more}\`.`),
+  ]);
 }
 
 /** Empty for people who are no approvers. */
@@ -292,10 +280,7 @@ function waitingEntry(order: Order, known: KnownOfOrder | undefined): AnyBlock[]
     ...(isWhole
       ? details
       : [context('There is more to it than stands here. *Look at it* shows all that is sent.')]),
-    ...actions(`home_${order.id}`, [
-      ...decisionButtons(order, isWhole),
-      ...(isWhole ? [lookButton(order)] : []),
-    ]),
+    ...actions(`home_${order.id}`, [...decisionButtons(order, isWhole), isWhole && lookButton(order)]),
   ];
 }
 
@@ -341,24 +326,23 @@ function reviewPart(orders: HomeData['toReview'], length: number): AnyBlock[] {
 
 /** What an approver has to know, as on the card but in few lines. */
 function decisionText(order: Order, known: KnownOfOrder | undefined): string {
-  return [
+  return present([
     [`*${escapeText(orderTitle(order))}*`, ...moneyWords(order), formatContext(order.account.context)].join(
       ' · ',
     ),
     `Asked by ${mention(order.requesterId)} ${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
-    ...(known?.cost === undefined ? [] : [`Price: ${costText(known.cost)}`]),
-    ...(known === undefined || known.overBudget.length === 0 ? [] : [overBudgetFact(known.overBudget)]),
+    known?.cost !== undefined && `Price: ${costText(known.cost)}`,
+    known !== undefined && known.overBudget.length > 0 && overBudgetFact(known.overBudget),
     ...ruleLines(order),
-    ...(known === undefined || known.impact === 'none' ? [] : [worstImpactLine(known.impact)]),
-    [
+    known !== undefined && known.impact !== 'none' && worstImpactLine(known.impact),
+    present([
       `With ${formatAccountShort(order)}`,
-      ...(order.approvalsRequired > 1
-        ? [`${order.approvals.length} of ${count(order.approvalsRequired, 'approval')}`]
-        : []),
-      ...(order.expiresAt === undefined ? [] : [`open until ${moment(order.expiresAt)}`]),
+      order.approvalsRequired > 1 &&
+        `${order.approvals.length} of ${count(order.approvalsRequired, 'approval')}`,
+      order.expiresAt !== undefined && `open until ${moment(order.expiresAt)}`,
       code(order.id),
-    ].join(' · '),
-  ].join('\n');
+    ]).join(' · '),
+  ]).join('\n');
 }
 
 /** The most requirements of an order in a list. */
@@ -402,11 +386,9 @@ function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyB
       ),
     ];
   }
-  return [
+  return present([
     ...title,
-    ...(months.some((month) => month.count > 0)
-      ? [monthChart('Names that expire, by month', 'Names', months)]
-      : []),
+    months.some((month) => month.count > 0) && monthChart('Names that expire, by month', 'Names', months),
     table({
       caption: 'Next to expire',
       columns: ['Name', ...DEADLINE_COLUMNS],
@@ -415,5 +397,5 @@ function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyB
         .map(({ domain, deadline }) => [displayName(domain.name), ...deadlineCells(deadline)]),
     }),
     context('All of them: `/domain expiring`. Renew one: `/domain renew NAME`.'),
-  ];
+  ]);
 }

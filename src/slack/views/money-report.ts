@@ -53,11 +53,8 @@ export function moneyReport(report: MoneyReport): Message {
     section(
       `*Spent*: ${sum(spent)}`,
       ...byTask.map((line) => `• ${line.key}: ${sum(line)}`),
-      ...(unknownOutcomes === 0
-        ? []
-        : [
-            `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum.`,
-          ]),
+      unknownOutcomes !== 0 &&
+        `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum.`,
       `*Saved by letting go*: ${saved.names === 0 ? 'nothing was let go' : `${sum(saved)}, a year`}`,
       `*Ahead*: the next twelve months ${sum(aheadTotal)}${next === undefined ? '' : `; of that in ${periodText(next.key)} ${sum(next)}`}`,
     ),
@@ -100,7 +97,7 @@ export function differencesMessage(day: string, found: readonly PriceDifference[
           ({ orderId, name, task, listed, answered }) =>
             `• ${escapeText(displayName(name))}, ${task}: ${amountsText([answered])} told, ${amountsText([listed])} on the list, order ${code(orderId)}`,
         ),
-      ...(left > 0 ? [`And ${left} more.`] : []),
+      left > 0 && `And ${left} more.`,
     ]),
   ]);
 }

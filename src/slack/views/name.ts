@@ -1,4 +1,4 @@
-import { groupBy } from '../../collections.ts';
+import { groupBy, present } from '../../collections.ts';
 import { isDateless } from '../../expiry/dateless.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
@@ -78,7 +78,7 @@ export function nameScreen(screen: NameScreen): Message {
   return message(`${escapeText(title)}: ${standing.split('\n', 1).join()}`, [
     header(title),
     section(standing),
-    ...(screen.waiting.length === 0 ? [] : [section(`:moneybag: ${waitingText(screen.waiting)}`)]),
+    screen.waiting.length > 0 && section(`:moneybag: ${waitingText(screen.waiting)}`),
     ...facts([...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)]),
     ...unseenBlocks(known),
     ...suspectedBlocks(known),
@@ -271,7 +271,7 @@ function historyBlocks(known: KnownName, orders: readonly Order[], visible: Read
   return lines([
     '*History*',
     ...all.slice(0, HISTORY_LINES).map(({ line }) => `• ${line}`),
-    ...(left > 0 ? [`… and ${left} earlier.`] : []),
+    left > 0 && `… and ${left} earlier.`,
   ]);
 }
 
@@ -300,15 +300,14 @@ function buttons({ name, listed, renewWithinDays }: NameScreen) {
   const title = displayName(name);
   const { deadline, daysLeft } = listed;
   const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
-  return [
-    ...(deadline?.action === 'renew' && isNear
-      ? [button('reminder_renew', 'Renew', name, { style: 'primary', label: `Renew ${title}` })]
-      : []),
-    ...(deadline?.action === 'restore'
-      ? [button('reminder_restore', 'Restore', name, { label: `Restore ${title}` })]
-      : []),
+  return present([
+    deadline?.action === 'renew' &&
+      isNear &&
+      button('reminder_renew', 'Renew', name, { style: 'primary', label: `Renew ${title}` }),
+    deadline?.action === 'restore' &&
+      button('reminder_restore', 'Restore', name, { label: `Restore ${title}` }),
     editButton(name),
-  ];
+  ]);
 }
 
 /** When the name was seen, and what to type next. */

@@ -1,5 +1,6 @@
 import type { Button } from '@slack/types';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
+import { present } from '../../collections.ts';
 import type { OrderLogEntry } from '../../events.ts';
 import type { Impact } from '../../names/impact.ts';
 import {
@@ -139,14 +140,11 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
     nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
       ? NEXT_STEPS[nextStep](zoneFor(item.name).transfer.autoApproveDays, after)
       : undefined;
-  return [
-    ...(step === undefined ? [] : [step]),
-    ...(lock === undefined
-      ? []
-      : [
-          `Transfers are locked until *${after(lock.days)}*, ${count(lock.days, 'day')} after the ${lock.since}.`,
-        ]),
-  ];
+  return present([
+    step,
+    lock !== undefined &&
+      `Transfers are locked until *${after(lock.days)}*, ${count(lock.days, 'day')} after the ${lock.since}.`,
+  ]);
 }
 
 /** The name of an item as people read it; a name with other letters in both forms. */
@@ -304,17 +302,15 @@ export function resultText(
     .join(' ');
   const said = [words, formatKind(result.type)].filter(Boolean).join(' · ');
   const messages = result.messages ?? [];
-  return [
-    ...(isCompleteSummary(state, result, said) ? [] : [formatSummary({ state, attempts, result })]),
-    ...(result.late === undefined ? [] : [formatLate(result.late === state, result.late)]),
-    ...(said === '' ? [] : [`The service says: ${said}`]),
+  return present([
+    !isCompleteSummary(state, result, said) && formatSummary({ state, attempts, result }),
+    result.late !== undefined && formatLate(result.late === state, result.late),
+    said !== '' && `The service says: ${said}`,
     ...messages.slice(0, MAX_MESSAGES).map((each) => `• ${messageLine(each)}`),
-    ...(messages.length > MAX_MESSAGES
-      ? [`• and ${count(messages.length - MAX_MESSAGES, 'message')} more`]
-      : []),
+    messages.length > MAX_MESSAGES && `• and ${count(messages.length - MAX_MESSAGES, 'message')} more`,
     ...(detail === 'full' ? answerLines(result) : []),
-    ...(result.stid === undefined || detail === 'shared' ? [] : [`Transaction ${code(result.stid)}`]),
-  ];
+    result.stid !== undefined && detail !== 'shared' && `Transaction ${code(result.stid)}`,
+  ]);
 }
 
 /**
@@ -386,11 +382,11 @@ export function hintLines(order: Order): string[] {
   });
   if (hints.length === 0) return [];
   const left = hints.length - SHOWN_HINTS;
-  return [
+  return present([
     '*Public records: a hint, no proof*',
     ...hints.slice(0, SHOWN_HINTS),
-    ...(left > 0 ? [`And ${left} more, in the audit log.`] : []),
-  ];
+    left > 0 && `And ${left} more, in the audit log.`,
+  ]);
 }
 
 /** What public records showed, even where that is nothing. */
@@ -418,7 +414,7 @@ export function confirmMessage(
     section(
       `*${escapeText(title)}?*\nWith ${formatAccountShort(order)}, ${formatContext(order.account.context)}.`,
     ),
-    ...(noteLines.length === 0 ? [] : [section(noteLines.join('\n'))]),
+    noteLines.length > 0 && section(noteLines.join('\n')),
     ...lines(commonFacts(statement).map(([label, value]) => `*${label}*: ${value}`)),
     ...(impact === undefined ? [] : lines(impactLines(impact))),
     ...actions(`confirm_${order.id}`, [orderButton(order, 'order_confirm', yes, 'danger')]),

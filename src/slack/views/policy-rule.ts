@@ -1,3 +1,4 @@
+import { present } from '../../collections.ts';
 import { formatAmount } from '../../money/amount.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
@@ -91,16 +92,13 @@ function decisionText(rule: RuleDescription): string {
 
 function waitingText(rule: RuleDescription): string {
   const { ttlMs, remindAfterMs, escalateAfterMs, escalateTo, breakGlass } = rule;
-  const parts = [
-    ...(ttlMs === undefined ? [] : [`open for ${lengthText(ttlMs)}`]),
-    ...(remindAfterMs === undefined ? [] : [`reminded after ${lengthText(remindAfterMs)}`]),
-    ...(escalateAfterMs === undefined && escalateTo.length === 0
-      ? []
-      : [
-          `${escalateTo.length === 0 ? 'others are' : `${peopleText(escalateTo)} ${escalateTo.length === 1 ? 'is' : 'are'}`} called${escalateAfterMs === undefined ? '' : ` after ${lengthText(escalateAfterMs)}`}`,
-        ]),
-    ...(breakGlass ? ['an admin may carry it out alone in an emergency'] : []),
-  ];
+  const parts = present([
+    ttlMs !== undefined && `open for ${lengthText(ttlMs)}`,
+    remindAfterMs !== undefined && `reminded after ${lengthText(remindAfterMs)}`,
+    (escalateAfterMs !== undefined || escalateTo.length !== 0) &&
+      `${escalateTo.length === 0 ? 'others are' : `${peopleText(escalateTo)} ${escalateTo.length === 1 ? 'is' : 'are'}`} called${escalateAfterMs === undefined ? '' : ` after ${lengthText(escalateAfterMs)}`}`,
+    breakGlass && 'an admin may carry it out alone in an emergency',
+  ]);
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }
 
@@ -125,12 +123,11 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
 /** The two rules that stand behind every policy and follow from the settings. */
 export function implicitSentences({ approvalTasks, approvers, approvalsRequired }: PolicySettings): string[] {
   const listed = joined(approvalTasks.map(taskNoun));
-  return [
-    ...(approvalTasks.length === 0
-      ? []
-      : [`*${capitalized(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`]),
+  return present([
+    approvalTasks.length > 0 &&
+      `*${capitalized(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`,
     '*Everything else* needs *nobody*.',
-  ];
+  ]);
 }
 
 /** A rule by its position and name, inside a sentence. */

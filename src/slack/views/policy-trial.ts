@@ -1,3 +1,4 @@
+import { present } from '../../collections.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import type {
@@ -98,12 +99,12 @@ function skippedText({ rule, because, unknowns }: SkippedRule): string {
 function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean): string[] {
   const shown = skipped.slice(0, isOnly ? MAX_REASONS : MAX_REASONS_OF_SEVERAL);
   const left = skipped.length - shown.length;
-  return [
-    ...(isOnly ? [] : [`*${escapeText(displayName(name))}*`]),
+  return present([
+    !isOnly && `*${escapeText(displayName(name))}*`,
     ...decidedBy.map(decidedText),
     ...shown.map(skippedText),
-    ...(left === 0 ? [] : [`• … and ${count(left, 'more rule')} before it.`]),
-  ];
+    left !== 0 && `• … and ${count(left, 'more rule')} before it.`,
+  ]);
 }
 
 function subject({ task, names }: Pick<TriedLine, 'task' | 'names'>): string {
@@ -127,15 +128,11 @@ export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Eval
     ),
     ...facts([['Price', tried.cost && costFact(tried.cost, undefined)]]),
     ...lines(shown.flatMap((name) => nameLines(name, names.length === 1))),
-    ...(names.length > shown.length
-      ? [context(`And ${count(names.length - shown.length, 'more name')}.`)]
-      : []),
-    ...(unknowns.length === 0
-      ? []
-      : [context(`What I do not know counts against an order, never for it: ${unknownsText(unknowns)}.`)]),
-    ...(demand.requirements.some(({ rule }) => rule.kind === 'team_account')
-      ? [context('It would go out with the team’s account, which only approved orders use.')]
-      : []),
+    names.length > shown.length && context(`And ${count(names.length - shown.length, 'more name')}.`),
+    unknowns.length > 0 &&
+      context(`What I do not know counts against an order, never for it: ${unknownsText(unknowns)}.`),
+    demand.requirements.some(({ rule }) => rule.kind === 'team_account') &&
+      context('It would go out with the team’s account, which only approved orders use.'),
     context('Nothing was asked for.'),
   ]);
 }
@@ -169,11 +166,11 @@ export interface ShownReplay {
 /** What past orders would have needed under the draft. */
 export function replayMessage({ days, replay, changed, isCut, withoutDemand }: ShownReplay): Message {
   const { total, unchanged, counts } = replay;
-  const parts = [
+  const parts = present([
     `${counts.stricter} *stricter*`,
     `${counts.looser} *looser*`,
-    ...(counts.other === 0 ? [] : [`${counts.other} by *other people*`]),
-  ];
+    counts.other !== 0 && `${counts.other} by *other people*`,
+  ]);
   const summary =
     total === 0
       ? 'Nothing was asked for in this time.'
@@ -189,9 +186,8 @@ export function replayMessage({ days, replay, changed, isCut, withoutDemand }: S
           `• ${code(orderId)} *${escapeText(title)}*, asked by ${mention(requester)}: ${CHANGES[change]}. It ${demandText(before)} now; under the draft it ${demandText(after)}.`,
       ),
     ),
-    ...(changed.length > shown.length
-      ? [context(`And ${count(changed.length - shown.length, 'more order')}: the file has all of them.`)]
-      : []),
+    changed.length > shown.length &&
+      context(`And ${count(changed.length - shown.length, 'more order')}: the file has all of them.`),
     context(
       `Under the draft: prices as they were known when each order was asked for; groups, tags and settings as they are now.${withoutDemand === 0 ? '' : ` Of ${count(withoutDemand, 'order')} I did not keep what was needed: there I compare with the policy in force.`}${isCut ? ' These are the newest orders: there are more than I look at at once.' : ''}`,
     ),

@@ -158,8 +158,8 @@ export function namesPage(page: NamesPage): Message {
       pageSize: NAMES_PAGE,
     }),
     ...actions('names', [
-      ...(page.previous === undefined ? [] : [button('names_previous', 'Previous', page.previous)]),
-      ...(page.next === undefined ? [] : [button('names_next', 'Next', page.next)]),
+      page.previous !== undefined && button('names_previous', 'Previous', page.previous),
+      page.next !== undefined && button('names_next', 'Next', page.next),
       button('names_renew', 'Renew several…', state, { style: 'primary' }),
       button('names_edit', 'Owner, tags…', state),
       button('names_export', 'Export as CSV', state),

@@ -1,4 +1,5 @@
 import type { KnownBlock } from '@slack/types';
+import { present } from '../../collections.ts';
 import type { Interface } from '../../service/task.ts';
 import type { Preregistration, Preregistrations } from '../../service/tasks/prereg.ts';
 import { displayName } from '../../zones/names.ts';
@@ -161,13 +162,10 @@ export function preregPage(query: PreregQuery, found: Preregistrations, via: Int
       rows: records.map((record) => columns.map((column) => cellOf(record, column))),
       pageSize: query.limit,
     }),
-    ...(left.length === 0
-      ? []
-      : [
-          context(
-            `There is no room here for ${left.map((column) => LABELS[column] ?? escapeText(column)).join(', ')}: open a record to see them, or ask for fewer records.`,
-          ),
-        ]),
+    left.length > 0 &&
+      context(
+        `There is no room here for ${left.map((column) => LABELS[column] ?? escapeText(column)).join(', ')}: open a record to see them, or ask for fewer records.`,
+      ),
     context(meaningOf(query, via)),
     ...openMenu(records),
     ...buttons,
@@ -223,10 +221,10 @@ function pageButtons(query: PreregQuery, { records, summary }: Preregistrations)
   const next = offset + records.length;
   const more = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
   const previous = Math.max(0, offset - limit);
-  return [
-    ...(offset > 0 ? [button('prereg_previous', 'Previous', at(previous))] : []),
-    ...(more ? [button('prereg_next', 'Next', at(next))] : []),
-  ];
+  return present([
+    offset > 0 && button('prereg_previous', 'Previous', at(previous)),
+    more && button('prereg_next', 'Next', at(next)),
+  ]);
 }
 
 /** The longest value of an option. */
@@ -286,10 +284,10 @@ function recordBlocks(record: Preregistration, now: Date) {
     phaseLine('Confirmation', record, 'confirmation', now),
     phaseLine('Phase period', record, 'period', now),
   ].filter((line) => line !== undefined);
-  return [
-    ...(phases.length === 0 ? [] : [section(...phases)]),
+  return present([
+    phases.length > 0 && section(...phases),
     ...facts(pairs.map(([label, value]) => [escapeText(label), quote(value, 1_000)] as const)),
-  ];
+  ]);
 }
 
 /** `Confirmation: from … until …, which is in 3 days`. */

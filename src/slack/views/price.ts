@@ -1,3 +1,4 @@
+import { present } from '../../collections.ts';
 import { type Amount, formatAmount } from '../../money/amount.ts';
 import type { ListedPrice } from '../../money/ports.ts';
 import {
@@ -77,13 +78,12 @@ function costNotes(cost: OrderCost): string[] {
   const times = new Set(cost.names.flatMap(({ quote: found }) => found?.times ?? []));
   const [years = 1] = times;
   const multiple = times.size > 1 ? 'Several years count as that many times' : `Counted as ${years} times`;
-  return [
-    ...(times.size > 1 || years > 1 ? [`${multiple} the price of 1 year.`] : []),
-    ...(hasPremiumNote(cost) ? ['A premium name may cost more.'] : []),
-    ...(cost.sources.length === 0
-      ? []
-      : [`Source: ${cost.sources.map((source) => `“${quote(source, 80)}”`).join(', ')}.`]),
-  ];
+  return present([
+    (times.size > 1 || years > 1) && `${multiple} the price of 1 year.`,
+    hasPremiumNote(cost) && 'A premium name may cost more.',
+    cost.sources.length > 0 &&
+      `Source: ${cost.sources.map((source) => `“${quote(source, 80)}”`).join(', ')}.`,
+  ]);
 }
 
 /** What an order cost when it was asked for, and at its last approval. */
@@ -117,11 +117,9 @@ export function repricedReply(event: HistoryEvent, history: readonly HistoryEven
 /** What the card says about the price, as the value of a fact. */
 export function costFact(cost: OrderCost, asked: OrderCost | undefined): string {
   const change = costChange(asked, cost);
-  return [
-    costText(cost),
-    ...costNotes(cost),
-    ...(change === undefined ? [] : [`:warning: *${change}*`]),
-  ].join('\n');
+  return present([costText(cost), ...costNotes(cost), change !== undefined && `:warning: *${change}*`]).join(
+    '\n',
+  );
 }
 
 /** The price of one name among several, for a cell of a table. */
@@ -264,7 +262,7 @@ export function priceList(list: readonly ListedPrice[], reader: PriceReader): Me
         validityOf(price, list, reader.today),
       ]),
     }),
-    ...(reader.isAdmin ? [editMenu(shown)] : []),
+    reader.isAdmin && editMenu(shown),
     ...actions('prices', [...edit, file]),
     context(
       `New prices are in ${reader.currency}. The list is the team’s own: the service’s document has no prices. Who changed what stands in the audit log.`,
@@ -290,9 +288,9 @@ export function pricesSaved(edits: readonly PriceEdit[]): string {
   if (edits.length === 0) return 'Nothing was changed: the list says this already.';
   const added = edits.filter(({ before }) => before === undefined).length;
   const changed = edits.length - added;
-  const parts = [
-    ...(added === 0 ? [] : [`${count(added, 'price')} added`]),
-    ...(changed === 0 ? [] : [`${count(changed, 'price')} changed`]),
-  ];
+  const parts = present([
+    added !== 0 && `${count(added, 'price')} added`,
+    changed !== 0 && `${count(changed, 'price')} changed`,
+  ]);
   return `${joined(parts)}. Orders that wait for approval show the prices of the list as it is now.`;
 }

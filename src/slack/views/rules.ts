@@ -1,3 +1,4 @@
+import { present } from '../../collections.ts';
 import type { Day, ExpirySource } from '../../expiry/days.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS } from '../../orders/tasks.ts';
@@ -110,13 +111,10 @@ export function rulesMessage(
     taskTable(zone, zoneName),
     ...lifeBlocks(zone),
     ...registryBlocks(zone),
-    ...(zone.errorCodes.length === 0
-      ? []
-      : [
-          section(
-            `*Error codes*\nThe document lists these for .${escapeText(zoneName)}, and does not tell what they mean: ${zone.errorCodes.map(code).join(' ')}`,
-          ),
-        ]),
+    zone.errorCodes.length > 0 &&
+      section(
+        `*Error codes*\nThe document lists these for .${escapeText(zoneName)}, and does not tell what they mean: ${zone.errorCodes.map(code).join(' ')}`,
+      ),
     context(NOT_TOLD),
   ]);
 }
@@ -196,12 +194,11 @@ function deadlines(life: Lifecycle): string[] {
       case 'auto_renew_grace':
         return last === undefined
           ? []
-          : [
+          : present([
               `Renewal possible until ${last}, the last day of its grace. It renews by itself at its expiry (auto-renew); only a deletion ends it.`,
-              ...(life.deletionKnown
-                ? []
-                : ['Out of caution the dates below count as if it were deleted when its grace ends.']),
-            ];
+              !life.deletionKnown &&
+                'Out of caution the dates below count as if it were deleted when its grace ends.',
+            ]);
       case 'redemption':
         return last === undefined ? [] : [`Restore possible until ${last}${assumed}.`];
       case 'released':

@@ -88,13 +88,10 @@ export function spendMessage(shown: SpendShown): Message {
   return message(text, [
     header(`Spent in ${periodText(span)}`),
     section(text),
-    ...(unknownOutcomes === 0
-      ? []
-      : [
-          section(
-            `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum, and may have cost money.`,
-          ),
-        ]),
+    unknownOutcomes !== 0 &&
+      section(
+        `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum, and may have cost money.`,
+      ),
     ...budgetBlocks(shown.budgets, shown),
     ...aheadChart(shown),
     ...unusedBlocks(shown),

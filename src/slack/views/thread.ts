@@ -1,6 +1,6 @@
 import type { SectionBlock } from '@slack/types';
 import { accountName } from '../../accounts/account.ts';
-import { groupBy } from '../../collections.ts';
+import { groupBy, present } from '../../collections.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../events.ts';
 import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import { answerButtons } from './answer.ts';
@@ -176,10 +176,10 @@ function escalatedReply(
   { to, toAdmins }: HistoryEventOf<'escalated'>,
   approvers: readonly string[],
 ): Message {
-  const called = [
-    ...(to.length === 0 ? [] : [`${approverList(to)} should know`]),
-    ...(toAdmins ? ['I am telling the admins'] : []),
-  ].join(', and ');
+  const called = present([
+    to.length > 0 && `${approverList(to)} should know`,
+    toAdmins && 'I am telling the admins',
+  ]).join(', and ');
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
   return textMessage(
     `:mega: This still waits for approval, and ${called}: ${escapeText(orderTitle(order))}, asked by ${mention(order.requesterId)}.${can}`,
@@ -300,7 +300,7 @@ function lateReply(
     return message(said, [
       section(said),
       ...actions(`late_${order.id}`, secret ? [revealButton(order)] : []),
-      ...(secret ? [context(REVEAL_HINT)] : []),
+      secret && context(REVEAL_HINT),
     ]);
   }
   const wasDone = outcome === 'SUCCEEDED';
@@ -402,15 +402,14 @@ function outcomeReply(
         ]),
     ...(order.state === 'UNKNOWN' ? unknownHelp(order, approvers) : []),
     ...actions(`result_${order.id}`, [
-      ...(secret ? [revealButton(order)] : []),
+      secret && revealButton(order),
       ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
       ...retry,
       ...answerButtons(order),
     ]),
-    ...(secret ? [context(REVEAL_HINT)] : []),
-    ...(retry.length > 0
-      ? [context(`Retry makes a new order${order.items.length > 1 ? ' of the names that failed' : ''}.`)]
-      : []),
+    secret && context(REVEAL_HINT),
+    retry.length > 0 &&
+      context(`Retry makes a new order${order.items.length > 1 ? ' of the names that failed' : ''}.`),
   ]);
 }
 
@@ -443,13 +442,13 @@ function reasonLines(order: Order): string[] {
     })
     .sort((a, b) => b.same.length - a.same.length);
   const left = groups.slice(SHOWN_REASONS).reduce((sum, { same }) => sum + same.length, 0);
-  return [
+  return present([
     ...groups.slice(0, SHOWN_REASONS).map(({ state, reason, same }) => {
       const names = namesOf({ names: same.map(({ name }) => name), count: same.length });
       return truncateMarkup(`${ITEM_ICONS[state]} *${names}*: ${reason}`, REASON_LENGTH);
     }),
-    ...(left === 0 ? [] : [`${count(left, 'other row')} ended for other reasons: see the file.`]),
-  ];
+    left !== 0 && `${count(left, 'other row')} ended for other reasons: see the file.`,
+  ]);
 }
 
 const SHOWN_REASONS = 5;
