@@ -2,7 +2,7 @@ import type { AccountStore } from '../accounts/account.ts';
 import { accountOf, sealedAccountOf, storedProfile } from './account-rows.ts';
 import { batch } from './batch.ts';
 import { exclusiveChanges } from './changes.ts';
-import { type Database, type Transaction, withStoreError } from './database.ts';
+import { type Database, storeOf, type Transaction } from './database.ts';
 import { createTeamAccountStore } from './team-account.ts';
 
 /** Linked credentials on PostgreSQL. */
@@ -22,15 +22,15 @@ export function createAccountStore(database: Pick<Database, 'prisma'>): AccountS
     tx.account.updateMany({ where: { activeKey: activeKey(teamId, userId) }, data: { activeKey: null } });
 
   return {
-    list: (teamId, userId) =>
-      withStoreError('listing the accounts of a person', async () => {
+    team: createTeamAccountStore(database),
+    ...storeOf<Omit<AccountStore, 'team'>>('accounts', {
+      list: async (teamId, userId) => {
         // By context number; the application comes last.
         const orderBy = { context: { sort: 'asc', nulls: 'last' } } as const;
         return (await prisma.account.findMany({ where: { teamId, userId }, orderBy })).map(accountOf);
-      }),
+      },
 
-    people: (teamId) =>
-      withStoreError('listing the people who have accounts', async () => {
+      people: async (teamId) => {
         const found = await prisma.account.findMany({
           where: { teamId, userId: { not: null } },
           select: { userId: true },
@@ -38,88 +38,82 @@ export function createAccountStore(database: Pick<Database, 'prisma'>): AccountS
           orderBy: { userId: 'asc' },
         });
         return found.flatMap(({ userId }) => (userId === null ? [] : [userId]));
-      }),
+      },
 
-    find: (id) =>
-      withStoreError(`reading account ${id}`, async () => {
+      find: async (id) => {
         const row = await findRow(id);
         return row && sealedAccountOf(row);
-      }),
+      },
 
-    save: (account, sealed) =>
-      changesOf(account.teamId, account.userId)(`saving account ${account.id}`, async (tx) => {
-        const { teamId, userId, slot, method, login } = account;
-        await deactivateAll(tx, teamId, userId);
-        const now = new Date();
-        const data = {
-          method,
-          login,
-          context: account.context ?? null,
-          application: account.application ?? null,
-          sealed: sealed.bytes,
-          keyId: sealed.keyId,
-          activeKey: activeKey(teamId, userId),
-          verifiedAt: account.verifiedAt ?? null,
-          profile: storedProfile(account.profile),
-          updatedAt: now,
-        };
-        const kept = await tx.account.updateMany({ where: { teamId, userId, slot, method, login }, data });
-        if (kept.count > 0) return;
-        await tx.account.deleteMany({ where: { teamId, userId, slot } });
-        await tx.account.create({
-          data: { id: account.id, teamId, userId, slot, createdAt: now, ...data },
-        });
-      }),
+      save: (account, sealed) =>
+        changesOf(account.teamId, account.userId)(`saving account ${account.id}`, async (tx) => {
+          const { teamId, userId, slot, method, login } = account;
+          await deactivateAll(tx, teamId, userId);
+          const now = new Date();
+          const data = {
+            method,
+            login,
+            context: account.context ?? null,
+            application: account.application ?? null,
+            sealed: sealed.bytes,
+            keyId: sealed.keyId,
+            activeKey: activeKey(teamId, userId),
+            verifiedAt: account.verifiedAt ?? null,
+            profile: storedProfile(account.profile),
+            updatedAt: now,
+          };
+          const kept = await tx.account.updateMany({ where: { teamId, userId, slot, method, login }, data });
+          if (kept.count > 0) return;
+          await tx.account.deleteMany({ where: { teamId, userId, slot } });
+          await tx.account.create({
+            data: { id: account.id, teamId, userId, slot, createdAt: now, ...data },
+          });
+        }),
 
-    activate: (teamId, userId, slot) =>
-      changesOf(teamId, userId)('choosing the active account of a person', async (tx) => {
-        const row = await tx.account.findUnique({
-          where: { teamId_userId_slot: { teamId, userId, slot } },
-          select: { id: true },
-        });
-        if (row === null) return false;
-        await deactivateAll(tx, teamId, userId);
-        await tx.account.update({
-          where: { id: row.id },
-          data: { activeKey: activeKey(teamId, userId), updatedAt: new Date() },
-        });
-        return true;
-      }),
+      activate: (teamId, userId, slot) =>
+        changesOf(teamId, userId)('choosing the active account of a person', async (tx) => {
+          const row = await tx.account.findUnique({
+            where: { teamId_userId_slot: { teamId, userId, slot } },
+            select: { id: true },
+          });
+          if (row === null) return false;
+          await deactivateAll(tx, teamId, userId);
+          await tx.account.update({
+            where: { id: row.id },
+            data: { activeKey: activeKey(teamId, userId), updatedAt: new Date() },
+          });
+          return true;
+        }),
 
-    remove: (ids) =>
-      withStoreError('forgetting accounts', async () => {
+      remove: async (ids) => {
         await prisma.account.deleteMany({ where: { id: { in: [...ids] } } });
-      }),
+      },
 
-    markVerified: (id, at, profile) =>
-      withStoreError(`noting that account ${id} was accepted`, async () => {
+      markVerified: async (id, at, profile) => {
         const changes = profile === undefined ? {} : { profile: storedProfile(profile) };
         await prisma.account.updateMany({
           where: { id },
           data: { verifiedAt: at, updatedAt: at, ...changes },
         });
-      }),
+      },
 
-    sealedWithOtherKey: (keyId, limit, afterId) =>
-      withStoreError('looking for credentials sealed with an older key', async () => {
+      sealedWithOtherKey: async (keyId, limit, afterId) => {
         const rows = await prisma.account.findMany({
           where: { keyId: { not: keyId }, ...(afterId === undefined ? {} : { id: { gt: afterId } }) },
           orderBy: { id: 'asc' },
           take: limit,
         });
         return rows.map(sealedAccountOf);
-      }),
+      },
 
-    reseal: (id, before, after) =>
-      withStoreError(`sealing account ${id} again`, async () => {
+      reseal: async (id, before, after) => {
         const { count } = await prisma.account.updateMany({
           where: { id, sealed: before.bytes, keyId: before.keyId },
           data: { sealed: after.bytes, keyId: after.keyId },
         });
         return count === 1;
-      }),
-
-    team: createTeamAccountStore(database),
+      },
+    }),
   };
 }
 

@@ -4,7 +4,7 @@ import { FACT_NAMES } from '../names/facts.ts';
 import type { AlarmStore } from '../names/ports.ts';
 import { ALARM_KINDS, NAME_TASKS, UNFIT_REASONS } from '../names/unexplained-changes.ts';
 import { optional, optionalText } from './columns.ts';
-import { type Database, Prisma, withStoreError } from './database.ts';
+import { type Database, Prisma, storeOf } from './database.ts';
 import { insertEvents } from './events.ts';
 import { markPlan } from './notifications.ts';
 import { idRows } from './rows.ts';
@@ -85,40 +85,35 @@ export function insertAlarms(teamId: string, alarms: readonly NewAlarm[], saved:
 
 /** Alarms, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createAlarmStore({ run, transaction }: Database, teamId: string): AlarmStore {
-  return {
-    find: (id) =>
-      withStoreError('reading an alarm', async () => {
-        const found = await run(
-          Prisma.sql`SELECT ${COLUMNS} FROM alarms WHERE team_id = ${teamId} AND id = ${id}`,
-        );
-        return rows.parse(found)[0];
-      }),
+  return storeOf('alarms', {
+    find: async (id) => {
+      const found = await run(
+        Prisma.sql`SELECT ${COLUMNS} FROM alarms WHERE team_id = ${teamId} AND id = ${id}`,
+      );
+      return rows.parse(found)[0];
+    },
 
-    ofName: (name, limit) =>
-      withStoreError('reading the alarms of a name', async () =>
-        rows.parse(
-          await run(
-            Prisma.sql`SELECT ${COLUMNS} FROM alarms WHERE team_id = ${teamId} AND name = ${name} ORDER BY raised_at DESC LIMIT ${limit}`,
-          ),
+    ofName: async (name, limit) =>
+      rows.parse(
+        await run(
+          Prisma.sql`SELECT ${COLUMNS} FROM alarms WHERE team_id = ${teamId} AND name = ${name} ORDER BY raised_at DESC LIMIT ${limit}`,
         ),
       ),
 
     change: (before, { state, proposed, explained, escalatedBy }, decision, now) =>
-      withStoreError('changing an alarm', () =>
-        transaction(async (runInside) => {
-          const changed = await runInside(Prisma.sql`
-            UPDATE alarms SET version = version + 1, state = ${state},
-            proposed_by = ${proposed?.by ?? null}, proposed_reason = ${proposed?.reason ?? null},
-            explained_by = ${explained?.by ?? null}, reason = ${explained?.reason ?? null},
-            escalated_by = ${escalatedBy ?? null}
-            WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
-          if (idRows.parse(changed).length === 0) return false;
-          await runInside(markPlan(teamId, { kind: 'alarm', id: before.id }, now));
-          const subject = { kind: 'name', id: before.name } as const;
-          const event = { ...decision, subject, at: now, alarm: before.kind };
-          await runInside(insertEvents([event], { teamId }));
-          return true;
-        }),
-      ),
-  };
+      transaction(async (runInside) => {
+        const changed = await runInside(Prisma.sql`
+          UPDATE alarms SET version = version + 1, state = ${state},
+          proposed_by = ${proposed?.by ?? null}, proposed_reason = ${proposed?.reason ?? null},
+          explained_by = ${explained?.by ?? null}, reason = ${explained?.reason ?? null},
+          escalated_by = ${escalatedBy ?? null}
+          WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
+        if (idRows.parse(changed).length === 0) return false;
+        await runInside(markPlan(teamId, { kind: 'alarm', id: before.id }, now));
+        const subject = { kind: 'name', id: before.name } as const;
+        const event = { ...decision, subject, at: now, alarm: before.kind };
+        await runInside(insertEvents([event], { teamId }));
+        return true;
+      }),
+  });
 }

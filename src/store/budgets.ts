@@ -4,7 +4,7 @@ import type { TeamEventOf } from '../events.ts';
 import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
 import type { BudgetStore } from '../money/ports.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
-import { type Database, isUniqueViolation, type Transaction, withStoreError } from './database.ts';
+import { type Database, isUniqueViolation, storeOf, type Transaction } from './database.ts';
 import { readStandings } from './reservations.ts';
 
 const keptBudget = z
@@ -42,44 +42,41 @@ export function createBudgetStore(
     return row === null ? undefined : keptBudget.parse(row);
   };
 
-  return {
-    list: () =>
-      withStoreError('reading the budgets', async () => {
-        const rows = await prisma.budget.findMany({
-          where: { teamId },
-          orderBy: [{ tag: 'asc' }, { span: 'asc' }],
-        });
-        return rows.map((row) => keptBudget.parse(row));
-      }),
+  return storeOf('budgets', {
+    list: async () => {
+      const rows = await prisma.budget.findMany({
+        where: { teamId },
+        orderBy: [{ tag: 'asc' }, { span: 'asc' }],
+      });
+      return rows.map((row) => keptBudget.parse(row));
+    },
 
-    standings: (day, without) =>
-      withStoreError('reading how the budgets stand', () => readStandings(run, teamId, day, without)),
+    standings: (day, without) => readStandings(run, teamId, day, without),
 
-    add: ({ tag, span, amount }, by, at) =>
-      withStoreError('adding a budget', async () => {
-        const budget: Budget = { id: randomUUID(), tag, span, amount };
-        try {
-          await prisma.$transaction(async (tx) => {
-            await tx.budget.create({
-              data: {
-                id: budget.id,
-                teamId,
-                tag: tag ?? '',
-                span,
-                amountMinor: BigInt(amount.minor),
-                currency: amount.currency,
-                updatedBy: by,
-                updatedAt: at,
-              },
-            });
-            await log(tx, { id: budget.id, after: budget, actor: by, at });
+    add: async ({ tag, span, amount }, by, at) => {
+      const budget: Budget = { id: randomUUID(), tag, span, amount };
+      try {
+        await prisma.$transaction(async (tx) => {
+          await tx.budget.create({
+            data: {
+              id: budget.id,
+              teamId,
+              tag: tag ?? '',
+              span,
+              amountMinor: BigInt(amount.minor),
+              currency: amount.currency,
+              updatedBy: by,
+              updatedAt: at,
+            },
           });
-          return 'saved';
-        } catch (error) {
-          if (!isUniqueViolation(error)) throw error;
-          return 'taken';
-        }
-      }),
+          await log(tx, { id: budget.id, after: budget, actor: by, at });
+        });
+        return 'saved';
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error;
+        return 'taken';
+      }
+    },
 
     setAmount: (id, minor, by, at) =>
       exclusively('changing a budget', async (tx) => {
@@ -103,5 +100,5 @@ export function createBudgetStore(
         await log(tx, { id, before, actor: by, at });
         return 'removed';
       }),
-  };
+  });
 }

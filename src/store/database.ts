@@ -196,7 +196,7 @@ export class StoreError extends Error {
 
 /**
  * Runs a piece of work on the database.
- * @param activity what is being done, as it stands in the log: `committing order x7…`
+ * @param activity what is being done, as it stands in the log: `counting orders`
  * @throws {StoreError} whatever goes wrong
  */
 export async function withStoreError<T>(activity: string, work: () => Promise<T>): Promise<T> {
@@ -205,6 +205,21 @@ export async function withStoreError<T>(activity: string, work: () => Promise<T>
   } catch (error) {
     throw error instanceof StoreError ? error : new StoreError(activity, error);
   }
+}
+
+/** Methods of a store. */
+type StoreMethods<Methods> = Readonly<Record<keyof Methods, (...values: never[]) => Promise<unknown>>>;
+
+/** A store whose methods throw {@link StoreError}. The activity is the name of the store and of the method: `orders.load`. */
+export function storeOf<Methods extends StoreMethods<Methods>>(name: string, methods: Methods): Methods {
+  return new Proxy(methods, {
+    get(target, key) {
+      const method: unknown = Reflect.get(target, key);
+      if (typeof method !== 'function') return method;
+      return (...values: unknown[]) =>
+        withStoreError(`${name}.${String(key)}`, async () => Reflect.apply(method, target, values));
+    },
+  });
 }
 
 /** Whether a query failed because a row with the same key is there. */

@@ -1,13 +1,7 @@
 import type { WatchDecision } from '../events.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
-import {
-  type Database,
-  isUniqueViolation,
-  type RunStatement,
-  type Statement,
-  withStoreError,
-} from './database.ts';
+import { type Database, isUniqueViolation, type RunStatement, type Statement, storeOf } from './database.ts';
 import {
   changedNames,
   claimDue,
@@ -28,7 +22,6 @@ import {
   selectDomains,
   updateDomain,
 } from './domain-statements.ts';
-
 import { createWatchListPages } from './watch-list-pages.ts';
 
 /** Dates of one end of a name differ by less than this; those of two ends by a year. */
@@ -37,21 +30,21 @@ const SAME_END_MS = 30 * 86_400_000;
 /** The watch list in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createWatchListStore({ prisma, run, transaction }: Database): WatchListStore {
   const findMany = async (names: readonly string[]) => domainRows.parse(await run(selectDomains(names)));
+  const pages = createWatchListPages(prisma);
   return {
-    ...createWatchListPages(prisma),
+    ...pages,
 
-    find: (name) => withStoreError('looking a watched name up', async () => (await findMany([name]))[0]),
+    ...storeOf<Omit<WatchListStore, keyof typeof pages>>('domains', {
+      find: async (name) => (await findMany([name]))[0],
 
-    findMany: (names) => withStoreError('looking watched names up', () => findMany(names)),
+      findMany,
 
-    firstExpiry: (names) =>
-      withStoreError('looking when names expire', async () => {
+      firstExpiry: async (names) => {
         const [row] = firstExpiryRows.parse(await run(firstExpiryOf(names)));
         return row?.first ?? undefined;
-      }),
+      },
 
-    add: (domain, decision) =>
-      withStoreError('putting a name on the watch list', async () => {
+      add: async (domain, decision) => {
         try {
           await transaction(async (runInside) => {
             await runInside(insertDomain(domain));
@@ -62,47 +55,38 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
           if (isUniqueViolation(error)) return false;
           throw error;
         }
-      }),
+      },
 
-    change: (before, after, decision) =>
-      withStoreError('changing a watched name', () => {
+      change: (before, after, decision) => {
         const following = statementsAfter(before, after, decision);
         // One statement is a transaction by itself.
         return following.length === 0
           ? swap(run, before, after, following)
           : transaction((runInside) => swap(runInside, before, after, following));
-      }),
+      },
 
-    remove: (name, decision) =>
-      withStoreError('taking a name off the watch list', () =>
+      remove: (name, decision) =>
         transaction(async (runInside) => {
           const removed = changedNames.parse(await runInside(removeDomain(name)));
           if (removed.length === 0) return false;
           if (decision !== undefined) await runInside(insertDecision(name, decision));
           return true;
         }),
-      ),
 
-    importBatch: (names, by, now) =>
-      withStoreError('importing names', async () => {
+      importBatch: async (names, by, now) => {
         const changed = importedRows.parse(await run(importNames(names, by, now)));
         const added = changed.filter((row) => row.added).length;
         return { added, dated: changed.length - added };
-      }),
+      },
 
-    claimDueChecks: (now, until, limit) =>
-      withStoreError('claiming names to look up', async () =>
-        domainRows.parse(await run(claimDue(now, until, limit))),
-      ),
+      claimDueChecks: async (now, until, limit) => domainRows.parse(await run(claimDue(now, until, limit))),
 
-    countByMonth: (from, until, timeZone) =>
-      withStoreError('counting names by month', async () => {
+      countByMonth: async (from, until, timeZone) => {
         const rows = monthRows.parse(await run(countMonths(from, until, timeZone)));
         return rows.map(({ month, count }) => [month, count] as const);
-      }),
+      },
 
-    follow: (orderId, n, now, change) =>
-      withStoreError('following a success', () =>
+      follow: (orderId, n, now, change) =>
         transaction(async (runInside) => {
           const taken = claimedSuccessRows.parse(await runInside(claimSuccess(orderId, n, now)));
           if (taken.length === 0) return false;
@@ -113,7 +97,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
           else await swap(runInside, before, after, statementsAfter(before, after));
           return true;
         }),
-      ),
+    }),
   };
 }
 

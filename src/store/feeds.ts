@@ -1,5 +1,5 @@
 import type { FeedRecord, FeedStore } from '../expiry/ports.ts';
-import { type Database, type Prisma, withStoreError } from './database.ts';
+import { type Database, type Prisma, storeOf } from './database.ts';
 
 function fromRow(row: Prisma.CalendarFeedModel): FeedRecord {
   return {
@@ -15,46 +15,40 @@ function columnsOf({ tokenHash, sealed }: FeedRecord, now: Date) {
 
 /** Addresses of calendar feeds in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createFeedStore({ prisma }: Database): FeedStore {
-  return {
-    find: (userId) =>
-      withStoreError('reading the address of a calendar feed', async () => {
-        const row = await prisma.calendarFeed.findUnique({ where: { userId } });
-        return row === null ? undefined : fromRow(row);
-      }),
+  return storeOf('feeds', {
+    find: async (userId) => {
+      const row = await prisma.calendarFeed.findUnique({ where: { userId } });
+      return row === null ? undefined : fromRow(row);
+    },
 
-    save: (record, now) =>
-      withStoreError('saving the address of a calendar feed', async () => {
-        const columns = columnsOf(record, now);
-        await prisma.calendarFeed.upsert({
-          where: { userId: record.userId },
-          create: { userId: record.userId, ...columns },
-          update: columns,
-        });
-      }),
+    save: async (record, now) => {
+      const columns = columnsOf(record, now);
+      await prisma.calendarFeed.upsert({
+        where: { userId: record.userId },
+        create: { userId: record.userId, ...columns },
+        update: columns,
+      });
+    },
 
-    keepFirst: (record, now) =>
-      withStoreError('keeping the address of a calendar feed', async () => {
-        await prisma.calendarFeed.createMany({
-          data: [{ userId: record.userId, ...columnsOf(record, now) }],
-          skipDuplicates: true,
-        });
-        return fromRow(await prisma.calendarFeed.findUniqueOrThrow({ where: { userId: record.userId } }));
-      }),
+    keepFirst: async (record, now) => {
+      await prisma.calendarFeed.createMany({
+        data: [{ userId: record.userId, ...columnsOf(record, now) }],
+        skipDuplicates: true,
+      });
+      return fromRow(await prisma.calendarFeed.findUniqueOrThrow({ where: { userId: record.userId } }));
+    },
 
-    hasToken: (tokenHash) =>
-      withStoreError('looking a calendar feed up', async () => {
-        return (await prisma.calendarFeed.count({ where: { tokenHash } })) > 0;
-      }),
+    hasToken: async (tokenHash) => {
+      return (await prisma.calendarFeed.count({ where: { tokenHash } })) > 0;
+    },
 
-    people: () =>
-      withStoreError('listing the people who have calendar feeds', async () => {
-        const found = await prisma.calendarFeed.findMany({ select: { userId: true } });
-        return found.map(({ userId }) => userId);
-      }),
+    people: async () => {
+      const found = await prisma.calendarFeed.findMany({ select: { userId: true } });
+      return found.map(({ userId }) => userId);
+    },
 
-    remove: (userId) =>
-      withStoreError('forgetting a calendar feed', async () => {
-        await prisma.calendarFeed.deleteMany({ where: { userId } });
-      }),
-  };
+    remove: async (userId) => {
+      await prisma.calendarFeed.deleteMany({ where: { userId } });
+    },
+  });
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Heartbeat, Sighting } from '../orders/restore-guard.ts';
 import { optional } from './columns.ts';
-import { type Database, DatabaseUnverifiedError, Prisma, withStoreError } from './database.ts';
+import { type Database, DatabaseUnverifiedError, Prisma, storeOf } from './database.ts';
 import { SERVER } from './session-settings.ts';
 
 /** The only row. */
@@ -17,23 +17,20 @@ const SERVER_NAME = Prisma.raw(SERVER);
  */
 export function createHeartbeat({ run, server }: Database): Heartbeat {
   return {
-    look: () =>
-      withStoreError('looking at the database', async () => {
+    ...storeOf<Pick<Heartbeat, 'look' | 'beat' | 'verify'>>('heartbeat', {
+      look: async () => {
         const [{ checkpoint, ...seen }] = sightings.parse(await run(SELECT_SIGHTING));
         return { ...seen, isBehind: server.isBehind(seen.server, checkpoint) };
-      }),
+      },
 
-    beat: ({ at, seen, processId, isLast }) =>
-      withStoreError('keeping the heartbeat', async () => {
+      beat: async ({ at, seen, processId, isLast }) => {
         const [row] = beats.parse(await run(upsertBeat(at, seen, processId, isLast)));
         if (row === undefined) throw new DatabaseUnverifiedError();
         return row.beat;
-      }),
+      },
 
-    verify: (seen) =>
-      withStoreError('taking the database for verified', async () =>
-        server.verify(seen.server, seen.position),
-      ),
+      verify: async (seen) => server.verify(seen.server, seen.position),
+    }),
 
     suspend: () => server.suspend(),
 

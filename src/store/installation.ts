@@ -1,4 +1,4 @@
-import { type Database, Prisma, withStoreError } from './database.ts';
+import { type Database, Prisma, storeOf } from './database.ts';
 
 /** Which workspace the rows of this database belong to. */
 export interface InstallationStore {
@@ -8,12 +8,11 @@ export interface InstallationStore {
 
 /** The installation, in PostgreSQL. @throws {StoreError} when the database fails */
 export function createInstallationStore({ run }: Pick<Database, 'run'>): InstallationStore {
-  return {
-    serve: (teamId) =>
-      withStoreError('noting which workspace is served', async () => {
-        await run(Prisma.sql`
-          INSERT INTO installation (id, team_id) VALUES (1, ${teamId})
-          ON CONFLICT (id) DO UPDATE SET team_id = excluded.team_id WHERE installation.team_id <> excluded.team_id`);
-      }),
-  };
+  return storeOf('installation', {
+    serve: async (teamId) => {
+      await run(Prisma.sql`
+        INSERT INTO installation (id, team_id) VALUES (1, ${teamId})
+        ON CONFLICT (id) DO UPDATE SET team_id = excluded.team_id WHERE installation.team_id <> excluded.team_id`);
+    },
+  });
 }

@@ -6,7 +6,7 @@ import type { ImpactStore, ObservationStore, ObservedName } from '../names/ports
 import { storedHistory, storedImpact, storedLedger } from '../names/stored.ts';
 import { insertAlarms } from './alarms.ts';
 import { optional } from './columns.ts';
-import { type Database, Prisma, withStoreError } from './database.ts';
+import { type Database, Prisma, storeOf } from './database.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';
 import { insertPlans } from './notifications.ts';
 
@@ -37,107 +37,99 @@ const COLUMNS = Prisma.raw(
  * @throws {StoreError} from every method, when the database fails
  */
 export function createObservationStore({ run }: Database, teamId: string): ObservationStore {
-  return {
-    find: (name) =>
-      withStoreError('reading what is known of a name', async () => {
-        const found = await run(
-          Prisma.sql`SELECT ${COLUMNS} FROM name_observations WHERE team_id = ${teamId} AND name = ${name}`,
-        );
-        return rows.parse(found)[0];
-      }),
+  return storeOf('observations', {
+    find: async (name) => {
+      const found = await run(
+        Prisma.sql`SELECT ${COLUMNS} FROM name_observations WHERE team_id = ${teamId} AND name = ${name}`,
+      );
+      return rows.parse(found)[0];
+    },
 
-    findMany: (wanted) =>
-      withStoreError('reading what is known of names', async () =>
-        rows.parse(
-          await run(
-            Prisma.sql`SELECT ${COLUMNS} FROM name_observations WHERE team_id = ${teamId} AND name = ANY(${[...wanted]})`,
-          ),
+    findMany: async (wanted) =>
+      rows.parse(
+        await run(
+          Prisma.sql`SELECT ${COLUMNS} FROM name_observations WHERE team_id = ${teamId} AND name = ANY(${[...wanted]})`,
         ),
       ),
 
-    followWatchList: (now) =>
-      withStoreError('following the watch list', async () => {
-        await run(Prisma.sql`
-          DELETE FROM name_observations o
-          WHERE team_id = ${teamId} AND NOT EXISTS (SELECT 1 FROM domains d WHERE d.name = o.name)`);
-        await run(Prisma.sql`
-          INSERT INTO name_observations (team_id, name, next_dns_at, next_registry_at, due_at, urgent)
-          SELECT ${teamId}, d.name, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz, false
-          FROM domains d
-          WHERE NOT EXISTS (
-            SELECT 1 FROM name_observations o WHERE o.team_id = ${teamId} AND o.name = d.name)
-          ON CONFLICT DO NOTHING`);
-      }),
+    followWatchList: async (now) => {
+      await run(Prisma.sql`
+        DELETE FROM name_observations o
+        WHERE team_id = ${teamId} AND NOT EXISTS (SELECT 1 FROM domains d WHERE d.name = o.name)`);
+      await run(Prisma.sql`
+        INSERT INTO name_observations (team_id, name, next_dns_at, next_registry_at, due_at, urgent)
+        SELECT ${teamId}, d.name, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz, false
+        FROM domains d
+        WHERE NOT EXISTS (
+          SELECT 1 FROM name_observations o WHERE o.team_id = ${teamId} AND o.name = d.name)
+        ON CONFLICT DO NOTHING`);
+    },
 
-    requestLook: (name, now) =>
-      withStoreError('having a name looked at', async () => {
-        await run(Prisma.sql`
-          INSERT INTO name_observations (team_id, name, next_dns_at, next_registry_at, due_at, urgent)
-          SELECT ${teamId}, name, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz, true
-          FROM domains WHERE name = ${name}
-          ON CONFLICT (team_id, name) DO UPDATE
-          SET next_dns_at = LEAST(name_observations.next_dns_at, ${now}::timestamptz),
-              next_registry_at = LEAST(name_observations.next_registry_at, ${now}::timestamptz),
-              due_at = LEAST(name_observations.due_at, ${now}::timestamptz), urgent = true`);
-      }),
+    requestLook: async (name, now) => {
+      await run(Prisma.sql`
+        INSERT INTO name_observations (team_id, name, next_dns_at, next_registry_at, due_at, urgent)
+        SELECT ${teamId}, name, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz, true
+        FROM domains WHERE name = ${name}
+        ON CONFLICT (team_id, name) DO UPDATE
+        SET next_dns_at = LEAST(name_observations.next_dns_at, ${now}::timestamptz),
+            next_registry_at = LEAST(name_observations.next_registry_at, ${now}::timestamptz),
+            due_at = LEAST(name_observations.due_at, ${now}::timestamptz), urgent = true`);
+    },
 
-    claimDue: (now, leaseMs, limit) =>
-      withStoreError('claiming names to look at', async () => {
-        const claimed = await run(Prisma.sql`
-          WITH due AS (
-            SELECT name, urgent, due_at FROM name_observations
-            WHERE team_id = ${teamId} AND due_at <= ${now}::timestamptz
-              AND ${isLeaseOver(Prisma.sql`lease_until`)}
-            ORDER BY urgent DESC, due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-          ), claimed AS (
-            UPDATE name_observations o SET lease_until = ${leaseOf(leaseMs)}
-            FROM due WHERE o.team_id = ${teamId} AND o.name = due.name
-            RETURNING o.name, due.urgent, due.due_at
-          )
-          SELECT name FROM claimed ORDER BY urgent DESC, due_at`);
-        return names.parse(claimed).map(({ name }) => name);
-      }),
+    claimDue: async (now, leaseMs, limit) => {
+      const claimed = await run(Prisma.sql`
+        WITH due AS (
+          SELECT name, urgent, due_at FROM name_observations
+          WHERE team_id = ${teamId} AND due_at <= ${now}::timestamptz
+            AND ${isLeaseOver(Prisma.sql`lease_until`)}
+          ORDER BY urgent DESC, due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        ), claimed AS (
+          UPDATE name_observations o SET lease_until = ${leaseOf(leaseMs)}
+          FROM due WHERE o.team_id = ${teamId} AND o.name = due.name
+          RETURNING o.name, due.urgent, due.due_at
+        )
+        SELECT name FROM claimed ORDER BY urgent DESC, due_at`);
+      return names.parse(claimed).map(({ name }) => name);
+    },
 
-    save: (before, after, alarms = []) =>
-      withStoreError('keeping what is known of a name', async () => {
-        const due = new Date(Math.min(after.nextDnsAt.getTime(), after.nextRegistryAt.getTime()));
-        const update = Prisma.sql`
-          UPDATE name_observations SET version = version + 1, lease_until = NULL,
-            history = ${JSON.stringify(after.history)}::jsonb, ledger = ${JSON.stringify(after.ledger)}::jsonb,
-            next_dns_at = ${after.nextDnsAt}, next_registry_at = ${after.nextRegistryAt}, due_at = ${due},
-            registry_reserved = ${after.isRegistryReserved}, urgent = ${after.isUrgent},
-            in_use = ${isInUse(after.history) ?? null}::boolean
-          WHERE team_id = ${teamId} AND name = ${before.name} AND version = ${before.version}
-          RETURNING name`;
-        const saved = await run(
-          alarms.length === 0
-            ? update
-            : Prisma.sql`
-              WITH saved AS (${update}), ${insertAlarms(teamId, alarms, Prisma.sql`SELECT 1 FROM saved`)},
-              plans AS (${insertPlans(Prisma.sql`SELECT * FROM raised`)})
-              SELECT name FROM saved`,
-        );
-        return names.parse(saved).length > 0;
-      }),
+    save: async (before, after, alarms = []) => {
+      const due = new Date(Math.min(after.nextDnsAt.getTime(), after.nextRegistryAt.getTime()));
+      const update = Prisma.sql`
+        UPDATE name_observations SET version = version + 1, lease_until = NULL,
+          history = ${JSON.stringify(after.history)}::jsonb, ledger = ${JSON.stringify(after.ledger)}::jsonb,
+          next_dns_at = ${after.nextDnsAt}, next_registry_at = ${after.nextRegistryAt}, due_at = ${due},
+          registry_reserved = ${after.isRegistryReserved}, urgent = ${after.isUrgent},
+          in_use = ${isInUse(after.history) ?? null}::boolean
+        WHERE team_id = ${teamId} AND name = ${before.name} AND version = ${before.version}
+        RETURNING name`;
+      const saved = await run(
+        alarms.length === 0
+          ? update
+          : Prisma.sql`
+            WITH saved AS (${update}), ${insertAlarms(teamId, alarms, Prisma.sql`SELECT 1 FROM saved`)},
+            plans AS (${insertPlans(Prisma.sql`SELECT * FROM raised`)})
+            SELECT name FROM saved`,
+      );
+      return names.parse(saved).length > 0;
+    },
 
-    mentioning: (name) =>
-      withStoreError('looking for names that hang on another one', async () => {
-        const [found, redirected] = await Promise.all([
-          run(Prisma.sql`
-            SELECT ${COLUMNS} FROM name_observations
-            WHERE team_id = ${teamId} AND name <> ${name} AND strpos(history::text, ${name}) > 0
-            ORDER BY name LIMIT ${MAX_MENTIONING}`),
-          run(selectRedirects(name)),
-        ]);
-        return [
-          ...rows.parse(found).map(dependentName),
-          ...redirectRows
-            .parse(redirected)
-            .map(redirectedName)
-            .filter((source) => !isUnder(source.name, name)),
-        ];
-      }),
-  };
+    mentioning: async (name) => {
+      const [found, redirected] = await Promise.all([
+        run(Prisma.sql`
+          SELECT ${COLUMNS} FROM name_observations
+          WHERE team_id = ${teamId} AND name <> ${name} AND strpos(history::text, ${name}) > 0
+          ORDER BY name LIMIT ${MAX_MENTIONING}`),
+        run(selectRedirects(name)),
+      ]);
+      return [
+        ...rows.parse(found).map(dependentName),
+        ...redirectRows
+          .parse(redirected)
+          .map(redirectedName)
+          .filter((source) => !isUnder(source.name, name)),
+      ];
+    },
+  });
 }
 
 const redirectRows = z.array(
@@ -193,47 +185,43 @@ const nameServerRows = z.array(z.object({ nameServers: z.array(z.string()).nulla
 
 /** Impacts of orders, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createImpactStore({ run }: Database, teamId: string): ImpactStore {
-  return {
-    impactOf: (orderId) =>
-      withStoreError(`reading what hangs on order ${orderId}`, async () => {
-        const rows = await run(
-          Prisma.sql`SELECT asked, latest, warned, thorough AS "isThorough" FROM order_impacts WHERE order_id = ${orderId}`,
-        );
-        return impactRows.parse(rows)[0];
-      }),
+  return storeOf('impacts', {
+    impactOf: async (orderId) => {
+      const rows = await run(
+        Prisma.sql`SELECT asked, latest, warned, thorough AS "isThorough" FROM order_impacts WHERE order_id = ${orderId}`,
+      );
+      return impactRows.parse(rows)[0];
+    },
 
-    saveNameServers: (orderId, nameServers) =>
-      withStoreError(`keeping the nameservers before order ${orderId}`, async () => {
-        await run(Prisma.sql`
-          UPDATE order_impacts SET name_servers = ${JSON.stringify(nameServers)}::jsonb
-          WHERE order_id = ${orderId} AND name_servers IS NULL`);
-      }),
+    saveNameServers: async (orderId, nameServers) => {
+      await run(Prisma.sql`
+        UPDATE order_impacts SET name_servers = ${JSON.stringify(nameServers)}::jsonb
+        WHERE order_id = ${orderId} AND name_servers IS NULL`);
+    },
 
-    nameServersOf: (orderId) =>
-      withStoreError(`reading the nameservers before order ${orderId}`, async () => {
-        const found = await run(
-          Prisma.sql`SELECT name_servers AS "nameServers" FROM order_impacts WHERE order_id = ${orderId}`,
-        );
-        return nameServerRows.parse(found)[0]?.nameServers ?? undefined;
-      }),
+    nameServersOf: async (orderId) => {
+      const found = await run(
+        Prisma.sql`SELECT name_servers AS "nameServers" FROM order_impacts WHERE order_id = ${orderId}`,
+      );
+      return nameServerRows.parse(found)[0]?.nameServers ?? undefined;
+    },
 
-    saveImpact: (orderId, impact, look) =>
-      withStoreError(`keeping what hangs on order ${orderId}`, async () => {
-        const json = JSON.stringify(impact);
-        // Whoever shows the order at this moment finds that what it shows is not the latest, and shows it again.
-        await run(Prisma.sql`
-          WITH kept AS (
-            INSERT INTO order_impacts (order_id, team_id, asked, latest, warned, thorough)
-            SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${look === 'approval' ? json : null}::jsonb,
-              ${look !== 'asking'} FROM orders WHERE id = ${orderId}
-            ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, thorough = excluded.thorough,
-              warned = COALESCE(excluded.warned, order_impacts.warned)
-            RETURNING order_id
-          )
-          UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${impact.seenAt}::timestamptz)
-          FROM kept JOIN orders o ON o.id = kept.order_id
-          WHERE n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan'
-            AND ${look !== 'asking'}`);
-      }),
-  };
+    saveImpact: async (orderId, impact, look) => {
+      const json = JSON.stringify(impact);
+      // Whoever shows the order at this moment finds that what it shows is not the latest, and shows it again.
+      await run(Prisma.sql`
+        WITH kept AS (
+          INSERT INTO order_impacts (order_id, team_id, asked, latest, warned, thorough)
+          SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${look === 'approval' ? json : null}::jsonb,
+            ${look !== 'asking'} FROM orders WHERE id = ${orderId}
+          ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, thorough = excluded.thorough,
+            warned = COALESCE(excluded.warned, order_impacts.warned)
+          RETURNING order_id
+        )
+        UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${impact.seenAt}::timestamptz)
+        FROM kept JOIN orders o ON o.id = kept.order_id
+        WHERE n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan'
+          AND ${look !== 'asking'}`);
+    },
+  });
 }

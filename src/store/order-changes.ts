@@ -4,7 +4,7 @@ import { findingsIn } from '../orders/earlier.ts';
 import type { Order } from '../orders/order.ts';
 import type { CommitOutcome, OrderCommit, OrderCreation, OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
-import { type Database, isUniqueViolation, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';
 import { fitsBudgets } from './reservations.ts';
 import { earlierItemRows, idRows, selectEarlierItems } from './rows.ts';
 import { insertOrder, lockRetried, openKey, updateOrders } from './statements.ts';
@@ -31,33 +31,31 @@ export function createOrderChanges(
     return ok ? { ok } : { ok, conflictingOrderId: undefined };
   };
 
-  return {
-    create: (creation) =>
-      withStoreError(`keeping the new order ${creation.order.id}`, async () => {
-        const { order } = creation;
-        let fits = true;
-        const conflictingOrderId = await insert(database, order, async () => {
-          if (isLimited(creation)) fits = await createLimited(database, creation);
-          else await database.run(insertOrder(creation));
-        });
-        if (conflictingOrderId !== undefined || !fits) return { conflictingOrderId };
-        changed(order);
-        return undefined;
-      }),
+  return storeOf('orders', {
+    create: async (creation) => {
+      const { order } = creation;
+      let fits = true;
+      const conflictingOrderId = await insert(database, order, async () => {
+        if (isLimited(creation)) fits = await createLimited(database, creation);
+        else await database.run(insertOrder(creation));
+      });
+      if (conflictingOrderId !== undefined || !fits) return { conflictingOrderId };
+      changed(order);
+      return undefined;
+    },
 
-    commit: (commit) =>
-      withStoreError(`committing a change of order ${commit.before.id}`, async () => {
-        try {
-          const isRetrySent = commit.before.retryOf !== undefined && sentNames(commit).length > 0;
-          const outcome = isRetrySent ? await commitSending(database, commit) : await commitAlone(commit);
-          if (outcome.ok) changed(commit.after);
-          return outcome;
-        } catch (error) {
-          if (!isUniqueViolation(error)) throw error;
-          return { ok: false, conflictingOrderId: await holderOfNames(database, commit.after) };
-        }
-      }),
-  };
+    commit: async (commit) => {
+      try {
+        const isRetrySent = commit.before.retryOf !== undefined && sentNames(commit).length > 0;
+        const outcome = isRetrySent ? await commitSending(database, commit) : await commitAlone(commit);
+        if (outcome.ok) changed(commit.after);
+        return outcome;
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error;
+        return { ok: false, conflictingOrderId: await holderOfNames(database, commit.after) };
+      }
+    },
+  });
 }
 
 /** @param keep inserts it @returns the order that stands in its way, if one does */

@@ -3,7 +3,7 @@ import type { Order, OrderState } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { sealedBytes } from './columns.ts';
-import { type Database, Prisma, withStoreError } from './database.ts';
+import { type Database, Prisma, storeOf } from './database.ts';
 import { historyOf, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
 import { idRows, orderRows, selectById, selectOrders, selectUnsent, whereFilter } from './rows.ts';
 import { openKey } from './statements.ts';
@@ -28,86 +28,69 @@ export function createOrderReads({ run }: Pick<Database, 'run'>) {
     return wanted.map((id) => found.get(id));
   });
 
-  return {
-    load: (id) => withStoreError(`loading order ${id}`, () => loadTogether(id)),
+  return storeOf('orders', {
+    load: (id) => loadTogether(id),
 
-    sealedInput: (id) =>
-      withStoreError(`reading the sealed input of order ${id}`, async () => {
-        const rows = await run(Prisma.sql`
-          SELECT 0 AS n, sealed_input AS bytes, sealed_input_key_id AS "keyId" FROM orders
-          WHERE id = ${id} AND sealed_input IS NOT NULL`);
-        return sealedInputs.parse(rows)[0]?.[1];
-      }),
+    sealedInput: async (id) => {
+      const rows = await run(Prisma.sql`
+        SELECT 0 AS n, sealed_input AS bytes, sealed_input_key_id AS "keyId" FROM orders
+        WHERE id = ${id} AND sealed_input IS NOT NULL`);
+      return sealedInputs.parse(rows)[0]?.[1];
+    },
 
-    sealedItemInputs: (id) =>
-      withStoreError(`reading the sealed inputs of the items of order ${id}`, async () => {
-        const rows = await run(Prisma.sql`
-          SELECT n, sealed_input AS bytes, sealed_input_key_id AS "keyId" FROM order_items
-          WHERE order_id = ${id} AND sealed_input IS NOT NULL`);
-        return new Map(sealedInputs.parse(rows));
-      }),
+    sealedItemInputs: async (id) => {
+      const rows = await run(Prisma.sql`
+        SELECT n, sealed_input AS bytes, sealed_input_key_id AS "keyId" FROM order_items
+        WHERE order_id = ${id} AND sealed_input IS NOT NULL`);
+      return new Map(sealedInputs.parse(rows));
+    },
 
-    openOrders: (task, names) =>
-      withStoreError('looking for the open orders of names', async () => {
-        const keys = names.map((name) => openKey({ task }, { name }));
-        const rows = await run(
-          Prisma.sql`SELECT name, order_id AS id FROM order_items WHERE open_key = ANY(${keys})`,
-        );
-        return new Map(holders.parse(rows));
-      }),
+    openOrders: async (task, names) => {
+      const keys = names.map((name) => openKey({ task }, { name }));
+      const rows = await run(
+        Prisma.sql`SELECT name, order_id AS id FROM order_items WHERE open_key = ANY(${keys})`,
+      );
+      return new Map(holders.parse(rows));
+    },
 
-    list: (filter) => withStoreError('listing orders', () => select(whereFilter(filter))),
+    list: (filter) => select(whereFilter(filter)),
 
-    loadWithHistory: (id) =>
-      withStoreError(
-        `loading order ${id} with its history`,
-        async () => orderWithHistory.parse(await run(selectWithHistory(id)))[0],
-      ),
+    loadWithHistory: async (id) => orderWithHistory.parse(await run(selectWithHistory(id)))[0],
 
-    recordShownExcess: (id, excess) =>
-      withStoreError(`recording what the card of order ${id} says`, async () => {
+    recordShownExcess: async (id, excess) => {
+      await run(
+        Prisma.sql`UPDATE orders SET shown_excess = ${JSON.stringify(excess)}::jsonb WHERE id = ${id}`,
+      );
+    },
+
+    history: async (orderId) =>
+      histories
+        .parse(await run(Prisma.sql`SELECT ${historyOf()} FROM orders o WHERE o.id = ${orderId}`))
+        .flatMap(({ history }) => readHistory(history)),
+
+    answers: async (orderId) =>
+      answers.parse(
         await run(
-          Prisma.sql`UPDATE orders SET shown_excess = ${JSON.stringify(excess)}::jsonb WHERE id = ${id}`,
-        );
-      }),
-
-    history: (orderId) =>
-      withStoreError(`reading the history of order ${orderId}`, async () =>
-        histories
-          .parse(await run(Prisma.sql`SELECT ${historyOf()} FROM orders o WHERE o.id = ${orderId}`))
-          .flatMap(({ history }) => readHistory(history)),
-      ),
-
-    answers: (orderId) =>
-      withStoreError(`reading the answers to order ${orderId}`, async () =>
-        answers.parse(
-          await run(
-            Prisma.sql`SELECT n, at, answer FROM order_answers WHERE order_id = ${orderId} ORDER BY n, version`,
-          ),
+          Prisma.sql`SELECT n, at, answer FROM order_answers WHERE order_id = ${orderId} ORDER BY n, version`,
         ),
       ),
 
-    latest: (task, requesterId, context) =>
-      withStoreError('looking for the latest order of a task', async () => {
-        const found = await select(Prisma.sql`
-          WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT' AND o.bulk IS NULL
-            AND ${context === undefined ? Prisma.sql`o.context IS NULL` : Prisma.sql`o.context = ${context}`}
-          ORDER BY o.created_at DESC, o.id DESC LIMIT 1`);
-        return found[0];
-      }),
+    latest: async (task, requesterId, context) => {
+      const found = await select(Prisma.sql`
+        WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT' AND o.bulk IS NULL
+          AND ${context === undefined ? Prisma.sql`o.context IS NULL` : Prisma.sql`o.context = ${context}`}
+        ORDER BY o.created_at DESC, o.id DESC LIMIT 1`);
+      return found[0];
+    },
 
-    unsent: () =>
-      withStoreError('looking for orders that have not gone out', async () =>
-        idRows.parse(await run(selectUnsent())),
-      ),
+    unsent: async () => idRows.parse(await run(selectUnsent())),
 
-    unfinishedOf: (accountIds, requesterId) =>
-      withStoreError('looking for the orders that rest on accounts', async () => {
-        const states: readonly OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
-        const rows = await run(Prisma.sql`
-          SELECT id FROM orders WHERE state = ANY(${[...states]})
-            AND (account_id = ANY(${[...accountIds]}) OR requester_id = ${requesterId ?? null}) ORDER BY created_at`);
-        return idRows.parse(rows);
-      }),
-  } satisfies Partial<OrderStore>;
+    unfinishedOf: async (accountIds, requesterId) => {
+      const states: readonly OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
+      const rows = await run(Prisma.sql`
+        SELECT id FROM orders WHERE state = ANY(${[...states]})
+          AND (account_id = ANY(${[...accountIds]}) OR requester_id = ${requesterId ?? null}) ORDER BY created_at`);
+      return idRows.parse(rows);
+    },
+  } satisfies Partial<OrderStore>);
 }

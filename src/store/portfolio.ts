@@ -13,7 +13,7 @@ import type {
 } from '../names/ports.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
 import { optionalText } from './columns.ts';
-import { type Database, Prisma, type RunStatement, withStoreError } from './database.ts';
+import { type Database, Prisma, type RunStatement, storeOf } from './database.ts';
 import { insertDecision, removeDomain } from './domain-statements.ts';
 import { insertEvents } from './events.ts';
 import { createPendingChanges } from './pending-changes.ts';
@@ -40,13 +40,12 @@ const DETAILS = Prisma.raw('name, owner_id AS owner, tags, channel_id AS channel
 export function createPortfolioStore(database: Database, teamId: string): PortfolioStore {
   const { run } = database;
 
-  const findMany = (names: readonly string[]) =>
-    withStoreError('reading what is set for names', async () => {
-      const found = await run(Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY(${[...names]})`);
-      return new Map(detailsRows.parse(found));
-    });
+  const findMany = async (names: readonly string[]) => {
+    const found = await run(Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY(${[...names]})`);
+    return new Map(detailsRows.parse(found));
+  };
 
-  return {
+  return storeOf('portfolio', {
     findMany,
     find: async (name) => (await findMany([name])).get(name),
 
@@ -56,44 +55,32 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
     },
 
     change: (changes, by, at, decides) =>
-      withStoreError('changing what is set for names', () =>
-        database.transaction(async (tx) => {
-          const found = await lockDetails(tx, [...changes.keys()]);
-          return writeUndecided(tx, teamId, changedNames(found, changes), { actor: by, at }, decides);
-        }),
-      ),
+      database.transaction(async (tx) => {
+        const found = await lockDetails(tx, [...changes.keys()]);
+        return writeUndecided(tx, teamId, changedNames(found, changes), { actor: by, at }, decides);
+      }),
 
-    planImport: (rows, by, at) =>
-      withStoreError('planning an import', () =>
-        database.transaction(async (tx) => keepPlan(tx, teamId, rows, by, at)),
-      ),
+    planImport: (rows, by, at) => database.transaction(async (tx) => keepPlan(tx, teamId, rows, by, at)),
 
     applyImport: (hash, by, at, decides) =>
-      withStoreError('applying an import', () =>
-        database.transaction(async (tx) => {
-          const [kept] = keptRows.parse(
-            await tx(
-              Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING rows`,
-            ),
-          );
-          if (kept === undefined) return 'gone';
-          const plan = await planOf(tx, kept.rows);
-          if (plan.hash !== hash) return { stale: await keepPlan(tx, teamId, kept.rows, by, at) };
-          return writeUndecided(tx, teamId, plan.changed, { actor: by, at }, decides);
-        }),
-      ),
+      database.transaction(async (tx) => {
+        const [kept] = keptRows.parse(
+          await tx(
+            Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING rows`,
+          ),
+        );
+        if (kept === undefined) return 'gone';
+        const plan = await planOf(tx, kept.rows);
+        if (plan.hash !== hash) return { stale: await keepPlan(tx, teamId, kept.rows, by, at) };
+        return writeUndecided(tx, teamId, plan.changed, { actor: by, at }, decides);
+      }),
 
-    page: (query) =>
-      withStoreError('finding names', async () => foundRows.parse(await run(namesPage(query, teamId)))),
+    page: async (query) => foundRows.parse(await run(namesPage(query, teamId))),
 
-    zones: (query) =>
-      withStoreError('counting names', async () => zoneRows.parse(await run(zonesOfNames(query, teamId)))),
+    zones: async (query) => zoneRows.parse(await run(zonesOfNames(query, teamId))),
 
-    owners: () =>
-      withStoreError('looking who owns names', async () =>
-        ownerRows.parse(await run(OWNERS)).map(({ owner }) => owner),
-      ),
-  };
+    owners: async () => ownerRows.parse(await run(OWNERS)).map(({ owner }) => owner),
+  });
 }
 
 const details = z

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { PresetStore } from '../names/ports.ts';
 import { PRESET_KINDS, type Preset, type PresetContent } from '../names/presets.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
-import { type Database, type Transaction, withStoreError } from './database.ts';
+import { type Database, storeOf, type Transaction } from './database.ts';
 
 const presetRows = z.array(
   z.object({
@@ -47,8 +47,8 @@ export function createPresetStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
   const isTaken = (presets: readonly Preset[], name: string, id?: string) =>
     presets.some((preset) => preset.id !== id && preset.name.toLowerCase() === name.toLowerCase());
 
-  return {
-    list: () => withStoreError('reading presets', () => read(prisma)),
+  return storeOf('presets', {
+    list: () => read(prisma),
 
     add: (preset, by, at) =>
       exclusively('adding a preset', async (tx) => {
@@ -77,5 +77,5 @@ export function createPresetStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
         await log(tx, before, undefined, by, at);
         return before;
       }),
-  };
+  });
 }

@@ -7,7 +7,7 @@ import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from 
 import { batch, shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { optional } from './columns.ts';
-import { type Database, type Transaction, withStoreError } from './database.ts';
+import { type Database, storeOf, type Transaction } from './database.ts';
 import type { PendingKind } from './pending-changes.ts';
 
 const listedPrice = z
@@ -132,11 +132,11 @@ export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: s
   });
   const exclusively = exclusiveChanges(prisma, lockOf(teamId));
 
-  return {
-    list: () => withStoreError('reading the price list', readList),
+  return storeOf('prices', {
+    list: () => readList(),
 
-    listOf: (zones) => withStoreError('reading the prices of zones', () => readOf(zones)),
+    listOf: (zones) => readOf(zones),
 
     save: (edits, by, at) => exclusively('saving prices', (tx) => writeEdits(tx, teamId, edits, { by, at })),
-  };
+  });
 }

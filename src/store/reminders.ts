@@ -1,5 +1,5 @@
 import type { ReminderStore } from '../expiry/ports.ts';
-import { type Database, type Statement, withStoreError } from './database.ts';
+import { type Database, type Statement, storeOf, withStoreError } from './database.ts';
 import { domainRows } from './domain-statements.ts';
 import {
   assignReminders,
@@ -27,10 +27,9 @@ export function createReminderStore({ run }: Pick<Database, 'run'>, teamId: stri
   const ask = (query: Statement): Promise<unknown> =>
     withStoreError('looking for names that are due', () => run(query));
 
-  const change = (activity: string, statement: Statement) =>
-    withStoreError(activity, async () => {
-      await run(statement);
-    });
+  const change = async (statement: Statement): Promise<void> => {
+    await run(statement);
+  };
 
   return {
     async *candidates(ranges) {
@@ -56,36 +55,27 @@ export function createReminderStore({ run }: Pick<Database, 'run'>, teamId: stri
       }
     },
 
-    disputed: (before, now, limit) =>
-      withStoreError('looking for disputed renewals', async () =>
-        domainRows.parse(await run(disputedQuery(before, now, limit))),
-      ),
+    ...storeOf<Omit<ReminderStore, 'candidates' | 'deletedCandidates'>>('reminders', {
+      disputed: async (before, now, limit) => domainRows.parse(await run(disputedQuery(before, now, limit))),
 
-    open: (digestId, now) => change('opening a digest', insertDigest(teamId, digestId, now)),
+      open: (digestId, now) => change(insertDigest(teamId, digestId, now)),
 
-    claim: (digestId, claims, now) =>
-      withStoreError('claiming reminders', async () =>
+      claim: async (digestId, claims, now) =>
         claims.length === 0
           ? 0
           : claimedRows.parse(await run(claimReminders(teamId, digestId, claims, now))).length,
-      ),
 
-    planned: (digestId, purpose) =>
-      withStoreError('reading what a digest has to tell', async () =>
+      planned: async (digestId, purpose) =>
         plannedRows.parse(await run(selectPlanned(teamId, digestId, purpose))),
-      ),
 
-    assign: (digestId, purpose, reminders) =>
-      change('deciding which message tells reminders', assignReminders(digestId, purpose, reminders)),
+      assign: (digestId, purpose, reminders) => change(assignReminders(digestId, purpose, reminders)),
 
-    redirect: (digestId, destination) =>
-      change('redirecting reminders', redirectReminders(teamId, digestId, destination)),
+      redirect: (digestId, destination) => change(redirectReminders(teamId, digestId, destination)),
 
-    free: (digestId, keys) => change('freeing reminders', freeReminders(teamId, digestId, keys)),
+      free: (digestId, keys) => change(freeReminders(teamId, digestId, keys)),
 
-    remindersOf: (digestId, destination) =>
-      withStoreError('reading what a digest said', async () =>
+      remindersOf: async (digestId, destination) =>
         keyRows.parse(await run(selectReminders(digestId, destination))),
-      ),
+    }),
   };
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../settings.ts';
 import { shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
-import { type Database, type Transaction, withStoreError } from './database.ts';
+import { type Database, storeOf, type Transaction } from './database.ts';
 import type { PendingKind } from './pending-changes.ts';
 
 const LOCK = 'settings';
@@ -67,9 +67,9 @@ export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): Setti
 
   const exclusively = exclusiveChanges(prisma, LOCK);
 
-  return {
-    all: () => withStoreError('reading the settings', readAll),
+  return storeOf('settings', {
+    all: () => readAll(),
 
     save: (changes, by, at) => exclusively('saving settings', (tx) => writeChanges(tx, changes, { by, at })),
-  };
+  });
 }

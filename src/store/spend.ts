@@ -3,7 +3,7 @@ import { isDemoContext } from '../accounts/account.ts';
 import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import { periodOf } from '../orders/order.ts';
-import { type Database, Prisma, type Statement, withStoreError } from './database.ts';
+import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 
 const zoneCount = z.object({ zone: z.string(), count: z.number() });
 const zoneRows = z.array(zoneCount);
@@ -31,66 +31,60 @@ const purchaseRows = z.array(
  */
 function selectPurchases(from: Date, to: Date): Statement {
   return Prisma.sql`
-      SELECT i.name, o.task, i.input, o.input AS "orderInput", COALESCE(i.answered_at, o.closed_at) AS at,
-        o.requester_id AS "requesterId", o.earlier_requesters AS "earlierRequesters", o.is_private AS "isPrivate", o.context
-      FROM order_items i JOIN orders o ON o.id = i.order_id
-      WHERE i.state = 'SUCCEEDED' AND o.task = ANY(${[...PRICED_TASKS]})
-        AND COALESCE(i.answered_at, o.closed_at) >= ${from} AND COALESCE(i.answered_at, o.closed_at) < ${to}
-      ORDER BY i.order_id, i.n`;
+    SELECT i.name, o.task, i.input, o.input AS "orderInput", COALESCE(i.answered_at, o.closed_at) AS at,
+      o.requester_id AS "requesterId", o.earlier_requesters AS "earlierRequesters", o.is_private AS "isPrivate", o.context
+    FROM order_items i JOIN orders o ON o.id = i.order_id
+    WHERE i.state = 'SUCCEEDED' AND o.task = ANY(${[...PRICED_TASKS]})
+      AND COALESCE(i.answered_at, o.closed_at) >= ${from} AND COALESCE(i.answered_at, o.closed_at) < ${to}
+    ORDER BY i.order_id, i.n`;
 }
 
 /** What was bought through orders, and what the watch list has ahead, on PostgreSQL. */
 export function createSpendStore({ run }: Pick<Database, 'run'>, teamId: string): SpendStore {
-  return {
-    purchases: (from, to) =>
-      withStoreError('reading what was spent', async () => {
-        const rows = purchaseRows.parse(await run(selectPurchases(from, to)));
-        return rows
-          .filter(({ context }) => !isDemoContext(context ?? undefined))
-          .map(({ name, task, input, orderInput, at, requesterId, earlierRequesters, isPrivate }) => ({
-            name,
-            task,
-            period: periodOf(input ?? orderInput),
-            requesterId,
-            at,
-            privateTo: isPrivate ? [requesterId, ...earlierRequesters] : undefined,
-          }));
-      }),
+  return storeOf('spend', {
+    purchases: async (from, to) => {
+      const rows = purchaseRows.parse(await run(selectPurchases(from, to)));
+      return rows
+        .filter(({ context }) => !isDemoContext(context ?? undefined))
+        .map(({ name, task, input, orderInput, at, requesterId, earlierRequesters, isPrivate }) => ({
+          name,
+          task,
+          period: periodOf(input ?? orderInput),
+          requesterId,
+          at,
+          privateTo: isPrivate ? [requesterId, ...earlierRequesters] : undefined,
+        }));
+    },
 
-    unknownOutcomes: (from, to) =>
-      withStoreError('counting unknown outcomes', async () => {
-        const items = unknownRows.parse(
-          await run(Prisma.sql`
-            SELECT o.context FROM order_items i JOIN orders o ON o.id = i.order_id
-            WHERE i.state = 'UNKNOWN' AND i.sent_at >= ${from} AND i.sent_at < ${to}
-              AND o.task = ANY(${[...CHARGED_TASKS]})`),
-        );
-        return items.filter(({ context }) => !isDemoContext(context ?? undefined)).length;
-      }),
+    unknownOutcomes: async (from, to) => {
+      const items = unknownRows.parse(
+        await run(Prisma.sql`
+          SELECT o.context FROM order_items i JOIN orders o ON o.id = i.order_id
+          WHERE i.state = 'UNKNOWN' AND i.sent_at >= ${from} AND i.sent_at < ${to}
+            AND o.task = ANY(${[...CHARGED_TASKS]})`),
+      );
+      return items.filter(({ context }) => !isDemoContext(context ?? undefined)).length;
+    },
 
-    renewals: (from, until, timeZone) =>
-      withStoreError('counting renewals by month and zone', async () =>
-        renewalRows.parse(
-          await run(Prisma.sql`
-            SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month,
-              substring(name FROM position('.' IN name) + 1) AS zone, count(*)::int AS count
-            FROM domains
-            WHERE expires_at >= ${from} AND expires_at < ${until}
-              AND lapse_confirmed_at IS NULL AND deleted_at IS NULL
-            GROUP BY 1, 2 ORDER BY 1, 2`),
-        ),
+    renewals: async (from, until, timeZone) =>
+      renewalRows.parse(
+        await run(Prisma.sql`
+          SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month,
+            substring(name FROM position('.' IN name) + 1) AS zone, count(*)::int AS count
+          FROM domains
+          WHERE expires_at >= ${from} AND expires_at < ${until}
+            AND lapse_confirmed_at IS NULL AND deleted_at IS NULL
+          GROUP BY 1, 2 ORDER BY 1, 2`),
       ),
 
-    unused: () =>
-      withStoreError('counting names that are not used', async () =>
-        zoneRows.parse(
-          await run(Prisma.sql`
-            SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone, count(*)::int AS count
-            FROM name_observations o JOIN domains d ON d.name = o.name
-            WHERE o.team_id = ${teamId} AND o.in_use = false
-              AND d.lapse_confirmed_at IS NULL AND d.deleted_at IS NULL
-            GROUP BY 1 ORDER BY 1`),
-        ),
+    unused: async () =>
+      zoneRows.parse(
+        await run(Prisma.sql`
+          SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone, count(*)::int AS count
+          FROM name_observations o JOIN domains d ON d.name = o.name
+          WHERE o.team_id = ${teamId} AND o.in_use = false
+            AND d.lapse_confirmed_at IS NULL AND d.deleted_at IS NULL
+          GROUP BY 1 ORDER BY 1`),
       ),
-  };
+  });
 }

@@ -2,7 +2,7 @@ import type { StandIn } from '../policy/approvals.ts';
 import type { StandInStore } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
-import { type Database, type Transaction, withStoreError } from './database.ts';
+import { type Database, storeOf, type Transaction } from './database.ts';
 
 /** Who stands in for whom, on PostgreSQL. @param teamId whose people */
 export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): StandInStore {
@@ -22,12 +22,11 @@ export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId:
     return writeEvents(tx, [{ kind: 'stand_in_changed', subject, actor: userId, at, standIn }], teamId);
   };
 
-  return {
-    current: (now) =>
-      withStoreError('reading who stands in', async () => {
-        const rows = (await readAll()).filter(({ until }) => until > now);
-        return new Map(rows.map(({ userId, standInId, until }) => [userId, { userId: standInId, until }]));
-      }),
+  return storeOf('standIns', {
+    current: async (now) => {
+      const rows = (await readAll()).filter(({ until }) => until > now);
+      return new Map(rows.map(({ userId, standInId, until }) => [userId, { userId: standInId, until }]));
+    },
 
     begin: (userId, standIn, at) =>
       exclusively('keeping who stands in', async (tx) => {
@@ -50,5 +49,5 @@ export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId:
         await log(tx, userId, undefined, at);
         return before;
       }),
-  };
+  });
 }

@@ -2,7 +2,7 @@ import type { Account, TeamAccountStore } from '../accounts/account.ts';
 import type { TeamEventOf } from '../events.ts';
 import { accountOf, storedProfile } from './account-rows.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
-import { type Database, type Transaction, withStoreError } from './database.ts';
+import { type Database, storeOf, type Transaction } from './database.ts';
 
 /** The team's account and who changed it, on PostgreSQL. */
 export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): TeamAccountStore {
@@ -22,8 +22,8 @@ export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): Te
     at: Date,
   ) => writeEvents(tx, [{ kind, subject: { kind: 'account', id: login }, actor, at, application }], teamId);
 
-  return {
-    find: (teamId) => withStoreError('reading the team’s account', () => read(prisma, teamId)),
+  return storeOf('teamAccount', {
+    find: (teamId) => read(prisma, teamId),
 
     save: (account, sealed, at) =>
       changesOf(account.teamId)('saving the team’s account', async (tx) => {
@@ -61,5 +61,5 @@ export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): Te
         await log(tx, 'team_account_unlinked', before, by, at);
         return before;
       }),
-  };
+  });
 }

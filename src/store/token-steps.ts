@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TokenSteps } from '../accounts/account.ts';
-import { type Database, Prisma, withStoreError } from './database.ts';
+import { type Database, Prisma, storeOf } from './database.ts';
 
 /** Clocks differ by fewer steps than this. A step further ahead was written by a clock that was set back since. */
 const FARTHEST_STEPS = 10;
@@ -9,34 +9,30 @@ const rows = z.array(z.object({ step: z.number() }));
 
 /** Remembers in PostgreSQL which one-time tokens were used, for all replicas and over restarts. */
 export function createTokenStepStore({ run }: Database): TokenSteps {
-  return {
-    claimStep: (user, step) =>
-      withStoreError('using up a one-time token', async () => {
-        const login = loginOf(user);
-        for (;;) {
-          const used = rows.parse(
-            await run(Prisma.sql`
-              INSERT INTO token_steps AS kept (login, step) VALUES (${login}, ${step})
-              ON CONFLICT (login) DO UPDATE SET step = excluded.step
-              WHERE kept.step < excluded.step OR kept.step > excluded.step + ${FARTHEST_STEPS}
-              RETURNING step`),
-          );
-          if (used.length > 0) return undefined;
-          const [last] = rows.parse(
-            await run(Prisma.sql`SELECT step FROM token_steps WHERE login = ${login}`),
-          );
-          // The step may have been given back between the two statements.
-          if (last !== undefined && last.step >= step) return last.step;
-        }
-      }),
-
-    giveBack: (user, step) =>
-      withStoreError('giving a one-time token back', async () => {
-        await run(
-          Prisma.sql`UPDATE token_steps SET step = step - 1 WHERE login = ${loginOf(user)} AND step = ${step}`,
+  return storeOf('tokenSteps', {
+    claimStep: async (user, step) => {
+      const login = loginOf(user);
+      for (;;) {
+        const used = rows.parse(
+          await run(Prisma.sql`
+            INSERT INTO token_steps AS kept (login, step) VALUES (${login}, ${step})
+            ON CONFLICT (login) DO UPDATE SET step = excluded.step
+            WHERE kept.step < excluded.step OR kept.step > excluded.step + ${FARTHEST_STEPS}
+            RETURNING step`),
         );
-      }),
-  };
+        if (used.length > 0) return undefined;
+        const [last] = rows.parse(await run(Prisma.sql`SELECT step FROM token_steps WHERE login = ${login}`));
+        // The step may have been given back between the two statements.
+        if (last !== undefined && last.step >= step) return last.step;
+      }
+    },
+
+    giveBack: async (user, step) => {
+      await run(
+        Prisma.sql`UPDATE token_steps SET step = step - 1 WHERE login = ${loginOf(user)} AND step = ${step}`,
+      );
+    },
+  });
 }
 
 /** One spelling for a user, however people have typed the name. */

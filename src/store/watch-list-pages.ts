@@ -1,6 +1,6 @@
 import type { CalendarName } from '../expiry/calendar.ts';
 import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
-import { type Database, type Prisma, withStoreError } from './database.ts';
+import { type Database, type Prisma, storeOf, withStoreError } from './database.ts';
 import { domainFromRow, expirySource } from './domain-rows.ts';
 
 /** Names read at once for a calendar. They bound its memory, however long the list is. */
@@ -8,37 +8,36 @@ const BATCH = 2_000;
 
 /** The watch list as people page through it, and as a calendar shows it. */
 export function createWatchListPages(prisma: Database['prisma']) {
+  const pages = {
+    page: async (range, offset, limit) => {
+      const names: WatchedDomain[] = [];
+      let skip = offset;
+      for (const part of Object.values(partsOf(range))) {
+        const take = limit - names.length;
+        const found = await prisma.domain.findMany({ ...part, skip, take });
+        names.push(...found.map(domainFromRow));
+        if (names.length === limit) break;
+        if (skip > 0) skip = Math.max(0, skip - (await prisma.domain.count({ where: part.where })));
+      }
+      return names;
+    },
+
+    count: async (range) => {
+      const count = ({ where }: ListPart) => prisma.domain.count({ where });
+      const parts = partsOf(range);
+      const [dated, deleted, undated] = await Promise.all([
+        count(parts.dated),
+        count(parts.deleted),
+        count(parts.undated),
+      ]);
+      return { dated, deleted, undated };
+    },
+
+    countUndated: () => prisma.domain.count({ where: { expiresAt: null, lapseConfirmedAt: null } }),
+  } satisfies Partial<WatchListStore>;
+
   return {
-    page: (range, offset, limit) =>
-      withStoreError('reading the watch list', async () => {
-        const names: WatchedDomain[] = [];
-        let skip = offset;
-        for (const part of Object.values(partsOf(range))) {
-          const take = limit - names.length;
-          const found = await prisma.domain.findMany({ ...part, skip, take });
-          names.push(...found.map(domainFromRow));
-          if (names.length === limit) break;
-          if (skip > 0) skip = Math.max(0, skip - (await prisma.domain.count({ where: part.where })));
-        }
-        return names;
-      }),
-
-    count: (range) =>
-      withStoreError('counting the watch list', async () => {
-        const count = ({ where }: ListPart) => prisma.domain.count({ where });
-        const parts = partsOf(range);
-        const [dated, deleted, undated] = await Promise.all([
-          count(parts.dated),
-          count(parts.deleted),
-          count(parts.undated),
-        ]);
-        return { dated, deleted, undated };
-      }),
-
-    countUndated: () =>
-      withStoreError('counting names without a date', () =>
-        prisma.domain.count({ where: { expiresAt: null, lapseConfirmedAt: null } }),
-      ),
+    ...storeOf('domains', pages),
 
     async *calendarNames(from): AsyncGenerator<CalendarName> {
       for (let after = { at: from, name: '' }; ; ) {

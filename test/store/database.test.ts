@@ -90,7 +90,7 @@ describe('a database that does not answer', () => {
     );
     expect(performance.now() - begun, 'a query may not hang').toBeLessThan(9_000);
     expect(error).toBeInstanceOf(StoreError);
-    expect(error).toMatchObject({ message: expect.stringMatching(/^loading order x1: the database failed/) });
+    expect(error).toMatchObject({ message: expect.stringMatching(/^orders\.load: the database failed/) });
     expect(inspect(error, { depth: 10 })).not.toContain('hunter2');
   });
 
