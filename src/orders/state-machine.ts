@@ -92,7 +92,7 @@ function applyRow<Type extends OrderEvent['type']>(
 ): Transition {
   const { from, apply } = EVENTS[type];
   const result = from.includes(order.state) ? apply(order, event, now) : undefined;
-  return result ?? { ok: false, refusal: { code: 'wrong_state', wanted: type, state: order.state } };
+  return result ?? refused({ code: 'wrong_state', wanted: type, state: order.state });
 }
 
 function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
@@ -112,9 +112,7 @@ function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transi
 /** An approval of a paused order that is not enough for it to go on is kept until others have approved, too. */
 function approved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
   if (order.state === 'APPROVED' && !isPaused(order)) return undefined;
-  if (order.expiresAt !== undefined && order.expiresAt <= now) {
-    return { ok: false, refusal: { code: 'time_is_over' } };
-  }
+  if (isOver(order, now)) return TIME_IS_OVER;
   // Those who approved before may press again: somebody whose approval had lapsed may be an approver again.
   const former = order.approvals.find((approval) => approval.userId === event.by);
   const approvals = withApproval(order, event, now);
@@ -125,7 +123,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   // An admin who presses again may agree to what they did not know before.
   const agrees = admins.includes(event.by) && !isAgreedTo(over, former?.agreedExcess ?? []);
   if (former !== undefined && !enough && !agrees && event.isRenewed !== true) {
-    return { ok: false, refusal: isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' } };
+    return refused(isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' });
   }
   if (isPaused(order) && enough) return undefined;
   const detail = {
@@ -189,10 +187,8 @@ function emergencyApproved(
   now: Date,
 ): Transition | undefined {
   const { type, by, agreedExcess: _, over, price, isImpactUnknown, ...grounds } = event;
-  if (order.expiresAt !== undefined && order.expiresAt <= now) {
-    return { ok: false, refusal: { code: 'time_is_over' } };
-  }
-  if (isRequester(order, by)) return { ok: false, refusal: { code: 'own_emergency' } };
+  if (isOver(order, now)) return TIME_IS_OVER;
+  if (isRequester(order, by)) return refused({ code: 'own_emergency' });
   const detail = {
     statement: order.statementHash,
     ...grounds,
@@ -200,16 +196,12 @@ function emergencyApproved(
     ...(isImpactUnknown === true ? { isImpactUnknown } : {}),
     ...(over.length === 0 ? {} : { overBudget: over, admins: [by] }),
   };
+  const approvals = withApproval(order, event, now);
   return changedOrder(
     order,
     now,
     { kind: type, actor: by, ...detail },
-    {
-      state: 'APPROVED',
-      approvals: withApproval(order, event, now),
-      emergencyApprovedBy: by,
-      ...NO_DEADLINES,
-    },
+    { state: 'APPROVED', approvals, emergencyApprovedBy: by, ...NO_DEADLINES },
   );
 }
 
@@ -256,9 +248,7 @@ function escalated(order: Order, event: EventOf<'escalated'>, now: Date): Transi
 }
 
 function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
-  if (order.expiresAt !== undefined && order.expiresAt <= now) {
-    return { ok: false, refusal: { code: 'time_is_over' } };
-  }
+  if (isOver(order, now)) return TIME_IS_OVER;
   const { by, question, expiresAt, remindAt, escalateAt } = event;
   return changedOrder(
     order,
@@ -284,7 +274,7 @@ function claimed(order: Order, event: EventOf<'claimed'>, now: Date): Transition
  * it.
  */
 function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
-  const item = order.items.find((candidate) => candidate.n === event.n);
+  const item = itemOf(order, event.n);
   const applies =
     event.again === undefined
       ? item?.state === 'WAITING' && item.sentAt === undefined
@@ -296,10 +286,8 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   return changedOrder(
     order,
     now,
-    { kind: event.type, n: item.n, name: item.name, ctid: item.ctid, ...why },
-    {
-      items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }),
-    },
+    { kind: event.type, ...requestOf(item), ...why },
+    { items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }) },
   );
 }
 
@@ -307,27 +295,17 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
  * An item’s request was proven not to have been carried out, or may be repeated without harm: it may be sent again.
  */
 function retryScheduled(order: Order, event: EventOf<'retry_scheduled'>, now: Date): Transition | undefined {
-  const item = order.items.find((candidate) => candidate.n === event.n);
-  if (
-    !isClaimedBy(order, event.workerId) ||
-    item === undefined ||
-    (item.state !== 'SENT' && item.state !== 'WAITING')
-  ) {
+  const item = itemOf(order, event.n);
+  if (!isClaimedBy(order, event.workerId) || (item?.state !== 'SENT' && item?.state !== 'WAITING'))
     return undefined;
-  }
-  const entry = {
-    kind: event.type,
-    n: item.n,
-    name: item.name,
-    why: { code: event.why },
-    until: event.notBefore,
-  };
+  const { type: kind, why, notBefore } = event;
+  const entry = { kind, n: item.n, name: item.name, why: { code: why }, until: notBefore };
   if (item.result?.stoppedBy !== undefined) return notRetried(order, item, entry, event.doubt, now);
   return changedOrder(order, now, entry, {
     items: replaceItem(order, event.n, {
       state: 'WAITING',
       sentAt: undefined,
-      notBefore: event.notBefore,
+      notBefore,
       attempts: attemptsOf(item),
       ...(event.doubt === undefined ? {} : { result: { summary: event.doubt, inDoubt: true } }),
     }),
@@ -365,9 +343,7 @@ function released(order: Order, event: EventOf<'released'>, now: Date): Transiti
       state: 'APPROVED',
       claim: undefined,
       items: order.items.map((item) =>
-        item.state === 'SENT'
-          ? { ...item, state: 'UNKNOWN', result: { summary: { code: 'no_answer_known' } } }
-          : item,
+        item.state === 'SENT' ? { ...item, state: 'UNKNOWN', result: NO_ANSWER_KNOWN } : item,
       ),
     },
   );
@@ -424,8 +400,7 @@ function resumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition
   const { bulk } = order;
   const { type, by, validApprovers, progress, budget } = event;
   if (bulk?.pause === undefined) return undefined;
-  const refused = (refusal: Refusal) => ({ ok: false, refusal }) as const;
-  if (order.expiresAt !== undefined && order.expiresAt <= now) return refused({ code: 'time_is_over' });
+  if (isOver(order, now)) return TIME_IS_OVER;
   if (!progress.isApproved)
     return refused({ code: 'approvals_missing', requirements: progress.requirements });
   if (budget.over.length > 0 && budget.admins.length === 0)
@@ -461,7 +436,7 @@ function stoppedItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'sto
  * that sent nothing may only answer for its own claim, because another worker's request may be under way by now.
  */
 function answered(order: Order, event: EventOf<'answered'>, now: Date): Transition | undefined {
-  const item = order.items.find((candidate) => candidate.n === event.n);
+  const item = itemOf(order, event.n);
   const isOpen = (unknown: OrderItem) =>
     unknown.answeredAt === undefined || (event.outcome !== 'UNKNOWN' && !isKept(unknown, event.result));
   const applies =
@@ -471,22 +446,16 @@ function answered(order: Order, event: EventOf<'answered'>, now: Date): Transiti
         isClaimedBy(order, event.givenUpBy) &&
         (item?.state === 'WAITING' || item?.state === 'SENT');
   if (item === undefined || !applies) return undefined;
-  const detail = {
-    n: item.n,
-    name: item.name,
-    ctid: item.ctid,
-    outcome: event.outcome,
-    result: event.result,
-  };
+  const { type: kind, outcome, result } = event;
   return settledOrder(
     order,
     now,
-    { kind: event.type, ...detail },
+    { kind, ...requestOf(item), outcome, result },
     {
       items: replaceItem(order, event.n, {
-        state: event.outcome,
+        state: outcome,
         answeredAt: now,
-        result: event.result,
+        result,
         attempts: attemptsOf(item),
       }),
     },
@@ -500,7 +469,7 @@ function answered(order: Order, event: EventOf<'answered'>, now: Date): Transiti
  */
 function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, known } = event;
-  const item = order.items.find(({ n }) => n === known?.n);
+  const item = itemOf(order, known?.n);
   const applies =
     known === undefined
       ? order.state === 'APPROVED' || order.state === 'EXECUTING'
@@ -509,7 +478,7 @@ function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Tr
   const sent =
     known === undefined || item === undefined
       ? {}
-      : { n: item.n, name: item.name, ctid: item.ctid, outcome: known.outcome, result: known.result };
+      : { ...requestOf(item), outcome: known.outcome, result: known.result };
   return settledOrder(
     order,
     now,
@@ -533,26 +502,15 @@ function unknownItem(item: OrderItem, summary: ItemSummary): OrderItem {
 /** Public records show something about an item of unknown outcome. It is kept for the person who settles it. */
 function hinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition | undefined {
   const { n, hint } = event;
-  const item = order.items.find((candidate) => candidate.n === n);
+  const item = itemOf(order, n);
   const known = item?.result?.hint;
   const isSame = isDeepStrictEqual(known?.seen, hint.seen) && known?.source === hint.source;
   if (item?.state !== 'UNKNOWN' || isSame) return undefined;
   return changedOrder(
     order,
     now,
-    {
-      kind: event.type,
-      n,
-      name: item.name,
-      ctid: item.ctid,
-      hint: hint.seen,
-      source: hint.source,
-    },
-    {
-      items: replaceItem(order, n, {
-        result: { ...(item.result ?? { summary: { code: 'no_answer_known' } }), hint },
-      }),
-    },
+    { kind: event.type, ...requestOf(item), hint: hint.seen, source: hint.source },
+    { items: replaceItem(order, n, { result: { ...(item.result ?? NO_ANSWER_KNOWN), hint } }) },
   );
 }
 
@@ -588,7 +546,7 @@ function resolved(order: Order, event: EventOf<'resolved'>, now: Date): Transiti
  * and people are told.
  */
 function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
-  const item = order.items.find((candidate) => candidate.n === event.n);
+  const item = itemOf(order, event.n);
   const hasEnded = isFinal(order.state) || item?.state === 'SUCCEEDED' || item?.state === 'FAILED';
   if (item === undefined || !hasEnded) return undefined;
   const { summary, resolvedBy, late } = item.result ?? {};
@@ -597,51 +555,38 @@ function answeredLate(order: Order, event: EventOf<'answered_late'>, now: Date):
   const wasLost = item.sentAt === undefined && resolvedBy === undefined;
   const isRepeated = late === 'SUCCEEDED' || (late === 'UNKNOWN' && event.outcome === 'UNKNOWN');
   if (saysNothing || isRepeated || isKept(item, event.result)) return undefined;
-  const detail = {
-    n: item.n,
-    name: item.name,
-    ctid: item.ctid,
-    outcome: event.outcome,
-    ...(resolvedBy === undefined ? {} : { resolvedBy }),
-    agrees: event.outcome === item.state,
-    result: event.result,
+  const { type: kind, outcome, result } = event;
+  const settled = resolvedBy === undefined ? {} : { resolvedBy };
+  const kept: ItemResult = {
+    ...result,
+    ...settled,
+    summary: wasLost || summary === undefined ? { code: 'sending_lost' } : summary,
+    late: outcome,
   };
   return changedOrder(
     order,
     now,
-    { kind: event.type, ...detail },
-    {
-      items: replaceItem(order, event.n, {
-        answeredAt: now,
-        result: {
-          ...event.result,
-          summary: wasLost || summary === undefined ? { code: 'sending_lost' } : summary,
-          ...(resolvedBy === undefined ? {} : { resolvedBy: resolvedBy }),
-          late: event.outcome,
-        },
-      }),
-    },
+    { kind, ...requestOf(item), outcome, ...settled, agrees: outcome === item.state, result },
+    { items: replaceItem(order, event.n, { answeredAt: now, result: kept }) },
   );
 }
 
 /** The registry shows that what the service had accepted has happened. Recorded once per item. */
 function registryConfirmed(order: Order, event: EventOf<'shown'>, now: Date): Transition | undefined {
-  const item = order.items.find((candidate) => candidate.n === event.n);
+  const item = itemOf(order, event.n);
   const isConfirmed = item?.result?.confirmedByRegistry === true;
   if (item?.state !== 'SUCCEEDED' || item.result === undefined || isConfirmed) return undefined;
-  const detail = { n: item.n, name: item.name };
-  const result = { ...item.result, confirmedByRegistry: true };
   return changedOrder(
     order,
     now,
-    { kind: event.type, actor: EVIDENCE, ...detail },
-    { items: replaceItem(order, item.n, { result }) },
+    { kind: event.type, actor: EVIDENCE, n: item.n, name: item.name },
+    { items: replaceItem(order, item.n, { result: { ...item.result, confirmedByRegistry: true } }) },
   );
 }
 
 /** The registry shows that what the service had accepted has not happened yet. Recorded once per item. */
 function overdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition | undefined {
-  const item = order.items.find((candidate) => candidate.n === event.n);
+  const item = itemOf(order, event.n);
   if (item?.state !== 'SUCCEEDED' || item.result === undefined) return undefined;
   if (item.result.confirmedByRegistry === true || item.result.isOverdue === true) return undefined;
   return changedOrder(
@@ -655,21 +600,13 @@ function overdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition
 /** Whether the nameservers that were set answer. Recorded only when it differs from what was recorded last. */
 function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Date): Transition | undefined {
   const { n, delegation, hosts, hours } = event;
-  const item = order.items.find((candidate) => candidate.n === n);
+  const item = itemOf(order, n);
   const isNews = item?.result?.delegation !== delegation;
   if (item?.state !== 'SUCCEEDED' || item.result === undefined || !isNews) return undefined;
   return changedOrder(
     order,
     now,
-    {
-      kind: event.type,
-      actor: EVIDENCE,
-      n,
-      name: item.name,
-      delegation,
-      hosts: [...hosts],
-      hours,
-    },
+    { kind: event.type, actor: EVIDENCE, n, name: item.name, delegation, hosts: [...hosts], hours },
     { items: replaceItem(order, n, { result: { ...item.result, delegation } }) },
   );
 }
@@ -677,12 +614,30 @@ function delegationSeen(order: Order, event: EventOf<'delegation_seen'>, now: Da
 /** The review stays open however the order ends, until another admin signs it off. */
 function signedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: Date): Transition {
   const { emergencyApprovedBy, signedOffBy } = order;
-  const refused = (refusal: Refusal) => ({ ok: false, refusal }) as const;
   if (emergencyApprovedBy === undefined) return refused({ code: 'nothing_to_sign_off' });
   if (signedOffBy !== undefined) return refused({ code: 'signed_off_already', by: signedOffBy });
   if (emergencyApprovedBy === by) return refused({ code: 'own_emergency_approval' });
   if (isRequester(order, by)) return refused({ code: 'own_order_to_sign_off' });
   return changedOrder(order, now, { kind: type, actor: by, emergencyApprovedBy }, { signedOffBy: by });
+}
+
+function refused(refusal: Refusal): Transition {
+  return { ok: false, refusal };
+}
+
+const TIME_IS_OVER = refused({ code: 'time_is_over' });
+
+function isOver({ expiresAt }: Order, now: Date): boolean {
+  return expiresAt !== undefined && expiresAt <= now;
+}
+
+function itemOf({ items }: Order, n: number | undefined): OrderItem | undefined {
+  return items.find((item) => item.n === n);
+}
+
+/** The item of an entry about its request. */
+function requestOf({ n, name, ctid }: OrderItem) {
+  return { n, name, ctid };
 }
 
 function isClaimedBy(order: Order, workerId: string | undefined): boolean {
@@ -729,6 +684,7 @@ function statusTextOf(result: ItemResult | undefined) {
 
 const SYSTEM = 'system';
 
+const NO_ANSWER_KNOWN: ItemResult = { summary: { code: 'no_answer_known' } };
 const PAUSE_OVER = { code: 'pause_over' } as const;
 
 /** An order that no longer waits has no deadlines. */
@@ -774,7 +730,7 @@ function settledOrder(order: Order, now: Date, entry: Entry, changes: Partial<Or
         through: entry.kind,
         at: now,
         state: outcome,
-        version: result.order.version,
+        version: order.version + 1,
       },
     ],
   };
