@@ -7,6 +7,16 @@ import { isSameRegistrarName } from '../rdap/registrar-name.ts';
  * looks at the same thing give the same value whatever order or case the answer had.
  */
 
+/** The moments in a registry's record. */
+export const REGISTRY_DATES = [
+  'registered_at',
+  'expires_at',
+  'registrar_expires_at',
+  'updated_at',
+  'transferred_at',
+  'deleted_at',
+] as const;
+
 /** The facts of a registry's record. */
 export const REGISTRY_FACTS = [
   /** `registered`; absent when the registry knows no such name. */
@@ -20,12 +30,7 @@ export const REGISTRY_FACTS = [
   'secure_dns',
   /** Fingerprints of the registrant's fields that can be seen, such as `org:5f2c…`. */
   'owner',
-  'registered_at',
-  'expires_at',
-  'registrar_expires_at',
-  'updated_at',
-  'transferred_at',
-  'deleted_at',
+  ...REGISTRY_DATES,
 ] as const;
 
 /** The facts of the DNS. */

@@ -2,17 +2,15 @@ import type { DnsClient, DnsFailure, NameserverAnswer } from '../dns/client.ts';
 import { type DsMatch, matchDs } from '../dns/ds.ts';
 import type { RecordData, RecordType } from '../dns/records.ts';
 import {
-  ABSENT,
   type Fact,
   type FactName,
   type Facts,
   type FactValue,
   factValue,
   isSameValue,
-  seen,
   unseen,
 } from './facts.ts';
-import { addressesOf, lookAtUse } from './observe.ts';
+import { addressesOf, factOf, lookAtUse } from './observe.ts';
 
 /** What a nameserver that is to be used for a name answers about it now. */
 export interface NameserverCheck {
@@ -148,19 +146,9 @@ async function recordsAt(
     for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
       const isOurs = current === name || current.endsWith(`.${name}`);
       const answer = isOurs ? await ask(current, type) : await dns.query(current, type, signal);
-      switch (answer.kind) {
-        case 'records':
-          return seen(toTexts(answer.records));
-        case 'no_data':
-        case 'no_such_name':
-          return ABSENT;
-        case 'referral':
-          return unseen('referral');
-        case 'unanswered':
-          return unseen(answer.failure);
-        case 'alias':
-          current = answer.target;
-      }
+      if (answer.kind === 'referral') return unseen('referral');
+      if (answer.kind !== 'alias') return factOf(answer, toTexts);
+      current = answer.target;
     }
     return unseen('alias_loop');
   };

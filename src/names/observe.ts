@@ -181,7 +181,7 @@ export async function lookAtUse(name: string, look: Look) {
 }
 
 /** The fact that an answer stands for. */
-function factOf<Data>(
+export function factOf<Data>(
   answer: DnsAnswer<Data>,
   toTexts: (records: readonly Data[]) => readonly string[],
 ): Fact {

@@ -50,7 +50,8 @@ export interface Preregistrations {
   readonly records: readonly Preregistration[];
 }
 
-const filterKey = z.enum([
+/** The filters of a search, in the document's sequence. */
+export const PREREG_FILTERS = [
   'sld',
   'tld',
   'subtld',
@@ -59,7 +60,7 @@ const filterKey = z.enum([
   'prereg_config.confirmation_end',
   'prereg_config.period_start',
   'prereg_config.period_end',
-]);
+] as const;
 
 /** The operator that each interface documents. */
 const OPERATOR: Readonly<Record<Interface, 'EQUAL' | 'like'>> = { json: 'EQUAL', xml: 'like' };
@@ -96,7 +97,7 @@ export const preregSearch = defineTask({
     filters: z
       .array(
         z.strictObject({
-          key: filterKey,
+          key: z.enum(PREREG_FILTERS),
           operator: z.enum(['EQUAL', 'like']).optional(),
           value: z.union([z.string(), z.number()]),
         }),

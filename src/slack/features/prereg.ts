@@ -5,7 +5,12 @@ import { ServiceError } from '../../service/errors.ts';
 import { type AvailableInterfaces, taskInterfaces } from '../../service/interfaces.ts';
 import { NOT_SENDABLE } from '../../service/request-issue.ts';
 import type { Interface } from '../../service/task.ts';
-import { type Preregistration, type Preregistrations, preregSearch } from '../../service/tasks/prereg.ts';
+import {
+  PREREG_FILTERS,
+  type Preregistration,
+  type Preregistrations,
+  preregSearch,
+} from '../../service/tasks/prereg.ts';
 import { parseHostName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../authorize.ts';
 import {
@@ -31,7 +36,6 @@ import {
 import { type Field, type FormValues, noticeView } from '../views/form.ts';
 import { interfaceNote } from '../views/interface.ts';
 import {
-  PREREG_FILTERS,
   PREREG_KEYS,
   type PreregFilter,
   type PreregQuery,

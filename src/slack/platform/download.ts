@@ -1,6 +1,7 @@
 import { Agent } from 'undici';
 import { exchange, HttpExchangeError } from '../../http/exchange.ts';
 import type { Secret } from '../../service/secret.ts';
+import { leadsTo } from './response-url.ts';
 import { SlackApiError } from './web.ts';
 
 /** Reads a file that a person gave. @throws {SlackApiError} when it cannot be read */
@@ -17,11 +18,7 @@ const agent = new Agent();
  * else.
  */
 export function isFileAddress(address: string, apiUrl: string | undefined): boolean {
-  if (!URL.canParse(address)) return false;
-  const { origin, protocol, host, username, password } = new URL(address);
-  if (username !== '' || password !== '') return false;
-  if (apiUrl !== undefined && origin === new URL(apiUrl).origin) return true;
-  return protocol === 'https:' && FILE_HOSTS.has(host);
+  return leadsTo(FILE_HOSTS, address, apiUrl);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { present } from '../../collections.ts';
-import type { FactName, FactValue, UnseenReason } from '../../names/facts.ts';
+import { type FactName, type FactValue, REGISTRY_DATES, type UnseenReason } from '../../names/facts.ts';
 import { displayName } from '../../zones/names.ts';
 import { code, day, escapeText, quote } from './blocks.ts';
 
@@ -61,15 +61,7 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
 };
 
 const MAX_TEXTS = 4;
-const DATES: ReadonlySet<FactName> = new Set([
-  'registered_at',
-  'expires_at',
-  'registrar_expires_at',
-  'updated_at',
-  'transferred_at',
-  'deleted_at',
-  'certificate',
-]);
+const DATES: ReadonlySet<FactName> = new Set([...REGISTRY_DATES, 'certificate']);
 
 /** A value as people read it, with foreign texts escaped. */
 export function formatValue(fact: FactName, value: FactValue): string {

@@ -1,7 +1,7 @@
 import type { KnownBlock } from '@slack/types';
 import { present } from '../../collections.ts';
 import type { Interface } from '../../service/task.ts';
-import type { Preregistration, Preregistrations } from '../../service/tasks/prereg.ts';
+import type { PREREG_FILTERS, Preregistration, Preregistrations } from '../../service/tasks/prereg.ts';
 import { displayName } from '../../zones/names.ts';
 import { factsOf } from './answer.ts';
 import {
@@ -27,17 +27,7 @@ import {
 /** Data that a search adds to the records on request. Service API, section "Preregistration search". */
 export const PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
 
-/** The filters of a search, in the document's sequence. */
-export const PREREG_FILTERS = [
-  'sld',
-  'tld',
-  'subtld',
-  'id',
-  'prereg_config.confirmation_start',
-  'prereg_config.confirmation_end',
-  'prereg_config.period_start',
-  'prereg_config.period_end',
-] as const;
+/** A key by which a search filters. */
 export type PreregFilter = (typeof PREREG_FILTERS)[number];
 
 /** A search, and the record with which its page begins. */
