@@ -46,7 +46,10 @@ export function createAccountStore(database: Pick<Database, 'prisma'>): AccountS
       },
 
       save: (account, sealed) =>
-        changesOf(account.teamId, account.userId)(`saving account ${account.id}`, async (tx) => {
+        changesOf(
+          account.teamId,
+          account.userId,
+        )(async (tx) => {
           const { teamId, userId, slot, method, login } = account;
           await deactivateAll(tx, teamId, userId);
           const now = new Date();
@@ -71,7 +74,10 @@ export function createAccountStore(database: Pick<Database, 'prisma'>): AccountS
         }),
 
       activate: (teamId, userId, slot) =>
-        changesOf(teamId, userId)('choosing the active account of a person', async (tx) => {
+        changesOf(
+          teamId,
+          userId,
+        )(async (tx) => {
           const row = await tx.account.findUnique({
             where: { teamId_userId_slot: { teamId, userId, slot } },
             select: { id: true },

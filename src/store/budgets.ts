@@ -79,7 +79,7 @@ export function createBudgetStore(
     },
 
     setAmount: (id, minor, by, at) =>
-      exclusively('changing a budget', async (tx) => {
+      exclusively(async (tx) => {
         const before = await read(tx, id);
         if (before === undefined) return 'gone';
         if (before.amount.minor === minor) return 'same';
@@ -93,7 +93,7 @@ export function createBudgetStore(
       }),
 
     remove: (id, by, at) =>
-      exclusively('removing a budget', async (tx) => {
+      exclusively(async (tx) => {
         const before = await read(tx, id);
         if (before === undefined) return 'gone';
         await tx.budget.delete({ where: { id } });

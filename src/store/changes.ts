@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TeamEvent } from '../events.ts';
 import { storableJson } from './columns.ts';
-import { type Database, type Transaction, withStoreError } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 import { columnsOf } from './events.ts';
 
 /*
@@ -10,13 +10,11 @@ import { columnsOf } from './events.ts';
 
 /** @returns what runs changes in transactions of Prisma's, one at a time of all that share the lock */
 export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
-  return <T>(activity: string, change: (tx: Transaction) => Promise<T>): Promise<T> =>
-    withStoreError(activity, () =>
-      prisma.$transaction(async (tx) => {
-        await lockChanges(tx, lock);
-        return change(tx);
-      }),
-    );
+  return <T>(change: (tx: Transaction) => Promise<T>): Promise<T> =>
+    prisma.$transaction(async (tx) => {
+      await lockChanges(tx, lock);
+      return change(tx);
+    });
 }
 
 /** Waits until no other transaction holds the lock, and holds it until this one ends. */

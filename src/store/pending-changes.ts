@@ -9,7 +9,7 @@ import {
 } from '../policy/pending-changes.ts';
 import { endQuestion, openQuestion } from './changes.ts';
 import { optional } from './columns.ts';
-import { type Database, Prisma, type Transaction, withStoreError } from './database.ts';
+import { type Database, Prisma, storeOf, type Transaction, withStoreError } from './database.ts';
 
 const storedOrigin = optional(messagePlace);
 
@@ -66,62 +66,53 @@ export function createPendingChanges<Change>(
     return read(row);
   };
 
-  return {
-    list: (now) =>
-      withStoreError('reading the changes that wait', async () => {
-        const rows = await prisma.pendingChange.findMany({
-          where: waiting(now),
-          orderBy: [{ askedAt: 'asc' }, { id: 'asc' }],
-        });
-        return rows.map(read);
-      }),
+  return storeOf('pendingChanges', {
+    list: async (now) => {
+      const rows = await prisma.pendingChange.findMany({
+        where: waiting(now),
+        orderBy: [{ askedAt: 'asc' }, { id: 'asc' }],
+      });
+      return rows.map(read);
+    },
 
-    find: (id, now) =>
-      withStoreError('reading a change that waits', async () => {
-        const row = await prisma.pendingChange.findFirst({ where: { id, ...waiting(now) } });
-        return row === null ? undefined : read(row);
-      }),
+    find: async (id, now) => {
+      const row = await prisma.pendingChange.findFirst({ where: { id, ...waiting(now) } });
+      return row === null ? undefined : read(row);
+    },
 
-    read: (id) =>
-      withStoreError('reading a change', async () => {
-        const row = await prisma.pendingChange.findFirst({ where: { id, teamId, kind } });
-        return row === null ? undefined : { ...read(row), decided: decidedRow.parse(row) };
-      }),
+    read: async (id) => {
+      const row = await prisma.pendingChange.findFirst({ where: { id, teamId, kind } });
+      return row === null ? undefined : { ...read(row), decided: decidedRow.parse(row) };
+    },
 
     request: (change, by, at, expiresAt, origin) =>
-      withStoreError('keeping a change that waits', () =>
-        prisma.$transaction(async (tx) => {
-          const kept = stored(change);
-          const where = { ...waiting(at), askedBy: by, change: { equals: kept } };
-          const same = await tx.pendingChange.findFirst({ where });
-          if (same !== null) return read(same);
-          const id = randomUUID();
-          const asked = { askedBy: by, askedAt: at, expiresAt, origin: origin ?? Prisma.DbNull };
-          await openQuestion(tx, teamId, id, at);
-          return read(await tx.pendingChange.create({ data: { id, teamId, kind, change: kept, ...asked } }));
-        }),
-      ),
+      prisma.$transaction(async (tx) => {
+        const kept = stored(change);
+        const where = { ...waiting(at), askedBy: by, change: { equals: kept } };
+        const same = await tx.pendingChange.findFirst({ where });
+        if (same !== null) return read(same);
+        const id = randomUUID();
+        const asked = { askedBy: by, askedAt: at, expiresAt, origin: origin ?? Prisma.DbNull };
+        await openQuestion(tx, teamId, id, at);
+        return read(await tx.pendingChange.create({ data: { id, teamId, kind, change: kept, ...asked } }));
+      }),
 
     confirm: (id, by, at) =>
-      withStoreError('confirming a change', () =>
-        prisma.$transaction(async (tx) => {
-          const where = { id, ...waiting(at), askedBy: { not: by } };
-          const pending = await take(tx, where, { outcome: 'confirmed', by, at });
-          if (pending === undefined) {
-            const own = await tx.pendingChange.count({ where: { id, ...waiting(at), askedBy: by } });
-            return { kind: own === 1 ? 'own' : 'gone' };
-          }
-          if (await apply(tx, pending, by, at)) return { kind: 'confirmed', pending };
-          await tx.pendingChange.update({ where: { id }, data: { outcome: 'stale' } });
-          return { kind: 'stale', pending };
-        }),
-      ),
+      prisma.$transaction(async (tx) => {
+        const where = { id, ...waiting(at), askedBy: { not: by } };
+        const pending = await take(tx, where, { outcome: 'confirmed', by, at });
+        if (pending === undefined) {
+          const own = await tx.pendingChange.count({ where: { id, ...waiting(at), askedBy: by } });
+          return { kind: own === 1 ? 'own' : 'gone' };
+        }
+        if (await apply(tx, pending, by, at)) return { kind: 'confirmed', pending };
+        await tx.pendingChange.update({ where: { id }, data: { outcome: 'stale' } });
+        return { kind: 'stale', pending };
+      }),
 
     dismiss: (id, by, at) =>
-      withStoreError('dismissing a change', () =>
-        prisma.$transaction((tx) => take(tx, { id, ...waiting(at) }, { outcome: 'dismissed', by, at })),
-      ),
-  };
+      prisma.$transaction((tx) => take(tx, { id, ...waiting(at) }, { outcome: 'dismissed', by, at })),
+  });
 }
 
 /** For this long after its time the messages about a change can still be brought up to date. */

@@ -8,7 +8,7 @@ import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.
 import { shareRead } from './batch.ts';
 import { endQuestion, exclusiveChanges, openQuestion, writeEvents } from './changes.ts';
 import { optional } from './columns.ts';
-import { type Database, type Transaction, withStoreError } from './database.ts';
+import { type Database, storeOf, type Transaction } from './database.ts';
 
 const texts = z.array(z.string());
 const milliseconds = optional(z.number());
@@ -94,22 +94,21 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
   const log = (tx: Transaction, event: Omit<TeamEventOf<'policy_confirmed'>, 'subject'>) =>
     writeEvents(tx, [{ ...event, subject: { kind: 'policy', id: 'policy' } }], teamId);
 
-  return {
-    current: () => withStoreError('reading the policy', readInForce),
-    published: () => withStoreError('reading the policy', () => readPublished(prisma)),
-    draft: () => withStoreError('reading the draft of the policy', () => readDraft(prisma)),
+  return storeOf('policies', {
+    current: () => readInForce(),
+    published: () => readPublished(prisma),
+    draft: () => readDraft(prisma),
 
-    ofRevision: (revision) =>
-      withStoreError('reading a version of the policy', async () => {
-        const row = await prisma.policyVersion.findFirst({ where: { teamId, revision } });
-        if (row === null) return undefined;
-        const policy = publishedRow.parse(row);
-        const before = await prisma.policyVersion.findFirst({ where: { teamId, version: row.version - 1 } });
-        return { policy, before: before === null ? NO_POLICY : policyRow.parse(before) };
-      }),
+    ofRevision: async (revision) => {
+      const row = await prisma.policyVersion.findFirst({ where: { teamId, revision } });
+      if (row === null) return undefined;
+      const policy = publishedRow.parse(row);
+      const before = await prisma.policyVersion.findFirst({ where: { teamId, version: row.version - 1 } });
+      return { policy, before: before === null ? NO_POLICY : policyRow.parse(before) };
+    },
 
     saveDraft: (rules, expected, by, at) =>
-      exclusively('saving the draft of the policy', async (tx) => {
+      exclusively(async (tx) => {
         const base = draftBase(await readCurrent(tx), await readDraft(tx));
         if (base.revision !== expected) return undefined;
         const changes = loggedChanges(base.rules, rules);
@@ -132,7 +131,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
       }),
 
     discardDraft: (revision, by, at) =>
-      exclusively('discarding the draft of the policy', async (tx) => {
+      exclusively(async (tx) => {
         const draft = await readDraft(tx);
         if (draft?.revision !== revision) return false;
         const { rules } = await readCurrent(tx);
@@ -144,7 +143,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
       }),
 
     publish: (revision, by, at) =>
-      exclusively('publishing the policy', async (tx) => {
+      exclusively(async (tx) => {
         const draft = await readDraft(tx);
         if (draft?.revision !== revision) return { kind: 'stale' };
         if (draft.published !== undefined) return { kind: 'published_already', by: draft.published.by };
@@ -157,7 +156,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
       }),
 
     confirm: (revision, by, at) =>
-      exclusively('confirming the policy', async (tx) => {
+      exclusively(async (tx) => {
         const draft = await readDraft(tx);
         if (draft?.revision !== revision) return { kind: 'stale' };
         const { published, rules } = draft;
@@ -184,5 +183,5 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
         const policy = { version, rules, publishedBy: published.by, confirmedBy: by, confirmedAt: at };
         return { kind: 'confirmed', policy, before };
       }),
-  };
+  });
 }

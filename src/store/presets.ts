@@ -51,7 +51,7 @@ export function createPresetStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
     list: () => read(prisma),
 
     add: (preset, by, at) =>
-      exclusively('adding a preset', async (tx) => {
+      exclusively(async (tx) => {
         if (isTaken(await read(tx), preset.name)) return 'taken';
         await tx.preset.create({ data: { id: randomUUID(), teamId, ...columnsOf(preset, by, at) } });
         await log(tx, undefined, preset, by, at);
@@ -59,7 +59,7 @@ export function createPresetStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
       }),
 
     replace: (id, preset, by, at) =>
-      exclusively('changing a preset', async (tx) => {
+      exclusively(async (tx) => {
         const presets = await read(tx);
         const before = presets.find((each) => each.id === id);
         if (before === undefined) return 'gone';
@@ -70,7 +70,7 @@ export function createPresetStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
       }),
 
     remove: (id, by, at) =>
-      exclusively('taking a preset away', async (tx) => {
+      exclusively(async (tx) => {
         const before = (await read(tx)).find((each) => each.id === id);
         if (before === undefined) return undefined;
         await tx.preset.delete({ where: { id } });

@@ -137,6 +137,6 @@ export function createPriceStore({ prisma }: Pick<Database, 'prisma'>, teamId: s
 
     listOf: (zones) => readOf(zones),
 
-    save: (edits, by, at) => exclusively('saving prices', (tx) => writeEdits(tx, teamId, edits, { by, at })),
+    save: (edits, by, at) => exclusively((tx) => writeEdits(tx, teamId, edits, { by, at })),
   });
 }

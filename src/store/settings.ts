@@ -70,6 +70,6 @@ export function createSettingsStore({ prisma }: Pick<Database, 'prisma'>): Setti
   return storeOf('settings', {
     all: () => readAll(),
 
-    save: (changes, by, at) => exclusively('saving settings', (tx) => writeChanges(tx, changes, { by, at })),
+    save: (changes, by, at) => exclusively((tx) => writeChanges(tx, changes, { by, at })),
   });
 }

@@ -29,7 +29,7 @@ export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId:
     },
 
     begin: (userId, standIn, at) =>
-      exclusively('keeping who stands in', async (tx) => {
+      exclusively(async (tx) => {
         const before = await standInOf(tx, userId, at);
         const kept = { standInId: standIn.userId, until: standIn.until, since: at };
         await tx.standIn.upsert({
@@ -42,7 +42,7 @@ export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId:
       }),
 
     end: (userId, at) =>
-      exclusively('ending that somebody stands in', async (tx) => {
+      exclusively(async (tx) => {
         const before = await standInOf(tx, userId, at);
         if (before === undefined) return undefined;
         await tx.standIn.delete({ where: { teamId_userId: { teamId, userId } } });

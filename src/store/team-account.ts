@@ -26,7 +26,7 @@ export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): Te
     find: (teamId) => read(prisma, teamId),
 
     save: (account, sealed, at) =>
-      changesOf(account.teamId)('saving the team’s account', async (tx) => {
+      changesOf(account.teamId)(async (tx) => {
         const { id, teamId, slot, method, login, application, linkedBy } = account;
         const data = {
           method,
@@ -54,7 +54,7 @@ export function createTeamAccountStore({ prisma }: Pick<Database, 'prisma'>): Te
       }),
 
     remove: (teamId, by, at) =>
-      changesOf(teamId)('forgetting the team’s account', async (tx) => {
+      changesOf(teamId)(async (tx) => {
         const before = await read(tx, teamId);
         if (before === undefined) return undefined;
         await tx.account.delete({ where: { teamKey: teamId } });
