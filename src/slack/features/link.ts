@@ -24,6 +24,7 @@ import {
   code,
   count,
   escapeText,
+  firstOf,
   lines,
   mention,
   message,
@@ -310,9 +311,7 @@ async function unlinkTeam({ deps, person, respond }: CommandCall): Promise<void>
 async function unsentOrdersText({ orders }: SlackDeps, gone: readonly Account[]): Promise<string> {
   const ids = await orders.store.unfinishedOf(gone.map(({ id }) => id));
   if (ids.length === 0) return 'No order waits for it.';
-  const shown = ids.slice(0, SHOWN_ORDERS).map(code).join(', ');
-  const more = ids.length > SHOWN_ORDERS ? ` and ${ids.length - SHOWN_ORDERS} more` : '';
-  return `Nothing more is sent of ${count(ids.length, 'order')}: ${shown}${more}.`;
+  return `Nothing more is sent of ${count(ids.length, 'order')}: ${firstOf(ids.map(code), SHOWN_ORDERS)}.`;
 }
 
 const SHOWN_ORDERS = 10;

@@ -168,7 +168,6 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
   const past: PastOrder[] = [];
   const seen = new Map<string, Omit<ReplayedLine, 'changed'>>();
   let isCut = false;
-  let withoutDemand = 0;
   for await (const logged of deps.events.read(from, new Date(to.getTime() + 1))) {
     if ('event' in logged || logged.entry.kind !== 'requested') continue;
     const { order, entry } = logged;
@@ -177,9 +176,7 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
     const pricesOf = async () => amountsByName(entry.price);
     const sources = { ...factSourcesOf(deps.orders), groupsOf, pricesOf };
     const facts = await gatherFacts(sources, [...current.rules, ...rules], asked, deps.currency);
-    const demand = order.demand ?? evaluate(current, settings, asked, facts).demand;
-    if (order.demand === undefined) withoutDemand += 1;
-    past.push({ orderId: id, order: asked, facts, demand });
+    past.push({ orderId: id, order: asked, facts, demand: order.demand });
     seen.set(id, { title: orderTitle(order), requester: requesterId, askedAt: order.createdAt });
     if (past.length > MAX_PAST_ORDERS) {
       const dropped = past.shift();
@@ -192,5 +189,5 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
     const line = seen.get(each.orderId);
     return line === undefined ? [] : [{ changed: each, ...line }];
   });
-  return { days, replay: result, changed: changed.reverse(), isCut, withoutDemand };
+  return { days, replay: result, changed: changed.reverse(), isCut };
 }

@@ -1,7 +1,7 @@
 import { present } from '../../collections.ts';
 import { type FactName, type FactValue, REGISTRY_DATES, type UnseenReason } from '../../names/facts.ts';
 import { displayName } from '../../zones/names.ts';
-import { code, day, escapeText, quote } from './blocks.ts';
+import { code, day, escapeText, firstOf, quote } from './blocks.ts';
 
 /*
  * What registries and the DNS show of a name, in words.
@@ -91,9 +91,10 @@ export function formatValue(fact: FactName, value: FactValue): string {
 
 /** A few hosts or addresses, and how many more there are. */
 export function formatList(texts: readonly string[]): string {
-  const shown = texts.slice(0, MAX_TEXTS).map((text) => code(displayName(text)));
-  const left = texts.length - shown.length;
-  return `${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+  return firstOf(
+    texts.map((text) => code(displayName(text))),
+    MAX_TEXTS,
+  );
 }
 
 function formatRegistrar(value: FactValue): string {

@@ -1,7 +1,7 @@
 import type { Dependency } from '../../names/dependents.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
 import { displayName } from '../../zones/names.ts';
-import { count, escapeText, moment, truncateMarkup } from './blocks.ts';
+import { count, escapeText, firstOf, moment, truncateMarkup } from './blocks.ts';
 import { FACT_LABELS, formatList, formatValue, UNSEEN_REASONS } from './facts.ts';
 
 /*
@@ -124,9 +124,8 @@ const SHOWN_NAMES = 5;
 
 /** The first of some names, and how many more there are. */
 export function namesOf(found: { readonly names: readonly string[]; readonly count: number }): string {
-  const shown = found.names.slice(0, SHOWN_NAMES).map((name) => escapeText(displayName(name)));
-  const left = found.count - shown.length;
-  return `${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+  const names = found.names.map((name) => escapeText(displayName(name)));
+  return firstOf(names, SHOWN_NAMES, found.count);
 }
 
 function labels(facts: readonly (keyof typeof FACT_LABELS)[]): string {

@@ -141,6 +141,12 @@ export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** `a, b and 3 more`: the first texts of a list. @param total how many there are, where not all are given */
+export function firstOf(texts: readonly string[], limit: number, total = texts.length): string {
+  const shown = texts.slice(0, limit);
+  return `${shown.join(', ')}${total > shown.length ? ` and ${total - shown.length} more` : ''}`;
+}
+
 /** `1 year`, `3 names`. */
 export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;

@@ -4,6 +4,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import type { Alarm } from '../../names/alarm.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
+import { NO_MAIL, WEB } from '../../names/impact.ts';
 import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
@@ -63,11 +64,8 @@ export interface NameScreen {
 const HISTORY_LINES = 8;
 const OPEN_ORDERS = 3;
 const OPEN_ALARMS = 4;
-const WEB: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
 /** The facts that people look for. If one was not seen, the screen says so. */
 const WANTED: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'ds'];
-/** The mail server of a name that takes no mail (RFC 7505). */
-const NO_MAIL = '0 .';
 
 /** The screen of a name. */
 export function nameScreen(screen: NameScreen): Message {

@@ -32,6 +32,7 @@ import {
   count,
   day,
   escapeText,
+  firstOf,
   lines,
   type Message,
   mention,
@@ -238,8 +239,7 @@ interface Decided {
 
 /** Mentions of those who may approve; a long list is cut. */
 export function approverList(approvers: readonly string[]): string {
-  const shown = approvers.slice(0, 12).map(mentionApprover).join(', ');
-  return approvers.length > 12 ? `${shown} and ${approvers.length - 12} more` : shown;
+  return firstOf(approvers.map(mentionApprover), 12);
 }
 
 const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {

@@ -159,12 +159,10 @@ export interface ShownReplay {
   readonly changed: readonly ReplayedLine[];
   /** There were more orders than those that were replayed. */
   readonly isCut: boolean;
-  /** Orders of which was not kept what they needed then: compared with the policy in force. */
-  readonly withoutDemand: number;
 }
 
 /** What past orders would have needed under the draft. */
-export function replayMessage({ days, replay, changed, isCut, withoutDemand }: ShownReplay): Message {
+export function replayMessage({ days, replay, changed, isCut }: ShownReplay): Message {
   const { total, unchanged, counts } = replay;
   const parts = present([
     `${counts.stricter} *stricter*`,
@@ -189,7 +187,7 @@ export function replayMessage({ days, replay, changed, isCut, withoutDemand }: S
     changed.length > shown.length &&
       context(`And ${count(changed.length - shown.length, 'more order')}: the file has all of them.`),
     context(
-      `Under the draft: prices as they were known when each order was asked for; groups, tags and settings as they are now.${withoutDemand === 0 ? '' : ` Of ${count(withoutDemand, 'order')} I did not keep what was needed: there I compare with the policy in force.`}${isCut ? ' These are the newest orders: there are more than I look at at once.' : ''}`,
+      `Under the draft: prices as they were known when each order was asked for; groups, tags and settings as they are now.${isCut ? ' These are the newest orders: there are more than I look at at once.' : ''}`,
     ),
   ]);
 }

@@ -13,6 +13,7 @@ import {
   count,
   escapeText,
   type Fact,
+  firstOf,
   type Message,
   mention,
   message,
@@ -206,11 +207,8 @@ const SHOWN_OWNERS = 5;
 /** Why people cannot become owners; plain text, for the field of a form. */
 export function ownersIssueText(issue: OwnersIssue): string {
   switch (issue.code) {
-    case 'no_members': {
-      const shown = issue.owners.slice(0, SHOWN_OWNERS).join(', ');
-      const left = issue.owners.length - SHOWN_OWNERS;
-      return `An owner is a member of this workspace. I find no member with the id ${shown}${left > 0 ? ` and ${left} more` : ''}. Correct it; nothing was changed.`;
-    }
+    case 'no_members':
+      return `An owner is a member of this workspace. I find no member with the id ${firstOf(issue.owners, SHOWN_OWNERS)}. Correct it; nothing was changed.`;
     case 'too_many_new':
       return `At most ${issue.limit} people at a time can become owners for the first time, because I ask Slack about each. Send the names in parts; nothing was changed.`;
     case 'unconfirmed':

@@ -1,5 +1,5 @@
 import type { RecordFinding } from '../../orders/record-finding.ts';
-import { day } from './mrkdwn.ts';
+import { day, firstOf } from './mrkdwn.ts';
 
 /*
  * What public records show of a request.
@@ -73,18 +73,16 @@ function nameServersText(shown: {
   if (shown.areAskedFor) return 'the nameservers asked for';
   return shown.nameServers.length === 0
     ? 'no nameservers'
-    : `other nameservers: ${listText(shown.nameServers)}`;
+    : `other nameservers: ${firstOf(shown.nameServers, LISTED)}`;
 }
 
 function statusesText({ statuses }: { readonly statuses: readonly string[] }): string {
   return statuses.length === 0
     ? 'no status'
-    : `the status ${listText(statuses.map((status) => `“${status}”`))}`;
+    : `the status ${firstOf(
+        statuses.map((status) => `“${status}”`),
+        LISTED,
+      )}`;
 }
 
 const LISTED = 6;
-
-function listText(texts: readonly string[]): string {
-  const left = texts.length - LISTED;
-  return `${texts.slice(0, LISTED).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
-}

@@ -206,5 +206,5 @@ test('a replay and a trial of 50 names stay within the limits', () => {
   }));
   const counts = { stricter: 0, looser: 0, other: 40 };
   const replay = { total: 40, unchanged: 0, counts, outcomes: {}, changed: [] };
-  expectMessage(replayMessage({ days: 90, replay, changed, isCut: true, withoutDemand: 3 }));
+  expectMessage(replayMessage({ days: 90, replay, changed, isCut: true }));
 });
