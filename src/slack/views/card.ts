@@ -199,10 +199,7 @@ export function impactBlocks({ impact }: CardExtras): SectionBlock[] {
     ];
   }
   const { asked, latest } = impact;
-  return lines([
-    ...impactLines(latest),
-    ...(asked === undefined ? [] : impactChangeLines(compareImpacts(asked, latest))),
-  ]);
+  return lines([...impactLines(latest), ...impactChangeLines(compareImpacts(asked, latest))]);
 }
 
 function formatSending(order: Order, { decision, statement }: CardExtras, isWhole: boolean): string {
