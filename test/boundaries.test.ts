@@ -80,6 +80,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'money',
     'names',
     'policy',
+    'collections.ts',
     'events.ts',
     'notifications.ts',
     'settings.ts',

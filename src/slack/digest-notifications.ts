@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { present } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
 import { messagesOf, monthsIfHelpful, nextBatch, stillDue } from '../expiry/digest.ts';
 import { type DueReminder, groupForDigest, type PlanOptions } from '../expiry/plan.ts';
@@ -129,12 +130,10 @@ async function tellPlace(
       version: ONCE,
       since: new Date(claim.id),
       // Where the thread is in a channel that takes nothing any more, the rest is told in the one that was chosen since.
-      places: [
-        ...(thread === undefined ? [] : [threadOf(thread)]),
-        ...(thread === undefined || destination === COMMON
-          ? [() => placeOf(deps, telling, destination)]
-          : []),
-      ],
+      places: present([
+        thread !== undefined && threadOf(thread),
+        (thread === undefined || destination === COMMON) && (() => placeOf(deps, telling, destination)),
+      ]),
       message: async () =>
         reply === undefined
           ? deps.views.head(await headOf(deps, telling, part, all))

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Maybe, present } from '../collections.ts';
 import { isNone, type NameSort } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
 import { optional, optionalText } from './columns.ts';
@@ -37,8 +38,9 @@ const COLUMNS =
   d.tags, d.channel_id AS channel, d.note, d.record->>'registrar' AS registrar,
   d.deleted_at AS "deletedAt"`);
 
-function any(conditions: readonly Prisma.Sql[]): Prisma.Sql[] {
-  return conditions.length === 0 ? [] : [Prisma.sql`(${Prisma.join([...conditions], ' OR ')})`];
+function any(conditions: readonly Maybe<Prisma.Sql>[]): Prisma.Sql[] {
+  const given = present(conditions);
+  return given.length === 0 ? [] : [Prisma.sql`(${Prisma.join(given, ' OR ')})`];
 }
 
 /** A text as `LIKE` takes it: its signs mean nothing. */
@@ -51,14 +53,14 @@ function conditionsOf(query: NameQuery, teamId: string): Prisma.Sql[] {
   const day = (days: number) => new Date(now.getTime() + days * 86_400_000);
   const tags = filter.tags.filter((tag) => !isNone(tag));
   const owners = query.owners.filter((owner) => !isNone(owner));
-  return [
+  return present([
     ...any([
-      ...(tags.length === 0 ? [] : [Prisma.sql`d.tags && ${tags}::text[]`]),
-      ...(filter.tags.some(isNone) ? [Prisma.sql`cardinality(d.tags) = 0`] : []),
+      tags.length > 0 && Prisma.sql`d.tags && ${tags}::text[]`,
+      filter.tags.some(isNone) && Prisma.sql`cardinality(d.tags) = 0`,
     ]),
     ...any([
-      ...(owners.length === 0 ? [] : [Prisma.sql`d.owner_id = ANY (${owners}::text[])`]),
-      ...(query.owners.some(isNone) ? [Prisma.sql`d.owner_id IS NULL`] : []),
+      owners.length > 0 && Prisma.sql`d.owner_id = ANY (${owners}::text[])`,
+      query.owners.some(isNone) && Prisma.sql`d.owner_id IS NULL`,
     ]),
     ...any(filter.zones.map((zone) => Prisma.sql`d.name LIKE ${`%.${like(zone)}`}`)),
     ...any(filter.registrars.map((part) => Prisma.sql`d.record->>'registrar' ILIKE ${`%${like(part)}%`}`)),
@@ -67,20 +69,14 @@ function conditionsOf(query: NameQuery, teamId: string): Prisma.Sql[] {
         (part) => Prisma.sql`(d.name LIKE ${`%${like(part)}%`} OR d.note ILIKE ${`%${like(part)}%`})`,
       ),
     ),
-    ...(filter.expiresWithin === undefined
-      ? []
-      : [Prisma.sql`d.expires_at < ${day(filter.expiresWithin)}::timestamptz`]),
-    ...(filter.expiresAfter === undefined
-      ? []
-      : [Prisma.sql`d.expires_at > ${day(filter.expiresAfter)}::timestamptz`]),
-    ...(filter.undated ? [Prisma.sql`d.expires_at IS NULL`] : []),
-    ...(filter.unused
-      ? [
-          Prisma.sql`EXISTS (
+    filter.expiresWithin !== undefined &&
+      Prisma.sql`d.expires_at < ${day(filter.expiresWithin)}::timestamptz`,
+    filter.expiresAfter !== undefined && Prisma.sql`d.expires_at > ${day(filter.expiresAfter)}::timestamptz`,
+    filter.undated && Prisma.sql`d.expires_at IS NULL`,
+    filter.unused &&
+      Prisma.sql`EXISTS (
             SELECT 1 FROM name_observations o WHERE o.team_id = ${teamId} AND o.name = d.name AND o.in_use = false)`,
-        ]
-      : []),
-  ];
+  ]);
 }
 
 function where(conditions: readonly Prisma.Sql[]): Prisma.Sql {

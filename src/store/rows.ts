@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
+import { present } from '../collections.ts';
 import { storedShortfall } from '../money/budget.ts';
 import { bulkInput } from '../orders/bulk.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
@@ -206,23 +207,16 @@ export function whereFilter({
   isReviewOpen,
   limit,
 }: OrderFilter): Prisma.Sql {
-  const conditions = [
+  const conditions = present([
     states === undefined ? Prisma.sql`o.state <> 'DRAFT'` : Prisma.sql`o.state = ANY(${[...states]})`,
-    ...(tasks === undefined ? [] : [Prisma.sql`o.task = ANY(${[...tasks]})`]),
-    ...(requesterId === undefined ? [] : [Prisma.sql`o.requester_id = ${requesterId}`]),
-    ...(visibleTo === undefined
-      ? []
-      : [
-          Prisma.sql`(NOT o.is_private OR o.requester_id = ${visibleTo} OR ${visibleTo} = ANY(o.earlier_requesters))`,
-        ]),
-    ...(name === undefined
-      ? []
-      : [Prisma.sql`o.id IN (SELECT order_id FROM order_items WHERE name = ${name})`]),
-    ...(isLive === undefined ? [] : [Prisma.sql`o.context IS DISTINCT FROM ${DEMO_CONTEXT}`]),
-    ...(isReviewOpen === undefined
-      ? []
-      : [Prisma.sql`o.emergency_approved_by IS NOT NULL AND o.signed_off_by IS NULL`]),
-  ];
+    tasks !== undefined && Prisma.sql`o.task = ANY(${[...tasks]})`,
+    requesterId !== undefined && Prisma.sql`o.requester_id = ${requesterId}`,
+    visibleTo !== undefined &&
+      Prisma.sql`(NOT o.is_private OR o.requester_id = ${visibleTo} OR ${visibleTo} = ANY(o.earlier_requesters))`,
+    name !== undefined && Prisma.sql`o.id IN (SELECT order_id FROM order_items WHERE name = ${name})`,
+    isLive !== undefined && Prisma.sql`o.context IS DISTINCT FROM ${DEMO_CONTEXT}`,
+    isReviewOpen !== undefined && Prisma.sql`o.emergency_approved_by IS NOT NULL AND o.signed_off_by IS NULL`,
+  ]);
   return Prisma.sql`
     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY o.created_at DESC, o.id DESC LIMIT ${limit}`;
 }

@@ -48,7 +48,7 @@ function changeLines({ change: { names } }: Waiting): ReturnType<typeof lines> {
   const left = names.length - SHOWN_CHANGES;
   return lines([
     ...names.slice(0, SHOWN_CHANGES).map(changeLine),
-    ...(left > 0 ? [`… and ${count(left, 'other name')}.`] : []),
+    left > 0 && `… and ${count(left, 'other name')}.`,
   ]);
 }
 

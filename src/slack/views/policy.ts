@@ -1,4 +1,5 @@
 import type { Button } from '@slack/types';
+import { present } from '../../collections.ts';
 import { loggedChanges } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
@@ -76,7 +77,7 @@ export function policyMessage(shown: ShownPolicy): Message {
     ...implicitSentences(settings).map((sentence) => `• ${sentence}`),
   ];
   return message(shown.note ?? 'The policy: who decides what', [
-    ...(shown.note === undefined ? [] : [section(shown.note)]),
+    shown.note !== undefined && section(shown.note),
     section(`*Who decides what*\n${inForceText(published)}`),
     ...(hasRows ? ruleRows(inForce, shown) : numbered(inForce, reader.locale)),
     ...lines(implicit),
@@ -127,7 +128,7 @@ function ruleRows(rules: readonly PolicyRule[], { page, reader }: ShownPolicy): 
       section(row(rule, position, reader.locale)),
       ...actions(`policy_rule_${position}`, [
         rowButton('policy_edit', 'Edit…'),
-        ...(position === 1 ? [] : [rowButton('policy_up', 'Up')]),
+        position !== 1 && rowButton('policy_up', 'Up'),
         rowButton('policy_remove', 'Remove', 'danger'),
       ]),
     ];
@@ -162,10 +163,10 @@ function adminButtons(shown: ShownPolicy): AnyBlock[] {
   const toPage = (actionId: 'policy_page_before' | 'policy_page_after', text: string, to: number) =>
     button(actionId, text, String(to));
   const index = from / RULES_ON_PAGE;
-  const paging = [
-    ...(from === 0 ? [] : [toPage('policy_page_before', 'Rules before', index - 1)]),
-    ...(from + RULES_ON_PAGE >= edited.length ? [] : [toPage('policy_page_after', 'More rules', index + 1)]),
-  ];
+  const paging = present([
+    from !== 0 && toPage('policy_page_before', 'Rules before', index - 1),
+    from + RULES_ON_PAGE < edited.length && toPage('policy_page_after', 'More rules', index + 1),
+  ]);
   return [
     ...(paging.length === 0
       ? []
@@ -213,12 +214,12 @@ function startMenu(): AnyBlock {
 }
 
 function readerButtons({ published, draft }: ShownPolicy): AnyBlock[] {
-  return [
+  return present([
     ...(published === undefined
       ? []
       : actions('policy', [button('policy_download', 'As a YAML file', 'current')])),
-    ...(draft === undefined ? [] : [context('Admins work on a draft, which is not in force.')]),
-  ];
+    draft !== undefined && context('Admins work on a draft, which is not in force.'),
+  ]);
 }
 
 /** The differences from the version in force, one line each. */
