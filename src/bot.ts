@@ -44,6 +44,7 @@ import { createAlarmPlanner } from './slack/alarm-notifications.ts';
 import { createSlackApp, type SlackApp } from './slack/app.ts';
 import { createDigestPlanner, createDigestViews } from './slack/digest-notifications.ts';
 import { createDirectory, type SlackDirectory } from './slack/directory.ts';
+import { createEventPlanner } from './slack/event-notifications.ts';
 import { isAdmin, type SlackDeps } from './slack/feature.ts';
 import { createMoneyReportPlanner, openMoneyReport } from './slack/money-report.ts';
 import { NOTIFICATION_LEASE_MS, type NotifierDeps, notify } from './slack/notify.ts';
@@ -554,7 +555,7 @@ function buildNames(
 ): Names {
   return createNames({
     alarms: stores.alarms,
-    alarmChanged: (id) => late.reconciler?.notify({ kind: 'alarm', id }),
+    alarmChanged: () => void late.reconciler?.notifyDue(),
     store: stores.observations,
     impacts: stores.impacts,
     orders: stores.orders,
@@ -680,6 +681,7 @@ function notifierOf(site: Site, parts: WorkParts): NotifierDeps {
       report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
       place: createPlacePlanner({ ...messaging, settings }),
       group: createGroupPlanner(messaging),
+      event: createEventPlanner({ ...messaging, ...stores, expiry, impacts: parts.names.impacts }),
       pending_change: createPendingChangePlanner({ ...messaging, ...stores, facts: parts.facts }),
       departure: createDeparturePlanner({ ...messaging, teamAccount: parts.accounts.accounts.team.current }),
     },
@@ -796,7 +798,7 @@ function featureDeps({ config, log, now }: Site, parts: AppParts): SlackDeps {
     standIns: stores.standIns,
     policies: stores.policies,
     pendingChanges: stores.pendingChanges,
-    notify: parts.work.reconciler.notify,
+    notifyDue: () => void parts.work.reconciler.notifyDue(),
     currency: config.currency,
     refreshWaitingCards: () => refreshWaitingCards(cards),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),

@@ -3,6 +3,7 @@ import { BUDGET_SPANS, storedShortfall } from './money/budget.ts';
 import { PRICED_TASKS, storedCost } from './money/prices.ts';
 import { FACT_NAMES } from './names/facts.ts';
 import { ALARM_KINDS } from './names/unexplained-changes.ts';
+import { messagePlace } from './notifications.ts';
 import {
   type ApprovalsGiven,
   DELEGATIONS,
@@ -202,6 +203,10 @@ export const teamEvent = z.discriminatedUnion('kind', [
       until: at.optional(),
       reason: z.string().optional(),
       confirmedBy,
+      /** Who asked for what is confirmed. */
+      askedBy: z.string().optional(),
+      /** Where it is told. */
+      origin: messagePlace.optional(),
     },
   ),
   event('name', ['alarm_raised'], { alarm, fact: z.enum(FACT_NAMES), before: texts, after: texts }),
@@ -218,6 +223,8 @@ export const teamEvent = z.discriminatedUnion('kind', [
   /** The person is away; without a stand-in they are back. */
   event('person', ['stand_in_changed'], {
     standIn: z.object({ userId: z.string(), until: at }).optional(),
+    /** Who stood in until then. */
+    replaced: z.string().optional(),
   }),
   event(
     'policy',
@@ -230,6 +237,14 @@ export const teamEvent = z.discriminatedUnion('kind', [
   ),
   event('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
 ]);
+
+/** Kinds of events of which people are told: each event of theirs is a subject of notifications. */
+export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
+  'name_snoozed',
+  'lapse_requested',
+  'lapse_confirmed',
+  'stand_in_changed',
+];
 
 /** What happened to something that is no order. */
 export type TeamEvent = Readonly<z.output<typeof teamEvent>>;
@@ -258,4 +273,6 @@ export interface AuditedEvent {
 export interface EventLog {
   /** Every event from `from` until before `to`, oldest first. Drafts are left out until they are confirmed. */
   read(from: Date, to: Date): AsyncIterable<AuditedEvent | { readonly event: TeamEvent }>;
+  /** An event of something that is no order. @param seq its number in the log */
+  find(seq: string): Promise<TeamEvent | undefined>;
 }

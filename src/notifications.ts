@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 /**
  * What messages are about. A place is one where nothing can be posted any more, a group an approver group that cannot be read
- * on a day, a departure somebody who has left and had linked the team's account.
+ * on a day, a departure somebody who has left and had linked the team's account, an event one of the log.
  */
 export const SUBJECT_KINDS = [
   'order',
@@ -18,6 +18,7 @@ export const SUBJECT_KINDS = [
   'group',
   'departure',
   'pending_change',
+  'event',
 ] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 

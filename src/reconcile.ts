@@ -142,9 +142,7 @@ export interface Reconciler {
   start(): void;
   /** Called when this process has changed an order. Work that is due at once starts. */
   changed(order: Order): void;
-  /** Called when this process has changed another subject of notifications. */
-  notify(subject: Subject): void;
-  /** Looks for notifications that are due. */
+  /** Looks for notifications that are due, also when this process has changed what they tell. */
   notifyDue(): Promise<void>;
   /** Looks up in public records all orders that wait for them, before they are due. */
   askRecords(): Promise<void>;
@@ -239,7 +237,6 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       for (const lane of ['deadlines', 'execution', 'observation'] as const)
         if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
     },
-    notify: (subject) => notifications.add(keyOfSubject(subject)),
     notifyDue: () => notifications.look(),
     askRecords,
     async catchUp() {

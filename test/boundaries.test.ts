@@ -26,7 +26,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   money: ['zones', 'csv.ts', 'collections.ts'],
   policy: ['money', 'zones', 'duration.ts', 'collections.ts', 'notifications.ts'],
   'canonical-json.ts': [],
-  'events.ts': ['money', 'names', 'orders', 'policy'],
+  'events.ts': ['money', 'names', 'orders', 'policy', 'notifications.ts'],
   'metrics.ts': ['orders'],
   'server.ts': ['log.ts'],
   'config.ts': ['service', 'duration.ts', 'money', 'orders', 'dns'],
@@ -55,6 +55,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'config.ts',
     'events.ts',
     'log.ts',
+    'notifications.ts',
   ],
   names: [
     'accounts',

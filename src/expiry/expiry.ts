@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { MessagePlace } from '../notifications.ts';
 import type { LookAtRegistry } from '../orders/accepted.ts';
 import type { Evidence } from '../orders/evidence.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
@@ -76,9 +77,16 @@ export interface Expiry {
     by: string,
     progress: (done: number, total: number) => Promise<void>,
   ): Promise<list.ImportSummary>;
-  snooze(name: string, days: number, by: string, reason: string | undefined): Promise<list.WatchOutcome>;
-  requestLapse(name: string, by: string, reason: string): Promise<list.WatchOutcome>;
-  confirmLapse(name: string, by: string): Promise<list.WatchOutcome>;
+  /** @param origin where it is told, here and below */
+  snooze(
+    name: string,
+    days: number,
+    by: string,
+    reason: string | undefined,
+    origin: MessagePlace,
+  ): Promise<list.WatchOutcome>;
+  requestLapse(name: string, by: string, reason: string, origin: MessagePlace): Promise<list.WatchOutcome>;
+  confirmLapse(name: string, by: string, origin: MessagePlace): Promise<list.WatchOutcome>;
   /** Confirms a transfer of a name: the registrar that its record names is trusted from now on. */
   trustRegistrar(name: string): Promise<void>;
   /** @param name in ASCII */
@@ -196,9 +204,9 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       parts.requestRefresh();
       return summary;
     },
-    snooze: (name, days, by, reason) => list.snoozeName(lookUps, name, days, by, reason),
-    requestLapse: (name, by, reason) => list.requestLapse({ store, now }, name, by, reason),
-    confirmLapse: (name, by) => list.confirmLapse(lookUps, name, by),
+    snooze: (...given) => list.snoozeName(lookUps, ...given),
+    requestLapse: (...given) => list.requestLapse(lookUps, ...given),
+    confirmLapse: (...given) => list.confirmLapse(lookUps, ...given),
     async trustRegistrar(name) {
       await list.trustRegistrar(lookUps, name);
       parts.requestRefresh();

@@ -1,4 +1,4 @@
-import { calendarDay } from '../zones/calendar-day.ts';
+import type { MessagePlace } from '../notifications.ts';
 import { changeWatched, newlyWatched } from './change.ts';
 import {
   type DateIssue,
@@ -137,13 +137,14 @@ export async function importNames(
   return { added, dated, kept: accepted.length - added - dated, duplicates: duplicates.length, rejected };
 }
 
-/** Stops the reminders of a name for some days, until its expiry at the latest. */
+/** Stops the reminders of a name for some days, until its expiry at the latest. @param origin where it is told, here and below */
 export async function snoozeName(
   deps: Pick<RefreshDeps, 'store' | 'now'>,
   name: string,
   days: number,
   by: string,
   reason: string | undefined,
+  origin?: MessagePlace,
 ): Promise<WatchOutcome> {
   if (!Number.isInteger(days) || days < 1 || days > MAX_SNOOZE_DAYS) {
     return { ok: false, refusal: { code: 'invalid_snooze', maxDays: MAX_SNOOZE_DAYS } };
@@ -153,7 +154,7 @@ export async function snoozeName(
     deps.store,
     name,
     (known) => ({ ...known, snooze: { until: snoozeUntil(known.expiry?.at, days, now), by, reason } }),
-    ({ snooze }) => ({ kind: 'name_snoozed', actor: by, at: now, until: snooze?.until, reason }),
+    ({ snooze }) => ({ kind: 'name_snoozed', actor: by, at: now, until: snooze?.until, reason, origin }),
   );
   return domain === undefined ? notWatched(name) : { ok: true, domain };
 }
@@ -164,6 +165,7 @@ export async function requestLapse(
   name: string,
   by: string,
   reason: string,
+  origin?: MessagePlace,
 ): Promise<WatchOutcome> {
   let decided = false;
   const domain = await changeWatched(
@@ -173,7 +175,7 @@ export async function requestLapse(
       decided = known.lapse?.confirmed !== undefined;
       return decided ? undefined : { ...known, lapse: { reason, requestedBy: by, confirmed: undefined } };
     },
-    () => ({ kind: 'lapse_requested', actor: by, at: now(), reason }),
+    () => ({ kind: 'lapse_requested', actor: by, at: now(), reason, origin }),
   );
   if (domain === undefined) return notWatched(name);
   return decided ? { ok: false, refusal: { code: 'lapse_decided' } } : { ok: true, domain };
@@ -184,6 +186,7 @@ export async function confirmLapse(
   deps: Pick<RefreshDeps, 'store' | 'now'>,
   name: string,
   by: string,
+  origin?: MessagePlace,
 ): Promise<WatchOutcome> {
   let refusal: WatchRefusal | undefined;
   const at = deps.now();
@@ -195,7 +198,14 @@ export async function confirmLapse(
       if (refusal !== undefined || known.lapse === undefined) return undefined;
       return { ...known, lapse: { ...known.lapse, confirmed: { by, at } } };
     },
-    ({ lapse }) => ({ kind: 'lapse_confirmed', actor: by, at, reason: lapse?.reason }),
+    ({ lapse }) => ({
+      kind: 'lapse_confirmed',
+      actor: by,
+      at,
+      reason: lapse?.reason,
+      askedBy: lapse?.requestedBy,
+      origin,
+    }),
   );
   if (domain === undefined) return notWatched(name);
   return refusal === undefined ? { ok: true, domain } : { ok: false, refusal };
@@ -218,11 +228,6 @@ function refusalToConfirm({ lapse }: WatchedDomain, by: string): WatchRefusal | 
   if (lapse === undefined) return { code: 'lapse_not_requested' };
   if (lapse.confirmed !== undefined) return { code: 'lapse_decided' };
   return lapse.requestedBy === by ? { code: 'own_lapse_request' } : undefined;
-}
-
-/** The last day of a snooze as people see it. */
-export function snoozedUntilDay(domain: WatchedDomain, timeZone: string): string | undefined {
-  return domain.snooze && calendarDay(domain.snooze.until, timeZone);
 }
 
 function notWatched(name: string): { readonly ok: false; readonly refusal: WatchRefusal } {

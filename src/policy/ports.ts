@@ -13,10 +13,10 @@ export interface StandInSource {
   current(now: Date): Promise<ReadonlyMap<string, StandIn>>;
 }
 
-/** Where stand-ins are kept. Implemented by the store; whatever changes them leaves a line in the audit log. */
+/** Where stand-ins are kept. Implemented by the store; whatever changes them leaves a line in the audit log, of which people are told. */
 export interface StandInStore extends StandInSource {
-  /** Somebody is away. @returns who stood in for them until now */
-  begin(userId: string, standIn: StandIn, at: Date): Promise<StandIn | undefined>;
+  /** Somebody is away. */
+  begin(userId: string, standIn: StandIn, at: Date): Promise<void>;
   /** Somebody is back. @returns who stood in for them; undefined when nobody did */
   end(userId: string, at: Date): Promise<StandIn | undefined>;
 }

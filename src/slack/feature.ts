@@ -12,7 +12,7 @@ import type { PriceEdit } from '../money/prices.ts';
 import type { FactChanges } from '../names/fact-changes.ts';
 import type { Names } from '../names/names.ts';
 import type { FactsChange, PortfolioStore, PresetStore } from '../names/ports.ts';
-import type { NotificationStore, Subject } from '../notifications.ts';
+import type { NotificationStore } from '../notifications.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { Order } from '../orders/order.ts';
 import type { RequestDeps } from '../orders/request.ts';
@@ -38,8 +38,8 @@ export interface SlackDeps extends HomeWorkspace {
   readonly orders: RequestDeps & DecideDeps;
   /** What an order sends; undefined when its rows give no request any more. */
   readonly statementOf: (order: Order) => Statement | undefined;
-  /** Has people told of a subject at once. */
-  readonly notify: (subject: Subject) => void;
+  /** Has people told at once of what has changed. */
+  readonly notifyDue: () => void;
   /** What Slack shows of orders. */
   readonly notifications: Pick<NotificationStore, 'read' | 'record'>;
   /** The watch list, its dates and its reminders. */

@@ -26,7 +26,7 @@ export interface PendingChangePlannerDeps
 /** What is asked, or what became of it. */
 interface Question {
   readonly askedAt: Date;
-  /** @param userId the reader; that of a message in a channel is not known */
+  /** @param userId the reader; nobody's in a channel */
   readonly message: (userId: string) => Message | Promise<Message>;
   /** Undefined when it does not wait any more. */
   readonly asks: Asked | undefined;
@@ -47,7 +47,9 @@ interface Asked {
 const LOOK_AGAIN_MS = 3_600_000;
 /** Where no channel can be posted in, at most this many people are written to. */
 const MAX_PEOPLE = 20;
-/** The purpose of a question in a channel. That of a direct message is the id of its reader. */
+/** Purposes begin with it; the id of the reader follows. */
+const TO = 'to:';
+/** The reader of a question in a channel. */
 const CHANNEL = 'channel';
 
 export function createPendingChangePlanner(deps: PendingChangePlannerDeps): NotificationPlanner {
@@ -56,13 +58,15 @@ export function createPendingChangePlanner(deps: PendingChangePlannerDeps): Noti
     const question = await findQuestion(deps, id);
     if (question === undefined) return undefined;
     const { askedAt: since, asks, tell, expiresAt, message } = question;
-    const show = (purpose: string, version: string, places = [directMessageTo(directory, purpose)]) =>
-      send({ purpose, version, since, places, message: () => message(purpose) });
+    const show = (reader: string, version: string, places = [directMessageTo(directory, reader)]) =>
+      send({ purpose: `${TO}${reader}`, version, since, places, message: () => message(reader) });
     if (asks === undefined) {
-      const standing = notifications.flatMap((each) => (each.message === undefined ? [] : each.purpose));
+      const standing = notifications.flatMap((each) =>
+        each.message === undefined ? [] : each.purpose.slice(TO.length),
+      );
       // Who asked sees what became of it where the question stands in a channel.
       const told = tell === undefined || standing.includes(CHANNEL) ? [] : [tell];
-      for (const purpose of new Set([...standing, ...told])) await show(purpose, 'ended');
+      for (const reader of new Set([...standing, ...told])) await show(reader, 'ended');
       return undefined;
     }
     const places = asks.channels.map((channel) => async () => channel);

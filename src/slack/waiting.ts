@@ -1,3 +1,4 @@
+import type { TeamSettings } from '../config.ts';
 import { asReminder } from '../expiry/digest.ts';
 import type { WatchedDomain, WatchedReminder } from '../expiry/ports.ts';
 import type { Price } from '../money/prices.ts';
@@ -18,9 +19,13 @@ export function waitingWith(list: readonly Price[], watched: Dated, options: Wai
   return list.length === 0 ? [] : costOfWaiting(list, name, dates, { ...options, timeZone });
 }
 
+export interface WaitingDeps extends Pick<SlackDeps, 'prices' | 'now'> {
+  readonly settings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
+}
+
 /** What waiting costs for a name at this moment; nothing where its date is not known, or it is not watched. */
 export async function waitingNow(
-  { prices, settings, now }: Pick<SlackDeps, 'prices' | 'settings' | 'now'>,
+  { prices, settings, now }: WaitingDeps,
   domain: WatchedDomain | undefined,
 ): Promise<WaitingStep[]> {
   const watched = domain && asReminder(domain, []);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { TeamEvent } from '../events.ts';
+import { type TeamEvent, TOLD_KINDS } from '../events.ts';
+import type { SubjectKind } from '../notifications.ts';
 import { storableJson } from './columns.ts';
 import type { Database, Transaction } from './database.ts';
 import { columnsOf } from './events.ts';
@@ -24,33 +25,41 @@ export async function lockChanges(tx: Transaction, lock: string): Promise<void> 
 
 /** Has people asked about a change that waits. It belongs into the transaction that keeps the change. */
 export async function openQuestion(tx: Transaction, teamId: string, id: string, dueAt: Date): Promise<void> {
-  await tx.notification.create({ data: { ...planOf(teamId, id), version: 1, dueAt } });
+  await tx.notification.create({ data: { ...planOf(teamId, 'pending_change', id), version: 1, dueAt } });
 }
 
 /** Has the messages about such a change say what became of it. */
 export async function endQuestion(tx: Transaction, teamId: string, id: string, dueAt: Date): Promise<void> {
   const data = { version: { increment: 1 }, dueAt };
-  await tx.notification.updateMany({ where: planOf(teamId, id), data });
+  await tx.notification.updateMany({ where: planOf(teamId, 'pending_change', id), data });
 }
 
-function planOf(teamId: string, subjectId: string) {
-  return { teamId, subjectKind: 'pending_change', subjectId, purpose: 'plan' };
+function planOf(teamId: string, subjectKind: SubjectKind, subjectId: string) {
+  return { teamId, subjectKind, subjectId, purpose: 'plan' };
 }
 
 const data = z.record(z.string(), z.json());
 
-/** Writes events in the transaction of what they tell of. @param teamId left out: the team of the installation */
+/** Writes events in the transaction of what they tell of, and has people told. @param teamId left out: the team of the installation */
 export async function writeEvents(
   tx: Transaction,
   events: readonly TeamEvent[],
   teamId?: string,
 ): Promise<void> {
   const team = teamId === undefined ? {} : { teamId };
-  await tx.event.createMany({
+  const written = await tx.event.createManyAndReturn({
     data: events.map(columnsOf).map((row) => ({
       ...row,
       ...team,
       data: data.parse(JSON.parse(storableJson(row.data))),
+    })),
+  });
+  const told = written.filter(({ kind }) => TOLD_KINDS.some((each) => each === kind));
+  await tx.notification.createMany({
+    data: told.map((row) => ({
+      ...planOf(row.teamId, 'event', String(row.seq)),
+      version: 1,
+      dueAt: row.at,
     })),
   });
 }

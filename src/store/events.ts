@@ -108,6 +108,11 @@ const eventRows = z.array(
     })
     .transform(({ data: rest, ...columns }) => ({ ...rest, ...columns })),
 );
+const EVENT_COLUMNS = Prisma.sql`seq::text, at, subject_kind AS subject, subject_id AS id, kind, actor, data`;
+
+function readTeamEvent({ seq, subject, id, ...event }: z.output<typeof eventRows>[number]): TeamEvent {
+  return readEvent(teamEvent, seq, { ...event, subject: { kind: subject, id } });
+}
 
 /** Rows of {@link selectWithHistory}. */
 export const orderWithHistory = z.compile(
@@ -138,7 +143,7 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
         last === undefined ? Prisma.empty : Prisma.sql`AND (at, seq) > (${last.at}, ${last.seq}::bigint)`;
       const rows = eventRows.parse(
         await run(Prisma.sql`
-          SELECT seq::text, at, subject_kind AS subject, subject_id AS id, kind, actor, data FROM events e
+          SELECT ${EVENT_COLUMNS} FROM events e
           WHERE team_id = ${teamId} AND at >= ${last?.at ?? from} AND at < ${to} ${rest}
           ORDER BY e.at, e.seq LIMIT ${batch}`),
       );
@@ -157,13 +162,24 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
     });
 
   return {
+    find: (seq) =>
+      withStoreError('reading an event', async () => {
+        const [row] = eventRows.parse(
+          await run(Prisma.sql`
+            SELECT ${EVENT_COLUMNS} FROM events
+            WHERE seq = ${seq}::bigint AND team_id = ${teamId} AND subject_kind <> 'order'`),
+        );
+        return row && readTeamEvent(row);
+      }),
+
     async *read(from, to) {
       for (let last: { at: Date; seq: string } | undefined; ; ) {
         const { rows, orders, approvals } = await readPage(from, to, last);
-        for (const { seq, subject, id, ...event } of rows) {
+        for (const row of rows) {
+          const { seq, subject, id, ...event } = row;
           const order = orders.get(id);
           if (subject !== 'order') {
-            yield { event: readEvent(teamEvent, seq, { ...event, subject: { kind: subject, id } }) };
+            yield { event: readTeamEvent(row) };
           } else if (order !== undefined) {
             const entry = readEvent(compiledOrderLogEntry, seq, event);
             yield { order, entry, approvals: approvals.get(id) ?? [] };

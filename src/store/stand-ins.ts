@@ -1,8 +1,11 @@
+import type { TeamEventOf } from '../events.ts';
 import type { StandIn } from '../policy/approvals.ts';
 import type { StandInStore } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
+
+type Changed = Pick<TeamEventOf<'stand_in_changed'>, 'at' | 'standIn' | 'replaced'>;
 
 /** Who stands in for whom, on PostgreSQL. @param teamId whose people */
 export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): StandInStore {
@@ -17,9 +20,9 @@ export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId:
     return row === null || row.until <= at ? undefined : { userId: row.standInId, until: row.until };
   };
 
-  const log = (tx: Transaction, userId: string, standIn: StandIn | undefined, at: Date) => {
+  const log = (tx: Transaction, userId: string, changed: Changed) => {
     const subject = { kind: 'person', id: userId } as const;
-    return writeEvents(tx, [{ kind: 'stand_in_changed', subject, actor: userId, at, standIn }], teamId);
+    return writeEvents(tx, [{ kind: 'stand_in_changed', subject, actor: userId, ...changed }], teamId);
   };
 
   return storeOf('standIns', {
@@ -37,8 +40,7 @@ export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId:
           create: { teamId, userId, ...kept },
           update: kept,
         });
-        await log(tx, userId, standIn, at);
-        return before;
+        await log(tx, userId, { at, standIn, replaced: before?.userId });
       }),
 
     end: (userId, at) =>
@@ -46,7 +48,7 @@ export function createStandInStore({ prisma }: Pick<Database, 'prisma'>, teamId:
         const before = await standInOf(tx, userId, at);
         if (before === undefined) return undefined;
         await tx.standIn.delete({ where: { teamId_userId: { teamId, userId } } });
-        await log(tx, userId, undefined, at);
+        await log(tx, userId, { at, replaced: before.userId });
         return before;
       }),
   });

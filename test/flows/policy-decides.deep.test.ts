@@ -185,6 +185,9 @@ test('a rule that came while an order waited is named when it has ended', async 
   );
 });
 
+const lastTold = (channel: string, text: string) =>
+  until(text, () => dmsTo(channel).at(-1)?.includes(text) === true);
+
 describe('being away', () => {
   test.each([
     ['', 'Say until when and who stands in for you'],
@@ -204,8 +207,8 @@ describe('being away', () => {
 
   test('is told to both, stands in both Homes and in the audit log, and ends early', async () => {
     await answerTo(t.workspace, t.bob, '/domain away @carol 2w');
-    expect(dmsTo('D0CAROL').at(-1)).toContain('You stand in for <@U0BOB> until');
-    expect(dmsTo('D0BOB').at(-1)).toContain('<@U0CAROL> stands in for you until');
+    await lastTold('D0CAROL', 'You stand in for <@U0BOB> until');
+    await lastTold('D0BOB', '<@U0CAROL> stands in for you until');
     for (const [person, line] of [
       [t.bob, '<@U0CAROL> stands in for you until'],
       [t.carol, 'You stand in for <@U0BOB> until'],
@@ -214,8 +217,8 @@ describe('being away', () => {
       await until(line, () => textOf(person.homeView() ?? { blocks: [] }).includes(line));
     }
     await answerTo(t.workspace, t.bob, '/domain back');
-    expect(dmsTo('D0CAROL').at(-1)).toContain('You no longer stand in for <@U0BOB>.');
-    expect(dmsTo('D0BOB').at(-1)).toContain('<@U0CAROL> no longer stands in for you');
+    await lastTold('D0CAROL', 'You no longer stand in for <@U0BOB>.');
+    await lastTold('D0BOB', '<@U0CAROL> no longer stands in for you');
     const { csv } = await auditLog(t.workspace, '/domain audit');
     expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*Carol \(U0CAROL\) stands in until/);
     expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*nobody stands in any more/);

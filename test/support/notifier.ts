@@ -26,6 +26,7 @@ export function notifierDeps(
       group: unplanned,
       departure: unplanned,
       pending_change: unplanned,
+      event: unplanned,
       ...planners,
     },
   };

@@ -1,8 +1,8 @@
 import type { StandIn } from '../../policy/approvals.ts';
 import { isCalendarDay } from '../../zones/calendar-day.ts';
-import type { CommandCall, Feature, Interaction, SlackDeps } from '../feature.ts';
-import { postMessage } from '../post-message.ts';
-import { code, mention, mentionApprover, moment, textMessage } from '../views/blocks.ts';
+import type { CommandCall, Feature, Interaction } from '../feature.ts';
+import { code, mention, mentionApprover, moment } from '../views/blocks.ts';
+import { backText } from '../views/told-event.ts';
 
 /* Absences: who approves instead of somebody, and until when. */
 
@@ -57,23 +57,13 @@ async function runAway(call: CommandCall): Promise<void> {
   const membership = await deps.directory.membership(standIn.userId);
   if (membership !== 'member') return call.respond(notAMember(standIn.userId, membership));
   const now = deps.now();
-  const before = await deps.standIns.begin(person.id, standIn, now);
+  await deps.standIns.begin(person.id, standIn, now);
   const others = await deps.standIns.current(now);
   const until = moment(standIn.until);
   const own = others.get(standIn.userId);
   call.acknowledge();
-  await Promise.all([
-    ...(before === undefined || before.userId === standIn.userId
-      ? []
-      : [notify(deps, before.userId, endedText(person.id))]),
-    notify(deps, standIn.userId, beganText(person.id, until)),
-    notify(
-      deps,
-      person.id,
-      `${mention(standIn.userId)} stands in for you until ${until}. \`/domain back\` ends it earlier.`,
-    ),
-    refresh(deps),
-  ]);
+  deps.notifyDue();
+  await refresh(deps);
   const passedOn =
     own === undefined
       ? ''
@@ -89,37 +79,15 @@ function notAMember(userId: string, membership: 'left' | 'unknown'): string {
     : `Slack does not tell me whether ${mention(userId)} is a member. Nothing has changed. Try again in a minute.`;
 }
 
-function beganText(away: string, until: string): string {
-  return `You stand in for ${mention(away)} until ${until}: what they could approve, you can approve, but nothing that either of you asked for. What waits stands in my Home tab.`;
-}
-
-function endedText(away: string): string {
-  return `You no longer stand in for ${mention(away)}.`;
-}
-
 async function runBack(call: CommandCall): Promise<void> {
   const { deps, person } = call;
   const ended = await deps.standIns.end(person.id, deps.now());
   if (ended === undefined)
     return call.respond('Nobody stands in for you. `/domain away UNTIL @PERSON` asks somebody to.');
   call.acknowledge();
-  const text = `Welcome back. ${mention(ended.userId)} no longer stands in for you.`;
-  await Promise.all([
-    notify(deps, ended.userId, endedText(person.id)),
-    notify(deps, person.id, text),
-    refresh(deps),
-  ]);
-  await call.respond(text);
-}
-
-/** The absence is committed already, so a failed message does not undo it. */
-async function notify(deps: SlackDeps, userId: string, text: string): Promise<void> {
-  try {
-    const channelId = await deps.directory.directMessage(userId);
-    await postMessage(deps.web, { channelId }, textMessage(text));
-  } catch (err) {
-    deps.log.warn({ err, userId }, 'telling who stands in for whom');
-  }
+  deps.notifyDue();
+  await refresh(deps);
+  await call.respond(backText(ended.userId));
 }
 
 /** Cards name those who can approve, so they are shown again. */

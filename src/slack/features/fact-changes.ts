@@ -38,17 +38,17 @@ export async function askSecondPerson(
   waiting: PendingChange<FactsChange>,
 ): Promise<string> {
   deps.log.info({ by: waiting.askedBy, changeId: waiting.id }, 'a change of names waits for a second person');
-  deps.notify({ kind: 'pending_change', id: waiting.id });
+  deps.notifyDue();
   const { channels, people } = await approversToAsk(deps, waiting);
   return waitingText(waiting, channels[0] ?? people);
 }
 
 function decide(decision: 'confirmed' | 'dismissed') {
   return async (call: ActionCall): Promise<void> => {
-    const { facts, names, notify, log } = call.deps;
+    const { facts, names, notifyDue, log } = call.deps;
     const by = call.person.id;
     const outcome = await (decision === 'confirmed' ? facts.confirm : facts.dismiss)(call.value, by);
-    notify({ kind: 'pending_change', id: call.value });
+    notifyDue();
     if (!outcome.ok) return call.respond(factsRefusalText(outcome.refusal));
     call.acknowledge();
     log.info({ by, changeId: call.value, decision }, 'a change of names was decided');

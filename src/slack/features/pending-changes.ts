@@ -29,29 +29,28 @@ export async function waitingChanges({
  * @returns what who asked is told; mrkdwn
  */
 export async function waitWithSettings(call: Interaction, change: Change<'settings'>): Promise<string[]> {
-  const pending = await keep(call, call.deps.pendingChanges.settings, change);
-  return askForConfirmation(call, { kind: 'settings', ...pending });
+  return toldOf(call, { kind: 'settings', ...(await keep(call, call.deps.pendingChanges.settings, change)) });
 }
 
 /** The same for prices. */
 export async function waitWithPrices(call: Interaction, change: Change<'prices'>): Promise<string[]> {
-  const pending = await keep(call, call.deps.pendingChanges.prices, change);
-  return askForConfirmation(call, { kind: 'prices', ...pending });
+  return toldOf(call, { kind: 'prices', ...(await keep(call, call.deps.pendingChanges.prices, change)) });
 }
 
-async function keep<C>({ deps, person }: Interaction, changes: PendingChanges<C>, change: C) {
+async function keep<C>(call: Interaction, changes: PendingChanges<C>, change: C) {
+  const { deps, person, acknowledge } = call;
   const { approvalTtl } = await deps.settings();
   const at = deps.now();
-  return changes.request(change, person.id, at, new Date(at.getTime() + approvalTtl));
+  const waiting = await changes.request(change, person.id, at, new Date(at.getTime() + approvalTtl));
+  acknowledge();
+  deps.log.info({ by: person.id, change }, 'a change waits for an admin');
+  deps.notifyDue();
+  return waiting;
 }
 
-async function askForConfirmation({ deps, person, acknowledge }: Interaction, waiting: WaitingChange) {
-  acknowledge();
-  deps.log.info({ by: person.id, kind: waiting.kind, change: waiting.change }, 'a change waits for an admin');
-  deps.notify({ kind: 'pending_change', id: waiting.id });
-  const asked = otherAdmins(deps, person.id);
-  const locale = await deps.directory.localeOf(person.id);
-  return [...waitsText(waiting, locale), askedText(asked, '/domain settings')];
+async function toldOf({ deps, person }: Interaction, waiting: WaitingChange): Promise<string[]> {
+  const asked = askedText(otherAdmins(deps, person.id), '/domain settings');
+  return [...waitsText(waiting, await deps.directory.localeOf(person.id)), asked];
 }
 
 async function findWaiting(deps: SlackDeps, id: string): Promise<WaitingChange | undefined> {
@@ -104,7 +103,7 @@ async function showEnd(
   waiting: WaitingChange,
   outcome: 'confirmed' | 'dismissed',
 ): Promise<void> {
-  deps.notify({ kind: 'pending_change', id: waiting.id });
+  deps.notifyDue();
   const locale = await deps.directory.localeOf(person.id);
   await respond(changeEnded(waiting, { outcome, by: person.id }, locale), { replace: true });
 }

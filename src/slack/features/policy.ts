@@ -115,7 +115,7 @@ async function publish(call: ActionCall): Promise<void> {
 
 /** @returns what the publisher is told */
 async function askToConfirm({ deps, person }: Interaction, draft: PolicyDraft): Promise<Message> {
-  deps.notify({ kind: 'pending_change', id: draft.revision });
+  deps.notifyDue();
   const [{ rules: before }, locale] = await Promise.all([
     deps.policies.current(),
     deps.directory.localeOf(person.id),
@@ -140,7 +140,7 @@ async function confirm(call: ActionCall): Promise<void> {
       const { policy, before } = outcome;
       call.acknowledge();
       deps.log.info({ by: person.id, version: policy.version }, 'policy confirmed');
-      deps.notify({ kind: 'pending_change', id: call.value });
+      deps.notifyDue();
       const locale = await deps.directory.localeOf(person.id);
       await call.respond(confirmedMessage(policy, before.rules, locale), { replace: true });
       // What waits may need more by now, and its card says so.

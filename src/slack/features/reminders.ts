@@ -1,9 +1,8 @@
 import { expiryDay } from '../../expiry/days.ts';
-import type { WatchedDomain } from '../../expiry/ports.ts';
-import { MAX_SNOOZE_DAYS, snoozedUntilDay } from '../../expiry/watch-list.ts';
-import type { Impact } from '../../names/impact.ts';
+import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
+import { knownOfLapse } from '../event-notifications.ts';
 import {
   type Action,
   type ActionCall,
@@ -16,28 +15,11 @@ import {
   type Submitted,
   textOf,
 } from '../feature.ts';
-import { SlackApiError } from '../platform/web.ts';
-import { postMessage } from '../post-message.ts';
-import {
-  actions,
-  button,
-  count,
-  escapeText,
-  LIMITS,
-  lines,
-  type Message,
-  mention,
-  message,
-  section,
-  textMessage,
-} from '../views/blocks.ts';
-import { byWhom, formatDay, formatDays, formatName } from '../views/expiry.ts';
+import { count, escapeText, LIMITS, lines, type Message, section, textMessage } from '../views/blocks.ts';
+import { formatDay, formatDays, formatName } from '../views/expiry.ts';
 import { type Field, type Form, type FormOrigin, REASON, REASON_TO_APPROVERS } from '../views/form.ts';
-import { impactLines } from '../views/impact.ts';
 import { fieldProblems } from '../views/input-issue.ts';
-import { waitingText } from '../views/price.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
-import { waitingNow } from '../waiting.ts';
 import { renewForm, restoreForm } from './domains.ts';
 import { errorsByField } from './order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from './ordering.ts';
@@ -242,12 +224,10 @@ const snoozeForm: FormFeature = {
   async submit(call) {
     const reason = reasonOf(call.values);
     const days = Number(textOf(call.values, 'days') ?? SNOOZE_DAYS);
-    const outcome = await call.deps.expiry.snooze(call.origin.subject ?? '', days, call.person.id, reason);
+    const { deps, origin, person } = call;
+    const outcome = await deps.expiry.snooze(origin.subject ?? '', days, person.id, reason, placeIn(origin));
     if (!outcome.ok) return { errors: { days: formatWatchRefusal(outcome.refusal) } };
-    const { reminderTimezone } = await call.deps.settings();
-    const until = snoozedUntilDay(outcome.domain, reminderTimezone);
-    const quiet = `${formatName(outcome.domain.name)} is snoozed until ${until === undefined ? 'its expiry' : formatDay(until)}`;
-    await postInThread(call, call.origin, textMessage(`:zzz: ${quiet} by ${byWhom(call.person.id, reason)}`));
+    deps.notifyDue();
     return { say: undefined };
   },
 };
@@ -265,15 +245,12 @@ const lapseForm: FormFeature = {
 
   async render(call, origin) {
     const name = origin.subject ?? '';
-    const [waiting, impact] = await Promise.all([
-      call.deps.expiry.find(name).then((domain) => waitingNow(call.deps, domain)),
-      // Slack waits for the form, so nobody is asked.
-      orUnseen(call, name, call.deps.names.impacts.stored(name, 'lapse')),
-    ]);
+    // Slack waits for the form, so nobody is asked.
+    const known = await knownOfLapse(call.deps, name, call.deps.names.impacts.stored(name, 'lapse'));
     return {
       intro: [
         section(`${formatName(name)} is not renewed, and lost some time after it expires.`),
-        ...lines([...impactLines(impact), ...(waiting.length === 0 ? [] : [waitingText(waiting)])]),
+        ...lines(known),
       ],
     };
   },
@@ -281,65 +258,24 @@ const lapseForm: FormFeature = {
   async submit(call) {
     const reason = reasonOf(call.values);
     if (reason === undefined) return { errors: { reason: 'Give a reason.' } };
-    const outcome = await call.deps.expiry.requestLapse(call.origin.subject ?? '', call.person.id, reason);
+    const { deps, origin, person } = call;
+    const outcome = await deps.expiry.requestLapse(origin.subject ?? '', person.id, reason, placeIn(origin));
     if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
-    const { name } = outcome.domain;
-    const impact = await orUnseen(call, name, call.deps.names.impacts.ofName(name, 'lapse'));
-    const waiting = await waitingNow(call.deps, outcome.domain);
-    const known = [...impactLines(impact), ...(waiting.length === 0 ? [] : [waitingText(waiting)])];
-    await postInThread(
-      call,
-      call.origin,
-      lapseRequest(outcome.domain, byWhom(call.person.id, reason), known),
-    );
+    deps.notifyDue();
     return { say: undefined };
   },
 };
 
-/** The impact that a look gives, or that it could not be found out. */
-function orUnseen({ deps }: Interaction, name: string, look: Promise<Impact>): Promise<Impact | 'unseen'> {
-  return look.catch((err: unknown) => {
-    deps.log.error({ err, name }, 'looking what hangs on a name');
-    return 'unseen' as const;
-  });
-}
-
-/** @param known the impact on the name and what waiting costs, for the person who confirms */
-function lapseRequest({ name }: WatchedDomain, by: string, known: readonly string[]): Message {
-  const text = `${formatName(name)}: let it lapse, says ${by}`;
-  return message(text, [
-    section(`${text}\nSomebody else has to confirm. Until then reminders go on.`),
-    ...lines(known),
-    ...actions('lapse', [
-      button('lapse_confirm', 'Confirm: let it lapse', name, {
-        style: 'danger',
-        label: `Confirm: let it lapse: ${displayName(name)}`,
-      }),
-    ]),
-  ]);
-}
-
 async function confirmLapse(call: ActionCall): Promise<void> {
-  const outcome = await call.deps.expiry.confirmLapse(call.value, call.person.id);
+  const { expiry, notifyDue } = call.deps;
+  const outcome = await expiry.confirmLapse(call.value, call.person.id, placeIn(await threadOrigin(call)));
   if (!outcome.ok) return call.respond(escapeText(formatWatchRefusal(outcome.refusal)));
-  call.acknowledge();
-  const { name, lapse } = outcome.domain;
-  const decided = `:white_check_mark: Decided: ${formatName(name)} lapses. Asked by ${byWhom(lapse?.requestedBy ?? '', lapse?.reason)}, confirmed by ${mention(call.person.id)}. No more reminders; \`/domain watch ${name}\` takes it back.`;
-  await postInThread(call, await threadOrigin(call), textMessage(decided));
+  notifyDue();
 }
 
-/** Posts a decision where everybody sees it. If that fails, at least the person is told. */
-async function postInThread(call: Interaction, origin: FormOrigin, said: Message): Promise<void> {
-  try {
-    await postMessage(call.deps.web, origin, said);
-  } catch (error) {
-    if (!(error instanceof SlackApiError)) throw error;
-    call.deps.log.warn(
-      { err: error, channelId: origin.channelId },
-      'saying in a thread what was decided about a name',
-    );
-    await call.respond(said);
-  }
+/** Where a decision is told. */
+function placeIn({ channelId, threadTs }: FormOrigin) {
+  return { channelId, threadTs };
 }
 
 const ACTIONS: readonly Action[] = [

@@ -84,37 +84,32 @@ export function changeRequest(waiting: WaitingChange, reader: Reader): Message {
   );
 }
 
-/** What was asked for is in force. */
-function changeConfirmed(waiting: WaitingChange, by: string, locale: string): Message {
-  return message('Confirmed: it holds from now on', [
-    section(
-      `:white_check_mark: *Confirmed.* ${mention(waiting.askedBy)} asked for it, ${mention(by)} confirmed it; it holds from now on. What changed:`,
-    ),
-    ...lines(changeLines(waiting, locale)),
-  ]);
-}
-
-/** What was asked for was dropped. */
-function changeDismissed(waiting: WaitingChange, by: string, locale: string): Message {
-  return message('Dropped: nothing was changed', [
-    section(`:wastebasket: *Dropped by ${mention(by)}.* Nothing of it was changed:`),
-    ...lines(changeLines(waiting, locale)),
-  ]);
-}
-
 /** What became of a change; takes the place of the question. */
 export function changeEnded(
   waiting: WaitingChange,
   decided: KnownChange<unknown>['decided'],
   locale: string,
 ): Message {
-  if (decided?.outcome === 'confirmed') return changeConfirmed(waiting, decided.by, locale);
-  if (decided?.outcome === 'dismissed') return changeDismissed(waiting, decided.by, locale);
+  const [title, text] = endOf(waiting, decided);
+  return message(title, [section(text), ...lines(changeLines(waiting, locale))]);
+}
+
+function endOf({ askedBy }: WaitingChange, decided: KnownChange<unknown>['decided']) {
+  if (decided?.outcome === 'confirmed')
+    return [
+      'Confirmed: it holds from now on',
+      `:white_check_mark: *Confirmed.* ${mention(askedBy)} asked for it, ${mention(decided.by)} confirmed it; it holds from now on. What changed:`,
+    ] as const;
+  if (decided?.outcome === 'dismissed')
+    return [
+      'Dropped: nothing was changed',
+      `:wastebasket: *Dropped by ${mention(decided.by)}.* Nothing of it was changed:`,
+    ] as const;
   const why = decided === undefined ? 'Nobody confirmed it in time.' : NOT_CONFIRMED.stale;
-  return message('It does not wait any more: nothing was changed', [
-    section(`:hourglass: ${why} Nothing of it was changed:`),
-    ...lines(changeLines(waiting, locale)),
-  ]);
+  return [
+    'It does not wait any more: nothing was changed',
+    `:hourglass: ${why} Nothing of it was changed:`,
+  ] as const;
 }
 
 /** Why a confirmation changed nothing. */
