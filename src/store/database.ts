@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
 import { DatabaseUnverifiedError, KnownServer } from './known-server.ts';
 import { DURABLE_COMMITS, SERVER } from './session-settings.ts';
+import { createStatementNames } from './statement-names.ts';
 
 export { Prisma } from './generated/client.ts';
 export { DatabaseUnverifiedError } from './known-server.ts';
@@ -14,17 +15,8 @@ export type Transaction = Prisma.TransactionClient;
 
 /** A statement of SQL: `Prisma.sql` makes them. */
 export interface Statement {
-  /**
-   * For a text that never changes: each connection parses it once. Two texts must not share a name.
-   */
-  readonly name?: string;
   readonly text: string;
   readonly values: unknown[];
-}
-
-/** Gives a statement a name; its text must be the same each time. */
-export function named(name: string, { text, values }: Prisma.Sql): Statement {
-  return { name, text, values };
 }
 
 /** Runs one statement. @returns its rows, which the caller checks */
@@ -104,7 +96,11 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
   // The query under way fails with the error. Without a listener the error would end the process as well.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', broken);
-  const adapter = new PrismaPg(pool, { onConnectionError: broken });
+  const nameOf = createStatementNames();
+  const adapter = new PrismaPg(pool, {
+    onConnectionError: broken,
+    statementNameGenerator: ({ sql }) => nameOf(sql),
+  });
   const prisma = new PrismaClient({
     adapter,
     transactionOptions: { maxWait: CONNECT_MS, timeout: STATEMENT_MS },
@@ -123,6 +119,16 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
     if (trust === 'any' || server.isVerified) return client;
     client.release();
     throw new DatabaseUnverifiedError();
+  }
+
+  async function runOn(client: pg.PoolClient, { text, values }: Statement): Promise<unknown> {
+    try {
+      return (await client.query({ name: nameOf(text), text, values })).rows;
+    } catch (error) {
+      // `detail` and `where` can contain row values, which must not reach the log.
+      if (error instanceof pg.DatabaseError) Object.assign(error, { detail: undefined, where: undefined });
+      throw error;
+    }
   }
 
   return {
@@ -168,17 +174,6 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
       if (!pool.ending) await pool.end();
     },
   };
-}
-
-async function runOn(client: pg.PoolClient, statement: Statement): Promise<unknown> {
-  const { name, text, values } = statement;
-  try {
-    return (await client.query(name === undefined ? { text, values } : { name, text, values })).rows;
-  } catch (error) {
-    // `detail` and `where` can contain row values, which must not reach the log.
-    if (error instanceof pg.DatabaseError) Object.assign(error, { detail: undefined, where: undefined });
-    throw error;
-  }
 }
 
 /** A query failed. The message names the activity and codes alone; what the database said is in `cause`. */

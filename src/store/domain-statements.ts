@@ -3,7 +3,7 @@ import { TOLD_KINDS, type WatchDecision } from '../events.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { ImportedName } from '../expiry/import.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
-import { named, Prisma, type Statement } from './database.ts';
+import { Prisma, type Statement } from './database.ts';
 import { changeableColumns, columnOf, DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
 import { insertEvents } from './events.ts';
 import { insertPlans } from './notifications.ts';
@@ -144,14 +144,11 @@ export function forgetEnd(name: string): Statement {
 /** Writes what somebody decided about a name, and has people told; it belongs into the transaction of what was decided. */
 export function insertDecision(name: string, decision: WatchDecision): Statement {
   const inserted = insertEvents([{ ...decision, subject: { kind: 'name', id: name } }]);
-  return named(
-    'write a decision',
-    Prisma.sql`
-      WITH inserted AS (${inserted} RETURNING team_id, seq, kind, at)
-      ${insertPlans(Prisma.sql`
-        SELECT team_id, 'event' AS subject_kind, seq::text AS subject_id, at AS due_at FROM inserted
-        WHERE kind = ANY(${[...TOLD_KINDS]}::text[])`)}`,
-  );
+  return Prisma.sql`
+    WITH inserted AS (${inserted} RETURNING team_id, seq, kind, at)
+    ${insertPlans(Prisma.sql`
+      SELECT team_id, 'event' AS subject_kind, seq::text AS subject_id, at AS due_at FROM inserted
+      WHERE kind = ANY(${[...TOLD_KINDS]}::text[])`)}`;
 }
 
 /** Rows of {@link importNames}: none for a name that stays as it is. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type EventLog, type OrderLogEntry, orderLogEntry, type TeamEvent, teamEvent } from '../events.ts';
 import { storableJson } from './columns.ts';
-import { type Database, named, Prisma, type Statement, withStoreError } from './database.ts';
+import { type Database, Prisma, type Statement, withStoreError } from './database.ts';
 import { ORDER_COLUMNS, orderColumns, orderOf, orderRows, selectOrders } from './rows.ts';
 
 /*
@@ -126,10 +126,7 @@ export const orderWithHistory = z.compile(
 /** An order with its events, oldest first. Of thousands of items nothing is told one by one. */
 export function selectWithHistory(id: string): Statement {
   const shown = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
-  return named(
-    'order with its history',
-    Prisma.sql`SELECT ${ORDER_COLUMNS}, ${historyOf(shown)} FROM orders o WHERE o.id = ${id}`,
-  );
+  return Prisma.sql`SELECT ${ORDER_COLUMNS}, ${historyOf(shown)} FROM orders o WHERE o.id = ${id}`;
 }
 
 /** Events read at once. They bound the memory of an export, however long it is. */

@@ -10,7 +10,7 @@ import {
 } from '../notifications.ts';
 import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
 import { optional, optionalText } from './columns.ts';
-import { type Database, named, Prisma, withStoreError } from './database.ts';
+import { type Database, Prisma, withStoreError } from './database.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';
 
 const subjectColumns = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
@@ -83,12 +83,9 @@ export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: 
   const read = async ({ kind, id }: Subject) =>
     claimRows.parse(
       await run(
-        named(
-          'notifications of a subject',
-          Prisma.sql`
+        Prisma.sql`
             SELECT ${SUBJECT_COLUMNS}, n.version, n.attempts, n.refused, ${NOTIFICATIONS} FROM notifications n
             WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'`,
-        ),
       ),
     )[0];
 
@@ -185,9 +182,7 @@ export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: 
 }
 
 function claimDueSubjects(teamId: string, now: Date, leaseMs: number, limit: number) {
-  return named(
-    'claim due notifications',
-    Prisma.sql`
+  return Prisma.sql`
       WITH due AS (
         SELECT n.subject_kind AS kind, n.subject_id AS id, n.due_at AS since FROM notifications n
         WHERE n.team_id = ${teamId} AND n.purpose = 'plan' AND n.due_at IS NOT NULL AND ${isDue(now)}
@@ -198,20 +193,16 @@ function claimDueSubjects(teamId: string, now: Date, leaseMs: number, limit: num
         WHERE n.team_id = ${teamId} AND n.subject_kind = due.kind AND n.subject_id = due.id AND n.purpose = 'plan'
         RETURNING due.kind, due.id, due.since
       )
-      SELECT kind, id FROM claimed ORDER BY since`,
-  );
+      SELECT kind, id FROM claimed ORDER BY since`;
 }
 
 /** Claims a subject that no process has, unless it is put off. */
 function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs: number) {
-  return named(
-    'claim notifications',
-    Prisma.sql`
+  return Prisma.sql`
       UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)}
       WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
         AND ${isLeaseOver(Prisma.sql`n.lease_until`)} AND (n.due_at IS NULL OR ${isDue(now)})
-      RETURNING ${SUBJECT_COLUMNS}`,
-  );
+      RETURNING ${SUBJECT_COLUMNS}`;
 }
 
 /** Ends a claim, and keeps what was updated. Answers with a row when there is nothing else left to show. */
@@ -220,9 +211,7 @@ function releaseSubject(
   { kind, id, version }: ClaimedSubject,
   { updated, again, isComplete }: LookOutcome,
 ) {
-  return named(
-    'release notifications',
-    Prisma.sql`
+  return Prisma.sql`
       WITH updated AS (
         UPDATE notifications n SET shows = u.shows, due_at = NULL, attempts = 0
         FROM jsonb_to_recordset(${JSON.stringify(updated)}::jsonb) AS u (purpose text, shows text)
@@ -232,8 +221,7 @@ function releaseSubject(
         shows = CASE WHEN ${isComplete} THEN n.version::text END
       WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
         AND n.version = ${version}
-      RETURNING ${SUBJECT_COLUMNS}`,
-  );
+      RETURNING ${SUBJECT_COLUMNS}`;
 }
 
 /** Keeps a message that was posted. What is posted in a place says that it can be posted in. */
@@ -248,9 +236,7 @@ function recordMessage(
   }: { readonly purpose: string; readonly shows: string | undefined } & PostedMessage,
   replaced: string | undefined,
 ) {
-  return named(
-    'record a notification',
-    Prisma.sql`
+  return Prisma.sql`
       WITH reached AS (
         DELETE FROM notifications WHERE team_id = ${teamId} AND subject_kind = 'place' AND subject_id = ${channelId}
       )
@@ -259,8 +245,7 @@ function recordMessage(
       ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE SET channel_id = excluded.channel_id,
         ts = excluded.ts, shows = excluded.shows, posted_at = excluded.posted_at, due_at = NULL, attempts = 0, refused = NULL
       WHERE n.ts IS NOT DISTINCT FROM ${replaced ?? null}::text
-      RETURNING purpose`,
-  );
+      RETURNING purpose`;
 }
 
 /** Keeps a message unless it is known, for the first of the purposes that no message has, and marks the plan. */

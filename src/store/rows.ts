@@ -10,7 +10,7 @@ import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { storedBulk } from '../orders/waves.ts';
 import { storedDemand } from '../policy/stored-demand.ts';
 import { optional, optionalText } from './columns.ts';
-import { named, Prisma, type Statement } from './database.ts';
+import { Prisma, type Statement } from './database.ts';
 
 /*
  * Reading orders: SQL and the rows that it answers with. Rows are checked like everything else that comes from outside.
@@ -165,10 +165,7 @@ export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
 
 /** Orders by their ids, in no sequence. */
 export function selectById(ids: readonly string[]): Statement {
-  return named(
-    'orders by id',
-    Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o WHERE o.id = ANY(${[...ids]})`,
-  );
+  return Prisma.sql`SELECT ${ORDER_COLUMNS} FROM orders o WHERE o.id = ANY(${[...ids]})`;
 }
 
 /** Rows of {@link selectEarlierItems}. */

@@ -4,7 +4,7 @@ import { DUE_LANES, dueAt, notificationDueAt } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { DueLane, OrderCommit, OrderCreation } from '../orders/ports.ts';
 import { storableJson } from './columns.ts';
-import { named, Prisma, type Statement } from './database.ts';
+import { Prisma, type Statement } from './database.ts';
 import { eventsOf, insertEvents, keptEvents } from './events.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';
 import { insertPlans } from './notifications.ts';
@@ -45,9 +45,7 @@ export function insertOrder({
   const events = eventsOf(order.id, log);
   // Nobody was asked for anything yet. A draft that is forgotten leaves nothing in the log.
   const isDraft = order.state === 'DRAFT';
-  return named(
-    'insert an order',
-    Prisma.sql`
+  return Prisma.sql`
     WITH changed AS (
       INSERT INTO orders (
         id, task, state, version, requester_id, account_id, account_login, account_method,
@@ -86,8 +84,7 @@ export function insertOrder({
     ), kept_events AS (${insertEvents(isDraft ? [] : events, { where: OF_CHANGED })}),
     ${insertApprovals(approvalRows(order.id, order.approvals))},
     ${insertReservations(reservation === undefined ? [] : [{ orderId: order.id, reservation }])}
-    SELECT id FROM changed`,
-  );
+    SELECT id FROM changed`;
 }
 
 /**
@@ -117,9 +114,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
   const reservations = commits.flatMap(({ after, reservation }) =>
     reservation === undefined || after.state !== 'APPROVED' ? [] : [{ orderId: after.id, reservation }],
   );
-  return named(
-    'change orders',
-    Prisma.sql`
+  return Prisma.sql`
       WITH changed AS (
         UPDATE orders SET state = c.state, version = c.version, expires_at = c.expires_at, remind_at = c.remind_at,
           approvals_required = COALESCE(c.approvals_required, orders.approvals_required),
@@ -167,8 +162,7 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
         ON CONFLICT (order_id, n) DO UPDATE SET sealed = excluded.sealed, key_id = excluded.key_id,
           expires_at = excluded.expires_at, revealed_at = NULL
       )
-      SELECT id, (SELECT ${Prisma.raw(LOG_POSITION)}) AS position FROM changed`,
-  );
+      SELECT id, (SELECT ${Prisma.raw(LOG_POSITION)}) AS position FROM changed`;
 }
 
 /**
@@ -266,9 +260,7 @@ const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
 /** Claims orders of a lane that are due by `until` and have no lease, or whose lease is over. */
 export function claimDueOrders(lane: DueLane, until: Date, leaseMs: number, limit: number): Statement {
   const farthest = new Date(until.getTime() + FARTHEST_DUE_MS[lane]);
-  return named(
-    `claim due orders: ${lane}`,
-    Prisma.sql`
+  return Prisma.sql`
       WITH due AS (
         SELECT id AS due_id, due_at AS since FROM orders
         WHERE due_at IS NOT NULL AND state IN (${Prisma.raw(DUE_LANES[lane].map((state) => `'${state}'`).join(', '))})
@@ -279,8 +271,7 @@ export function claimDueOrders(lane: DueLane, until: Date, leaseMs: number, limi
         UPDATE orders SET lease_until = ${leaseOf(leaseMs)}, worker_id = NULL FROM due WHERE id = due_id
         RETURNING id, since
       )
-      SELECT id FROM claimed ORDER BY since`,
-  );
+      SELECT id FROM claimed ORDER BY since`;
 }
 
 const FIRST_PAUSE_MS = 1_000;
@@ -296,12 +287,9 @@ export function putOffOrder(id: string): Prisma.Sql {
 
 /** Sets when an order is due next, unless it has changed, and ends the lease of the process that looked at it. */
 export function rescheduleOrder(id: string, version: number, due: Date | undefined): Statement {
-  return named(
-    'reschedule an order',
-    Prisma.sql`
+  return Prisma.sql`
       UPDATE orders SET due_at = ${due ?? null}, lease_until = NULL, failed_attempts = 0
-      WHERE id = ${id} AND version = ${version} AND worker_id IS NULL`,
-  );
+      WHERE id = ${id} AND version = ${version} AND worker_id IS NULL`;
 }
 
 /** Deletes expired drafts with all that belongs to them. Answers with a row for each. */

@@ -1,0 +1,26 @@
+/** Texts that get a name: more than the bot has, so that texts made of lists do not fill the server's memory. */
+const MAX_NAMES = 400;
+/** Texts that came once and are remembered. */
+const MAX_SEEN = 400;
+
+/**
+ * Names the texts of statements. A connection parses and plans a named statement once, else each time it is sent, which
+ * is half of the database's time. A text gets its name when it comes for the second time.
+ * @returns the name; empty for a text without one
+ */
+export function createStatementNames(): (text: string) => string {
+  const names = new Map<string, string>();
+  const seen = new Set<string>();
+  return (text) => {
+    const known = names.get(text);
+    if (known !== undefined || names.size === MAX_NAMES) return known ?? '';
+    if (seen.delete(text)) {
+      const name = `s${names.size}`;
+      names.set(text, name);
+      return name;
+    }
+    if (seen.size === MAX_SEEN) seen.clear();
+    seen.add(text);
+    return '';
+  };
+}
