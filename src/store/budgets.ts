@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { TeamEventOf } from '../events.ts';
-import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
+import { BUDGET_SPANS, type Budget, type BudgetStanding } from '../money/budget.ts';
 import type { BudgetStore } from '../money/ports.ts';
+import { batch } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, isUniqueViolation, storeOf, type Transaction } from './database.ts';
 import { readStandings } from './reservations.ts';
@@ -42,6 +43,12 @@ export function createBudgetStore(
     return row === null ? undefined : keptBudget.parse(row);
   };
 
+  const standingsOn = batch(async (days: readonly string[]) => {
+    const read = new Map<string, readonly BudgetStanding[]>();
+    for (const day of new Set(days)) read.set(day, await readStandings(run, teamId, day));
+    return days.map((day) => read.get(day) ?? []);
+  });
+
   return storeOf('budgets', {
     list: async () => {
       const rows = await prisma.budget.findMany({
@@ -51,7 +58,8 @@ export function createBudgetStore(
       return rows.map((row) => keptBudget.parse(row));
     },
 
-    standings: (day, without) => readStandings(run, teamId, day, without),
+    standings: (day, without) =>
+      without === undefined ? standingsOn(day) : readStandings(run, teamId, day, without),
 
     add: async ({ tag, span, amount }, by, at) => {
       const budget: Budget = { id: randomUUID(), tag, span, amount };

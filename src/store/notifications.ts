@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import {
   type ClaimedSubject,
-  keyOfSubject,
   type LookOutcome,
   type NotificationStore,
   type PostedMessage,
@@ -10,7 +9,7 @@ import {
 } from '../notifications.ts';
 import { FARTHEST_MS, LONGEST_NIGHT_MS } from '../orders/clock.ts';
 import { optional, optionalText } from './columns.ts';
-import { type Database, Prisma, withStoreError } from './database.ts';
+import { type Database, Prisma, storeOf } from './database.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';
 
 const subjectColumns = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
@@ -52,6 +51,8 @@ const NOTIFICATIONS = Prisma.sql`(
     AND m.purpose <> 'plan'
 ) AS notifications`;
 
+const CLAIM_COLUMNS = Prisma.sql`${SUBJECT_COLUMNS}, n.version, n.attempts, n.refused, ${NOTIFICATIONS}`;
+
 /**
  * Whether the plan `n` is due. A moment that a wrong clock has written counts as now; where all is shown, the plan only
  * waits for the morning of people who are not disturbed at night.
@@ -80,105 +81,66 @@ export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Pris
 
 /** The outbox, on PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: string): NotificationStore {
-  const read = async ({ kind, id }: Subject) =>
-    claimRows.parse(
-      await run(
-        Prisma.sql`
-            SELECT ${SUBJECT_COLUMNS}, n.version, n.attempts, n.refused, ${NOTIFICATIONS} FROM notifications n
-            WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'`,
-      ),
-    )[0];
+  const claimed = async (statement: Prisma.Sql) => claimRows.parse(await run(statement))[0];
+  const change = async (statement: Prisma.Sql) => void (await run(statement));
 
-  const change = (activity: string, statement: Prisma.Sql) =>
-    withStoreError(activity, async () => {
-      await run(statement);
-    });
+  return storeOf('notifications', {
+    claimDue: async (now, leaseMs, limit) =>
+      subjectRows.parse(await run(claimDueSubjects(teamId, now, leaseMs, limit))),
 
-  return {
-    claimDue: (now, leaseMs, limit) =>
-      withStoreError('claiming notifications that are due', async () =>
-        subjectRows.parse(await run(claimDueSubjects(teamId, now, leaseMs, limit))),
-      ),
+    claim: (subject, now, leaseMs) => claimed(claimSubject(teamId, subject, now, leaseMs)),
 
-    claim: (subject, now, leaseMs) =>
-      withStoreError(`claiming the notifications of ${keyOfSubject(subject)}`, async () => {
-        const claimed = subjectRows.parse(await run(claimSubject(teamId, subject, now, leaseMs)));
-        return claimed.length === 0 ? undefined : read(subject);
-      }),
-
-    read: (subject) =>
-      withStoreError(`reading the notifications of ${keyOfSubject(subject)}`, () => read(subject)),
+    read: ({ kind, id }) =>
+      claimed(Prisma.sql`
+        SELECT ${CLAIM_COLUMNS} FROM notifications n
+        WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'`),
 
     extend: ({ kind, id }, leaseMs) =>
-      change(
-        'keeping notifications',
-        Prisma.sql`
-          UPDATE notifications SET lease_until = ${leaseOf(leaseMs)}
-          WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`,
-      ),
+      change(Prisma.sql`
+        UPDATE notifications SET lease_until = ${leaseOf(leaseMs)}
+        WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`),
 
-    release: (claim, outcome) =>
-      withStoreError(
-        `letting go of the notifications of ${keyOfSubject(claim)}`,
-        async () => subjectRows.parse(await run(releaseSubject(teamId, claim, outcome))).length === 1,
-      ),
+    release: async (claim, outcome) =>
+      subjectRows.parse(await run(releaseSubject(teamId, claim, outcome))).length === 1,
 
     postpone: ({ kind, id }, until) =>
-      change(
-        'postponing notifications',
-        Prisma.sql`
-          UPDATE notifications SET lease_until = NULL, due_at = ${until}, attempts = attempts + 1
-          WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`,
-      ),
+      change(Prisma.sql`
+        UPDATE notifications SET lease_until = NULL, due_at = ${until}, attempts = attempts + 1
+        WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`),
 
-    record: (subject, notification, replaced) =>
-      withStoreError(
-        `recording a notification of ${keyOfSubject(subject)}`,
-        async () =>
-          purposeRows.parse(await run(recordMessage(teamId, subject, notification, replaced))).length === 1,
-      ),
+    record: async (subject, notification, replaced) =>
+      purposeRows.parse(await run(recordMessage(teamId, subject, notification, replaced))).length === 1,
 
     putOff: ({ kind, id }, purpose, until) =>
-      change(
-        'putting off a notification',
-        Prisma.sql`
-          INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, due_at, attempts)
-          VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${until}, 1)
-          ON CONFLICT (team_id, subject_kind, subject_id, purpose)
-            DO UPDATE SET due_at = excluded.due_at, attempts = n.attempts + 1`,
-      ),
+      change(Prisma.sql`
+        INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, due_at, attempts)
+        VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${until}, 1)
+        ON CONFLICT (team_id, subject_kind, subject_id, purpose)
+          DO UPDATE SET due_at = excluded.due_at, attempts = n.attempts + 1`),
 
     refuse: ({ kind, id }, { purpose, shows, code }) =>
-      change(
-        'recording that a notification is refused',
-        Prisma.sql`
-          INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, shows, refused)
-          VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${shows}, ${code})
-          ON CONFLICT (team_id, subject_kind, subject_id, purpose)
-            DO UPDATE SET shows = excluded.shows, refused = excluded.refused, due_at = NULL, attempts = 0`,
-      ),
+      change(Prisma.sql`
+        INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, shows, refused)
+        VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${shows}, ${code})
+        ON CONFLICT (team_id, subject_kind, subject_id, purpose)
+          DO UPDATE SET shows = excluded.shows, refused = excluded.refused, due_at = NULL, attempts = 0`),
 
     noteRefused: ({ kind, id }, code, now) =>
-      change(
-        'recording what Slack refuses',
-        Prisma.sql`
-          INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, due_at, refused)
-          VALUES (${teamId}, ${kind}, ${id}, 'plan', ${now}, ${code}) ON CONFLICT DO NOTHING`,
-      ),
+      change(Prisma.sql`
+        INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, due_at, refused)
+        VALUES (${teamId}, ${kind}, ${id}, 'plan', ${now}, ${code}) ON CONFLICT DO NOTHING`),
 
     open: ({ kind, id }, now) =>
       change(
-        'opening notifications',
         insertPlans(
           Prisma.sql`SELECT ${teamId} AS team_id, ${kind} AS subject_kind, ${id} AS subject_id, ${now}::timestamptz AS due_at`,
         ),
       ),
 
-    request: (subject, now) => change('requesting notifications', markPlan(teamId, subject, now)),
+    request: (subject, now) => change(markPlan(teamId, subject, now)),
 
-    adopt: (subject, message, purposes, now) =>
-      change('taking up a message', adoptMessage(teamId, subject, message, purposes, now)),
-  };
+    adopt: (subject, message, purposes, now) => change(adoptMessage(teamId, subject, message, purposes, now)),
+  });
 }
 
 function claimDueSubjects(teamId: string, now: Date, leaseMs: number, limit: number) {
@@ -202,7 +164,7 @@ function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs:
       UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)}
       WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
         AND ${isLeaseOver(Prisma.sql`n.lease_until`)} AND (n.due_at IS NULL OR ${isDue(now)})
-      RETURNING ${SUBJECT_COLUMNS}`;
+      RETURNING ${CLAIM_COLUMNS}`;
 }
 
 /** Ends a claim, and keeps what was updated. Answers with a row when there is nothing else left to show. */
