@@ -16,7 +16,6 @@ export interface VaultKey {
 }
 
 const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
-const DAY_MS = 86_400_000;
 const DEFAULT_PORT = 3000;
 
 function list(text: string): string[] {
@@ -54,7 +53,12 @@ const yesOrNo = z
   .pipe(z.enum(['true', 'false', 'yes', 'no', '1', '0'], 'must be true or false'))
   .transform((text) => text === 'true' || text === 'yes' || text === '1');
 
-const channelId = z.string().regex(/^[CG][A-Z0-9]{2,}$/, 'must be a channel id (C…), not a name');
+/** Empty: none. */
+const channelId = z
+  .string()
+  .regex(/^([CG][A-Z0-9]{2,})?$/, 'must be a channel id (C…), not a name')
+  .transform((text) => (text === '' ? undefined : text))
+  .prefault('');
 
 const peopleAndGroups = z
   .string()
@@ -66,23 +70,24 @@ const peopleAndGroups = z
   .readonly();
 
 /**
- * The parsers of the settings that `/domain settings` edits, in the sequence of its form. The form and the environment
- * share them.
+ * The parsers of the settings that `/domain settings` edits, in the sequence of its form, with the texts that they start
+ * with. The form and the environment share them.
  */
-export const teamSettingParsers = {
+const teamSettingParsers = {
   approvers: peopleAndGroups.refine((ids) => ids.length > 0, 'must name at least one approver'),
-  approvals_required: wholeNumber(1, 20),
+  approvals_required: wholeNumber(1, 20).prefault('1'),
   approval_tasks: z
     .string()
     .transform(list)
     .pipe(z.array(z.enum(ORDER_TASK_NAMES, `must be tasks out of ${ORDER_TASK_NAMES.join(', ')}`)))
-    .readonly(),
-  approval_ttl: duration,
-  approval_remind_after: duration,
-  allow_self_approval: yesOrNo,
+    .readonly()
+    .prefault(DEFAULT_APPROVAL_TASKS.join(',')),
+  approval_ttl: duration.prefault('72h'),
+  approval_remind_after: duration.prefault('4h'),
+  allow_self_approval: yesOrNo.prefault('false'),
   approval_channel: channelId,
-  approval_escalate_after: duration,
-  approval_escalate_to: peopleAndGroups,
+  approval_escalate_after: duration.prefault('24h'),
+  approval_escalate_to: peopleAndGroups.prefault(''),
   alert_channel: channelId,
   report_channel: channelId,
   reminder_channel: channelId,
@@ -94,13 +99,51 @@ export const teamSettingParsers = {
       'must be whole numbers of days, separated by commas',
     )
     .transform((days) => [...new Set(days.map(Number))].sort((a, b) => b - a))
-    .readonly(),
+    .readonly()
+    .prefault('60,30,14,7,3,1'),
   reminder_cron: z
     .string()
     .trim()
-    .refine(isCronLine, 'must be a cron line of five fields that comes round, such as 0 9 * * 1-5'),
-  reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name'),
+    .refine(isCronLine, 'must be a cron line of five fields that comes round, such as 0 9 * * 1-5')
+    .prefault('0 9 * * *'),
+  reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name').prefault('UTC'),
 } as const;
+
+export const namedSettings = z.object(teamSettingParsers);
+/** Settings by the names of their variables in lower case. */
+export type NamedSettings = z.output<typeof namedSettings>;
+
+/** @param of the setting of a name */
+export function teamSettingsOf(of: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name]) {
+  return {
+    /** Slack user ids and user-group ids (`S…`). */
+    approvers: of('approvers'),
+    approvalsRequired: of('approvals_required'),
+    approvalTasks: of('approval_tasks'),
+    /** In milliseconds. */
+    approvalTtl: of('approval_ttl'),
+    /** In milliseconds. */
+    approvalRemindAfter: of('approval_remind_after'),
+    allowSelfApproval: of('allow_self_approval'),
+    /** The channel where approvers find every waiting card too. */
+    approvalChannel: of('approval_channel'),
+    /** How long an order waits before `approvalEscalateTo` are called, in milliseconds. */
+    approvalEscalateAfter: of('approval_escalate_after'),
+    /** Slack user ids and user-group ids; empty: the admins. */
+    approvalEscalateTo: of('approval_escalate_to'),
+    /** Channel of alarms about names; undefined: the reminder channel. */
+    alertChannel: of('alert_channel'),
+    /** Channel of the monthly report on money; undefined: the reminder channel. */
+    reportChannel: of('report_channel'),
+    reminderChannel: of('reminder_channel'),
+    /** Days before expiry, the most distant first. */
+    reminderDays: of('reminder_days'),
+    reminderCron: of('reminder_cron'),
+    reminderTimezone: of('reminder_timezone'),
+  };
+}
+/** Approval and reminder settings: starting values from the environment, changed by `/domain settings`. */
+export type TeamSettings = Readonly<ReturnType<typeof teamSettingsOf>>;
 
 /** Whether a text has five fields that the schedule's parser takes, and that match some moment. */
 function isCronLine(line: string): boolean {
@@ -198,26 +241,11 @@ const environment = z.object({
     )
     .default([]),
   ALLOW_ORG_MEMBERS: yesOrNo.default(false),
-  APPROVERS: teamSettingParsers.approvers,
-  APPROVALS_REQUIRED: teamSettingParsers.approvals_required.default(1),
-  APPROVAL_TASKS: teamSettingParsers.approval_tasks.default([...DEFAULT_APPROVAL_TASKS]),
-  APPROVAL_TTL: teamSettingParsers.approval_ttl.default(3 * DAY_MS),
-  APPROVAL_REMIND_AFTER: teamSettingParsers.approval_remind_after.default(4 * 3_600_000),
-  ALLOW_SELF_APPROVAL: teamSettingParsers.allow_self_approval.default(false),
-  APPROVAL_CHANNEL: teamSettingParsers.approval_channel.optional(),
-  APPROVAL_ESCALATE_AFTER: teamSettingParsers.approval_escalate_after.default(DAY_MS),
-  APPROVAL_ESCALATE_TO: teamSettingParsers.approval_escalate_to.default([]),
-  ALERT_CHANNEL: teamSettingParsers.alert_channel.optional(),
-  REPORT_CHANNEL: teamSettingParsers.report_channel.optional(),
   CURRENCY: z
     .string()
     .toUpperCase()
     .refine((code) => exponentOf(code) !== undefined, 'must be the code of a currency (ISO 4217)')
     .default('EUR'),
-  REMINDER_CHANNEL: teamSettingParsers.reminder_channel.optional(),
-  REMINDER_DAYS: teamSettingParsers.reminder_days.default([60, 30, 14, 7, 3, 1]),
-  REMINDER_CRON: teamSettingParsers.reminder_cron.default('0 9 * * *'),
-  REMINDER_TIMEZONE: teamSettingParsers.reminder_timezone.default('UTC'),
   RDAP_BOOTSTRAP_URL: httpUrl.default(IANA_BOOTSTRAP),
   DNS_SERVERS: dnsServers.optional(),
   LOG_LEVEL: z
@@ -225,7 +253,7 @@ const environment = z.object({
     .default('info'),
 });
 
-type Variable = keyof z.input<typeof environment>;
+type Variable = keyof z.input<typeof environment> | Uppercase<keyof NamedSettings>;
 
 /** Every variable that is read, with an example for the message about wrong values. */
 export const VARIABLES: Readonly<Record<Variable, string>> = {
@@ -284,9 +312,12 @@ export class ConfigError extends Error {
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const given = givenVariables(env);
   const parsed = environment.safeParse(given);
-  const problems = problemsOf(given, parsed.error);
-  if (!parsed.success || problems.size > 0) throw new ConfigError(formatProblems(problems));
-  return configOf(parsed.data);
+  const team = namedSettings.safeParse(
+    Object.fromEntries(Object.entries(given).map(([name, text]) => [name.toLowerCase(), text])),
+  );
+  const problems = problemsOf(given, [...(parsed.error?.issues ?? []), ...(team.error?.issues ?? [])]);
+  if (!parsed.success || !team.success || problems.size > 0) throw new ConfigError(formatProblems(problems));
+  return configOf(parsed.data, team.data);
 }
 
 type GivenVariables = Readonly<Record<string, string>>;
@@ -301,10 +332,10 @@ function givenVariables(env: Readonly<Record<string, string | undefined>>): Give
 }
 
 /** What is wrong with each variable, and with variables that do not go together. */
-function problemsOf(given: GivenVariables, error: z.ZodError | undefined): ReadonlyMap<string, string> {
+function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();
-  for (const issue of error?.issues ?? []) {
-    const name = String(issue.path[0]);
+  for (const issue of issues) {
+    const name = String(issue.path[0]).toUpperCase();
     if (!problems.has(name)) problems.set(name, given[name] === undefined ? 'is required' : issue.message);
   }
   if (given['SLACK_APP_TOKEN'] === undefined && given['SLACK_SIGNING_SECRET'] === undefined) {
@@ -327,10 +358,8 @@ function formatProblems(problems: ReadonlyMap<string, string>): string {
 
 /** Everything that the README's table of settings names, checked. */
 export type Config = Readonly<ReturnType<typeof configOf>>;
-/** Approval and reminder settings: starting values from the environment, changed by `/domain settings`. */
-export type TeamSettings = Readonly<Config['team']>;
 
-function configOf(e: z.output<typeof environment>) {
+function configOf(e: z.output<typeof environment>, team: NamedSettings) {
   return {
     slack: {
       botToken: e.SLACK_BOT_TOKEN,
@@ -363,32 +392,8 @@ function configOf(e: z.output<typeof environment>) {
     allowOrgMembers: e.ALLOW_ORG_MEMBERS,
     /** ISO 4217 code of prices. */
     currency: e.CURRENCY,
-    team: {
-      /** Slack user ids and user-group ids (`S…`). */
-      approvers: e.APPROVERS,
-      approvalsRequired: e.APPROVALS_REQUIRED,
-      approvalTasks: e.APPROVAL_TASKS,
-      /** In milliseconds. */
-      approvalTtl: e.APPROVAL_TTL,
-      /** In milliseconds. */
-      approvalRemindAfter: e.APPROVAL_REMIND_AFTER,
-      allowSelfApproval: e.ALLOW_SELF_APPROVAL,
-      /** The channel where approvers find every waiting card too. */
-      approvalChannel: e.APPROVAL_CHANNEL,
-      /** How long an order waits before `approvalEscalateTo` are called, in milliseconds. */
-      approvalEscalateAfter: e.APPROVAL_ESCALATE_AFTER,
-      /** Slack user ids and user-group ids; empty: the admins. */
-      approvalEscalateTo: e.APPROVAL_ESCALATE_TO,
-      /** Channel of alarms about names; undefined: the reminder channel. */
-      alertChannel: e.ALERT_CHANNEL,
-      /** Channel of the monthly report on money; undefined: the reminder channel. */
-      reportChannel: e.REPORT_CHANNEL,
-      reminderChannel: e.REMINDER_CHANNEL,
-      /** Days before expiry, the most distant first. */
-      reminderDays: e.REMINDER_DAYS,
-      reminderCron: e.REMINDER_CRON,
-      reminderTimezone: e.REMINDER_TIMEZONE,
-    },
+    /** What team settings start with. */
+    team,
     rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
     /** The configured resolvers; undefined: those of the operating system. */
     dnsServers: e.DNS_SERVERS,

@@ -1,9 +1,9 @@
-import { z } from 'zod';
-import { type TeamSettings, teamSettingParsers } from './config.ts';
+import type { z } from 'zod';
+import { type NamedSettings, namedSettings, type TeamSettings, teamSettingsOf } from './config.ts';
 import { formatDuration } from './duration.ts';
 
 /** A setting by the name of its variable, in lower case. */
-export type SettingName = keyof typeof teamSettingParsers;
+export type SettingName = keyof NamedSettings;
 
 /** The settings that name a channel. Each may be empty. */
 export const CHANNEL_SETTINGS = [
@@ -15,7 +15,7 @@ export const CHANNEL_SETTINGS = [
 export type ChannelSetting = (typeof CHANNEL_SETTINGS)[number];
 
 /** In the sequence of the form. */
-export const SETTING_NAMES: readonly SettingName[] = z.object(teamSettingParsers).keyof().options;
+export const SETTING_NAMES: readonly SettingName[] = namedSettings.keyof().options;
 
 /** One setting that somebody changed, with the texts before and after. */
 export interface SettingChange {
@@ -53,37 +53,18 @@ export function settingsAsText(settings: TeamSettings): Readonly<Record<SettingN
   };
 }
 
+/** Settings from their texts. */
+export const teamSettings = namedSettings.transform((named) => teamSettingsOf((name) => named[name]));
+
+const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> } = namedSettings.shape;
+
 /**
- * The starting values with the saved ones over them. A saved text that can no longer be parsed counts as not
- * saved.
+ * The starting values with the saved ones over them. A saved text that can no longer be parsed counts as not saved. A channel
+ * that is saved as empty is none, whatever the environment says.
  */
-export function withSaved(start: TeamSettings, saved: Readonly<Record<string, unknown>>): TeamSettings {
-  const parsers = teamSettingParsers;
-  const read = <T>(name: SettingName, parser: z.ZodType<T>): T | undefined => {
-    const text = saved[name];
-    return text === undefined ? undefined : parser.safeParse(text).data;
-  };
-  // Saved as empty: an admin wants no channel, whatever the environment says.
-  const readChannel = (name: ChannelSetting, before: string | undefined) =>
-    saved[name] === '' ? undefined : (read(name, parsers[name]) ?? before);
-  return {
-    approvers: read('approvers', parsers.approvers) ?? start.approvers,
-    approvalsRequired: read('approvals_required', parsers.approvals_required) ?? start.approvalsRequired,
-    approvalTasks: read('approval_tasks', parsers.approval_tasks) ?? start.approvalTasks,
-    approvalTtl: read('approval_ttl', parsers.approval_ttl) ?? start.approvalTtl,
-    approvalRemindAfter:
-      read('approval_remind_after', parsers.approval_remind_after) ?? start.approvalRemindAfter,
-    allowSelfApproval: read('allow_self_approval', parsers.allow_self_approval) ?? start.allowSelfApproval,
-    approvalChannel: readChannel('approval_channel', start.approvalChannel),
-    approvalEscalateAfter:
-      read('approval_escalate_after', parsers.approval_escalate_after) ?? start.approvalEscalateAfter,
-    approvalEscalateTo:
-      read('approval_escalate_to', parsers.approval_escalate_to) ?? start.approvalEscalateTo,
-    alertChannel: readChannel('alert_channel', start.alertChannel),
-    reportChannel: readChannel('report_channel', start.reportChannel),
-    reminderChannel: readChannel('reminder_channel', start.reminderChannel),
-    reminderDays: read('reminder_days', parsers.reminder_days) ?? start.reminderDays,
-    reminderCron: read('reminder_cron', parsers.reminder_cron) ?? start.reminderCron,
-    reminderTimezone: read('reminder_timezone', parsers.reminder_timezone) ?? start.reminderTimezone,
-  };
+export function withSaved(start: NamedSettings, saved: Readonly<Record<string, unknown>>): TeamSettings {
+  return teamSettingsOf((name) => {
+    const read = saved[name] === undefined ? undefined : PARSERS[name].safeParse(saved[name]);
+    return read?.success === true ? read.data : start[name];
+  });
 }

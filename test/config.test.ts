@@ -48,9 +48,9 @@ describe('the settings', () => {
       currency: 'EUR',
       team: {
         approvers: ['U0BOB', 'S0APPROVERS'],
-        approvalsRequired: 1,
+        approvals_required: 1,
         // What costs money, and what can lose a name.
-        approvalTasks: [
+        approval_tasks: [
           'create',
           'transfer',
           'renew',
@@ -60,18 +60,18 @@ describe('the settings', () => {
           'owner-change',
           'authcode',
         ],
-        approvalTtl: 72 * 3_600_000,
-        approvalRemindAfter: 4 * 3_600_000,
-        allowSelfApproval: false,
-        approvalChannel: undefined,
-        approvalEscalateAfter: 24 * 3_600_000,
-        approvalEscalateTo: [],
-        alertChannel: undefined,
-        reportChannel: undefined,
-        reminderChannel: undefined,
-        reminderDays: [60, 30, 14, 7, 3, 1],
-        reminderCron: '0 9 * * *',
-        reminderTimezone: 'UTC',
+        approval_ttl: 72 * 3_600_000,
+        approval_remind_after: 4 * 3_600_000,
+        allow_self_approval: false,
+        approval_channel: undefined,
+        approval_escalate_after: 24 * 3_600_000,
+        approval_escalate_to: [],
+        alert_channel: undefined,
+        report_channel: undefined,
+        reminder_channel: undefined,
+        reminder_days: [60, 30, 14, 7, 3, 1],
+        reminder_cron: '0 9 * * *',
+        reminder_timezone: 'UTC',
       },
       logLevel: 'info',
     });
@@ -229,14 +229,14 @@ describe('the settings', () => {
 
   it('read lists without blanks and repetitions, thresholds from the most distant', () => {
     const { team } = readConfig({ ...least, REMINDER_DAYS: '1, 30,7,30', APPROVAL_TASKS: 'renew, user' });
-    expect(team.reminderDays).toEqual([30, 7, 1]);
-    expect(team.approvalTasks).toEqual(['renew', 'user']);
+    expect(team.reminder_days).toEqual([30, 7, 1]);
+    expect(team.approval_tasks).toEqual(['renew', 'user']);
   });
 
   it('count what is empty or blank as not set', () => {
     const config = readConfig({ ...least, PORT: ' ', REMINDER_CHANNEL: '', LOG_LEVEL: ' debug ' });
     expect(config.port).toBe(3000);
-    expect(config.team.reminderChannel).toBeUndefined();
+    expect(config.team.reminder_channel).toBeUndefined();
     expect(config.logLevel).toBe('debug');
     expect(problemsOf({ ...least, APPROVERS: '  ' })).toMatch(/APPROVERS is required/);
   });

@@ -13,6 +13,7 @@ import type {
 import { createLog } from '../../src/log.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
 import type { NotificationStore } from '../../src/notifications.ts';
+import { withSaved } from '../../src/settings.ts';
 import { createDigestPlanner } from '../../src/slack/digest-notifications.ts';
 import type { SlackDirectory } from '../../src/slack/directory.ts';
 import { type NotifierDeps, notify } from '../../src/slack/notify.ts';
@@ -136,7 +137,7 @@ export type DigestOutcome = 'not_due' | 'nothing_to_say' | 'posted' | 'postponed
 /** The real store and outbox, a clock that is set by hand, and a poster that remembers. */
 export class Rig {
   now = new Date('2027-06-14T12:00:00Z');
-  settings: TeamSettings = team;
+  settings: TeamSettings = withSaved(team, {});
   readonly database: Database;
   readonly store: WatchListStore;
   readonly reminders: ReminderStore;

@@ -6,6 +6,7 @@ import { waitingDecision } from '../../src/orders/approvers.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { peopleWhoMayApprove } from '../../src/orders/visibility.ts';
 import { Secret } from '../../src/service/secret.ts';
+import { withSaved } from '../../src/settings.ts';
 import { createDirectory } from '../../src/slack/directory.ts';
 import { notify as notifySubject } from '../../src/slack/notify.ts';
 import { createOrderPlanner, type OrderPlannerDeps } from '../../src/slack/order-messages.ts';
@@ -56,7 +57,7 @@ function notify(
 ): Promise<void> {
   const directory = createDirectory(web, workspace.teamId);
   const deciding = {
-    settings: async () => ({ ...team, ...settings }),
+    settings: async () => ({ ...withSaved(team, {}), ...settings }),
     policy: { current: async () => ({ version: 0, rules: [] }) },
     ruleFacts: { currency: 'EUR', pricesOf: async () => new Map(), tagsOf: async () => new Map() },
     standIns: { current: async () => new Map() },

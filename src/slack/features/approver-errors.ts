@@ -1,6 +1,6 @@
 import type { TeamSettings } from '../../config.ts';
 import { isGroup } from '../../policy/policy.ts';
-import { type SettingChange, withSaved } from '../../settings.ts';
+import { type SettingChange, settingsAsText, teamSettings } from '../../settings.ts';
 import type { SlackDeps } from '../feature.ts';
 import { SlackApiError } from '../platform/web.ts';
 import { count } from '../views/blocks.ts';
@@ -10,7 +10,10 @@ import { approverError } from '../views/slack-error.ts';
 
 /** The settings after some changes. */
 export function withChanges(settings: TeamSettings, changes: readonly SettingChange[]): TeamSettings {
-  return withSaved(settings, Object.fromEntries(changes.map(({ name, after }) => [name, after])));
+  return teamSettings.parse({
+    ...settingsAsText(settings),
+    ...Object.fromEntries(changes.map(({ name, after }) => [name, after])),
+  });
 }
 
 /**

@@ -1,6 +1,5 @@
-import type { z } from 'zod';
 import { present } from '../../collections.ts';
-import { type TeamSettings, teamSettingParsers } from '../../config.ts';
+import type { TeamSettings } from '../../config.ts';
 import { ORDER_TASK_NAMES } from '../../orders/tasks.ts';
 import { loosenedSettings } from '../../policy/loosening.ts';
 import { isGroup } from '../../policy/policy.ts';
@@ -11,7 +10,7 @@ import {
   type SettingChange,
   type SettingName,
   settingsAsText,
-  withSaved,
+  teamSettings,
 } from '../../settings.ts';
 import {
   type ActionCall,
@@ -20,6 +19,7 @@ import {
   type FormFeature,
   formOrigin,
   type Interaction,
+  joinErrors,
   linesOf,
   renderForm,
   type SlackDeps,
@@ -140,10 +140,6 @@ function isPeopleSetting(name: string): name is PeopleSetting {
   return PEOPLE_SETTINGS.some((each) => each === name);
 }
 
-function isChannelSetting(name: string): name is ChannelSetting {
-  return CHANNEL_SETTINGS.some((each) => each === name);
-}
-
 /** What cards of waiting orders say. */
 const CARD_SETTINGS: readonly SettingName[] = ['approvers', 'approvals_required', 'approval_tasks'];
 
@@ -221,15 +217,13 @@ function readSettings(
   const typed = Object.fromEntries(
     SETTING_NAMES.map((name) => [name, isLeftOut(name) ? before[name] : typedText(values, name)]),
   );
-  const errors: Record<string, string> = {};
-  for (const name of SETTING_NAMES) {
-    if (isChannelSetting(name) && typed[name] === '') continue;
-    const parser: z.ZodType = teamSettingParsers[name];
-    const [issue] = parser.safeParse(typed[name]).error?.issues ?? [];
-    if (issue !== undefined) errors[name] = `This ${issue.message}.`;
-  }
-  if (Object.keys(errors).length > 0) return { errors };
-  const settings = withSaved(current, typed);
+  const { data: settings, error } = teamSettings.safeParse(typed);
+  if (settings === undefined)
+    return {
+      errors: joinErrors(
+        (error?.issues ?? []).map(({ path, message }) => [String(path[0]), `This ${message}.`]),
+      ),
+    };
   return {
     settings: {
       ...settings,
