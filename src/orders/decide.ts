@@ -17,7 +17,7 @@ import { askedDemand, type CurrentDemand, currentDemand, type DemandDeps } from 
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import {
   type Approval,
-  type ApprovalsGiven,
+  type ApprovalWeight,
   inputOfItem,
   type Order,
   type OrderEvent,
@@ -140,55 +140,60 @@ async function decisionOfApproval(
   findObstacle: FindObstacle,
   said: Pick<Extract<OrderEvent, { type: 'approved' }>, 'isImpactUnknown' | 'isRenewed' | 'reason'>,
 ): Promise<Decision> {
-  const { userId, agreedExcess } = press;
-  const grounds = await readGrounds(deps, order, press, findObstacle);
-  const { money, obstacle } = grounds;
-  const refusal = refusalToDecide(order, userId, 'approve', grounds.policy);
-  const isRepeated = order.approvals.some((approval) => approval.userId === userId);
-  if (money.unaware.includes(userId) && (refusal !== undefined || isRepeated))
-    return { refusal: { code: 'excess_unseen', over: money.over } };
-  if (refusal !== undefined && !money.admins.includes(userId)) return { refusal };
-  if (obstacle !== undefined) return obstacle;
-  const counted = countApprovals(deps, order, userId, grounds);
-  if ('refusal' in counted) return counted;
-  const { price, over, admins, reservation } = money;
-  if (!counted.validApprovers.includes(userId) && !admins.includes(userId))
+  const weighed = await weighPress(deps, order, press, findObstacle, (policy) =>
+    refusalToDecide(order, press.userId, 'approve', policy),
+  );
+  if (!('weight' in weighed)) return weighed;
+  const { weight, reservation } = weighed;
+  const { validApprovers, budget } = weight;
+  if (!validApprovers.includes(press.userId) && !budget.admins.includes(press.userId))
     return { refusal: { code: 'stand_in_not_needed' } };
-  return {
-    event: {
-      type: 'approved',
-      ...counted,
-      ...said,
-      ...{ by: userId, agreedExcess, price, budget: { over, admins } },
-    },
-    extra: { reservation },
-  };
+  return { event: { type: 'approved', ...weight, ...said }, extra: { reservation } };
 }
 
 /** A person's approval, before anything has decided whether it counts. */
 type Press = Pick<Approval, 'userId' | 'agreedExcess'>;
 type FindObstacle = () => Promise<Decision | undefined>;
 
-/** Everything that decides about a waiting or a paused order at this moment, with the press of a person. */
-interface PressGrounds extends Grounds {
-  readonly money: MoneyCheck;
-  readonly obstacle: Decision | undefined;
+/** A press that may decide about a waiting or a paused order, with all that it counts for at this moment. */
+interface WeighedPress {
+  readonly weight: ApprovalWeight;
+  readonly reservation: MoneyCheck['reservation'];
+  readonly policy: ApprovalPolicy;
+  readonly isRepeated: boolean;
 }
 
-export async function readGrounds(
+/**
+ * Weighs the press of a person by everything that decides at this moment.
+ * @param refusalBy why the person may not press, unless they agree to exceed a budget as an admin
+ * @returns what is decided without it, or what it counts for
+ */
+export async function weighPress(
   deps: DecideDeps,
   order: Order,
-  press: Press,
+  { userId, agreedExcess }: Press,
   findObstacle: FindObstacle,
-): Promise<PressGrounds> {
-  const given = [...order.approvals.filter(({ userId }) => userId !== press.userId), press];
-  const givers = given.map(({ userId }) => userId);
+  refusalBy: (policy: ApprovalPolicy) => Refusal | undefined,
+): Promise<Decision | WeighedPress> {
+  const others = order.approvals.filter((approval) => approval.userId !== userId);
+  const given = [...others, { userId, agreedExcess }];
+  const givers = given.map((approval) => approval.userId);
   const [grounds, money, obstacle] = await Promise.all([
     groundsOf(deps, order, givers),
     moneyOf(deps, order, given),
     findObstacle(),
   ]);
-  return { ...grounds, money, obstacle };
+  const { price, over, admins, unaware, reservation } = money;
+  const refusal = refusalBy(grounds.policy);
+  const isRepeated = others.length < order.approvals.length;
+  if (unaware.includes(userId) && (refusal !== undefined || isRepeated))
+    return { refusal: { code: 'excess_unseen', over } };
+  if (refusal !== undefined && !admins.includes(userId)) return { refusal };
+  if (obstacle !== undefined) return obstacle;
+  const counted = countApprovals(deps, order, userId, grounds);
+  if ('refusal' in counted) return counted;
+  const weight = { ...counted, by: userId, agreedExcess, price, budget: { over, admins } };
+  return { weight, reservation, policy: grounds.policy, isRepeated };
 }
 
 /** What an order costs at this moment, and whether the budgets have it. */
@@ -245,14 +250,10 @@ export async function letGo(
 }
 
 /** The approvals that count at one moment. */
-interface CountedApprovals {
-  readonly validApprovers: readonly string[];
-  readonly progress: ApprovalsGiven;
-  readonly unreadableGroups: readonly string[];
-}
+type CountedApprovals = Pick<ApprovalWeight, 'validApprovers' | 'progress' | 'unreadableGroups'>;
 
 /** Counts the approvals of an order with that of a person; or says why they cannot be counted at this moment. */
-export function countApprovals(
+function countApprovals(
   deps: Pick<DecideDeps, 'now'>,
   order: Order,
   userId: string,

@@ -259,6 +259,23 @@ interface ItemOutcome {
   readonly result: ItemResult;
 }
 
+/** What the press of a person counts for at its moment. */
+export interface ApprovalWeight {
+  readonly by: string;
+  /** By how much the card said that it exceeds budgets when they pressed. */
+  readonly agreedExcess: readonly Shortfall[];
+  /** Those of all who approved who may approve at this moment; with `by`, if that is an approval. */
+  readonly validApprovers: readonly string[];
+  /** The progress of each requirement. */
+  readonly progress: ApprovalsGiven;
+  /** Approver groups whose members Slack did not tell, so that nobody counted as a member. */
+  readonly unreadableGroups: readonly string[];
+  /** What it, or the rest of it, costs at this moment by the team's price list. */
+  readonly price: OrderCost | undefined;
+  /** The budgets that it exceeds, and the admins who agreed to that. Without an admin it goes on waiting. */
+  readonly budget: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
+}
+
 export type OrderEvent =
   | {
       readonly type: 'confirmed';
@@ -269,28 +286,15 @@ export type OrderEvent =
       /** What it needs at this moment, and by what. */
       readonly decision?: DecisionByPolicy;
     }
-  | {
+  | (ApprovalWeight & {
       readonly type: 'approved';
-      readonly by: string;
-      /** By how much the card said that it exceeds budgets when they pressed. */
-      readonly agreedExcess: readonly Shortfall[];
-      /** Those of all who approved (with `by`) who may approve at this moment. */
-      readonly validApprovers: readonly string[];
-      /** The progress of each requirement; undefined where `approvalsRequired` approvals are all that is needed. */
-      readonly progress?: ApprovalsGiven;
-      /** Approver groups whose members Slack did not tell, so that nobody counted as a member. */
-      readonly unreadableGroups?: readonly string[];
-      /** What it costs at this moment by the team's price list. */
-      readonly price?: OrderCost | undefined;
       /** What the approver says to it. */
       readonly reason?: string | undefined;
       /** The impact on the name was not looked up yet. */
       readonly isImpactUnknown?: boolean;
       /** It takes the place of an approval of theirs that was given before something about the name was known. */
       readonly isRenewed?: boolean;
-      /** The budgets that it exceeds, and the admins who agreed to that. Without an admin it goes on waiting. */
-      readonly budget?: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
-    }
+    })
   /** An admin approves it alone where the policy allows that in an emergency. */
   | {
       readonly type: 'emergency_approved';
@@ -408,18 +412,7 @@ export type OrderEvent =
       readonly workerId?: string;
     }
   /** The requester or an approver lets it go on. All that an approval needs is needed again. */
-  | {
-      readonly type: 'resumed';
-      readonly by: string;
-      readonly agreedExcess: readonly Shortfall[];
-      /** Those of all who approved who may approve at this moment; with `by`, if that is an approval. */
-      readonly validApprovers: readonly string[];
-      readonly progress: ApprovalsGiven;
-      readonly unreadableGroups: readonly string[];
-      /** What the rest costs at this moment by the team's price list. */
-      readonly price: OrderCost | undefined;
-      readonly budget: { readonly over: readonly Shortfall[]; readonly admins: readonly string[] };
-    }
+  | (ApprovalWeight & { readonly type: 'resumed' })
   /** The worker has fallen silent, or has nothing to do until an item's `notBefore`. */
   | { readonly type: 'released' }
   | {

@@ -1,6 +1,6 @@
 import { refusalOfNonApprover, refusalToDecide } from './approval-rights.ts';
 import type { ChangeOutcome, Decision } from './change.ts';
-import { countApprovals, type DecideDeps, letGo, readGrounds } from './decide.ts';
+import { type DecideDeps, letGo, weighPress } from './decide.ts';
 import type { Refusal } from './refusal.ts';
 import { isPaused } from './waves.ts';
 
@@ -11,28 +11,20 @@ import { isPaused } from './waves.ts';
 export function resumeOrder(deps: DecideDeps, orderId: string, userId: string): Promise<ChangeOutcome> {
   return letGo(deps, orderId, async (order, agreedExcess, findObstacle): Promise<Decision> => {
     if (!isPaused(order)) return { refusal: { code: 'not_paused' } };
-    const grounds = await readGrounds(deps, order, { userId, agreedExcess }, findObstacle);
-    const { policy, money, obstacle } = grounds;
-    const { over, admins, unaware, price, reservation } = money;
-    const refusal = order.requesterId === userId ? undefined : refusalOfNonApprover(policy, userId, 'resume');
-    const isRepeated = order.approvals.some((approval) => approval.userId === userId);
-    if (unaware.includes(userId) && (refusal !== undefined || isRepeated))
-      return { refusal: { code: 'excess_unseen', over } };
-    if (refusal !== undefined && !admins.includes(userId)) return { refusal };
-    if (obstacle !== undefined) return obstacle;
-    const counted = countApprovals(deps, order, userId, grounds);
-    if ('refusal' in counted) return counted;
+    const weighed = await weighPress(deps, order, { userId, agreedExcess }, findObstacle, (policy) =>
+      order.requesterId === userId ? undefined : refusalOfNonApprover(policy, userId, 'resume'),
+    );
+    if (!('weight' in weighed)) return weighed;
+    const { policy, reservation, isRepeated } = weighed;
     const mayApprove = refusalToDecide(order, userId, 'approve', policy) === undefined;
-    const validApprovers = counted.validApprovers.filter((giver) => giver !== userId || mayApprove);
-    const press = {
-      ...counted,
-      ...{ by: userId, agreedExcess, validApprovers, price, budget: { over, admins } },
-    };
-    const { isApproved, requirements } = counted.progress;
+    const validApprovers = weighed.weight.validApprovers.filter((giver) => giver !== userId || mayApprove);
+    const weight = { ...weighed.weight, validApprovers };
+    const { isApproved, requirements } = weight.progress;
+    const { over, admins } = weight.budget;
     if (isApproved && (over.length === 0 || admins.length > 0))
-      return { event: { type: 'resumed', ...press }, extra: { reservation } };
+      return { event: { type: 'resumed', ...weight }, extra: { reservation } };
     const isMissing = validApprovers.includes(userId) && !isRepeated;
-    if (isMissing || admins.includes(userId)) return { event: { type: 'approved', ...press } };
+    if (isMissing || admins.includes(userId)) return { event: { type: 'approved', ...weight } };
     const missing: Refusal = { code: 'approvals_missing', requirements };
     return { refusal: isApproved ? { code: 'over_budget', over } : missing };
   });

@@ -3,6 +3,7 @@ import type { OrderLogEntry } from '../events.ts';
 import { isAgreedTo } from '../money/budget.ts';
 import {
   type Approval,
+  type ApprovalWeight,
   EVIDENCE,
   type ItemResult,
   isFinal,
@@ -116,9 +117,9 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
   // Those who approved before may press again: somebody whose approval had lapsed may be an approver again.
   const former = order.approvals.find((approval) => approval.userId === event.by);
   const approvals = withApproval(order, event, now);
-  const { over = [], admins = [] } = event.budget ?? {};
+  const { over, admins } = event.budget;
   const validCount = approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
-  const isAgreed = validCount >= order.approvalsRequired && event.progress?.isApproved !== false;
+  const isAgreed = validCount >= order.approvalsRequired && event.progress.isApproved;
   const enough = isAgreed && (over.length === 0 || admins.length > 0);
   // An admin who presses again may agree to what they did not know before.
   const agrees = admins.includes(event.by) && !isAgreedTo(over, former?.agreedExcess ?? []);
@@ -144,9 +145,8 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
 function approvalsDetail(
   { approvalsRequired, statementHash }: Order,
   approvals: readonly Approval[],
-  { validApprovers, unreadableGroups = [], price, progress, budget }: EventOf<'approved' | 'resumed'>,
+  { validApprovers, unreadableGroups, price, progress, budget: { over, admins } }: ApprovalWeight,
 ) {
-  const { over = [], admins = [] } = budget ?? {};
   const others = approvals.map(({ userId }) => userId).filter((userId) => !validApprovers.includes(userId));
   // Admins who agree to a budget that is exceeded need not be approvers.
   const lapsed = others.filter((userId) => !admins.includes(userId));
@@ -157,7 +157,7 @@ function approvalsDetail(
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
     ...(price === undefined ? {} : { price }),
     statement: statementHash,
-    ...(progress === undefined ? {} : { progress }),
+    progress,
     ...(over.length === 0 ? {} : { overBudget: over, admins }),
   };
 }

@@ -43,6 +43,9 @@ const eventOf = {
     by: person,
     agreedExcess: fc.constantFrom([], [EXCESS]),
     validApprovers: fc.subarray(PEOPLE),
+    progress: fc.constant(RESUMED.progress),
+    unreadableGroups: fc.constant([]),
+    price: fc.constant(undefined),
     budget,
   }),
   denied: fc.record({

@@ -1,4 +1,10 @@
-import { ctidOf, type Order, type OrderEvent, type OrderItem } from '../../src/orders/order.ts';
+import {
+  type ApprovalWeight,
+  ctidOf,
+  type Order,
+  type OrderEvent,
+  type OrderItem,
+} from '../../src/orders/order.ts';
 import type { ServicePlaces } from '../../src/orders/statement.ts';
 import type { Bulk } from '../../src/orders/waves.ts';
 import type { Demand } from '../../src/policy/evaluate.ts';
@@ -97,14 +103,19 @@ export function renewalOf(name: string, period: number): RequestDescription {
   return { interface: 'json', method: 'POST', path: `/domain/${name}/_renew`, body: { period } };
 }
 
-/** Bob lets a paused order go on that needs nobody else. */
-export const RESUMED = {
-  type: 'resumed',
-  by: 'U0BOB',
+/** What a press counts for that is enough, where the order exceeds no budget and costs nothing that is known. */
+export const ENOUGH = {
   agreedExcess: [],
-  validApprovers: ['U0BOB'],
   progress: { isApproved: true, policyVersion: 0, isStricter: false, requirements: [] },
   unreadableGroups: [],
   price: undefined,
   budget: { over: [], admins: [] },
+} as const satisfies Omit<ApprovalWeight, 'by' | 'validApprovers'>;
+
+/** Bob lets a paused order go on that needs nobody else. */
+export const RESUMED = {
+  type: 'resumed',
+  by: 'U0BOB',
+  validApprovers: ['U0BOB'],
+  ...ENOUGH,
 } as const satisfies OrderEvent;

@@ -15,7 +15,7 @@ import {
 import { transition } from '../../src/orders/state-machine.ts';
 import { STATE_WORDS } from '../../src/slack/views/order.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
-import { hoursLater, newOrder, START, saidOf } from './sample.ts';
+import { ENOUGH, hoursLater, newOrder, START, saidOf } from './sample.ts';
 
 /** Applies events that must apply. */
 function apply(order: Order, ...events: readonly OrderEvent[]): Order {
@@ -34,7 +34,7 @@ const givenUp = (workerId: string, n = 1) => ({ ...answered('FAILED', n), givenU
 const heldBack = (workerId: string, n = 1) =>
   ({ type: 'retry_scheduled', workerId, n, notBefore: hoursLater(1), why: 'busy' }) as const;
 const approved = (by: string, ...validApprovers: string[]) =>
-  ({ type: 'approved', by, agreedExcess: [], validApprovers }) as const;
+  ({ type: 'approved', by, ...ENOUGH, validApprovers }) as const;
 const emergencyApproved = (by: string) =>
   ({
     type: 'emergency_approved',

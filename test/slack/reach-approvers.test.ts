@@ -11,6 +11,7 @@ import { createDirectory } from '../../src/slack/directory.ts';
 import { notify as notifySubject } from '../../src/slack/notify.ts';
 import { createOrderPlanner, type OrderPlannerDeps } from '../../src/slack/order-messages.ts';
 import { createSlackWeb, type SlackWeb } from '../../src/slack/platform/web.ts';
+import { ENOUGH } from '../orders/sample.ts';
 import { newOrder, startRig } from '../store/order-rig.ts';
 import { buttonsOf, textOf } from '../support/demo.ts';
 import { NO_MONEY } from '../support/money.ts';
@@ -147,7 +148,7 @@ test('an order over a budget is brought to the admins, and calls no admin who as
     order.id,
     {
       type: 'approved',
-      agreedExcess: [],
+      ...ENOUGH,
       by: 'U0CAROL',
       validApprovers: ['U0CAROL'],
       budget: { over: [OVER], admins: [] },
@@ -183,7 +184,7 @@ test('who has approved is not reminded to approve', async () => {
   await notify(order, MORNING_IN_LONDON);
   await rig.apply(
     order.id,
-    { type: 'approved', by: 'U0CAROL', agreedExcess: [], validApprovers: ['U0CAROL'] },
+    { type: 'approved', by: 'U0CAROL', ...ENOUGH, validApprovers: ['U0CAROL'] },
     MORNING_IN_LONDON,
   );
   await remind(order, MORNING_IN_LONDON);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Subject } from '../../src/notifications.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
+import { ENOUGH } from '../orders/sample.ts';
 import { at, newOrder, type Rig, startRig, underWay } from './order-rig.ts';
 
 /*
@@ -243,7 +244,7 @@ describe('what Slack does not show', () => {
     expect(await release(order.id)).toBe(true);
     await rig.apply(
       order.id,
-      { type: 'approved', by: 'U0BOB', agreedExcess: [], validApprovers: ['U0BOB'] },
+      { type: 'approved', by: 'U0BOB', ...ENOUGH, validApprovers: ['U0BOB'] },
       at(10),
     );
     await rig.apply(order.id, { type: 'claimed', workerId: 'w' }, at(100), { leaseMs: LEASE_MS });

@@ -7,7 +7,7 @@ import { transition } from '../../src/orders/state-machine.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { newOrder as sampleOrder } from '../orders/sample.ts';
+import { ENOUGH, newOrder as sampleOrder } from '../orders/sample.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { orderEvent } from '../support/log.ts';
 
@@ -154,11 +154,7 @@ export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommi
 /** An order on its way: approved, claimed by `worker`, and its first `sent` items sent. */
 export async function underWay(rig: Rig, order: Order, sent = 1): Promise<Order> {
   await rig.keep(order);
-  await rig.apply(
-    order.id,
-    { type: 'approved', by: 'U0BOB', agreedExcess: [], validApprovers: ['U0BOB'] },
-    at(1),
-  );
+  await rig.apply(order.id, { type: 'approved', by: 'U0BOB', ...ENOUGH, validApprovers: ['U0BOB'] }, at(1));
   let now = await rig.apply(order.id, { type: 'claimed', workerId: 'worker' }, at(2), {
     leaseMs: 20_000,
   });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ItemResult, Order } from '../../src/orders/order.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import type { ItemSummary } from '../../src/orders/summary.ts';
+import { ENOUGH } from '../orders/sample.ts';
 import { at, changeOf, newOrder, type Rig, SEALED, startRig, T0, underWay } from './order-rig.ts';
 
 let rig: Rig;
@@ -10,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.end());
 
-const approve = (by: string) => ({ type: 'approved', by, agreedExcess: [], validApprovers: [by] }) as const;
+const approve = (by: string) => ({ type: 'approved', by, ...ENOUGH, validApprovers: [by] }) as const;
 const answer = (
   outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN',
   result: ItemResult = { summary: { code: 'done' } },
