@@ -133,18 +133,20 @@ const shared: [task: SandboxTask, json: Run, xml: Run, output: unknown][] = [
   ],
 ];
 
+/** A record that was found. Over XML every value is a text. */
 function searched(name: string): unknown {
+  const said = (value: number) => expect.toBeOneOf([value, String(value)]);
   return expect.objectContaining({
     name,
-    owner: { user: 'alice', context: 4 },
-    adminc: { id: 1002 },
-    techc: { id: 1003 },
+    owner: { user: 'alice', context: said(4) },
+    adminc: { id: said(1002) },
+    techc: { id: said(1003) },
     nameServers,
     status: 'PENDING',
     phase: 'sunrise1',
     orderReference: expect.stringMatching(/^order-\d+$/),
     preregConfig: expect.anything(),
-    recommended: expect.any(Boolean),
+    recommended: expect.toBeOneOf([true, false, 'true', 'false']),
     created: expect.stringMatching(/^\d{4}-\d\d-\d\d/),
   });
 }

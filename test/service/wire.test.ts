@@ -390,7 +390,7 @@ describe('XML requests, byte by byte', () => {
             view: { children: false, offset: 0, limit: 5 },
             filters: [
               { key: 'sld', value: 'cafe' },
-              { key: 'tld', operator: 'like', value: 'rest' },
+              { key: 'tld', value: 'rest' },
             ],
             order: { key: 'name', mode: 'asc' },
           },

@@ -323,7 +323,7 @@ async function openRecord(call: ActionCall): Promise<void> {
   };
   let records: readonly Preregistration[];
   try {
-    records = (await ask(call, searcher, wanted, via)).records.filter((record) => record.name === name);
+    records = (await ask(call, searcher, wanted, via)).records.filter((record) => record['name'] === name);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return call.respond(explain(error));

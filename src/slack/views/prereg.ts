@@ -75,17 +75,24 @@ const DEFAULT_COLUMNS = [
 /** A table of Slack's has no more columns than this. */
 const MAX_COLUMNS = 20;
 
+/** The ways in which the service writes that something is so. */
+const FLAGS: ReadonlyMap<string, string> = new Map([
+  ['true', 'yes'],
+  ['1', 'yes'],
+  ['false', 'no'],
+  ['0', 'no'],
+]);
+
 /** A record's value of a column, as text. */
 function cellOf(record: Preregistration, column: string): string {
+  const value = spellingsOf(column)
+    .map((name) => record[name])
+    .find(isGiven);
   switch (column) {
     case 'name':
-      return record.name === undefined ? '' : displayName(record.name);
-    case 'owner':
-      return formatData(record.owner);
-    case 'order_reference':
-      return record.orderReference ?? '';
+      return displayName(formatData(value));
     case 'nserver':
-      return (record.nameServers ?? []).map(({ name }) => name).join(', ');
+      return partsOf(record['nameServers'], /^(?:\d+\.?)?(?:name)?$/).join(', ');
     case 'confirmation':
       return spanOf(record, 'confirmation');
     case 'phase_period':
@@ -94,21 +101,17 @@ function cellOf(record: Preregistration, column: string): string {
     case 'adminc':
     case 'techc':
     case 'zonec':
-      return record[column]?.id === undefined ? '' : String(record[column].id);
-    case 'status':
-    case 'phase':
-    case 'created':
-    case 'updated':
-      return record[column] ?? formatData(record.more[column]);
+      return partsOf(value, /^(?:id)?$/).join(', ');
     case 'recommended':
-      return record.recommended === undefined ? '' : record.recommended ? 'yes' : 'no';
+      return FLAGS.get(formatData(value)) ?? formatData(value);
     default:
-      return formatData(
-        spellingsOf(column)
-          .map((name) => record.more[name])
-          .find(isGiven),
-      );
+      return formatData(value);
   }
+}
+
+/** The values of some data whose names are like this. What is no object has no name. */
+function partsOf(data: unknown, wanted: RegExp): string[] {
+  return factsOf(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
 }
 
 /** `tmch_mark` and `tmchMark`: the interfaces spell names differently. */
@@ -117,17 +120,21 @@ function spellingsOf(name: string): readonly string[] {
 }
 
 function configOf({ preregConfig }: Preregistration, name: string): string | undefined {
-  return spellingsOf(name)
-    .map((spelling) => preregConfig?.[spelling])
-    .find(isGiven);
+  return factsOf(preregConfig).find(([key]) => spellingsOf(name).includes(key))?.[1];
 }
 
-/** The begin and end of a phase, as the service writes moments. */
-function spanOf(record: Preregistration, phase: 'confirmation' | 'period'): string {
+type Phase = 'confirmation' | 'period';
+
+/** The begin and end of a phase, as the service writes moments; undefined where it tells neither. */
+function phaseOf(record: Preregistration, phase: Phase) {
   const start = configOf(record, `${phase}_start`);
   const end = configOf(record, `${phase}_end`);
-  if (start === undefined && end === undefined) return '';
-  return `${start ?? '?'} – ${end ?? '?'}`;
+  return start === undefined && end === undefined ? undefined : { start, end };
+}
+
+function spanOf(record: Preregistration, phase: Phase): string {
+  const told = phaseOf(record, phase);
+  return told === undefined ? '' : `${told.start ?? '?'} – ${told.end ?? '?'}`;
 }
 
 /** One page of a search's results, with buttons to the pages beside it and to full records. */
@@ -222,8 +229,8 @@ const MAX_OPTION = 150;
 
 /** A button for a single record, a menu for several. The record is found again by its name. */
 function openMenu(records: readonly Preregistration[]): AnyBlock[] {
-  const names = [...new Set(records.flatMap(({ name }) => (name === undefined ? [] : [name])))].filter(
-    (name) => name.length <= MAX_OPTION,
+  const names = [...new Set(records.map(({ name }) => formatData(name)))].filter(
+    (name) => name !== '' && name.length <= MAX_OPTION,
   );
   const [only, second] = names;
   if (only === undefined) return [];
@@ -264,16 +271,17 @@ function recordBlocks(record: Preregistration, now: Date) {
   const columns = [...DEFAULT_COLUMNS, 'ownerc', 'zonec', ...PREREG_KEYS].filter(
     (column) => column !== 'name' && column !== 'confirmation' && column !== 'phase_period',
   );
-  const known = new Set(columns.flatMap(spellingsOf));
-  const rest = Object.fromEntries(Object.entries(record.more).filter(([key]) => !known.has(key)));
+  const phases = present([
+    phaseLine('Confirmation', record, 'confirmation', now),
+    phaseLine('Phase period', record, 'period', now),
+  ]);
+  const shown = ['name', 'nameServers', ...(phases.length > 0 ? ['preregConfig'] : [])];
+  const known = new Set([...shown, ...columns.flatMap(spellingsOf)]);
+  const rest = Object.fromEntries(Object.entries(record).filter(([key]) => !known.has(key)));
   const pairs = [
     ...columns.map((column) => [LABELS[column] ?? column, cellOf(record, column)] as const),
     ...factsOf(rest),
   ].filter(([, value]) => value !== '');
-  const phases = [
-    phaseLine('Confirmation', record, 'confirmation', now),
-    phaseLine('Phase period', record, 'period', now),
-  ].filter((line) => line !== undefined);
   return present([
     phases.length > 0 && section(...phases),
     ...facts(pairs.map(([label, value]) => [escapeText(label), quote(value, 1_000)] as const)),
@@ -281,15 +289,10 @@ function recordBlocks(record: Preregistration, now: Date) {
 }
 
 /** `Confirmation: from … until …, which is in 3 days`. */
-function phaseLine(
-  label: string,
-  record: Preregistration,
-  phase: 'confirmation' | 'period',
-  now: Date,
-): string | undefined {
-  const start = configOf(record, `${phase}_start`);
-  const end = configOf(record, `${phase}_end`);
-  if (start === undefined && end === undefined) return undefined;
+function phaseLine(label: string, record: Preregistration, phase: Phase, now: Date): string | undefined {
+  const told = phaseOf(record, phase);
+  if (told === undefined) return undefined;
+  const { start, end } = told;
   return `*${label}*: from ${quote(start ?? 'a moment that is not told')} until ${quote(end ?? 'a moment that is not told')}${formatEnd(end, now)}`;
 }
 

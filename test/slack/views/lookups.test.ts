@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { visibleText } from '../../../src/slack/views/blocks.ts';
 import { preregPage } from '../../../src/slack/views/prereg.ts';
 import { rulesMessage, zonesMessage } from '../../../src/slack/views/rules.ts';
 import { rest } from '../../../src/zones/rest.ts';
@@ -59,12 +60,27 @@ describe('a page of preregistrations', () => {
     expect(message).toMatchSnapshot();
   });
 
+  it.each([
+    ['over JSON', { owner: { user: 'kim', context: 4 }, techc: { id: 7, handle: 'H7' }, recommended: false }],
+    ['over XML', { owner: { user: 'kim', context: '4' }, techc: { id: '7' }, recommended: 'false' }],
+    ['with bare values', { owner: 'kim, 4', techc: 7, recommended: 0 }],
+  ])('shows the same of a record that came %s', (_name, given) => {
+    const nameServers = [{ name: 'ns1.a.rest' }, 'ns2.a.rest'];
+    const preregConfig = { confirmationStart: '2027-03-01', confirmation_end: '2027-04-01' };
+    const record = { name: 'cafe.rest', ...given, nameServers, preregConfig };
+    const { blocks } = preregPage({ ...query, keys: [] }, { records: [record] }, 'json');
+    const shown = ['cafe.rest', 'kim, 4', '7', 'ns1.a.rest, ns2.a.rest', '2027-03-01 – 2027-04-01', 'no'];
+    expect(visibleText(blocks.filter(({ type }) => type === 'data_table')).split('\n')).toEqual([
+      ...['Name', 'Owner', 'Tech contact', 'Nameservers', 'Confirmation', 'Recommended'],
+      ...shown,
+    ]);
+  });
+
   it('with the longest names stays within the limits', () => {
     const records = Array.from({ length: 20 }, (_, index) => ({
       name: `${'x'.repeat(60)}${index}.${'y'.repeat(63)}.${'z'.repeat(63)}.rest`,
       status: 'PENDING',
       phase: 'sunrise1',
-      more: {},
     }));
     expectMessage(preregPage(query, { records, summary: 120 }, 'json'));
   });
