@@ -233,7 +233,7 @@ export async function send<O>(
   const read = (): Reading<O> => {
     if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadable);
     const answered = task.readsSecrets === true ? decoded.envelope : envelope;
-    return task.output({ envelope: answered, interface: via, setCookie: list(headers['set-cookie']) });
+    return task.output({ envelope: answered, setCookie: list(headers['set-cookie']) });
   };
   if (verdict.kind !== 'done') {
     if (task.readsSecrets === true && envelope !== undefined)

@@ -36,7 +36,6 @@ export interface XmlShape<I> {
 /** What a task's reader gets. */
 export interface ServiceResponse {
   readonly envelope: Envelope;
-  readonly interface: Interface;
   /** The `Set-Cookie` headers. */
   readonly setCookie: readonly string[];
 }
@@ -49,6 +48,9 @@ export interface Reading<O> {
   /** The envelope to hand on, when masking single values is not enough. */
   readonly envelope?: Envelope;
 }
+
+/** For a task of whose answer nothing is read: the envelope holds it all. */
+export const nothing = (): Reading<undefined> => ({ output: undefined });
 
 /** A task of the service, as a declaration. */
 export interface ServiceTask<I, O> {

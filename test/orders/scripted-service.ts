@@ -50,7 +50,7 @@ export class ScriptedService {
       call.beforeFirstByte?.();
       this.received.push(request);
       const answered = await this.answer(request, call.signal);
-      const { output, envelope } = task.output({ envelope: answered, interface: 'json', setCookie: [] });
+      const { output, envelope } = task.output({ envelope: answered, setCookie: [] });
       return { output, envelope: envelope ?? answered, interface: 'json', httpStatus: 200 };
     },
     verify: async () => ({ verified: true }),

@@ -33,12 +33,16 @@ const contacts = { ownerc: { id: 1001 }, adminc: { id: 1002 }, techc: { id: 1003
 const nameServers = [{ name: 'ns1.dns.example' }, { name: 'ns2.dns.example' }];
 const view = { children: true, offset: 0, limit: 2 };
 const filters = [{ key: 'tld', value: 'rest' }] as const;
-const answer = { object: undefined, records: [] };
+const answer = expect.objectContaining({ data: [] });
 const stamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*\+00:00$/);
-const dated = { object: { created: stamp, updated: stamp, expires: stamp }, records: [] };
+const dated = expect.objectContaining({
+  object: expect.objectContaining({ data: { created: stamp, updated: stamp, expires: stamp } }),
+  data: [],
+});
 const created = { user: 'new', context: 4 };
 
-/** What both interfaces carry: the name in the sandbox's log, the call over JSON and XML, and its output. */
+/** What both interfaces carry: the name in the sandbox's log, the call over JSON and XML, and its output, or its envelope where
+ * nothing is read of that. */
 const shared: [task: SandboxTask, json: Run, xml: Run, output: unknown][] = [
   [
     'user.create',
@@ -118,7 +122,7 @@ const shared: [task: SandboxTask, json: Run, xml: Run, output: unknown][] = [
         { id: 501, address: ['Way 1', 'Floor 2'], pcode: '01234', country: 'DE' },
         call,
       ),
-    { id: '501' },
+    expect.objectContaining({ object: expect.objectContaining({ value: '501' }) }),
   ],
   [
     'prereg.search',
@@ -227,7 +231,7 @@ async function carriedOut(
       status: { code: expect.stringMatching(/^S\d+$/), type: 'SUCCESS' },
     },
   });
-  expect(result.output).toEqual(output);
+  expect(result.output ?? result.envelope).toEqual(output);
   const requests = service().requestsFor({ task });
   expect(requests).toHaveLength(1);
   expect(requests[0]).toMatchObject({

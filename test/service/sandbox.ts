@@ -7,6 +7,7 @@ import type {
 } from '../../src/service/authenticator/signature.ts';
 import {
   type CallOptions,
+  type CallResult,
   createServiceClient,
   type ServiceClient,
   type ServiceClientOptions,
@@ -31,7 +32,7 @@ export const application: TrustedApplicationCredential = {
 };
 
 /** One task, as a test sends it. */
-export type Run = (client: ServiceClient, call: CallOptions) => Promise<{ readonly output: unknown }>;
+export type Run = (client: ServiceClient, call: CallOptions) => Promise<CallResult<unknown>>;
 
 /** A fresh sandbox before each test, closed after it with all the clients that were made for it. */
 export function useSandbox(): {

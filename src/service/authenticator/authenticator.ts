@@ -45,7 +45,7 @@ export type Verification =
   /**
    * The document shows no check of a trusted application; a session that was handed in was checked when it was opened.
    */
-  | { readonly verified: false; readonly reason: 'no_check_documented' | 'session_handed_in' };
+  | { readonly verified: false };
 
 /** Waits so many milliseconds, or rejects as soon as it is given up. */
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
@@ -104,7 +104,7 @@ export function createAuthenticator(
       const activity = { task: 'verify', name: 'checking the account' };
       switch (credential.method) {
         case 'trusted_application':
-          return { verified: false, reason: 'no_check_documented' };
+          return { verified: false };
         case 'password': {
           const login = calls.login(credential, { acl, profile, customer }, deadline);
           const opened = await waitForSession(login, activity, deadline);
@@ -112,7 +112,7 @@ export function createAuthenticator(
           return { verified: true, user: opened.user };
         }
         case 'two_factor': {
-          if (given !== undefined) return { verified: false, reason: 'session_handed_in' };
+          if (given !== undefined) return { verified: false };
           const session = await waitForSession(sessions.xml.get(), activity, deadline);
           lent = session.key;
           const endsAt = Number.isFinite(session.expiresAt) ? session.expiresAt : undefined;

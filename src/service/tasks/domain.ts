@@ -3,11 +3,11 @@ import type { WireValue } from '../codec/wire.ts';
 import type { Envelope } from '../envelope.ts';
 import { findText } from '../redact.ts';
 import { MASK, Secret, secretField } from '../secret.ts';
-import { defineTask, type Reading, type ServiceResponse } from '../task.ts';
+import { defineTask, nothing, type Reading } from '../task.ts';
 
 /*
- * Domain operations. Service API, section "Domain": they go over JSON alone. Their answers are not shown, so each task
- * hands on whatever the envelope holds. Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
+ * Domain operations. Service API, section "Domain": they go over JSON alone. Their answers are not shown, so the
+ * envelope is all that is made of them. Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
  */
 
 const name = z.string().min(1).max(255);
@@ -15,18 +15,6 @@ const contact = z.strictObject({ id: z.int().positive() });
 const nameServers = z.array(z.strictObject({ name: z.string().min(1).max(255) })).min(1);
 const contacts = { ownerc: contact, adminc: contact, techc: contact };
 const domain = z.strictObject({ name });
-
-/** What the service says about the domain: not documented, as it came. */
-export interface DomainResult {
-  /** `object.data` of the answer. */
-  readonly object?: unknown;
-  /** `data` of the answer. */
-  readonly records: readonly unknown[];
-}
-
-function domainResult({ envelope: { object, data } }: ServiceResponse): Reading<DomainResult> {
-  return { output: { object: object?.data, records: data } };
-}
 
 /** Registers a domain. `confirmOrder` states that a person who may do so has agreed to the charge. */
 export const domainCreate = defineTask({
@@ -39,7 +27,7 @@ export const domainCreate = defineTask({
     path: () => ['domain'],
     body: (input): WireValue => input,
   },
-  output: domainResult,
+  output: nothing,
 });
 
 /** Transfers a domain in. `auth` is the authorization code of the losing registrar. */
@@ -54,7 +42,7 @@ export const domainTransfer = defineTask({
     // In the order in which cards show the fields.
     body: ({ name, auth, ...delegation }): WireValue => ({ name, auth, ...delegation }),
   },
-  output: domainResult,
+  output: nothing,
 });
 
 /** Renews a domain by `period` years. */
@@ -68,7 +56,7 @@ export const domainRenew = defineTask({
     path: (input) => ['domain', input.name, '_renew'],
     body: (input): WireValue => ({ period: input.period }),
   },
-  output: domainResult,
+  output: nothing,
 });
 
 /** Deletes a domain; it can be restored for 30 days. */
@@ -78,7 +66,7 @@ export const domainDelete = defineTask({
   activity: (input) => `deleting ${input.name}`,
   input: domain,
   json: { method: 'DELETE', path: (input) => ['domain', input.name] },
-  output: domainResult,
+  output: nothing,
 });
 
 /** Restores a deleted domain within its redemption period. No body is shown, so none is sent. */
@@ -88,7 +76,7 @@ export const domainRestore = defineTask({
   activity: (input) => `restoring ${input.name}`,
   input: domain,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_restore'] },
-  output: domainResult,
+  output: nothing,
 });
 
 /** Starts the change-of-registrant process: both registrants are told, transfers are locked for 60 days. */
@@ -98,7 +86,7 @@ export const domainOwnerChange = defineTask({
   activity: (input) => `starting the owner change of ${input.name}`,
   input: domain,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_ownerChange'] },
-  output: domainResult,
+  output: nothing,
 });
 
 /** Replaces the nameservers. The body is not shown: the create payload's `nameServers` alone is sent. */
@@ -113,7 +101,7 @@ export const domainUpdateNameservers = defineTask({
     path: (input) => ['domain', input.name],
     body: (input): WireValue => ({ nameServers: input.nameServers }),
   },
-  output: domainResult,
+  output: nothing,
 });
 
 /** Exactly one of the two is given. */

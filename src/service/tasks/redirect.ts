@@ -1,12 +1,6 @@
 import { z } from 'zod';
 import { REDIRECT_FIELDS, wireFields } from '../codec/object-fields.ts';
-import { isRecord } from '../record.ts';
-import { defineTask, type Reading } from '../task.ts';
-
-/** The redirect as the service has it now; the XML interface answers with a status only. */
-export interface UpdatedRedirect {
-  readonly redirect?: Readonly<Record<string, unknown>>;
-}
+import { defineTask, nothing } from '../task.ts';
 
 /**
  * Updates a redirect. Service API, section "Redirect update".
@@ -34,20 +28,5 @@ export const redirectUpdate = defineTask({
     body: (input) => wireFields('json', REDIRECT_FIELDS, input),
   },
   xml: { code: '0502', elements: (input) => ({ redirect: wireFields('xml', REDIRECT_FIELDS, input) }) },
-  output: ({ envelope }): Reading<UpdatedRedirect> => {
-    const { object, data, received } = envelope;
-    const redirect = findRedirect([object?.data, data, received]);
-    return { output: redirect === undefined ? {} : { redirect } };
-  },
+  output: nothing,
 });
-
-/** The document shows two objects in one answer without saying where the second stands: the record tells itself. */
-function findRedirect(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  if (isRecord(value) && 'source' in value && 'target' in value) return value;
-  const inside = Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : [];
-  for (const each of inside) {
-    const found = findRedirect(each);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}

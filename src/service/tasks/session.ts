@@ -5,7 +5,7 @@ import type { DescribedObject } from '../envelope.ts';
 import { isRecord } from '../record.ts';
 import { findText } from '../redact.ts';
 import { Secret } from '../secret.ts';
-import { defineTask, type Reading } from '../task.ts';
+import { defineTask, nothing, type Reading } from '../task.ts';
 
 /*
  * Sessions. Service API, sections "Session" and "Authentication". The client opens and ends its sessions by itself with
@@ -80,7 +80,7 @@ export const sessionLogout = defineTask({
     path: () => ['logout'],
     signature: ({ sessionId, place = 'header' }) => ({ kind: 'session', id: sessionId, place }),
   },
-  output: (): Reading<undefined> => ({ output: undefined }),
+  output: nothing,
 });
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
@@ -137,5 +137,5 @@ export const authSessionDelete = defineTask({
   activity: () => 'ending an XML session',
   input: z.strictObject({ hash: z.instanceof(Secret) }),
   xml: { code: '1321003', elements: () => ({}), signature: ({ hash }) => ({ kind: 'auth_session', hash }) },
-  output: (): Reading<undefined> => ({ output: undefined }),
+  output: nothing,
 });

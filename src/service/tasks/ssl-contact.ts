@@ -1,11 +1,6 @@
 import { z } from 'zod';
 import { SSL_CONTACT_FIELDS, wireFields } from '../codec/object-fields.ts';
-import { defineTask, type Reading } from '../task.ts';
-
-/** The id, where the service answers with it. */
-export interface UpdatedSslContact {
-  readonly id?: string;
-}
+import { defineTask, nothing } from '../task.ts';
 
 const text = z.string().optional();
 
@@ -49,7 +44,5 @@ export const sslContactUpdate = defineTask({
     body: ({ id, ...fields }) => wireFields('json', SSL_CONTACT_FIELDS, fields),
   },
   xml: { code: '400202', elements: (input) => ({ contact: wireFields('xml', SSL_CONTACT_FIELDS, input) }) },
-  output: ({ envelope: { object } }): Reading<UpdatedSslContact> => ({
-    output: object?.value === undefined ? {} : { id: object.value },
-  }),
+  output: nothing,
 });
