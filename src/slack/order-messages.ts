@@ -68,10 +68,11 @@ export interface OrderPlannerDeps {
 /** What has to be told of an order: its card, copies of it, and what stands in their threads. */
 export function createOrderPlanner(deps: OrderPlannerDeps): NotificationPlanner {
   return async (claim, send) => {
+    const again = pauseOf(claim.id, deps.now());
+    if (again !== undefined) return { again, isDeferred: true };
     const found = await deps.orders.loadWithHistory(claim.id);
     if (found === undefined || !wasAskedFor(found.history)) return undefined;
-    const again = pauseBefore(found.order, deps.now());
-    if (again !== undefined) return { again, isDeferred: true };
+    noteShown(found.order, deps.now());
     const standing = standingMessages(claim);
     const noted: SendNotification = async (wanted) => {
       const sent = await send(wanted);
@@ -98,15 +99,16 @@ const BULK_UPDATE_MS = 3_000;
 /** When the messages of bulk orders were shown last by this process. */
 const shownAt = new Map<string, number>();
 
-/** Until when an order's messages stay as they are; undefined when they may be shown now, which is noted. */
-function pauseBefore({ id, bulk, state }: Order, now: Date): Date | undefined {
-  if (bulk === undefined) return undefined;
-  const since = now.getTime() - (shownAt.get(id) ?? Number.NEGATIVE_INFINITY);
+/** Until when an order's messages stay as they are; undefined when they may be shown now. Asked before its thousands of items are read. */
+function pauseOf(orderId: string, now: Date): Date | undefined {
+  const since = now.getTime() - (shownAt.get(orderId) ?? Number.NEGATIVE_INFINITY);
   // A clock that was put back does not hold them up.
-  if (since >= 0 && since < BULK_UPDATE_MS) return new Date(now.getTime() + BULK_UPDATE_MS - since);
-  if (isFinal(state)) shownAt.delete(id);
-  else shownAt.set(id, now.getTime());
-  return undefined;
+  return since >= 0 && since < BULK_UPDATE_MS ? new Date(now.getTime() + BULK_UPDATE_MS - since) : undefined;
+}
+
+function noteShown({ id, bulk, state }: Order, now: Date): void {
+  if (bulk !== undefined && !isFinal(state)) shownAt.set(id, now.getTime());
+  else shownAt.delete(id);
 }
 
 /** A card on which somebody did something. */
