@@ -97,7 +97,7 @@ export function unknownItems({ task, state, items }: Order): readonly OrderItem[
 
 /** The items that the service has accepted and that the registry does not show as done yet. */
 export function unconfirmedItems({ task, state, items }: Order): readonly OrderItem[] {
-  return state === 'SUCCEEDED' && taskNamed(task).acceptedOnly
+  return state === 'SUCCEEDED' && taskNamed(task).nextStep !== undefined
     ? items.filter(
         (item) =>
           item.state === 'SUCCEEDED' &&

@@ -76,32 +76,32 @@ export interface TaskWords {
   readonly confirm?: string;
 }
 
-/** What orders have to know about a task. A row of {@link ORDER_TASKS}. */
-export interface OrderTask<Name extends string = OrderTaskName> {
+/** What a task's own declaration and its row of {@link ORDER_TASKS} both say. */
+interface DeclaredTask<Name extends string> {
   readonly name: Name;
   readonly words: TaskWords;
-  readonly effect: Effect;
   readonly risk: Risk;
   /** What its names are, and so what rules compare them with. */
   readonly nameKind: NameKind;
+  /** What it means in zones. Left out where its names are no domain names. */
+  readonly zoneTask?: ZoneTask | undefined;
+  /** What follows when the service has accepted it, because it is manual or slow. Left out where it ends with its answer. */
+  readonly nextStep?: NextStep | undefined;
+  /** The note beside the name in its form. */
+  readonly formNote?: TaskNote | undefined;
+  /** The secret field of the input, if it has one. */
+  readonly secretField?: 'auth' | 'password' | undefined;
+}
+
+/** What orders have to know about a task. A row of {@link ORDER_TASKS}. */
+export interface OrderTask<Name extends string = OrderTaskName> extends DeclaredTask<Name> {
+  readonly effect: Effect;
   /** Doing it twice does no more than doing it once. */
   readonly idempotent: boolean;
   /** Starts as `DRAFT`: the requester confirms before anybody else sees it. */
   readonly confirmFirst: boolean;
-  /** Its names are domain names. */
-  readonly domain: boolean;
   /** The field of its input that holds the names. */
   readonly nameField: string;
-  /** What it means in zones; undefined for a task of no domain. */
-  readonly zoneTask: ZoneTask | undefined;
-  /** The service only accepts it, because it is manual or slow; it ends later. */
-  readonly acceptedOnly: boolean;
-  /** What follows its acceptance; undefined for a task that is done with its answer. */
-  readonly nextStep: NextStep | undefined;
-  /** The note beside the name in its form; undefined when there is none. */
-  readonly formNote: TaskNote | undefined;
-  /** The secret field of the input, if it has one. */
-  readonly secretField: 'auth' | 'password' | undefined;
   /** The answer holds a secret for the requester. */
   readonly secretResult: boolean;
   /** Why this account cannot do it; undefined when it can. */
@@ -145,18 +145,9 @@ export interface OrderTask<Name extends string = OrderTaskName> {
 }
 
 /** What a row of {@link ORDER_TASKS} declares. */
-interface Definition<Name extends string, Input, Wire, Output> {
-  readonly name: Name;
+interface Definition<Name extends string, Input, Wire, Output> extends DeclaredTask<Name> {
   readonly service: ServiceTask<Wire, Output>;
-  readonly words: TaskWords;
-  readonly risk: Risk;
-  readonly nameKind: NameKind;
   readonly confirmFirst?: boolean;
-  /** For a task that the service only accepts. */
-  readonly nextStep?: NextStep;
-  readonly formNote?: TaskNote;
-  readonly secretField?: 'auth' | 'password';
-  readonly zoneTask?: ZoneTask;
   readonly input: z.ZodType<Input> & Pick<z.ZodObject, 'partial'>;
   /** The names of an input; those in the field that holds them when left out. */
   readonly names?: (input: Input) => readonly string[];
@@ -252,27 +243,26 @@ function inputIssueOf(issue: z.core.$ZodIssue): InputIssue {
 export function defineOrderTask<const Name extends string, Input, Wire, Output>(
   definition: Definition<Name, Input, Wire, Output>,
 ): OrderTask<Name> {
-  const { service, zoneTask, nameField: field = 'name' } = definition;
+  const { name, words, risk, nameKind, zoneTask, nextStep, formNote, secretField, ...own } = definition;
+  const { service, nameField: field = 'name' } = own;
   const ties = (raw: unknown): InterfaceConstraints =>
     typeof raw === 'object' && raw !== null
-      ? (definition.constraints?.({ ...raw }) ?? UNCONSTRAINED)
+      ? (own.constraints?.({ ...raw }) ?? UNCONSTRAINED)
       : UNCONSTRAINED;
   return {
-    name: definition.name,
-    words: definition.words,
+    name,
+    words,
     effect: service.effect,
-    risk: definition.risk,
-    nameKind: definition.nameKind,
+    risk,
+    nameKind,
     idempotent: service.idempotent,
-    confirmFirst: definition.confirmFirst ?? false,
-    domain: zoneTask !== undefined,
+    confirmFirst: own.confirmFirst ?? false,
     nameField: field,
     zoneTask,
-    acceptedOnly: definition.nextStep !== undefined,
-    nextStep: definition.nextStep,
-    formNote: definition.formNote,
-    secretField: definition.secretField,
-    secretResult: definition.secretOf !== undefined,
+    nextStep,
+    formNote,
+    secretField,
+    secretResult: own.secretOf !== undefined,
 
     unsupported(interfaces) {
       const support = chooseInterface(service, interfaces);
@@ -286,19 +276,19 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     routeIssues: (interfaces, raw) => routeIssues(service, ties(raw), interfaces),
 
     check(raw) {
-      const parsed = definition.input.safeParse(raw, { error: () => UNREADABLE });
+      const parsed = own.input.safeParse(raw, { error: () => UNREADABLE });
       if (!parsed.success) {
         const { issues } = parsed.error;
-        const readable = definition.input.partial().safeParse(without(raw, issues));
+        const readable = own.input.partial().safeParse(without(raw, issues));
         // Each of these fields was read by its own schema.
         const input = (readable.data ?? {}) as Partial<Input>;
         const zones = zonesOf(raw, field);
         return {
           ok: false,
-          issues: [...issues.map(inputIssueOf), ...distinct(definition.issues?.(input, zones, false) ?? [])],
+          issues: [...issues.map(inputIssueOf), ...distinct(own.issues?.(input, zones, false) ?? [])],
         };
       }
-      const names = definition.names?.(parsed.data) ?? textsIn(parsed.data, field);
+      const names = own.names?.(parsed.data) ?? textsIn(parsed.data, field);
       const zoneIssues: InputIssue[] =
         zoneTask === undefined
           ? []
@@ -306,15 +296,15 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
               checkTask(zoneFor(name), zoneTask).map((issue) => ({ field, code: 'zone_issue', issue })),
             );
       const zones = names.map(zoneFor);
-      const issues = distinct([...zoneIssues, ...(definition.issues?.(parsed.data, zones, true) ?? [])]);
+      const issues = distinct([...zoneIssues, ...(own.issues?.(parsed.data, zones, true) ?? [])]);
       return issues.length > 0 ? { ok: false, issues } : { ok: true, input: parsed.data, names };
     },
 
     namesIn(raw) {
-      const parsed = definition.input.partial().safeParse(raw);
+      const parsed = own.input.partial().safeParse(raw);
       const readable = parsed.success
         ? parsed
-        : definition.input.partial().safeParse(without(raw, parsed.error.issues));
+        : own.input.partial().safeParse(without(raw, parsed.error.issues));
       return textsIn(readable.data, field);
     },
 
@@ -335,23 +325,23 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     },
 
     onlyFor(raw, names) {
-      const input = definition.input.parse(raw);
-      return definition.onlyFor?.(input, names) ?? input;
+      const input = own.input.parse(raw);
+      return own.onlyFor?.(input, names) ?? input;
     },
 
     describe({ input, name, secret }, interfaces) {
-      const parsed = definition.input.safeParse(input);
+      const parsed = own.input.safeParse(input);
       if (!parsed.success) throw new InvalidInputError('the input of the order cannot be read');
       const choice = chooseInterface(service, interfaces, interfaceOf(ties(input)));
       if ('unsupported' in choice) throw new InvalidInputError(choice.unsupported.code, choice.unsupported);
-      return describeRequest(service, definition.wire(parsed.data, name, secret), choice.interface);
+      return describeRequest(service, own.wire(parsed.data, name, secret), choice.interface);
     },
 
     async send(client, { item: { name, ctid, request }, secrets, ...call }) {
       const description = withSecrets(request, secrets);
       const sent = await client.send(service, { ...call, ctid, about: name, description });
       const { output, envelope, httpStatus } = sent;
-      return { envelope, httpStatus, secret: definition.secretOf?.(output) };
+      return { envelope, httpStatus, secret: own.secretOf?.(output) };
     },
   };
 }

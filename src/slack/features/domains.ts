@@ -255,7 +255,7 @@ const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
 
 /** Every task for domains. One without a form of its own takes one name. */
 const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
-  .filter(({ domain }) => domain)
+  .filter(({ zoneTask }) => zoneTask !== undefined)
   .map((task) => OWN_FORMS[task.name] ?? oneName(task));
 
 export const domains: Feature = {

@@ -176,7 +176,7 @@ export async function refusalOfAccount(
   if (why === undefined) return undefined;
   const name = code(accountName(active));
   return textMessage(
-    active.method === 'two_factor' && taskNamed(task).domain
+    active.method === 'two_factor' && taskNamed(task).zoneTask !== undefined
       ? `${name} signs in with two factors, and the service takes no domain tasks that way. It can work with users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you have one already, choose it with \`/domain use CONTEXT\`.`
       : `${name} cannot do this. ${escapeText(requestIssueText(why))}`,
   );

@@ -73,8 +73,8 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
   // What it would go out with is not part of the line.
   const asked = { task, input, requesterId, usesTeamAccount: false };
-  const { domain, nameField, namesIn } = taskNamed(task);
-  if (!domain) {
+  const { zoneTask, nameField, namesIn } = taskNamed(task);
+  if (zoneTask === undefined) {
     const names = given.flatMap((word) => namesIn({ [nameField]: word }));
     return names.length < given.length
       ? { problem: `I cannot read ${code(given.join(' '))}. Give it as in the form, ${EXAMPLE}.` }

@@ -240,7 +240,7 @@ function tally({ items }: Pick<Order, 'items'>): Readonly<Record<ItemState, numb
 /** How each state of a row is called. What the service only accepted is not done. */
 function stateWords(order: Pick<Order, 'task'>): Readonly<Record<ItemState, string>> {
   return {
-    SUCCEEDED: taskNamed(order.task).acceptedOnly ? 'accepted' : 'done',
+    SUCCEEDED: taskNamed(order.task).nextStep === undefined ? 'done' : 'accepted',
     FAILED: 'failed',
     UNKNOWN: 'not known',
     SENT: 'under way',

@@ -110,7 +110,7 @@ export const STATE_LINES: Readonly<Record<OrderState, string>> = {
 
 /** Whether the service has only accepted a task that it carries out later, and nothing has shown its end. */
 export function isOnlyAccepted({ task, items }: Pick<Order, 'task' | 'items'>, state: OrderState): boolean {
-  if (state !== 'SUCCEEDED' || !taskNamed(task).acceptedOnly) return false;
+  if (state !== 'SUCCEEDED' || taskNamed(task).nextStep === undefined) return false;
   return items.some(({ result }) => result?.resolvedBy === undefined);
 }
 
@@ -123,8 +123,8 @@ export function stateText(order: Order): string {
 
 /** The state of an item. */
 export function itemText(order: Order, item: OrderItem): string {
-  const { acceptedOnly } = taskNamed(order.task);
-  return acceptedOnly && item.state === 'SUCCEEDED' && item.result?.resolvedBy === undefined
+  const { nextStep } = taskNamed(order.task);
+  return nextStep !== undefined && item.state === 'SUCCEEDED' && item.result?.resolvedBy === undefined
     ? 'Accepted'
     : ITEM_WORDS[item.state];
 }
@@ -150,7 +150,7 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
 
 /** The name of an item as people read it; a name with other letters in both forms. */
 export function itemName(order: Pick<Order, 'task'>, name: string): string {
-  return taskNamed(order.task).domain ? displayName(name) : name;
+  return taskNamed(order.task).zoneTask !== undefined ? displayName(name) : name;
 }
 
 /** `Renew cafe.rest for 2 years`, `Renew 3 names for 1 year`. Plain text. */

@@ -164,7 +164,7 @@ export function isOverXml(statement: Pick<Statement, 'items'> | undefined): bool
 
 /** The name of a request as people read it; a name with other letters in both forms. Plain text. */
 function statedName({ task }: Pick<Statement, 'task'>, { name }: Pick<StatementItem, 'name'>): string {
-  return taskNamed(task).domain ? displayName(name) : name;
+  return taskNamed(task).zoneTask !== undefined ? displayName(name) : name;
 }
 
 /** The names of an order and what is asked for all of them alike, in mrkdwn: for a place among other orders. */
