@@ -341,29 +341,20 @@ function addApproval(
 }
 
 function demandOf({ approvals, refusals }: Collected, settings: PolicySettings): Demand {
-  const isRefused = refusals.size > 0;
-  const asking = isRefused ? [] : [...approvals.values()];
-  const least = (of: 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs') =>
-    asking.length === 0 ? settings[of] : Math.min(...asking.map(({ rule }) => rule[of] ?? settings[of]));
-  const targets = asking.map(({ rule }) =>
-    rule.escalateTo.length > 0 ? rule.escalateTo : settings.escalateTo,
-  );
-  return {
-    outcome: isRefused ? 'refuse' : asking.length > 0 ? 'approve' : 'free',
-    requirements: asking.map(({ reference, rule, names }) => ({
-      rule: reference,
-      names,
-      needed: Math.max(1, rule.needed),
-      approvers: rule.approvers,
-    })),
-    refusedBy: [...refusals.values()],
-    ttlMs: least('ttlMs'),
-    remindAfterMs: least('remindAfterMs'),
-    escalateAfterMs: least('escalateAfterMs'),
-    escalateTo: [...new Set(targets.flat())],
-    escalateToAdmins: targets.some((target) => target.length === 0),
-    breakGlass: asking.length > 0 && asking.every(({ rule }) => rule.breakGlass),
-  };
+  const asking = [...approvals.values()].map(({ reference, rule, names }) => {
+    const escalateTo = rule.escalateTo.length > 0 ? rule.escalateTo : settings.escalateTo;
+    const { approvers, breakGlass } = rule;
+    return {
+      requirements: [{ rule: reference, names, needed: Math.max(1, rule.needed), approvers }],
+      ttlMs: rule.ttlMs ?? settings.ttlMs,
+      remindAfterMs: rule.remindAfterMs ?? settings.remindAfterMs,
+      escalateAfterMs: rule.escalateAfterMs ?? settings.escalateAfterMs,
+      escalateTo,
+      escalateToAdmins: escalateTo.length === 0,
+      breakGlass,
+    };
+  });
+  return allOf([...refusals.values()], asking, [settings]);
 }
 
 /**
@@ -371,15 +362,26 @@ function demandOf({ approvals, refusals }: Collected, settings: PolicySettings):
  * asked for under one version of the policy and waits under another.
  */
 export function stricter(a: Demand, b: Demand): Demand {
-  const outcomes = [a.outcome, b.outcome];
-  const isRefused = outcomes.includes('refuse');
-  const asking = isRefused ? [] : [a, b].filter(({ outcome }) => outcome === 'approve');
-  const least = (of: 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs') =>
-    Math.min(...(asking.length > 0 ? asking : [a, b]).map((demand) => demand[of]));
+  const asking = [a, b].filter(({ outcome }) => outcome === 'approve');
+  return allOf([...a.refusedBy, ...b.refusedBy], asking, [a, b]);
+}
+
+type Moments = Pick<Demand, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
+
+/** Everything that several ask for. @param behind the moments where none asks for anything */
+function allOf(
+  refusedBy: Demand['refusedBy'],
+  all: readonly Omit<Demand, 'outcome' | 'refusedBy'>[],
+  behind: readonly Moments[],
+): Demand {
+  const isRefused = refusedBy.length > 0;
+  const asking = isRefused ? [] : all;
+  const least = (of: keyof Moments) =>
+    Math.min(...(asking.length > 0 ? asking : behind).map((each) => each[of]));
   return {
     outcome: isRefused ? 'refuse' : asking.length > 0 ? 'approve' : 'free',
     requirements: asking.flatMap(({ requirements }) => requirements),
-    refusedBy: [...a.refusedBy, ...b.refusedBy],
+    refusedBy,
     ttlMs: least('ttlMs'),
     remindAfterMs: least('remindAfterMs'),
     escalateAfterMs: least('escalateAfterMs'),
