@@ -1,4 +1,4 @@
-import { parseHostName } from '../zones/names.ts';
+import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 
 /*
@@ -77,7 +77,7 @@ function readId(text: string): string | { readonly issue: PresetIssue } {
 function readHosts(text: string): string | { readonly issue: PresetIssue } {
   const hosts = text.split(/[\s,;]+/).filter((host) => host !== '');
   if (hosts.length > MAX_NAMESERVERS) return { issue: 'too_many' };
-  const read = hosts.map((host) => parseHostName(host));
+  const read = hosts.map((host) => parseDomainName(host));
   const wrong = read.find((each) => !each.ok);
   if (wrong !== undefined && !wrong.ok) return { issue: { host: wrong.issue } };
   return read.flatMap((each) => (each.ok ? [each.value.ascii] : [])).join('\n');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseDomainName, parseHostName } from '../zones/names.ts';
+import { parseDomainName } from '../zones/names.ts';
 import { checkName } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import type { limitIssueCode, PlainIssueCode } from './input-issue.ts';
@@ -20,7 +20,7 @@ export const domainName = z.string('no_domain_name' satisfies PlainIssueCode).tr
 });
 
 export const hostName = z.string().transform((text, context) => {
-  const parsed = parseHostName(text);
+  const parsed = parseDomainName(text);
   if (parsed.ok) return parsed.value.ascii;
   context.addIssue(customIssue(parsed.issue));
   return z.NEVER;

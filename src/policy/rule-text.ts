@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { formatDuration, parseDuration } from '../duration.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
-import { parseHostName } from '../zones/names.ts';
+import { parseDomainName } from '../zones/names.ts';
 import {
   DECISIONS,
   type Decision,
@@ -341,7 +341,7 @@ function patternOf(text: string): string | undefined {
   if (tag !== undefined) return `tag:${tag.toLowerCase()}`;
   // A zone alone is no host name, so it is read with a label in front.
   const isSuffix = text.startsWith('*.');
-  const host = parseHostName(isSuffix ? `x${text.slice(1)}` : text);
+  const host = parseDomainName(isSuffix ? `x${text.slice(1)}` : text);
   if (!host.ok) return undefined;
   return isSuffix ? `*${host.value.ascii.slice(1)}` : host.value.ascii;
 }

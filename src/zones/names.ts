@@ -1,7 +1,10 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import type { NameIssue } from './zone-issue.ts';
 
-/** A domain name that passed the rules of host names (RFC 1123) and of letters beyond ASCII (UTS 46). */
+/**
+ * A domain name that passed the rules of host names (RFC 1123) and of letters beyond ASCII (UTS 46). It need not be one
+ * that anybody can register: nameservers have such names too.
+ */
 export interface DomainName {
   /** Lower case, `xn--…` where needed, no dot at the end: what is sent and compared. */
   readonly ascii: string;
@@ -9,12 +12,6 @@ export interface DomainName {
   readonly unicode: string;
   /** The last label in ASCII, for example `rest`. */
   readonly zone: string;
-}
-
-/** A host name, such as that of a nameserver; it need not be a name that anybody can register. */
-export interface HostName {
-  readonly ascii: string;
-  readonly unicode: string;
 }
 
 /** What reading a text gave: the value, or what is wrong with it. */
@@ -45,18 +42,6 @@ const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
  *   ASCII form, and at most 253 in all. `checkName` says what a zone allows beyond that.
  */
 export function parseDomainName(text: string): Parsed<DomainName> {
-  const host = parseHostName(text);
-  if (!host.ok) return host;
-  const { ascii, unicode } = host.value;
-  return { ok: true, value: { ascii, unicode, zone: ascii.slice(ascii.lastIndexOf('.') + 1) } };
-}
-
-/**
- * Reads a host name, for example of a nameserver, with the same tolerance as {@link parseDomainName}.
- * @param text what was typed.
- * @returns the name in both forms, or what is wrong with it.
- */
-export function parseHostName(text: string): Parsed<HostName> {
   const trimmed = text.trim();
   if (trimmed === '') return { ok: false, issue: { code: 'name_missing' } };
   const link = SLACK_LINK.exec(trimmed);
@@ -121,7 +106,7 @@ function decodePercent(text: string): string {
  * Reads a host name and nothing else: no link, scheme, user, port or path.
  * @param text what stands where a host is expected, such as between the slashes of an address.
  */
-export function parseBareHost(text: string): Parsed<HostName> {
+export function parseBareHost(text: string): Parsed<DomainName> {
   // IDNA takes these for dots too (UTS 46), and Asian keyboards type them.
   const name = text
     .normalize('NFC')
@@ -134,7 +119,8 @@ export function parseBareHost(text: string): Parsed<HostName> {
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
   const unicode = domainToUnicode(ascii);
   const encoded = formIssue({ shown, ascii, unicode });
-  return encoded === undefined ? { ok: true, value: { ascii, unicode } } : { ok: false, issue: encoded };
+  if (encoded !== undefined) return { ok: false, issue: encoded };
+  return { ok: true, value: { ascii, unicode, zone: ascii.slice(ascii.lastIndexOf('.') + 1) } };
 }
 
 interface TypedName {

@@ -1,5 +1,5 @@
 import { general } from './general.ts';
-import { type DomainName, parseHostName } from './names.ts';
+import { type DomainName, parseDomainName } from './names.ts';
 import { rest } from './rest.ts';
 import type { ZoneProfile } from './zone.ts';
 import type { ZoneIssue } from './zone-issue.ts';
@@ -63,7 +63,7 @@ export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): Z
   const seen = new Set<string>();
   const repeated = new Set<string>();
   for (const host of hosts) {
-    const parsed = parseHostName(host);
+    const parsed = parseDomainName(host);
     if (!parsed.ok) {
       issues.push({ code: 'nameserver_unreadable', issue: parsed.issue });
       continue;

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { zoneIssueText } from '../../src/slack/views/zone-issue.ts';
-import { displayName, parseDomainName, parseHostName } from '../../src/zones/names.ts';
+import { displayName, parseDomainName } from '../../src/zones/names.ts';
 import fc, { runs } from '../support/properties.ts';
 
 function nameOf(text: string): string {
@@ -122,10 +122,10 @@ test('a name is shown in both forms when they differ', () => {
 });
 
 test('a nameserver may lie in any zone, and must be a name', () => {
-  expect(parseHostName(' NS1.Example.NET. ')).toEqual({
+  expect(parseDomainName(' NS1.Example.NET. ')).toEqual({
     ok: true,
-    value: { ascii: 'ns1.example.net', unicode: 'ns1.example.net' },
+    value: { ascii: 'ns1.example.net', unicode: 'ns1.example.net', zone: 'net' },
   });
-  expect(parseHostName('192.0.2.53')).toMatchObject({ ok: false });
-  expect(parseHostName('2001:db8::1')).toMatchObject({ ok: false });
+  expect(parseDomainName('192.0.2.53')).toMatchObject({ ok: false });
+  expect(parseDomainName('2001:db8::1')).toMatchObject({ ok: false });
 });

@@ -11,7 +11,7 @@ import {
   type Preregistrations,
   preregSearch,
 } from '../../service/tasks/prereg.ts';
-import { parseHostName } from '../../zones/names.ts';
+import { parseDomainName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../authorize.ts';
 import {
   type ActionCall,
@@ -104,7 +104,7 @@ const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?)?$/;
 function labelOf(text: string): string | undefined {
   if (!PART.test(text)) return undefined;
   if (WILDCARD.test(text)) return text.toLowerCase();
-  const host = parseHostName(`${text}.example`);
+  const host = parseDomainName(`${text}.example`);
   return host.ok ? host.value.ascii.slice(0, -'.example'.length) : undefined;
 }
 
