@@ -17,7 +17,7 @@ import type { NameserverCheck } from './nameserver-check.ts';
  */
 
 /** What is to be done to a name, by its effect. */
-export const IMPACT_TASKS = ['delete', 'lapse', 'nameservers', 'change_of_owner', 'authcode'] as const;
+export const IMPACT_TASKS = ['delete', 'lapse', 'nameservers', 'owner-change', 'authcode'] as const;
 export type ImpactTask = (typeof IMPACT_TASKS)[number];
 
 /** From the worst to the least severe. */
@@ -157,7 +157,7 @@ export function impactOf(input: ImpactInput): Impact {
 export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: ready }: Impact): boolean {
   switch (task) {
     case 'delete':
-    case 'change_of_owner':
+    case 'owner-change':
       return true;
     case 'nameservers':
       return ready !== 'yes' && inUse !== 'no';
@@ -297,7 +297,7 @@ function unseenItems({ task, facts }: ImpactInput): ImpactItem[] {
   const wanted = [
     ...LIFE,
     ...(task === 'nameservers' ? (['ds'] as const) : []),
-    ...(task === 'authcode' || task === 'change_of_owner' ? (['statuses'] as const) : []),
+    ...(task === 'authcode' || task === 'owner-change' ? (['statuses'] as const) : []),
   ];
   const byReason = new Map<UnseenReason, FactName[]>();
   for (const name of wanted) {
@@ -316,7 +316,7 @@ function unseenItems({ task, facts }: ImpactInput): ImpactItem[] {
 /** Anybody with the auth code can move a name that is not locked. */
 function lockItems({ task, facts }: ImpactInput): ImpactItem[] {
   const statuses = factValue(facts.statuses);
-  const matters = task === 'authcode' || task === 'change_of_owner';
+  const matters = task === 'authcode' || task === 'owner-change';
   const isLocked = statuses?.some((status) => TRANSFER_LOCKS.includes(status));
   return matters && isLocked === false ? [{ code: 'no_transfer_lock', severity: 'note' }] : [];
 }

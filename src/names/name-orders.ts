@@ -2,34 +2,16 @@ import { z } from 'zod';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import { inputOfItem, type Order, type OrderItem, type OrderTaskName } from '../orders/order.ts';
 import type { Alarm } from './alarm.ts';
-import type { ImpactTask } from './impact.ts';
-import { idOfAlarm, type NameOrder, type NameTask } from './unexplained-changes.ts';
+import { IMPACT_TASKS, type ImpactTask } from './impact.ts';
+import { idOfAlarm, NAME_TASKS, type NameOrder } from './unexplained-changes.ts';
 
 /* Orders and people's decisions, in the form in which they can explain changes of a name. */
-
-const NAME_TASKS: Readonly<Partial<Record<OrderTaskName, NameTask>>> = {
-  create: 'create',
-  transfer: 'transfer',
-  renew: 'renew',
-  restore: 'restore',
-  delete: 'delete',
-  nameservers: 'nameservers',
-  'owner-change': 'owner',
-  authcode: 'authcode',
-};
-
-const IMPACT_TASKS: Readonly<Partial<Record<OrderTaskName, ImpactTask>>> = {
-  delete: 'delete',
-  nameservers: 'nameservers',
-  'owner-change': 'change_of_owner',
-  authcode: 'authcode',
-};
 
 const moveInput = z.object({ nameServers: z.array(z.string()) });
 
 /** The kind of impact that a task can have; undefined for a task that puts nothing at risk. */
 export function impactTaskOf(task: OrderTaskName): ImpactTask | undefined {
-  return IMPACT_TASKS[task];
+  return IMPACT_TASKS.find((each) => each === task);
 }
 
 /** The nameservers that an order asks for, in ASCII and lower case. */
@@ -48,7 +30,7 @@ export function ordersOfName(
   watched: Pick<WatchedDomain, 'lapse'> | undefined,
 ): NameOrder[] {
   const sent = orders.flatMap((order): NameOrder[] => {
-    const task = NAME_TASKS[order.task];
+    const task = NAME_TASKS.find((each) => each === order.task);
     const item = order.items.find((each) => each.name === name);
     if (task === undefined || item?.sentAt === undefined) return [];
     const nameServers = askedNameServers({ task: order.task, input: inputOfItem(order, item) });

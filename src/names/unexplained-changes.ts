@@ -35,7 +35,7 @@ export const NAME_TASKS = [
   'restore',
   'delete',
   'nameservers',
-  'owner',
+  'owner-change',
   'authcode',
   /** Two people decided to let the name go. */
   'lapse',
@@ -166,7 +166,7 @@ const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<AlarmKi
     lock_gone: 7 * DAY_MS,
   },
   nameservers: { nameservers: 7 * DAY_MS, ds: 7 * DAY_MS },
-  owner: { owner: 21 * DAY_MS },
+  'owner-change': { owner: 21 * DAY_MS },
   authcode: { lock_gone: 7 * DAY_MS },
   lapse: {
     pending_delete: DELETION_MS,

@@ -59,7 +59,7 @@ describe('what lives on a name', () => {
     ['delete', 'stops'],
     ['lapse', 'stops'],
     ['nameservers', 'at_stake'],
-    ['change_of_owner', 'at_stake'],
+    ['owner-change', 'at_stake'],
     ['authcode', 'at_stake'],
   ])('before %s: it %s', (task, severity) => {
     const { items, isInUse } = impact(task, { facts: IN_USE });
@@ -208,7 +208,7 @@ describe('the name is typed again', () => {
   const silent = { ...READY, state: 'no_answer' as const };
   test.each([
     ['always before a deletion', impact('delete'), true],
-    ['always before a change of the owner', impact('change_of_owner'), true],
+    ['always before a change of the owner', impact('owner-change'), true],
     ['not before new nameservers that answer', impact('nameservers', { facts: IN_USE }), false],
     ['not when nothing lives on it', impact('nameservers', { checks: [silent] }), false],
     ['when new nameservers do not answer', impact('nameservers', { facts: IN_USE, checks: [silent] }), true],

@@ -23,7 +23,7 @@ function known(given: readonly (readonly (readonly [FactName, Fact])[])[]) {
     const at = new Date(START.getTime() + n * 3_600_000);
     const merged = mergeObservation(history, { name: 'cafe.rest', at, facts: Object.fromEntries(facts) });
     history = merged.history;
-    const order = { id: 'O1', task: 'owner' as const, state: 'sent' as const, sentAt: START };
+    const order = { id: 'O1', task: 'owner-change' as const, state: 'sent' as const, sentAt: START };
     ledger = reconcile({ changes: merged.changes, history, orders: [order], ledger }).ledger;
   }
   return { history, ledger };

@@ -318,7 +318,7 @@ describe('an order explains', () => {
     expect(deleted.kinds).toEqual([]);
 
     const owned = new Watched();
-    owned.order('owner');
+    owned.order('owner-change');
     owned.watch(10);
     owned.change({ owner: ['fn:2', 'org:2'] });
     owned.watch(2);
@@ -366,7 +366,7 @@ describe('an order explains', () => {
 
   test('one change of a kind: the next one like it needs an order of its own', () => {
     const name = new Watched();
-    name.order('owner');
+    name.order('owner-change');
     name.change({ owner: ['fn:2', 'org:2'] });
     name.watch(2);
     name.change({ owner: ['fn:3', 'org:3'] });
@@ -377,9 +377,9 @@ describe('an order explains', () => {
 
   test('the latest one that can, when several can', () => {
     const name = new Watched();
-    name.order('owner');
+    name.order('owner-change');
     name.pass(HOUR);
-    const later = name.order('owner', { state: 'unknown' });
+    const later = name.order('owner-change', { state: 'unknown' });
     name.change({ owner: ['fn:2', 'org:2'] });
     name.watch(2);
     expect(name.explained).toEqual([{ kind: 'owner', orderId: later }]);
@@ -501,7 +501,7 @@ describe('a model: over every history', () => {
 
   const TASKS: Partial<Record<Subject, NameTask>> = {
     nameservers: 'nameservers',
-    owner: 'owner',
+    owner: 'owner-change',
     transfer: 'transfer',
     lock: 'authcode',
   };

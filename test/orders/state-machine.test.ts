@@ -13,7 +13,7 @@ import {
   periodOf,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
-import { STATE_WORDS } from '../../src/slack/views/order.ts';
+import { STATES } from '../../src/slack/views/order.ts';
 import { refusalText } from '../../src/slack/views/refusal.ts';
 import { ENOUGH, hoursLater, newOrder, START, saidOf } from './sample.ts';
 
@@ -241,7 +241,7 @@ describe('which event applies in which state', () => {
   it('a refusal says in which state the order is', () => {
     for (const state of ['DENIED', 'EXPIRED', 'CANCELLED', 'SUCCEEDED', 'EXECUTING'] as const) {
       const result = transition(IN_STATE[state], approved('U0BOB', 'U0BOB'), START);
-      expect(result.ok ? undefined : refusalText(result.refusal)).toContain(STATE_WORDS[state]);
+      expect(result.ok ? undefined : refusalText(result.refusal)).toContain(STATES[state].words);
     }
   });
 

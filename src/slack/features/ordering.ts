@@ -26,7 +26,7 @@ import { code, count, escapeText, type Message, textMessage } from '../views/blo
 import type { FormOrigin, FormValues } from '../views/form.ts';
 import { formView, unusedWords } from '../views/form.ts';
 import { issueText } from '../views/input-issue.ts';
-import { confirmMessage, orderTitle, STATE_WORDS } from '../views/order.ts';
+import { confirmMessage, orderTitle, STATES } from '../views/order.ts';
 import { refusalText } from '../views/refusal.ts';
 import { requestIssueText } from '../views/request-issue.ts';
 
@@ -119,7 +119,7 @@ export function retriedMessage({ id, state }: Order): Message {
   return isOpen(state)
     ? textMessage(`Asked for again as order ${code(id)}. Its card follows.`)
     : textMessage(
-        `This was retried already, as order ${code(id)}, which is ${STATE_WORDS[state]}. See it with \`/domain order ${id}\`.`,
+        `This was retried already, as order ${code(id)}, which is ${STATES[state].words}. See it with \`/domain order ${id}\`.`,
       );
 }
 

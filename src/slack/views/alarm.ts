@@ -204,7 +204,7 @@ const TASKS: Readonly<Record<UnfitOrder['task'], string>> = {
   restore: 'Restore',
   delete: 'Deletion',
   nameservers: 'Nameservers',
-  owner: 'Owner change',
+  'owner-change': 'Owner change',
   authcode: 'Auth code',
   lapse: 'The decision to let it lapse',
 };

@@ -64,49 +64,29 @@ const NEXT_STEPS: Readonly<
     'The process has started. No public record shows its end: look at the domain service.',
 };
 
-export const ICONS: Readonly<Record<OrderState, string>> = {
-  DRAFT: ':memo:',
-  PENDING: ':hourglass_flowing_sand:',
-  APPROVED: ':ballot_box_with_check:',
-  EXECUTING: ':gear:',
-  SUCCEEDED: ':white_check_mark:',
-  FAILED: ':x:',
-  UNKNOWN: ':warning:',
-  DENIED: ':no_entry:',
-  EXPIRED: ':alarm_clock:',
-  CANCELLED: ':wastebasket:',
+/** How a state is shown: its icon, words that follow "the order is", and a line of its own. */
+export const STATES: Readonly<
+  Record<OrderState, { readonly icon: string; readonly words: string; readonly line: string }>
+> = {
+  DRAFT: { icon: ':memo:', words: 'not confirmed yet', line: 'Not confirmed yet' },
+  PENDING: { icon: ':hourglass_flowing_sand:', words: 'waiting for approval', line: 'Waiting for approval' },
+  APPROVED: { icon: ':ballot_box_with_check:', words: 'approved already', line: 'About to be sent' },
+  EXECUTING: { icon: ':gear:', words: 'being carried out', line: 'Being carried out' },
+  SUCCEEDED: { icon: ':white_check_mark:', words: 'done', line: 'Done' },
+  FAILED: { icon: ':x:', words: 'failed', line: 'Failed' },
+  UNKNOWN: {
+    icon: ':warning:',
+    words: 'sent, with an unknown outcome',
+    line: 'Outcome not known: an approver has to settle it',
+  },
+  DENIED: { icon: ':no_entry:', words: 'denied', line: 'Denied, nothing was sent' },
+  EXPIRED: { icon: ':alarm_clock:', words: 'expired', line: 'Expired without approval, nothing was sent' },
+  CANCELLED: { icon: ':wastebasket:', words: 'cancelled', line: 'Cancelled, nothing was sent' },
 };
 
 export function stateIcon(order: Order): string {
-  return isPaused(order) ? ':pause_button:' : ICONS[order.state];
+  return isPaused(order) ? ':pause_button:' : STATES[order.state].icon;
 }
-
-/** The state as people read it, to follow "the order is". */
-export const STATE_WORDS: Readonly<Record<OrderState, string>> = {
-  DRAFT: 'not confirmed yet',
-  PENDING: 'waiting for approval',
-  APPROVED: 'approved already',
-  EXECUTING: 'being carried out',
-  SUCCEEDED: 'done',
-  FAILED: 'failed',
-  UNKNOWN: 'sent, with an unknown outcome',
-  DENIED: 'denied',
-  EXPIRED: 'expired',
-  CANCELLED: 'cancelled',
-};
-
-export const STATE_LINES: Readonly<Record<OrderState, string>> = {
-  DRAFT: 'Not confirmed yet',
-  PENDING: 'Waiting for approval',
-  APPROVED: 'About to be sent',
-  EXECUTING: 'Being carried out',
-  SUCCEEDED: 'Done',
-  FAILED: 'Failed',
-  UNKNOWN: 'Outcome not known: an approver has to settle it',
-  DENIED: 'Denied, nothing was sent',
-  EXPIRED: 'Expired without approval, nothing was sent',
-  CANCELLED: 'Cancelled, nothing was sent',
-};
 
 /** Whether the service has only accepted a task that it carries out later, and nothing has shown its end. */
 export function isOnlyAccepted({ task, items }: Pick<Order, 'task' | 'items'>, state: OrderState): boolean {
@@ -118,7 +98,7 @@ export function isOnlyAccepted({ task, items }: Pick<Order, 'task' | 'items'>, s
 export function stateText(order: Order): string {
   return isOnlyAccepted(order, order.state)
     ? 'Accepted by the service, not done yet'
-    : STATE_LINES[order.state];
+    : STATES[order.state].line;
 }
 
 /** The state of an item. */
@@ -425,7 +405,7 @@ export function confirmMessage(
 /** The state of an order in lists. */
 function listState(order: Order): string {
   if (isPaused(order)) return 'paused until somebody lets it go on or stops it';
-  return isOnlyAccepted(order, order.state) ? 'accepted' : STATE_WORDS[order.state];
+  return isOnlyAccepted(order, order.state) ? 'accepted' : STATES[order.state].words;
 }
 
 /** One line of a list of orders. */

@@ -3,7 +3,7 @@ import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
 import { overBudgetText } from './budget.ts';
 import { missingLines, ruleNames } from './decision.ts';
 import { mentionApprover } from './mrkdwn.ts';
-import { STATE_WORDS } from './order.ts';
+import { STATES } from './order.ts';
 import { summaryText } from './summary.ts';
 
 /*
@@ -139,7 +139,7 @@ const PLAIN = {
 export function refusalText(refusal: Refusal): string {
   switch (refusal.code) {
     case 'wrong_state':
-      return `It cannot be ${PARTICIPLES[refusal.wanted]}: the order is ${STATE_WORDS[refusal.state]}. ${NEXT[refusal.state]}`;
+      return `It cannot be ${PARTICIPLES[refusal.wanted]}: the order is ${STATES[refusal.state].words}. ${NEXT[refusal.state]}`;
     case 'open_already':
       return `Another order for this is open already: \`${refusal.orderId}\`. See it with \`/domain order ${refusal.orderId}\`.`;
     case 'own_order':
@@ -175,7 +175,7 @@ export function refusalText(refusal: Refusal): string {
     case 'approvals_missing':
       return `It does not go on with the approvals that it has: by what is in force now it needs ${missingLines(refusal).join('; ')} besides. Who approves presses *Go on*, too.`;
     case 'not_failed':
-      return `Only an order that failed can be retried; this one is ${STATE_WORDS[refusal.state]}. Ask for it anew with \`/domain\`.`;
+      return `Only an order that failed can be retried; this one is ${STATES[refusal.state].words}. Ask for it anew with \`/domain\`.`;
     case 'retry_over':
       return `It ended more than ${refusal.days} days ago, so it can no longer be retried. Ask for it anew with \`/domain\`.`;
     case 'undo_over':
@@ -185,7 +185,7 @@ export function refusalText(refusal: Refusal): string {
     case 'secret_answer_of':
       return `Its answer is a secret for <@${refusal.ownerId}> alone, so only they can ask for it again. Ask for your own with \`/domain\`.`;
     case 'nothing_waits':
-      return `The order is ${STATE_WORDS[refusal.state]}; nothing waits to be sent any more. Its thread says how it went.`;
+      return `The order is ${STATES[refusal.state].words}; nothing waits to be sent any more. Its thread says how it went.`;
     default:
       return PLAIN[refusal.code];
   }

@@ -36,7 +36,6 @@ import {
   goesOverXml,
   type HistoryEvent,
   type HistoryEventOf,
-  ICONS,
   isNotEnough,
   isOnlyAccepted,
   itemName,
@@ -48,7 +47,7 @@ import {
   resolveButtons,
   resultText,
   retryButtons,
-  STATE_LINES,
+  STATES,
 } from './order.ts';
 import { recordFindingText } from './record-finding.ts';
 import { retryReasonText, summaryText } from './summary.ts';
@@ -79,17 +78,17 @@ export function orderReply(
       return escalatedReply(order, event, approvers);
     case 'denied':
       return textMessage(
-        `${ICONS.DENIED} ${asker}, ${mention(event.actor)} denied this: ${title}.${reasonOf(event)} Nothing was sent.`,
+        `${STATES.DENIED.icon} ${asker}, ${mention(event.actor)} denied this: ${title}.${reasonOf(event)} Nothing was sent.`,
       );
     case 'cancelled':
-      return textMessage(`${ICONS.CANCELLED} ${asker} cancelled this: ${title}. Nothing was sent.`);
+      return textMessage(`${STATES.CANCELLED.icon} ${asker} cancelled this: ${title}. Nothing was sent.`);
     case 'expired':
       if (event.state !== 'EXPIRED')
         return textMessage(
-          `${ICONS.EXPIRED} ${asker}, nobody let *${title}* go on in time. What was not sent yet is not sent any more.`,
+          `${STATES.EXPIRED.icon} ${asker}, nobody let *${title}* go on in time. What was not sent yet is not sent any more.`,
         );
       return textMessage(
-        `${ICONS.EXPIRED} ${asker}, nobody approved in time: ${title}. Nothing was sent. Ask again if it is still wanted.`,
+        `${STATES.EXPIRED.icon} ${asker}, nobody approved in time: ${title}. Nothing was sent. Ask again if it is still wanted.`,
       );
     case 'reminded':
       return textMessage(
@@ -146,13 +145,13 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
       ? 'The service refused what was sent before, so nothing was carried out.'
       : 'Nothing was sent.';
     return textMessage(
-      `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(event.actor)} stopped this: ${title}. ${what}`,
+      `${STATES.CANCELLED.icon} ${mention(order.requesterId)}, ${mention(event.actor)} stopped this: ${title}. ${what}`,
     );
   }
   return textMessage(
     event.actor === SYSTEM
-      ? `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${title}: ${ownSentence(summaryText(event.summary))}${which}`
-      : `${ICONS.CANCELLED} ${mention(order.requesterId)}, ${mention(event.actor)} stopped this: ${title}.${which} What was sent before goes on.`,
+      ? `${STATES.CANCELLED.icon} ${mention(order.requesterId)}, ${title}: ${ownSentence(summaryText(event.summary))}${which}`
+      : `${STATES.CANCELLED.icon} ${mention(order.requesterId)}, ${mention(event.actor)} stopped this: ${title}.${which} What was sent before goes on.`,
   );
 }
 
@@ -233,7 +232,7 @@ function resolvedReply(
   const found = event.outcome === 'SUCCEEDED' ? 'done' : 'not done';
   return outcomeReply(
     order,
-    `${ICONS[event.state]} ${mention(order.requesterId)}, ${nameOfActor(event.actor)} settled this as ${found}: ${resolvedTitle(order, event)}.${reasonOf(event)}`,
+    `${STATES[event.state].icon} ${mention(order.requesterId)}, ${nameOfActor(event.actor)} settled this as ${found}: ${resolvedTitle(order, event)}.${reasonOf(event)}`,
     approvers,
     now,
   );
@@ -355,7 +354,7 @@ function finishedReply(
   if (event.through === 'resolved') return undefined;
   return outcomeReply(
     order,
-    `${ICONS[order.state]} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${formatOutcome(order)}${formatPart(order)}.`,
+    `${STATES[order.state].icon} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${formatOutcome(order)}${formatPart(order)}.`,
     approvers,
     now,
   );
@@ -363,7 +362,7 @@ function finishedReply(
 
 function formatOutcome(order: Order): string {
   if (isOnlyAccepted(order, order.state)) return 'accepted by the service, not done yet';
-  return OUTCOME_WORDS[order.state] ?? STATE_LINES[order.state].toLowerCase();
+  return OUTCOME_WORDS[order.state] ?? STATES[order.state].line.toLowerCase();
 }
 
 const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
@@ -456,11 +455,11 @@ const SHOWN_REASONS = 5;
 const REASON_LENGTH = 900;
 
 const ITEM_ICONS: Readonly<Record<OrderItem['state'], string>> = {
-  WAITING: ICONS.PENDING,
-  SENT: ICONS.EXECUTING,
-  SUCCEEDED: ICONS.SUCCEEDED,
-  FAILED: ICONS.FAILED,
-  UNKNOWN: ICONS.UNKNOWN,
+  WAITING: STATES.PENDING.icon,
+  SENT: STATES.EXECUTING.icon,
+  SUCCEEDED: STATES.SUCCEEDED.icon,
+  FAILED: STATES.FAILED.icon,
+  UNKNOWN: STATES.UNKNOWN.icon,
 };
 
 function unknownHelp(order: Order, approvers: readonly string[]): AnyBlock[] {
