@@ -50,12 +50,14 @@ type DomainRow = Omit<z.output<typeof domainRow>, Records> & Readonly<Record<Rec
 /** The column of a field, named as everywhere: `expires_at` of `expiresAt`. */
 export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
+/** The columns of a row, each under the name of its field. @param table with a dot: `d.` */
+export function columnsOf({ shape }: z.ZodObject, table = ''): Prisma.Sql {
+  const fields = Object.keys(shape);
+  return Prisma.raw(fields.map((field) => `${table}${columnOf(field)} AS "${field}"`).join(', '));
+}
+
 /** All columns but `reminded_threshold`, each under the name of its field. */
-export const DOMAIN_COLUMNS = Prisma.raw(
-  Object.keys(domainRow.shape)
-    .map((field) => `${columnOf(field)} AS "${field}"`)
-    .join(', '),
-);
+export const DOMAIN_COLUMNS = columnsOf(domainRow);
 
 /** A name of the watch list out of its row. */
 export function domainFromRow(row: DomainRow): WatchedDomain {

@@ -10,8 +10,9 @@ import type {
   WatchedReminder,
 } from '../expiry/ports.ts';
 import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
+import { optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
-import { DOMAIN_COLUMNS, expirySource } from './domain-rows.ts';
+import { columnsOf, DOMAIN_COLUMNS, expirySource } from './domain-rows.ts';
 import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 
 /*
@@ -23,24 +24,23 @@ import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 export const BATCH = 1_001;
 const WEEK_SECONDS = 7 * 86_400;
 
-const text = z.string().nullable();
-const moment = z.date().nullable();
+const optionalMoment = optional(z.date());
 const candidateRow = z.object({
   name: z.string(),
   expiresAt: z.date(),
   expirySource,
-  renewedUntil: moment,
-  deletedAt: moment,
-  snoozedUntil: moment,
+  renewedUntil: optionalMoment,
+  deletedAt: optionalMoment,
+  snoozedUntil: optionalMoment,
   remindedThreshold: z.number(),
   addedBy: z.string(),
-  registeredBy: text,
-  checkProblem: text,
-  lapseReason: text,
-  lapseRequestedBy: text,
-  ownerId: text,
-  channelId: text,
-}) satisfies z.ZodType<Partial<Prisma.DomainModel>>;
+  registeredBy: optionalText,
+  checkProblem: optionalText,
+  lapseReason: optionalText,
+  lapseRequestedBy: optionalText,
+  ownerId: optionalText,
+  channelId: optionalText,
+}) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
 /** Rows of {@link deletedQuery}. */
 export const deletedRows = z.array(candidateRow);
 /** Rows of {@link candidatesQuery}. */
@@ -48,33 +48,15 @@ export const candidateRows = z.array(candidateRow.extend({ range: z.number() }))
 
 /** A name that nobody lets go. */
 export function reminderOf(row: z.infer<typeof candidateRow>): WatchedReminder {
-  return {
-    name: row.name,
-    expiresAt: row.expiresAt,
-    source: row.expirySource,
-    renewedUntil: row.renewedUntil ?? undefined,
-    deletedAt: row.deletedAt ?? undefined,
-    snoozedUntil: row.snoozedUntil ?? undefined,
-    remindedThresholds: [row.remindedThreshold],
-    addedBy: row.addedBy,
-    registeredBy: row.registeredBy ?? undefined,
-    checkProblem: row.checkProblem ?? undefined,
-    owner: row.ownerId ?? undefined,
-    channel: row.channelId ?? undefined,
-    lapse:
-      row.lapseReason === null
-        ? undefined
-        : { reason: row.lapseReason, requestedBy: row.lapseRequestedBy ?? '', confirmed: undefined },
-  };
+  const { expirySource: source, remindedThreshold, ownerId: owner, channelId: channel, ...rest } = row;
+  const { lapseReason, lapseRequestedBy: requestedBy = '', ...reminder } = rest;
+  const lapse =
+    lapseReason === undefined ? undefined : { reason: lapseReason, requestedBy, confirmed: undefined };
+  return { ...reminder, source, remindedThresholds: [remindedThreshold], owner, channel, lapse };
 }
 
 /** The columns of {@link candidateRow}: all that the plan and the digest need. */
-const CANDIDATE_COLUMNS = Prisma.sql`
-  d.name, d.expires_at AS "expiresAt", d.expiry_source AS "expirySource", d.renewed_until AS "renewedUntil",
-  d.deleted_at AS "deletedAt", d.snoozed_until AS "snoozedUntil", d.reminded_threshold AS "remindedThreshold",
-  d.added_by AS "addedBy", d.registered_by AS "registeredBy", d.check_problem AS "checkProblem",
-  d.lapse_reason AS "lapseReason", d.lapse_requested_by AS "lapseRequestedBy",
-  d.owner_id AS "ownerId", d.channel_id AS "channelId"`;
+const CANDIDATE_COLUMNS = columnsOf(candidateRow, 'd.');
 
 /** Where a walk over names that can be due continues in a range: after a name at its first moment. */
 export interface CandidateStep extends CandidateRange {
@@ -206,7 +188,7 @@ export const plannedRows = z.array(
       destination: z.string(),
       purpose: z.string(),
       isCopy: z.boolean(),
-      undelivered: text,
+      undelivered: optionalText,
     })
     .transform(
       ({ day, threshold, destination, purpose, isCopy, undelivered, ...row }): PlannedReminder => ({
@@ -216,7 +198,7 @@ export const plannedRows = z.array(
         destination,
         purpose,
         isCopy,
-        undelivered: undelivered ?? undefined,
+        undelivered,
       }),
     ),
 );
