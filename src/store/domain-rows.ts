@@ -96,17 +96,14 @@ export function domainFromRow(row: DomainRow): WatchedDomain {
 }
 
 /** A registry's record as its column has it. */
-const registryRecord = z
-  .object({
+const registryRecord = optional(
+  z.object({
     expiresAt: z.coerce.date(),
-    registrar: z.string().optional(),
+    registrar: optionalText,
     secure: z.boolean(),
     seenAt: z.coerce.date(),
-  })
-  .nullable()
-  .transform((record): RegistryRecord | undefined =>
-    record === null ? undefined : { ...record, registrar: record.registrar },
-  );
+  }),
+);
 
 const trustedRecord = optional(
   z.object({
@@ -116,23 +113,9 @@ const trustedRecord = optional(
   }),
 );
 
-function trustAsJson({ registrar, at, transferKnownAt }: TrustedRecord) {
-  return {
-    registrar: registrar ?? null,
-    at: at.toISOString(),
-    transferKnownAt: transferKnownAt?.toISOString() ?? null,
-  };
-}
-
-function recordAsJson(record: RegistryRecord | undefined) {
-  return record === undefined
-    ? null
-    : {
-        expiresAt: record.expiresAt.toISOString(),
-        ...(record.registrar === undefined ? {} : { registrar: record.registrar }),
-        secure: record.secure,
-        seenAt: record.seenAt.toISOString(),
-      };
+/** JSON has no `undefined`: what is left out is kept as null. */
+function asJson(record: RegistryRecord | TrustedRecord | undefined): string | null {
+  return record === undefined ? null : JSON.stringify(record, (_key, value: unknown) => value ?? null);
 }
 
 /** What a change may change of a row, by field. */
@@ -143,9 +126,9 @@ export function changeableColumns(domain: WatchedDomain) {
     registeredBy: domain.registeredBy ?? null,
     renewedUntil: domain.renewed?.until ?? null,
     renewedAt: domain.renewed?.at ?? null,
-    record: recordAsJson(domain.record),
-    recordBefore: recordAsJson(domain.recordBefore),
-    trustedRecord: domain.trusted === undefined ? null : trustAsJson(domain.trusted),
+    record: asJson(domain.record),
+    recordBefore: asJson(domain.recordBefore),
+    trustedRecord: asJson(domain.trusted),
     deletedAt: domain.deletedAt ?? null,
     checkedAt: domain.checkedAt ?? null,
     nextCheckAt: domain.nextCheckAt,
