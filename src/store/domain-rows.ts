@@ -10,8 +10,7 @@ import { Prisma } from './database.ts';
 
 export const expirySource = z.enum(['rdap', 'order', 'person']);
 
-const text = z.string().nullable();
-const moment = z.date().nullable();
+const optionalMoment = optional(z.date());
 
 /** Set by people: the portfolio reads and writes these itself. */
 type Details = 'ownerId' | 'tags' | 'channelId' | 'note';
@@ -22,30 +21,26 @@ export const domainRow = z.object({
   version: z.number(),
   addedBy: z.string(),
   addedAt: z.date(),
-  expiresAt: moment,
-  expirySource: text,
-  registeredBy: text,
-  renewedUntil: moment,
-  renewedAt: moment,
+  expiresAt: optionalMoment,
+  expirySource: optionalText,
+  registeredBy: optionalText,
+  renewedUntil: optionalMoment,
+  renewedAt: optionalMoment,
   record: z.json(),
   recordBefore: z.json(),
   trustedRecord: z.json(),
-  deletedAt: moment,
-  checkedAt: moment,
+  deletedAt: optionalMoment,
+  checkedAt: optionalMoment,
   nextCheckAt: z.date(),
-  checkProblem: text,
-  snoozedUntil: moment,
-  snoozedBy: text,
-  snoozeReason: text,
-  lapseReason: text,
-  lapseRequestedBy: text,
-  lapseConfirmedBy: text,
-  lapseConfirmedAt: moment,
-}) satisfies z.ZodType<Omit<Prisma.DomainModel, 'remindedThreshold' | 'teamId' | Details>>;
-
-type Records = 'record' | 'recordBefore' | 'trustedRecord';
-/** JSON as Prisma and as zod have it is not of one type; it is read by {@link registryRecord}. */
-type DomainRow = Omit<z.output<typeof domainRow>, Records> & Readonly<Record<Records, unknown>>;
+  checkProblem: optionalText,
+  snoozedUntil: optionalMoment,
+  snoozedBy: optionalText,
+  snoozeReason: optionalText,
+  lapseReason: optionalText,
+  lapseRequestedBy: optionalText,
+  lapseConfirmedBy: optionalText,
+  lapseConfirmedAt: optionalMoment,
+}) satisfies z.ZodType<unknown, Omit<Prisma.DomainModel, 'remindedThreshold' | 'teamId' | Details>>;
 
 /** The column of a field, named as everywhere: `expires_at` of `expiresAt`. */
 export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -60,38 +55,26 @@ export function columnsOf({ shape }: z.ZodObject, table = ''): Prisma.Sql {
 export const DOMAIN_COLUMNS = columnsOf(domainRow);
 
 /** A name of the watch list out of its row. */
-export function domainFromRow(row: DomainRow): WatchedDomain {
-  const { expiresAt, renewedUntil, renewedAt, snoozedUntil, lapseReason } = row;
+export function domainFromRow(row: z.output<typeof domainRow>): WatchedDomain {
+  const { expiresAt, expirySource: source, renewedUntil, renewedAt, record, recordBefore, ...dated } = row;
+  const { trustedRecord: trusted, snoozedUntil, snoozedBy = '', snoozeReason, ...set } = dated;
+  const { lapseReason, lapseRequestedBy = '', lapseConfirmedBy, lapseConfirmedAt, ...kept } = set;
+  const confirmed =
+    lapseConfirmedBy === undefined || lapseConfirmedAt === undefined
+      ? undefined
+      : { by: lapseConfirmedBy, at: lapseConfirmedAt };
   return {
-    name: row.name,
-    version: row.version,
-    expiry: expiresAt === null ? undefined : { at: expiresAt, source: expirySource.parse(row.expirySource) },
-    addedBy: row.addedBy,
-    addedAt: row.addedAt,
-    registeredBy: row.registeredBy ?? undefined,
-    renewed: renewedUntil === null || renewedAt === null ? undefined : { until: renewedUntil, at: renewedAt },
-    record: registryRecord.parse(row.record),
-    recordBefore: registryRecord.parse(row.recordBefore),
-    trusted: trustedRecord.parse(row.trustedRecord),
-    deletedAt: row.deletedAt ?? undefined,
-    checkedAt: row.checkedAt ?? undefined,
-    nextCheckAt: row.nextCheckAt,
-    checkProblem: row.checkProblem ?? undefined,
-    snooze:
-      snoozedUntil === null
-        ? undefined
-        : { until: snoozedUntil, by: row.snoozedBy ?? '', reason: row.snoozeReason ?? undefined },
+    ...kept,
+    expiry: expiresAt && { at: expiresAt, source: expirySource.parse(source) },
+    renewed: renewedUntil && renewedAt && { until: renewedUntil, at: renewedAt },
+    record: registryRecord.parse(record),
+    recordBefore: registryRecord.parse(recordBefore),
+    trusted: trustedRecord.parse(trusted),
+    snooze: snoozedUntil && { until: snoozedUntil, by: snoozedBy, reason: snoozeReason },
     lapse:
-      lapseReason === null
+      lapseReason === undefined
         ? undefined
-        : {
-            reason: lapseReason,
-            requestedBy: row.lapseRequestedBy ?? '',
-            confirmed:
-              row.lapseConfirmedBy === null || row.lapseConfirmedAt === null
-                ? undefined
-                : { by: row.lapseConfirmedBy, at: row.lapseConfirmedAt },
-          },
+        : { reason: lapseReason, requestedBy: lapseRequestedBy, confirmed },
   };
 }
 

@@ -1,7 +1,8 @@
 import type { CalendarName } from '../expiry/calendar.ts';
 import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import { type Database, type Prisma, storeOf, withStoreError } from './database.ts';
-import { domainFromRow, expirySource } from './domain-rows.ts';
+import { expirySource } from './domain-rows.ts';
+import { domainRows } from './domain-statements.ts';
 
 /** Names read at once for a calendar. They bound its memory, however long the list is. */
 const BATCH = 2_000;
@@ -15,7 +16,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
       for (const part of Object.values(partsOf(range))) {
         const take = limit - names.length;
         const found = await prisma.domain.findMany({ ...part, skip, take });
-        names.push(...found.map(domainFromRow));
+        names.push(...domainRows.parse(found));
         if (names.length === limit) break;
         if (skip > 0) skip = Math.max(0, skip - (await prisma.domain.count({ where: part.where })));
       }
