@@ -153,13 +153,13 @@ function cardWith(order: Order, extras: CardExtras, isWhole: boolean): Message {
     ),
     ...facts([...explainingFacts(order, extras), ...inputsShown(order, extras.statement, title)]),
     ...rowsShown(order, extras),
-    ...(pending ? lines(changedDemand(extras)) : []),
+    ...(pending ? lines([extras.decision && changedDemandLine(extras.decision)]) : []),
     ...(pending ? impactBlocks(extras) : []),
-    ...(pending ? notesOf(order, extras) : []),
-    ...(order.items.length === 1 && order.bulk === undefined ? resultLines(order) : []),
+    ...(pending ? lines(noteLines(order, extras)) : []),
+    ...(order.bulk === undefined ? lines(resultLines(order)) : []),
     ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
     pending && context(formatSending(order, extras, isWhole)),
-    ...undoLines(extras),
+    extras.undo && section(undoText(extras.undo)),
     ...actions(cardBlockId(order.id), cardButtons(order, extras, isWhole)),
     context(
       `Order ${code(order.id)} · asked ${moment(order.createdAt)}${order.isPrivate ? ` · ${PRIVATE}` : ''}`,
@@ -256,11 +256,6 @@ function decisionFacts({ expiresAt }: Order, { approvers, decision, history = []
   ];
 }
 
-function changedDemand({ decision }: CardExtras): string[] {
-  const line = decision === undefined ? undefined : changedDemandLine(decision);
-  return line === undefined ? [] : [line];
-}
-
 /** The account, and everything that is sent and not in the title. */
 function inputsShown(order: Order, statement: CardExtras['statement'], title: string): Fact[] {
   const [first] = order.items;
@@ -291,13 +286,12 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
 };
 
 /** What the zone says about the task, without what the facts of the card say already. */
-function notesOf(order: Order, { cost }: CardExtras): AnyBlock[] {
+function noteLines(order: Order, { cost }: CardExtras): string[] {
   const isPremiumNoted = cost !== undefined && hasPremiumNote(cost);
-  const notes = taskNamed(order.task)
+  return taskNamed(order.task)
     .notes(order.items.map((item) => item.name))
     .filter(({ code }) => code !== 'costs_money' && !(code === 'premium_names' && isPremiumNoted))
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
-  return notes.length === 0 ? [] : [section(...notes)];
 }
 
 /** What the state means. It does not claim that nothing was sent where a request turned out to have left. */
@@ -440,21 +434,15 @@ function itemTable(order: Order, cost: OrderCost | undefined): AnyBlock[] {
 const SAID_LENGTH = 80;
 
 /** The result of a single item, as facts that people can quote to the service. */
-function resultLines(order: Order): AnyBlock[] {
-  const [item] = order.items;
-  const known = item === undefined ? [] : [...resultText(item), ...nextSteps(order, item)];
-  return known.length === 0 ? [] : [section(...known)];
+function resultLines(order: Order): string[] {
+  const [item, ...others] = order.items;
+  return item === undefined || others.length > 0 ? [] : [...resultText(item), ...nextSteps(order, item)];
 }
 
-function undoLines({ undo }: CardExtras): AnyBlock[] {
-  if (undo === undefined) return [];
-  return [
-    section(
-      undo.former.kind === 'known'
-        ? `:rewind: Until ${moment(undo.until)} *Undo* asks for the nameservers as they were: ${formatList(undo.former.nameServers)}. Until then I check whether the new ones answer.`
-        : ':grey_question: What the nameservers were before is not known, so I cannot offer to undo this.',
-    ),
-  ];
+function undoText({ until, former }: UndoOffer): string {
+  return former.kind === 'known'
+    ? `:rewind: Until ${moment(until)} *Undo* asks for the nameservers as they were: ${formatList(former.nameServers)}. Until then I check whether the new ones answer.`
+    : ':grey_question: What the nameservers were before is not known, so I cannot offer to undo this.';
 }
 
 function undoButtons(order: Order, { undo }: CardExtras) {
