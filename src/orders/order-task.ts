@@ -245,6 +245,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
 ): OrderTask<Name> {
   const { name, words, risk, nameKind, zoneTask, nextStep, formNote, secretField, ...own } = definition;
   const { service, nameField: field = 'name' } = own;
+  const partialInput = own.input.partial();
   const ties = (raw: unknown): InterfaceConstraints =>
     typeof raw === 'object' && raw !== null
       ? (own.constraints?.({ ...raw }) ?? UNCONSTRAINED)
@@ -279,7 +280,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       const parsed = own.input.safeParse(raw, { error: () => UNREADABLE });
       if (!parsed.success) {
         const { issues } = parsed.error;
-        const readable = own.input.partial().safeParse(without(raw, issues));
+        const readable = partialInput.safeParse(without(raw, issues));
         // Each of these fields was read by its own schema.
         const input = (readable.data ?? {}) as Partial<Input>;
         const zones = zonesOf(raw, field);
@@ -301,10 +302,8 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     },
 
     namesIn(raw) {
-      const parsed = own.input.partial().safeParse(raw);
-      const readable = parsed.success
-        ? parsed
-        : own.input.partial().safeParse(without(raw, parsed.error.issues));
+      const parsed = partialInput.safeParse(raw);
+      const readable = parsed.success ? parsed : partialInput.safeParse(without(raw, parsed.error.issues));
       return textsIn(readable.data, field);
     },
 
