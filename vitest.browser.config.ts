@@ -8,7 +8,7 @@ export default defineConfig({
     include: ['test/browser/**/*.browser.ts'],
     globalSetup: ['test/global-setup.ts', 'test/browser/build-page.ts'],
     // One browser at a time: several would only wait for each other.
-    fileParallelism: false,
+    maxWorkers: 2,
     testTimeout: 90_000,
     hookTimeout: 90_000,
     expect: { poll: { timeout: 20_000 } },
