@@ -136,15 +136,15 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
   const orderId = known.id;
   let people: readonly Party[] = [];
   let prepared: PreparedExecution | undefined;
-  let isPutOff = false;
+  let noneYet: 'put off' | 'left to others' | undefined;
   /** Of whom Slack does not tell whether they are still members. */
   let unknownMember: string | undefined;
   const putOff = (): Decision => {
-    isPutOff = true;
+    noneYet = 'put off';
     return NOT_DUE;
   };
   const claim = async (order: Order): Promise<Decision> => {
-    isPutOff = false;
+    noneYet = undefined;
     unknownMember = undefined;
     if (order.state !== 'APPROVED') return NOT_DUE;
     const waiting = nextItems(order);
@@ -167,7 +167,10 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
       return putOff();
     }
     // A replica that knows the key carries it out, or this one does once it knows it.
-    if (prepared.error instanceof UnknownKeyError) return putOff();
+    if (prepared.error instanceof UnknownKeyError) {
+      noneYet = 'left to others';
+      return NOT_DUE;
+    }
     // Each claim has an id of its own. A process may lose an order and claim it again, and what comes late from the
     // first claim must not touch what the second one sends. The version does not tell the two apart: a database that
     // loses commits gives the same version twice.
@@ -176,7 +179,8 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
   };
   const claimed = await changeOrder(deps, orderId, claim, known);
   if (unknownMember !== undefined) warnOfMembership(deps, orderId, unknownMember);
-  if (isPutOff) await deps.store.putOff(orderId);
+  if (noneYet === 'put off') await deps.store.putOff(orderId);
+  if (noneYet === 'left to others') await deps.store.leaveToOthers(orderId);
   if (!claimed.ok || claimed.order.claim === undefined || prepared === undefined) return;
 
   const { workerId } = claimed.order.claim;

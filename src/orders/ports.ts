@@ -139,6 +139,8 @@ export interface OrderStore {
   claimDue(lane: DueLane, until: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /** Nothing could be done about an order at this moment: nobody tries before a pause that grows with each try. */
   putOff(id: string): Promise<void>;
+  /** Ends this process's lease of an order that it cannot carry out, and does not claim it again for some seconds. */
+  leaveToOthers(id: string): Promise<void>;
   /**
    * An order was looked at and has not changed: sets when it is due again, if at all. Does nothing when the order has
    * changed.

@@ -3,13 +3,23 @@ import type { OrderStore } from '../orders/ports.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { leaseOf } from './leases.ts';
 import { idRows } from './rows.ts';
-import { claimDueOrders, putOffOrder, rescheduleOrder } from './statements.ts';
+import { claimDueOrders, endLease, putOffOrder, rescheduleOrder } from './statements.ts';
+
+/** How long a process stays away from an order that it left to others. */
+const LEFT_MS = 5_000;
 
 /** Claims and leases of orders, and when they are due. */
 export function createOrderWork({ run }: Database) {
+  /** Orders that this process left to others, with when it claims them again, by a clock that nobody sets. */
+  const left = new Map<string, number>();
+
   return storeOf('orders', {
-    claimDue: async (lane, until, leaseMs, limit) =>
-      idRows.parse(await run(claimDueOrders(lane, until, leaseMs, limit), 'verified')),
+    claimDue: async (lane, until, leaseMs, limit) => {
+      for (const [id, end] of left) if (end <= performance.now()) left.delete(id);
+      return idRows.parse(
+        await run(claimDueOrders(lane, until, leaseMs, limit, [...left.keys()]), 'verified'),
+      );
+    },
 
     extendLease: async (id, workerId, leaseMs) => {
       const rows = await run(Prisma.sql`
@@ -20,6 +30,11 @@ export function createOrderWork({ run }: Database) {
 
     putOff: async (id) => {
       await run(putOffOrder(id));
+    },
+
+    leaveToOthers: async (id) => {
+      left.set(id, performance.now() + LEFT_MS);
+      await run(endLease(id));
     },
 
     reschedule: async ({ id, version }, due) => {

@@ -257,15 +257,21 @@ const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
   observation: 2 * 60 * 60_000,
 };
 
-/** Claims orders of a lane that are due by `until` and have no lease, or whose lease is over. */
-export function claimDueOrders(lane: DueLane, until: Date, leaseMs: number, limit: number): Statement {
+/** Claims orders of a lane, but for those of `except`, that are due by `until` and have no lease, or whose lease is over. */
+export function claimDueOrders(
+  lane: DueLane,
+  until: Date,
+  leaseMs: number,
+  limit: number,
+  except: string[],
+): Statement {
   const farthest = new Date(until.getTime() + FARTHEST_DUE_MS[lane]);
   return Prisma.sql`
       WITH due AS (
         SELECT id AS due_id, due_at AS since FROM orders
         WHERE due_at IS NOT NULL AND state IN (${Prisma.raw(DUE_LANES[lane].map((state) => `'${state}'`).join(', '))})
           AND (due_at <= ${until} OR (due_at > ${farthest} AND expires_at IS NULL))
-          AND ${isLeaseOver(Prisma.sql`lease_until`)}
+          AND ${isLeaseOver(Prisma.sql`lease_until`)} AND id <> ALL(${except})
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (
         UPDATE orders SET lease_until = ${leaseOf(leaseMs)}, worker_id = NULL FROM due WHERE id = due_id
@@ -284,6 +290,10 @@ export function putOffOrder(id: string): Prisma.Sql {
       lease_until = now() + LEAST(${LONGEST_PAUSE_MS}, ${FIRST_PAUSE_MS} * 2 ^ LEAST(failed_attempts, 10)) * interval '1 ms'
     WHERE id = ${id} AND worker_id IS NULL`;
 }
+
+/** Ends the lease of an order that has no worker. */
+export const endLease = (id: string): Prisma.Sql => Prisma.sql`
+    UPDATE orders SET lease_until = NULL WHERE id = ${id} AND worker_id IS NULL`;
 
 /** Sets when an order is due next, unless it has changed, and ends the lease of the process that looked at it. */
 export function rescheduleOrder(id: string, version: number, due: Date | undefined): Statement {

@@ -462,7 +462,10 @@ describe('a secret', () => {
     );
     const missing: string[] = [];
     const otherKey = [{ id: 'k2', key: Buffer.alloc(32, 8) }] as const;
-    const keyless = rig.startProcess({ vault: createVault([...otherKey], (keyId) => missing.push(keyId)) });
+    const keyless = rig.startProcess({
+      store: rig.replicaStore(),
+      vault: createVault([...otherKey], (keyId) => missing.push(keyId)),
+    });
     await keyless.execute(order.id);
     for (let day = 0; day < 30; day += 1) {
       rig.pass(24 * HOUR_MS);
@@ -482,7 +485,7 @@ describe('a secret', () => {
   test('of the account whose key is missing here waits too', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     const clientFor = () => Promise.reject(new UnknownKeyError('k2'));
-    await rig.startProcess({ clientFor }).execute(order.id);
+    await rig.startProcess({ clientFor, store: rig.replicaStore() }).execute(order.id);
     expect(await rig.read(order.id)).toEqual(order);
     await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');

@@ -274,6 +274,8 @@ export async function startRig(
     accepted,
     sql,
     startProcess,
+    /** Of another process, which remembers nothing of this one's. */
+    replicaStore: () => createOrderStore(database),
     store,
     messages: kept,
     vault,

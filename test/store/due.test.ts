@@ -164,6 +164,15 @@ describe('an order that cannot go out now', () => {
     expect(await leaseOf(id)).toEqual({ left: 0, tries: 0 });
   });
 
+  test('is left to others at once by a process that cannot carry it out, which does not take it from them', async () => {
+    const { id } = await rig.keep(newOrder(APPROVED));
+    const replica = createOrderStore(rig.database);
+    expect(await replica.claimDue('execution', at(1), LEASE_MS, 100)).toEqual([id]);
+    await replica.leaveToOthers(id);
+    expect(await replica.claimDue('execution', at(1), LEASE_MS, 100), 'by the one that left it').toEqual([]);
+    expect(await claim(1), 'by another one').toEqual([id]);
+  });
+
   test('hides no other: 500 of them wait, and the one behind them is claimed', async () => {
     const model = await rig.keep(newOrder(APPROVED));
     await rig.sql(

@@ -267,6 +267,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'orders to ask public records of': () => orders().claimDue('observation', NOW, 600_000, 4),
   'notifications that are due': () => outbox().claimDue(NOW, 12_000, 8),
   'an order that is put off': () => orders().putOff(PENDING),
+  'an order that is left to others': () => orders().leaveToOthers(PENDING),
   'an order that was looked at': () => orders().reschedule({ id: PENDING, version: 5 }, NOW),
   'an order to be told of once more': () => orders().requestNotification(PENDING, NOW),
   'what has run out': () => orders().purgeExpired(NOW),
