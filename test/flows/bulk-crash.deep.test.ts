@@ -2,10 +2,11 @@ import type { Message } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { CrashSite, seeded } from '../support/crash.ts';
+import { CrashSite } from '../support/crash.ts';
 import { buttonsOf, DOMAINS, openForm, textOf, until } from '../support/demo.ts';
 import { approveWhereItStands } from '../support/looking.ts';
 import { orderAfter, type SeenOrder } from '../support/orders.ts';
+import { seeded } from '../support/seeded.ts';
 
 /*
  * An order of many rows whose bot is killed (SIGKILL) in every wave. Another one goes on: no row goes out twice, none is

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, test } from 'vitest';
-import { CrashSite, seeded } from '../support/crash.ts';
+import { CrashSite } from '../support/crash.ts';
+import { seeded } from '../support/seeded.ts';
 
 /*
  * The bot is killed (SIGKILL) at crash points, and at random moments while people work. Another one goes on: nothing

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seeded } from '../support/crash.ts';
 import { DOMAINS, openForm, textOf, until } from '../support/demo.ts';
 import { orderOf } from '../support/orders.ts';
 import { Replicas } from '../support/replicas.ts';
+import { seeded } from '../support/seeded.ts';
 
 /*
  * Several bots on one database, and people who press again and again: each delivery may reach another bot. With more

@@ -8,10 +8,10 @@ import { createSlackWeb, type SlackWeb } from '../../src/slack/platform/web.ts';
 import { textMessage } from '../../src/slack/views/blocks.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
-import { seeded } from '../support/crash.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { DOMAINS } from '../support/demo.ts';
 import { notifierDeps } from '../support/notifier.ts';
+import { seeded } from '../support/seeded.ts';
 
 /*
  * Two outboxes on one database, whose processes are killed again and again: at every kind of moment between two of their

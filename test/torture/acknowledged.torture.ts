@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AcknowledgedSite, KINDS } from '../support/acknowledged.ts';
-import { seeded } from '../support/crash.ts';
+import { seeded } from '../support/seeded.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 
 /*

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CRASH_POINTS, CrashSite, seeded } from '../support/crash.ts';
+import { CRASH_POINTS, CrashSite } from '../support/crash.ts';
+import { seeded } from '../support/seeded.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 
 /*

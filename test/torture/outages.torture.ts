@@ -7,12 +7,12 @@ import type { Actor } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { seeded } from '../support/crash.ts';
 import { TEMPLATE_DATABASE } from '../support/database.ts';
 import { DatabaseProxy } from '../support/database-proxy.ts';
 import { buttonsOf, DOMAINS, TestDemo, textOf, toldAfter, until } from '../support/demo.ts';
 import { BEHIND } from '../support/notifier.ts';
 import { ask, orderOf, requestsOf } from '../support/orders.ts';
+import { seeded } from '../support/seeded.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seeded } from '../support/crash.ts';
 import { Replicas } from '../support/replicas.ts';
+import { seeded } from '../support/seeded.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 
 /*

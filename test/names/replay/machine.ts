@@ -1,0 +1,164 @@
+import { newlyWatched } from '../../../src/expiry/change.ts';
+import { findEvidence } from '../../../src/expiry/evidence.ts';
+import { afterSuccess } from '../../../src/expiry/follow.ts';
+import type { WatchedDomain } from '../../../src/expiry/ports.ts';
+import { afterLookup } from '../../../src/expiry/refresh.ts';
+import { newAlarms } from '../../../src/names/alarm.ts';
+import { type Observation, seen, unseen } from '../../../src/names/facts.ts';
+import { mergeObservation, type NameHistory } from '../../../src/names/history.ts';
+import { registryObservation } from '../../../src/names/look.ts';
+import { createEvidenceLook } from '../../../src/names/order-evidence.ts';
+import { type LedgerEntry, type NameOrder, reconcile } from '../../../src/names/unexplained-changes.ts';
+import type { Evidence } from '../../../src/orders/evidence.ts';
+import type { Order, OrderItem } from '../../../src/orders/order.ts';
+import type { RdapAnswer, RdapResult } from '../../../src/rdap/client.ts';
+import { readRdapAnswer } from '../../../src/rdap/registration.ts';
+import { newOrder } from '../../orders/sample.ts';
+import type { Sequence, Step } from './sequence.ts';
+
+/*
+ * The product's functions, fed with a sequence. What is answered is said in words of its own, so that it can be compared
+ * however the functions change.
+ */
+
+/** What is known after a step. */
+export interface Known {
+  readonly date: string | undefined;
+  readonly source: string | undefined;
+  /** A renewal that the registry does not show yet. */
+  readonly renewedUntil: string | undefined;
+  readonly deletedAt: string | undefined;
+  readonly doubt: string | undefined;
+  /** Raised in this step. */
+  readonly alarms: readonly string[];
+}
+
+/** What a sequence gave. */
+export interface Replayed {
+  readonly steps: readonly Known[];
+  /** For the order whose answer was lost. */
+  readonly evidence: string;
+}
+
+const DOUBTS: readonly (readonly [start: RegExp, code: string])[] = [
+  [/has no record of it/, 'not_registered'],
+  [/^its server/, 'unavailable'],
+  [/together with the registrar/, 'another_registrar'],
+  [/does not name the registrar/, 'registrar_unseen'],
+  [/with a transfer on/, 'transferred'],
+  [/^it was renewed, but/, 'renewal_not_shown'],
+];
+
+/** Feeds a sequence to the product's functions. */
+export async function replay({ name, steps }: Sequence): Promise<Replayed> {
+  let watched: WatchedDomain = newlyWatched(name, 'U0ALICE', steps[0]?.at ?? new Date(0));
+  let history: NameHistory = {};
+  let ledger: readonly LedgerEntry[] = [];
+  const orders: NameOrder[] = [];
+  const known: Known[] = [];
+  let lost: { readonly order: Order; readonly item: OrderItem } | undefined;
+  let last: RdapResult = { kind: 'unavailable', reason: 'nobody asked' };
+
+  const observe = (observation: Observation, at: Date) => {
+    const merged = mergeObservation(history, observation);
+    ({ history } = merged);
+    const { raised, ...after } = reconcile({ changes: merged.changes, history, orders, ledger });
+    ({ ledger } = after);
+    return newAlarms(name, raised, at).map(
+      ({ kind, fact, before, after }) => `${kind} by ${fact}: ${before.join(' ')} -> ${after.join(' ')}`,
+    );
+  };
+  const take = (step: Step): string[] => {
+    const { at } = step;
+    switch (step.kind) {
+      case 'registry':
+        last = resultOf(step.answer, name);
+        watched = afterLookup(watched, last, at, () => 0);
+        return observe(registryObservation(step.answer, name, at), at);
+      case 'dns': {
+        const servers = step.nameServers === undefined ? unseen('timeout') : seen(step.nameServers);
+        const ds = step.isSigned ? seen(['1 13 2 ab']) : seen([]);
+        return observe({ name, at, facts: { nameservers: servers, parent_nameservers: servers, ds } }, at);
+      }
+      case 'order': {
+        const order = orderOf(name, step, known.length);
+        const [item] = order.items;
+        if (item === undefined) throw new Error('an order has an item');
+        orders.push(nameOrderOf(order.id, step));
+        if (step.isLost) lost = { order, item };
+        else watched = afterSuccess(order, item, watched, at) ?? watched;
+        return [];
+      }
+      case 'date':
+        if (watched.expiry === undefined || watched.expiry.source === 'person')
+          watched = { ...watched, expiry: { at: step.expiresAt, source: 'person' } };
+        return [];
+      case 'transfer_confirmed':
+        watched = { ...watched, trusted: { registrar: undefined, at, transferKnownAt: at } };
+        return [];
+    }
+  };
+  for (const step of steps) {
+    const alarms = take(step);
+    known.push(knownOf(watched, alarms));
+  }
+
+  const now = steps.at(-1)?.at ?? new Date(0);
+  const rdap = { lookup: async () => last };
+  const look = createEvidenceLook({
+    rdap,
+    historyOf: async () => history,
+    ordersOf: async () => orders,
+    otherwise: (order, item) =>
+      findEvidence(
+        { rdap, find: async () => watched, now: () => now },
+        order,
+        item,
+        new AbortController().signal,
+      ),
+  });
+  return { steps: known, evidence: lost === undefined ? 'none' : textOf(await look(lost.order, lost.item)) };
+}
+
+function knownOf(
+  { expiry, renewed, deletedAt, checkProblem }: WatchedDomain,
+  alarms: readonly string[],
+): Known {
+  return {
+    date: expiry?.at.toISOString(),
+    source: expiry?.source,
+    renewedUntil: renewed?.until.toISOString(),
+    deletedAt: deletedAt?.toISOString(),
+    doubt: checkProblem === undefined ? undefined : doubtOf(checkProblem),
+    alarms,
+  };
+}
+
+function doubtOf(problem: string): string {
+  return DOUBTS.find(([start]) => start.test(problem))?.[1] ?? 'unreadable';
+}
+
+function resultOf(answer: RdapAnswer, name: string): RdapResult {
+  if (answer.kind !== 'answered') return answer;
+  const { body, server, secure } = answer;
+  const record = readRdapAnswer(body, name);
+  return record.kind === 'found' ? { ...record, server, secure } : record;
+}
+
+function orderOf(name: string, step: Extract<Step, { kind: 'order' }>, n: number): Order {
+  const { at, task, years, nameServers, isLost } = step;
+  const order = newOrder([name], { id: `order-${n}`, task, input: { period: years, nameServers } });
+  const done = isLost ? ({ state: 'UNKNOWN' } as const) : ({ state: 'SUCCEEDED', answeredAt: at } as const);
+  return { ...order, items: order.items.map((item) => ({ ...item, ...done, sentAt: at })) };
+}
+
+function nameOrderOf(id: string, step: Extract<Step, { kind: 'order' }>): NameOrder {
+  const { task, at, nameServers, isLost } = step;
+  const names = task === 'nameservers' || task === 'create' || task === 'transfer' ? { nameServers } : {};
+  return { id, task, state: isLost ? 'unknown' : 'succeeded', sentAt: at, ...names };
+}
+
+function textOf(evidence: Evidence): string {
+  if (evidence.kind === 'nothing') return 'nothing';
+  return `${evidence.kind}: ${JSON.stringify(evidence.seen)}`;
+}
