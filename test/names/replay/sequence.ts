@@ -6,11 +6,11 @@ import { seeded } from '../../support/seeded.ts';
  * every answer shows it in one of the ways in which registries and resolvers do.
  */
 
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
-export const ORDER_TASKS = ['create', 'renew', 'transfer', 'delete', 'restore', 'nameservers'] as const;
-export type SequenceTask = (typeof ORDER_TASKS)[number];
+const ORDER_TASKS = ['create', 'renew', 'transfer', 'delete', 'restore', 'nameservers'] as const;
+type SequenceTask = (typeof ORDER_TASKS)[number];
 
 /** What happens at a moment. */
 export type Step = { readonly at: Date } & (
