@@ -9,6 +9,7 @@ import {
   fitting,
   jCard,
   nameserver,
+  statusOf,
 } from '../rdap/record-parts.ts';
 import { readRfc3339 } from '../rdap/registration.ts';
 import { ABSENT, type Fact, type Facts, type Observation, REGISTRY_FACTS, seen, unseen } from './facts.ts';
@@ -80,15 +81,6 @@ export function registryUnavailable(name: string, at: Date): Observation {
 
 function everyFact(fact: Fact): Facts {
   return Object.fromEntries(REGISTRY_FACTS.map((each) => [each, fact]));
-}
-
-/** Registries write a status as RFC 8056 says, or as in EPP: `clientTransferProhibited`. */
-function statusOf(status: string): string {
-  const words = cleanText(status)
-    .replace(/([a-z])([A-Z])/g, '$1 $2')
-    .replace(/\s+/g, ' ')
-    .toLowerCase();
-  return words === 'ok' ? 'active' : words;
 }
 
 function registrarOf(entities: readonly unknown[] | undefined): Fact {

@@ -54,6 +54,15 @@ export function cleanText(value: string): string {
     .slice(0, MAX_TEXT);
 }
 
+/** Registries write a status as RFC 8056 says, or as in EPP: `clientTransferProhibited`. */
+export function statusOf(status: string): string {
+  const words = cleanText(status)
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .replace(/\s+/g, ' ')
+    .toLowerCase();
+  return words === 'ok' ? 'active' : words;
+}
+
 /** The members of a list that fit a schema. */
 export function fitting<T>(schema: z.ZodType<T>, values: readonly unknown[] = []): T[] {
   return values.flatMap((value) => {

@@ -8,6 +8,7 @@ import {
   fitting,
   jCard,
   nameserver,
+  statusOf,
 } from './record-parts.ts';
 
 /** What a registry's public record says about a name (RFC 9083). */
@@ -66,7 +67,7 @@ export function readRdapAnswer(body: unknown, name: string): RdapRegistration | 
 
   const dateOf = (action: string) =>
     readRfc3339(events.find(({ eventAction }) => eventAction.toLowerCase() === action)?.eventDate);
-  const statuses = fitting(z.string(), record.status).map((status) => cleanText(status).toLowerCase());
+  const statuses = fitting(z.string(), record.status).map(statusOf);
   const registeredAt = dateOf('registration');
   const transferredAt = dateOf('transfer');
   // Registries tell a deletion by the status; the deletion was then the last change of the record.

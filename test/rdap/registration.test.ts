@@ -60,6 +60,14 @@ describe('the record of a domain', () => {
     expect(bare).not.toHaveProperty('transferredAt');
   });
 
+  test('has its statuses in the words of RFC 8056, also where the registry writes them as in EPP', () => {
+    const record = readRdapAnswer(
+      { ...full, status: ['redemptionPeriod', 'autoRenewPeriod', 'ok'] },
+      'cafe.rest',
+    );
+    expect(record).toMatchObject({ statuses: ['redemption period', 'auto renew period', 'active'] });
+  });
+
   test('tells a deletion, by its event or else by the last change', () => {
     const events = [
       ...full.events,
