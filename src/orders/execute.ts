@@ -136,15 +136,16 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
   const orderId = known.id;
   let people: readonly Party[] = [];
   let prepared: PreparedExecution | undefined;
-  let noneYet: 'put off' | 'left to others' | undefined;
+  /** What becomes of an order that cannot go out now. */
+  let postponement: 'putOff' | 'leaveToOthers' | undefined;
   /** Of whom Slack does not tell whether they are still members. */
   let unknownMember: string | undefined;
-  const putOff = (): Decision => {
-    noneYet = 'put off';
+  const postpone = (how: typeof postponement): Decision => {
+    postponement = how;
     return NOT_DUE;
   };
   const claim = async (order: Order): Promise<Decision> => {
-    noneYet = undefined;
+    postponement = undefined;
     unknownMember = undefined;
     if (order.state !== 'APPROVED') return NOT_DUE;
     const waiting = nextItems(order);
@@ -164,13 +165,10 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
     if (members.kind === 'left') return { event: { type: 'stopped', summary: members.summary } };
     if (members.kind === 'unknown') {
       unknownMember = members.userId;
-      return putOff();
+      return postpone('putOff');
     }
     // A replica that knows the key carries it out, or this one does once it knows it.
-    if (prepared.error instanceof UnknownKeyError) {
-      noneYet = 'left to others';
-      return NOT_DUE;
-    }
+    if (prepared.error instanceof UnknownKeyError) return postpone('leaveToOthers');
     // Each claim has an id of its own. A process may lose an order and claim it again, and what comes late from the
     // first claim must not touch what the second one sends. The version does not tell the two apart: a database that
     // loses commits gives the same version twice.
@@ -179,8 +177,7 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
   };
   const claimed = await changeOrder(deps, orderId, claim, known);
   if (unknownMember !== undefined) warnOfMembership(deps, orderId, unknownMember);
-  if (noneYet === 'put off') await deps.store.putOff(orderId);
-  if (noneYet === 'left to others') await deps.store.leaveToOthers(orderId);
+  if (postponement !== undefined) await deps.store[postponement](orderId);
   if (!claimed.ok || claimed.order.claim === undefined || prepared === undefined) return;
 
   const { workerId } = claimed.order.claim;

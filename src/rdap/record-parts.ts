@@ -54,7 +54,7 @@ export function cleanText(value: string): string {
     .slice(0, MAX_TEXT);
 }
 
-/** Registries write a status as RFC 8056 says, or as in EPP: `clientTransferProhibited`. */
+/** A status in the words of RFC 8056. Registries write it so, or as in EPP: `clientTransferProhibited`. */
 export function statusOf(status: string): string {
   const words = cleanText(status)
     .replace(/([a-z])([A-Z])/g, '$1 $2')

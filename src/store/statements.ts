@@ -257,7 +257,10 @@ const FARTHEST_DUE_MS: Readonly<Record<DueLane, number>> = {
   observation: 2 * 60 * 60_000,
 };
 
-/** Claims orders of a lane, but for those of `except`, that are due by `until` and have no lease, or whose lease is over. */
+/**
+ * Claims orders of a lane that are due by `until` and have no lease, or whose lease is over.
+ * @param except ids that are not claimed
+ */
 export function claimDueOrders(
   lane: DueLane,
   until: Date,
