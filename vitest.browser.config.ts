@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     include: ['test/browser/**/*.browser.ts'],
     globalSetup: ['test/global-setup.ts', 'test/browser/build-page.ts'],
-    // One browser at a time: several would only wait for each other.
+    // One browser leaves a core idle; more than two would only wait for each other.
     maxWorkers: 2,
     testTimeout: 90_000,
     hookTimeout: 90_000,

@@ -105,7 +105,7 @@ export function sequenceOf(seed: number): Sequence {
       ? { kind: 'answered', body: bodyOf(shown), ...origin }
       : { kind: 'not_found', ...origin };
   };
-  const lookTwice = () => {
+  const lookSometimes = () => {
     const times = 1 + upTo(3);
     for (let look = 0; look < times; look += 1) {
       steps.push({ kind: 'registry', at: new Date(now), answer: answer() });
@@ -123,7 +123,7 @@ export function sequenceOf(seed: number): Sequence {
     if (isDone) become(effectOf(task, state, { now, years, nameServers }));
   };
 
-  lookTwice();
+  lookSometimes();
   const turns = 1 + upTo(4);
   for (let turn = 0; turn < turns; turn += 1) {
     now += upTo(60) * DAY_MS;
@@ -148,12 +148,12 @@ export function sequenceOf(seed: number): Sequence {
     } else if (event === 11) {
       steps.push({ kind: 'date', at: new Date(now), expiresAt: new Date(now + upTo(400) * DAY_MS) });
     } else if (event === 12) steps.push({ kind: 'transfer_confirmed', at: new Date(now) });
-    lookTwice();
+    lookSometimes();
   }
   now += upTo(8) * DAY_MS;
   order(oneOf(ORDER_TASKS), true, chance(0.7));
   now += chance(0.7) ? upTo(50) * 60_000 : upTo(10) * DAY_MS;
-  if (chance(0.3)) lookTwice();
+  if (chance(0.3)) lookSometimes();
   steps.push({ kind: 'registry', at: new Date(now), answer: answer() });
   return { name, steps };
 }
