@@ -29,7 +29,7 @@ import { peopleWhoMayApprove } from './orders/visibility.ts';
 import type { PolicySource } from './policy/ports.ts';
 import { readTagsTouched } from './policy/subject.ts';
 import { createRdapClient, type RdapClient } from './rdap/client.ts';
-import { createLoop, createReconciler, type Reconciler, type Repeated, repeat } from './reconcile.ts';
+import { createLoop, createReconciler, type Loop, type Reconciler, repeat } from './reconcile.ts';
 import { type HttpServer, type Readiness, startMetricsServer, startServer } from './server.ts';
 import { createServiceClient } from './service/client.ts';
 import { credentialInterfaces } from './service/interfaces.ts';
@@ -76,8 +76,8 @@ import { createFeedStore } from './store/feeds.ts';
 import { createHeartbeat } from './store/heartbeat.ts';
 import { createInstallationStore } from './store/installation.ts';
 import { createMoneyReportStore } from './store/money-reports.ts';
+import { createImpactStore, createNameRecordStore } from './store/name-records.ts';
 import { createNotificationStore } from './store/notifications.ts';
-import { createImpactStore, createObservationStore } from './store/observations.ts';
 import { createOrderStore } from './store/orders.ts';
 import { createPendingChanges, purgePendingChanges } from './store/pending-changes.ts';
 import { createPolicyStore } from './store/policies.ts';
@@ -167,12 +167,8 @@ const USER_AGENT = 'domain-steward (expiry watch list)';
 const CATCH_UP_MS = 10_000;
 /** How many refused credentials one person may try. */
 const LINK_TRIES_PER_HOUR = 10;
-/** The time between two looks for due look-ups. */
-const REFRESH_MS = 5 * 60_000;
 /** The time between two looks whether digests and reports are due. */
 const SCHEDULE_MS = 60_000;
-/** The observation picks up new names of the watch list within this time. */
-const FOLLOW_WATCH_LIST_MS = 5 * 60_000;
 /** The number of names that one process looks at in parallel. */
 const OBSERVED_AT_ONCE = 8;
 /** Shutdown takes at most 10 s in all. Work under way gets this long; then its requests are aborted. */
@@ -194,8 +190,8 @@ export async function startBot(config: Config, options: BotOptions = {}): Promis
     const accounts = openAccounts(site, stores, slack);
     const money = buildMoney(site, stores, slack);
     const rdap = openRdap(site);
-    const expiry = buildExpiry(site, { servers, stores, slack, accounts, money, rdap });
-    const names = buildNames(site, { stores, rdap, expiry });
+    const names = buildNames(site, { stores, rdap });
+    const expiry = buildExpiry(site, { servers, stores, slack, accounts, money, names });
     const orders = buildOrders(site, { stores, slack, accounts, money, names });
     const facts = createFactChanges({
       ...orders,
@@ -243,7 +239,7 @@ interface Parts {
   readonly people: ReturnType<typeof watchPeople>;
   readonly app: SlackApp;
 }
-type ExpiryParts = Pick<Parts, 'servers' | 'stores' | 'slack' | 'accounts' | 'money' | 'rdap'>;
+type ExpiryParts = Pick<Parts, 'servers' | 'stores' | 'slack' | 'accounts' | 'money' | 'names'>;
 type OrderParts = Pick<Parts, 'stores' | 'slack' | 'accounts' | 'money' | 'names'>;
 type WorkParts = OrderParts & Pick<Parts, 'orders' | 'expiry' | 'facts'>;
 type AppParts = WorkParts & Pick<Parts, 'work' | 'people'>;
@@ -262,8 +258,7 @@ function createSite(config: Config, options: BotOptions) {
     token?: TokenHealth;
     expiry?: Expiry;
     reconciler?: Reconciler;
-    refreshing?: Repeated;
-    following?: Repeated;
+    observing?: Loop;
     app?: SlackApp;
   } = {};
   const missing: Record<string, string> = { database: 'not connected yet', slack: 'not connected yet' };
@@ -371,7 +366,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
     purgePendingChanges: (now: Date) => purgePendingChanges(database, now),
     installation: createInstallationStore(database),
     ofTeam: (teamId: string) => ({
-      spending: createSpendStore(database, teamId),
+      spending: createSpendStore(database),
       policies: createPolicyStore(database, teamId),
       pendingChanges: {
         settings: createPendingChanges(
@@ -390,7 +385,7 @@ async function openStores({ config, log, signal, seams, late, missing, closers }
       moneyReports: createMoneyReportStore(database),
       notifications: wrapNotificationStore(createNotificationStore(database, teamId)),
       reminders: createReminderStore(database, teamId),
-      observations: createObservationStore(database, teamId),
+      names: createNameRecordStore(database, teamId),
       impacts: createImpactStore(database, teamId),
       alarms: createAlarmStore(database, teamId),
       events: createEventLog(database, teamId),
@@ -522,23 +517,22 @@ function openRdap({ config, now, spacing, closers }: Site): RdapClient {
 /** The watch list, its look-ups, reminders and calendar. */
 function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
   const { config, log, now, late } = site;
-  const { stores, rdap } = parts;
+  const { stores, names } = parts;
   const { bot } = parts.slack;
   const { vault } = parts.accounts;
   const expiry = createExpiry({
     store: stores.watchList,
     reminders: stores.reminders,
     feeds: stores.feeds,
-    rdap,
+    lookAtRegistry: names.lookAtRegistry,
     vault,
     teamId: bot.teamId,
     publicUrl: config.publicUrl ?? `http://localhost:${parts.servers.port}`,
     formatEvent: formatCalendarEvent,
     settings: stores.settings,
-    requestRefresh: () => {
-      void late.refreshing?.now();
+    namesAdded: () => {
       void late.reconciler?.askRecords();
-      void late.following?.now();
+      void late.observing?.look();
     },
     now,
     log,
@@ -551,16 +545,15 @@ function buildExpiry(site: Site, parts: ExpiryParts): Expiry {
 /** The use cases of names: what registries and the DNS show, impact and alarms. */
 function buildNames(
   { config, now, log, late, stopExpiry }: Site,
-  { stores, rdap, expiry }: Pick<Parts, 'stores' | 'rdap' | 'expiry'>,
+  { stores, rdap }: Pick<Parts, 'stores' | 'rdap'>,
 ): Names {
   return createNames({
     alarms: stores.alarms,
     alarmChanged: () => void late.reconciler?.notifyDue(),
-    store: stores.observations,
+    store: stores.names,
     impacts: stores.impacts,
     orders: stores.orders,
     tags: stores.portfolio,
-    expiry,
     rdap,
     ...createObservers(config.dnsServers, now),
     now,
@@ -581,7 +574,7 @@ async function checkServer({ log, now, signal, processId, closers }: Site, store
 /** Starts with everything that is due. Rows say what is due, and replicas share it. */
 function startWork(site: Site, parts: WorkParts) {
   const { log, late, pace, closers } = site;
-  const { stores, expiry, names } = parts;
+  const { stores, names } = parts;
   const notifier = notifierOf(site, parts);
   const execution = executionOf(site, parts);
   const reconciler = createReconciler({
@@ -612,14 +605,8 @@ function startWork(site: Site, parts: WorkParts) {
     log,
   });
   closers.push(async () => observing.stop());
+  late.observing = observing;
   observing.start();
-  const following = repeated('following the watch list', FOLLOW_WATCH_LIST_MS, async () => {
-    await names.followWatchList();
-    await observing.look();
-  });
-  late.following = following;
-  const refreshing = repeated('looking names up', REFRESH_MS, expiry.refresh);
-  late.refreshing = refreshing;
   const { moneyReports: reports, reminders, settings } = stores;
   const opening = {
     ...parts.money,
@@ -639,8 +626,8 @@ function startWork(site: Site, parts: WorkParts) {
     await stores.orders.purgeExpired(site.now());
     await stores.purgePendingChanges(site.now());
   });
-  const loops = [reconciler, observing, following, refreshing, scheduling, purging];
-  return { reconciler, following, refreshing, scheduling, purging, loops };
+  const loops = [reconciler, observing, scheduling, purging];
+  return { reconciler, observing, scheduling, purging, loops };
 }
 
 /** What is told of each kind of subject. */
@@ -726,7 +713,7 @@ function executionOf(site: Site, { orders, accounts: { accounts }, expiry, names
     observe: site.metrics.serviceRequest,
     follow: expiry.follow,
     lookForEvidence: names.evidence,
-    lookAtRegistry: expiry.lookAtRegistry,
+    lookAtRegistry: names.confirmation,
     lookAtDelegation: names.impacts.delegation,
     stopSending: site.stopWork.signal,
     stopLooking: site.stopExpiry.signal,
@@ -834,8 +821,7 @@ function running(site: Site, parts: RunningParts): Bot {
       const looking = Promise.all([
         work.reconciler.catchUp(),
         people.offboarding.lookIfDue(),
-        work.refreshing.now(),
-        work.following.now(),
+        work.observing.look(),
         work.purging.now(),
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);

@@ -47,7 +47,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   expiry: [
     'accounts',
-    'rdap',
+    'names',
     'service',
     'zones',
     'orders',
@@ -65,7 +65,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'http',
     'rdap',
     'orders',
-    'expiry',
     'money',
     'policy',
     'zones',
@@ -192,9 +191,9 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 const PURE = [
   /^collections\.ts$/,
   /^accounts\/account\.ts$/,
-  /^expiry\/(chart|dateless|deadline)\.ts$/,
+  /^expiry\/(chart|deadline)\.ts$/,
   /^money\/(amount|budget|order-cost|prices|spend|waiting)\.ts$/,
-  /^names\/(facts|filter|impact|portfolio|presets|timeline|unexplained-changes)\.ts$/,
+  /^names\/(dates|facts|filter|impact|portfolio|presets|timeline|unexplained-changes)\.ts$/,
   /^orders\/(bulk-columns|input-issue|order|record-finding|summary|tasks|waves)\.ts$/,
   /^policy\/(change-log|describe|policy|starting-points|stored-demand)\.ts$/,
   /^zones\//,

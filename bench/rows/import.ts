@@ -30,7 +30,8 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       expirySource: 'person',
       addedBy: 'U0PERSON',
       addedAt: now,
-      nextCheckAt: now,
+      nextDnsAt: now,
+      nextRegistryAt: now,
     }));
     const store = createWatchListStore(database);
     const timed = async (put: () => Promise<number>) => {

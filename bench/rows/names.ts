@@ -33,7 +33,7 @@ const FILTERS: readonly { readonly text: string; readonly byHand: string }[] = [
   { text: 'name777', byHand: "(name LIKE '%name777%' OR note ILIKE '%name777%')" },
   {
     text: 'unused',
-    byHand: `name IN (SELECT name FROM name_observations WHERE team_id = '${TEAM}' AND in_use = false)`,
+    byHand: 'in_use = false',
   },
 ];
 

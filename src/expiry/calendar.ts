@@ -1,4 +1,5 @@
-import { type ExpirySource, expiryDay, shiftDay } from './days.ts';
+import type { ExpirySource } from '../names/dates.ts';
+import { expiryDay, shiftDay } from './days.ts';
 
 /** A name as the feed shows it. */
 export interface CalendarName {

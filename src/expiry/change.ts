@@ -1,4 +1,6 @@
 import type { WatchDecision } from '../events.ts';
+import { NO_DATES } from '../names/dates.ts';
+import type { NameObservation } from '../names/ports.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
 
 const ATTEMPTS = 20;
@@ -8,6 +10,7 @@ const ATTEMPTS = 20;
  * it in between.
  * @param decide returns the changed name; undefined leaves it as it is
  * @param decision what a person decided with the change, for the audit log
+ * @param observation what a person said of its dates with the change
  * @returns the name as it then is; undefined when it is not on the list
  */
 export async function changeWatched(
@@ -15,13 +18,15 @@ export async function changeWatched(
   name: string,
   decide: (known: WatchedDomain) => WatchedDomain | undefined,
   decision?: (after: WatchedDomain) => WatchDecision,
+  observation?: NameObservation,
 ): Promise<WatchedDomain | undefined> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const known = await store.find(name);
     if (known === undefined) return undefined;
     const after = decide(known);
     if (after === undefined) return known;
-    if (await store.change(known, after, decision?.(after))) return { ...after, version: known.version + 1 };
+    if (await store.change(known, after, decision?.(after), observation))
+      return { ...after, version: known.version + 1 };
   }
   throw new Error(`changing ${name} on the watch list: others changed it ${ATTEMPTS} times meanwhile`);
 }
@@ -31,18 +36,11 @@ export function newlyWatched(name: string, addedBy: string, now: Date): WatchedD
   return {
     name,
     version: 0,
-    expiry: undefined,
+    ...NO_DATES,
     addedBy,
     addedAt: now,
     registeredBy: undefined,
-    renewed: undefined,
-    record: undefined,
-    recordBefore: undefined,
-    trusted: undefined,
-    deletedAt: undefined,
-    checkedAt: undefined,
-    nextCheckAt: now,
-    checkProblem: undefined,
+    nextRegistryAt: now,
     snooze: undefined,
     lapse: undefined,
   };

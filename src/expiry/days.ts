@@ -1,10 +1,8 @@
+import type { ExpirySource } from '../names/dates.ts';
 import { calendarDay, dayNumber, numberedDay } from '../zones/calendar-day.ts';
 
 /** A calendar day as YYYY-MM-DD; such days compare as text. */
 export type Day = string;
-
-/** Where an expiry date comes from: the registry, the bot's own order (an estimate), or a person. */
-export type ExpirySource = 'rdap' | 'order' | 'person';
 
 const DAY_MS = 86_400_000;
 

@@ -1,5 +1,6 @@
 import { groupBy } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
+import { DISPUTE_DAYS } from '../names/dates.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
 import { utcDay } from './days.ts';
@@ -14,7 +15,6 @@ import {
   type WatchedReminder,
   type WatchListStore,
 } from './ports.ts';
-import { DISPUTE_DAYS } from './refresh.ts';
 import { lastScheduled } from './schedule.ts';
 
 /*
@@ -211,7 +211,7 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
     remindedThresholds: said,
     addedBy: domain.addedBy,
     registeredBy: domain.registeredBy,
-    checkProblem: domain.checkProblem,
+    doubt: domain.doubt,
     lapse: domain.lapse,
   };
 }

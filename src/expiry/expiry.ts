@@ -3,10 +3,7 @@ import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { MessagePlace } from '../notifications.ts';
-import type { LookAtRegistry } from '../orders/accepted.ts';
-import type { Evidence } from '../orders/evidence.ts';
-import type { Order, OrderItem } from '../orders/order.ts';
-import type { RdapClient } from '../rdap/client.ts';
+import type { Order } from '../orders/order.ts';
 import type { Secret } from '../service/secret.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
 import { lifecycleAt } from '../zones/lifecycle.ts';
@@ -15,7 +12,6 @@ import type { CalendarOptions } from './calendar.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
 import { byDeadline, type Deadline, deadlineOf, isRenewable } from './deadline.ts';
-import { findEvidence, lookAtRegistry } from './evidence.ts';
 import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
 import { DISPUTED_CODE } from './marks.ts';
@@ -29,7 +25,6 @@ import {
   type WatchedDomain,
   type WatchListStore,
 } from './ports.ts';
-import { refreshDue, refreshName } from './refresh.ts';
 import * as list from './watch-list.ts';
 
 /** The parts that the use cases of expiry are made of. */
@@ -37,15 +32,16 @@ export interface ExpiryParts {
   readonly store: WatchListStore;
   readonly reminders: Pick<ReminderStore, 'remindersOf'>;
   readonly feeds: FeedStore;
-  readonly rdap: Pick<RdapClient, 'lookup'>;
+  /** Asks the registry of a name, and keeps what it shows if the name is watched. */
+  readonly lookAtRegistry: (name: string, signal: AbortSignal) => Promise<unknown>;
   readonly vault: Vault;
   readonly teamId: string;
   readonly publicUrl: string;
   /** The words of the calendar's events. */
   readonly formatEvent: CalendarOptions['formatEvent'];
   readonly settings: () => Promise<TeamSettings>;
-  /** Has due look-ups made soon. */
-  readonly requestRefresh: () => void;
+  /** Has names looked at that have just been added. */
+  readonly namesAdded: () => void;
   readonly now: () => Date;
   readonly log: Log;
   /** Ends what is under way at shutdown. */
@@ -87,8 +83,6 @@ export interface Expiry {
   ): Promise<list.WatchOutcome>;
   requestLapse(name: string, by: string, reason: string, origin: MessagePlace): Promise<list.WatchOutcome>;
   confirmLapse(name: string, by: string, origin: MessagePlace): Promise<list.WatchOutcome>;
-  /** Confirms a transfer of a name: the registrar that its record names is trusted from now on. */
-  trustRegistrar(name: string): Promise<void>;
   /** @param name in ASCII */
   find(name: string): Promise<WatchedDomain | undefined>;
   /** Those of many names that are watched. */
@@ -116,11 +110,6 @@ export interface Expiry {
   openFeed(token: string): Promise<AsyncIterable<string> | undefined>;
   /** Takes the success of an order into the list. */
   follow(order: Order, n: number): Promise<void>;
-  /** Looks due names up. */
-  refresh(): Promise<void>;
-  evidence(order: Order, item: OrderItem): Promise<Evidence>;
-  /** Whether the registry shows that what the service accepted has happened; the list is then looked up anew. */
-  readonly lookAtRegistry: LookAtRegistry;
 }
 
 const DAY_MS = 86_400_000;
@@ -132,7 +121,6 @@ const SHOWN_AFTER_DELETION_DAYS = 35;
 const MAX_ENDED = 500;
 /** Names that are read at once where many may be left out. */
 const PAGE = 100;
-const EVIDENCE_MS = 20_000;
 
 /** Joins the use cases of expiry. */
 export function createExpiry(parts: ExpiryParts): Expiry {
@@ -140,7 +128,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   // Every look-up under way listens to this signal.
   setMaxListeners(0, signal);
   const timeZone = async () => (await parts.settings()).reminderTimezone;
-  const lookUps = { store, rdap: parts.rdap, now, log };
+  const watching = { store, now };
   const feed = { ...parts, timeZone };
 
   const listed =
@@ -187,30 +175,35 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   }
 
   async function follow(order: Order, n: number): Promise<void> {
-    const name = await followOrder({ store, now }, order, n);
+    const name = await followOrder(watching, order, n);
     // At once, not behind the many that a list may have had imported before.
-    if (name !== undefined) await refreshName(lookUps, name, signal);
+    if (name !== undefined) await look(name);
+  }
+
+  /** What fails is logged: the name is due to be looked at. @param timeoutMs undefined: until the bot stops */
+  async function look(name: string, timeoutMs?: number): Promise<void> {
+    const until =
+      timeoutMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    await parts.lookAtRegistry(name, until).catch((err: unknown) => {
+      if (!until.aborted) log.error({ err, name }, 'looking a name up at its registry');
+    });
   }
 
   return {
-    watch: (text, date, by) => list.watchName(lookUps, text, date, by),
+    watch: (text, date, by) => list.watchName(watching, look, text, date, by),
     async unwatch(text, by) {
-      const outcome = await list.unwatchName({ store, now }, text, by);
+      const outcome = await list.unwatchName(watching, text, by);
       if (outcome.ok) log.info({ name: outcome.domain.name, by }, 'taken off the watch list');
       return outcome;
     },
     async importNames(text, by, progress) {
-      const summary = await list.importNames(lookUps, text, by, progress);
-      parts.requestRefresh();
+      const summary = await list.importNames(watching, text, by, progress);
+      parts.namesAdded();
       return summary;
     },
-    snooze: (...given) => list.snoozeName(lookUps, ...given),
-    requestLapse: (...given) => list.requestLapse(lookUps, ...given),
-    confirmLapse: (...given) => list.confirmLapse(lookUps, ...given),
-    async trustRegistrar(name) {
-      await list.trustRegistrar(lookUps, name);
-      parts.requestRefresh();
-    },
+    snooze: (...given) => list.snoozeName(watching, ...given),
+    requestLapse: (...given) => list.requestLapse(watching, ...given),
+    confirmLapse: (...given) => list.confirmLapse(watching, ...given),
     find: (name) => store.find(name),
     findMany: (names) => store.findMany(names),
     async findListed(name) {
@@ -263,24 +256,6 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     feedAddress: (userId, reset) => feedAddress(feed, userId, reset),
     openFeed: (token) => openFeed(feed, token),
     follow,
-
-    async refresh() {
-      await refreshDue(lookUps, signal);
-    },
-
-    evidence: (order, item) =>
-      findEvidence(
-        { rdap: parts.rdap, find: store.find, now },
-        order,
-        item,
-        AbortSignal.timeout(EVIDENCE_MS),
-      ),
-
-    lookAtRegistry: async (order, item) => {
-      const seen = await lookAtRegistry(parts, order, item, AbortSignal.timeout(EVIDENCE_MS));
-      if (seen === 'shown') await refreshName(lookUps, item.name, AbortSignal.timeout(EVIDENCE_MS));
-      return seen;
-    },
   };
 }
 

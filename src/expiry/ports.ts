@@ -1,11 +1,12 @@
 import type { Sealed } from '../accounts/vault.ts';
 import type { WatchDecision } from '../events.ts';
+import type { NameDates } from '../names/dates.ts';
+import type { Lapse, NameObservation } from '../names/ports.ts';
 import type { CalendarName } from './calendar.ts';
 import type { CandidateRange } from './candidates.ts';
-import type { Day, ExpirySource } from './days.ts';
+import type { Day } from './days.ts';
 import type { ImportedName } from './import.ts';
 import type { DigestGroup, WatchedName } from './plan.ts';
-import type { TrustedRecord } from './trust.ts';
 
 /** Somebody snoozed the reminders of a name. */
 export interface Snooze {
@@ -14,52 +15,27 @@ export interface Snooze {
   readonly reason: string | undefined;
 }
 
-/** Somebody asked to let a name go. It is decided once somebody else has confirmed. */
-export interface Lapse {
-  readonly reason: string;
-  readonly requestedBy: string;
-  readonly confirmed: { readonly by: string; readonly at: Date } | undefined;
-}
-
-/** What a registry's record showed of a name. It is evidence for orders whose answer was lost. */
-export interface RegistryRecord {
-  /** The registry's own date, whether or not it is trusted. */
-  readonly expiresAt: Date;
-  readonly registrar: string | undefined;
-  /** It came over https. */
-  readonly secure: boolean;
-  /** When it was first seen to show this. */
-  readonly seenAt: Date;
-}
-
 /** A name on the watch list. */
-export interface WatchedDomain {
+export interface WatchedDomain extends NameDates {
   /** In ASCII. */
   readonly name: string;
   /** Grows by one with every change: the compare-and-swap is on it. */
   readonly version: number;
-  /** The date and where it comes from; undefined while no date is known. */
-  readonly expiry: { readonly at: Date; readonly source: ExpirySource } | undefined;
   /** Slack user id. */
   readonly addedBy: string;
   readonly addedAt: Date;
   /** Who registered, transferred or last renewed it through the bot. */
   readonly registeredBy: string | undefined;
-  /** A renewal that the registry does not show yet: earlier dates of its record are stale. */
-  readonly renewed: { readonly until: Date; readonly at: Date } | undefined;
-  /** What the registry's record showed last; undefined while none was read. */
-  readonly record: RegistryRecord | undefined;
-  /** What it showed before that changed. */
-  readonly recordBefore: RegistryRecord | undefined;
-  /** The registrar whose dates are trusted; undefined while no record was read. */
-  readonly trusted: TrustedRecord | undefined;
-  readonly deletedAt: Date | undefined;
-  readonly checkedAt: Date | undefined;
-  readonly nextCheckAt: Date;
-  /** Completes “the registry’s record cannot be used: …”; undefined when the last look-up gave a date. */
-  readonly checkProblem: string | undefined;
+  /** When its registry is asked next. */
+  readonly nextRegistryAt: Date;
   readonly snooze: Snooze | undefined;
   readonly lapse: Lapse | undefined;
+}
+
+/** What the success of an order makes of a name. */
+export interface FollowedName {
+  readonly after: WatchedDomain;
+  readonly observation: NameObservation;
 }
 
 /** What a batch of imported names did. */
@@ -96,24 +72,25 @@ export interface WatchListStore {
   firstExpiry(names: readonly string[]): Promise<Date | undefined>;
   /**
    * @param decision is kept with it, for the audit log; so is that of a change and of a removal
+   * @param observation what a person said of its dates
    * @returns false when the name is on the list already
    */
-  add(domain: WatchedDomain, decision?: WatchDecision): Promise<boolean>;
+  add(domain: WatchedDomain, decision?: WatchDecision, observation?: NameObservation): Promise<boolean>;
   /**
    * Commits a change if nobody else changed the name since `before` was read. Where the expiry moves by less than a
    * month, it is a better date for the same end, and its reminders count as given.
    * @returns false when somebody else was faster: read again
    */
-  change(before: WatchedDomain, after: WatchedDomain, decision?: WatchDecision): Promise<boolean>;
+  change(
+    before: WatchedDomain,
+    after: WatchedDomain,
+    decision?: WatchDecision,
+    observation?: NameObservation,
+  ): Promise<boolean>;
   /** @returns false when it was not on the list */
   remove(name: string, decision?: WatchDecision): Promise<boolean>;
   /** Adds names, each as a decision of the audit log. A given date does not replace one of the registry or of an order. */
   importBatch(names: readonly ImportedName[], by: string, now: Date): Promise<ImportCounts>;
-  /**
-   * Claims names whose look-up is due; nobody else gets them before `until`.
-   * @returns the longest due first
-   */
-  claimDueChecks(now: Date, until: Date, limit: number): Promise<readonly WatchedDomain[]>;
   /**
    * Names that expire in the range, soonest first, then those that were deleted early, then those without a date. The deleted
    * ones do not come first, because a team may have deleted many on purpose.
@@ -135,14 +112,14 @@ export interface WatchListStore {
     orderId: string,
     n: number,
     now: Date,
-    change: (known: WatchedDomain | undefined) => WatchedDomain | undefined,
+    change: (known: WatchedDomain | undefined) => FollowedName | undefined,
   ): Promise<boolean>;
 }
 
 /** A name as the reminder plan needs it, and what its reminder shows besides. */
 export interface WatchedReminder
   extends WatchedName,
-    Pick<WatchedDomain, 'addedBy' | 'registeredBy' | 'checkProblem' | 'lapse'> {
+    Pick<WatchedDomain, 'addedBy' | 'registeredBy' | 'doubt' | 'lapse'> {
   /** Slack user id of whose name it is. */
   readonly owner?: string | undefined;
   /** The channel where it is told instead of the common one. */

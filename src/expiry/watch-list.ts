@@ -10,10 +10,15 @@ import {
   registrableName,
 } from './import.ts';
 import { snoozeUntil } from './plan.ts';
-import type { WatchedDomain } from './ports.ts';
-import { type RefreshDeps, refreshName } from './refresh.ts';
+import type { WatchedDomain, WatchListStore } from './ports.ts';
 
 /* What people do with the watch list. Every refusal is a code with its data; the sentences stand in the views. */
+
+/** What changes of the watch list need. */
+export interface WatchListDeps {
+  readonly store: WatchListStore;
+  readonly now: () => Date;
+}
 
 /** Why nothing was changed for a person. */
 export type WatchRefusal =
@@ -65,10 +70,12 @@ export const MAX_SNOOZE_DAYS = 365;
 /**
  * Puts a name on the list and asks its registry. The registry's date counts, else the one known from an order, else
  * the one that is given. A name that was to be let go is watched again.
+ * @param look asks the registry of a name, and keeps what it shows
  * @param date as typed; undefined when none was given
  */
 export async function watchName(
-  deps: RefreshDeps,
+  deps: WatchListDeps,
+  look: (name: string, timeoutMs: number) => Promise<void>,
   text: string,
   date: string | undefined,
   by: string,
@@ -80,17 +87,19 @@ export async function watchName(
   const name = read.value.ascii;
   const expiry = given && ({ at: given.value, source: 'person' } as const);
 
-  const decision = { kind: 'name_watched', actor: by, at: deps.now(), until: given?.value } as const;
-  const added = await deps.store.add({ ...newlyWatched(name, by, deps.now()), expiry }, decision);
+  const at = deps.now();
+  const decision = { kind: 'name_watched', actor: by, at, until: given?.value } as const;
+  const observation = expiry && ({ origin: 'person', at, expiresAt: expiry.at } as const);
+  const added = await deps.store.add({ ...newlyWatched(name, by, at), expiry }, decision, observation);
   if (!added) {
     const watchAgain = (known: WatchedDomain) => {
       const takesDate = expiry && (known.expiry === undefined || known.expiry.source === 'person');
       return { ...known, lapse: undefined, ...(takesDate && { expiry }) };
     };
-    await changeWatched(deps.store, name, watchAgain, () => decision);
+    await changeWatched(deps.store, name, watchAgain, () => decision, observation);
   }
-  const looked = await refreshName(deps, name, AbortSignal.timeout(LOOKUP_MS));
-  const domain = looked ?? (await deps.store.find(name));
+  await look(name, LOOKUP_MS);
+  const domain = await deps.store.find(name);
   if (domain === undefined) return { ok: false, refusal: { code: 'removed_meanwhile' } };
   const dateNotTaken =
     given?.value !== undefined && domain.expiry?.at.getTime() !== given.value.getTime()
@@ -101,7 +110,7 @@ export async function watchName(
 
 /** Takes a name off the list. */
 export async function unwatchName(
-  { store, now }: Pick<RefreshDeps, 'store' | 'now'>,
+  { store, now }: WatchListDeps,
   text: string,
   by: string,
 ): Promise<WatchOutcome> {
@@ -119,7 +128,7 @@ export async function unwatchName(
  * @param progress called after each batch with the number of names done and the total
  */
 export async function importNames(
-  deps: Pick<RefreshDeps, 'store' | 'now'>,
+  deps: WatchListDeps,
   text: string,
   by: string,
   progress: (done: number, total: number) => Promise<void>,
@@ -139,7 +148,7 @@ export async function importNames(
 
 /** Stops the reminders of a name for some days, until its expiry at the latest. @param origin where it is told, here and below */
 export async function snoozeName(
-  deps: Pick<RefreshDeps, 'store' | 'now'>,
+  deps: WatchListDeps,
   name: string,
   days: number,
   by: string,
@@ -161,7 +170,7 @@ export async function snoozeName(
 
 /** Asks to let a name go. It is decided once somebody else confirms. */
 export async function requestLapse(
-  { store, now }: Pick<RefreshDeps, 'store' | 'now'>,
+  { store, now }: WatchListDeps,
   name: string,
   by: string,
   reason: string,
@@ -183,7 +192,7 @@ export async function requestLapse(
 
 /** A second person agrees to let a name go: there are no more reminders. */
 export async function confirmLapse(
-  deps: Pick<RefreshDeps, 'store' | 'now'>,
+  deps: WatchListDeps,
   name: string,
   by: string,
   origin?: MessagePlace,
@@ -209,19 +218,6 @@ export async function confirmLapse(
   );
   if (domain === undefined) return notWatched(name);
   return refusal === undefined ? { ok: true, domain } : { ok: false, refusal };
-}
-
-/** A person confirms a transfer of a name: the registrar that its record names is trusted from now on. */
-export async function trustRegistrar(
-  { store, now }: Pick<RefreshDeps, 'store' | 'now'>,
-  name: string,
-): Promise<void> {
-  const at = now();
-  await changeWatched(store, name, (known) => ({
-    ...known,
-    trusted: { registrar: undefined, at, transferKnownAt: at },
-    nextCheckAt: at,
-  }));
 }
 
 function refusalToConfirm({ lapse }: WatchedDomain, by: string): WatchRefusal | undefined {

@@ -30,6 +30,8 @@ export const REGISTRY_FACTS = [
   'secure_dns',
   /** Fingerprints of the registrant's fields that can be seen, such as `org:5f2c…`. */
   'owner',
+  /** How the record came: `https`, or `http` where somebody on the way could have changed it. */
+  'transport',
   ...REGISTRY_DATES,
 ] as const;
 
@@ -186,7 +188,7 @@ function isSameOwner(one: FactValue, other: FactValue): boolean {
 }
 
 /** The part of a value after its label. */
-function partOf(value: FactValue, label: string): string | undefined {
+export function partOf(value: FactValue, label: string): string | undefined {
   return value.find((text) => text.startsWith(`${label}:`))?.slice(label.length + 1);
 }
 

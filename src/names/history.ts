@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   ALARM_FACTS,
   FACT_NAMES,
@@ -39,6 +40,9 @@ export interface KnownFact {
   /** The latest look could not see it. */
   readonly unseen: { readonly reason: UnseenReason; readonly since: Date } | undefined;
 }
+
+/** Values as a look showed them; an empty one says that the fact was absent. */
+export type SeenValues = { readonly [Name in FactName]?: FactValue };
 
 export type NameHistory = { readonly [Name in FactName]?: KnownFact };
 
@@ -90,6 +94,19 @@ export function mergeObservation(history: NameHistory, observation: Observation)
     if (change !== undefined) changes.push(change);
   }
   return { history: merged, changes };
+}
+
+/** The values of a look that differ from those of the look before: what is kept of it for good. */
+export function newlySeen(history: NameHistory, { facts }: Observation): SeenValues {
+  return Object.fromEntries(
+    entriesOf(facts).flatMap(([fact, looked]) => {
+      const value = factValue(looked);
+      const last = (history[fact]?.candidate ?? history[fact]?.current)?.value;
+      const isKnown =
+        value === undefined || (last && isDeepStrictEqual(mergeSameValue(fact, last, value), last));
+      return isKnown ? [] : [[fact, value]];
+    }),
+  );
 }
 
 /**

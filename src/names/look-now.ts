@@ -1,15 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import type { DnsClient } from '../dns/client.ts';
-import type { RdapClient } from '../rdap/client.ts';
 import type { Observation } from './facts.ts';
-import { registryObservation } from './look.ts';
+import { fetchLook, type LookDeps } from './look.ts';
 import { observeImpact } from './observe.ts';
-import { registryUnavailable } from './registry-record.ts';
+import { undatedLook } from './registry-record.ts';
 
 /** What a look at a name at this moment needs. */
-export interface LookNowDeps {
-  readonly rdap: Pick<RdapClient, 'fetchRecord'>;
-  readonly now: () => Date;
+export interface LookNowDeps extends Pick<LookDeps, 'rdap' | 'now'> {
   /** Ends what is under way at shutdown. */
   readonly signal: AbortSignal;
 }
@@ -21,7 +18,8 @@ export type LookNow = (name: string, dns: DnsClient, ms: number) => Promise<Obse
  * Makes looks for people who decide now. What has not arrived in time is not seen; nothing is kept, so that a look
  * that somebody waits for changes no history. The client of the registries has one budget for all looks.
  */
-export function createLookNow({ rdap, now, signal }: LookNowDeps): LookNow {
+export function createLookNow(deps: LookNowDeps): LookNow {
+  const { now, signal } = deps;
   return async (name, dns, ms) => {
     const at = now();
     const late = new AbortController();
@@ -32,13 +30,10 @@ export function createLookNow({ rdap, now, signal }: LookNowDeps): LookNow {
     try {
       const [records, registry] = await Promise.all([
         observeImpact(dns, name, until),
-        rdap.fetchRecord(name, until).then(
-          (answer) => registryObservation(answer, name, at),
-          (error: unknown) => {
-            if (!until.aborted) throw error;
-            return registryUnavailable(name, at);
-          },
-        ),
+        fetchLook(deps, name, until).catch((error: unknown) => {
+          if (!until.aborted) throw error;
+          return undatedLook(name, at, { code: 'timeout', detail: String(ms / 1_000) });
+        }),
       ]);
       return { name, at, facts: { ...registry.facts, ...records } };
     } finally {

@@ -81,6 +81,8 @@ export interface LookPlanner {
 
 /** Routine looks leave this part of a budget to urgent ones, which would otherwise wait behind all others. */
 const URGENT_SHARE = 0.5;
+/** After a pause a host may be asked at once what it may be asked in this time, so that a new list is read soon. */
+const AHEAD_MS = 30_000;
 
 /**
  * Creates a planner. It keeps two moments per host and nothing per name, so its memory does not grow with the names.
@@ -94,10 +96,11 @@ export function createLookPlanner(perHour: number): LookPlanner {
       const lane = lanes.get(host) ?? { urgent: 0, routine: 0 };
       const which = urgent ? 'urgent' : 'routine';
       const share = urgent ? URGENT_SHARE : 1 - URGENT_SHARE;
-      const at = Math.max(now.getTime(), lane[which]);
-      lane[which] = at + HOUR_MS / (perHour * share);
+      const intervalMs = HOUR_MS / (perHour * share);
+      const paidFrom = Math.max(now.getTime(), lane[which]);
+      lane[which] = paidFrom + intervalMs;
       lanes.set(host, lane);
-      return new Date(at);
+      return new Date(Math.max(now.getTime(), paidFrom - AHEAD_MS));
     },
   };
 }

@@ -1,18 +1,17 @@
 import type { Log } from '../log.ts';
-import type { RdapAnswer, RdapClient } from '../rdap/client.ts';
+import type { RdapClient } from '../rdap/client.ts';
 import { newAlarms } from './alarm.ts';
+import { datesAfterLook, datesAfterTransferConfirmed } from './dates.ts';
 import type { Observation } from './facts.ts';
-import { mergeObservation } from './history.ts';
+import { mergeObservation, newlySeen } from './history.ts';
 import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } from './look-planner.ts';
 import type { DnsObserver } from './observe.ts';
-import type { ObservationStore, ObservedName } from './ports.ts';
-import { observeRegistryRecord, registryUnavailable } from './registry-record.ts';
+import type { LookResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
+import { isUnanswered, type RegistryLook, readRegistryAnswer } from './registry-record.ts';
 import { type NameOrder, reconcile } from './unexplained-changes.ts';
 
-/** What the bot itself knows of a name. */
+/** What was done about a name. */
 export interface NameContext {
-  /** When its registration ends, as far as it is known. */
-  readonly endsAt: Date | undefined;
   readonly orders: readonly NameOrder[];
   readonly hasOpenOrder: boolean;
   /** An event of it is unexplained, so more may follow. */
@@ -23,18 +22,26 @@ export interface NameContext {
 
 /** What a look at a watched name needs. */
 export interface LookDeps {
-  readonly store: Pick<ObservationStore, 'find' | 'save'>;
+  readonly store: Pick<NameRecordStore, 'find' | 'save'>;
   readonly observer: DnsObserver;
   readonly rdap: Pick<RdapClient, 'fetchRecord'>;
   readonly planner: LookPlanner;
-  readonly contextOf: (name: string) => Promise<NameContext>;
+  readonly contextOf: (record: NameRecord) => Promise<NameContext>;
   readonly now: () => Date;
   readonly log: Log;
   /** From 0 to below 1; spreads the looks. */
   readonly random?: () => number;
 }
 
+/** What was seen of a name at one moment, and when its registry may be asked if it was not. */
+interface Looks {
+  readonly dns: Observation | undefined;
+  readonly registry: RegistryLook | undefined;
+  readonly registryTurn: Date | undefined;
+}
+
 const HOUR_MS = 3_600_000;
+const ATTEMPTS = 20;
 
 /**
  * Looks at a watched name if a look is due, and keeps the result. The names of one registry share its budget; when that
@@ -45,55 +52,135 @@ export async function lookAtName(deps: LookDeps, name: string, signal: AbortSign
   const known = await deps.store.find(name);
   if (known === undefined) return;
   const now = deps.now();
-  const registryAt = registryTurn(deps.planner, known, now);
+  const registryTurn = turnOf(deps.planner, known, now);
   const [dns, registry] = await Promise.all([
     known.nextDnsAt <= now ? deps.observer.observe(name, signal) : undefined,
-    registryAt <= now ? deps.rdap.fetchRecord(name, signal) : undefined,
+    registryTurn <= now ? fetchLook(deps, name, signal) : undefined,
   ]);
-  const observations = [dns, registry && registryObservation(registry, name, now)].filter(
-    (each) => each !== undefined,
+  await keepLooks(deps, known, { dns, registry, registryTurn });
+}
+
+/** Asks the registry of a name now, and keeps what it shows if the name is watched. @throws as {@link lookAtName} */
+export async function lookAtRegistry(
+  deps: LookDeps,
+  name: string,
+  signal: AbortSignal,
+): Promise<RegistryLook> {
+  const registry = await fetchLook(deps, name, signal);
+  const known = await deps.store.find(name);
+  if (known !== undefined)
+    await keepLooks(deps, known, { dns: undefined, registry, registryTurn: undefined });
+  return registry;
+}
+
+/** Asks the registry of a name. */
+export async function fetchLook(
+  { rdap, now }: Pick<LookDeps, 'rdap' | 'now'>,
+  name: string,
+  signal: AbortSignal,
+): Promise<RegistryLook> {
+  return readRegistryAnswer(await rdap.fetchRecord(name, signal), name, now());
+}
+
+/** A person says that a transfer of a name was the team's: the registrar that its record names next is trusted. */
+export async function confirmTransfer(
+  { store, now }: Pick<LookDeps, 'store' | 'now'>,
+  name: string,
+): Promise<void> {
+  const at = now();
+  await changeRecord(store, name, await store.find(name), async (known) => ({
+    after: { ...known, ...datesAfterTransferConfirmed(known, at), nextRegistryAt: at },
+    observations: [{ origin: 'person', at, expiresAt: undefined }],
+    alarms: [],
+  }));
+}
+
+/** Adds looks to what is known of a name. */
+async function keepLooks(deps: LookDeps, found: NameRecord, looks: Looks): Promise<void> {
+  const kept = await changeRecord(deps.store, found.name, found, async (known) =>
+    afterLooks(known, looks, await deps.contextOf(known), deps.now(), deps.random ?? Math.random),
   );
-  const context = await deps.contextOf(name);
-  const merged = mergeAll(known, observations);
-  const { ledger, raised } = reconcile({
-    changes: merged.changes,
-    history: merged.history,
-    orders: context.orders,
-    ledger: known.ledger,
-  });
-  const alarms = newAlarms(name, raised, now);
-  const { inMotion, unsettled } = motionOf(merged.history);
-  const scheduled: ScheduledName = {
-    endsAt: context.endsAt,
-    guarded: context.isGuarded,
-    inMotion: inMotion || context.hasOpenOrder || context.isAlarmed || alarms.length > 0,
-    unsettled,
-  };
-  const random = deps.random ?? Math.random;
-  const next = (kind: 'dns' | 'registry') => nextLook(kind, scheduled, now, random());
-  const nextRegistryAt =
-    registry === undefined
-      ? registryAt > known.nextRegistryAt
-        ? registryAt
-        : earlier(known.nextRegistryAt, next('registry'))
-      : afterRegistry(registry, next('registry'), now);
-  const after: ObservedName = {
-    ...known,
-    history: merged.history,
-    ledger,
-    nextDnsAt: dns === undefined ? earlier(known.nextDnsAt, next('dns')) : next('dns'),
-    nextRegistryAt,
-    isRegistryReserved: registry === undefined && registryAt > known.nextRegistryAt,
-    isUrgent: isUrgent(scheduled, now),
-  };
-  if (!(await deps.store.save(known, after, alarms))) return;
-  for (const { kind, fact, id } of alarms) {
+  for (const { name, kind, fact, id } of kept?.alarms ?? []) {
     deps.log.warn({ name, kind, fact, alarmId: id }, 'a name has changed, and no order explains it');
   }
 }
 
+/** Changes what is known of a name, and tries again when somebody else changed it in between. */
+async function changeRecord(
+  store: LookDeps['store'],
+  name: string,
+  found: NameRecord | undefined,
+  change: (known: NameRecord) => Promise<LookResult>,
+): Promise<LookResult | undefined> {
+  let known = found;
+  for (let attempt = 0; attempt < ATTEMPTS && known !== undefined; attempt += 1) {
+    const result = await change(known);
+    if (await store.save(known, result)) return result;
+    known = await store.find(name);
+  }
+  return undefined;
+}
+
+/** The name after looks at it. */
+function afterLooks(
+  known: NameRecord,
+  { dns, registry, registryTurn }: Looks,
+  context: NameContext,
+  now: Date,
+  random: () => number,
+): LookResult {
+  let { history } = known;
+  const observations: NameObservation[] = [];
+  const changes = (
+    [
+      ['dns', dns],
+      ['registry', registry],
+    ] as const
+  ).flatMap(([origin, look]) => {
+    if (look === undefined) return [];
+    const seen = newlySeen(history, look);
+    if (Object.keys(seen).length > 0) observations.push({ origin, at: look.at, seen });
+    const merged = mergeObservation(history, look);
+    ({ history } = merged);
+    return merged.changes;
+  });
+  const { ledger, raised } = reconcile({ changes, history, orders: context.orders, ledger: known.ledger });
+  const alarms = newAlarms(known.name, raised, now);
+  const dates = registry === undefined ? known : datesAfterLook(known, registry);
+  const record = { ...known, ...dates, history, ledger };
+  const scheduled = scheduleOf(record, context, alarms.length > 0);
+  const next = (kind: 'dns' | 'registry') => nextLook(kind, scheduled, now, random());
+  const isDeferred =
+    registry === undefined && registryTurn !== undefined && registryTurn > known.nextRegistryAt;
+  const after = {
+    ...record,
+    nextDnsAt: dns === undefined ? earlier(known.nextDnsAt, next('dns')) : next('dns'),
+    nextRegistryAt:
+      registry !== undefined
+        ? afterRegistry(registry, next('registry'), now)
+        : isDeferred
+          ? registryTurn
+          : earlier(known.nextRegistryAt, next('registry')),
+    isRegistryReserved: isDeferred,
+    isUrgent: isUrgent(scheduled, now),
+  };
+  return { after, observations, alarms };
+}
+
+/** What decides when a name is looked at next. */
+function scheduleOf(record: NameRecord, context: NameContext, isNewlyAlarmed: boolean): ScheduledName {
+  const { inMotion, unsettled } = motionOf(record.history);
+  const { hasOpenOrder, isAlarmed, isGuarded } = context;
+  return {
+    endsAt: record.expiry?.at,
+    guarded: isGuarded,
+    inMotion: inMotion || hasOpenOrder || isAlarmed || isNewlyAlarmed || record.renewed !== undefined,
+    unsettled,
+  };
+}
+
 /** When the registry may be asked. The moment is in the future when the look is not due, or others go first. */
-function registryTurn(planner: LookPlanner, known: ObservedName, now: Date): Date {
+function turnOf(planner: LookPlanner, known: NameRecord, now: Date): Date {
   if (known.nextRegistryAt > now || known.isRegistryReserved) return known.nextRegistryAt;
   return planner.reserve(registryOf(known.name), known.isUrgent, now);
 }
@@ -106,34 +193,10 @@ function registryOf(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }
 
-/** One look at a registry. */
-export function registryObservation(answer: RdapAnswer, name: string, at: Date): Observation {
-  switch (answer.kind) {
-    case 'answered':
-      return answer.body === undefined
-        ? registryUnavailable(name, at)
-        : observeRegistryRecord(answer.body, name, at);
-    case 'not_found':
-      return observeRegistryRecord(undefined, name, at);
-    case 'unreadable':
-    case 'unavailable':
-      return registryUnavailable(name, at);
-  }
-}
-
-function mergeAll(known: ObservedName, observations: readonly Observation[]) {
-  let { history } = known;
-  const changes = observations.flatMap((observation) => {
-    const merged = mergeObservation(history, observation);
-    ({ history } = merged);
-    return merged.changes;
-  });
-  return { history, changes };
-}
-
-function afterRegistry(answer: RdapAnswer, next: Date, now: Date): Date {
-  if (answer.kind !== 'unavailable') return next;
-  return new Date(now.getTime() + Math.max(answer.retryAfterMs ?? 0, HOUR_MS));
+/** A registry that did not answer is asked again after an hour, or when it says. */
+function afterRegistry({ result }: RegistryLook, next: Date, now: Date): Date {
+  if (result.kind !== 'undated' || !isUnanswered(result.problem)) return next;
+  return new Date(now.getTime() + Math.max(result.retryAfterMs ?? 0, HOUR_MS));
 }
 
 function earlier(one: Date, other: Date): Date {

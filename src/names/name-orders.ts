@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { WatchedDomain } from '../expiry/ports.ts';
 import { inputOfItem, type Order, type OrderItem, type OrderTaskName } from '../orders/order.ts';
 import type { Alarm } from './alarm.ts';
 import { IMPACT_TASKS, type ImpactTask } from './impact.ts';
+import type { Lapse } from './ports.ts';
 import { idOfAlarm, NAME_TASKS, type NameOrder } from './unexplained-changes.ts';
 
 /* Orders and people's decisions, in the form in which they can explain changes of a name. */
@@ -24,11 +24,7 @@ export function askedNameServers({
 }
 
 /** What was done about a name: orders whose request left, and the decision to let it go. */
-export function ordersOfName(
-  name: string,
-  orders: readonly Order[],
-  watched: Pick<WatchedDomain, 'lapse'> | undefined,
-): NameOrder[] {
+export function ordersOfName(name: string, orders: readonly Order[], lapse: Lapse | undefined): NameOrder[] {
   const sent = orders.flatMap((order): NameOrder[] => {
     const task = NAME_TASKS.find((each) => each === order.task);
     const item = order.items.find((each) => each.name === name);
@@ -44,7 +40,7 @@ export function ordersOfName(
       },
     ];
   });
-  const decided = watched?.lapse?.confirmed;
+  const decided = lapse?.confirmed;
   return decided === undefined
     ? sent
     : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: decided.at }];

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DnsClient } from '../dns/client.ts';
-import type { Expiry } from '../expiry/expiry.ts';
 import type { Log } from '../log.ts';
+import type { LookAtRegistry } from '../orders/accepted.ts';
 import type { LookForEvidence } from '../orders/evidence.ts';
 import { isOpen, type Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
@@ -10,28 +10,28 @@ import type { RdapClient } from '../rdap/client.ts';
 import { type Alarms, createAlarms } from './alarm-actions.ts';
 import { DNS_FACTS, FACT_NAMES, type Observation, REGISTRY_FACTS } from './facts.ts';
 import { mergeObservation, type NameHistory, wasLookedFor } from './history.ts';
-import { lookAtName, type NameContext, registryObservation } from './look.ts';
+import { confirmTransfer, fetchLook, lookAtName, lookAtRegistry, type NameContext } from './look.ts';
 import { createLookNow } from './look-now.ts';
 import { createLookPlanner } from './look-planner.ts';
 import { expectedTransfers, ordersOfName } from './name-orders.ts';
 import type { DnsObserver } from './observe.ts';
-import { createEvidenceLook } from './order-evidence.ts';
+import { confirmationOf, evidenceOf, sentToRegistry } from './order-evidence.ts';
 import { createImpacts, type Impacts } from './order-impact.ts';
 import { GUARDED } from './portfolio.ts';
-import type { AlarmStore, ImpactStore, ObservationStore, TagSource } from './ports.ts';
+import type { AlarmStore, ImpactStore, NameRecord, NameRecordStore, TagSource } from './ports.ts';
+import type { RegistryLook } from './registry-record.ts';
 import type { LedgerEntry } from './unexplained-changes.ts';
 
 /** The parts that the use cases of names are made of. */
 export interface NamesParts {
-  readonly store: ObservationStore;
+  readonly store: NameRecordStore;
   readonly impacts: ImpactStore;
   readonly alarms: AlarmStore;
   /** Called when an alarm has changed and Slack has to be told. */
   readonly alarmChanged: (id: string) => void;
   readonly orders: Pick<OrderStore, 'list'>;
-  readonly expiry: Pick<Expiry, 'find' | 'trustRegistrar' | 'evidence'>;
   readonly tags: TagSource;
-  readonly rdap: Pick<RdapClient, 'fetchRecord' | 'lookup'>;
+  readonly rdap: Pick<RdapClient, 'fetchRecord'>;
   readonly dns: DnsClient;
   readonly observer: DnsObserver;
   /** For a person who waits: gives each server less time. */
@@ -53,14 +53,14 @@ export interface KnownName {
 
 /** What people and the bot itself do with what is known of names. */
 export interface Names {
-  /** Schedules looks at every watched name, and ends those of names that were taken off the list. */
-  followWatchList(): Promise<void>;
   /** Names whose look is due, claimed for this process. */
   claimDue(limit: number): Promise<readonly string[]>;
   /** Schedules a look at a watched name as soon as possible. */
   requestLook(name: string): Promise<void>;
   /** Looks at a claimed name. */
   look(name: string): Promise<void>;
+  /** Asks the registry of a name now, and keeps what it shows if the name is watched. */
+  lookAtRegistry(name: string, signal: AbortSignal): Promise<RegistryLook>;
   /** What is known of a name. Where nobody has looked yet, it is what can be seen within two seconds. */
   known(name: string): Promise<KnownName>;
   /** Whether a name is tagged `guarded`. */
@@ -69,6 +69,8 @@ export interface Names {
   readonly alarms: Alarms;
   /** Looks in public records for the outcome of an order whose answer was lost. */
   readonly evidence: LookForEvidence;
+  /** Looks whether the registry shows that what the service accepted has happened. */
+  readonly confirmation: LookAtRegistry;
   /** The impact of orders and decisions on names. */
   readonly impacts: Impacts;
 }
@@ -87,6 +89,7 @@ const ALARMS_LOOKED_AT = 10;
 const ALARMED_MS = 30 * 86_400_000;
 /** The time for a look that a command waits for; Slack gives a command three seconds. */
 const QUICK_MS = 1_800;
+const EVIDENCE_MS = 30_000;
 
 /** Joins the use cases of names. */
 export function createNames(parts: NamesParts): Names {
@@ -102,21 +105,21 @@ export function createNames(parts: NamesParts): Names {
     log,
   };
 
+  const untilStop = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+
   /** Whether a name has the tag of names that must not be lost. */
   async function isGuarded(name: string): Promise<boolean> {
     return (await parts.tags.tagsOf([name])).get(name)?.includes(GUARDED) ?? false;
   }
 
-  async function contextOf(name: string): Promise<NameContext> {
-    const [watched, alarms, orders, guarded] = await Promise.all([
-      parts.expiry.find(name),
+  async function contextOf({ name, lapse }: Pick<NameRecord, 'name' | 'lapse'>): Promise<NameContext> {
+    const [alarms, orders, guarded] = await Promise.all([
       parts.alarms.ofName(name, ALARMS_LOOKED_AT),
       parts.orders.list({ name, isLive: true, limit: ORDERS_LOOKED_AT }),
       isGuarded(name),
     ]);
     return {
-      endsAt: watched?.expiry?.at,
-      orders: [...ordersOfName(name, orders, watched), ...expectedTransfers(alarms)],
+      orders: [...ordersOfName(name, orders, lapse), ...expectedTransfers(alarms)],
       hasOpenOrder: orders.some(({ state }: Order) => isOpen(state)),
       isAlarmed: alarms.some(
         ({ explained, raisedAt }) =>
@@ -143,11 +146,9 @@ export function createNames(parts: NamesParts): Names {
         }),
         sleep(QUICK_MS, undefined, { signal: stop.signal }).catch(() => undefined),
       ]);
-    const askRegistry = async () =>
-      registryObservation(await parts.rdap.fetchRecord(name, stop.signal), name, now());
     const looks = await Promise.all([
       wasLookedFor(history, DNS_FACTS) ? undefined : inTime(parts.quickObserver.observe(name, stop.signal)),
-      wasLookedFor(history, REGISTRY_FACTS) ? undefined : inTime(askRegistry()),
+      wasLookedFor(history, REGISTRY_FACTS) ? undefined : inTime(fetchLook(parts, name, stop.signal)),
     ]);
     stop.abort();
     return looks.reduce<NameHistory>(
@@ -164,7 +165,6 @@ export function createNames(parts: NamesParts): Names {
   }
 
   return {
-    followWatchList: () => store.followWatchList(now()),
     requestLook: (name) => store.requestLook(name, now()),
     claimDue: (limit) => store.claimDue(now(), LEASE_MS, limit),
     async look(name) {
@@ -176,21 +176,32 @@ export function createNames(parts: NamesParts): Names {
       }
     },
 
+    lookAtRegistry: (name, until) => lookAtRegistry(looking, name, until),
     known,
     isGuarded,
     alarms: createAlarms({
       store: parts.alarms,
       isGuarded,
-      trustRegistrar: parts.expiry.trustRegistrar,
+      trustRegistrar: (name) => confirmTransfer(parts, name),
       changed: parts.alarmChanged,
       now,
     }),
-    evidence: createEvidenceLook({
-      rdap: parts.rdap,
-      historyOf: async (name) => (await store.find(name))?.history,
-      ordersOf: async (name) => (await contextOf(name)).orders,
-      otherwise: parts.expiry.evidence,
-    }),
+    async evidence(order, item) {
+      const { name } = item;
+      const sentAt = sentToRegistry(order, item);
+      if (sentAt === undefined) return { kind: 'nothing' };
+      const look = await lookAtRegistry(looking, name, untilStop(EVIDENCE_MS));
+      const [record, seen] = await Promise.all([store.find(name), store.seenAtRegistry(name)]);
+      const { orders } = await contextOf(record ?? { name, lapse: undefined });
+      return evidenceOf({ order, sentAt, history: record?.history ?? {}, seen, orders, now: now() }, look);
+    },
+
+    async confirmation(order, item) {
+      const since = item.sentAt ?? item.answeredAt;
+      const isShown = order.task === 'restore' || order.task === 'transfer';
+      if (since === undefined || !isShown) return 'unknown';
+      return confirmationOf(order, since, await lookAtRegistry(looking, item.name, untilStop(EVIDENCE_MS)));
+    },
     impacts: createImpacts({
       ...parts,
       lookNow: createLookNow(parts),

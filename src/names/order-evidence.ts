@@ -1,28 +1,33 @@
 import { isDemoContext } from '../accounts/account.ts';
+import type { RegistryLook as Confirmation } from '../orders/accepted.ts';
 import type { Evidence } from '../orders/evidence.ts';
-import type { Order, OrderItem } from '../orders/order.ts';
-import type { RecordProofCode } from '../orders/record-finding.ts';
-import type { RdapClient, RdapFound } from '../rdap/client.ts';
+import { type Order, type OrderItem, periodOf } from '../orders/order.ts';
+import type { RecordHint, RecordProof, RecordProofCode } from '../orders/record-finding.ts';
 import { isSameRegistrarName } from '../rdap/registrar-name.ts';
-import { type FactName, type FactValue, isSameSet } from './facts.ts';
+import { addYears } from './dates.ts';
+import { type FactName, type FactValue, isSameSet, partOf } from './facts.ts';
 import { type KnownValue, type NameHistory, valuesOf } from './history.ts';
 import { askedNameServers } from './name-orders.ts';
+import type { SeenAtRegistry } from './ports.ts';
+import { isDeleted, type Registration, type RegistryLook } from './registry-record.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
 /*
- * What the looks at a name prove about an order whose answer was lost. Only what has no other possible cause is proof:
- * the registry showed something else before the request left, it shows over https what was asked for now, and nothing
- * else that the bot knows of can have caused it.
+ * What the looks at a name tell of an order whose answer was lost. Only what has no other possible cause is proof: the
+ * registry showed something else before the request left, it shows over https what was asked for now, and nothing else
+ * that the bot knows of can have caused it. Everything else is a hint for people.
  */
 
-export interface ProofInput {
+/** An item whose request left, and what is known of its name. */
+export interface LostAnswer {
   readonly order: Pick<Order, 'id' | 'task' | 'input'>;
   readonly sentAt: Date;
-  /** The registry’s record now. */
-  readonly record: RdapFound;
   readonly history: NameHistory;
+  /** What the registry showed and when, the latest first. */
+  readonly seen: readonly SeenAtRegistry[];
   /** What was done about the name, including this order. */
   readonly orders: readonly NameOrder[];
+  readonly now: Date;
 }
 
 const MINUTE_MS = 60_000;
@@ -33,11 +38,55 @@ const SKEW_MS = 5 * MINUTE_MS;
 /** If the last look is older than this before the request, something may have changed in between. */
 const SEEN_BEFORE_MS = 9 * DAY_MS;
 const TRANSFER_MS = 21 * DAY_MS;
-const DELETED: readonly string[] = ['redemption period', 'pending delete'];
+
+const NOTHING: Evidence = { kind: 'nothing' };
+
+/** What a look at the registry tells of a request whose answer was lost. */
+export function evidenceOf(lost: LostAnswer, { result }: RegistryLook): Evidence {
+  if (result.kind === 'undated') return NOTHING;
+  const { server } = result;
+  if (result.kind === 'not_registered')
+    return { kind: 'hint', source: server, seen: { code: 'not_registered' } };
+  const { registration } = result;
+  const proof = registration.isSecure ? proofOf(lost, registration) : undefined;
+  if (proof !== undefined) return { kind: 'done', seen: { code: proof } };
+  const finding = findingOf(registration, lost);
+  if (finding === undefined) return NOTHING;
+  if ('done' in finding) return { kind: 'done', seen: finding.done };
+  const seen = registration.isSecure ? finding.hint : { ...finding.hint, overHttp: true };
+  return { kind: 'hint', source: server, seen };
+}
+
+/**
+ * Whether the registry's record shows that what the service accepted has happened: a name is no longer deleted, a transfer
+ * was made since. Many registries tell of no transfers, and no public record shows an owner change.
+ */
+export function confirmationOf(
+  { task }: Pick<Order, 'task'>,
+  since: Date,
+  { result }: RegistryLook,
+): Confirmation {
+  if (result.kind !== 'registered') return 'unknown';
+  const { deletedAt, transferredAt, statuses } = result.registration;
+  if (task === 'restore') return deletedAt === undefined ? 'shown' : 'not_shown';
+  if (transferredAt !== undefined && transferredAt.getTime() > since.getTime() - HOUR_MS) return 'shown';
+  return transferredAt !== undefined || statuses.includes('pending transfer') ? 'not_shown' : 'unknown';
+}
+
+/** When a request left whose effect a registry's record can show; undefined for any other. */
+export function sentToRegistry(
+  { account }: Pick<Order, 'account'>,
+  { sentAt }: Pick<OrderItem, 'sentAt'>,
+): Date | undefined {
+  // The names of the demo system are not in the registries.
+  return isDemoContext(account.context) ? undefined : sentAt;
+}
 
 /** What the record and the looks before it prove; undefined when they prove nothing. */
-export function proofOf({ order, sentAt, record, history, orders }: ProofInput): RecordProofCode | undefined {
-  if (!record.secure) return undefined;
+function proofOf(
+  { order, sentAt, history, orders }: LostAnswer,
+  record: Registration,
+): RecordProofCode | undefined {
   const before = (fact: FactName) => seenBefore(history, fact, sentAt);
   const hasOtherCause = (since: Date) =>
     orders.some(({ id, state, sentAt: other }) => id !== order.id && state !== 'refused' && other >= since);
@@ -79,7 +128,7 @@ export function proofOf({ order, sentAt, record, history, orders }: ProofInput):
 function isTransferred(
   order: Pick<Order, 'task' | 'input'>,
   sentAt: Date,
-  record: RdapFound,
+  record: Registration,
   registrar: KnownValue | undefined,
 ): boolean {
   const asked = askedNameServers(order) ?? [];
@@ -107,43 +156,123 @@ function seenBefore(history: NameHistory, fact: FactName, moment: Date): KnownVa
  * Whether a record names the registrar of a fact. It also holds where either has no name, because nothing shows that
  * they differ.
  */
-function isOf(registrar: FactValue | undefined, { registrar: now }: RdapFound): boolean {
-  const was = registrar?.find((text) => text.startsWith('name:'))?.slice('name:'.length);
+function isOf(registrar: FactValue | undefined, { registrar: now }: Registration): boolean {
+  const was = registrar && partOf(registrar, 'name');
   return was === undefined || now === undefined || isSameRegistrarName(was, now);
 }
 
-function isDeleted(statuses: readonly string[]): boolean {
-  return statuses.some((status) => DELETED.includes(status));
+/** What a record shows: that it was done, or a hint for people. */
+type Finding = { readonly done: RecordProof } | { readonly hint: RecordHint } | undefined;
+
+function findingOf(record: Registration, lost: LostAnswer): Finding {
+  switch (lost.order.task) {
+    case 'create':
+      return creationFinding(record, lost);
+    case 'renew':
+      return renewalFinding(record, lost);
+    case 'transfer':
+      return transferFinding(record, lost);
+    case 'nameservers':
+      return { hint: { code: 'nameservers_seen', ...shownNameServers(record, lost.order.input) } };
+    case 'restore':
+    case 'delete':
+      return { hint: { code: 'statuses_seen', statuses: record.statuses } };
+    default:
+      return undefined;
+  }
 }
 
-/** What {@link createEvidenceLook} needs. */
-export interface EvidenceLookDeps {
-  readonly rdap: Pick<RdapClient, 'lookup'>;
-  readonly historyOf: (name: string) => Promise<NameHistory | undefined>;
-  readonly ordersOf: (name: string) => Promise<readonly NameOrder[]>;
-  /** Asks the watch list, where the looks prove nothing. */
-  readonly otherwise: (order: Order, item: OrderItem) => Promise<Evidence>;
-}
-
-const LOOKUP_MS = 30_000;
-const PROVABLE: ReadonlySet<Order['task']> = new Set(['nameservers', 'transfer', 'delete', 'restore']);
-
-/** Looks for proof in what was seen of the name, then in other public records. */
-export function createEvidenceLook(deps: EvidenceLookDeps) {
-  return async (order: Order, item: OrderItem): Promise<Evidence> => {
-    const { name, sentAt } = item;
-    // The names of the demo system are not in the registries.
-    if (sentAt !== undefined && PROVABLE.has(order.task) && !isDemoContext(order.account.context)) {
-      const [history, orders, record] = await Promise.all([
-        deps.historyOf(name),
-        deps.ordersOf(name),
-        deps.rdap.lookup(name, AbortSignal.timeout(LOOKUP_MS)),
-      ]);
-      if (history !== undefined && record.kind === 'found') {
-        const proof = proofOf({ order, sentAt, record, history, orders });
-        if (proof !== undefined) return { kind: 'done', seen: { code: proof } };
-      }
-    }
-    return deps.otherwise(order, item);
+/**
+ * That a registration exists proves nothing, because somebody else may have been faster. Its nameservers show whose it
+ * is.
+ */
+function creationFinding(record: Registration, { order, sentAt }: LostAnswer): Finding {
+  const { registeredAt } = record;
+  const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
+  const isOfThen = after >= -SKEW_MS && after <= HOUR_MS;
+  if (record.isSecure && isOfThen && hasNameServers(record, order.input)) {
+    return { done: { code: 'registered' } };
+  }
+  return {
+    hint: {
+      code: 'registration_seen',
+      ...(registeredAt === undefined ? {} : { registeredAt: registeredAt.toISOString() }),
+      ...shownNameServers(record, order.input),
+    },
   };
+}
+
+/**
+ * A date also moves for other reasons: by itself after the old date, with a transfer, or when somebody else renews. It
+ * counts as this renewal only when it moved by exactly the years that were asked for, in time, at the same registrar.
+ */
+function renewalFinding(record: Registration, { order, sentAt, seen, now }: LostAnswer): Finding {
+  const years = periodOf(order.input);
+  const before = shownBefore(seen, 'expires_at', sentAt)?.[0];
+  const expiresAt = record.expiresAt.toISOString();
+  if (before === undefined) return { hint: { code: 'expiry_seen', expiresAt } };
+  const end = new Date(before);
+  if (isSameDay(record.expiresAt, end)) return { hint: { code: 'expiry_unmoved', expiresAt } };
+  const dates = { expiresAt, before };
+  const moved = { code: 'expiry_moved', ...dates } as const;
+  const isMovedByPeriod = years !== undefined && isSameDay(record.expiresAt, addYears(end, years));
+  if (!isMovedByPeriod) return { hint: moved };
+  // After that day registries move it by themselves.
+  if (shownSince(seen, record, now) >= end) return { hint: { ...moved, otherCause: 'expiry_passed' } };
+  const registrar = partOf(shownBefore(seen, 'registrar', sentAt) ?? [], 'name');
+  if (record.registrar !== registrar || (record.transferredAt ?? sentAt) > sentAt)
+    return { hint: { ...moved, otherCause: 'transfer' } };
+  const isSecure = record.isSecure && (shownBefore(seen, 'transport', sentAt) ?? []).includes('https');
+  return isSecure ? { done: { code: 'renewed', ...dates } } : { hint: moved };
+}
+
+/** The value that the registry's record last showed before a moment. */
+function shownBefore(seen: readonly SeenAtRegistry[], fact: FactName, moment: Date): FactValue | undefined {
+  return seen
+    .filter(({ at }) => at < moment)
+    .map((look) => look.seen[fact])
+    .find((value) => value !== undefined && value.length > 0);
+}
+
+/** When a record was first seen with its present date. */
+function shownSince(seen: readonly SeenAtRegistry[], { expiresAt }: Registration, now: Date): Date {
+  const latest = seen.find((look) => (look.seen.expires_at?.length ?? 0) > 0);
+  return latest?.seen.expires_at?.[0] === expiresAt.toISOString() ? latest.at : now;
+}
+
+function transferFinding(record: Registration, { sentAt }: LostAnswer): Finding {
+  const { registrar, statuses, transferredAt } = record;
+  return {
+    hint: {
+      code: 'registrar_seen',
+      ...(registrar === undefined ? {} : { registrar }),
+      statuses,
+      ...(transferredAt === undefined || transferredAt < sentAt
+        ? {}
+        : { transferredAt: transferredAt.toISOString() }),
+    },
+  };
+}
+
+/** The nameservers that an order's input asks for, as records have them. */
+function wantedNameServers(input: unknown): readonly string[] {
+  const wanted =
+    typeof input === 'object' && input !== null && 'nameServers' in input ? input.nameServers : [];
+  return Array.isArray(wanted) ? wanted.map((server) => String(server).toLowerCase()) : [];
+}
+
+function hasNameServers({ nameServers }: Registration, input: unknown): boolean {
+  const wanted = new Set(wantedNameServers(input));
+  return (
+    wanted.size > 0 && wanted.size === nameServers.length && nameServers.every((server) => wanted.has(server))
+  );
+}
+
+function shownNameServers(record: Registration, input: unknown) {
+  return { nameServers: record.nameServers, areAskedFor: hasNameServers(record, input) };
+}
+
+/** Whether two dates, read from records of one registry, mean the same moment. */
+function isSameDay(one: Date, other: Date): boolean {
+  return Math.abs(one.getTime() - other.getTime()) <= DAY_MS;
 }

@@ -25,11 +25,11 @@ import {
 import type { LookNow } from './look-now.ts';
 import { askedNameServers, impactTaskOf } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
-import type { ImpactStore, ObservationStore, OrderImpact } from './ports.ts';
+import type { ImpactStore, NameRecordStore, OrderImpact } from './ports.ts';
 
 /** What finding out an impact needs. */
 export interface ImpactDeps {
-  readonly store: Pick<ObservationStore, 'mentioning' | 'findMany'>;
+  readonly store: Pick<NameRecordStore, 'mentioning' | 'findMany'>;
   readonly impacts: ImpactStore;
   readonly dns: DnsClient;
   /** For a person who waits. */

@@ -1,22 +1,31 @@
 import type { AlarmDecision } from '../events.ts';
 import type { Alarm, NewAlarm } from './alarm.ts';
+import type { DatedOrder, NameDates } from './dates.ts';
 import type { DependentName } from './dependents.ts';
 import type { ImportRow } from './details-import.ts';
 import type { NameFilter } from './filter.ts';
-import type { NameHistory } from './history.ts';
+import type { NameHistory, SeenValues } from './history.ts';
 import type { Impact } from './impact.ts';
 import type { DetailsChange, NameDetails } from './portfolio.ts';
 import type { Preset, PresetContent } from './presets.ts';
 import type { LedgerEntry } from './unexplained-changes.ts';
 
-/** A name that is looked at regularly, and what the looks have shown. */
-export interface ObservedName {
+/** Somebody asked to let a name go. It is decided once somebody else has confirmed. */
+export interface Lapse {
+  readonly reason: string;
+  readonly requestedBy: string;
+  readonly confirmed: { readonly by: string; readonly at: Date } | undefined;
+}
+
+/** What is known of a watched name, and when it is looked at next. */
+export interface NameRecord extends NameDates {
   /** In ASCII. */
   readonly name: string;
   /** Grows by one with every change: the compare-and-swap is on it. */
   readonly version: number;
   readonly history: NameHistory;
   readonly ledger: readonly LedgerEntry[];
+  readonly lapse: Lapse | undefined;
   readonly nextDnsAt: Date;
   readonly nextRegistryAt: Date;
   /** The next look at the registry already has a reserved moment in its budget. */
@@ -25,14 +34,29 @@ export interface ObservedName {
   readonly isUrgent: boolean;
 }
 
+/** What is kept of a name for good: rows that are only added. */
+export type NameObservation =
+  /** What differed from the look before. */
+  | { readonly origin: 'registry' | 'dns'; readonly at: Date; readonly seen: SeenValues }
+  | { readonly origin: 'order'; readonly at: Date; readonly orderId: string; readonly done: DatedOrder }
+  /** A person gave a date; or, without one, said that a transfer was the team's. */
+  | { readonly origin: 'person'; readonly at: Date; readonly expiresAt: Date | undefined };
+
+/** What looks at a name have shown. */
+export interface LookResult {
+  readonly after: NameRecord;
+  readonly observations: readonly NameObservation[];
+  readonly alarms: readonly NewAlarm[];
+}
+
 /** What is known of names. Implemented by the store. */
-export interface ObservationStore {
-  /** @returns undefined when nobody has looked at it yet, or it is not watched */
-  find(name: string): Promise<ObservedName | undefined>;
-  /** Those of many names of which something is known. */
-  findMany(names: readonly string[]): Promise<readonly ObservedName[]>;
-  /** Has every watched name looked at, and forgets what is known of those that are watched no more. */
-  followWatchList(now: Date): Promise<void>;
+export interface NameRecordStore {
+  /** @returns undefined when it is not watched */
+  find(name: string): Promise<NameRecord | undefined>;
+  /** Those of many names that are watched. */
+  findMany(names: readonly string[]): Promise<readonly NameRecord[]>;
+  /** What the registry showed of a name, the latest first. */
+  seenAtRegistry(name: string): Promise<readonly SeenAtRegistry[]>;
   /** Schedules a look at a watched name as soon as possible. */
   requestLook(name: string, now: Date): Promise<void>;
   /**
@@ -43,14 +67,20 @@ export interface ObservationStore {
   claimDue(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /**
    * Keeps the result of a look, with the alarms that it raises in the same transaction, and ends the claim.
-   * @returns false when somebody else has kept a look since `before` was read: nothing is kept
+   * @returns false when somebody else has changed the name since `before` was read: nothing is kept
    */
-  save(before: ObservedName, after: ObservedName, alarms?: readonly NewAlarm[]): Promise<boolean>;
+  save(before: NameRecord, result: LookResult): Promise<boolean>;
   /**
    * Watched names whose records mention a name, and what live orders have redirected to where it may be. Those that
    * depend on it are among them.
    */
   mentioning(name: string): Promise<readonly DependentName[]>;
+}
+
+/** Values that a registry's record showed from a moment on. */
+export interface SeenAtRegistry {
+  readonly at: Date;
+  readonly seen: SeenValues;
 }
 
 /** The impact of an order on its name. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { RDAP_PROBLEMS, type RdapAnswer, type RdapProblem } from '../rdap/client.ts';
 import {
   asciiName,
   cleanText,
@@ -11,8 +12,18 @@ import {
   nameserver,
   statusOf,
 } from '../rdap/record-parts.ts';
-import { readRfc3339 } from '../rdap/registration.ts';
-import { ABSENT, type Fact, type Facts, type Observation, REGISTRY_FACTS, seen, unseen } from './facts.ts';
+import { readRfc3339 } from '../rdap/rfc3339.ts';
+import {
+  ABSENT,
+  type Fact,
+  type FactName,
+  type Facts,
+  factValue,
+  partOf,
+  REGISTRY_FACTS,
+  seen,
+  unseen,
+} from './facts.ts';
 
 /*
  * Reads a registry's record (RFC 9083). Whatever is missing or malformed is unseen, never absent: a registry that
@@ -37,50 +48,140 @@ const redaction = z.object({
   ]),
 });
 
-/**
- * One look at a registry's record.
- * @param body the answer, parsed from JSON; undefined when the registry says that there is no such name.
- */
-export function observeRegistryRecord(body: unknown, name: string, at: Date): Observation {
-  if (body === undefined) return { name, at, facts: everyFact(ABSENT) };
-  const record = domainObject.safeParse(body).data;
-  if (record === undefined || asciiName(record.ldhName ?? record.unicodeName ?? '') !== name) {
-    return registryUnavailable(name, at);
+/** Why a registry's record tells no date. */
+export const RECORD_PROBLEMS = [
+  ...RDAP_PROBLEMS,
+  'not_a_domain',
+  'other_name',
+  /** Its registry publishes records without dates. */
+  'no_expiration',
+  'unreadable_expiration',
+] as const;
+
+export interface RecordProblem {
+  readonly code: (typeof RECORD_PROBLEMS)[number];
+  readonly detail?: RdapProblem['detail'];
+}
+
+/** Whether there was no record at all, so that another try may give one. */
+export function isUnanswered({ code }: RecordProblem): boolean {
+  return RDAP_PROBLEMS.some((problem) => problem === code);
+}
+
+/** What a registry's record says of a registration. */
+export interface Registration {
+  readonly expiresAt: Date;
+  readonly registeredAt: Date | undefined;
+  /** When it last went to another registrar. */
+  readonly transferredAt: Date | undefined;
+  /** When the name was deleted, where the record tells: it then waits in redemption or for its release. */
+  readonly deletedAt: Date | undefined;
+  /** What the registrar is called. */
+  readonly registrar: string | undefined;
+  /** In ASCII, lower case, each once. */
+  readonly nameServers: readonly string[];
+  /** In the words of RFC 8056. */
+  readonly statuses: readonly string[];
+  /** Every exchange on the way to it was over https. */
+  readonly isSecure: boolean;
+}
+
+/** One look at a registry. */
+export interface RegistryLook {
+  /** In ASCII. */
+  readonly name: string;
+  readonly at: Date;
+  readonly facts: Facts;
+  readonly result:
+    | { readonly kind: 'registered'; readonly registration: Registration; readonly server: string }
+    | { readonly kind: 'not_registered'; readonly server: string }
+    | { readonly kind: 'undated'; readonly problem: RecordProblem; readonly retryAfterMs?: number };
+}
+
+/** Reads what a registry answered about a name. */
+export function readRegistryAnswer(answer: RdapAnswer, name: string, at: Date): RegistryLook {
+  if (answer.kind === 'unavailable') return undatedLook(name, at, answer.problem, answer.retryAfterMs);
+  const { server } = answer;
+  if (answer.kind === 'not_found') {
+    return { name, at, facts: everyFact(ABSENT), result: { kind: 'not_registered', server } };
   }
-  const events = each(event, record.events);
+  const record = domainObject.safeParse(answer.body).data;
+  if (record === undefined) return undatedLook(name, at, { code: 'not_a_domain' });
+  if (asciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
+    return undatedLook(name, at, { code: 'other_name' });
+  const facts = { ...factsOf(record), transport: seen([answer.secure ? 'https' : 'http']) };
+  const registration = registrationOf(facts);
+  if (registration !== undefined)
+    return { name, at, facts, result: { kind: 'registered', registration, server } };
+  const code = facts.expires_at.state === 'absent' ? 'no_expiration' : 'unreadable_expiration';
+  return { name, at, facts, result: { kind: 'undated', problem: { code } } };
+}
+
+/** A look that shows nothing. */
+export function undatedLook(
+  name: string,
+  at: Date,
+  problem: RecordProblem,
+  retryAfterMs?: number,
+): RegistryLook {
+  const facts = everyFact(unseen('registry_unavailable'));
   return {
     name,
     at,
-    facts: {
-      registration: seen(['registered']),
-      registrar: registrarOf(record.entities),
-      statuses:
-        record.status === undefined
-          ? unseen('not_told')
-          : seen(each(z.string(), record.status).map(statusOf)),
-      registry_nameservers:
-        record.nameservers === undefined
-          ? unseen('not_told')
-          : seen(each(nameserver, record.nameservers).filter(isFilled)),
-      secure_dns: secureDnsOf(record.secureDNS),
-      owner: ownerOf(record.entities, record.redacted),
-      registered_at: dateOf(events, 'registration'),
-      expires_at: dateOf(events, 'expiration'),
-      registrar_expires_at: dateOf(events, 'registrar expiration'),
-      updated_at: dateOf(events, 'last changed'),
-      transferred_at: dateOf(events, 'transfer'),
-      deleted_at: dateOf(events, 'deletion'),
-    },
+    facts,
+    result: { kind: 'undated', problem, ...(retryAfterMs !== undefined && { retryAfterMs }) },
   };
-}
-
-/** A look at a registry that did not answer. */
-export function registryUnavailable(name: string, at: Date): Observation {
-  return { name, at, facts: everyFact(unseen('registry_unavailable')) };
 }
 
 function everyFact(fact: Fact): Facts {
   return Object.fromEntries(REGISTRY_FACTS.map((each) => [each, fact]));
+}
+
+function factsOf(record: z.output<typeof domainObject>) {
+  const events = each(event, record.events);
+  return {
+    registration: seen(['registered']),
+    registrar: registrarOf(record.entities),
+    statuses:
+      record.status === undefined ? unseen('not_told') : seen(each(z.string(), record.status).map(statusOf)),
+    registry_nameservers:
+      record.nameservers === undefined
+        ? unseen('not_told')
+        : seen(each(nameserver, record.nameservers).filter(isFilled)),
+    secure_dns: secureDnsOf(record.secureDNS),
+    owner: ownerOf(record.entities, record.redacted),
+    registered_at: dateOf(events, 'registration'),
+    expires_at: dateOf(events, 'expiration'),
+    registrar_expires_at: dateOf(events, 'registrar expiration'),
+    updated_at: dateOf(events, 'last changed'),
+    transferred_at: dateOf(events, 'transfer'),
+    deleted_at: dateOf(events, 'deletion'),
+  } satisfies Facts;
+}
+
+/** Undefined where the record tells no end of the registration. */
+function registrationOf(facts: Facts): Registration | undefined {
+  const textsOf = (fact: FactName) => factValue(facts[fact]) ?? [];
+  const momentOf = (fact: FactName) => textsOf(fact).map((text) => new Date(text))[0];
+  const expiresAt = momentOf('expires_at');
+  if (expiresAt === undefined) return undefined;
+  const statuses = textsOf('statuses');
+  return {
+    expiresAt,
+    registeredAt: momentOf('registered_at'),
+    transferredAt: momentOf('transferred_at'),
+    // Registries tell a deletion by the status; the deletion was then the last change of the record.
+    deletedAt: isDeleted(statuses) ? (momentOf('deleted_at') ?? momentOf('updated_at')) : undefined,
+    registrar: partOf(textsOf('registrar'), 'name'),
+    nameServers: textsOf('registry_nameservers'),
+    statuses,
+    isSecure: textsOf('transport').includes('https'),
+  };
+}
+
+/** Whether statuses say that a name is deleted: it waits in redemption or for its release. */
+export function isDeleted(statuses: readonly string[]): boolean {
+  return statuses.some((status) => status === 'redemption period' || status === 'pending delete');
 }
 
 function registrarOf(entities: readonly unknown[] | undefined): Fact {

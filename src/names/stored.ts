@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import type { DateDoubt } from './dates.ts';
 import { FACT_NAMES, UNSEEN_REASONS } from './facts.ts';
-import type { KnownFact, NameHistory } from './history.ts';
+import type { KnownFact, NameHistory, SeenValues } from './history.ts';
 import { IMPACT_TASKS, type Impact, impactItem } from './impact.ts';
+import { RECORD_PROBLEMS } from './registry-record.ts';
+import type { TrustedRecord } from './trust.ts';
 import { ALARM_KINDS, type LedgerEntry } from './unexplained-changes.ts';
 
 /* What is kept of a name as JSON, where moments are texts. */
@@ -34,6 +37,32 @@ export const storedLedger: z.ZodType<LedgerEntry[]> = z.array(
     })
     .transform(({ orderId, ...entry }) => ({ ...entry, orderId })),
 );
+
+/** Values of one look. */
+export const storedValues: z.ZodType<SeenValues> = z.partialRecord(factName, value);
+
+export const storedTrust: z.ZodType<TrustedRecord> = z
+  .object({ registrar: z.string().optional(), at: moment, transferKnownAt: moment.optional() })
+  .transform(({ registrar, at, transferKnownAt }) => ({ registrar, at, transferKnownAt }));
+
+/** Why a registry's record does not give the date that counts. */
+export const storedDoubt: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
+  z.object({ code: z.literal('not_registered') }),
+  z.object({
+    code: z.literal('undated'),
+    problem: z.object({ code: z.enum(RECORD_PROBLEMS), detail: z.string().exactOptional() }),
+  }),
+  z.object({
+    code: z.literal('distrusted'),
+    distrust: z.discriminatedUnion('code', [
+      z.object({ code: z.literal('another_registrar'), before: z.string(), now: z.string() }),
+      z.object({ code: z.literal('registrar_unseen'), before: z.string() }),
+      z.object({ code: z.literal('transferred'), at: moment }),
+    ]),
+    movedTo: moment,
+  }),
+  z.object({ code: z.literal('renewal_not_shown'), shown: moment }),
+]);
 
 const certainty = z.enum(['yes', 'no', 'unknown']);
 

@@ -11,6 +11,7 @@ export interface PastChange extends FactChange {
 /** Facts whose changes are not shown to people: they follow from others, or change with every edit. */
 const LEFT_OUT: ReadonlySet<FactName> = new Set([
   'updated_at',
+  'transport',
   'soa',
   'dnskey',
   'registrar_expires_at',

@@ -4,18 +4,40 @@ import { HostBusyError, HostRateLimiter } from '../http/host-rate-limiter.ts';
 import { createAddressGuard, PrivateAddressError, type Resolve } from '../http/public-address.ts';
 import { readRetryAfter } from '../http/retry-after.ts';
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
-import { type RdapRegistration, type RdapUnreadable, readRdapAnswer, unreadable } from './registration.ts';
 
-/** The result of a look-up. Reasons are for people and complete “the registry …: <reason>”. */
-export type RdapResult = RdapFound | NoRecord;
+/** What a registry answered about a name. The body is parsed from JSON; undefined when it is none. */
+export type RdapAnswer =
+  | ({ readonly kind: 'answered'; readonly body: unknown } & RdapOrigin)
+  | ({ readonly kind: 'not_found' } & RdapOrigin)
+  | RdapUnavailable;
 
-/** A record, and how it came. */
-export type RdapFound = RdapRegistration & RdapOrigin;
+/** Why there was no answer that can be read. */
+export const RDAP_PROBLEMS = [
+  /** The list of registries (RFC 9224) cannot be read. */
+  'no_bootstrap',
+  /** The zone's registry publishes no records. */
+  'no_public_record',
+  /** The server is busy; detail: its HTTP status. */
+  'busy',
+  /** The server asked to wait, and has not been asked. */
+  'waiting',
+  /** Another HTTP status, which is the detail. */
+  'http_status',
+  'too_many_redirects',
+  'redirect_to_nowhere',
+  'redirect_unsafe',
+  'too_large',
+  /** Detail: the seconds that it was given. */
+  'timeout',
+  'private_address',
+  /** Detail: the error's code, if it has one. */
+  'unreachable',
+] as const;
 
-/** What a registry answered about a name, whatever it tells. The body is parsed from JSON; undefined when it is none. */
-export type RdapAnswer = ({ readonly kind: 'answered'; readonly body: unknown } & RdapOrigin) | NoRecord;
-
-type NoRecord = RdapUnreadable | ({ readonly kind: 'not_found' } & RdapOrigin) | RdapUnavailable;
+export interface RdapProblem {
+  readonly code: (typeof RDAP_PROBLEMS)[number];
+  readonly detail?: string;
+}
 
 /** Where an answer came from. */
 export interface RdapOrigin {
@@ -28,7 +50,7 @@ export interface RdapOrigin {
 /** No answer this time. */
 export interface RdapUnavailable {
   readonly kind: 'unavailable';
-  readonly reason: string;
+  readonly problem: RdapProblem;
   /** In milliseconds: an earlier try would be of no use. */
   readonly retryAfterMs?: number;
 }
@@ -48,19 +70,14 @@ export interface RdapClientOptions {
   readonly resolve?: Resolve;
 }
 
-/** Completes “the registry's record cannot be read: …”: the zone's registry publishes none. */
-export const NO_PUBLIC_RECORD = 'no public record is offered for this zone';
-
 /** Asks the registries' public records (RFC 9082). */
 export interface RdapClient {
   /**
-   * Looks one name up.
+   * Fetches the record of one name.
    * @param name in ASCII.
    * @param signal gives up the look-up.
-   * @returns what was found, or why nothing was; it throws nothing but the signal's reason.
+   * @returns the answer, or why there is none; it throws nothing but the signal's reason.
    */
-  lookup(name: string, signal?: AbortSignal): Promise<RdapResult>;
-  /** Fetches the record of one name without reading it: a record without an expiry may still tell other things. */
   fetchRecord(name: string, signal?: AbortSignal): Promise<RdapAnswer>;
   /** Closes the connections; look-ups under way give `unavailable`. */
   close(): Promise<void>;
@@ -92,10 +109,10 @@ interface Bootstrap {
 /** A look-up that ended without an answer that can be used. */
 class LookupError extends Error {
   override readonly name = 'LookupError';
-  readonly result: RdapUnreadable | RdapUnavailable;
+  readonly result: RdapUnavailable;
 
-  constructor(result: RdapUnreadable | RdapUnavailable, cause?: unknown) {
-    super(`asking the registry: ${result.reason}`, { cause });
+  constructor(result: RdapUnavailable, cause?: unknown) {
+    super(`asking the registry: ${result.problem.code}`, { cause });
     this.result = result;
   }
 }
@@ -118,9 +135,6 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   let refresh: Promise<Bootstrap | undefined> | undefined;
 
   return {
-    async lookup(name, signal) {
-      return interpret(await fetchRecord(name, signal), name);
-    },
     fetchRecord,
     async close() {
       await agent.destroy();
@@ -131,11 +145,11 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
     signal?.throwIfAborted();
     const current = await abortable(currentBootstrap(), signal);
     if (current === undefined) {
-      return unavailable('the list of registries cannot be read', BOOTSTRAP_RETRY_MS);
+      return unavailable({ code: 'no_bootstrap' }, BOOTSTRAP_RETRY_MS);
     }
     const address = rdapAddress(current.servers, name);
     if (address === undefined) {
-      return unavailable(NO_PUBLIC_RECORD, DAY_MS);
+      return unavailable({ code: 'no_public_record' }, DAY_MS);
     }
     try {
       const answer = await ask(address, signal);
@@ -196,14 +210,16 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
           throw lookupError(error, deadlineMs);
         });
       if (answer.status === 429 || answer.status === 503) {
-        throw new LookupError(unavailable(`its server is busy (HTTP ${answer.status})`, answer.retryAfterMs));
+        throw new LookupError(
+          unavailable({ code: 'busy', detail: String(answer.status) }, answer.retryAfterMs),
+        );
       }
       if (!REDIRECTS.has(answer.status)) return { ...answer, server: url.host, secure };
       const target = redirectTarget(url, answer.location);
       if (!(target instanceof URL)) throw new LookupError(target);
       url = target;
     }
-    throw new LookupError(unreadable('its server redirects too often'));
+    throw new LookupError(unavailable({ code: 'too_many_redirects' }));
   }
 
   function checkAddress(url: URL): void {
@@ -246,15 +262,8 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
 
 function answerOf({ status, text, server, secure }: RdapResponse): RdapAnswer {
   if (status === 404) return { kind: 'not_found', server, secure };
-  if (status !== 200) return unavailable(`its server answered HTTP ${status}`);
+  if (status !== 200) return unavailable({ code: 'http_status', detail: String(status) });
   return { kind: 'answered', body: parseJson(text), server, secure };
-}
-
-function interpret(answer: RdapAnswer, name: string): RdapResult {
-  if (answer.kind !== 'answered') return answer;
-  const { body, server, secure } = answer;
-  const record = readRdapAnswer(body, name);
-  return record.kind === 'found' ? { ...record, server, secure } : record;
 }
 
 function parseJson(text: string): unknown {
@@ -271,31 +280,34 @@ function parseJson(text: string): unknown {
  * @returns the address; or why it is not followed: it leads to nowhere, out of the web, to an address with
  *   credentials, or from `https` to `http`.
  */
-export function redirectTarget(from: URL, location: string | undefined): URL | RdapUnreadable {
+export function redirectTarget(from: URL, location: string | undefined): URL | RdapUnavailable {
   if (location === undefined || !URL.canParse(location, from.href)) {
-    return unreadable('its server redirects to nowhere');
+    return unavailable({ code: 'redirect_to_nowhere' });
   }
   const target = new URL(location, from);
   const downgrade = from.protocol === 'https:' && target.protocol !== 'https:';
   if (downgrade || !/^https?:$/.test(target.protocol) || target.username !== '' || target.password !== '') {
-    return unreadable('its server redirects to an address that is not safe');
+    return unavailable({ code: 'redirect_unsafe' });
   }
   return target;
 }
 
 function lookupError(error: unknown, deadlineMs: number): unknown {
   if (error instanceof HostBusyError) {
-    return new LookupError(unavailable('its server asked to wait', error.retryAfterMs), error);
+    return new LookupError(unavailable({ code: 'waiting' }, error.retryAfterMs), error);
   }
   const failure = error instanceof HttpExchangeError ? error.failure : undefined;
-  if (failure === 'too_large') return new LookupError(unreadable('it is larger than 1 MB'), error);
+  if (failure === 'too_large') return new LookupError(unavailable({ code: 'too_large' }), error);
   if (failure === 'timeout')
-    return new LookupError(unavailable(`its server took longer than ${deadlineMs / 1000} s`), error);
+    return new LookupError(unavailable({ code: 'timeout', detail: String(deadlineMs / 1000) }), error);
   const cause = error instanceof HttpExchangeError ? error.cause : error;
   if (cause instanceof PrivateAddressError)
-    return new LookupError(unavailable('its server has a private address'), error);
-  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-  return new LookupError(unavailable(`its server cannot be reached${code}`), error);
+    return new LookupError(unavailable({ code: 'private_address' }), error);
+  const hasCode = cause instanceof Error && 'code' in cause;
+  return new LookupError(
+    unavailable({ code: 'unreachable', ...(hasCode && { detail: String(cause.code) }) }),
+    error,
+  );
 }
 
 function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -307,6 +319,6 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Pro
   });
 }
 
-function unavailable(reason: string, retryAfterMs?: number): RdapUnavailable {
-  return { kind: 'unavailable', reason, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+function unavailable(problem: RdapProblem, retryAfterMs?: number): RdapUnavailable {
+  return { kind: 'unavailable', problem, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import type { RegistryRecord, WatchedDomain } from '../expiry/ports.ts';
-import type { TrustedRecord } from '../expiry/trust.ts';
-import { optional, optionalText } from './columns.ts';
+import type { WatchedDomain } from '../expiry/ports.ts';
+import type { NameDates } from '../names/dates.ts';
+import type { Lapse } from '../names/ports.ts';
+import { storedDoubt, storedHistory, storedLedger, storedTrust } from '../names/stored.ts';
+import { jsonColumn, optional, optionalText } from './columns.ts';
 import { Prisma } from './database.ts';
 
 /*
@@ -12,35 +14,53 @@ export const expirySource = z.enum(['rdap', 'order', 'person']);
 
 const optionalMoment = optional(z.date());
 
-/** Set by people: the portfolio reads and writes these itself. */
-type Details = 'ownerId' | 'tags' | 'channelId' | 'note';
+/** The columns of a name's dates. */
+const datesShape = {
+  expiresAt: optionalMoment,
+  expirySource: optionalText,
+  renewedUntil: optionalMoment,
+  renewedAt: optionalMoment,
+  trusted: jsonColumn(storedTrust),
+  deletedAt: optionalMoment,
+  doubt: jsonColumn(storedDoubt),
+  lookedAt: optionalMoment,
+};
 
-/** A row as both Prisma and {@link DOMAIN_COLUMNS} have it; the compiler misses no column. */
+const lapseShape = {
+  lapseReason: optionalText,
+  lapseRequestedBy: optionalText,
+  lapseConfirmedBy: optionalText,
+  lapseConfirmedAt: optionalMoment,
+};
+
+/** A row as both Prisma and {@link DOMAIN_COLUMNS} have it. */
 export const domainRow = z.object({
   name: z.string(),
   version: z.number(),
   addedBy: z.string(),
   addedAt: z.date(),
-  expiresAt: optionalMoment,
-  expirySource: optionalText,
+  ...datesShape,
   registeredBy: optionalText,
-  renewedUntil: optionalMoment,
-  renewedAt: optionalMoment,
-  record: z.json(),
-  recordBefore: z.json(),
-  trustedRecord: z.json(),
-  deletedAt: optionalMoment,
-  checkedAt: optionalMoment,
-  nextCheckAt: z.date(),
-  checkProblem: optionalText,
+  nextRegistryAt: z.date(),
   snoozedUntil: optionalMoment,
   snoozedBy: optionalText,
   snoozeReason: optionalText,
-  lapseReason: optionalText,
-  lapseRequestedBy: optionalText,
-  lapseConfirmedBy: optionalText,
-  lapseConfirmedAt: optionalMoment,
-}) satisfies z.ZodType<unknown, Omit<Prisma.DomainModel, 'remindedThreshold' | 'teamId' | Details>>;
+  ...lapseShape,
+}) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
+
+/** A row with all that is known of a name. */
+export const recordRow = z.object({
+  name: z.string(),
+  version: z.number(),
+  ...datesShape,
+  ...lapseShape,
+  history: storedHistory,
+  ledger: storedLedger,
+  nextDnsAt: z.date(),
+  nextRegistryAt: z.date(),
+  registryReserved: z.boolean(),
+  urgent: z.boolean(),
+});
 
 /** The column of a field, named as everywhere: `expires_at` of `expiresAt`. */
 export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -54,68 +74,75 @@ export function columnsOf({ shape }: z.ZodObject, table = ''): Prisma.Sql {
 /** All columns but `reminded_threshold`, each under the name of its field. */
 export const DOMAIN_COLUMNS = columnsOf(domainRow);
 
-/** A name of the watch list out of its row. */
-export function domainFromRow(row: z.output<typeof domainRow>): WatchedDomain {
-  const { expiresAt, expirySource: source, renewedUntil, renewedAt, record, recordBefore, ...dated } = row;
-  const { trustedRecord: trusted, snoozedUntil, snoozedBy = '', snoozeReason, ...set } = dated;
-  const { lapseReason, lapseRequestedBy = '', lapseConfirmedBy, lapseConfirmedAt, ...kept } = set;
-  const confirmed =
-    lapseConfirmedBy === undefined || lapseConfirmedAt === undefined
-      ? undefined
-      : { by: lapseConfirmedBy, at: lapseConfirmedAt };
+/** Dates of a name out of its row. */
+export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): NameDates {
+  const {
+    expiresAt,
+    expirySource: source,
+    renewedUntil,
+    renewedAt,
+    trusted,
+    deletedAt,
+    doubt,
+    lookedAt,
+  } = row;
   return {
-    ...kept,
     expiry: expiresAt && { at: expiresAt, source: expirySource.parse(source) },
     renewed: renewedUntil && renewedAt && { until: renewedUntil, at: renewedAt },
-    record: registryRecord.parse(record),
-    recordBefore: registryRecord.parse(recordBefore),
-    trusted: trustedRecord.parse(trusted),
-    snooze: snoozedUntil && { until: snoozedUntil, by: snoozedBy, reason: snoozeReason },
-    lapse:
-      lapseReason === undefined
-        ? undefined
-        : { reason: lapseReason, requestedBy: lapseRequestedBy, confirmed },
+    trusted,
+    deletedAt,
+    doubt,
+    lookedAt,
   };
 }
 
-/** A registry's record as its column has it. */
-const registryRecord = optional(
-  z.object({
-    expiresAt: z.coerce.date(),
-    registrar: optionalText,
-    secure: z.boolean(),
-    seenAt: z.coerce.date(),
-  }),
-);
+export function lapseFromRow(row: z.output<z.ZodObject<typeof lapseShape>>): Lapse | undefined {
+  const {
+    lapseReason: reason,
+    lapseRequestedBy: requestedBy = '',
+    lapseConfirmedBy: by,
+    lapseConfirmedAt: at,
+  } = row;
+  const confirmed = by === undefined || at === undefined ? undefined : { by, at };
+  return reason === undefined ? undefined : { reason, requestedBy, confirmed };
+}
 
-const trustedRecord = optional(
-  z.object({
-    registrar: optionalText,
-    at: z.coerce.date(),
-    transferKnownAt: optional(z.coerce.date()),
-  }),
-);
+/** A name of the watch list out of its row. */
+export function domainFromRow(row: z.output<typeof domainRow>): WatchedDomain {
+  const { name, version, addedBy, addedAt, registeredBy, nextRegistryAt } = row;
+  const { snoozedUntil: until, snoozedBy: by = '', snoozeReason: reason } = row;
+  return {
+    ...{ name, version, addedBy, addedAt, registeredBy, nextRegistryAt },
+    ...datesFromRow(row),
+    snooze: until && { until, by, reason },
+    lapse: lapseFromRow(row),
+  };
+}
 
-/** JSON has no `undefined`: what is left out is kept as null. */
-function asJson(record: RegistryRecord | TrustedRecord | undefined): string | null {
-  return record === undefined ? null : JSON.stringify(record, (_key, value: unknown) => value ?? null);
+/** The values of the columns of a name's dates. */
+export function dateColumns(dates: NameDates) {
+  return {
+    expiresAt: dates.expiry?.at ?? null,
+    expirySource: dates.expiry?.source ?? null,
+    renewedUntil: dates.renewed?.until ?? null,
+    renewedAt: dates.renewed?.at ?? null,
+    trusted: asJson(dates.trusted),
+    deletedAt: dates.deletedAt ?? null,
+    doubt: asJson(dates.doubt),
+    lookedAt: dates.lookedAt ?? null,
+  } satisfies Record<keyof typeof datesShape, unknown>;
+}
+
+function asJson(value: NameDates['trusted'] | NameDates['doubt']): string | null {
+  return value === undefined ? null : JSON.stringify(value);
 }
 
 /** What a change may change of a row, by field. */
 export function changeableColumns(domain: WatchedDomain) {
   return {
-    expiresAt: domain.expiry?.at ?? null,
-    expirySource: domain.expiry?.source ?? null,
+    ...dateColumns(domain),
     registeredBy: domain.registeredBy ?? null,
-    renewedUntil: domain.renewed?.until ?? null,
-    renewedAt: domain.renewed?.at ?? null,
-    record: asJson(domain.record),
-    recordBefore: asJson(domain.recordBefore),
-    trustedRecord: asJson(domain.trusted),
-    deletedAt: domain.deletedAt ?? null,
-    checkedAt: domain.checkedAt ?? null,
-    nextCheckAt: domain.nextCheckAt,
-    checkProblem: domain.checkProblem ?? null,
+    nextRegistryAt: domain.nextRegistryAt,
     snoozedUntil: domain.snooze?.until ?? null,
     snoozedBy: domain.snooze?.by ?? null,
     snoozeReason: domain.snooze?.reason ?? null,

@@ -3,6 +3,8 @@ import { TOLD_KINDS, type WatchDecision } from '../events.ts';
 import { utcDay } from '../expiry/days.ts';
 import type { ImportedName } from '../expiry/import.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
+import type { NameDates } from '../names/dates.ts';
+import type { NameObservation } from '../names/ports.ts';
 import { Prisma, type Statement } from './database.ts';
 import { changeableColumns, columnOf, DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
 import { insertEvents } from './events.ts';
@@ -19,7 +21,7 @@ export const NO_REMINDER = 2_147_483_647;
 /** Midnight UTC of the day of the expiry of `d`, as reminders keep it. */
 export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', d.expires_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 
-/** Rows of {@link claimDue}. */
+/** Rows of {@link selectDomains}. */
 export const domainRows = z.array(domainRow.transform(domainFromRow));
 
 /** Answers with {@link domainRows}. */
@@ -27,37 +29,53 @@ export function selectDomains(names: readonly string[]): Statement {
   return Prisma.sql`SELECT ${DOMAIN_COLUMNS} FROM domains WHERE name = ANY(${[...names]})`;
 }
 
-/** The columns that a change may change, and their values. */
-function columnsAndValues(domain: WatchedDomain) {
-  const fields: [field: string, value: unknown][] = Object.entries(changeableColumns(domain));
-  return {
-    columns: fields.map(([field]) => Prisma.raw(columnOf(field))),
-    values: fields.map(([, value]) => value),
-  };
-}
-
 /**
  * Puts a name on the list; fails by the primary key where it is on it. It may have been on the list before: what was said
  * about its expiry then counts.
  */
 export function insertDomain(domain: WatchedDomain): Statement {
-  const { name, version, addedBy, addedAt, expiry } = domain;
+  const { name, version, addedBy, addedAt, expiry, nextRegistryAt } = domain;
   const day = expiry === undefined ? null : new Date(utcDay(expiry.at));
-  const { columns, values } = columnsAndValues(domain);
+  const fields = Object.entries<unknown>(changeableColumns(domain));
   return Prisma.sql`
-    INSERT INTO domains (name, version, added_by, added_at, ${Prisma.join(columns)}, reminded_threshold)
-    VALUES (${name}, ${version}, ${addedBy}, ${addedAt}, ${Prisma.join(values)}, COALESCE(
+    INSERT INTO domains (name, version, added_by, added_at, next_dns_at,
+      ${Prisma.join(fields.map(([field]) => Prisma.raw(columnOf(field))))}, reminded_threshold)
+    VALUES (${name}, ${version}, ${addedBy}, ${addedAt}, ${nextRegistryAt},
+      ${Prisma.join(fields.map(([, value]) => value))}, COALESCE(
       (SELECT min(threshold) FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz), ${NO_REMINDER}))`;
+}
+
+/** `column = value` for each field. */
+export function assignments(fields: Readonly<Record<string, unknown>>): Prisma.Sql {
+  return Prisma.join(
+    Object.entries(fields).map(([field, value]) => Prisma.sql`${Prisma.raw(columnOf(field))} = ${value}`),
+  );
 }
 
 /** Changes a name that nobody else has changed; answers with its name, or with no row. */
 export function updateDomain(before: WatchedDomain, after: WatchedDomain): Statement {
-  const { columns, values } = columnsAndValues(after);
-  const changes = columns.map((column, index) => Prisma.sql`${column} = ${values[index]}`);
   return Prisma.sql`
-    UPDATE domains SET ${Prisma.join(changes)}, version = version + 1
+    UPDATE domains SET ${assignments(changeableColumns(after))}, version = version + 1
     WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
 }
+
+/**
+ * Adds observations of a name. JSON leaves out what is undefined.
+ * @param condition they are added only where this finds a row
+ */
+export function insertObservations(
+  name: string,
+  observations: readonly NameObservation[],
+  condition: Prisma.Sql = Prisma.sql`SELECT 1`,
+): Statement {
+  const rows = observations.map(({ origin, at, ...data }) => ({ origin, at, data }));
+  return Prisma.sql`
+    INSERT INTO observations (name, at, origin, data)
+    SELECT ${name}, o.at, o.origin, o.data
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS o (at timestamptz, origin text, data jsonb)
+    WHERE EXISTS (${condition})`;
+}
+
 /** Takes a name off the list, and forgets its end as {@link forgetEnd} does. Answers with its name, or with no row. */
 export function removeDomain(name: string): Statement {
   return Prisma.sql`
@@ -68,19 +86,6 @@ export function removeDomain(name: string): Statement {
 
 /** Rows of {@link updateDomain} and {@link removeDomain}. */
 export const changedNames = z.array(z.object({ name: z.string() }));
-
-/** Claims names whose look-up is due. Answers with {@link domainRows}, those that have been due longest first. */
-export function claimDue(now: Date, until: Date, limit: number): Prisma.Sql {
-  return Prisma.sql`
-    WITH due AS (
-      SELECT name AS due_name, next_check_at AS due_at FROM domains WHERE next_check_at <= ${now}::timestamptz
-      ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-    ), claimed AS (
-      UPDATE domains SET next_check_at = ${until}::timestamptz FROM due WHERE name = due_name
-      RETURNING due_at, ${DOMAIN_COLUMNS}
-    )
-    SELECT * FROM claimed ORDER BY due_at`;
-}
 
 /** Rows of {@link claimSuccess}: one with the name as it is on the list, undefined where it is not. */
 export const claimedSuccessRows = z.array(
@@ -141,6 +146,22 @@ export function forgetEnd(name: string): Statement {
     WHERE d.name = ${name}`;
 }
 
+/** Dates of one end of a name differ by less than this; those of two ends by a year. */
+const SAME_END_MS = 30 * 86_400_000;
+
+/** What has to follow a change of dates in the same transaction: reminders are about the name as it then is. */
+export function statementsAfter(name: string, before: NameDates, after: NameDates): readonly Statement[] {
+  const isBack = before.deletedAt !== undefined && after.deletedAt === undefined;
+  const from = before.expiry?.at;
+  const to = after.expiry?.at;
+  const hasMoved = to !== undefined && (from === undefined || utcDay(from) !== utcDay(to));
+  const hasSameEnd = hasMoved && from !== undefined && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
+  return [
+    ...(isBack ? [forgetEnd(name)] : []),
+    ...(hasMoved ? [recordReminder(name, to, hasSameEnd ? from : undefined)] : []),
+  ];
+}
+
 /** Writes what somebody decided about a name, and has people told; it belongs into the transaction of what was decided. */
 export function insertDecision(name: string, decision: WatchDecision): Statement {
   const inserted = insertEvents([{ ...decision, subject: { kind: 'name', id: name } }]);
@@ -160,9 +181,10 @@ export function importNames(names: readonly ImportedName[], by: string, now: Dat
   const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
   return Prisma.sql`
     WITH imported AS (
-    INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, reminded_threshold)
+    INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at,
+      reminded_threshold)
     SELECT name, expires_at, CASE WHEN expires_at IS NOT NULL THEN 'person' END,
-           ${by}, ${now}::timestamptz, ${now}::timestamptz,
+           ${by}, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz,
            COALESCE((SELECT min(threshold) FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}),
                     ${NO_REMINDER})
     FROM (SELECT name, NULLIF(date, '')::timestamptz AS expires_at
@@ -177,7 +199,11 @@ export function importNames(names: readonly ImportedName[], by: string, now: Dat
     ), decided AS (
       INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
       SELECT 'name', name, CASE WHEN added THEN 'name_watched' ELSE 'name_dated' END, ${by}, ${now}::timestamptz,
-        jsonb_strip_nulls(jsonb_build_object('until', expires_at)) FROM imported)
+        jsonb_strip_nulls(jsonb_build_object('until', expires_at)) FROM imported
+    ), observed AS (
+      INSERT INTO observations (name, at, origin, data)
+      SELECT name, ${now}::timestamptz, 'person', jsonb_build_object('expiresAt', expires_at)
+      FROM imported WHERE expires_at IS NOT NULL)
     SELECT added FROM imported`;
 }
 

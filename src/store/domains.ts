@@ -1,31 +1,27 @@
 import type { WatchDecision } from '../events.ts';
-import { utcDay } from '../expiry/days.ts';
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
+import type { NameObservation } from '../names/ports.ts';
 import { type Database, isUniqueViolation, type RunStatement, type Statement, storeOf } from './database.ts';
 import {
   changedNames,
-  claimDue,
   claimedSuccessRows,
   claimSuccess,
   countMonths,
   domainRows,
   firstExpiryOf,
   firstExpiryRows,
-  forgetEnd,
   importedRows,
   importNames,
   insertDecision,
   insertDomain,
+  insertObservations,
   monthRows,
-  recordReminder,
   removeDomain,
   selectDomains,
+  statementsAfter,
   updateDomain,
 } from './domain-statements.ts';
 import { createWatchListPages } from './watch-list-pages.ts';
-
-/** Dates of one end of a name differ by less than this; those of two ends by a year. */
-const SAME_END_MS = 30 * 86_400_000;
 
 /** The watch list in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createWatchListStore({ prisma, run, transaction }: Database): WatchListStore {
@@ -44,11 +40,11 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         return row?.first ?? undefined;
       },
 
-      add: async (domain, decision) => {
+      add: async (domain, decision, observation) => {
         try {
           await transaction(async (runInside) => {
             await runInside(insertDomain(domain));
-            if (decision !== undefined) await runInside(insertDecision(domain.name, decision));
+            for (const statement of kept(domain.name, decision, observation)) await runInside(statement);
           });
           return true;
         } catch (error) {
@@ -57,8 +53,9 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         }
       },
 
-      change: (before, after, decision) => {
-        const following = statementsAfter(before, after, decision);
+      change: (before, after, decision, observation) => {
+        const { name } = before;
+        const following = [...statementsAfter(name, before, after), ...kept(name, decision, observation)];
         // One statement is a transaction by itself.
         return following.length === 0
           ? swap(run, before, after, following)
@@ -79,8 +76,6 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         return { added, dated: changed.length - added };
       },
 
-      claimDueChecks: async (now, until, limit) => domainRows.parse(await run(claimDue(now, until, limit))),
-
       countByMonth: async (from, until, timeZone) => {
         const rows = monthRows.parse(await run(countMonths(from, until, timeZone)));
         return rows.map(({ month, count }) => [month, count] as const);
@@ -91,31 +86,23 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
           const taken = claimedSuccessRows.parse(await runInside(claimSuccess(orderId, n, now)));
           if (taken.length === 0) return false;
           const [before] = taken;
-          const after = change(before);
-          if (after === undefined) return true;
+          const changed = change(before);
+          if (changed === undefined) return true;
+          const { after, observation } = changed;
           if (before === undefined) await runInside(insertDomain(after));
-          else await swap(runInside, before, after, statementsAfter(before, after));
+          else await swap(runInside, before, after, statementsAfter(after.name, before, after));
+          await runInside(insertObservations(after.name, [observation]));
           return true;
         }),
     }),
   };
 }
 
-/** What has to follow a change in the same transaction: reminders are about the name as it then is. */
-function statementsAfter(
-  before: WatchedDomain,
-  after: WatchedDomain,
-  decision?: WatchDecision,
-): readonly Statement[] {
-  const isBack = before.deletedAt !== undefined && after.deletedAt === undefined;
-  const from = before.expiry?.at;
-  const to = after.expiry?.at;
-  const hasMoved = to !== undefined && (from === undefined || utcDay(from) !== utcDay(to));
-  const hasSameEnd = hasMoved && from !== undefined && Math.abs(to.getTime() - from.getTime()) < SAME_END_MS;
+/** What is written with a change. */
+function kept(name: string, decision: WatchDecision | undefined, observation: NameObservation | undefined) {
   return [
-    ...(isBack ? [forgetEnd(before.name)] : []),
-    ...(hasMoved ? [recordReminder(before.name, to, hasSameEnd ? from : undefined)] : []),
-    ...(decision === undefined ? [] : [insertDecision(before.name, decision)]),
+    ...(decision === undefined ? [] : [insertDecision(name, decision)]),
+    ...(observation === undefined ? [] : [insertObservations(name, [observation])]),
   ];
 }
 

@@ -35,7 +35,7 @@ export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number(), 
 
 const COLUMNS =
   Prisma.raw(`d.name, d.expires_at AS "expiresAt", d.expiry_source AS "expirySource", d.owner_id AS owner,
-  d.tags, d.channel_id AS channel, d.note, d.record->>'registrar' AS registrar,
+  d.tags, d.channel_id AS channel, d.note, d.registrar,
   d.deleted_at AS "deletedAt"`);
 
 function any(conditions: readonly Maybe<Prisma.Sql>[]): Prisma.Sql[] {
@@ -48,7 +48,7 @@ function like(value: string): string {
   return value.replace(/[\\%_]/g, (sign) => `\\${sign}`);
 }
 
-function conditionsOf(query: NameQuery, teamId: string): Prisma.Sql[] {
+function conditionsOf(query: NameQuery): Prisma.Sql[] {
   const { filter, now } = query;
   const day = (days: number) => new Date(now.getTime() + days * 86_400_000);
   const tags = filter.tags.filter((tag) => !isNone(tag));
@@ -63,7 +63,7 @@ function conditionsOf(query: NameQuery, teamId: string): Prisma.Sql[] {
       query.owners.some(isNone) && Prisma.sql`d.owner_id IS NULL`,
     ]),
     ...any(filter.zones.map((zone) => Prisma.sql`d.name LIKE ${`%.${like(zone)}`}`)),
-    ...any(filter.registrars.map((part) => Prisma.sql`d.record->>'registrar' ILIKE ${`%${like(part)}%`}`)),
+    ...any(filter.registrars.map((part) => Prisma.sql`d.registrar ILIKE ${`%${like(part)}%`}`)),
     ...any(
       filter.texts.map(
         (part) => Prisma.sql`(d.name LIKE ${`%${like(part)}%`} OR d.note ILIKE ${`%${like(part)}%`})`,
@@ -73,9 +73,7 @@ function conditionsOf(query: NameQuery, teamId: string): Prisma.Sql[] {
       Prisma.sql`d.expires_at < ${day(filter.expiresWithin)}::timestamptz`,
     filter.expiresAfter !== undefined && Prisma.sql`d.expires_at > ${day(filter.expiresAfter)}::timestamptz`,
     filter.undated && Prisma.sql`d.expires_at IS NULL`,
-    filter.unused &&
-      Prisma.sql`EXISTS (
-            SELECT 1 FROM name_observations o WHERE o.team_id = ${teamId} AND o.name = d.name AND o.in_use = false)`,
+    filter.unused && Prisma.sql`d.in_use = false`,
   ]);
 }
 
@@ -87,8 +85,8 @@ function where(conditions: readonly Prisma.Sql[]): Prisma.Sql {
  * A page of what a filter finds, in the order in which it is shown. The names are found first: where an index has all that
  * the filter looks at, the table is read for the names of the page alone.
  */
-export function namesPage(query: NameQuery, teamId: string): Prisma.Sql {
-  const conditions = conditionsOf(query, teamId);
+export function namesPage(query: NameQuery): Prisma.Sql {
+  const conditions = conditionsOf(query);
   const isDescending = query.filter.sort.startsWith('-') !== query.isBackward;
   const found = isByName(query.filter.sort)
     ? byName(conditions, query, isDescending)
@@ -164,8 +162,8 @@ function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescend
  * How many names a filter finds in each zone, and how many of them are deleted. Those few are counted on their own, by
  * their index: the others are then counted from an index alone.
  */
-export function zonesOfNames(query: NameQuery, teamId: string): Prisma.Sql {
-  const conditions = conditionsOf(query, teamId);
+export function zonesOfNames(query: NameQuery): Prisma.Sql {
+  const conditions = conditionsOf(query);
   // `OFFSET 0`: the filter's own index would lead to every name that it finds.
   const deleted = Prisma.sql`(SELECT * FROM domains WHERE deleted_at IS NOT NULL OFFSET 0)`;
   return Prisma.sql`

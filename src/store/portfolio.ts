@@ -75,9 +75,9 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
         return writeUndecided(tx, teamId, plan.changed, { actor: by, at }, decides);
       }),
 
-    page: async (query) => foundRows.parse(await run(namesPage(query, teamId))),
+    page: async (query) => foundRows.parse(await run(namesPage(query))),
 
-    zones: async (query) => zoneRows.parse(await run(zonesOfNames(query, teamId))),
+    zones: async (query) => zoneRows.parse(await run(zonesOfNames(query))),
 
     owners: async () => ownerRows.parse(await run(OWNERS)).map(({ owner }) => owner),
   });

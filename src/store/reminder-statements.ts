@@ -9,8 +9,9 @@ import type {
   ReminderKey,
   WatchedReminder,
 } from '../expiry/ports.ts';
-import { DISPUTED_PROBLEM } from '../expiry/refresh.ts';
-import { optional, optionalText } from './columns.ts';
+import type { DateDoubt } from '../names/dates.ts';
+import { storedDoubt } from '../names/stored.ts';
+import { jsonColumn, optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 import { columnsOf, DOMAIN_COLUMNS, expirySource } from './domain-rows.ts';
 import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
@@ -24,6 +25,9 @@ import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 export const BATCH = 1_001;
 const WEEK_SECONDS = 7 * 86_400;
 
+/** A renewal that was carried out long ago and that the registry does not show. */
+const DISPUTED: DateDoubt['code'] = 'renewal_not_shown';
+
 const optionalMoment = optional(z.date());
 const candidateRow = z.object({
   name: z.string(),
@@ -35,7 +39,7 @@ const candidateRow = z.object({
   remindedThreshold: z.number(),
   addedBy: z.string(),
   registeredBy: optionalText,
-  checkProblem: optionalText,
+  doubt: jsonColumn(storedDoubt),
   lapseReason: optionalText,
   lapseRequestedBy: optionalText,
   ownerId: optionalText,
@@ -96,7 +100,7 @@ export function deletedQuery(since: Date, after: string): Statement {
 export function disputedQuery(before: Date, now: Date, limit: number): Statement {
   return Prisma.sql`
       SELECT ${DOMAIN_COLUMNS} FROM domains d
-      WHERE d.renewed_at < ${before}::timestamptz AND starts_with(d.check_problem, ${DISPUTED_PROBLEM})
+      WHERE d.renewed_at < ${before}::timestamptz AND d.doubt ->> 'code' = ${DISPUTED}
         AND d.lapse_confirmed_at IS NULL AND NOT EXISTS (
           SELECT FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
             AND r.threshold = ${DISPUTED_CODE} + floor(extract(epoch FROM ${now}::timestamptz - d.renewed_at) / ${WEEK_SECONDS}))

@@ -40,7 +40,7 @@ function selectPurchases(from: Date, to: Date): Statement {
 }
 
 /** What was bought through orders, and what the watch list has ahead, on PostgreSQL. */
-export function createSpendStore({ run }: Pick<Database, 'run'>, teamId: string): SpendStore {
+export function createSpendStore({ run }: Pick<Database, 'run'>): SpendStore {
   return storeOf('spend', {
     purchases: async (from, to) => {
       const rows = purchaseRows.parse(await run(selectPurchases(from, to)));
@@ -81,8 +81,7 @@ export function createSpendStore({ run }: Pick<Database, 'run'>, teamId: string)
       zoneRows.parse(
         await run(Prisma.sql`
           SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone, count(*)::int AS count
-          FROM name_observations o JOIN domains d ON d.name = o.name
-          WHERE o.team_id = ${teamId} AND o.in_use = false
+          FROM domains d WHERE d.in_use = false
             AND d.lapse_confirmed_at IS NULL AND d.deleted_at IS NULL
           GROUP BY 1 ORDER BY 1`),
       ),

@@ -221,7 +221,7 @@ describe('what a digest holds', () => {
       return rig.watch(name, 300, {
         expiry: { at: until, source: 'order' },
         renewed: { until, at: new Date(rig.now.getTime() - 15 * DAY_MS) },
-        checkProblem: 'it was renewed, but the registry still shows 2027-06-20',
+        doubt: { code: 'renewal_not_shown', shown: new Date('2027-06-20') },
       });
     };
     const told = () =>
@@ -234,7 +234,7 @@ describe('what a digest holds', () => {
         await rig.digest();
       }
       expect(told()).toEqual([['lost.rest'], ['lost.rest']]);
-      expect(await rig.store.change(domain, { ...domain, checkProblem: undefined })).toBe(true);
+      expect(await rig.store.change(domain, { ...domain, doubt: undefined })).toBe(true);
       rig.now = new Date((domain.expiry?.at.getTime() ?? 0) - 61 * DAY_MS);
       rig.nextMorning();
       await rig.digest();

@@ -25,8 +25,8 @@ function outcomeOf(
   input: unknown = { period: 2 },
   context = 4,
 ) {
-  const order = { task, input, requesterId: 'U0ALICE', account: { ...account, context } };
-  return afterSuccess(order, item, before, NOW);
+  const order = { id: 'order-1', task, input, requesterId: 'U0ALICE', account: { ...account, context } };
+  return afterSuccess(order, item, before, NOW)?.after;
 }
 
 describe('the watch list after a success', () => {
@@ -37,7 +37,7 @@ describe('the watch list after a success', () => {
       registeredBy: 'U0ALICE',
       snooze: undefined,
       lapse: undefined,
-      nextCheckAt: NOW,
+      nextRegistryAt: NOW,
     });
   });
 
@@ -129,7 +129,7 @@ describe('on the real store', () => {
     const deps = { store: rig.store, now: () => NOW };
     const at = new Date('2027-09-01T12:00:00Z');
     const { following } = await rig.database.transaction(async (run) => {
-      await run(Prisma.sql`UPDATE domains SET version = version + 1, expires_at = ${at}, checked_at = ${at}`);
+      await run(Prisma.sql`UPDATE domains SET version = version + 1, expires_at = ${at}, looked_at = ${at}`);
       const begun = [1, 2].map(() => followOrder(deps, order, 1));
       await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(2);
       // Not awaited here: they go on after the commit.
@@ -138,7 +138,7 @@ describe('on the real store', () => {
     expect((await Promise.all(following)).filter(Boolean)).toHaveLength(1);
     expect(await rig.store.find('cafe.rest')).toMatchObject({
       expiry: { at: new Date('2028-09-01T12:00:00Z'), source: 'order' },
-      checkedAt: at,
+      lookedAt: at,
       version: 2,
     });
   });
@@ -177,8 +177,8 @@ describe('on the real store', () => {
     const deps = { store: rig.store, now: () => NOW };
     const { attempt } = await rig.database.transaction(async (run) => {
       await run(Prisma.sql`
-        INSERT INTO domains (name, added_by, added_at, next_check_at)
-        VALUES ('cafe.rest', 'U0CAROL', ${NOW}, ${NOW})`);
+        INSERT INTO domains (name, added_by, added_at, next_dns_at, next_registry_at)
+        VALUES ('cafe.rest', 'U0CAROL', ${NOW}, ${NOW}, ${NOW})`);
       const begun = followOrder(deps, order, 1).catch((error: unknown) => error);
       await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(1);
       return { attempt: begun };

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { changeWatched } from '../../src/expiry/change.ts';
 import {
   confirmLapse,
   importNames,
@@ -7,13 +8,13 @@ import {
   unwatchName,
   watchName,
 } from '../../src/expiry/watch-list.ts';
-import type { RdapResult } from '../../src/rdap/client.ts';
-import { DAY_MS, Rig, silent } from './rig.ts';
-
-const NOT_FOUND: RdapResult = { kind: 'not_found', server: 'rdap.example', secure: true };
+import { datesAfterLook } from '../../src/names/dates.ts';
+import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
+import { DAY_MS, Rig } from './rig.ts';
 
 let rig: Rig;
-let answer: RdapResult = NOT_FOUND;
+/** What the registry shows; undefined: no such name. */
+let shownEnd: Date | undefined;
 
 beforeAll(async () => {
   rig = await Rig.start();
@@ -22,34 +23,33 @@ afterAll(() => rig.stop());
 afterEach(async () => {
   await rig.database.prisma.domain.deleteMany();
   await rig.database.prisma.reminder.deleteMany();
-  answer = NOT_FOUND;
+  shownEnd = undefined;
 });
 
 function deps() {
-  return { store: rig.store, rdap: { lookup: async () => answer }, now: () => rig.now, log: silent };
+  return { store: rig.store, now: () => rig.now };
 }
 
-const found = (expiresAt: string): RdapResult => ({
-  kind: 'found',
-  expiresAt: new Date(expiresAt),
-  registrar: undefined,
-  nameServers: [],
-  statuses: [],
-  server: 'rdap.example',
-  secure: true,
-});
+async function look(name: string): Promise<void> {
+  const end = shownEnd;
+  if (end === undefined) return;
+  await changeWatched(rig.store, name, (known) => ({
+    ...known,
+    ...datesAfterLook(known, lookThatShows(name, rig.now, registrationUntil(end))),
+  }));
+}
 
 describe('watch', () => {
   test('goes by the registry, and keeps the person’s date while the registry has none', async () => {
-    const kept = await watchName(deps(), 'Cafe.REST.', '2027-09-01', 'U0ALICE');
+    const kept = await watchName(deps(), look, 'Cafe.REST.', '2027-09-01', 'U0ALICE');
     expect(kept).toMatchObject({
       ok: true,
       known: false,
       dateNotTaken: undefined,
       domain: { name: 'cafe.rest', expiry: { at: new Date('2027-09-01T00:00:00Z'), source: 'person' } },
     });
-    answer = found('2027-10-05T11:00:00Z');
-    expect(await watchName(deps(), 'cafe.rest', '2027-09-01', 'U0BOB')).toMatchObject({
+    shownEnd = new Date('2027-10-05T11:00:00Z');
+    expect(await watchName(deps(), look, 'cafe.rest', '2027-09-01', 'U0BOB')).toMatchObject({
       known: true,
       dateNotTaken: new Date('2027-09-01T00:00:00Z'),
       domain: { expiry: { source: 'rdap' }, addedBy: 'U0ALICE' },
@@ -62,7 +62,10 @@ describe('watch', () => {
       ['cafe', undefined, 'invalid_name'],
       ['cafe.rest', '2027-02-30', 'no_such_day'],
     ] as const) {
-      expect(await watchName(deps(), name, date, 'U0ALICE')).toMatchObject({ ok: false, refusal: { code } });
+      expect(await watchName(deps(), look, name, date, 'U0ALICE')).toMatchObject({
+        ok: false,
+        refusal: { code },
+      });
     }
     expect(await rig.database.prisma.domain.count()).toBe(0);
   });
@@ -71,7 +74,7 @@ describe('watch', () => {
     await rig.watch('cafe.rest', 20);
     await requestLapse(deps(), 'cafe.rest', 'U0ALICE', 'old');
     await confirmLapse(deps(), 'cafe.rest', 'U0BOB');
-    await watchName(deps(), 'cafe.rest', undefined, 'U0CAROL');
+    await watchName(deps(), look, 'cafe.rest', undefined, 'U0CAROL');
     expect((await rig.store.find('cafe.rest'))?.lapse).toBeUndefined();
   });
 });
@@ -158,8 +161,8 @@ test('a better date for the same end repeats nothing that was said about it', as
   await rig.watch('cafe.rest', 8, { expiry: { at: new Date('2027-06-22T00:00:00Z'), source: 'person' } });
   rig.nextMorning();
   await rig.digest();
-  answer = found('2027-06-23T10:00:00Z');
-  await watchName(deps(), 'cafe.rest', undefined, 'U0ALICE');
+  shownEnd = new Date('2027-06-23T10:00:00Z');
+  await watchName(deps(), look, 'cafe.rest', undefined, 'U0ALICE');
   rig.nextMorning();
   await rig.digest();
   expect(rig.poster.said.map(({ threshold }) => threshold)).toEqual([7]);
@@ -169,6 +172,6 @@ test('a change that was made from an older state is refused', async () => {
   const domain = await rig.watch('cafe.rest', 8);
   const snooze = { until: rig.now, by: 'U0ALICE', reason: undefined };
   expect(await rig.store.change(domain, { ...domain, snooze })).toBe(true);
-  expect(await rig.store.change(domain, { ...domain, checkProblem: 'late' })).toBe(false);
-  expect(await rig.store.find('cafe.rest')).toMatchObject({ snooze, checkProblem: undefined });
+  expect(await rig.store.change(domain, { ...domain, doubt: { code: 'not_registered' } })).toBe(false);
+  expect(await rig.store.find('cafe.rest')).toMatchObject({ snooze, doubt: undefined });
 });

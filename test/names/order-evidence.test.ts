@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { type Facts, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { type ProofInput, proofOf } from '../../src/names/order-evidence.ts';
+import { evidenceOf, type LostAnswer } from '../../src/names/order-evidence.ts';
+import type { Registration } from '../../src/names/registry-record.ts';
 import type { NameOrder } from '../../src/names/unexplained-changes.ts';
-import type { RdapFound } from '../../src/rdap/client.ts';
+import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
 
 /*
  * What looks before and after a request prove of it.
@@ -15,16 +16,19 @@ const hours = (amount: number) => new Date(SENT.getTime() + amount * HOUR_MS);
 const OLD = ['ns1.old.example', 'ns2.old.example'];
 const NEW = ['ns1.new.example', 'ns2.new.example'];
 
-const record: RdapFound = {
-  kind: 'found',
-  expiresAt: hours(200 * 24),
+const record = registrationUntil(hours(200 * 24), {
   registeredAt: hours(-900 * 24),
   registrar: 'Ours Ltd',
   nameServers: OLD,
-  statuses: ['active'],
-  server: 'rdap.example',
-  secure: true,
-};
+});
+
+type ProofInput = LostAnswer & { readonly record: Registration };
+
+/** What is proved; undefined when nothing is. */
+function proofOf({ record: shown, ...lost }: ProofInput) {
+  const evidence = evidenceOf(lost, lookThatShows('cafe.rest', SENT, shown));
+  return evidence.kind === 'done' ? evidence.seen.code : undefined;
+}
 
 /** What one look showed some hours after the request. */
 function lookedAt(atHours: number, facts: Facts, history: NameHistory = {}): NameHistory {
@@ -43,7 +47,7 @@ const deletedBefore = lookedAt(-20, {
 
 function input(task: ProofInput['order']['task'], changes: Partial<ProofInput> = {}): ProofInput {
   const order = { id: 'o1', task, input: { name: 'cafe.rest', nameServers: NEW } };
-  return { order, sentAt: SENT, record, history: before, orders: [], ...changes };
+  return { order, sentAt: SENT, record, history: before, seen: [], orders: [], now: SENT, ...changes };
 }
 
 const other = (changes: Partial<NameOrder> = {}): NameOrder => ({
@@ -68,7 +72,7 @@ describe('nameservers', () => {
   });
 
   test.each<[string, Partial<ProofInput>]>([
-    ['over plain http', { record: { ...done, secure: false } }],
+    ['over plain http', { record: { ...done, isSecure: false } }],
     ['of which one is missing', { record: { ...done, nameServers: NEW.slice(1) } }],
     ['when nobody looked before', { record: done, history: {} }],
     ['when the look before was weeks ago', { record: done, sentAt: hours(12 * 24) }],
@@ -95,7 +99,7 @@ describe('a transfer', () => {
     expect(proofOf(input('transfer', { record: moved }))).toBe('transferred');
   });
 
-  test.each<[string, RdapFound]>([
+  test.each<[string, Registration]>([
     ['with other nameservers', { ...moved, nameServers: OLD }],
     ['before it was sent', { ...moved, transferredAt: hours(-30) }],
     ['of which no day is told', { ...record, registrar: 'New Ltd', nameServers: NEW }],

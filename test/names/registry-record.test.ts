@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { factValue, isSameValue, mergeSameValue } from '../../src/names/facts.ts';
-import { observeRegistryRecord, registryUnavailable } from '../../src/names/registry-record.ts';
+import { readRegistryAnswer, undatedLook } from '../../src/names/registry-record.ts';
 import fc from '../support/properties.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
@@ -39,7 +39,12 @@ const RECORD = {
 };
 
 function factsOf(body: unknown) {
-  return observeRegistryRecord(body, 'cafe.rest', AT).facts;
+  const origin = { server: 'rdap.example', secure: true };
+  const answer =
+    body === undefined
+      ? ({ kind: 'not_found', ...origin } as const)
+      : ({ kind: 'answered', body, ...origin } as const);
+  return readRegistryAnswer(answer, 'cafe.rest', AT).facts;
 }
 
 function ownerOf(registrant: unknown, more: object = {}) {
@@ -62,6 +67,7 @@ describe('a record', () => {
   test('is read in full', () => {
     const { owner, ...facts } = factsOf(RECORD);
     expect(facts).toEqual({
+      transport: { state: 'seen', value: ['https'] },
       registration: { state: 'seen', value: ['registered'] },
       registrar: { state: 'seen', value: ['iana:292', 'name:Example Registrar, Inc.'] },
       statuses: { state: 'seen', value: ['active', 'client transfer prohibited'] },
@@ -117,7 +123,7 @@ describe('a record', () => {
       registration: { state: 'absent' },
       registrar: { state: 'absent' },
     });
-    const unavailable = registryUnavailable('cafe.rest', AT).facts;
+    const unavailable = undatedLook('cafe.rest', AT, { code: 'busy' }).facts;
     expect(factsOf({ ...RECORD, ldhName: 'other.rest' })).toEqual(unavailable);
     expect(factsOf({ errorCode: 500 })).toEqual(unavailable);
     expect(unavailable.registration).toEqual({ state: 'unseen', reason: 'registry_unavailable' });

@@ -10,7 +10,7 @@ import { type LedgerEntry, type NameOrder, reconcile } from '../../src/names/une
 import { createAlarmStore } from '../../src/store/alarms.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
-import { createObservationStore } from '../../src/store/observations.ts';
+import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import fc from '../support/properties.ts';
 
@@ -46,10 +46,9 @@ async function arrange() {
   let facts: Facts = {};
   const orders: NameOrder[] = [];
   const now = () => new Date(nowMs);
-  const store = createObservationStore(db, 'T0TEAM');
+  const store = createNameRecordStore(db, 'T0TEAM');
   const alarms = createAlarmStore(db, 'T0TEAM');
   await createWatchListStore(db).add(newlyWatched(name, 'U0ALICE', now()));
-  await store.followWatchList(now());
   const pure: { history: NameHistory; ledger: readonly LedgerEntry[]; raised: string[] } = {
     history: {},
     ledger: [],
@@ -65,10 +64,9 @@ async function arrange() {
       },
     },
     observer: { observe: async () => ({ name, at: now(), facts }) },
-    rdap: { fetchRecord: async () => ({ kind: 'unavailable', reason: 'not asked' }) as const },
+    rdap: { fetchRecord: async () => ({ kind: 'unavailable', problem: { code: 'busy' } }) as const },
     planner: { reserve: (_host: string, _urgent: boolean, at: Date) => at },
     contextOf: async () => ({
-      endsAt: undefined,
       orders,
       hasOpenOrder: false,
       isAlarmed: false,

@@ -14,7 +14,7 @@ import { mergeObservation, type NameHistory, sightedFacts } from '../../src/name
 import { impactOf } from '../../src/names/impact.ts';
 import { checkNameservers } from '../../src/names/nameserver-check.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
-import { observeRegistryRecord } from '../../src/names/registry-record.ts';
+import { readRegistryAnswer } from '../../src/names/registry-record.ts';
 import {
   type AlarmKind,
   type LedgerEntry,
@@ -58,11 +58,12 @@ async function arrange(orders: readonly NameOrder[] = []) {
     const url = new URL(`domain/${NAME}`, service.rdapBootstrapUrl);
     const { statusCode, body } = await request(url);
     const record: unknown = await body.json();
-    const seenAtRegistry = observeRegistryRecord(
-      statusCode === 404 ? undefined : record,
-      NAME,
-      new Date(now),
-    );
+    const origin = { server: 'rdap.example', secure: true };
+    const answer =
+      statusCode === 404
+        ? ({ kind: 'not_found', ...origin } as const)
+        : ({ kind: 'answered', body: record, ...origin } as const);
+    const seenAtRegistry = readRegistryAnswer(answer, NAME, new Date(now));
     const merged = mergeObservation(history, await observer.observe(NAME));
     const both = mergeObservation(merged.history, seenAtRegistry);
     const changes = [...merged.changes, ...both.changes];

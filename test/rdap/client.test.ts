@@ -98,12 +98,10 @@ afterEach(async () => {
 });
 
 describe('a look-up', () => {
-  test('finds the expiry and asks without credentials', async () => {
-    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({
-      kind: 'found',
-      expiresAt: new Date('2027-03-01T12:00:00Z'),
-      registeredAt: new Date('2020-03-01T12:00:00Z'),
-      statuses: ['active'],
+  test('gives the record and asks without credentials', async () => {
+    await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({
+      kind: 'answered',
+      body: record('cafe.rest'),
     });
     const [, asked] = registry.requests;
     expect(asked?.url).toBe('/rdap/domain/cafe.rest');
@@ -121,44 +119,40 @@ describe('a look-up', () => {
       kind: 'answered',
       body: undated,
     });
-    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ kind: 'unreadable' });
     registry.domain = refuse(404);
     await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'not_found' });
   });
 
   test.each([
     ['a name that nobody has', refuse(404), { kind: 'not_found' }],
-    ['a server that fails', refuse(500), { kind: 'unavailable', reason: 'its server answered HTTP 500' }],
-    ['a server that forbids', refuse(403), { kind: 'unavailable', reason: 'its server answered HTTP 403' }],
     [
-      'another name',
-      (_request: IncomingMessage, response: ServerResponse) => json(response, record('bar.rest')),
-      { kind: 'unreadable', reason: 'it is the record of another name' },
+      'a server that fails',
+      refuse(500),
+      { kind: 'unavailable', problem: { code: 'http_status', detail: '500' } },
     ],
     [
-      'a wrong date',
-      (_request: IncomingMessage, response: ServerResponse) =>
-        json(response, record('cafe.rest', '2027-02-30T00:00:00Z')),
-      { kind: 'unreadable', reason: 'its expiration date is no date' },
+      'a server that forbids',
+      refuse(403),
+      { kind: 'unavailable', problem: { code: 'http_status', detail: '403' } },
     ],
     [
       'no JSON',
       (_request: IncomingMessage, response: ServerResponse) => response.end('<html>maintenance</html>'),
-      { kind: 'unreadable', reason: 'it is not the record of a domain' },
+      { kind: 'answered', body: undefined },
     ],
     [
       'an answer without end',
       (_request: IncomingMessage, response: ServerResponse) => response.end(' '.repeat(1_100_000)),
-      { kind: 'unreadable', reason: 'it is larger than 1 MB' },
+      { kind: 'unavailable', problem: { code: 'too_large' } },
     ],
     [
       'a cut connection',
       (request: IncomingMessage) => request.socket.destroy(),
-      { kind: 'unavailable', reason: expect.stringContaining('its server cannot be reached') },
+      { kind: 'unavailable', problem: { code: 'unreachable' } },
     ],
   ])('tells %s', async (_case, domain, result) => {
     registry.domain = domain;
-    await expect(client().lookup('cafe.rest')).resolves.toMatchObject(result);
+    await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject(result);
   });
 
   test('gives up a server that lets its answer drip', async () => {
@@ -167,27 +161,27 @@ describe('a look-up', () => {
       response.writeHead(200);
       dripping = setInterval(() => response.write(' '), 10);
     };
-    const result = await client({ deadlineMs: 400 }).lookup('cafe.rest');
+    const result = await client({ deadlineMs: 400 }).fetchRecord('cafe.rest');
     clearInterval(dripping);
-    expect(result).toEqual({ kind: 'unavailable', reason: 'its server took longer than 0.4 s' });
+    expect(result).toEqual({ kind: 'unavailable', problem: { code: 'timeout', detail: '0.4' } });
   });
 
   test('is given up when its caller says so', async () => {
     const controller = new AbortController();
     registry.domain = () => controller.abort(new Error('the bot is going'));
-    await expect(client().lookup('cafe.rest', controller.signal)).rejects.toThrow('the bot is going');
+    await expect(client().fetchRecord('cafe.rest', controller.signal)).rejects.toThrow('the bot is going');
   });
 
   test('comes back when the client closes', async () => {
     const asked = client();
     registry.domain = () => void asked.close();
-    await expect(asked.lookup('cafe.rest')).resolves.toMatchObject({ kind: 'unavailable' });
+    await expect(asked.fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'unavailable' });
   });
 
   test('says that a zone has no public record', async () => {
-    await expect(client().lookup('cafe.example')).resolves.toMatchObject({
+    await expect(client().fetchRecord('cafe.example')).resolves.toMatchObject({
       kind: 'unavailable',
-      reason: 'no public record is offered for this zone',
+      problem: { code: 'no_public_record' },
     });
   });
 });
@@ -197,12 +191,12 @@ describe('the bootstrap file', () => {
 
   test('is kept for a day and fetched once by look-ups that come together', async () => {
     const asked = client();
-    await Promise.all(['a.rest', 'b.rest', 'c.rest'].map((name) => asked.lookup(name)));
+    await Promise.all(['a.rest', 'b.rest', 'c.rest'].map((name) => asked.fetchRecord(name)));
     now = new Date(now.getTime() + 23 * HOUR_MS);
-    await asked.lookup('d.rest');
+    await asked.fetchRecord('d.rest');
     expect(fetches()).toBe(1);
     now = new Date(now.getTime() + HOUR_MS);
-    await asked.lookup('e.rest');
+    await asked.fetchRecord('e.rest');
     expect(fetches()).toBe(2);
   });
 
@@ -211,16 +205,16 @@ describe('the bootstrap file', () => {
     ['no bootstrap file', (_request: IncomingMessage, response: ServerResponse) => response.end('[]')],
   ])('is used on when its refresh gives %s, and tried again later', async (_case, broken) => {
     const asked = client();
-    await asked.lookup('a.rest');
+    await asked.fetchRecord('a.rest');
     const works = registry.bootstrap;
     registry.bootstrap = broken;
     now = new Date(now.getTime() + 25 * HOUR_MS);
-    await expect(asked.lookup('b.rest')).resolves.toMatchObject({ kind: 'found' });
-    await expect(asked.lookup('c.rest')).resolves.toMatchObject({ kind: 'found' });
+    await expect(asked.fetchRecord('b.rest')).resolves.toMatchObject({ kind: 'answered' });
+    await expect(asked.fetchRecord('c.rest')).resolves.toMatchObject({ kind: 'answered' });
     expect(fetches()).toBe(2);
     registry.bootstrap = works;
     now = new Date(now.getTime() + HOUR_MS);
-    await asked.lookup('d.rest');
+    await asked.fetchRecord('d.rest');
     expect(fetches()).toBe(3);
   });
 
@@ -228,14 +222,14 @@ describe('the bootstrap file', () => {
     const works = registry.bootstrap;
     registry.bootstrap = refuse(500);
     const asked = client();
-    await expect(asked.lookup('a.rest')).resolves.toMatchObject({
+    await expect(asked.fetchRecord('a.rest')).resolves.toMatchObject({
       kind: 'unavailable',
-      reason: 'the list of registries cannot be read',
+      problem: { code: 'no_bootstrap' },
       retryAfterMs: 600_000,
     });
     registry.bootstrap = works;
     now = new Date(now.getTime() + 600_000);
-    await expect(asked.lookup('a.rest')).resolves.toMatchObject({ kind: 'found' });
+    await expect(asked.fetchRecord('a.rest')).resolves.toMatchObject({ kind: 'answered' });
   });
 });
 
@@ -249,30 +243,30 @@ describe('a busy server', () => {
     const works = registry.domain;
     registry.domain = refuse(status, headers);
     const asked = client();
-    await expect(asked.lookup('a.rest')).resolves.toEqual({
+    await expect(asked.fetchRecord('a.rest')).resolves.toEqual({
       kind: 'unavailable',
-      reason: `its server is busy (HTTP ${status})`,
+      problem: { code: 'busy', detail: String(status) },
       retryAfterMs: waitMs,
     });
 
     registry.domain = works;
     now = new Date(now.getTime() + waitMs - 1);
     const before = registry.requests.length;
-    await expect(asked.lookup('b.rest')).resolves.toEqual({
+    await expect(asked.fetchRecord('b.rest')).resolves.toEqual({
       kind: 'unavailable',
-      reason: 'its server asked to wait',
+      problem: { code: 'waiting' },
       retryAfterMs: 1,
     });
     expect(registry.requests.length).toBe(before);
     now = new Date(now.getTime() + 1);
-    await expect(asked.lookup('b.rest')).resolves.toMatchObject({ kind: 'found' });
+    await expect(asked.fetchRecord('b.rest')).resolves.toMatchObject({ kind: 'answered' });
   });
 
   test('is not asked by look-ups that were waiting for their turn', async () => {
     registry.domain = refuse(429, { 'retry-after': '60' });
     const names = Array.from({ length: 10 }, (_, index) => `n${index}.rest`);
     const asked = client();
-    const results = await Promise.all(names.map((name) => asked.lookup(name)));
+    const results = await Promise.all(names.map((name) => asked.fetchRecord(name)));
     expect(results.every(({ kind }) => kind === 'unavailable')).toBe(true);
     expect(registry.paths.filter((path) => path?.startsWith('/rdap/')).length).toBeLessThanOrEqual(2);
   });
@@ -289,8 +283,8 @@ describe('a busy server', () => {
         });
       registry.domain = refuse(429, { 'retry-after': '60' });
       const asked = client();
-      await asked.lookup('a.rest');
-      await expect(asked.lookup('a.cafe')).resolves.toMatchObject({ kind: 'found' });
+      await asked.fetchRecord('a.rest');
+      await expect(asked.fetchRecord('a.cafe')).resolves.toMatchObject({ kind: 'answered' });
     } finally {
       await other.stop();
     }
@@ -307,12 +301,12 @@ describe('gentleness', () => {
     };
     const asked = client();
     const names = ['a.rest', 'b.rest', 'c.rest', 'd.rest', 'e.rest'];
-    const results = Promise.all(names.map((name) => asked.lookup(name)));
+    const results = Promise.all(names.map((name) => asked.fetchRecord(name)));
     for (let answered = 0; answered < names.length; answered += 1) {
       await vi.waitFor(() => expect(held.length).toBe(Math.min(2, names.length - answered)), { interval: 2 });
       held.shift()?.();
     }
-    expect((await results).every(({ kind }) => kind === 'found')).toBe(true);
+    expect((await results).every(({ kind }) => kind === 'answered')).toBe(true);
     expect(most).toBe(2);
   });
 
@@ -326,7 +320,7 @@ describe('gentleness', () => {
     const asked = client({ spacingMs: 40 });
     // Arrivals may come late on a busy machine, so only the last one tells: it cannot be early.
     const startedAt = performance.now();
-    await Promise.all(['a.rest', 'b.rest', 'c.rest', 'd.rest'].map((name) => asked.lookup(name)));
+    await Promise.all(['a.rest', 'b.rest', 'c.rest', 'd.rest'].map((name) => asked.fetchRecord(name)));
     expect(lastAt - startedAt).toBeGreaterThan(110);
   });
 });
@@ -345,59 +339,59 @@ describe('redirects', () => {
       request.url === '/new/cafe.rest'
         ? json(response, record('cafe.rest'))
         : refuse(status, { location: '/new/cafe.rest' })(request, response);
-    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ kind: 'found' });
+    await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'answered' });
   });
 
   test('are followed three times and not a fourth', async () => {
     registry.domain = chain(3);
-    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ kind: 'found' });
+    await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'answered' });
     registry.domain = chain(4);
-    await expect(client().lookup('cafe.rest')).resolves.toEqual({
-      kind: 'unreadable',
-      reason: 'its server redirects too often',
+    await expect(client().fetchRecord('cafe.rest')).resolves.toEqual({
+      kind: 'unavailable',
+      problem: { code: 'too_many_redirects' },
     });
   });
 
   test.each([
-    ['ftp://rdap.example/', 'its server redirects to an address that is not safe'],
-    ['http://user:word@127.0.0.1/', 'its server redirects to an address that is not safe'],
-    ['http://[', 'its server redirects to nowhere'],
-    ['http://10.0.0.1/', 'its server has a private address'],
-    ['http://169.254.169.254/latest/meta-data', 'its server has a private address'],
-    ['http://[fd00::1]/', 'its server has a private address'],
-    ['http://0x0a.1/', 'its server has a private address'],
-  ])('to %s are not followed', async (location, reason) => {
+    ['ftp://rdap.example/', 'redirect_unsafe'],
+    ['http://user:word@127.0.0.1/', 'redirect_unsafe'],
+    ['http://[', 'redirect_to_nowhere'],
+    ['http://10.0.0.1/', 'private_address'],
+    ['http://169.254.169.254/latest/meta-data', 'private_address'],
+    ['http://[fd00::1]/', 'private_address'],
+    ['http://0x0a.1/', 'private_address'],
+  ])('to %s are not followed', async (location, code) => {
     registry.domain = redirectTo(location);
-    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ reason });
+    await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({ problem: { code } });
   });
 
   test('share one deadline', async () => {
     registry.domain = (request, response) => void setTimeout(() => chain(3)(request, response), 150);
-    await expect(client({ deadlineMs: 400 }).lookup('cafe.rest')).resolves.toEqual({
+    await expect(client({ deadlineMs: 400 }).fetchRecord('cafe.rest')).resolves.toEqual({
       kind: 'unavailable',
-      reason: 'its server took longer than 0.4 s',
+      problem: { code: 'timeout', detail: '0.4' },
     });
   });
 
   test('never lead from https to http', () => {
     const from = new URL('https://rdap.example/a/b');
-    expect(redirectTarget(from, 'http://rdap.example/')).toMatchObject({ kind: 'unreadable' });
+    expect(redirectTarget(from, 'http://rdap.example/')).toMatchObject({ kind: 'unavailable' });
     expect(redirectTarget(from, 'c')).toEqual(new URL('https://rdap.example/a/c'));
     expect(redirectTarget(new URL('http://rdap.example/'), 'https://rdap.example/')).toBeInstanceOf(URL);
   });
 
   test('without a target are an error', async () => {
     registry.domain = refuse(302);
-    await expect(client().lookup('cafe.rest')).resolves.toMatchObject({ kind: 'unreadable' });
+    await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'unavailable' });
   });
 });
 
 test('a registry at a private address is not asked', async () => {
   registry.bootstrap = (_request, response) =>
     json(response, { services: [[['rest'], ['http://192.168.1.1/']]] });
-  await expect(client().lookup('cafe.rest')).resolves.toEqual({
+  await expect(client().fetchRecord('cafe.rest')).resolves.toEqual({
     kind: 'unavailable',
-    reason: 'its server has a private address',
+    problem: { code: 'private_address' },
   });
 });
 
@@ -417,6 +411,6 @@ test('a registry whose name leads to a private address is not asked', async () =
   const asked = client({
     resolve: (host, _options, callback) => callback(null, [{ address: addresses[host] ?? '', family: 4 }]),
   });
-  await expect(asked.lookup('a.cafe')).resolves.toMatchObject({ kind: 'found' });
-  await expect(asked.lookup('a.rest')).resolves.toMatchObject({ reason: 'its server has a private address' });
+  await expect(asked.fetchRecord('a.cafe')).resolves.toMatchObject({ kind: 'answered' });
+  await expect(asked.fetchRecord('a.rest')).resolves.toMatchObject({ problem: { code: 'private_address' } });
 });

@@ -78,8 +78,8 @@ async function lookups(...bootstrapUrls: string[]): Promise<string[]> {
 test('all the way over https', async () => {
   const server = new URL(secure()).host;
   expect(await lookups(`${secure()}/to-secure`, `${secure()}/to-none`)).toEqual([
-    `/to-secure found secure: true from ${server}`,
-    `/to-none not_found secure: true from ${server}`,
+    `/to-secure answered secure: true from ${server}`,
+    `/to-none not_answered secure: true from ${server}`,
   ]);
 });
 
@@ -90,8 +90,8 @@ test('with plain http anywhere on the way', async () => {
     `${secure()}/to-moved`,
     `${plain()}/to-none`,
   );
-  expect(withPlainList, 'the list of registries').toMatch(/found secure: false/);
-  expect(plainRecord, 'the record').toMatch(/found secure: false/);
-  expect(throughPlain, 'a redirect from http to https').toMatch(/found secure: false/);
-  expect(plainNone).toMatch(/not_found secure: false/);
+  expect(withPlainList, 'the list of registries').toMatch(/answered secure: false/);
+  expect(plainRecord, 'the record').toMatch(/answered secure: false/);
+  expect(throughPlain, 'a redirect from http to https').toMatch(/answered secure: false/);
+  expect(plainNone).toMatch(/not_answered secure: false/);
 });

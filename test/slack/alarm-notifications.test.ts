@@ -2,7 +2,7 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import { escalate, type NewAlarm, newAlarms, sayOurs } from '../../src/names/alarm.ts';
-import type { AlarmStore, ObservationStore } from '../../src/names/ports.ts';
+import type { AlarmStore, NameRecordStore } from '../../src/names/ports.ts';
 import type { NotificationStore, Subject } from '../../src/notifications.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { type AlarmPlannerDeps, createAlarmPlanner } from '../../src/slack/alarm-notifications.ts';
@@ -13,8 +13,8 @@ import { createPlacePlanner } from '../../src/slack/unreachable-places.ts';
 import { createAlarmStore } from '../../src/store/alarms.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
+import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
-import { createObservationStore } from '../../src/store/observations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { DOMAINS, textOf } from '../support/demo.ts';
 import { notificationsOf, notifierDeps, notifyDue } from '../support/notifier.ts';
@@ -32,7 +32,7 @@ let db: Database;
 let workspace: Workspace;
 let alarms: AlarmStore;
 let notifications: NotificationStore;
-let observations: ObservationStore;
+let observations: NameRecordStore;
 let nowMs: number;
 const now = () => new Date(nowMs);
 
@@ -41,14 +41,13 @@ beforeAll(async () => {
   db = openDatabase({ url: database.url });
   alarms = createAlarmStore(db, 'T0TEAM');
   notifications = createNotificationStore(db, 'T0TEAM');
-  observations = createObservationStore(db, 'T0TEAM');
+  observations = createNameRecordStore(db, 'T0TEAM');
 });
 beforeEach(async () => {
   nowMs = T0.getTime();
   workspace.faults.clear();
   await db.prisma.alarm.deleteMany();
   await db.prisma.notification.deleteMany();
-  await db.prisma.nameObservation.deleteMany();
   await db.prisma.domain.deleteMany();
 });
 afterAll(async () => {
@@ -91,7 +90,6 @@ const standing = async (alarm: NewAlarm) =>
 /** An alarm as a look has raised it, kept with that look. */
 async function raise(kind: NewAlarm['kind'] = 'registrar', name = 'cafe.rest'): Promise<NewAlarm> {
   await createWatchListStore(db).add(newlyWatched(name, 'U0ALICE', now()));
-  await observations.followWatchList(now());
   const known = await observations.find(name);
   const [alarm] = newAlarms(
     name,
@@ -112,10 +110,9 @@ async function raise(kind: NewAlarm['kind'] = 'registrar', name = 'cafe.rest'): 
     now(),
   );
   if (known === undefined || alarm === undefined) throw new Error('nothing was raised');
-  expect(await observations.save(known, known, [alarm])).toBe(true);
-  expect(await observations.save(known, known, [{ ...alarm, id: 'late' }]), 'a look that comes late').toBe(
-    false,
-  );
+  const raised = (id: string) => ({ after: known, observations: [], alarms: [{ ...alarm, id }] });
+  expect(await observations.save(known, raised(alarm.id))).toBe(true);
+  expect(await observations.save(known, raised('late')), 'a look that comes late').toBe(false);
   return alarm;
 }
 

@@ -36,7 +36,7 @@ beforeAll(async () => {
   [database, workspace] = await Promise.all([createTestDatabase(), startWorkspace()]);
   db = openDatabase({ url: database.url });
   await createInstallationStore(db).serve(TEAM);
-  await watchName(watchList(), 'cafe.rest', '2027-06-20', 'U0ALICE');
+  await watchName(watchList(), async () => undefined, 'cafe.rest', '2027-06-20', 'U0ALICE');
 });
 beforeEach(async () => {
   workspace.faults.clear();
@@ -115,7 +115,7 @@ test('what Slack does not take is told when it does', async () => {
 });
 
 test('of other decisions nobody is told', async () => {
-  await watchName(watchList(), 'bar.rest', undefined, 'U0ALICE');
+  await watchName(watchList(), async () => undefined, 'bar.rest', undefined, 'U0ALICE');
   expect(await look()).toEqual([]);
 });
 

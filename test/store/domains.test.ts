@@ -21,12 +21,15 @@ const full: WatchedDomain = {
   expiry: { at: at(1), source: 'person' },
   registeredBy: 'U0BOB',
   renewed: { until: at(2), at: at(3) },
-  record: { expiresAt: at(4), registrar: 'Régistrar “One”', secure: true, seenAt: at(5) },
-  recordBefore: { expiresAt: at(11), registrar: undefined, secure: false, seenAt: at(12) },
+  trusted: { registrar: 'Régistrar “One”', at: at(4), transferKnownAt: at(5) },
   deletedAt: at(6),
-  checkedAt: at(7),
-  nextCheckAt: at(8),
-  checkProblem: 'it cannot be read',
+  lookedAt: at(7),
+  nextRegistryAt: at(8),
+  doubt: {
+    code: 'distrusted',
+    distrust: { code: 'transferred', at: at(11) },
+    movedTo: at(12),
+  },
   snooze: { until: at(9), by: 'U0CAROL', reason: 'busy' },
   lapse: { reason: 'old', requestedBy: 'U0DAVE', confirmed: { by: 'U0ERIN', at: at(10) } },
 };
@@ -35,7 +38,7 @@ test.each([
   ['added', full, undefined],
   ['added with nothing known', bare, undefined],
   ['filled in', bare, full],
-  ['emptied', full, { ...bare, nextCheckAt: full.nextCheckAt }],
+  ['emptied', full, { ...bare, nextRegistryAt: full.nextRegistryAt }],
 ])('a name that is %s is read as it was kept, alone and among others', async (_what, first, then) => {
   expect(await rig.store.add(first)).toBe(true);
   if (then !== undefined) expect(await rig.store.change(first, then)).toBe(true);
@@ -52,7 +55,7 @@ test('a name that is on the list is not added again', async () => {
 
 test.each([
   ['a date', { expiry: { at: at(20), source: 'rdap' } }],
-  ['anything else', { checkedAt: at(20) }],
+  ['anything else', { lookedAt: at(20) }],
 ] as const)('of two who change %s at once the second reads again', async (_what, change) => {
   await rig.store.add(bare);
   expect(
@@ -65,25 +68,6 @@ test('a name that is not on the list is neither found nor changed', async () => 
   expect(await rig.store.find('cafe.rest')).toBeUndefined();
   expect(await rig.store.change(bare, full)).toBe(false);
   expect(await rig.store.find('cafe.rest')).toBeUndefined();
-});
-
-test('of the names whose look-up is due the longest due are taken, first those, and by one alone', async () => {
-  const due = [3, 1, 4, 2].map((hour) => ({
-    ...newlyWatched(`due-${hour}.rest`, 'U0ALICE', at(0)),
-    nextCheckAt: at(hour),
-  }));
-  for (const domain of due) await rig.store.add(domain);
-  const claim = async (limit: number) =>
-    (await rig.store.claimDueChecks(at(3), at(10), limit)).map(({ name, nextCheckAt }) => [
-      name,
-      nextCheckAt,
-    ]);
-  expect(await claim(2)).toEqual([
-    ['due-1.rest', at(10)],
-    ['due-2.rest', at(10)],
-  ]);
-  expect(await claim(2)).toEqual([['due-3.rest', at(10)]]);
-  expect(await claim(2)).toEqual([]);
 });
 
 test('a page has what expires first, then what was deleted early, then what has no date', async () => {

@@ -2,13 +2,14 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { newlyWatched } from '../../src/expiry/change.ts';
-import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import type { FollowedName, WatchedDomain } from '../../src/expiry/ports.ts';
 import type { Subject } from '../../src/notifications.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createEventLog } from '../../src/store/events.ts';
+import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
@@ -102,10 +103,10 @@ async function fill(): Promise<void> {
      SELECT id, 1, updated_at + interval '1 hour', updated_at FROM orders WHERE task = 'create' AND state <> 'DRAFT'`,
   );
   await admin.query(
-    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_check_at, reminded_threshold, renewed_at, check_problem)
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, reminded_threshold, renewed_at)
      SELECT 'name' || n || '.rest', $1::timestamptz + interval '1 day' * (n % 365), 'rdap', 'U0ALICE', $1,
-       $1::timestamptz + interval '1 second' * (n - 20), CASE WHEN n % 365 < 60 THEN n % 365 ELSE 2147483647 END,
-       CASE WHEN n % 50 = 0 THEN $1::timestamptz - interval '1 hour' * (n % 5000) END, NULL
+       $1::timestamptz + interval '1 second' * (n - 20), $1::timestamptz + interval '1 second' * (n - 20), CASE WHEN n % 365 < 60 THEN n % 365 ELSE 2147483647 END,
+       CASE WHEN n % 50 = 0 THEN $1::timestamptz - interval '1 hour' * (n % 5000) END
      FROM generate_series(1, 100000) n`,
     [NOW],
   );
@@ -222,9 +223,14 @@ async function moveDate(): Promise<void> {
 
 /** Takes a success into the list that gives its name another year. */
 async function follow(): Promise<void> {
-  const renewed = (known: WatchedDomain | undefined): WatchedDomain => {
+  const renewed = (known: WatchedDomain | undefined): FollowedName => {
     if (known === undefined) throw new Error('there is no such name');
-    return { ...known, expiry: { at: new Date(NOW.getTime() + 1_000 * 24 * HOUR_MS), source: 'order' } };
+    const expiry = { at: new Date(NOW.getTime() + 1_000 * 24 * HOUR_MS), source: 'order' } as const;
+    const done = { task: 'renew', years: 1, doneAt: NOW } as const;
+    return {
+      after: { ...known, expiry },
+      observation: { origin: 'order', at: NOW, orderId: 'order-79', done },
+    };
   };
   expect(await createWatchListStore(database).follow('order-79', 1, NOW, renewed)).toBe(true);
 }
@@ -298,7 +304,8 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
       ...newlyWatched('new.rest', 'U0BOB', NOW),
       expiry: { at: NOW, source: 'person' },
     }),
-  'look-ups that are due': () => createWatchListStore(database).claimDueChecks(NOW, NOW, 50),
+  'names to look at that are due': () => createNameRecordStore(database, '').claimDue(NOW, 60_000, 50),
+  'what is known of a name': () => createNameRecordStore(database, '').find('name77.rest'),
   'a watched name': () => createWatchListStore(database).find('name77.rest'),
   'a page of what expires': () =>
     createWatchListStore(database).page(

@@ -28,7 +28,9 @@ async function teamsOf(table: string, key: string) {
 }
 
 async function watch(name: string): Promise<void> {
-  await database.prisma.domain.create({ data: { name, addedBy: 'U0ALICE', addedAt: NOW, nextCheckAt: NOW } });
+  await database.prisma.domain.create({
+    data: { name, addedBy: 'U0ALICE', addedAt: NOW, nextDnsAt: NOW, nextRegistryAt: NOW },
+  });
 }
 
 test('new rows belong to the workspace that is served', async () => {

@@ -6,7 +6,7 @@ import type { FactsChange, FoundName, NameCursor, PortfolioStore } from '../../s
 import type { PendingChanges } from '../../src/policy/pending-changes.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
-import { createObservationStore } from '../../src/store/observations.ts';
+import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { teamEvents } from '../support/log.ts';
@@ -167,8 +167,9 @@ describe('the names that a filter finds', () => {
       await list.add({
         ...newlyWatched(name, 'U0ALICE', NOW),
         expiry: at && { at, source: 'rdap' },
-        record: at && registrar ? { expiresAt: at, registrar, secure: true, seenAt: NOW } : undefined,
       });
+      if (registrar !== undefined)
+        await database.prisma.domain.updateMany({ where: { name }, data: { registrar } });
       if (name === 'b.page' || name === 'd.sub.page') {
         await database.prisma.domain.updateMany({ where: { name }, data: { deletedAt: NOW } });
       }
@@ -180,11 +181,10 @@ describe('the names that a filter finds', () => {
         nothingDecides,
       );
     }
-    const observations = createObservationStore(database, 'T0TEAM');
-    await observations.followWatchList(NOW);
-    for (const [name, addresses] of [
-      ['a.page', []],
-      ['b.page', ['198.51.100.8']],
+    const observations = createNameRecordStore(database, 'T0TEAM');
+    for (const [name, registrar, addresses] of [
+      ['a.page', 'Sandbox Registrar Ltd', []],
+      ['b.page', '100% Names', ['198.51.100.8']],
     ] as const) {
       const known = await observations.find(name);
       if (known === undefined) throw new Error('it is not observed');
@@ -195,10 +195,18 @@ describe('the names that a filter finds', () => {
         unseen: undefined,
       });
       const none = seen([]);
-      await observations.save(known, {
+      const after = {
         ...known,
-        history: { a: seen(addresses), aaaa: none, www_a: none, www_aaaa: none, mx: seen(['0 .']) },
-      });
+        history: {
+          registrar: seen([`name:${registrar}`]),
+          a: seen(addresses),
+          aaaa: none,
+          www_a: none,
+          www_aaaa: none,
+          mx: seen(['0 .']),
+        },
+      };
+      await observations.save(known, { after, observations: [], alarms: [] });
     }
   });
 

@@ -133,7 +133,7 @@ test('a year of orders comes to what a spreadsheet says, line by line', async ()
   if (!read.ok) throw new Error('the price list cannot be read');
   await prices.save(priceEdits([], read.prices), 'U0ADA', new Date());
   const year = [new Date('2026-01-01T00:00:00Z'), new Date('2027-01-01T00:00:00Z')] as const;
-  const spend = spendOf(await prices.list(), await createSpendStore(database, 'T0TEAM').purchases(...year));
+  const spend = spendOf(await prices.list(), await createSpendStore(database).purchases(...year));
   const rows = spendRows(
     { spend, ahead: [], unused: { names: 0, unknown: 0, sums: [] } },
     (id) => id,

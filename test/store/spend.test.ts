@@ -8,7 +8,6 @@ let testDatabase: TestDatabase;
 let database: Database;
 let store: SpendStore;
 
-const TEAM = 'T0TEAM';
 const LIVE = 4;
 const DEMO = 1;
 const JULY = new Date('2026-07-01T00:00:00Z');
@@ -71,7 +70,7 @@ async function order(
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = openDatabase({ url: testDatabase.url });
-  store = createSpendStore(database, TEAM);
+  store = createSpendStore(database);
   await order('renew', LIVE, [
     { name: 'done.rest', state: 'SUCCEEDED' },
     { name: 'failed.rest', state: 'FAILED' },
@@ -123,7 +122,8 @@ test('what is ahead is counted by month and zone, without names that are let go 
     expiresAt: new Date(expiresAt),
     addedBy: 'U0ALICE',
     addedAt: JULY,
-    nextCheckAt: JULY,
+    nextDnsAt: JULY,
+    nextRegistryAt: JULY,
     ...more,
   });
   await database.prisma.domain.createMany({
@@ -144,33 +144,17 @@ test('what is ahead is counted by month and zone, without names that are let go 
 });
 
 test('names are unused when it was seen that nothing lives on them, and while they still cost money', async () => {
-  const names = [
-    'empty.rest',
-    'bare.co.uk',
-    'lives.rest',
-    'unseen.rest',
-    'other.rest',
-    'let-go.rest',
-    'deleted.rest',
-  ];
+  const names = ['empty.rest', 'bare.co.uk', 'lives.rest', 'unseen.rest', 'let-go.rest', 'deleted.rest'];
   await database.prisma.domain.createMany({
     data: names.map((name) => ({
       name,
       addedBy: 'U0ALICE',
       addedAt: JULY,
-      nextCheckAt: JULY,
-      ...(name === 'let-go.rest' ? { lapseConfirmedAt: JULY } : {}),
-      ...(name === 'deleted.rest' ? { deletedAt: JULY } : {}),
-    })),
-  });
-  await database.prisma.nameObservation.createMany({
-    data: names.map((name) => ({
-      teamId: name === 'other.rest' ? 'T0OTHER' : TEAM,
-      name,
-      inUse: name === 'unseen.rest' ? null : name === 'lives.rest',
       nextDnsAt: JULY,
       nextRegistryAt: JULY,
-      dueAt: JULY,
+      inUse: name === 'unseen.rest' ? null : name === 'lives.rest',
+      ...(name === 'let-go.rest' ? { lapseConfirmedAt: JULY } : {}),
+      ...(name === 'deleted.rest' ? { deletedAt: JULY } : {}),
     })),
   });
   expect(await store.unused()).toEqual([

@@ -31,7 +31,7 @@ import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
-import { createObservationStore } from '../../src/store/observations.ts';
+import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createPendingChanges } from '../../src/store/pending-changes.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { createPendingFacts, createPortfolioStore } from '../../src/store/portfolio.ts';
@@ -383,7 +383,6 @@ export async function recordDay(url: string): Promise<Generated> {
     // Names: the watch list, what is set for them, and what changes by itself.
     const watchList = {
       store: createWatchListStore(database),
-      rdap: { lookup: async () => ({ kind: 'unavailable', reason: 'nobody is asked' }) as const },
       now: () => rig.now,
       log: silent,
     };
@@ -391,11 +390,11 @@ export async function recordDay(url: string): Promise<Generated> {
       await work;
       pass();
     };
-    await step(watchName(watchList, 'cafe.rest', '2027-09-01', 'U0ALICE'));
+    await step(watchName(watchList, async () => undefined, 'cafe.rest', '2027-09-01', 'U0ALICE'));
     await step(snoozeName(watchList, 'cafe.rest', 3, 'U0BOB', 'busy'));
     await step(requestLapse(watchList, 'cafe.rest', 'U0ALICE', 'not needed'));
     await step(confirmLapse(watchList, 'cafe.rest', 'U0BOB'));
-    await step(watchName(watchList, 'tea.rest', undefined, 'U0CAROL'));
+    await step(watchName(watchList, async () => undefined, 'tea.rest', undefined, 'U0CAROL'));
     await step(unwatchName(watchList, 'tea.rest', 'U0BOB'));
     await step(importNames(watchList, 'a.rest\nb.rest,2027-09-01', 'U0ALICE', async () => undefined));
     await step(importNames(watchList, 'a.rest,2027-10-01', 'U0BOB', async () => undefined));
@@ -418,8 +417,7 @@ export async function recordDay(url: string): Promise<Generated> {
       pass();
       await step(facts.confirm(waiting.id, 'U0BOB', rig.now));
     }
-    const observations = createObservationStore(database, TEAM);
-    await observations.followWatchList(rig.now);
+    const observations = createNameRecordStore(database, TEAM);
     const observed = await observations.find('b.rest');
     if (observed === undefined) throw new Error('the name is not looked at');
     const seen = { lastSeenBefore: rig.now, firstSeenAfter: rig.now };
@@ -432,7 +430,7 @@ export async function recordDay(url: string): Promise<Generated> {
     } as const;
     const [alarm] = newAlarms('b.rest', [{ event: registrar, orders: [] }], rig.now);
     if (alarm === undefined) throw new Error('nothing was raised');
-    await step(observations.save(observed, observed, [alarm]));
+    await step(observations.save(observed, { after: observed, observations: [], alarms: [alarm] }));
     const alarms = createAlarms({
       store: createAlarmStore(database, TEAM),
       isGuarded: async () => true,

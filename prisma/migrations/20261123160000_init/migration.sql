@@ -212,13 +212,19 @@ CREATE TABLE "domains" (
     "registered_by" TEXT,
     "renewed_until" TIMESTAMPTZ(3),
     "renewed_at" TIMESTAMPTZ(3),
-    "record" JSONB,
-    "record_before" JSONB,
-    "trusted_record" JSONB,
+    "trusted" JSONB,
     "deleted_at" TIMESTAMPTZ(3),
-    "checked_at" TIMESTAMPTZ(3),
-    "next_check_at" TIMESTAMPTZ(3) NOT NULL,
-    "check_problem" TEXT,
+    "doubt" JSONB,
+    "looked_at" TIMESTAMPTZ(3),
+    "registrar" TEXT,
+    "history" JSONB NOT NULL DEFAULT '{}',
+    "ledger" JSONB NOT NULL DEFAULT '[]',
+    "in_use" BOOLEAN,
+    "next_dns_at" TIMESTAMPTZ(3) NOT NULL,
+    "next_registry_at" TIMESTAMPTZ(3) NOT NULL,
+    "registry_reserved" BOOLEAN NOT NULL DEFAULT false,
+    "urgent" BOOLEAN NOT NULL DEFAULT false,
+    "lease_until" TIMESTAMPTZ(3),
     "snoozed_until" TIMESTAMPTZ(3),
     "snoozed_by" TEXT,
     "snooze_reason" TEXT,
@@ -362,21 +368,15 @@ CREATE TABLE "budget_reservations" (
 );
 
 -- CreateTable
-CREATE TABLE "name_observations" (
-    "team_id" TEXT NOT NULL,
+CREATE TABLE "observations" (
+    "seq" BIGSERIAL NOT NULL,
+    "team_id" TEXT NOT NULL DEFAULT installation_team(),
     "name" TEXT NOT NULL,
-    "version" INTEGER NOT NULL DEFAULT 0,
-    "history" JSONB NOT NULL DEFAULT '{}',
-    "ledger" JSONB NOT NULL DEFAULT '[]',
-    "next_dns_at" TIMESTAMPTZ(3) NOT NULL,
-    "next_registry_at" TIMESTAMPTZ(3) NOT NULL,
-    "registry_reserved" BOOLEAN NOT NULL DEFAULT false,
-    "due_at" TIMESTAMPTZ(3) NOT NULL,
-    "urgent" BOOLEAN NOT NULL DEFAULT true,
-    "in_use" BOOLEAN,
-    "lease_until" TIMESTAMPTZ(3),
+    "at" TIMESTAMPTZ(3) NOT NULL,
+    "origin" TEXT NOT NULL,
+    "data" JSONB NOT NULL,
 
-    CONSTRAINT "name_observations_pkey" PRIMARY KEY ("team_id","name")
+    CONSTRAINT "observations_pkey" PRIMARY KEY ("seq")
 );
 
 -- CreateTable
@@ -490,9 +490,6 @@ CREATE INDEX "domains_tags_idx" ON "domains" USING GIN ("tags");
 CREATE INDEX "domains_owner_id_idx" ON "domains"("owner_id");
 
 -- CreateIndex
-CREATE INDEX "domains_next_check_at_idx" ON "domains"("next_check_at");
-
--- CreateIndex
 CREATE INDEX "domains_deleted_at_idx" ON "domains"("deleted_at");
 
 -- CreateIndex
@@ -520,7 +517,7 @@ CREATE UNIQUE INDEX "budgets_team_id_tag_span_key" ON "budgets"("team_id", "tag"
 CREATE INDEX "budget_reservations_team_id_day_idx" ON "budget_reservations"("team_id", "day");
 
 -- CreateIndex
-CREATE INDEX "name_observations_team_id_urgent_due_at_idx" ON "name_observations"("team_id", "urgent", "due_at");
+CREATE INDEX "observations_name_seq_idx" ON "observations"("name", "seq");
 
 -- CreateIndex
 CREATE INDEX "alarms_team_id_name_raised_at_idx" ON "alarms"("team_id", "name", "raised_at");
@@ -557,7 +554,8 @@ CREATE INDEX "orders_open_reviews" ON "orders" ("created_at")
 CREATE INDEX "orders_redirects" ON "orders" ("created_at") WHERE "task" = 'redirect' AND "state" = 'SUCCEEDED';
 CREATE INDEX "revealable_secrets_kept" ON "revealable_secrets" ("expires_at") WHERE "sealed" IS NOT NULL;
 CREATE INDEX "domains_undated" ON "domains" ("name") WHERE "expires_at" IS NULL;
-CREATE INDEX "name_observations_unused" ON "name_observations" ("team_id", "name") WHERE "in_use" = false;
+CREATE INDEX "domains_unused" ON "domains" ("name") WHERE "in_use" = false;
+CREATE INDEX "domains_due" ON "domains" ("urgent" DESC, LEAST("next_dns_at", "next_registry_at"));
 
 -- What was asked for stays what was asked for: no statement of the bot writes this column again.
 CREATE FUNCTION refuse_statement_change() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,11 +1,12 @@
 import { present } from '../../collections.ts';
-import { isDateless } from '../../expiry/dateless.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
+import { isDateless } from '../../names/dates.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type CommandCall, type Feature, formOrigin } from '../feature.ts';
 import { day, escapeText, quote, textMessage } from '../views/blocks.ts';
 import { DATE_OF_A_PERSON, datelessSentences } from '../views/dateless.ts';
+import { formatDoubt } from '../views/doubt.ts';
 import { formatDay, formatName } from '../views/expiry.ts';
 import { formatWatchRefusal } from '../views/watch-list.ts';
 import { askSecondPerson } from './fact-changes.ts';
@@ -36,9 +37,9 @@ async function runWatch(call: CommandCall): Promise<void> {
       : [formatDate(domain, reminderTimezone, call.deps.now())]),
     isDateless(domain) && domain.expiry?.source === 'person' && DATE_OF_A_PERSON,
     dateNotTaken !== undefined && `Your date, ${day(dateNotTaken)}, is not needed.`,
-    domain.checkProblem !== undefined &&
+    domain.doubt !== undefined &&
       !isDateless(domain) &&
-      `Its registry could not tell: ${quote(domain.checkProblem)}. I will ask again.`,
+      `Its registry could not tell: ${quote(formatDoubt(domain.doubt))}. I will ask again.`,
     reminderChannel === undefined &&
       'No reminder channel is set, so nobody is reminded: an admin can choose one with `/domain settings`.',
   ]);

@@ -1,5 +1,5 @@
 import type { CalendarName, CalendarText } from '../../expiry/calendar.ts';
-import type { ExpirySource } from '../../expiry/days.ts';
+import type { ExpirySource } from '../../names/dates.ts';
 import { displayName } from '../../zones/names.ts';
 
 const SOURCES: Readonly<Record<ExpirySource, string>> = {

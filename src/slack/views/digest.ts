@@ -30,6 +30,7 @@ import {
   TABLE_ROWS,
   table,
 } from './blocks.ts';
+import { formatDoubt } from './doubt.ts';
 import { DEADLINE_COLUMNS, deadlineCells, formatDay, formatDays, formatName } from './expiry.ts';
 import { channelMention } from './portfolio.ts';
 import { waitingText } from './price.ts';
@@ -188,7 +189,7 @@ function reminderText(reminder: Reminder, waiting: readonly WaitingStep[]): stri
     ...sentences(reminder),
     waiting.length > 0 && waitingText(waiting),
     reminder.estimated && 'The date is an estimate from the last order.',
-    watched.checkProblem !== undefined && `Look-up at the registry: ${quote(watched.checkProblem)}.`,
+    watched.doubt !== undefined && `Look-up at the registry: ${quote(formatDoubt(watched.doubt))}.`,
     ...ownerSentences(reminder),
     watched.undelivered !== undefined && undeliveredText(watched.undelivered),
     watched.lapse !== undefined &&
@@ -288,7 +289,7 @@ function dueTable({ all, total }: DigestHead, waitingOf: WaitingOf): AnyBlock {
 
 function formatCertainty({ estimated, watched }: Reminder): string {
   if (estimated) return 'date estimated';
-  return watched.checkProblem === undefined ? 'registered' : 'not confirmed by its registry';
+  return watched.doubt === undefined ? 'registered' : 'not confirmed by its registry';
 }
 
 function disputedTitle(disputed: readonly WatchedDomain[]): string {
@@ -300,8 +301,8 @@ function disputedBlocks(disputed: readonly WatchedDomain[]): AnyBlock[] {
   return lines([
     '*:warning: Renewed here, but the registry does not show it.* Ask the domain service what became of these; I say so weekly until it does:',
     ...disputed.map(
-      ({ name, renewed, checkProblem }) =>
-        `• ${formatName(name)}: renewed ${renewed === undefined ? '' : formatDay(calendarDay(renewed.at, 'UTC'))}. ${escapeText(checkProblem ?? '')}.`,
+      ({ name, renewed, doubt }) =>
+        `• ${formatName(name)}: renewed ${renewed === undefined ? '' : formatDay(calendarDay(renewed.at, 'UTC'))}. ${escapeText(doubt === undefined ? '' : formatDoubt(doubt))}.`,
     ),
   ]);
 }

@@ -1,10 +1,10 @@
 import type { KnownBlock } from '@slack/types';
 import { present } from '../../collections.ts';
-import { isDateless } from '../../expiry/dateless.ts';
 import type { Day } from '../../expiry/days.ts';
 import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName, ListPage } from '../../expiry/expiry.ts';
 import type { ImportSummary } from '../../expiry/watch-list.ts';
+import { isDateless } from '../../names/dates.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   type AnyBlock,
@@ -24,6 +24,7 @@ import {
   textMessage,
 } from './blocks.ts';
 import { DATELESS_STATE } from './dateless.ts';
+import { formatDoubt } from './doubt.ts';
 import { formatLineIssue } from './watch-list.ts';
 
 /*
@@ -106,7 +107,7 @@ function createTerm(listed: ListedName): string | undefined {
 
 /** What to know about a name besides its date; plain text. */
 function formatState(listed: ListedName, now: Date): string {
-  const { lapse, snooze, renewed, deletedAt, checkProblem, checkedAt } = listed.domain;
+  const { lapse, snooze, renewed, deletedAt, doubt, lookedAt } = listed.domain;
   const parts = [
     lapse?.confirmed === undefined ? '' : `lapses as decided: ${lapse.reason}`,
     lapse !== undefined && lapse.confirmed === undefined
@@ -118,8 +119,8 @@ function formatState(listed: ListedName, now: Date): string {
       ? `expired ${formatDay(listed.day)}`
       : '',
     renewed === undefined ? '' : 'renewed, the registry does not show it yet',
-    checkProblem === undefined ? '' : isDateless(listed.domain) ? DATELESS_STATE : `look-up: ${checkProblem}`,
-    checkProblem === undefined && checkedAt === undefined ? 'not looked up yet' : '',
+    doubt === undefined ? '' : isDateless(listed.domain) ? DATELESS_STATE : `look-up: ${formatDoubt(doubt)}`,
+    lookedAt === undefined ? 'not looked up yet' : '',
   ];
   return parts.filter((part) => part !== '').join(' · ');
 }

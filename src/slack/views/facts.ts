@@ -15,6 +15,7 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   registry_nameservers: 'Nameservers at the registry',
   secure_dns: 'DNSSEC',
   owner: 'Owner’s record',
+  transport: 'How the record came',
   registered_at: 'Registered',
   expires_at: 'Expiry',
   registrar_expires_at: 'Expiry at the registrar',

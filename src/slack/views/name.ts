@@ -1,8 +1,8 @@
 import { groupBy, present } from '../../collections.ts';
-import { isDateless } from '../../expiry/dateless.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import type { Alarm } from '../../names/alarm.ts';
+import { isDateless } from '../../names/dates.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import { NO_MAIL, WEB } from '../../names/impact.ts';
 import type { KnownName } from '../../names/names.ts';

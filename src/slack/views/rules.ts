@@ -1,5 +1,6 @@
 import { present } from '../../collections.ts';
-import type { Day, ExpirySource } from '../../expiry/days.ts';
+import type { Day } from '../../expiry/days.ts';
+import type { ExpirySource } from '../../names/dates.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS } from '../../orders/tasks.ts';
 import { type Lifecycle, type LifePhase, lifecycleAt } from '../../zones/lifecycle.ts';

@@ -1,18 +1,16 @@
 import { newlyWatched } from '../../../src/expiry/change.ts';
-import { findEvidence } from '../../../src/expiry/evidence.ts';
 import { afterSuccess } from '../../../src/expiry/follow.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
-import { afterLookup } from '../../../src/expiry/refresh.ts';
 import { newAlarms } from '../../../src/names/alarm.ts';
+import { type DateDoubt, datesAfterLook, datesAfterTransferConfirmed } from '../../../src/names/dates.ts';
 import { type Observation, seen, unseen } from '../../../src/names/facts.ts';
-import { mergeObservation, type NameHistory } from '../../../src/names/history.ts';
-import { registryObservation } from '../../../src/names/look.ts';
-import { createEvidenceLook } from '../../../src/names/order-evidence.ts';
+import { mergeObservation, type NameHistory, newlySeen } from '../../../src/names/history.ts';
+import { evidenceOf } from '../../../src/names/order-evidence.ts';
+import type { SeenAtRegistry } from '../../../src/names/ports.ts';
+import { isUnanswered, type RegistryLook, readRegistryAnswer } from '../../../src/names/registry-record.ts';
 import { type LedgerEntry, type NameOrder, reconcile } from '../../../src/names/unexplained-changes.ts';
 import type { Evidence } from '../../../src/orders/evidence.ts';
 import type { Order, OrderItem } from '../../../src/orders/order.ts';
-import type { RdapAnswer, RdapResult } from '../../../src/rdap/client.ts';
-import { readRdapAnswer } from '../../../src/rdap/registration.ts';
 import { newOrder } from '../../orders/sample.ts';
 import type { Sequence, Step } from './sequence.ts';
 
@@ -40,15 +38,6 @@ export interface Replayed {
   readonly evidence: string;
 }
 
-const DOUBTS: readonly (readonly [start: RegExp, code: string])[] = [
-  [/has no record of it/, 'not_registered'],
-  [/^its server/, 'unavailable'],
-  [/together with the registrar/, 'another_registrar'],
-  [/does not name the registrar/, 'registrar_unseen'],
-  [/with a transfer on/, 'transferred'],
-  [/^it was renewed, but/, 'renewal_not_shown'],
-];
-
 /** Feeds a sequence to the product's functions. */
 export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   let watched: WatchedDomain = newlyWatched(name, 'U0ALICE', steps[0]?.at ?? new Date(0));
@@ -57,7 +46,8 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   const orders: NameOrder[] = [];
   const known: Known[] = [];
   let lost: { readonly order: Order; readonly item: OrderItem } | undefined;
-  let last: RdapResult = { kind: 'unavailable', reason: 'nobody asked' };
+  const shown: SeenAtRegistry[] = [];
+  let last: RegistryLook | undefined;
 
   const observe = (observation: Observation, at: Date) => {
     const merged = mergeObservation(history, observation);
@@ -72,9 +62,10 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
     const { at } = step;
     switch (step.kind) {
       case 'registry':
-        last = resultOf(step.answer, name);
-        watched = afterLookup(watched, last, at, () => 0);
-        return observe(registryObservation(step.answer, name, at), at);
+        last = readRegistryAnswer(step.answer, name, at);
+        watched = { ...watched, ...datesAfterLook(watched, last) };
+        shown.unshift({ at, seen: newlySeen(history, last) });
+        return observe(last, at);
       case 'dns': {
         const servers = step.nameServers === undefined ? unseen('timeout') : seen(step.nameServers);
         const ds = step.isSigned ? seen(['1 13 2 ab']) : seen([]);
@@ -86,7 +77,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
         if (item === undefined) throw new Error('an order has an item');
         orders.push(nameOrderOf(order.id, step));
         if (step.isLost) lost = { order, item };
-        else watched = afterSuccess(order, item, watched, at) ?? watched;
+        else watched = afterSuccess(order, item, watched, at)?.after ?? watched;
         return [];
       }
       case 'date':
@@ -94,7 +85,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
           watched = { ...watched, expiry: { at: step.expiresAt, source: 'person' } };
         return [];
       case 'transfer_confirmed':
-        watched = { ...watched, trusted: { registrar: undefined, at, transferKnownAt: at } };
+        watched = { ...watched, ...datesAfterTransferConfirmed(watched, at) };
         return [];
     }
   };
@@ -103,46 +94,28 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
     known.push(knownOf(watched, alarms));
   }
 
-  const now = steps.at(-1)?.at ?? new Date(0);
-  const rdap = { lookup: async () => last };
-  const look = createEvidenceLook({
-    rdap,
-    historyOf: async () => history,
-    ordersOf: async () => orders,
-    otherwise: (order, item) =>
-      findEvidence(
-        { rdap, find: async () => watched, now: () => now },
-        order,
-        item,
-        new AbortController().signal,
-      ),
-  });
-  return { steps: known, evidence: lost === undefined ? 'none' : textOf(await look(lost.order, lost.item)) };
+  if (lost === undefined || last === undefined) return { steps: known, evidence: 'none' };
+  const { order, item } = lost;
+  const sentAt = item.sentAt ?? last.at;
+  const evidence = evidenceOf({ order, sentAt, history, seen: shown, orders, now: last.at }, last);
+  return { steps: known, evidence: textOf(evidence) };
 }
 
-function knownOf(
-  { expiry, renewed, deletedAt, checkProblem }: WatchedDomain,
-  alarms: readonly string[],
-): Known {
+function knownOf({ expiry, renewed, deletedAt, doubt }: WatchedDomain, alarms: readonly string[]): Known {
   return {
     date: expiry?.at.toISOString(),
     source: expiry?.source,
     renewedUntil: renewed?.until.toISOString(),
     deletedAt: deletedAt?.toISOString(),
-    doubt: checkProblem === undefined ? undefined : doubtOf(checkProblem),
+    doubt: doubt && codeOf(doubt),
     alarms,
   };
 }
 
-function doubtOf(problem: string): string {
-  return DOUBTS.find(([start]) => start.test(problem))?.[1] ?? 'unreadable';
-}
-
-function resultOf(answer: RdapAnswer, name: string): RdapResult {
-  if (answer.kind !== 'answered') return answer;
-  const { body, server, secure } = answer;
-  const record = readRdapAnswer(body, name);
-  return record.kind === 'found' ? { ...record, server, secure } : record;
+function codeOf(doubt: DateDoubt): string {
+  if (doubt.code === 'distrusted') return doubt.distrust.code;
+  if (doubt.code !== 'undated') return doubt.code;
+  return isUnanswered(doubt.problem) ? 'unavailable' : 'unreadable';
 }
 
 function orderOf(name: string, step: Extract<Step, { kind: 'order' }>, n: number): Order {

@@ -94,8 +94,12 @@ export function sequenceOf(seed: number): Sequence {
   const answer = (): RdapAnswer => {
     const origin = { server: 'rdap.example', secure: !chance(0.05) };
     if (chance(0.06)) {
-      const reason = oneOf(['its server is busy (HTTP 429)', 'its server answered HTTP 500']);
-      return { kind: 'unavailable', reason, ...(chance(0.5) && { retryAfterMs: upTo(5) * HOUR_MS }) };
+      const code = oneOf(['busy', 'http_status'] as const);
+      return {
+        kind: 'unavailable',
+        problem: { code },
+        ...(chance(0.5) && { retryAfterMs: upTo(5) * HOUR_MS }),
+      };
     }
     if (chance(0.03)) return { kind: 'answered', body: oneOf<unknown>([{}, [], 'no', null]), ...origin };
     if (chance(0.02))

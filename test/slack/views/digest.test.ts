@@ -22,7 +22,7 @@ function named(name: string, days: number, more: Partial<WatchedDomain> = {}): W
   return {
     ...newlyWatched(name, 'U0ALICE', NOW),
     expiry: { at: inDays(days), source: 'rdap' },
-    checkedAt: NOW,
+    lookedAt: NOW,
     ...more,
   };
 }
@@ -82,7 +82,7 @@ test('names without a date are counted, because nobody is reminded of them', () 
 });
 
 test('a name that its registry does not show is not called registered', () => {
-  const unseen = named('unseen.rest', 7, { checkProblem: 'the registry has no record of it' });
+  const unseen = named('unseen.rest', 7, { doubt: { code: 'not_registered' } });
   expect(shown(digestHead(head([named('cafe.rest', 7), unseen])))).toMatch(
     /cafe\.rest\n7\nRenew\n.*\nregistered[\s\S]*unseen\.rest\n7\nRenew\n.*\nnot confirmed by its registry/,
   );
@@ -190,7 +190,7 @@ describe('the life of a name in the digest', () => {
         head([
           named('cafe.rest', 7, {
             expiry: { at: inDays(7), source: 'order' },
-            checkProblem: 'its server is busy (HTTP 429)',
+            doubt: { code: 'undated', problem: { code: 'busy', detail: '429' } },
             lapse: { reason: 'old *campaign*', requestedBy: 'U0BOB', confirmed: undefined },
           }),
         ]),
@@ -222,7 +222,7 @@ describe('within Slack’s limits', () => {
   const domains = Array.from({ length: 20 }, (_, index) =>
     named(`${index}${long.slice(3)}.${long}.${long}.${long.slice(10)}.example`, index, {
       lapse,
-      checkProblem: 'p'.repeat(300),
+      doubt: { code: 'undated', problem: { code: 'unreachable', detail: 'p'.repeat(300) } },
     }),
   );
   const months = Array.from({ length: 12 }, (_, index) => ({ label: `Mon ${index}`, count: index * 1_000 }));

@@ -1,5 +1,5 @@
 import { isSameRegistrarName } from '../rdap/registrar-name.ts';
-import type { RdapRegistration } from '../rdap/registration.ts';
+import type { Registration } from './registry-record.ts';
 
 /*
  * Whether a registry's date is trusted. A stolen name gets a new registrar and a later date, and a renewed name a later
@@ -17,7 +17,7 @@ export interface TrustedRecord {
 }
 
 /** Why a date that has moved forward is not trusted. */
-export type Doubt =
+export type Distrust =
   | { readonly code: 'another_registrar'; readonly before: string; readonly now: string }
   /** The record no longer names the registrar. */
   | { readonly code: 'registrar_unseen'; readonly before: string }
@@ -27,10 +27,14 @@ const DAY_MS = 86_400_000;
 /** A transfer is completed within this time, or has failed. */
 const TRANSFER_MS = 60 * DAY_MS;
 
-type Seen = Pick<RdapRegistration, 'registrar' | 'transferredAt'>;
+type Seen = Pick<Registration, 'registrar' | 'transferredAt'>;
 
 /** Why a record is not trusted, if it may show a transfer that the team does not know of. */
-export function doubtOf(trusted: TrustedRecord | undefined, record: Seen, now: Date): Doubt | undefined {
+export function distrustOf(
+  trusted: TrustedRecord | undefined,
+  record: Seen,
+  now: Date,
+): Distrust | undefined {
   if (trusted === undefined) return undefined;
   const { registrar: before, at } = trusted;
   const { registrar: shown, transferredAt } = record;

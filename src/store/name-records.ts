@@ -1,12 +1,16 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
+import { hasNewEnd } from '../names/dates.ts';
 import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
+import { partOf } from '../names/facts.ts';
 import { isInUse } from '../names/in-use.ts';
-import type { ImpactStore, ObservationStore, ObservedName } from '../names/ports.ts';
-import { storedHistory, storedImpact, storedLedger } from '../names/stored.ts';
+import type { ImpactStore, LookResult, NameRecord, NameRecordStore } from '../names/ports.ts';
+import { storedImpact, storedValues } from '../names/stored.ts';
 import { insertAlarms } from './alarms.ts';
 import { optional } from './columns.ts';
-import { type Database, Prisma, storeOf } from './database.ts';
+import { type Database, Prisma, type RunStatement, type Statement, storeOf } from './database.ts';
+import { columnsOf, dateColumns, datesFromRow, lapseFromRow, recordRow } from './domain-rows.ts';
+import { assignments, insertObservations, statementsAfter } from './domain-statements.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';
 import { insertPlans } from './notifications.ts';
 
@@ -14,110 +18,83 @@ import { insertPlans } from './notifications.ts';
 const MAX_MENTIONING = 2_000;
 
 const names = z.array(z.object({ name: z.string() }));
-const row = z
-  .object({
-    name: z.string(),
-    version: z.number(),
-    history: storedHistory,
-    ledger: storedLedger,
-    nextDnsAt: z.date(),
-    nextRegistryAt: z.date(),
-    isRegistryReserved: z.boolean(),
-    isUrgent: z.boolean(),
-  })
-  .transform((found): ObservedName => found);
-const rows = z.array(row);
-
-const COLUMNS = Prisma.raw(
-  'name, version, history, ledger, next_dns_at AS "nextDnsAt", next_registry_at AS "nextRegistryAt", registry_reserved AS "isRegistryReserved", urgent AS "isUrgent"',
+const rows = z.array(
+  recordRow.transform((row): NameRecord => {
+    const { name, version, history, ledger, nextDnsAt, nextRegistryAt, registryReserved, urgent } = row;
+    return {
+      ...{ name, version, history, ledger, nextDnsAt, nextRegistryAt },
+      ...datesFromRow(row),
+      lapse: lapseFromRow(row),
+      isRegistryReserved: registryReserved,
+      isUrgent: urgent,
+    };
+  }),
 );
+const seenRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
+
+const COLUMNS = columnsOf(recordRow);
+/** More changes of a record than a registry makes while an answer is lost. */
+const MAX_SEEN = 200;
+const DUE = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
 
 /**
  * What is known of watched names, in PostgreSQL.
  * @throws {StoreError} from every method, when the database fails
  */
-export function createObservationStore({ run }: Database, teamId: string): ObservationStore {
-  return storeOf('observations', {
-    find: async (name) => {
-      const found = await run(
-        Prisma.sql`SELECT ${COLUMNS} FROM name_observations WHERE team_id = ${teamId} AND name = ${name}`,
-      );
-      return rows.parse(found)[0];
-    },
+export function createNameRecordStore({ run, transaction }: Database, teamId: string): NameRecordStore {
+  const findMany = async (wanted: readonly string[]) =>
+    rows.parse(await run(Prisma.sql`SELECT ${COLUMNS} FROM domains WHERE name = ANY(${[...wanted]})`));
 
-    findMany: async (wanted) =>
-      rows.parse(
-        await run(
-          Prisma.sql`SELECT ${COLUMNS} FROM name_observations WHERE team_id = ${teamId} AND name = ANY(${[...wanted]})`,
-        ),
-      ),
+  return storeOf('names', {
+    find: async (name) => (await findMany([name]))[0],
 
-    followWatchList: async (now) => {
-      await run(Prisma.sql`
-        DELETE FROM name_observations o
-        WHERE team_id = ${teamId} AND NOT EXISTS (SELECT 1 FROM domains d WHERE d.name = o.name)`);
-      await run(Prisma.sql`
-        INSERT INTO name_observations (team_id, name, next_dns_at, next_registry_at, due_at, urgent)
-        SELECT ${teamId}, d.name, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz, false
-        FROM domains d
-        WHERE NOT EXISTS (
-          SELECT 1 FROM name_observations o WHERE o.team_id = ${teamId} AND o.name = d.name)
-        ON CONFLICT DO NOTHING`);
+    findMany,
+
+    seenAtRegistry: async (name) => {
+      const found = await run(Prisma.sql`
+        SELECT at, data FROM observations WHERE name = ${name} AND origin = 'registry'
+        ORDER BY seq DESC LIMIT ${MAX_SEEN}`);
+      return seenRows.parse(found).map(({ at, data }) => ({ at, seen: data.seen }));
     },
 
     requestLook: async (name, now) => {
       await run(Prisma.sql`
-        INSERT INTO name_observations (team_id, name, next_dns_at, next_registry_at, due_at, urgent)
-        SELECT ${teamId}, name, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz, true
-        FROM domains WHERE name = ${name}
-        ON CONFLICT (team_id, name) DO UPDATE
-        SET next_dns_at = LEAST(name_observations.next_dns_at, ${now}::timestamptz),
-            next_registry_at = LEAST(name_observations.next_registry_at, ${now}::timestamptz),
-            due_at = LEAST(name_observations.due_at, ${now}::timestamptz), urgent = true`);
+        UPDATE domains SET next_dns_at = LEAST(next_dns_at, ${now}::timestamptz),
+          next_registry_at = LEAST(next_registry_at, ${now}::timestamptz), urgent = true
+        WHERE name = ${name}`);
     },
 
     claimDue: async (now, leaseMs, limit) => {
       const claimed = await run(Prisma.sql`
         WITH due AS (
-          SELECT name, urgent, due_at FROM name_observations
-          WHERE team_id = ${teamId} AND due_at <= ${now}::timestamptz
-            AND ${isLeaseOver(Prisma.sql`lease_until`)}
-          ORDER BY urgent DESC, due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          SELECT name AS due_name, urgent AS was_urgent, ${DUE} AS due_at FROM domains
+          WHERE ${DUE} <= ${now}::timestamptz AND ${isLeaseOver(Prisma.sql`lease_until`)}
+          ORDER BY urgent DESC, ${DUE} LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ), claimed AS (
-          UPDATE name_observations o SET lease_until = ${leaseOf(leaseMs)}
-          FROM due WHERE o.team_id = ${teamId} AND o.name = due.name
-          RETURNING o.name, due.urgent, due.due_at
+          UPDATE domains SET lease_until = ${leaseOf(leaseMs)} FROM due WHERE name = due_name
+          RETURNING name, was_urgent, due_at
         )
-        SELECT name FROM claimed ORDER BY urgent DESC, due_at`);
+        SELECT name FROM claimed ORDER BY was_urgent DESC, due_at`);
       return names.parse(claimed).map(({ name }) => name);
     },
 
-    save: async (before, after, alarms = []) => {
-      const due = new Date(Math.min(after.nextDnsAt.getTime(), after.nextRegistryAt.getTime()));
-      const update = Prisma.sql`
-        UPDATE name_observations SET version = version + 1, lease_until = NULL,
-          history = ${JSON.stringify(after.history)}::jsonb, ledger = ${JSON.stringify(after.ledger)}::jsonb,
-          next_dns_at = ${after.nextDnsAt}, next_registry_at = ${after.nextRegistryAt}, due_at = ${due},
-          registry_reserved = ${after.isRegistryReserved}, urgent = ${after.isUrgent},
-          in_use = ${isInUse(after.history) ?? null}::boolean
-        WHERE team_id = ${teamId} AND name = ${before.name} AND version = ${before.version}
-        RETURNING name`;
-      const saved = await run(
-        alarms.length === 0
-          ? update
-          : Prisma.sql`
-            WITH saved AS (${update}), ${insertAlarms(teamId, alarms, Prisma.sql`SELECT 1 FROM saved`)},
-            plans AS (${insertPlans(Prisma.sql`SELECT * FROM raised`)})
-            SELECT name FROM saved`,
-      );
-      return names.parse(saved).length > 0;
+    save: async (before, result) => {
+      const following = statementsAfter(before.name, before, result.after);
+      const saveWith = async (runInside: RunStatement) => {
+        const saved = names.parse(await runInside(saveRecord(teamId, before, result)));
+        if (saved.length === 0) return false;
+        for (const statement of following) await runInside(statement);
+        return true;
+      };
+      // One statement is a transaction by itself.
+      return following.length === 0 ? saveWith(run) : transaction(saveWith);
     },
 
     mentioning: async (name) => {
       const [found, redirected] = await Promise.all([
         run(Prisma.sql`
-          SELECT ${COLUMNS} FROM name_observations
-          WHERE team_id = ${teamId} AND name <> ${name} AND strpos(history::text, ${name}) > 0
+          SELECT ${COLUMNS} FROM domains
+          WHERE name <> ${name} AND strpos(history::text, ${name}) > 0
           ORDER BY name LIMIT ${MAX_MENTIONING}`),
         run(selectRedirects(name)),
       ]);
@@ -130,6 +107,37 @@ export function createObservationStore({ run }: Database, teamId: string): Obser
       ];
     },
   });
+}
+
+/** Keeps the result of a look, if nobody else has changed the name; answers with its name. */
+function saveRecord(
+  teamId: string,
+  before: NameRecord,
+  { after, observations, alarms }: LookResult,
+): Statement {
+  const decided = hasNewEnd(before, after)
+    ? { snoozedUntil: null, lapseReason: null, lapseConfirmedBy: null, lapseConfirmedAt: null }
+    : {};
+  const fields = {
+    ...dateColumns(after),
+    ...decided,
+    registrar: partOf(after.history.registrar?.current?.value ?? [], 'name') ?? null,
+    inUse: isInUse(after.history) ?? null,
+    nextDnsAt: after.nextDnsAt,
+    nextRegistryAt: after.nextRegistryAt,
+    registryReserved: after.isRegistryReserved,
+    urgent: after.isUrgent,
+  };
+  const observed = insertObservations(before.name, observations, Prisma.sql`SELECT 1 FROM saved`);
+  const raised = Prisma.sql`, ${insertAlarms(teamId, alarms, Prisma.sql`SELECT 1 FROM saved`)},
+    plans AS (${insertPlans(Prisma.sql`SELECT * FROM raised`)})`;
+  return Prisma.sql`
+    WITH saved AS (
+      UPDATE domains SET ${assignments(fields)}, version = version + 1, lease_until = NULL,
+        history = ${JSON.stringify(after.history)}::jsonb, ledger = ${JSON.stringify(after.ledger)}::jsonb
+      WHERE name = ${before.name} AND version = ${before.version} RETURNING name
+    )${observations.length === 0 ? Prisma.empty : Prisma.sql`, observed AS (${observed})`}${alarms.length === 0 ? Prisma.empty : raised}
+    SELECT name FROM saved`;
 }
 
 const redirectRows = z.array(
@@ -158,7 +166,7 @@ function redirectedName({ source, target, backup }: z.infer<typeof redirectRows>
 }
 
 /** Where a name leads, as far as it was ever seen: what is not seen now may be there still, and one sighting is enough. */
-function dependentName({ name, history }: ObservedName): DependentName {
+function dependentName({ name, history }: NameRecord): DependentName {
   const { nameservers, registry_nameservers, parent_nameservers, mx, cname, www_cname } = history;
   const valuesOf = (known: typeof mx) => [
     ...(known?.current?.value ?? []),

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change.ts';
 import { afterSuccess } from '../../src/expiry/follow.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
-import { afterLookup } from '../../src/expiry/refresh.ts';
-import type { RdapFound } from '../../src/rdap/client.ts';
-import { DAY_MS } from './rig.ts';
+import { datesAfterLook } from '../../src/names/dates.ts';
+import type { Registration } from '../../src/names/registry-record.ts';
+import { formatDoubt } from '../../src/slack/views/doubt.ts';
+import { DAY_MS } from '../expiry/rig.ts';
 
 /*
  * A name that was stolen has a later date, as one that was renewed: it must not look like one.
@@ -14,33 +15,36 @@ const NOW = new Date('2027-06-14T12:00:00Z');
 const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
 const YEAR = 365;
 
-function record(endsInDays: number, more: Partial<RdapFound> = {}): RdapFound {
+function record(endsInDays: number, more: Partial<Registration> = {}): Registration {
   return {
-    kind: 'found',
     expiresAt: inDays(endsInDays),
+    registeredAt: undefined,
+    transferredAt: undefined,
+    deletedAt: undefined,
     registrar: 'Ours Ltd',
     nameServers: [],
     statuses: ['active'],
-    server: 'rdap.example',
-    secure: true,
+    isSecure: true,
     ...more,
   };
 }
 
 /** A name after look-ups, a day apart. */
-function lookedUp(...records: readonly RdapFound[]): WatchedDomain {
+function lookedUp(...records: readonly Registration[]): WatchedDomain {
   const name = newlyWatched('cafe.rest', 'U0ALICE', NOW);
-  return records.reduce((known, each, day) => afterLookup(known, each, inDays(day), () => 0), name);
+  return records.reduce((known, each, day) => then(known, day, each), name);
 }
 
-function then(known: WatchedDomain, day: number, next: RdapFound): WatchedDomain {
-  return afterLookup(known, next, inDays(day), () => 0);
+function then(known: WatchedDomain, day: number, next: Registration): WatchedDomain {
+  const { name } = known;
+  const result = { kind: 'registered', registration: next, server: 'rdap.example' } as const;
+  return { ...known, ...datesAfterLook(known, { name, at: inDays(day), facts: {}, result }) };
 }
 
 describe('a date that moves forward', () => {
   test('at the same registrar is a renewal, however its name is written', () => {
     const renewed = lookedUp(record(20), record(20 + YEAR, { registrar: 'OURS, LTD.' }));
-    expect(renewed).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, checkProblem: undefined });
+    expect(renewed).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, doubt: undefined });
   });
 
   test.each([
@@ -55,15 +59,15 @@ describe('a date that moves forward', () => {
     const stolen = record(20 + YEAR, change);
     const once = lookedUp(record(20), stolen);
     expect(once.expiry?.at).toEqual(inDays(20));
-    expect(once.checkProblem).toMatch(said);
+    expect(once.doubt && formatDoubt(once.doubt)).toMatch(said);
     const again = then(then(once, 2, stolen), 3, stolen);
     expect(again.expiry?.at).toEqual(inDays(20));
-    expect(again.checkProblem).toMatch(said);
+    expect(again.doubt && formatDoubt(again.doubt)).toMatch(said);
   });
 
   test('after the registrar changed, at another look, is no renewal either', () => {
     const moved = lookedUp(record(20), record(20, { registrar: 'Elsewhere Inc.' }));
-    expect(moved.checkProblem).toBeUndefined();
+    expect(moved.doubt).toBeUndefined();
     const later = then(moved, 2, record(20 + YEAR, { registrar: 'Elsewhere Inc.' }));
     expect(later.expiry?.at).toEqual(inDays(20));
   });
@@ -71,7 +75,7 @@ describe('a date that moves forward', () => {
   test('is believed again when the name is back', () => {
     const stolen = lookedUp(record(20), record(20 + YEAR, { registrar: 'Elsewhere Inc.' }));
     const back = then(stolen, 2, record(20 + YEAR));
-    expect(back).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, checkProblem: undefined });
+    expect(back).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, doubt: undefined });
   });
 
   test('of a name whose registry never names a registrar is a renewal', () => {
@@ -83,13 +87,19 @@ describe('a date that moves forward', () => {
   });
 
   test('by a transfer that was asked for here is believed, once', () => {
-    const order = { task: 'transfer', input: {}, account: { context: 4 }, requesterId: 'U0ALICE' } as const;
+    const order = {
+      id: 'order-1',
+      task: 'transfer',
+      input: {},
+      account: { context: 4 },
+      requesterId: 'U0ALICE',
+    } as const;
     const asked = afterSuccess(
       { ...order, account: { id: 'a', login: 'alice', method: 'password', context: 4 } },
       { name: 'cafe.rest', answeredAt: inDays(1) },
       lookedUp(record(20)),
       inDays(1),
-    );
+    )?.after;
     if (asked === undefined) throw new Error('it is not watched');
     // The registry shows it days later.
     const waiting = then(asked, 2, record(20));
@@ -98,7 +108,7 @@ describe('a date that moves forward', () => {
       5,
       record(20 + YEAR, { registrar: 'Elsewhere Inc.', transferredAt: inDays(4) }),
     );
-    expect(ours).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, checkProblem: undefined });
+    expect(ours).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, doubt: undefined });
     const stolen = then(
       ours,
       9,

@@ -1,0 +1,71 @@
+import type { DateDoubt } from '../../names/dates.ts';
+import type { RecordProblem } from '../../names/registry-record.ts';
+
+/* Why the registry's record does not give the date of a name that counts. */
+
+/** Completes “Look-up at the registry: …”. */
+export function formatDoubt(doubt: DateDoubt): string {
+  switch (doubt.code) {
+    case 'not_registered':
+      return 'the registry has no record of it, so it may not be registered';
+    case 'undated':
+      return formatProblem(doubt.problem);
+    case 'distrusted':
+      return formatDistrust(doubt);
+    case 'renewal_not_shown':
+      return `it was renewed, but the registry still shows ${dayOf(doubt.shown)}`;
+  }
+}
+
+function formatDistrust({ distrust, movedTo }: Extract<DateDoubt, { code: 'distrusted' }>): string {
+  const date = `its date moved to ${dayOf(movedTo)}`;
+  switch (distrust.code) {
+    case 'another_registrar':
+      return `${date} together with the registrar, from “${distrust.before}” to “${distrust.now}”: that is a transfer, not a renewal`;
+    case 'registrar_unseen':
+      return `${date}, and it does not name the registrar any more, which was “${distrust.before}”: it may be a transfer, not a renewal`;
+    case 'transferred':
+      return `${date} with a transfer on ${dayOf(distrust.at)}: that is no renewal`;
+  }
+}
+
+function formatProblem({ code, detail = '' }: RecordProblem): string {
+  switch (code) {
+    case 'no_bootstrap':
+      return 'the list of registries cannot be read';
+    case 'no_public_record':
+      return 'no public record is offered for this zone';
+    case 'busy':
+      return `its server is busy (HTTP ${detail})`;
+    case 'waiting':
+      return 'its server asked to wait';
+    case 'http_status':
+      return `its server answered HTTP ${detail}`;
+    case 'too_many_redirects':
+      return 'its server redirects too often';
+    case 'redirect_to_nowhere':
+      return 'its server redirects to nowhere';
+    case 'redirect_unsafe':
+      return 'its server redirects to an address that is not safe';
+    case 'too_large':
+      return 'its record is larger than 1 MB';
+    case 'timeout':
+      return `its server took longer than ${detail} s`;
+    case 'private_address':
+      return 'its server has a private address';
+    case 'unreachable':
+      return `its server cannot be reached${detail === '' ? '' : ` (${detail})`}`;
+    case 'not_a_domain':
+      return 'its record is not that of a domain';
+    case 'other_name':
+      return 'its record is that of another name';
+    case 'no_expiration':
+      return 'its record has no expiration date';
+    case 'unreadable_expiration':
+      return 'the expiration date of its record is no date';
+  }
+}
+
+function dayOf(moment: Date): string {
+  return moment.toISOString().slice(0, 10);
+}

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import {
+  addYears,
+  type DateDoubt,
+  datesAfterLook,
+  hasNewEnd,
+  type NameDates,
+  NO_DATES,
+} from '../../src/names/dates.ts';
+import type { Registration, RegistryLook } from '../../src/names/registry-record.ts';
+import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
+
+const NOW = new Date('2027-06-14T12:00:00Z');
+const DAY_MS = 86_400_000;
+const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
+
+const known: NameDates = { ...NO_DATES, expiry: { at: inDays(20), source: 'rdap' } };
+
+function after(
+  dates: NameDates,
+  expiresAt: Date,
+  { at = NOW, zone = 'rest', ...more }: Partial<Registration> & { at?: Date; zone?: string } = {},
+): NameDates {
+  return datesAfterLook(dates, lookThatShows(`cafe.${zone}`, at, registrationUntil(expiresAt, more)));
+}
+
+function failed(doubt: RegistryLook['result']): NameDates {
+  return datesAfterLook(known, { name: 'cafe.rest', at: NOW, facts: {}, result: doubt });
+}
+
+describe('adding years', () => {
+  test('a leap day becomes the day before, never the day after', () => {
+    expect(addYears(new Date('2028-02-29T23:00:00Z'), 1)).toEqual(new Date('2029-02-28T23:00:00Z'));
+    expect(addYears(new Date('2028-02-29T23:00:00Z'), 4)).toEqual(new Date('2032-02-29T23:00:00Z'));
+    expect(addYears(new Date('2027-03-31T00:00:00Z'), -1)).toEqual(new Date('2026-03-31T00:00:00Z'));
+  });
+});
+
+describe('after a look at the registry', () => {
+  test('its date counts, whoever gave the one before', () => {
+    for (const source of ['person', 'order', 'rdap'] as const) {
+      const looked = after({ ...known, expiry: { at: inDays(5), source } }, inDays(9));
+      expect(looked).toMatchObject({ expiry: { at: inDays(9), source: 'rdap' }, lookedAt: NOW });
+    }
+    expect(after(NO_DATES, inDays(9)).expiry).toEqual({ at: inDays(9), source: 'rdap' });
+  });
+
+  test('a year later is a new end, a day later a better date for the same one', () => {
+    expect(hasNewEnd(known, after(known, inDays(385)))).toBe(true);
+    expect(hasNewEnd(known, after(known, inDays(22)))).toBe(false);
+  });
+
+  test('a renewal stands until it is shown; weeks later the contradiction is a doubt', () => {
+    const until = inDays(385);
+    const renewed = {
+      ...known,
+      expiry: { at: until, source: 'order' as const },
+      renewed: { until, at: NOW },
+    };
+    for (const shown of [inDays(20), inDays(382)]) {
+      const stale = after(renewed, shown, { at: inDays(3) });
+      expect(stale).toMatchObject({ expiry: renewed.expiry, renewed: renewed.renewed, doubt: undefined });
+    }
+    expect(after(renewed, inDays(20), { at: inDays(15) })).toMatchObject({
+      expiry: renewed.expiry,
+      doubt: { code: 'renewal_not_shown', shown: inDays(20) },
+    });
+    for (const shown of [inDays(383.5), inDays(385.2), inDays(750)]) {
+      expect(after(renewed, shown, { at: inDays(3) })).toMatchObject({
+        renewed: undefined,
+        expiry: { at: shown, source: 'rdap' },
+      });
+    }
+  });
+
+  test.each(['rest', 'example'])('a year that the registry of .%s adds by itself is not paid for', (zone) => {
+    const grace = { zone, statuses: ['active', 'auto renew period'] };
+    const end = (dates: NameDates, expiresAt: Date, more = {}) => after(dates, expiresAt, more).expiry?.at;
+    const ended = new Date('2027-06-01T10:00:00Z');
+    expect(end(known, addYears(ended, 1), grace)).toEqual(ended);
+    expect(end(known, addYears(ended, 1), { zone }), 'without the status').toEqual(addYears(ended, 1));
+    expect(end(known, ended, grace), 'a registry that adds nothing').toEqual(ended);
+    const longAgo = new Date('2027-04-01T10:00:00Z');
+    expect(end(known, addYears(longAgo, 1), grace), 'after the grace').toEqual(addYears(longAgo, 1));
+    const paid = { ...known, renewed: { until: addYears(ended, 1), at: NOW } };
+    expect(end(paid, addYears(ended, 1), grace), 'a renewal of ours').toEqual(addYears(ended, 1));
+  });
+
+  test('a deletion stands for an hour until it is shown; after that the record counts', () => {
+    const deleted = { ...known, deletedAt: NOW };
+    const looked = (days: number, more = {}) => after(deleted, inDays(20), { at: inDays(days), ...more });
+    expect(looked(0.5 / 24).deletedAt).toEqual(NOW);
+    expect(looked(1.5 / 24).deletedAt).toBeUndefined();
+    expect(looked(0.5 / 24, { deletedAt: inDays(0.01) }).deletedAt).toEqual(inDays(0.01));
+  });
+
+  test.each<[RegistryLook['result'], DateDoubt]>([
+    [{ kind: 'not_registered', server: 'rdap.example' }, { code: 'not_registered' }],
+    [
+      { kind: 'undated', problem: { code: 'busy', detail: '429' } },
+      { code: 'undated', problem: { code: 'busy', detail: '429' } },
+    ],
+  ])('%o gives a doubt and leaves the date', (result, doubt) => {
+    expect(failed(result)).toEqual({ ...known, doubt, lookedAt: NOW });
+    expect(after(failed(result), inDays(20)).doubt).toBeUndefined();
+  });
+});

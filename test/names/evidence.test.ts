@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'vitest';
+import { confirmationOf, evidenceOf, sentToRegistry } from '../../src/names/order-evidence.ts';
+import type { SeenAtRegistry } from '../../src/names/ports.ts';
+import type { Registration, RegistryLook } from '../../src/names/registry-record.ts';
+import type { OrderTaskName } from '../../src/orders/order.ts';
+import { recordFindingText } from '../../src/slack/views/record-finding.ts';
+import { registrationUntil } from '../support/registry-look.ts';
+
+const DAY_MS = 86_400_000;
+const SENT = new Date('2027-06-14T12:00:00Z');
+/** The name's end before, six days after the request. */
+const BEFORE = new Date('2027-06-20T12:00:00Z');
+const RENEWED = new Date('2029-06-20T12:00:00Z');
+const SERVERS = ['ns1.example.net', 'ns2.example.net'];
+const INPUT = { period: 2, nameServers: SERVERS };
+const inDays = (days: number) => new Date(SENT.getTime() + days * DAY_MS);
+
+/** What the registry's record showed from a day on, counted from the request. */
+function shown(days: number, expiresAt = BEFORE, more: SeenAtRegistry['seen'] = {}): SeenAtRegistry {
+  const record = { registrar: ['name:Registrar'], transport: ['https'] };
+  return { at: inDays(days), seen: { expires_at: [expiresAt.toISOString()], ...record, ...more } };
+}
+const known = [shown(-3)];
+const found = registrationUntil(RENEWED, { nameServers: SERVERS });
+const result = (registration: Registration) =>
+  ({ kind: 'registered', registration, server: 'rdap.example' }) as const;
+const NONE = { kind: 'not_registered', server: 'rdap.example' } as const;
+
+interface Look {
+  readonly task: OrderTaskName;
+  readonly result: Registration | RegistryLook['result'];
+  readonly seen?: readonly SeenAtRegistry[];
+  /** When it is looked, in days after the request. */
+  readonly days?: number;
+  readonly input?: unknown;
+}
+
+/** What is found: `done`, `nothing`, or the hint. */
+function look({ task, result: given, seen = [], days = 0.1, input = INPUT }: Look): string {
+  const order = { id: 'o1', task, input };
+  const now = inDays(days);
+  const lost = { order, sentAt: SENT, history: {}, seen, orders: [], now };
+  const outcome = 'kind' in given ? given : result(given);
+  const evidence = evidenceOf(lost, { name: 'cafe.rest', at: now, facts: {}, result: outcome });
+  return evidence.kind === 'hint' ? recordFindingText(evidence.seen) : evidence.kind;
+}
+
+test.each<[OrderTaskName, Look['result'], string]>([
+  ['restore', { ...found, deletedAt: inDays(-3) }, 'not_shown'],
+  ['restore', found, 'shown'],
+  ['restore', NONE, 'unknown'],
+  ['transfer', { ...found, transferredAt: inDays(1) }, 'shown'],
+  ['transfer', { ...found, transferredAt: inDays(-0.02) }, 'shown'],
+  ['transfer', { ...found, transferredAt: inDays(-100) }, 'not_shown'],
+  ['transfer', { ...found, statuses: ['pending transfer'] }, 'not_shown'],
+  ['transfer', found, 'unknown'],
+])('what was accepted as a %s is, by the record %o, %s', (task, given, seen) => {
+  const outcome = 'kind' in given ? given : result(given);
+  const at = inDays(1);
+  expect(confirmationOf({ task }, SENT, { name: 'cafe.rest', at, facts: {}, result: outcome })).toBe(seen);
+});
+
+describe('a renewal', () => {
+  const renewed = (more: Partial<Omit<Look, 'task'>> = {}) =>
+    look({ task: 'renew', result: found, seen: known, ...more });
+  const seenMoved = (days: number) => [shown(days, RENEWED), ...known];
+
+  test.each([
+    ['the list still has the record before', known],
+    ['the list has seen it move', seenMoved(1)],
+  ])('is proved by a date that moved by the years asked for, when %s', (_what, seen) => {
+    expect(renewed({ seen, days: 2 })).toBe('done');
+  });
+
+  test('is proved for a leap day, whose year later is the day before', () => {
+    const leap = [shown(-3, new Date('2028-02-29T12:00:00Z'))];
+    const later = { ...found, expiresAt: new Date('2030-03-01T12:00:00Z') };
+    expect(renewed({ seen: leap, result: later })).toBe('done');
+  });
+
+  test.each<[string, Partial<Omit<Look, 'task'>>, RegExp]>([
+    ['came over plain http', { result: { ...found, isSecure: false } }, /expires on 20 Jun 2029.*plain http/],
+    [
+      'was seen over plain http before',
+      { seen: [shown(-3, BEFORE, { transport: ['http'] })] },
+      /expires on 20 Jun 2029/,
+    ],
+    [
+      'shows another date than either',
+      { result: { ...found, expiresAt: new Date('2028-06-20T12:00:00Z') } },
+      /20 Jun 2028/,
+    ],
+    ['shows what it showed', { result: { ...found, expiresAt: BEFORE } }, /^No renewal was seen/],
+    [
+      'shows what it showed after two days',
+      { result: { ...found, expiresAt: BEFORE }, days: 2 },
+      /^No renewal/,
+    ],
+    [
+      'shows what it showed after 13 days',
+      { result: { ...found, expiresAt: BEFORE }, days: 13 },
+      /^No renewal/,
+    ],
+    ['was seen after the old end', { days: 6.1 }, /moved after that day/],
+    ['moved after the old end, as was seen then', { seen: seenMoved(6.1), days: 9 }, /moved after that day/],
+    ['names another registrar', { result: { ...found, registrar: 'Another' } }, /registrar may have changed/],
+    ['names a registrar where it named none', { seen: [shown(-3, BEFORE, { registrar: [] })] }, /registrar/],
+    ['names no registrar any more', { result: { ...found, registrar: undefined } }, /registrar/],
+    [
+      'shows a transfer since',
+      { result: { ...found, transferredAt: inDays(0.01) } },
+      /a transfer moves the date/,
+    ],
+    ['is of a name that nobody watched', { seen: [] }, /before is not known/],
+    ['was first seen after the request', { seen: [shown(0.01)] }, /before is not known/],
+    [
+      'changed twice after the request',
+      {
+        seen: [shown(2, RENEWED), shown(1)],
+        days: 3,
+      },
+      /before is not known/,
+    ],
+  ])('is not proved where the record %s', (_what, more, hint) => {
+    expect(renewed(more)).toMatch(hint);
+  });
+
+  test('is proved in spite of an old transfer, and with two records without a registrar', () => {
+    expect(renewed({ result: { ...found, transferredAt: inDays(-9) } })).toBe('done');
+    const unnamed = [shown(-3, BEFORE, { registrar: [] })];
+    expect(renewed({ seen: unnamed, result: { ...found, registrar: undefined } })).toBe('done');
+  });
+});
+
+describe('a registration', () => {
+  const created = (more: Partial<Registration> = {}, input: unknown = INPUT) =>
+    look({ task: 'create', result: { ...found, registeredAt: inDays(0.001), ...more }, input });
+
+  test('is proved by one of that time with the nameservers asked for, in any sequence', () => {
+    expect(created()).toBe('done');
+    expect(created({ nameServers: SERVERS.toReversed() })).toBe('done');
+    expect(created({ registeredAt: inDays(-0.003) }), 'the registry’s clock is behind').toBe('done');
+  });
+
+  test.each<[string, Partial<Registration>, RegExp]>([
+    [
+      'other nameservers',
+      { nameServers: ['ns1.parked.example'] },
+      /^The registry shows a registration of 14 Jun 2027 with other nameservers: ns1\.parked\.example\.$/,
+    ],
+    ['one of the nameservers', { nameServers: SERVERS.slice(0, 1) }, /other nameservers/],
+    ['one nameserver more', { nameServers: [...SERVERS, 'ns3.example.net'] }, /other nameservers/],
+    ['no nameservers', { nameServers: [] }, /with no nameservers/],
+    [
+      'a day long before',
+      { registeredAt: inDays(-9) },
+      /registration of 5 Jun 2027 with the nameservers asked for/,
+    ],
+    ['a day later', { registeredAt: inDays(1) }, /registration of 15 Jun 2027/],
+    [
+      'plain http',
+      { isSecure: false },
+      /with the nameservers asked for\. The record came over plain http\.$/,
+    ],
+  ])('is not proved by a record with %s', (_what, more, hint) => {
+    expect(created(more)).toMatch(hint);
+  });
+
+  test('is not proved where no nameservers were asked for', () => {
+    expect(created({ nameServers: [] }, { nameServers: [] })).toMatch(/no nameservers/);
+  });
+
+  test('is not proved by a record without its first day', () => {
+    expect(look({ task: 'create', result: found })).toMatch(/registration without a date/);
+  });
+
+  test.each([0.1, 1.1, 2.9])(
+    'is never taken for not done: not seen after %d days is said as not seen',
+    (days) => {
+      expect(look({ task: 'create', result: NONE, days })).toBe('No registration of the name was seen.');
+    },
+  );
+});
+
+test.each<[OrderTaskName, Partial<Registration>, RegExp]>([
+  [
+    'transfer',
+    { statuses: ['pending transfer'] },
+    /names “Registrar” as the registrar, with the status “pending transfer”\. No transfer since/,
+  ],
+  [
+    'transfer',
+    { transferredAt: inDays(1), registrar: undefined },
+    /names no registrar.*a transfer of 15 Jun 2027/,
+  ],
+  ['delete', { statuses: ['pending delete', 'inactive'] }, /with the status “pending delete”, “inactive”/],
+  ['restore', { statuses: [] }, /with no status/],
+  ['nameservers', {}, /shows the nameservers asked for/],
+  ['nameservers', { nameServers: ['ns9.example.net'] }, /other nameservers: ns9\.example\.net/],
+])('a %s is never proved, and what is seen is told', (task, more, hint) => {
+  expect(look({ task, result: { ...found, ...more }, seen: known })).toMatch(hint);
+});
+
+test.each<[string, Look]>([
+  [
+    'a registry that is away',
+    { task: 'renew', result: { kind: 'undated', problem: { code: 'busy' } }, seen: known },
+  ],
+  [
+    'a record that cannot be read',
+    { task: 'create', result: { kind: 'undated', problem: { code: 'not_a_domain' } } },
+  ],
+  ['a task that leaves nothing to see', { task: 'owner-change', result: found }],
+])('%s tells nothing', (_what, what) => {
+  expect(look(what)).toBe('nothing');
+});
+
+test('what was never sent, or went to the demo system, is not looked for', () => {
+  const order = (context: number) =>
+    ({ account: { id: 'a', login: 'alice', method: 'password', context } }) as const;
+  expect(sentToRegistry(order(4), { sentAt: SENT })).toEqual(SENT);
+  expect(sentToRegistry(order(4), { sentAt: undefined })).toBeUndefined();
+  expect(sentToRegistry(order(1), { sentAt: SENT })).toBeUndefined();
+});

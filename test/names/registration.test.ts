@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import { type RegistryLook, readRegistryAnswer } from '../../src/names/registry-record.ts';
+import fc from '../support/properties.ts';
+
+const full = {
+  rdapConformance: ['rdap_level_0'],
+  objectClassName: 'domain',
+  handle: 'D1-REST',
+  ldhName: 'CAFE.REST.',
+  status: ['Client Transfer Prohibited', 'active', 7],
+  nameservers: [
+    { objectClassName: 'nameserver', ldhName: 'NS1.EXAMPLE.NET' },
+    { objectClassName: 'nameserver' },
+    { objectClassName: 'nameserver', ldhName: 'ns2.example.net.' },
+  ],
+  entities: [
+    { roles: ['technical'], handle: 'T1' },
+    {
+      roles: ['Registrar'],
+      handle: '292',
+      vcardArray: [
+        'vcard',
+        [
+          ['version', {}, 'text', '4.0'],
+          ['fn', {}, 'text', 'Example\u202e Registrar\nInc.'],
+        ],
+      ],
+    },
+  ],
+  events: [
+    { eventAction: 'registration', eventDate: '2020-03-01T12:00:00.5Z' },
+    { eventAction: 'last changed' },
+    'nonsense',
+    { eventAction: 'expiration', eventDate: '2027-03-01T14:00:00+02:00' },
+    { eventAction: 'last update of RDAP database', eventDate: '2026-06-01T00:00:00Z' },
+  ],
+};
+
+const AT = new Date('2026-11-22T00:00:00Z');
+
+function resultOf(body: unknown, name: string): RegistryLook['result'] {
+  const answer = { kind: 'answered', body, server: 'rdap.example', secure: true } as const;
+  return readRegistryAnswer(answer, name, AT).result;
+}
+
+/** The registration that a record tells; otherwise why it tells none. */
+function registrationIn(body: unknown, name: string) {
+  const result = resultOf(body, name);
+  return result.kind === 'registered' ? result.registration : result;
+}
+
+describe('the record of a domain', () => {
+  test('gives what a watch list needs', () => {
+    expect(registrationIn(full, 'cafe.rest')).toEqual({
+      transferredAt: undefined,
+      deletedAt: undefined,
+      isSecure: true,
+      expiresAt: new Date('2027-03-01T12:00:00Z'),
+      registeredAt: new Date('2020-03-01T12:00:00.000Z'),
+      registrar: 'Example Registrar Inc.',
+      nameServers: ['ns1.example.net', 'ns2.example.net'],
+      statuses: ['active', 'client transfer prohibited'],
+    });
+  });
+
+  test('tells the registrar by its handle where its card has no name, and a transfer by its event', () => {
+    const transfer = { eventAction: 'Transfer', eventDate: '2026-05-01T00:00:00Z' };
+    const entities = [{ roles: ['registrar'], handle: '292', vcardArray: ['vcard', [['fn', {}, 'text']]] }];
+    expect(
+      registrationIn({ ...full, entities, events: [...full.events, transfer] }, 'cafe.rest'),
+    ).toMatchObject({ registrar: '292', transferredAt: new Date('2026-05-01T00:00:00Z') });
+    const bare = registrationIn({ ...full, entities: undefined, nameservers: undefined }, 'cafe.rest');
+    expect(bare).toMatchObject({ registrar: undefined, nameServers: [] });
+    expect(bare).toMatchObject({ transferredAt: undefined });
+  });
+
+  test('has its statuses in the words of RFC 8056, also where the registry writes them as in EPP', () => {
+    const record = registrationIn(
+      { ...full, status: ['redemptionPeriod', 'autoRenewPeriod', 'ok'] },
+      'cafe.rest',
+    );
+    expect(record).toMatchObject({ statuses: ['active', 'auto renew period', 'redemption period'] });
+  });
+
+  test('tells a deletion, by its event or else by the last change', () => {
+    const events = [
+      ...full.events,
+      { eventAction: 'last changed', eventDate: '2026-05-02T00:00:00Z' },
+    ].filter((event) => typeof event === 'string' || event.eventDate !== undefined);
+    const deletion = { eventAction: 'deletion', eventDate: '2026-05-01T00:00:00Z' };
+    const deleted = { ...full, status: ['redemption period', 'pending delete'], events };
+    expect(registrationIn(deleted, 'cafe.rest')).toMatchObject({
+      deletedAt: new Date('2026-05-02T00:00:00Z'),
+    });
+    expect(registrationIn({ ...deleted, events: [...events, deletion] }, 'cafe.rest')).toMatchObject({
+      deletedAt: new Date('2026-05-01T00:00:00Z'),
+    });
+    expect(registrationIn({ ...full, events: [...events, deletion] }, 'cafe.rest')).toMatchObject({
+      deletedAt: undefined,
+    });
+  });
+
+  test('counts the earlier of two expirations', () => {
+    const events = [...full.events, { eventAction: 'Expiration', eventDate: '2026-09-01T00:00:00Z' }];
+    expect(registrationIn({ ...full, events }, 'cafe.rest')).toMatchObject({
+      expiresAt: new Date('2026-09-01T00:00:00Z'),
+    });
+  });
+
+  test('may name the domain with its own letters', () => {
+    const { ldhName: _, ...unnamed } = full;
+    expect(resultOf({ ...unnamed, unicodeName: 'München.rest' }, 'xn--mnchen-3ya.rest').kind).toBe(
+      'registered',
+    );
+    expect(resultOf({ ...full, ldhName: 'xn--MNCHEN-3ya.rest' }, 'xn--mnchen-3ya.rest').kind).toBe(
+      'registered',
+    );
+    expect(resultOf(unnamed, 'cafe.rest').kind).toBe('undated');
+  });
+
+  test.each([
+    ['nothing', undefined],
+    ['a list', [full]],
+    ['an error object', { errorCode: 200, title: 'ok' }],
+    ['an entity', { ...full, objectClassName: 'entity' }],
+    ['another name', { ...full, ldhName: 'cafe.rest.example' }],
+    ['no events', { ...full, events: undefined }],
+    ['no expiration', { ...full, events: full.events.slice(0, 2) }],
+    ['an expiration without a date', { ...full, events: [{ eventAction: 'expiration' }] }],
+    [
+      'one wrong date among two',
+      { ...full, events: [...full.events, { eventAction: 'expiration', eventDate: 'x' }] },
+    ],
+  ])('is not read out of %s', (_case, body) => {
+    expect(resultOf(body, 'cafe.rest').kind).toBe('undated');
+  });
+
+  test('anything at all is read without an error', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (body, events, entities) => {
+        registrationIn(body, 'cafe.rest');
+        registrationIn({ ...full, events, entities, status: body, nameservers: entities }, 'cafe.rest');
+      }),
+    );
+  });
+});
