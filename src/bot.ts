@@ -16,6 +16,7 @@ import type { PriceStore } from './money/ports.ts';
 import { createFactChanges, type FactChanges } from './names/fact-changes.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
+import { isAtAnotherRegistrar } from './names/trust.ts';
 import type { NotificationStore } from './notifications.ts';
 import { advance } from './orders/advance.ts';
 import { waitingDecision } from './orders/approvers.ts';
@@ -648,11 +649,16 @@ function notifierOf(site: Site, parts: WorkParts): NotifierDeps {
         alarms,
         store: stores.orders,
         settings,
-        placeOf: async (name) => {
-          const [watched, details] = await Promise.all([expiry.find(name), portfolio.find(name)]);
+        nameOf: async (name) => {
+          const [watched, details, record] = await Promise.all([
+            expiry.find(name),
+            portfolio.find(name),
+            stores.names.find(name),
+          ]);
           return {
             owner: details?.owner ?? watched?.registeredBy ?? watched?.addedBy,
             channel: details?.channel,
+            isElsewhere: record !== undefined && isAtAnotherRegistrar(record, messaging.now()),
           };
         },
       }),

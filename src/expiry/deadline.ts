@@ -3,7 +3,9 @@ import { type Day, daysBetween, shiftDay } from './days.ts';
 
 /** What can still be done about a name, and until when. Lists show this date and sort by it. */
 export interface Deadline {
-  readonly action: 'renew' | 'restore' | 'none';
+  /** `check`: its grace is over and no deletion is known, so whether it renewed itself has to be looked up. */
+  readonly action: 'renew' | 'restore' | 'check' | 'none';
+  readonly phase: LifePhase;
   /**
    * The day of the expiry for a registered name, the last safe day after that; undefined where nothing can be done or
    * no period is documented.
@@ -16,6 +18,8 @@ export interface Deadline {
 /** What a deadline is computed from. */
 export interface DeadlineFacts {
   readonly phase: LifePhase;
+  /** It counts as deleted out of caution: no deletion is known. */
+  readonly isDeletionAssumed: boolean;
   readonly expiryDay: Day;
   /** Calendar days to the expiry; negative after it. */
   readonly daysLeft: number;
@@ -37,14 +41,31 @@ export function isRenewable(phase: LifePhase): boolean {
   return ACTIONS[phase] === 'renew';
 }
 
+/**
+ * What can be asked for to keep a name. One that counts as deleted out of caution has most likely renewed itself: it
+ * can be renewed, and restoring it is a precaution.
+ */
+export function waysToKeep({ action, phase }: Pick<Deadline, 'action' | 'phase'>): {
+  readonly renews: boolean;
+  readonly restores: boolean;
+} {
+  return { renews: action === 'renew' || action === 'check', restores: ACTIONS[phase] === 'restore' };
+}
+
 /** The deadline of a name in a phase of its life. */
-export function deadlineOf({ phase, expiryDay, daysLeft, lastSafeDay }: DeadlineFacts): Deadline {
-  const action = ACTIONS[phase];
-  if (phase === 'registered') return { action, until: expiryDay, daysLeft };
-  if (action === 'none' || lastSafeDay === undefined)
-    return { action, until: undefined, daysLeft: undefined };
+export function deadlineOf(facts: DeadlineFacts): Deadline {
+  const { phase, isDeletionAssumed, expiryDay, daysLeft, lastSafeDay } = facts;
+  const action = isDeletionAssumed ? 'check' : ACTIONS[phase];
+  if (phase === 'registered') return { action, phase, until: expiryDay, daysLeft };
+  if (ACTIONS[phase] === 'none' || lastSafeDay === undefined)
+    return { action, phase, until: undefined, daysLeft: undefined };
   const today = shiftDay(expiryDay, -daysLeft);
-  return { action, until: lastSafeDay, daysLeft: daysBetween(today, lastSafeDay) };
+  return { action, phase, until: lastSafeDay, daysLeft: daysBetween(today, lastSafeDay) };
+}
+
+/** Whether a name can still be lost or saved, by its dates. */
+export function isSavable({ phase }: Pick<Deadline, 'phase'>): boolean {
+  return ACTIONS[phase] !== 'none';
 }
 
 /** Compares two deadlines. What is lost first comes first; names that cannot be saved come last. */
@@ -54,7 +75,7 @@ export function byDeadline(a: Deadline | undefined, b: Deadline | undefined): nu
 
 function urgency(deadline: Deadline | undefined): number {
   if (deadline === undefined) return Number.MAX_SAFE_INTEGER;
-  if (deadline.action === 'none') return Number.MAX_SAFE_INTEGER - 1;
+  if (!isSavable(deadline)) return Number.MAX_SAFE_INTEGER - 1;
   // Expired or deleted in a zone without documented periods: it may be lost at any moment.
   return deadline.daysLeft ?? -1;
 }

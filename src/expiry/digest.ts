@@ -212,6 +212,7 @@ export function asReminder(domain: WatchedDomain, said: readonly number[]): Watc
     addedBy: domain.addedBy,
     registeredBy: domain.registeredBy,
     doubt: domain.doubt,
+    lookedAt: domain.lookedAt,
     lapse: domain.lapse,
   };
 }

@@ -6,12 +6,12 @@ import type { MessagePlace } from '../notifications.ts';
 import type { Order } from '../orders/order.ts';
 import type { Secret } from '../service/secret.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
-import { lifecycleAt } from '../zones/lifecycle.ts';
+import { isDeletionAssumed, lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { CalendarOptions } from './calendar.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
-import { byDeadline, type Deadline, deadlineOf, isRenewable } from './deadline.ts';
+import { byDeadline, type Deadline, deadlineOf, isRenewable, isSavable } from './deadline.ts';
 import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
 import { DISPUTED_CODE } from './marks.ts';
@@ -139,12 +139,14 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       const day = expiryDay(expiry.at, expiry.source, zone);
       const daysLeft = daysBetween(calendarDay(now(), zone), day);
       const dates = { expiresAt: expiry.at, deletedAt };
-      const { phase, lastSafeDay } = lifecycleAt(zoneFor(name), dates, now(), zone).current;
+      const life = lifecycleAt(zoneFor(name), dates, now(), zone);
+      const { phase, lastSafeDay } = life.current;
+      const facts = { phase, isDeletionAssumed: isDeletionAssumed(life), lastSafeDay };
       return {
         domain,
         day,
         daysLeft,
-        deadline: deadlineOf({ phase, expiryDay: day, daysLeft, lastSafeDay }),
+        deadline: deadlineOf({ ...facts, expiryDay: day, daysLeft }),
       };
     };
   const daysFromNow = (days: number) => new Date(now().getTime() + days * DAY_MS);
@@ -243,7 +245,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       return [...names.values()]
         .filter(isUndecided)
         .map(listed(zone))
-        .filter(({ deadline }) => deadline !== undefined && deadline.action !== 'none')
+        .filter(({ deadline }) => deadline !== undefined && isSavable(deadline))
         .sort((a, b) => byDeadline(a.deadline, b.deadline))
         .slice(0, limit);
     },

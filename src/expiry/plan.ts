@@ -1,7 +1,7 @@
 import { groupBy } from '../collections.ts';
 import type { ExpirySource } from '../names/dates.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
-import { type Lifecycle, type LifePhase, lifecycleAt } from '../zones/lifecycle.ts';
+import { isDeletionAssumed, type Lifecycle, type LifePhase, lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { type Day, daysBetween, expiryDay, shiftDay, utcDay } from './days.ts';
 import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
@@ -52,6 +52,8 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   /** The tightest threshold before the expiry: the digest then also names who registered the name. */
   readonly lastThreshold: boolean;
   readonly phase: LifePhase;
+  /** It counts as deleted out of caution: its grace is over and no deletion is known. */
+  readonly isDeletionAssumed: boolean;
   /** The last whole day on which the action of this phase is still possible: yesterday on the day of the expiry. */
   readonly lastSafeDay: Day | undefined;
   /** Last day of a restore, from the redemption on and in the grace before it. */
@@ -164,6 +166,7 @@ function reminderFor<Watched extends WatchedName>(
       daysLeft,
       lastThreshold: due.lastThreshold,
       phase: due.phase,
+      isDeletionAssumed: due.isDeletionAssumed,
       lastSafeDay: due.lastSafeDay,
       restoreUntil: due.restoreUntil,
       estimated: source === 'order',
@@ -184,7 +187,7 @@ interface When {
 /** The reminder that applies. */
 type LastReminder = Pick<
   DueReminder,
-  'threshold' | 'lastThreshold' | 'phase' | 'lastSafeDay' | 'restoreUntil'
+  'threshold' | 'lastThreshold' | 'phase' | 'isDeletionAssumed' | 'lastSafeDay' | 'restoreUntil'
 >;
 
 function dueBefore(
@@ -198,7 +201,8 @@ function dueBefore(
   const lastSafeDay = shiftDay(lastDay, -1);
   if (isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
   const lastThreshold = threshold === thresholds[0];
-  return { threshold, lastThreshold, phase: 'registered', lastSafeDay, restoreUntil: undefined };
+  const phase = { phase: 'registered', isDeletionAssumed: false } as const;
+  return { threshold, lastThreshold, ...phase, lastSafeDay, restoreUntil: undefined };
 }
 
 function dueAfter(
@@ -220,7 +224,8 @@ function dueAfter(
   const beginsPhase = mark.daysToSafeDay === undefined && mark.daysAfterExpiry === undefined;
   if (!beginsPhase && isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
   const { threshold } = mark;
-  return { threshold, lastThreshold: false, phase, lastSafeDay, restoreUntil: restoreUntil(life) };
+  const reached = { threshold, lastThreshold: false, phase, isDeletionAssumed: isDeletionAssumed(life) };
+  return { ...reached, lastSafeDay, restoreUntil: restoreUntil(life) };
 }
 
 function wasReminded({ remindedThresholds }: WatchedName, threshold: number): boolean {

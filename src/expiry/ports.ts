@@ -119,7 +119,7 @@ export interface WatchListStore {
 /** A name as the reminder plan needs it, and what its reminder shows besides. */
 export interface WatchedReminder
   extends WatchedName,
-    Pick<WatchedDomain, 'addedBy' | 'registeredBy' | 'doubt' | 'lapse'> {
+    Pick<WatchedDomain, 'addedBy' | 'registeredBy' | 'doubt' | 'lookedAt' | 'lapse'> {
   /** Slack user id of whose name it is. */
   readonly owner?: string | undefined;
   /** The channel where it is told instead of the common one. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { NameEvent, RaisedAlarm, UnfitOrder } from './unexplained-changes.ts';
+import type { NameChange, RuledOutOrder, UnexplainedChange } from './unexplained-changes.ts';
 
 /*
  * An alarm: a change of a name that no order explains, and what people did about it. Pure; the store commits every
@@ -10,15 +10,15 @@ export const ALARM_STATES = ['raised', 'explained', 'escalated'] as const;
 export type AlarmState = (typeof ALARM_STATES)[number];
 
 /** An alarm that a look at a name has raised. */
-export interface NewAlarm extends Omit<NameEvent, 'expiry'> {
+export interface NewAlarm extends Omit<NameChange, 'expiry'> {
   readonly id: string;
   /** In ASCII. */
   readonly name: string;
-  readonly expiry: NameEvent['expiry'] | undefined;
+  readonly expiry: NameChange['expiry'] | undefined;
   /** When a second look confirmed it. */
   readonly raisedAt: Date;
   /** Orders that were considered, the latest first. */
-  readonly orders: readonly UnfitOrder[];
+  readonly orders: readonly RuledOutOrder[];
 }
 
 /** An alarm as it stands. */
@@ -49,14 +49,16 @@ export type AlarmChange =
 const MAX_ORDERS = 10;
 
 /** The alarms of one look. Locks that change at the same time are one alarm. */
-export function newAlarms(name: string, raised: readonly RaisedAlarm[], at: Date): NewAlarm[] {
-  const [first, ...others] = raised.filter(({ event }) => event.kind === 'lock_gone');
-  const after = [first, ...others].flatMap((lock) => lock?.event.after ?? []).sort();
-  const locks = first === undefined ? [] : [{ ...first, event: { ...first.event, after } }];
-  return [...raised.filter(({ event }) => event.kind !== 'lock_gone'), ...locks].map(({ event, orders }) => {
-    const about = { id: randomUUID(), name, ...event, expiry: event.expiry };
-    return { ...about, raisedAt: at, orders: orders.slice(0, MAX_ORDERS) };
-  });
+export function newAlarms(name: string, unexplained: readonly UnexplainedChange[], at: Date): NewAlarm[] {
+  const [first, ...others] = unexplained.filter(({ change }) => change.kind === 'lock_gone');
+  const after = [first, ...others].flatMap((lock) => lock?.change.after ?? []).sort();
+  const locks = first === undefined ? [] : [{ ...first, change: { ...first.change, after } }];
+  return [...unexplained.filter(({ change }) => change.kind !== 'lock_gone'), ...locks].map(
+    ({ change, orders }) => {
+      const about = { id: randomUUID(), name, ...change, expiry: change.expiry };
+      return { ...about, raisedAt: at, orders: orders.slice(0, MAX_ORDERS) };
+    },
+  );
 }
 
 /** A person says that the team made the change. For a guarded name two people have to say so. */

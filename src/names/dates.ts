@@ -1,6 +1,6 @@
 import { zoneFor } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
-import type { RecordProblem, Registration, RegistryLook } from './registry-record.ts';
+import { isDeleted, type RecordProblem, type Registration, type RegistryLook } from './registry-record.ts';
 import { type Distrust, distrustOf, type TrustedRecord, trustAfter } from './trust.ts';
 
 /*
@@ -74,7 +74,7 @@ export function datesAfterLook(before: NameDates, { name, at: now, result }: Reg
   const looked = {
     ...known,
     trusted: distrust === undefined ? trustAfter(known.trusted, registration, now) : known.trusted,
-    deletedAt: registration.deletedAt ?? deletionNotShownYet(known, now),
+    deletedAt: deletionOf(registration, before, now),
   };
   const { renewed } = known;
   // A record that is older than a renewal is stale and changes nothing.
@@ -150,6 +150,17 @@ export function addYears(moment: Date, years: number): Date {
   shifted.setUTCFullYear(moment.getUTCFullYear() + years);
   if (shifted.getUTCMonth() !== moment.getUTCMonth()) shifted.setUTCDate(0);
   return shifted;
+}
+
+/**
+ * When a name was deleted, by its record. A record that shows a deletion without its moment shows one since the look
+ * before at the earliest, which is assumed: a restore is then not put off too long.
+ */
+function deletionOf({ deletedAt, statuses }: Registration, before: NameDates, now: Date): Date | undefined {
+  if (deletedAt !== undefined) return deletedAt;
+  return isDeleted(statuses)
+    ? (before.deletedAt ?? before.lookedAt ?? now)
+    : deletionNotShownYet(before, now);
 }
 
 /** A deletion so short ago that the registry's record may not show it yet. */

@@ -8,7 +8,7 @@ import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } fr
 import type { DnsObserver } from './observe.ts';
 import type { LookResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
 import { isUnanswered, type RegistryLook, readRegistryAnswer } from './registry-record.ts';
-import { type NameOrder, reconcile } from './unexplained-changes.ts';
+import { explainChanges, type NameOrder } from './unexplained-changes.ts';
 
 /** What was done about a name. */
 export interface NameContext {
@@ -144,10 +144,15 @@ function afterLooks(
     ({ history } = merged);
     return merged.changes;
   });
-  const { ledger, raised } = reconcile({ changes, history, orders: context.orders, ledger: known.ledger });
-  const alarms = newAlarms(known.name, raised, now);
+  const { knownChanges, unexplained } = explainChanges({
+    changes,
+    history,
+    orders: context.orders,
+    knownChanges: known.knownChanges,
+  });
+  const alarms = newAlarms(known.name, unexplained, now);
   const dates = registry === undefined ? known : datesAfterLook(known, registry);
-  const record = { ...known, ...dates, history, ledger };
+  const record = { ...known, ...dates, history, knownChanges };
   const scheduled = scheduleOf(record, context, alarms.length > 0);
   const next = (kind: 'dns' | 'registry') => nextLook(kind, scheduled, now, random());
   const isDeferred =

@@ -20,7 +20,7 @@ import { createImpacts, type Impacts } from './order-impact.ts';
 import { GUARDED } from './portfolio.ts';
 import type { AlarmStore, ImpactStore, NameRecord, NameRecordStore, TagSource } from './ports.ts';
 import type { RegistryLook } from './registry-record.ts';
-import type { LedgerEntry } from './unexplained-changes.ts';
+import type { KnownChange } from './unexplained-changes.ts';
 
 /** The parts that the use cases of names are made of. */
 export interface NamesParts {
@@ -46,7 +46,7 @@ export interface NamesParts {
 /** What is known of a name. */
 export interface KnownName {
   readonly history: NameHistory;
-  readonly ledger: readonly LedgerEntry[];
+  readonly knownChanges: readonly KnownChange[];
   /** The name is not looked at regularly: this was seen a moment ago, and nothing before it is known. */
   readonly isFirstLook: boolean;
 }
@@ -158,10 +158,10 @@ export function createNames(parts: NamesParts): Names {
   }
 
   async function known(name: string): Promise<KnownName> {
-    const { history, ledger } = (await store.find(name)) ?? { history: {}, ledger: [] };
+    const { history, knownChanges } = (await store.find(name)) ?? { history: {}, knownChanges: [] };
     const isFirstLook = !wasLookedFor(history, FACT_NAMES);
     if (isFirstLook) await store.requestLook(name, now());
-    return { history: await completeHistory(name, history), ledger, isFirstLook };
+    return { history: await completeHistory(name, history), knownChanges, isFirstLook };
   }
 
   return {

@@ -67,8 +67,8 @@ export function confirmationOf(
   { result }: RegistryLook,
 ): Confirmation {
   if (result.kind !== 'registered') return 'unknown';
-  const { deletedAt, transferredAt, statuses } = result.registration;
-  if (task === 'restore') return deletedAt === undefined ? 'shown' : 'not_shown';
+  const { transferredAt, statuses } = result.registration;
+  if (task === 'restore') return isDeleted(statuses) ? 'not_shown' : 'shown';
   if (transferredAt !== undefined && transferredAt.getTime() > since.getTime() - HOUR_MS) return 'shown';
   return transferredAt !== undefined || statuses.includes('pending transfer') ? 'not_shown' : 'unknown';
 }

@@ -8,7 +8,7 @@ import type { NameHistory, SeenValues } from './history.ts';
 import type { Impact } from './impact.ts';
 import type { DetailsChange, NameDetails } from './portfolio.ts';
 import type { Preset, PresetContent } from './presets.ts';
-import type { LedgerEntry } from './unexplained-changes.ts';
+import type { KnownChange } from './unexplained-changes.ts';
 
 /** Somebody asked to let a name go. It is decided once somebody else has confirmed. */
 export interface Lapse {
@@ -24,7 +24,7 @@ export interface NameRecord extends NameDates {
   /** Grows by one with every change: the compare-and-swap is on it. */
   readonly version: number;
   readonly history: NameHistory;
-  readonly ledger: readonly LedgerEntry[];
+  readonly knownChanges: readonly KnownChange[];
   readonly lapse: Lapse | undefined;
   readonly nextDnsAt: Date;
   readonly nextRegistryAt: Date;

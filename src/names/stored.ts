@@ -5,7 +5,7 @@ import type { KnownFact, NameHistory, SeenValues } from './history.ts';
 import { IMPACT_TASKS, type Impact, impactItem } from './impact.ts';
 import { RECORD_PROBLEMS } from './registry-record.ts';
 import type { TrustedRecord } from './trust.ts';
-import { ALARM_KINDS, type LedgerEntry } from './unexplained-changes.ts';
+import { ALARM_KINDS, type KnownChange } from './unexplained-changes.ts';
 
 /* What is kept of a name as JSON, where moments are texts. */
 
@@ -25,8 +25,8 @@ const knownFact = z
 /** What was seen of a name. */
 export const storedHistory: z.ZodType<NameHistory> = z.partialRecord(factName, knownFact);
 
-/** Changes of a name that were explained or raised. */
-export const storedLedger: z.ZodType<LedgerEntry[]> = z.array(
+/** Changes of a name that were found before. */
+export const storedKnownChanges: z.ZodType<KnownChange[]> = z.array(
   z
     .object({
       kind: z.enum(ALARM_KINDS),

@@ -1,6 +1,6 @@
 import { FACT_NAMES, type FactName, isSameValue } from './facts.ts';
 import { type FactChange, type NameHistory, valuesOf } from './history.ts';
-import type { LedgerEntry } from './unexplained-changes.ts';
+import type { KnownChange } from './unexplained-changes.ts';
 
 /** A change of a name that looks have shown. */
 export interface PastChange extends FactChange {
@@ -25,16 +25,20 @@ const SAME_CHANGE: readonly (readonly FactName[])[] = [
 const JOIN_MS = 14 * 86_400_000;
 
 /** What has changed of a name, the latest first. Each change is listed once, however many records show it. */
-export function pastChanges(history: NameHistory, ledger: readonly LedgerEntry[]): PastChange[] {
+export function pastChanges(history: NameHistory, knownChanges: readonly KnownChange[]): PastChange[] {
   const all = FACT_NAMES.filter((fact) => !LEFT_OUT.has(fact)).flatMap((fact) =>
-    changesOfFact(fact, history, ledger),
+    changesOfFact(fact, history, knownChanges),
   );
   return all
     .filter((change) => !isToldByAnother(change, all))
     .sort((a, b) => b.firstSeenAfter.getTime() - a.firstSeenAfter.getTime());
 }
 
-function changesOfFact(fact: FactName, history: NameHistory, ledger: readonly LedgerEntry[]): PastChange[] {
+function changesOfFact(
+  fact: FactName,
+  history: NameHistory,
+  knownChanges: readonly KnownChange[],
+): PastChange[] {
   const values = valuesOf(history, fact);
   return values.slice(0, -1).flatMap((value, index): PastChange[] => {
     const before = values[index + 1];
@@ -46,21 +50,21 @@ function changesOfFact(fact: FactName, history: NameHistory, ledger: readonly Le
         after: value.value,
         lastSeenBefore: before.lastSeen,
         firstSeenAfter: value.firstSeen,
-        cause: causeOf(fact, value.firstSeen, ledger),
+        cause: causeOf(fact, value.firstSeen, knownChanges),
       },
     ];
   });
 }
 
-function causeOf(fact: FactName, firstSeen: Date, ledger: readonly LedgerEntry[]): PastChange['cause'] {
-  const entries = ledger.filter(
-    (entry) =>
-      entry.facts.includes(fact) && Math.abs(entry.firstSeen.getTime() - firstSeen.getTime()) <= JOIN_MS,
+function causeOf(fact: FactName, firstSeen: Date, knownChanges: readonly KnownChange[]): PastChange['cause'] {
+  const fitting = knownChanges.filter(
+    (known) =>
+      known.facts.includes(fact) && Math.abs(known.firstSeen.getTime() - firstSeen.getTime()) <= JOIN_MS,
   );
-  const exact = entries.find((entry) => entry.firstSeen.getTime() === firstSeen.getTime());
-  const entry = exact ?? entries[0];
-  if (entry === undefined) return undefined;
-  return entry.orderId === undefined ? 'none' : { orderId: entry.orderId };
+  const exact = fitting.find((known) => known.firstSeen.getTime() === firstSeen.getTime());
+  const known = exact ?? fitting[0];
+  if (known === undefined) return undefined;
+  return known.orderId === undefined ? 'none' : { orderId: known.orderId };
 }
 
 function isToldByAnother(change: PastChange, all: readonly PastChange[]): boolean {

@@ -1,4 +1,6 @@
 import { isSameRegistrarName } from '../rdap/registrar-name.ts';
+import { partOf } from './facts.ts';
+import type { NameHistory } from './history.ts';
 import type { Registration } from './registry-record.ts';
 
 /*
@@ -46,6 +48,16 @@ export function distrustOf(
   return transferredAt !== undefined && transferredAt > at
     ? { code: 'transferred', at: transferredAt }
     : undefined;
+}
+
+/** Whether a name was last seen at a registrar that is not the trusted one, by a transfer that the team does not know of. */
+export function isAtAnotherRegistrar(
+  { trusted, history }: { readonly trusted: TrustedRecord | undefined; readonly history: NameHistory },
+  now: Date,
+): boolean {
+  const shown = partOf(history.registrar?.current?.value ?? [], 'name');
+  if (trusted?.registrar === undefined || shown === undefined || isTransferKnown(trusted, now)) return false;
+  return !isSameRegistrarName(trusted.registrar, shown);
 }
 
 /** The new trusted record, once a record was trusted. */

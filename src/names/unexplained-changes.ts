@@ -2,12 +2,11 @@ import { ALARM_FACTS, type FactName, type FactValue, isSameSet, REGISTRY_FACTS }
 import type { FactChange, NameHistory } from './history.ts';
 
 /*
- * Finds the changes of a name that no order explains. Every change belongs to exactly one entry of the ledger: it is
- * explained by one order, or it was raised as an alarm, or it is a further sign of an entry that exists, because a
- * registry's record and the DNS show the same change at different times.
+ * Finds the changes of a name that no order explains. A change that several facts show is one: a registry's record and
+ * the DNS show it at different times.
  */
 
-/** The events of a name that people must hear of. */
+/** The changes of a name that people must hear of. */
 export const ALARM_KINDS = [
   'registrar',
   'nameservers',
@@ -20,8 +19,8 @@ export const ALARM_KINDS = [
 ] as const;
 export type AlarmKind = (typeof ALARM_KINDS)[number];
 
-/** One event, as a fact has shown it. */
-export interface NameEvent extends FactChange {
+/** A change that people must hear of, as one fact has shown it. */
+export interface NameChange extends FactChange {
   readonly kind: AlarmKind;
   /** For a registrar: the change of the expiry that came with it, as in a transfer. */
   readonly expiry?: { readonly before: string; readonly after: string };
@@ -66,35 +65,25 @@ export function isOfAlarm(orderId: string): boolean {
   return orderId.startsWith(ALARM_PREFIX);
 }
 
-/** An entry of the ledger: one event, what explains it, and which facts have shown it. */
-export interface LedgerEntry {
+/** A change that was found before, what explains it, and which facts have shown it. */
+export interface KnownChange {
   readonly kind: AlarmKind;
   readonly after: FactValue;
   readonly facts: readonly FactName[];
   readonly firstSeen: Date;
-  /** The order that explains it; undefined when it was raised as an alarm. */
+  /** The order that explains it; undefined when none does, so that an alarm was raised. */
   readonly orderId: string | undefined;
 }
 
-/** The result of {@link reconcile} for the changes of one name. */
-export interface Reconciled {
-  readonly explained: readonly { readonly event: NameEvent; readonly orderId: string }[];
-  readonly raised: readonly RaisedAlarm[];
-  /** Further signs of entries that the ledger had already. */
-  readonly joined: readonly NameEvent[];
-  /** The new ledger, to be kept with the history in the same transaction. */
-  readonly ledger: readonly LedgerEntry[];
-}
-
-/** An event that no order explains. */
-export interface RaisedAlarm {
-  readonly event: NameEvent;
+/** A change that no order explains. */
+export interface UnexplainedChange {
+  readonly change: NameChange;
   /** Orders of the name that were considered, the latest first. */
-  readonly orders: readonly UnfitOrder[];
+  readonly orders: readonly RuledOutOrder[];
 }
 
 /** Why an order does not explain a change. */
-export const UNFIT_REASONS = [
+export const RULED_OUT_REASONS = [
   /** The service refused it, so nothing follows from it. */
   'refused',
   /** The order asks for something that does not change this. */
@@ -110,20 +99,20 @@ export const UNFIT_REASONS = [
 ] as const;
 
 /** An order of the name that was considered, and why it does not explain a change. */
-export interface UnfitOrder {
+export interface RuledOutOrder {
   readonly id: string;
   readonly task: NameTask;
-  readonly why: (typeof UNFIT_REASONS)[number];
+  readonly why: (typeof RULED_OUT_REASONS)[number];
 }
 
-/** What {@link reconcile} works on, for one name. */
-export interface ReconcileInput {
+/** What is known of one name. */
+export interface ChangedName {
   /** The changes that one look has confirmed. */
   readonly changes: readonly FactChange[];
   /** The history after that look. */
   readonly history: NameHistory;
   readonly orders: readonly NameOrder[];
-  readonly ledger: readonly LedgerEntry[];
+  readonly knownChanges: readonly KnownChange[];
 }
 
 const HOUR_MS = 3_600_000;
@@ -131,11 +120,11 @@ const DAY_MS = 24 * HOUR_MS;
 /** Clocks of the bot, the service and the registry may differ by this much. */
 const SKEW_MS = 5 * 60_000;
 const DEFAULT_TRANSFER_DAYS = 5;
-/** An event that one source shows is shown by the others within this time. */
-const JOIN_MS = 14 * DAY_MS;
+/** A change that one fact shows is shown by the others within this time. */
+const SHOWN_BY_ALL_MS = 14 * DAY_MS;
 /** The time from a deletion to the day on which the name is free, including grace and redemption. */
 const DELETION_MS = 100 * DAY_MS;
-const LEDGER_KEPT_MS = 150 * DAY_MS;
+const CHANGES_KEPT_MS = 150 * DAY_MS;
 /** Registries lock new and transferred names against transfers for 60 days, and unlock them by themselves. */
 const REGISTRY_LOCK_MS = 65 * DAY_MS;
 const REGISTRY_LOCK = 'server transfer prohibited';
@@ -145,7 +134,7 @@ const LOCKS: readonly string[] = ['transfer', 'delete', 'update'].flatMap((what)
   `server ${what} prohibited`,
 ]);
 
-/** How long after its request an order can explain a change of a kind. It never explains a kind without an entry. */
+/** How long after its request an order can explain a change of a kind. It never explains a kind that is left out. */
 const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<AlarmKind, number>>>>> = {
   create: { registrar: 2 * DAY_MS, nameservers: 2 * DAY_MS, owner: 2 * DAY_MS, ds: 2 * DAY_MS },
   transfer: {
@@ -180,31 +169,27 @@ const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<AlarmKi
 const FACT_ORDER: readonly FactName[] = ALARM_FACTS;
 const OF_REGISTRY: ReadonlySet<FactName> = new Set(REGISTRY_FACTS);
 
-/**
- * Sorts the changes of one name: explained by an order, raised, or a sign of a known event. Pure, and what the ledger
- * has is not returned again.
- */
-export function reconcile({ changes, history, orders, ledger }: ReconcileInput): Reconciled {
-  const explained: { event: NameEvent; orderId: string }[] = [];
-  const raised: RaisedAlarm[] = [];
-  const joined: NameEvent[] = [];
-  let entries = [...ledger];
-  for (const event of eventsOf(changes, history)) {
-    const known = entries.find((entry) => isSignOf(event, entry, orders));
-    if (known !== undefined) {
-      entries = entries.map((entry) =>
-        entry === known ? { ...entry, facts: [...entry.facts, event.fact] } : entry,
+/** The changes of a name that no order explains and that were not known, and all that are known now. */
+export function explainChanges({ changes, history, orders, knownChanges }: ChangedName): {
+  readonly unexplained: readonly UnexplainedChange[];
+  readonly knownChanges: readonly KnownChange[];
+} {
+  const unexplained: UnexplainedChange[] = [];
+  let known = [...knownChanges];
+  for (const change of notableChanges(changes, history)) {
+    const same = known.find((former) => isSameChange(change, former, orders));
+    if (same !== undefined) {
+      known = known.map((former) =>
+        former === same ? { ...former, facts: [...former.facts, change.fact] } : former,
       );
-      joined.push(event);
       continue;
     }
-    const order = explainingOrder(event, orders, entries);
-    const { kind, after, fact, firstSeenAfter: firstSeen } = event;
-    entries.push({ kind, after, facts: [fact], firstSeen, orderId: order?.id });
-    if (order === undefined) raised.push({ event, orders: unfitOrders(event, orders) });
-    else explained.push({ event, orderId: order.id });
+    const order = explainingOrder(change, orders, known);
+    const { kind, after, fact, firstSeenAfter: firstSeen } = change;
+    known.push({ kind, after, facts: [fact], firstSeen, orderId: order?.id });
+    if (order === undefined) unexplained.push({ change, orders: ruledOutOrders(change, orders) });
   }
-  return { explained, raised, joined, ledger: withoutOld(entries, changes) };
+  return { unexplained, knownChanges: withoutOld(known, changes) };
 }
 
 /** The moment at which a transfer completes by itself unless somebody objects. */
@@ -219,16 +204,16 @@ export interface TransferCountdown {
  * @param transferDays as the zone has it
  */
 export function transferCountdown(
-  event: Pick<NameEvent, 'lastSeenBefore'>,
+  { lastSeenBefore }: Pick<NameChange, 'lastSeenBefore'>,
   now: Date,
   transferDays: number = DEFAULT_TRANSFER_DAYS,
 ): TransferCountdown {
-  const goesThroughAt = new Date(event.lastSeenBefore.getTime() + transferDays * DAY_MS);
+  const goesThroughAt = new Date(lastSeenBefore.getTime() + transferDays * DAY_MS);
   return { goesThroughAt, msLeft: Math.max(0, goesThroughAt.getTime() - now.getTime()) };
 }
 
-/** The events that people must hear of, among the changes of facts. */
-function eventsOf(changes: readonly FactChange[], history: NameHistory): NameEvent[] {
+/** The changes that people must hear of, among the changes of facts. */
+function notableChanges(changes: readonly FactChange[], history: NameHistory): NameChange[] {
   const isRegistrationChanged = changes.some(({ fact }) => fact === 'registration');
   const sorted = changes
     // When the registration comes or goes, all other facts of the registry do too.
@@ -237,39 +222,38 @@ function eventsOf(changes: readonly FactChange[], history: NameHistory): NameEve
   return sorted.flatMap((change) => {
     switch (change.fact) {
       case 'registration':
-        return change.after.length === 0 ? eventOf('unregistered', change) : [];
+        return change.after.length === 0 ? ofKind('unregistered', change) : [];
       case 'registrar':
-        return changedBetweenValues(change) ? [{ ...eventOf('registrar', change), ...dateOf(changes) }] : [];
+        return changedBetweenValues(change) ? [{ ...ofKind('registrar', change), ...dateOf(changes) }] : [];
       case 'owner':
-        return changedBetweenValues(change) ? eventOf('owner', change) : [];
+        return changedBetweenValues(change) ? ofKind('owner', change) : [];
       case 'registry_nameservers':
       case 'parent_nameservers':
       case 'nameservers':
-        return eventOf('nameservers', change);
+        return ofKind('nameservers', change);
       case 'secure_dns':
       case 'ds':
-        return eventOf('ds', change);
+        return ofKind('ds', change);
       case 'statuses':
-        return statusEvents(change, history);
+        return statusChanges(change, history);
       default:
         return [];
     }
   });
 }
 
-function eventOf(kind: AlarmKind, change: FactChange, after = change.after): NameEvent {
+function ofKind(kind: AlarmKind, change: FactChange, after = change.after): NameChange {
   return { ...change, kind, after };
 }
 
 /**
- * Whether a value was replaced by another. A value that comes or goes as a whole belongs to the event of the
- * registration.
+ * Whether a value was replaced by another. A value that comes or goes as a whole is a change of the registration.
  */
 function changedBetweenValues({ before, after }: FactChange): boolean {
   return before.length > 0 && after.length > 0;
 }
 
-function dateOf(changes: readonly FactChange[]): Pick<NameEvent, 'expiry'> {
+function dateOf(changes: readonly FactChange[]): Pick<NameChange, 'expiry'> {
   const date = changes.find(({ fact }) => fact === 'expires_at');
   const [before, after] = [date?.before[0], date?.after[0]];
   return before === undefined || after === undefined ? {} : { expiry: { before, after } };
@@ -277,7 +261,7 @@ function dateOf(changes: readonly FactChange[]): Pick<NameEvent, 'expiry'> {
 
 const DELETED: readonly string[] = ['redemption period', 'pending delete'];
 
-function statusEvents(change: FactChange, history: NameHistory): NameEvent[] {
+function statusChanges(change: FactChange, history: NameHistory): NameChange[] {
   const { before, after } = change;
   const gone = LOCKS.filter(
     (lock) => before.includes(lock) && !after.includes(lock) && !endsByItself(lock, change, history),
@@ -285,9 +269,9 @@ function statusEvents(change: FactChange, history: NameHistory): NameEvent[] {
   const isAdded = (status: string) => after.includes(status) && !before.includes(status);
   const isDeleted = DELETED.some(isAdded) && !DELETED.some((status) => before.includes(status));
   return [
-    ...gone.map((lock) => eventOf('lock_gone', change, [lock])),
-    ...(isAdded('pending transfer') ? [eventOf('pending_transfer', change, ['pending transfer'])] : []),
-    ...(isDeleted ? [eventOf('pending_delete', change, ['pending delete'])] : []),
+    ...gone.map((lock) => ofKind('lock_gone', change, [lock])),
+    ...(isAdded('pending transfer') ? [ofKind('pending_transfer', change, ['pending transfer'])] : []),
+    ...(isDeleted ? [ofKind('pending_delete', change, ['pending delete'])] : []),
   ];
 }
 
@@ -299,79 +283,79 @@ function endsByItself(lock: string, { firstSeenAfter }: FactChange, history: Nam
   });
 }
 
-/** Whether another fact has shown the same event before. One fact shows an event once. */
-function isSignOf(event: NameEvent, entry: LedgerEntry, orders: readonly NameOrder[]): boolean {
-  if (entry.facts.includes(event.fact)) return false;
-  const apartMs = Math.abs(event.firstSeenAfter.getTime() - entry.firstSeen.getTime());
+/** Whether another fact has shown the same change before. One fact shows a change once. */
+function isSameChange(change: NameChange, former: KnownChange, orders: readonly NameOrder[]): boolean {
+  if (former.facts.includes(change.fact)) return false;
+  const apartMs = Math.abs(change.firstSeenAfter.getTime() - former.firstSeen.getTime());
   // A deleted name loses its delegation, and its registration in the end.
-  if (entry.kind === 'pending_delete' || entry.kind === 'unregistered') {
-    if (event.kind === 'unregistered') return apartMs < DELETION_MS;
-    if (isDelegationGone(event)) return apartMs < JOIN_MS;
+  if (former.kind === 'pending_delete' || former.kind === 'unregistered') {
+    if (change.kind === 'unregistered') return apartMs < DELETION_MS;
+    if (isDelegationGone(change)) return apartMs < SHOWN_BY_ALL_MS;
   }
-  if (entry.kind !== event.kind || apartMs > JOIN_MS) return false;
-  const order = orders.find(({ id }) => id === entry.orderId);
-  switch (event.kind) {
+  if (former.kind !== change.kind || apartMs > SHOWN_BY_ALL_MS) return false;
+  const order = orders.find(({ id }) => id === former.orderId);
+  switch (change.kind) {
     case 'nameservers':
-      // For a change that an order asked for, only what it asked for is a sign.
-      if (order !== undefined) return canExplain(order, event);
+      // For a change that an order asked for, only what it asked for is the same.
+      if (order !== undefined) return canExplain(order, change);
       // The name's own zone may list fewer or more servers than the delegation.
-      return event.fact === 'nameservers'
-        ? isOverlapping(event.after, entry.after)
-        : isSameSet(event.after, entry.after);
+      return change.fact === 'nameservers'
+        ? isOverlapping(change.after, former.after)
+        : isSameSet(change.after, former.after);
     case 'ds':
       // A registry's record shows only whether there is one.
-      return (event.after.length === 0) === (entry.after.length === 0);
+      return (change.after.length === 0) === (former.after.length === 0);
     default:
       return false;
   }
 }
 
-function isDelegationGone({ kind, after }: NameEvent): boolean {
+function isDelegationGone({ kind, after }: NameChange): boolean {
   return (kind === 'nameservers' || kind === 'ds') && after.length === 0;
 }
 
-/** The order that explains an event: the latest that can. An order explains one event of each kind. */
+/** The order that explains a change: the latest that can. An order explains one change of each kind. */
 function explainingOrder(
-  event: NameEvent,
+  change: NameChange,
   orders: readonly NameOrder[],
-  entries: readonly LedgerEntry[],
+  knownChanges: readonly KnownChange[],
 ): NameOrder | undefined {
   const isUsed = ({ id }: NameOrder) =>
-    entries.some(
+    knownChanges.some(
       ({ orderId, kind, after }) =>
         orderId === id &&
-        kind === event.kind &&
+        kind === change.kind &&
         // One order may change several locks.
-        (kind !== 'lock_gone' || isSameSet(after, event.after)),
+        (kind !== 'lock_gone' || isSameSet(after, change.after)),
     );
-  return latestFirst(orders).find((order) => canExplain(order, event) && !isUsed(order));
+  return latestFirst(orders).find((order) => canExplain(order, change) && !isUsed(order));
 }
 
-function canExplain(order: NameOrder, event: NameEvent): boolean {
-  return whyUnfit(order, event) === undefined;
+function canExplain(order: NameOrder, change: NameChange): boolean {
+  return whyRuledOut(order, change) === undefined;
 }
 
-/** Why an order cannot have caused an event; undefined when it can. */
-function whyUnfit(order: NameOrder, event: NameEvent): UnfitOrder['why'] | undefined {
-  const windowMs = EXPLAINS_FOR_MS[order.task][event.kind];
+/** Why an order cannot have caused a change; undefined when it can. */
+function whyRuledOut(order: NameOrder, change: NameChange): RuledOutOrder['why'] | undefined {
+  const windowMs = EXPLAINS_FOR_MS[order.task][change.kind];
   if (windowMs === undefined) return 'other_task';
   if (order.state === 'refused') return 'refused';
   const sentAt = order.sentAt.getTime();
-  if (sentAt > event.firstSeenAfter.getTime() + SKEW_MS) return 'sent_later';
-  if (sentAt + windowMs < event.lastSeenBefore.getTime()) return 'too_old';
-  return isWhatWasAskedFor(order, event) ? undefined : 'other_content';
+  if (sentAt > change.firstSeenAfter.getTime() + SKEW_MS) return 'sent_later';
+  if (sentAt + windowMs < change.lastSeenBefore.getTime()) return 'too_old';
+  return isWhatWasAskedFor(order, change) ? undefined : 'other_content';
 }
 
-/** Why each order does not explain an event. One that fits otherwise explains another change already. */
-function unfitOrders(event: NameEvent, orders: readonly NameOrder[]): UnfitOrder[] {
+/** Why each order does not explain a change. One that fits otherwise explains another change already. */
+function ruledOutOrders(change: NameChange, orders: readonly NameOrder[]): RuledOutOrder[] {
   return latestFirst(orders).map((order) => ({
     id: order.id,
     task: order.task,
-    why: whyUnfit(order, event) ?? 'used',
+    why: whyRuledOut(order, change) ?? 'used',
   }));
 }
 
-function isWhatWasAskedFor({ task, nameServers }: NameOrder, { kind, fact, after }: NameEvent): boolean {
+function isWhatWasAskedFor({ task, nameServers }: NameOrder, { kind, fact, after }: NameChange): boolean {
   switch (kind) {
     case 'nameservers': {
       if (nameServers === undefined) return task === 'restore' || after.length === 0;
@@ -393,9 +377,9 @@ function latestFirst(orders: readonly NameOrder[]): NameOrder[] {
   );
 }
 
-function withoutOld(entries: readonly LedgerEntry[], changes: readonly FactChange[]): LedgerEntry[] {
+function withoutOld(known: readonly KnownChange[], changes: readonly FactChange[]): KnownChange[] {
   const now = Math.max(0, ...changes.map(({ firstSeenAfter }) => firstSeenAfter.getTime()));
-  return entries.filter(({ firstSeen }) => now - firstSeen.getTime() < LEDGER_KEPT_MS);
+  return known.filter(({ firstSeen }) => now - firstSeen.getTime() < CHANGES_KEPT_MS);
 }
 
 function isOverlapping(one: readonly string[], other: readonly string[]): boolean {

@@ -29,11 +29,18 @@ export interface AlarmPlannerDeps {
   readonly settings: () => Promise<TeamSettings>;
   /** `ADMINS`: admins beside those of the workspace, by id. */
   readonly admins: readonly string[];
-  /** Who owns the name; undefined when nobody is known. */
-  readonly placeOf: (
-    name: string,
-  ) => Promise<{ readonly owner: string | undefined; readonly channel: string | undefined }>;
+  readonly nameOf: (name: string) => Promise<AlarmedName>;
   readonly now: () => Date;
+}
+
+/** What is known of the name of an alarm. */
+export interface AlarmedName {
+  /** Who owns it; undefined when nobody is known. */
+  readonly owner: string | undefined;
+  /** The channel where it is told besides. */
+  readonly channel: string | undefined;
+  /** It was seen at a registrar that is not the team's. */
+  readonly isElsewhere: boolean;
 }
 
 /** How often the countdown of a transfer is updated. */
@@ -47,6 +54,7 @@ const COPY = 'alarm:in:';
 /** An alarm with what its messages need. */
 interface Telling {
   readonly alarm: Alarm;
+  readonly name: AlarmedName;
   readonly claim: ClaimedSubject;
   readonly send: SendNotification;
 }
@@ -56,14 +64,15 @@ export function createAlarmPlanner(deps: AlarmPlannerDeps): NotificationPlanner 
   return async (claim, send) => {
     const alarm = await deps.alarms.find(claim.id);
     if (alarm === undefined) return undefined;
-    const [privateOrders, movedAt, { channel: own }] = await Promise.all([
+    const [privateOrders, movedAt, name] = await Promise.all([
       privateIds(
         deps,
         alarm.orders.map(({ id }) => id),
       ),
       movedAfter(deps, alarm),
-      deps.placeOf(alarm.name),
+      deps.nameOf(alarm.name),
     ]);
+    const { channel: own } = name;
     const now = deps.now();
     const again = movedAt === undefined ? nextUpdate(alarm, now) : undefined;
     const common = {
@@ -92,7 +101,7 @@ export function createAlarmPlanner(deps: AlarmPlannerDeps): NotificationPlanner 
       alertsAdmins: true,
     });
     if (first.at === undefined) return { again };
-    const telling = { alarm, claim, send };
+    const telling = { alarm, name, claim, send };
     const replies = repliesTo(deps, telling, first.at);
     await tellThread(telling, replies, first.at, '');
     const standing = claim.notifications.flatMap(({ purpose, message }) =>
@@ -136,10 +145,10 @@ function nextUpdate({ kind, state, firstSeenAfter }: Alarm, now: Date): Date | u
 type Reply = readonly [what: string, message: () => Promise<Message | undefined> | Message];
 
 function repliesTo(deps: AlarmPlannerDeps, telling: Telling, at: PostedMessage): readonly Reply[] {
-  const { alarm } = telling;
+  const { alarm, name } = telling;
   let escalated: Promise<Message | undefined> | undefined;
   return present([
-    ['runbook', () => alarmRunbook(alarm)],
+    ['runbook', () => alarmRunbook(alarm, name.isElsewhere)],
     alarm.proposed !== undefined && (['proposed', () => proposedReply(alarm)] as const),
     alarm.escalatedBy !== undefined &&
       ([
@@ -156,10 +165,10 @@ function repliesTo(deps: AlarmPlannerDeps, telling: Telling, at: PostedMessage):
 /** Tells everybody concerned directly. @returns the reply that says who was told; undefined while somebody is still to be */
 async function tellConcerned(
   deps: AlarmPlannerDeps,
-  { alarm, send }: Telling,
+  { alarm, name, send }: Telling,
   at: PostedMessage,
 ): Promise<Message | undefined> {
-  const { people, unreadableGroups } = await concerned(deps, alarm);
+  const { people, unreadableGroups } = await concerned(deps, name);
   const reached: string[] = [];
   for (const person of people) {
     const { state } = await send({
@@ -167,7 +176,7 @@ async function tellConcerned(
       version: ONCE,
       since: alarm.raisedAt,
       places: [directMessageTo(deps.directory, person)],
-      message: () => escalationMessage(alarm, at.channelId, deps.now()),
+      message: () => escalationMessage(alarm, at.channelId, deps.now(), name.isElsewhere),
       metadata: metadataOf(alarm),
     });
     if (state === 'pending') return undefined;
@@ -201,8 +210,8 @@ async function tellThread(
 }
 
 /** The name's owner, the admins and the approvers, each once. */
-async function concerned({ settings, directory, admins, placeOf }: AlarmPlannerDeps, { name }: Alarm) {
-  const [{ approvers }, { owner }] = await Promise.all([settings(), placeOf(name)]);
+async function concerned({ settings, directory, admins }: AlarmPlannerDeps, { owner }: AlarmedName) {
+  const { approvers } = await settings();
   return peopleAmong(directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ALARM_STATES, type Alarm, type NewAlarm } from '../names/alarm.ts';
 import { FACT_NAMES } from '../names/facts.ts';
 import type { AlarmStore } from '../names/ports.ts';
-import { ALARM_KINDS, NAME_TASKS, UNFIT_REASONS } from '../names/unexplained-changes.ts';
+import { ALARM_KINDS, NAME_TASKS, RULED_OUT_REASONS } from '../names/unexplained-changes.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { insertEvents } from './events.ts';
@@ -23,7 +23,7 @@ const row = z
     lastSeenBefore: z.date(),
     firstSeenAfter: z.date(),
     raisedAt: z.date(),
-    orders: z.array(z.object({ id: z.string(), task: z.enum(NAME_TASKS), why: z.enum(UNFIT_REASONS) })),
+    orders: z.array(z.object({ id: z.string(), task: z.enum(NAME_TASKS), why: z.enum(RULED_OUT_REASONS) })),
     state: z.enum(ALARM_STATES),
     proposedBy: optionalText,
     proposedReason: optionalText,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { NameDates } from '../names/dates.ts';
 import type { Lapse } from '../names/ports.ts';
-import { storedDoubt, storedHistory, storedLedger, storedTrust } from '../names/stored.ts';
+import { storedDoubt, storedHistory, storedKnownChanges, storedTrust } from '../names/stored.ts';
 import { jsonColumn, optional, optionalText } from './columns.ts';
 import { Prisma } from './database.ts';
 
@@ -55,7 +55,7 @@ export const recordRow = z.object({
   ...datesShape,
   ...lapseShape,
   history: storedHistory,
-  ledger: storedLedger,
+  knownChanges: storedKnownChanges,
   nextDnsAt: z.date(),
   nextRegistryAt: z.date(),
   registryReserved: z.boolean(),

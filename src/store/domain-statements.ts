@@ -113,7 +113,7 @@ export function claimSuccess(orderId: string, n: number, now: Date): Statement {
  *
  * @param from the former date of the same end; reminders for it count.
  */
-export function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Statement {
+function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Statement {
   const day = new Date(utcDay(expiresAt));
   const formerDay = from === undefined ? null : new Date(utcDay(from));
   return Prisma.sql`
@@ -136,7 +136,7 @@ export function recordReminder(name: string, expiresAt: Date, from: Date | undef
  * Forgets that people were told that a name had expired or was deleted. Its end may come again, and what was said of it
  * would silence all reminders before that.
  */
-export function forgetEnd(name: string): Statement {
+function forgetEnd(name: string): Statement {
   return Prisma.sql`
     WITH forgotten AS (DELETE FROM reminders WHERE name = ${name} AND threshold < 0)
     UPDATE domains d SET reminded_threshold = COALESCE(

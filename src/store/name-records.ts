@@ -20,9 +20,9 @@ const MAX_MENTIONING = 2_000;
 const names = z.array(z.object({ name: z.string() }));
 const rows = z.array(
   recordRow.transform((row): NameRecord => {
-    const { name, version, history, ledger, nextDnsAt, nextRegistryAt, registryReserved, urgent } = row;
+    const { name, version, history, knownChanges, nextDnsAt, nextRegistryAt, registryReserved, urgent } = row;
     return {
-      ...{ name, version, history, ledger, nextDnsAt, nextRegistryAt },
+      ...{ name, version, history, knownChanges, nextDnsAt, nextRegistryAt },
       ...datesFromRow(row),
       lapse: lapseFromRow(row),
       isRegistryReserved: registryReserved,
@@ -134,7 +134,7 @@ function saveRecord(
   return Prisma.sql`
     WITH saved AS (
       UPDATE domains SET ${assignments(fields)}, version = version + 1, lease_until = NULL,
-        history = ${JSON.stringify(after.history)}::jsonb, ledger = ${JSON.stringify(after.ledger)}::jsonb
+        history = ${JSON.stringify(after.history)}::jsonb, known_changes = ${JSON.stringify(after.knownChanges)}::jsonb
       WHERE name = ${before.name} AND version = ${before.version} RETURNING name
     )${observations.length === 0 ? Prisma.empty : Prisma.sql`, observed AS (${observed})`}${alarms.length === 0 ? Prisma.empty : raised}
     SELECT name FROM saved`;

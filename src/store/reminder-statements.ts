@@ -40,6 +40,7 @@ const candidateRow = z.object({
   addedBy: z.string(),
   registeredBy: optionalText,
   doubt: jsonColumn(storedDoubt),
+  lookedAt: optionalMoment,
   lapseReason: optionalText,
   lapseRequestedBy: optionalText,
   ownerId: optionalText,

@@ -83,6 +83,14 @@ export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, time
   };
 }
 
+/**
+ * Whether a name counts as deleted out of caution: its grace is over and no deletion is known. By the document it has
+ * renewed itself (service API, Domain lifecycle).
+ */
+export function isDeletionAssumed({ current: { phase }, deletionKnown }: Lifecycle): boolean {
+  return !deletionKnown && (phase === 'redemption' || phase === 'pending_delete' || phase === 'released');
+}
+
 type PhaseStart = readonly [LifePhase, Date];
 
 function undocumentedStarts({ expiresAt, deletedAt }: LifeDates): readonly PhaseStart[] {

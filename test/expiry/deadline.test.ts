@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { byDeadline, deadlineOf } from '../../src/expiry/deadline.ts';
+import { byDeadline, deadlineOf, waysToKeep } from '../../src/expiry/deadline.ts';
 import type { LifePhase } from '../../src/zones/lifecycle.ts';
 
-function deadline(phase: LifePhase, daysLeft: number, lastSafeDay?: string) {
-  return deadlineOf({ phase, expiryDay: '2027-06-20', daysLeft, lastSafeDay });
+function deadline(phase: LifePhase, daysLeft: number, lastSafeDay?: string, isDeletionAssumed = false) {
+  return deadlineOf({ phase, isDeletionAssumed, expiryDay: '2027-06-20', daysLeft, lastSafeDay });
 }
 
 describe('the deadline of a name', () => {
@@ -17,8 +17,27 @@ describe('the deadline of a name', () => {
     ['pending_delete', 100, '2027-06-19', { action: 'none', until: undefined, daysLeft: undefined }],
     ['released', -100, undefined, { action: 'none', until: undefined, daysLeft: undefined }],
   ] as const)('%s, %s days before the expiry', (phase, days, lastSafeDay, expected) => {
-    expect(deadline(phase, days, lastSafeDay)).toEqual(expected);
+    expect(deadline(phase, days, lastSafeDay)).toEqual({ ...expected, phase });
   });
+
+  test.each([
+    [
+      'redemption',
+      -46,
+      '2027-09-02',
+      { until: '2027-09-02', daysLeft: 28 },
+      { renews: true, restores: true },
+    ],
+    ['pending_delete', -77, '2027-09-07', { until: undefined }, { renews: true, restores: false }],
+    ['released', -100, undefined, { until: undefined }, { renews: true, restores: false }],
+  ] as const)(
+    '%s, %s days before the expiry, without a known deletion',
+    (phase, days, safe, expected, ways) => {
+      const assumed = deadline(phase, days, safe, true);
+      expect(assumed).toMatchObject({ action: 'check', ...expected });
+      expect(waysToKeep(assumed)).toEqual(ways);
+    },
+  );
 
   test('sorts what is lost first before what comes, and what cannot be helped last', () => {
     const sorted = [

@@ -65,7 +65,7 @@ test('a name that no registry knows', async () => {
 test('a name that was deleted says so first, until when it can be restored, and that it is not delegated', async () => {
   await told('watch gone.rest');
   const text = await told('name gone.rest');
-  expect(text).toMatch(/It was deleted\*.*a restore can bring it back until/);
+  expect(text).toMatch(/It was deleted\.\*.*A restore is possible until/);
   expect(text).toMatch(/Nameservers\*\nnone: the name is not delegated/);
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['reminder_restore', 'name_edit']);
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { type Alarm, escalate, newAlarms, sayOurs } from '../../src/names/alarm.ts';
-import type { NameEvent, RaisedAlarm } from '../../src/names/unexplained-changes.ts';
+import type { NameChange, UnexplainedChange } from '../../src/names/unexplained-changes.ts';
 
 const AT = new Date('2027-06-14T12:00:00Z');
 
-function raised(kind: NameEvent['kind'], after: readonly string[]): RaisedAlarm {
-  const event = {
+function raised(kind: NameChange['kind'], after: readonly string[]): UnexplainedChange {
+  const change = {
     kind,
     fact: 'statuses',
     before: [],
@@ -13,7 +13,7 @@ function raised(kind: NameEvent['kind'], after: readonly string[]): RaisedAlarm 
     lastSeenBefore: AT,
     firstSeenAfter: AT,
   } as const;
-  return { event, orders: [] };
+  return { change, orders: [] };
 }
 
 function alarm(changes: Partial<Alarm> = {}): Alarm {

@@ -16,7 +16,7 @@ const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
 
 const known: NameDates = { ...NO_DATES, expiry: { at: inDays(20), source: 'rdap' } };
 
-function after(
+function afterLook(
   dates: NameDates,
   expiresAt: Date,
   { at = NOW, zone = 'rest', ...more }: Partial<Registration> & { at?: Date; zone?: string } = {},
@@ -39,15 +39,15 @@ describe('adding years', () => {
 describe('after a look at the registry', () => {
   test('its date counts, whoever gave the one before', () => {
     for (const source of ['person', 'order', 'rdap'] as const) {
-      const looked = after({ ...known, expiry: { at: inDays(5), source } }, inDays(9));
+      const looked = afterLook({ ...known, expiry: { at: inDays(5), source } }, inDays(9));
       expect(looked).toMatchObject({ expiry: { at: inDays(9), source: 'rdap' }, lookedAt: NOW });
     }
-    expect(after(NO_DATES, inDays(9)).expiry).toEqual({ at: inDays(9), source: 'rdap' });
+    expect(afterLook(NO_DATES, inDays(9)).expiry).toEqual({ at: inDays(9), source: 'rdap' });
   });
 
   test('a year later is a new end, a day later a better date for the same one', () => {
-    expect(hasNewEnd(known, after(known, inDays(385)))).toBe(true);
-    expect(hasNewEnd(known, after(known, inDays(22)))).toBe(false);
+    expect(hasNewEnd(known, afterLook(known, inDays(385)))).toBe(true);
+    expect(hasNewEnd(known, afterLook(known, inDays(22)))).toBe(false);
   });
 
   test('a renewal stands until it is shown; weeks later the contradiction is a doubt', () => {
@@ -58,15 +58,15 @@ describe('after a look at the registry', () => {
       renewed: { until, at: NOW },
     };
     for (const shown of [inDays(20), inDays(382)]) {
-      const stale = after(renewed, shown, { at: inDays(3) });
+      const stale = afterLook(renewed, shown, { at: inDays(3) });
       expect(stale).toMatchObject({ expiry: renewed.expiry, renewed: renewed.renewed, doubt: undefined });
     }
-    expect(after(renewed, inDays(20), { at: inDays(15) })).toMatchObject({
+    expect(afterLook(renewed, inDays(20), { at: inDays(15) })).toMatchObject({
       expiry: renewed.expiry,
       doubt: { code: 'renewal_not_shown', shown: inDays(20) },
     });
     for (const shown of [inDays(383.5), inDays(385.2), inDays(750)]) {
-      expect(after(renewed, shown, { at: inDays(3) })).toMatchObject({
+      expect(afterLook(renewed, shown, { at: inDays(3) })).toMatchObject({
         renewed: undefined,
         expiry: { at: shown, source: 'rdap' },
       });
@@ -75,7 +75,8 @@ describe('after a look at the registry', () => {
 
   test.each(['rest', 'example'])('a year that the registry of .%s adds by itself is not paid for', (zone) => {
     const grace = { zone, statuses: ['active', 'auto renew period'] };
-    const end = (dates: NameDates, expiresAt: Date, more = {}) => after(dates, expiresAt, more).expiry?.at;
+    const end = (dates: NameDates, expiresAt: Date, more = {}) =>
+      afterLook(dates, expiresAt, more).expiry?.at;
     const ended = new Date('2027-06-01T10:00:00Z');
     expect(end(known, addYears(ended, 1), grace)).toEqual(ended);
     expect(end(known, addYears(ended, 1), { zone }), 'without the status').toEqual(addYears(ended, 1));
@@ -88,10 +89,19 @@ describe('after a look at the registry', () => {
 
   test('a deletion stands for an hour until it is shown; after that the record counts', () => {
     const deleted = { ...known, deletedAt: NOW };
-    const looked = (days: number, more = {}) => after(deleted, inDays(20), { at: inDays(days), ...more });
+    const looked = (days: number, more = {}) => afterLook(deleted, inDays(20), { at: inDays(days), ...more });
     expect(looked(0.5 / 24).deletedAt).toEqual(NOW);
     expect(looked(1.5 / 24).deletedAt).toBeUndefined();
     expect(looked(0.5 / 24, { deletedAt: inDays(0.01) }).deletedAt).toEqual(inDays(0.01));
+  });
+
+  test('a deletion without its moment counts from the look before, so that a restore is not put off too long', () => {
+    const gone = { zone: 'example', statuses: ['pending delete'] };
+    const before = { ...known, lookedAt: inDays(-3) };
+    expect(afterLook(before, inDays(20), gone).deletedAt).toEqual(inDays(-3));
+    expect(afterLook(known, inDays(20), gone).deletedAt, 'a first look').toEqual(NOW);
+    const again = afterLook(afterLook(before, inDays(20), gone), inDays(20), { at: inDays(2), ...gone });
+    expect(again.deletedAt).toEqual(inDays(-3));
   });
 
   test.each<[RegistryLook['result'], DateDoubt]>([
@@ -102,6 +112,6 @@ describe('after a look at the registry', () => {
     ],
   ])('%o gives a doubt and leaves the date', (result, doubt) => {
     expect(failed(result)).toEqual({ ...known, doubt, lookedAt: NOW });
-    expect(after(failed(result), inDays(20)).doubt).toBeUndefined();
+    expect(afterLook(failed(result), inDays(20)).doubt).toBeUndefined();
   });
 });

@@ -46,7 +46,8 @@ function look({ task, result: given, seen = [], days = 0.1, input = INPUT }: Loo
 }
 
 test.each<[OrderTaskName, Look['result'], string]>([
-  ['restore', { ...found, deletedAt: inDays(-3) }, 'not_shown'],
+  ['restore', { ...found, statuses: ['redemption period'], deletedAt: inDays(-3) }, 'not_shown'],
+  ['restore', { ...found, statuses: ['pending delete'] }, 'not_shown'],
   ['restore', found, 'shown'],
   ['restore', NONE, 'unknown'],
   ['transfer', { ...found, transferredAt: inDays(1) }, 'shown'],

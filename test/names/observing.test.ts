@@ -59,7 +59,7 @@ const kept = (after: NameRecord) => ({ after, observations: [], alarms: [] });
 describe('the names to look at', () => {
   test('are those of the watch list, and no others', async () => {
     await watch('cafe.rest', 'bar.rest');
-    expect(await store.find('cafe.rest')).toMatchObject({ name: 'cafe.rest', history: {}, ledger: [] });
+    expect(await store.find('cafe.rest')).toMatchObject({ name: 'cafe.rest', history: {}, knownChanges: [] });
     await createWatchListStore(db).remove('bar.rest');
     expect(await store.find('bar.rest')).toBeUndefined();
     expect(await store.claimDue(now(), LEASE_MS, 10)).toEqual(['cafe.rest']);
@@ -110,6 +110,19 @@ describe('the names to look at', () => {
   });
 });
 
+test.each(['UPDATE observations SET origin = name', 'DELETE FROM observations', 'TRUNCATE observations'])(
+  'what was seen is never changed: %s',
+  async (statement) => {
+    await watch('cafe.rest');
+    const known = await store.find('cafe.rest');
+    if (known === undefined) throw new Error('it is not there');
+    const seen = { origin: 'registry', at: now(), seen: { registrar: ['name:Ours'] } } as const;
+    await store.save(known, { ...kept(known), observations: [seen] });
+    await expect(db.prisma.$executeRawUnsafe(statement)).rejects.toThrow('observations are only added');
+    expect(await store.seenAtRegistry('cafe.rest')).toContainEqual({ at: now(), seen: seen.seen });
+  },
+);
+
 describe('redirects that orders have set', () => {
   /** A redirect order that has ended, asked for so many minutes after the first. */
   async function redirect(minutes: number, source: string, target: string, changes: Partial<Order> = {}) {
@@ -152,6 +165,7 @@ async function arrange(
   const dns = await startDns();
   const scene: Scene = { service, dns, name: NAME };
   await setScene(scene);
+  service.registry.show(NAME, { expires: nowMs + (options.endsInDays ?? 300) * DAY_MS });
   await watch(NAME);
   const rdap: RdapClient = createRdapClient({
     bootstrapUrl: service.rdapBootstrapUrl,
@@ -247,7 +261,7 @@ describe('a look', () => {
   test('waits for the registry’s budget, and has its moment then', async () => {
     const t = await arrange();
     // Half of a look a second each is left to urgent and to routine looks.
-    t.deps.planner.reserve('rest', false, now());
+    for (let others = 0; others < 16; others += 1) t.deps.planner.reserve('rest', false, now());
     await t.look();
     expect(t.rdapRequests()).toBe(0);
     const waiting = await t.known();
@@ -282,12 +296,12 @@ describe('a look', () => {
     nowMs += 8 * DAY_MS;
     await t.look();
     const suspected = await t.known();
-    expect(suspected.ledger).toEqual([]);
+    expect(suspected.knownChanges).toEqual([]);
     expect(t.hoursTo(suspected.nextRegistryAt), 'its second look is soon').toBe(0.5);
     nowMs += HOUR_MS;
     await t.look();
-    const { ledger, history } = await t.known();
-    expect(ledger.map(({ kind, orderId }) => [kind, orderId])).toEqual([
+    const { knownChanges, history } = await t.known();
+    expect(knownChanges.map(({ kind, orderId }) => [kind, orderId])).toEqual([
       ['lock_gone', undefined],
       ['lock_gone', undefined],
     ]);

@@ -6,7 +6,7 @@ import { newAlarms } from '../../src/names/alarm.ts';
 import { type Facts, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { lookAtName } from '../../src/names/look.ts';
-import { type LedgerEntry, type NameOrder, reconcile } from '../../src/names/unexplained-changes.ts';
+import { explainChanges, type KnownChange, type NameOrder } from '../../src/names/unexplained-changes.ts';
 import { createAlarmStore } from '../../src/store/alarms.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
@@ -49,9 +49,9 @@ async function arrange() {
   const store = createNameRecordStore(db, 'T0TEAM');
   const alarms = createAlarmStore(db, 'T0TEAM');
   await createWatchListStore(db).add(newlyWatched(name, 'U0ALICE', now()));
-  const pure: { history: NameHistory; ledger: readonly LedgerEntry[]; raised: string[] } = {
+  const pure: { history: NameHistory; knownChanges: readonly KnownChange[]; raised: string[] } = {
     history: {},
-    ledger: [],
+    knownChanges: [],
     raised: [],
   };
   const deps = {
@@ -90,14 +90,14 @@ async function arrange() {
       await Promise.all([lookAtName(deps, name, never), lookAtName(deps, name, never)]);
       const merged = mergeObservation(pure.history, { name, at: now(), facts });
       const { changes, history } = merged;
-      const done = reconcile({ changes, history, orders, ledger: pure.ledger });
+      const done = explainChanges({ changes, history, orders, knownChanges: pure.knownChanges });
       pure.history = history;
-      pure.ledger = done.ledger;
-      pure.raised.push(...newAlarms(name, done.raised, now()).map(keyOf));
+      pure.knownChanges = done.knownChanges;
+      pure.raised.push(...newAlarms(name, done.unexplained, now()).map(keyOf));
     },
     stored: async () => (await alarms.ofName(name, 1_000)).map(keyOf),
     explained: async () =>
-      ((await store.find(name))?.ledger ?? []).flatMap(({ kind, orderId }) =>
+      ((await store.find(name))?.knownChanges ?? []).flatMap(({ kind, orderId }) =>
         orderId === undefined ? [] : `${kind} ${orderId}`,
       ),
   };

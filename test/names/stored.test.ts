@@ -3,8 +3,8 @@ import { FACT_NAMES, type Fact, type FactName, seen, unseen } from '../../src/na
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { compareImpacts, IMPACT_TASKS, impactOf } from '../../src/names/impact.ts';
 import type { NameserverCheck } from '../../src/names/nameserver-check.ts';
-import { storedHistory, storedImpact, storedLedger } from '../../src/names/stored.ts';
-import { type LedgerEntry, reconcile } from '../../src/names/unexplained-changes.ts';
+import { storedHistory, storedImpact, storedKnownChanges } from '../../src/names/stored.ts';
+import { explainChanges, type KnownChange } from '../../src/names/unexplained-changes.ts';
 import fc from '../support/properties.ts';
 
 const START = new Date('2026-11-22T00:00:00Z');
@@ -18,15 +18,20 @@ const looks = fc.array(fc.array(fc.tuple(fc.constantFrom<FactName>(...FACT_NAMES
 /** What some looks made of a name. */
 function known(given: readonly (readonly (readonly [FactName, Fact])[])[]) {
   let history: NameHistory = {};
-  let ledger: readonly LedgerEntry[] = [];
+  let knownChanges: readonly KnownChange[] = [];
   for (const [n, facts] of given.entries()) {
     const at = new Date(START.getTime() + n * 3_600_000);
     const merged = mergeObservation(history, { name: 'cafe.rest', at, facts: Object.fromEntries(facts) });
     history = merged.history;
     const order = { id: 'O1', task: 'owner-change' as const, state: 'sent' as const, sentAt: START };
-    ledger = reconcile({ changes: merged.changes, history, orders: [order], ledger }).ledger;
+    knownChanges = explainChanges({
+      changes: merged.changes,
+      history,
+      orders: [order],
+      knownChanges,
+    }).knownChanges;
   }
-  return { history, ledger };
+  return { history, knownChanges };
 }
 
 function kept(value: unknown): unknown {
@@ -37,24 +42,26 @@ describe('what is known of a name', () => {
   test('comes back from JSON as it was', () => {
     fc.assert(
       fc.property(looks, (given) => {
-        const { history, ledger } = known(given);
+        const { history, knownChanges } = known(given);
         expect(storedHistory.parse(kept(history))).toEqual(history);
-        expect(storedLedger.parse(kept(ledger))).toEqual(ledger);
+        expect(storedKnownChanges.parse(kept(knownChanges))).toEqual(knownChanges);
       }),
     );
   });
 
   test('comes back with the order that explains a change', () => {
     const owner = (value: string) => [['owner', seen([`fn:${value}`])]] as const;
-    const { ledger } = known([owner('1'), owner('2'), owner('2')]);
-    expect(storedLedger.parse(kept(ledger))).toMatchObject([{ kind: 'owner', orderId: 'O1' }]);
+    const { knownChanges } = known([owner('1'), owner('2'), owner('2')]);
+    expect(storedKnownChanges.parse(kept(knownChanges))).toMatchObject([{ kind: 'owner', orderId: 'O1' }]);
   });
 
   test('is not made up out of something else', () => {
     expect(() => storedHistory.parse([])).toThrow();
     expect(() => storedHistory.parse({ mx: { past: 'none' } })).toThrow();
-    expect(() => storedLedger.parse({})).toThrow();
-    expect(() => storedLedger.parse([{ kind: 'ds', facts: ['ds'], after: [], firstSeen: 'soon' }])).toThrow();
+    expect(() => storedKnownChanges.parse({})).toThrow();
+    expect(() =>
+      storedKnownChanges.parse([{ kind: 'ds', facts: ['ds'], after: [], firstSeen: 'soon' }]),
+    ).toThrow();
   });
 });
 

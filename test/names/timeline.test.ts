@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { FactName, FactValue } from '../../src/names/facts.ts';
 import type { NameHistory } from '../../src/names/history.ts';
 import { pastChanges } from '../../src/names/timeline.ts';
-import type { LedgerEntry } from '../../src/names/unexplained-changes.ts';
+import type { KnownChange } from '../../src/names/unexplained-changes.ts';
 
 const DAY = 86_400_000;
 const at = (days: number) => new Date(Date.UTC(2027, 0, 1) + days * DAY);
@@ -14,7 +14,7 @@ const known = (...values: readonly (readonly [value: FactValue, from: number, un
   }));
   return { current, candidate: undefined, past, unseen: undefined };
 };
-const entry = (facts: readonly FactName[], day: number, orderId?: string): LedgerEntry => ({
+const entry = (facts: readonly FactName[], day: number, orderId?: string): KnownChange => ({
   kind: 'nameservers',
   after: ['ns1.new.example'],
   facts,
@@ -31,8 +31,8 @@ const moved: NameHistory = {
 
 describe('the changes of a name', () => {
   test('tell a move once, however many records show it, with the order that explains it', () => {
-    const ledger = [entry(['registry_nameservers', 'parent_nameservers', 'nameservers'], 11, 'O1')];
-    expect(pastChanges(moved, ledger)).toEqual([
+    const knownChanges = [entry(['registry_nameservers', 'parent_nameservers', 'nameservers'], 11, 'O1')];
+    expect(pastChanges(moved, knownChanges)).toEqual([
       {
         fact: 'registry_nameservers',
         before: OLD,
@@ -51,8 +51,8 @@ describe('the changes of a name', () => {
 
   test('say what no order explains, and nothing of what needs none', () => {
     const history = { ...moved, mx: known([['10 b.example'], 15, 20], [['10 a.example'], 0, 14]) };
-    const ledger = [entry(['registry_nameservers'], 11)];
-    expect(pastChanges(history, ledger).map(({ fact, cause }) => [fact, cause])).toEqual([
+    const knownChanges = [entry(['registry_nameservers'], 11)];
+    expect(pastChanges(history, knownChanges).map(({ fact, cause }) => [fact, cause])).toEqual([
       ['mx', undefined],
       ['registry_nameservers', 'none'],
     ]);

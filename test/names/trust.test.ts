@@ -4,6 +4,7 @@ import { afterSuccess } from '../../src/expiry/follow.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { datesAfterLook } from '../../src/names/dates.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
+import { isAtAnotherRegistrar } from '../../src/names/trust.ts';
 import { formatDoubt } from '../../src/slack/views/doubt.ts';
 import { DAY_MS } from '../expiry/rig.ts';
 
@@ -70,6 +71,19 @@ describe('a date that moves forward', () => {
     expect(moved.doubt).toBeUndefined();
     const later = then(moved, 2, record(20 + YEAR, { registrar: 'Elsewhere Inc.' }));
     expect(later.expiry?.at).toEqual(inDays(20));
+  });
+
+  test('shows the name elsewhere until it is back', () => {
+    const { trusted } = lookedUp(record(20));
+    const at = (registrar: string) => {
+      const seen = { value: [`name:${registrar}`], firstSeen: NOW, lastSeen: NOW };
+      const history = { registrar: { current: seen, candidate: undefined, past: [], unseen: undefined } };
+      return isAtAnotherRegistrar({ trusted, history }, NOW);
+    };
+    expect(at('Elsewhere Inc.')).toBe(true);
+    expect(at('OURS, LTD.')).toBe(false);
+    expect(isAtAnotherRegistrar({ trusted, history: {} }, NOW), 'nothing was seen').toBe(false);
+    expect(isAtAnotherRegistrar({ trusted: undefined, history: {} }, NOW)).toBe(false);
   });
 
   test('is believed again when the name is back', () => {

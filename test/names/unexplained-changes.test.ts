@@ -3,12 +3,12 @@ import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import {
   type AlarmKind,
-  type LedgerEntry,
+  explainChanges,
+  type KnownChange,
   type NameOrder,
   type NameTask,
-  type RaisedAlarm,
-  reconcile,
   transferCountdown,
+  type UnexplainedChange,
 } from '../../src/names/unexplained-changes.ts';
 import fc from '../support/properties.ts';
 
@@ -23,11 +23,11 @@ type State = { [Name in FactName]?: readonly string[] };
 class Watched {
   now = START;
   history: NameHistory = {};
-  ledger: readonly LedgerEntry[] = [];
+  knownChanges: readonly KnownChange[] = [];
   readonly orders: NameOrder[] = [];
-  readonly raised: RaisedAlarm[] = [];
+  readonly unexplained: UnexplainedChange[] = [];
   readonly explained: { kind: AlarmKind; orderId: string }[] = [];
-  readonly joined: AlarmKind[] = [];
+  readonly seenBefore = new Set<string>();
   state: State = {
     registration: ['registered'],
     registrar: ['iana:292', 'name:Ours'],
@@ -81,12 +81,15 @@ class Watched {
       facts: { ...facts, ...otherwise },
     });
     const { history, changes } = merged;
-    const found = reconcile({ changes, history, orders: this.orders, ledger: this.ledger });
+    const found = explainChanges({ changes, history, orders: this.orders, knownChanges: this.knownChanges });
     this.history = history;
-    this.ledger = found.ledger;
-    this.raised.push(...found.raised);
-    this.explained.push(...found.explained.map(({ event, orderId }) => ({ kind: event.kind, orderId })));
-    this.joined.push(...found.joined.map(({ kind }) => kind));
+    this.knownChanges = found.knownChanges;
+    this.unexplained.push(...found.unexplained);
+    for (const { kind, orderId, facts: shownBy, firstSeen } of found.knownChanges) {
+      const id = `${kind} ${shownBy[0]} ${firstSeen.getTime()}`;
+      if (orderId !== undefined && !this.seenBefore.has(id)) this.explained.push({ kind, orderId });
+      this.seenBefore.add(id);
+    }
   }
 
   /** Days of looks, several a day. */
@@ -98,7 +101,7 @@ class Watched {
   }
 
   get kinds(): AlarmKind[] {
-    return this.raised.map(({ event }) => event.kind);
+    return this.unexplained.map(({ change }) => change.kind);
   }
 }
 
@@ -131,8 +134,13 @@ describe('what no order explains is raised once', () => {
     name.change({ registry_nameservers: rogue });
     name.watch(2);
     expect(name.kinds).toEqual(['nameservers']);
-    expect(name.joined).toEqual(['nameservers', 'nameservers']);
-    expect(name.raised[0]?.event).toMatchObject({ before: ['ns1.a.example', 'ns2.a.example'], after: rogue });
+    expect(name.knownChanges.map(({ facts }) => facts.toSorted())).toEqual([
+      ['nameservers', 'parent_nameservers', 'registry_nameservers'],
+    ]);
+    expect(name.unexplained[0]?.change).toMatchObject({
+      before: ['ns1.a.example', 'ns2.a.example'],
+      after: rogue,
+    });
   });
 
   test('only after two looks have shown it', () => {
@@ -166,7 +174,7 @@ describe('what no order explains is raised once', () => {
     const name = new Watched();
     name.change({ statuses: ['active'] });
     name.watch(1);
-    expect(name.raised.map(({ event }) => event.after)).toEqual([
+    expect(name.unexplained.map(({ change }) => change.after)).toEqual([
       ['client transfer prohibited'],
       ['client delete prohibited'],
     ]);
@@ -216,7 +224,7 @@ describe('what no order explains is raised once', () => {
     name.watch(1);
     name.change({ ds: ['3 13 2 ef'] });
     name.watch(1);
-    expect(name.raised.map(({ event }) => event.after)).toEqual([['2 13 2 cd'], ['3 13 2 ef']]);
+    expect(name.unexplained.map(({ change }) => change.after)).toEqual([['2 13 2 cd'], ['3 13 2 ef']]);
   });
 
   test('other nameservers at another source are another change', () => {
@@ -262,11 +270,13 @@ describe('an order explains', () => {
     name.watch(3);
     expect(name.kinds).toEqual([]);
     expect(name.explained).toEqual([{ kind: 'nameservers', orderId: id }]);
-    expect(name.joined).toEqual(['nameservers', 'nameservers']);
+    expect(name.knownChanges.map(({ facts }) => facts.toSorted())).toEqual([
+      ['nameservers', 'parent_nameservers', 'registry_nameservers'],
+    ]);
     name.setNameservers('ns1.b.example', 'ns1.thief.example');
     name.watch(3);
     expect(name.kinds).toEqual(['nameservers']);
-    expect(name.raised[0]?.orders).toMatchObject([{ id }]);
+    expect(name.unexplained[0]?.orders).toMatchObject([{ id }]);
   });
 
   test('no theft that rides along with a move', () => {
@@ -328,7 +338,7 @@ describe('an order explains', () => {
     unlocked.order('authcode');
     unlocked.change({ statuses: ['active'] });
     unlocked.watch(2);
-    expect(unlocked.raised.map(({ event }) => event.after)).toEqual([['client delete prohibited']]);
+    expect(unlocked.unexplained.map(({ change }) => change.after)).toEqual([['client delete prohibited']]);
   });
 
   test('no transfer away: whoever has the auth code may be anybody', () => {
@@ -336,7 +346,7 @@ describe('an order explains', () => {
     const id = name.order('authcode');
     name.change({ statuses: [...ACTIVE, 'pending transfer'] });
     name.watch(2);
-    expect(name.raised).toMatchObject([{ event: { kind: 'pending_transfer' }, orders: [{ id }] }]);
+    expect(name.unexplained).toMatchObject([{ change: { kind: 'pending_transfer' }, orders: [{ id }] }]);
   });
 
   test('what was decided to lapse', () => {
@@ -390,9 +400,9 @@ test('a registrar that changes together with the date is raised with both dates'
   const name = new Watched();
   name.change({ expires_at: ['2027-06-01T00:00:00.000Z'], registrar: ['iana:999', 'name:Thief'] });
   name.watch(1);
-  expect(name.raised).toMatchObject([
+  expect(name.unexplained).toMatchObject([
     {
-      event: {
+      change: {
         kind: 'registrar',
         expiry: { before: '2026-06-01T00:00:00.000Z', after: '2027-06-01T00:00:00.000Z' },
       },
@@ -414,14 +424,14 @@ test('a transfer under way counts down from when it cannot have been there', () 
   const before = new Date(name.now);
   name.change({ statuses: [...ACTIVE, 'pending transfer'] });
   name.watch(1);
-  const [alarm] = name.raised;
+  const [alarm] = name.unexplained;
   if (alarm === undefined) throw new Error('there is no alarm');
   const now = new Date(before.getTime() + 2 * DAY);
-  expect(transferCountdown(alarm.event, now)).toEqual({
+  expect(transferCountdown(alarm.change, now)).toEqual({
     goesThroughAt: new Date(before.getTime() + 5 * DAY),
     msLeft: 3 * DAY,
   });
-  expect(transferCountdown(alarm.event, new Date(before.getTime() + 9 * DAY), 7).msLeft).toBe(0);
+  expect(transferCountdown(alarm.change, new Date(before.getTime() + 9 * DAY), 7).msLeft).toBe(0);
 });
 
 test('a year of renewals, redaction and disorder raises nothing', () => {
@@ -512,7 +522,7 @@ describe('a model: over every history', () => {
         const name = new Watched();
         name.change({ statuses: ['active', 'client transfer prohibited'] });
         name.watch(1);
-        const [before, raisedBefore] = [name.explained.length, name.raised.length];
+        const [before, raisedBefore] = [name.explained.length, name.unexplained.length];
         const wanted = { raised: [] as string[], explained: [] as string[] };
         for (const [index, each] of steps.entries()) {
           const n = index + 2;
@@ -564,11 +574,11 @@ describe('a model: over every history', () => {
         name.look();
         name.pass(HOUR);
         name.look();
-        const raised = name.raised.length;
+        const raised = name.unexplained.length;
         name.look();
         name.look();
         name.watch(30, DAY);
-        expect(name.raised.length).toBe(raised);
+        expect(name.unexplained.length).toBe(raised);
       }),
     );
   });

@@ -79,7 +79,7 @@ test('all the way over https', async () => {
   const server = new URL(secure()).host;
   expect(await lookups(`${secure()}/to-secure`, `${secure()}/to-none`)).toEqual([
     `/to-secure answered secure: true from ${server}`,
-    `/to-none not_answered secure: true from ${server}`,
+    `/to-none not_found secure: true from ${server}`,
   ]);
 });
 
@@ -93,5 +93,5 @@ test('with plain http anywhere on the way', async () => {
   expect(withPlainList, 'the list of registries').toMatch(/answered secure: false/);
   expect(plainRecord, 'the record').toMatch(/answered secure: false/);
   expect(throughPlain, 'a redirect from http to https').toMatch(/answered secure: false/);
-  expect(plainNone).toMatch(/not_answered secure: false/);
+  expect(plainNone).toMatch(/not_found secure: false/);
 });

@@ -68,7 +68,7 @@ function deps({ notifications: store = notifications, ...changes }: Changes = {}
     directory: createDirectory(web, workspace.teamId),
     settings: async () => newTeamSettings({ alertChannel: DOMAINS }),
     admins: ['U0ADA'],
-    placeOf: async () => ({ owner: 'U0ALICE', channel: undefined }),
+    nameOf: async () => ({ owner: 'U0ALICE', channel: undefined, isElsewhere: false }),
     now,
     ...changes,
   };
@@ -95,7 +95,7 @@ async function raise(kind: NewAlarm['kind'] = 'registrar', name = 'cafe.rest'): 
     name,
     [
       {
-        event: {
+        change: {
           kind,
           fact: kind === 'registrar' ? 'registrar' : 'statuses',
           before: kind === 'registrar' ? ['name:Ours'] : [],
@@ -192,9 +192,21 @@ test('without a channel an admin hears of it', async () => {
   expect(await standing(alarm)).toMatchObject([{ channelId: expect.stringMatching(/^D/) }]);
 });
 
+test.each([
+  [false, /Restore it with `\/domain restore`/, /at another registrar by now/],
+  [true, /at another registrar by now, so no order of ours changes it/, /\/domain restore/],
+])('what to do about a name that is elsewhere (%s) is possible', async (isElsewhere, said, notSaid) => {
+  const alarm = await raise('pending_delete');
+  const name = { owner: 'U0ALICE', channel: undefined, isElsewhere };
+  await tellDue({ nameOf: async () => name });
+  const [runbook] = repliesOf(alarm).map(textOf);
+  expect(runbook).toMatch(said);
+  expect(runbook).not.toMatch(notSaid);
+});
+
 test('a channel of the name that does not take it holds nothing up', async () => {
   const alarm = await raise();
-  await tellDue({ placeOf: async () => ({ owner: 'U0ALICE', channel: 'C0NOBOT' }) });
+  await tellDue({ nameOf: async () => ({ owner: 'U0ALICE', channel: 'C0NOBOT', isElsewhere: false }) });
   expect(headsOf(alarm)).toHaveLength(1);
   expect(await standing(alarm)).toMatchObject([{ channelId: DOMAINS }]);
   expect(await tellDue({}), 'the admins hear of that channel').toEqual(['place:C0NOBOT']);

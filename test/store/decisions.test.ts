@@ -88,14 +88,14 @@ test('an import leaves a line for each name that it added or gave a date', async
 test('what people say of an alarm leaves a line, once', async () => {
   const store = createAlarmStore(rig.database, TEAM);
   const seen = { lastSeenBefore: rig.now, firstSeenAfter: rig.now };
-  const event = {
+  const change = {
     kind: 'registrar',
     fact: 'registrar',
     before: ['name:Ours'],
     after: ['name:Theirs'],
     ...seen,
   } as const;
-  const [alarm] = newAlarms('cafe.rest', [{ event, orders: [] }], rig.now);
+  const [alarm] = newAlarms('cafe.rest', [{ change, orders: [] }], rig.now);
   if (alarm === undefined) throw new Error('nothing was raised');
   await rig.database.run(Prisma.sql`WITH ${insertAlarms(TEAM, [alarm], Prisma.sql`SELECT 1`)} SELECT 1`);
   const alarms = createAlarms({

@@ -428,7 +428,7 @@ export async function recordDay(url: string): Promise<Generated> {
       after: ['name:Theirs'],
       ...seen,
     } as const;
-    const [alarm] = newAlarms('b.rest', [{ event: registrar, orders: [] }], rig.now);
+    const [alarm] = newAlarms('b.rest', [{ change: registrar, orders: [] }], rig.now);
     if (alarm === undefined) throw new Error('nothing was raised');
     await step(observations.save(observed, { after: observed, observations: [], alarms: [alarm] }));
     const alarms = createAlarms({

@@ -218,7 +218,7 @@ CREATE TABLE "domains" (
     "looked_at" TIMESTAMPTZ(3),
     "registrar" TEXT,
     "history" JSONB NOT NULL DEFAULT '{}',
-    "ledger" JSONB NOT NULL DEFAULT '[]',
+    "known_changes" JSONB NOT NULL DEFAULT '[]',
     "in_use" BOOLEAN,
     "next_dns_at" TIMESTAMPTZ(3) NOT NULL,
     "next_registry_at" TIMESTAMPTZ(3) NOT NULL,
@@ -593,3 +593,11 @@ BEGIN
 END $$;
 CREATE TRIGGER events_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "events"
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_event_change();
+
+-- What was seen of names is only added to.
+CREATE FUNCTION refuse_observation_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'observations are only added, so % is refused', TG_OP;
+END $$;
+CREATE TRIGGER observations_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "observations"
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_observation_change();

@@ -40,7 +40,7 @@ async function runName(call: CommandCall): Promise<void> {
       visible: await visibleIds(
         orders,
         viewerOf(call),
-        known.ledger.flatMap(({ orderId }) => orderId ?? []),
+        known.knownChanges.flatMap(({ orderId }) => orderId ?? []),
       ),
       alarms: alarms.filter(({ state }) => state !== 'explained'),
       details,

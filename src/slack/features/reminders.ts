@@ -210,7 +210,7 @@ const snoozeForm: FormFeature = {
       until === undefined
         ? {}
         : {
-            hint: `Until ${formatDay(until)} it can be ${action === 'restore' ? 'restored' : 'renewed'}: ${count(max, 'day')} at most.`,
+            hint: `Until ${formatDay(until)} it can be ${action === 'renew' ? 'renewed' : 'restored'}: ${count(max, 'day')} at most.`,
           };
     const fields = snoozeFields.fields.map((field) =>
       field.name === 'days' ? { ...field, ...hint, range: { min: 1, max } } : field,

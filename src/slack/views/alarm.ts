@@ -3,8 +3,8 @@ import type { Alarm } from '../../names/alarm.ts';
 import {
   type AlarmKind,
   isOfAlarm,
+  type RuledOutOrder,
   transferCountdown,
-  type UnfitOrder,
 } from '../../names/unexplained-changes.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
@@ -80,9 +80,9 @@ export function alarmMessage(
 }
 
 /** What to do, in the thread of the message. */
-export function alarmRunbook({ kind, name }: Alarm): Message {
+export function alarmRunbook({ kind, name }: Alarm, isElsewhere: boolean): Message {
   const title = escapeText(displayName(name));
-  return message(`What to do about ${title}`, lines(runbookLines(kind)));
+  return message(`What to do about ${title}`, lines(runbookLines(kind, isElsewhere)));
 }
 
 /** Somebody was the first to say that the team made the change of a guarded name. */
@@ -114,13 +114,13 @@ export function escalatedReply(
 }
 
 /** What the owner, approvers and admins are told. */
-export function escalationMessage(alarm: Alarm, channelId: string, now: Date): Message {
+export function escalationMessage(alarm: Alarm, channelId: string, now: Date, isElsewhere: boolean): Message {
   const where = ` It stands in <#${channelId}>, with what to do in its thread.`;
   const text = `:sos: ${mention(alarm.escalatedBy ?? '')} asks you to look at *${escapeText(displayName(alarm.name))}*: ${HAPPENED[alarm.kind]} No order explains it.${where}`;
   return message(text, [
     section(text, ...movedDate(alarm), ...countdown(alarm, now)),
     ...facts(values(alarm)),
-    ...lines(runbookLines(alarm.kind)),
+    ...lines(runbookLines(alarm.kind, isElsewhere)),
   ]);
 }
 
@@ -197,7 +197,7 @@ function standing({ state, proposed, explained, escalatedBy }: Alarm): string[] 
   ]);
 }
 
-const TASKS: Readonly<Record<UnfitOrder['task'], string>> = {
+const TASKS: Readonly<Record<RuledOutOrder['task'], string>> = {
   create: 'Registration',
   transfer: 'Transfer',
   renew: 'Renewal',
@@ -209,7 +209,7 @@ const TASKS: Readonly<Record<UnfitOrder['task'], string>> = {
   lapse: 'The decision to let it lapse',
 };
 
-const WHY: Readonly<Record<UnfitOrder['why'], string>> = {
+const WHY: Readonly<Record<RuledOutOrder['why'], string>> = {
   refused: 'the service refused it',
   other_task: 'it does not change this',
   sent_later: 'it was sent after the change had been seen',
@@ -226,7 +226,7 @@ function orderLines({ name, orders }: Alarm, privateOrders: ReadonlySet<string>)
   return hidden === 0 ? shown : [...shown, `• ${count(hidden, 'private order')}. ${where}`];
 }
 
-function orderLine({ id, task, why }: UnfitOrder): string {
+function orderLine({ id, task, why }: RuledOutOrder): string {
   if (isOfAlarm(id)) return `• The transfer that was expected: ${WHY[why]}.`;
   return task === 'lapse'
     ? `• ${TASKS[task]}: ${WHY[why]}.`

@@ -1,6 +1,6 @@
 import type { Button } from '@slack/types';
 import { present } from '../../collections.ts';
-import { byDeadline, deadlineOf, isRenewable } from '../../expiry/deadline.ts';
+import { byDeadline, deadlineOf, isRenewable, waysToKeep } from '../../expiry/deadline.ts';
 import type { DigestGroup, DueReminder } from '../../expiry/plan.ts';
 import type {
   DigestHead,
@@ -34,6 +34,7 @@ import { formatDoubt } from './doubt.ts';
 import { DEADLINE_COLUMNS, deadlineCells, formatDay, formatDays, formatName } from './expiry.ts';
 import { channelMention } from './portfolio.ts';
 import { waitingText } from './price.ts';
+import { formatStanding, NO_DELETION_KNOWN } from './standing.ts';
 
 /* The digest of expiring names: the most urgent first, with what can be done about each. */
 
@@ -118,13 +119,8 @@ function digestTitle({ all, total, more, disputed }: DigestHead, waitingOf: Wait
   return `${more ? 'More than ' : ''}${count(total, 'name')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
 }
 
-/** The name's dates say that it may be gone. Only a deletion that was asked for is known to be one. */
-function isAssumedDeleted({ phase, watched }: Reminder): boolean {
-  return watched.deletedAt === undefined && !isRenewable(phase);
-}
-
 function headline(reminder: Reminder): string {
-  if (isAssumedDeleted(reminder)) return 'is past its grace, no deletion is known';
+  if (reminder.isDeletionAssumed) return `is ${NO_DELETION_KNOWN}`;
   switch (reminder.phase) {
     case 'registered':
       return `expires ${formatDays(reminder.daysLeft)}`;
@@ -142,8 +138,8 @@ function headline(reminder: Reminder): string {
 }
 
 function groupTitle({ phase, daysLeft = 0, reminders }: Group): string {
-  if (reminders.some(isAssumedDeleted)) {
-    return reminders.every(isAssumedDeleted)
+  if (reminders.some(({ isDeletionAssumed }) => isDeletionAssumed)) {
+    return reminders.every(({ isDeletionAssumed }) => isDeletionAssumed)
       ? ':sos: Past the grace, no deletion is known'
       : ':sos: Deleted, or past the grace with no deletion known';
   }
@@ -217,10 +213,14 @@ function sentences(reminder: Reminder): string[] {
   const expires = formatDay(reminder.expiryDay);
   const safe = reminder.lastSafeDay && formatDay(reminder.lastSafeDay);
   const restore = reminder.restoreUntil && formatDay(reminder.restoreUntil);
-  if (isAssumedDeleted(reminder) && reminder.phase !== 'redemption') {
-    return [
-      `is past its grace, and counts as ${reminder.phase === 'released' ? 'released' : 'about to be released'} out of caution: no deletion is known. By the document it has renewed itself; look at the domain service.`,
-    ];
+  if (reminder.isDeletionAssumed) {
+    const until = restore ?? safe;
+    return present([
+      `expired ${expires}. ${formatStanding(reminder.phase, true)}`,
+      reminder.phase === 'redemption' &&
+        until !== undefined &&
+        `In case it has been deleted after all, a restore, which costs money, is possible until *${until}*, the last safe day.`,
+    ]);
   }
   switch (reminder.phase) {
     case 'registered':
@@ -239,7 +239,7 @@ function sentences(reminder: Reminder): string[] {
       return [`expired ${expires}. What follows in this zone is not documented: renew it now.`];
     case 'redemption':
       return [
-        `${reminder.watched.deletedAt === undefined ? 'is past its grace, and counts as deleted out of caution: none is known.' : 'was deleted.'} A restore brings it back until *${restore ?? safe ?? 'the period ends'}*, the last safe day. A restore costs money.`,
+        `was deleted. A restore brings it back until *${restore ?? safe ?? 'the period ends'}*, the last safe day. A restore costs money.`,
       ];
     case 'deleted':
       return [
@@ -253,14 +253,11 @@ function sentences(reminder: Reminder): string[] {
 }
 
 function reminderButtons(reminder: Reminder): Button[] {
-  const { name, phase } = reminder;
+  const { name } = reminder;
   const shown = displayName(name);
   const make = (actionId: string, text: string, style?: 'primary') =>
     button(actionId, text, name, { style, label: `${text}: ${shown}` });
-  // By the document, a name that nobody deleted has renewed itself. So it can be renewed, and restoring it is only
-  // offered as a precaution.
-  const renews = isRenewable(phase) || isAssumedDeleted(reminder);
-  const restores = phase === 'redemption' || phase === 'deleted';
+  const { renews, restores } = waysToKeep(deadlineOf(reminder));
   if (!renews && !restores) return [];
   return present([
     renews && make('reminder_renew', 'Renew', 'primary'),
@@ -288,7 +285,9 @@ function dueTable({ all, total }: DigestHead, waitingOf: WaitingOf): AnyBlock {
 }
 
 function formatCertainty({ estimated, watched }: Reminder): string {
+  if (watched.doubt?.code === 'not_registered') return 'its registry has no record of it';
   if (estimated) return 'date estimated';
+  if (watched.lookedAt === undefined) return 'not looked up yet';
   return watched.doubt === undefined ? 'registered' : 'not confirmed by its registry';
 }
 

@@ -25,6 +25,7 @@ import {
 } from './blocks.ts';
 import { DATELESS_STATE } from './dateless.ts';
 import { formatDoubt } from './doubt.ts';
+import { NO_DELETION_KNOWN } from './standing.ts';
 import { formatLineIssue } from './watch-list.ts';
 
 /*
@@ -94,9 +95,14 @@ function restoreTerm(listed: ListedName): string {
   const expiry = datedWithSource(listed, listed.day);
   const ended = deletedAt === undefined ? expiry : `${expiry}, deleted ${day(deletedAt)}`;
   if (action === 'none') return `${ended}\n:warning: By these dates it cannot be restored any more`;
-  if (action === 'restore')
-    return until === undefined ? ended : `${ended}\nCan be restored until ${formatDay(until)}`;
-  return deletedAt === undefined ? `${expiry}\n:warning: No deletion of it is known` : ended;
+  if (deletedAt === undefined) {
+    const caution =
+      action !== 'check' || until === undefined
+        ? ''
+        : `. In case it has been deleted after all, it can be restored until ${formatDay(until)}`;
+    return `${expiry}\n:warning: No deletion of it is known${caution}`;
+  }
+  return until === undefined ? ended : `${ended}\nCan be restored until ${formatDay(until)}`;
 }
 
 function createTerm(listed: ListedName): string | undefined {
@@ -118,6 +124,7 @@ function formatState(listed: ListedName, now: Date): string {
     deletedAt === undefined && listed.day !== undefined && (listed.daysLeft ?? 0) < 0
       ? `expired ${formatDay(listed.day)}`
       : '',
+    listed.deadline?.action === 'check' ? NO_DELETION_KNOWN : '',
     renewed === undefined ? '' : 'renewed, the registry does not show it yet',
     doubt === undefined ? '' : isDateless(listed.domain) ? DATELESS_STATE : `look-up: ${formatDoubt(doubt)}`,
     lookedAt === undefined ? 'not looked up yet' : '',
@@ -128,6 +135,7 @@ function formatState(listed: ListedName, now: Date): string {
 const TO_DO: Readonly<Record<Deadline['action'], string>> = {
   renew: 'Renew',
   restore: 'Restore',
+  check: 'Look at the service',
   none: 'Nothing',
 };
 
@@ -138,7 +146,8 @@ export const DEADLINE_COLUMNS = ['Days left', 'To do', 'Until'];
 export function deadlineCells(deadline: Deadline | undefined): readonly string[] {
   if (deadline === undefined) return ['', 'Date not known', ''];
   const { action, until, daysLeft } = deadline;
-  const when = until === undefined ? (action === 'none' ? '' : 'now') : formatDay(until);
+  const when =
+    until === undefined ? (action === 'none' || action === 'check' ? '' : 'now') : formatDay(until);
   return [daysLeft === undefined ? '' : String(daysLeft), TO_DO[action], when];
 }
 

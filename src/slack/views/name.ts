@@ -1,4 +1,5 @@
 import { groupBy, present } from '../../collections.ts';
+import { waysToKeep } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import type { Alarm } from '../../names/alarm.ts';
@@ -36,6 +37,7 @@ import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } fr
 import { orderLine } from './order.ts';
 import { detailPairs, editButton } from './portfolio.ts';
 import { waitingText } from './price.ts';
+import { formatStanding } from './standing.ts';
 
 /* Everything that is known about one name, on a screen that fits a phone. */
 
@@ -137,14 +139,18 @@ function watchedStanding(
 ): string {
   const source = domain.expiry === undefined ? '' : `, ${SOURCES[domain.expiry.source]}`;
   const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
-  if (deadline?.action === 'none') return `:x: ${when} Nothing can be done about it any more.`;
-  if (deadline?.action === 'restore') {
-    const until =
-      deadline.until === undefined
-        ? ', for how long is not documented for its zone'
-        : ` until ${formatDay(deadline.until)}`;
-    const isKnown = domain.deletedAt !== undefined;
-    return `:warning: *It was deleted*${isKnown ? '' : ', or counts as deleted'}: a restore can bring it back${until}. Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
+  const standing = deadline && formatStanding(deadline.phase, deadline.action === 'check');
+  switch (deadline?.action) {
+    case 'none':
+      return `:x: ${standing} ${when}`;
+    case 'check':
+    case 'restore': {
+      const until =
+        deadline.until === undefined
+          ? ''
+          : ` ${deadline.action === 'check' ? 'In case it has been deleted after all, a' : 'A'} restore is possible until ${formatDay(deadline.until)}.`;
+      return `:warning: ${standing}${until} Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
+    }
   }
   return `${daysLeft <= 30 || isAlarmed ? ':warning:' : ':white_check_mark:'} ${when}`;
 }
@@ -255,7 +261,7 @@ function suspectedBlocks(known: KnownName): AnyBlock[] {
 
 /** Changes and orders in one timeline, the latest first. */
 function historyBlocks(known: KnownName, orders: readonly Order[], visible: ReadonlySet<string>): AnyBlock[] {
-  const changes = pastChanges(known.history, known.ledger);
+  const changes = pastChanges(known.history, known.knownChanges);
   const all = [
     ...changes.map((change) => ({ at: change.firstSeenAfter, line: changeLine(change, visible) })),
     ...orders
@@ -298,12 +304,12 @@ function buttons({ name, listed, renewWithinDays }: NameScreen) {
   const title = displayName(name);
   const { deadline, daysLeft } = listed;
   const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
+  const ways = deadline && waysToKeep(deadline);
   return present([
-    deadline?.action === 'renew' &&
+    ways?.renews &&
       isNear &&
       button('reminder_renew', 'Renew', name, { style: 'primary', label: `Renew ${title}` }),
-    deadline?.action === 'restore' &&
-      button('reminder_restore', 'Restore', name, { label: `Restore ${title}` }),
+    ways?.restores && button('reminder_restore', 'Restore', name, { label: `Restore ${title}` }),
     editButton(name),
   ]);
 }

@@ -3,7 +3,7 @@ import type { Day } from '../../expiry/days.ts';
 import type { ExpirySource } from '../../names/dates.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS } from '../../orders/tasks.ts';
-import { type Lifecycle, type LifePhase, lifecycleAt } from '../../zones/lifecycle.ts';
+import { isDeletionAssumed, type Lifecycle, lifecycleAt } from '../../zones/lifecycle.ts';
 import type { ZoneProfile } from '../../zones/zone.ts';
 import type { ZoneIssue } from '../../zones/zone-issue.ts';
 import {
@@ -21,6 +21,7 @@ import {
   section,
   table,
 } from './blocks.ts';
+import { formatStanding } from './standing.ts';
 import { zoneIssueText } from './zone-issue.ts';
 
 /** What is known about a name that somebody asks about. */
@@ -54,17 +55,6 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
   rdap: 'from the registry',
   order: 'an estimate from the last order',
   person: 'given by a person',
-};
-
-const PHASES: Readonly<Record<LifePhase, string>> = {
-  registered: 'It is registered.',
-  auto_renew_grace: '*It has expired* and is in its auto-renew grace.',
-  redemption: '*It was deleted.* Only a restore, which costs money, brings it back.',
-  pending_delete: '*It is being deleted.* Nothing brings it back any more.',
-  released: '*It was released.* Anybody can register it.',
-  expired: '*It has expired.* Nothing is documented about what its zone does now.',
-  deleted:
-    '*It was deleted.* Only a restore, which costs money, brings it back; for how long is not documented for its zone.',
 };
 
 /** The label of a task in the table of a zone's tasks. */
@@ -165,25 +155,19 @@ function nameBlocks(
     ];
   }
   const life = lifecycleAt(zone, dates, now, timeZone);
-  const isAssumed =
-    !life.deletionKnown && ['redemption', 'pending_delete', 'released'].includes(life.current.phase);
+  const isAssumed = isDeletionAssumed(life);
   const expiry = `Expiry ${day(new Date(dates.expiryDay))} (${SOURCES[dates.source]}).`;
   return [
     section(
       `*${escapeText(name)}*`,
-      isAssumed ? DELETION_ASSUMED : PHASES[life.current.phase],
+      formatStanding(life.current.phase, isAssumed),
+      ...(isAssumed ? ['Out of caution the dates below count as if it had been deleted.'] : []),
       expiry,
       ...deadlines(life),
     ),
     ...lock,
   ];
 }
-
-/**
- * The name's dates say that it may be gone. Only a deletion that was asked for is known to be one.
- */
-const DELETION_ASSUMED =
-  '*Its grace is over and no deletion is known.* By the document it has renewed itself. Out of caution the dates below count as if it had been deleted: look at the domain service.';
 
 /** What is still possible, and until when. */
 function deadlines(life: Lifecycle): string[] {

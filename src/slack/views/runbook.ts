@@ -7,6 +7,8 @@ import type { AlarmKind } from '../../names/unexplained-changes.ts';
 interface Runbook {
   /** What to ask the domain service, or to look up. */
   readonly ask: readonly string[];
+  /** What the bot can do about it, while the name is at the team's registrar. */
+  readonly order?: string;
   readonly dont: readonly string[];
   readonly call: string;
 }
@@ -40,10 +42,8 @@ const RUNBOOKS: Readonly<Record<AlarmKind, Runbook>> = {
     call: `${CALL} The other registrar’s abuse contact as well. Whoever uses its mail: resets of passwords go to the thief.`,
   },
   nameservers: {
-    ask: [
-      'Ask the service who changed the nameservers, and with which account.',
-      'Put them back with `/domain nameservers` when nobody here did it. If the name is at another registrar by now, that cannot be done here: the service has to get it back first.',
-    ],
+    ask: ['Ask the service who changed the nameservers, and with which account.'],
+    order: 'Put them back with `/domain nameservers` when nobody here did it.',
     dont: [
       'Do not log in to anything over a link that was mailed to this name since then.',
       'Do not lower the DNSSEC protection to make it resolve.',
@@ -77,10 +77,9 @@ const RUNBOOKS: Readonly<Record<AlarmKind, Runbook>> = {
     call: CALL,
   },
   pending_delete: {
-    ask: [
-      'Ask the service who deleted it, and until when it can be restored.',
+    ask: ['Ask the service who deleted it, and until when it can be restored.'],
+    order:
       'Restore it with `/domain restore` while there is time: that costs money, and later nothing helps.',
-    ],
     dont: ['Do not register it anew: it is not free yet, and a restore keeps it.'],
     call: `${CALL} Whoever runs its mail and website: both stop.`,
   },
@@ -95,12 +94,19 @@ const RUNBOOKS: Readonly<Record<AlarmKind, Runbook>> = {
   },
 };
 
-/** What to do, as lines. */
-export function runbookLines(kind: AlarmKind): string[] {
-  const { ask, dont, call } = RUNBOOKS[kind];
+const ELSEWHERE =
+  'It is at another registrar by now, so no order of ours changes it: the service has to get it back first.';
+
+/**
+ * What to do, as lines.
+ * @param isElsewhere the name was seen at a registrar that is not the team's
+ */
+export function runbookLines(kind: AlarmKind, isElsewhere: boolean): string[] {
+  const { ask, order, dont, call } = RUNBOOKS[kind];
+  const steps = order === undefined ? ask : [...ask, isElsewhere ? ELSEWHERE : order];
   return [
     '*What to do*',
-    ...ask.map((step) => `• ${step}`),
+    ...steps.map((step) => `• ${step}`),
     '*What not to do*',
     ...dont.map((step) => `• ${step}`),
     '*Whom to call*',

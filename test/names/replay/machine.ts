@@ -8,7 +8,7 @@ import { mergeObservation, type NameHistory, newlySeen } from '../../../src/name
 import { evidenceOf } from '../../../src/names/order-evidence.ts';
 import type { SeenAtRegistry } from '../../../src/names/ports.ts';
 import { isUnanswered, type RegistryLook, readRegistryAnswer } from '../../../src/names/registry-record.ts';
-import { type LedgerEntry, type NameOrder, reconcile } from '../../../src/names/unexplained-changes.ts';
+import { explainChanges, type KnownChange, type NameOrder } from '../../../src/names/unexplained-changes.ts';
 import type { Evidence } from '../../../src/orders/evidence.ts';
 import type { Order, OrderItem } from '../../../src/orders/order.ts';
 import { newOrder } from '../../orders/sample.ts';
@@ -42,7 +42,7 @@ export interface Replayed {
 export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   let watched: WatchedDomain = newlyWatched(name, 'U0ALICE', steps[0]?.at ?? new Date(0));
   let history: NameHistory = {};
-  let ledger: readonly LedgerEntry[] = [];
+  let knownChanges: readonly KnownChange[] = [];
   const orders: NameOrder[] = [];
   const known: Known[] = [];
   let lost: { readonly order: Order; readonly item: OrderItem } | undefined;
@@ -52,9 +52,14 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   const observe = (observation: Observation, at: Date) => {
     const merged = mergeObservation(history, observation);
     ({ history } = merged);
-    const { raised, ...after } = reconcile({ changes: merged.changes, history, orders, ledger });
-    ({ ledger } = after);
-    return newAlarms(name, raised, at).map(
+    const { unexplained, ...after } = explainChanges({
+      changes: merged.changes,
+      history,
+      orders,
+      knownChanges,
+    });
+    ({ knownChanges } = after);
+    return newAlarms(name, unexplained, at).map(
       ({ kind, fact, before, after }) => `${kind} by ${fact}: ${before.join(' ')} -> ${after.join(' ')}`,
     );
   };

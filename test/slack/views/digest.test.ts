@@ -84,7 +84,7 @@ test('names without a date are counted, because nobody is reminded of them', () 
 test('a name that its registry does not show is not called registered', () => {
   const unseen = named('unseen.rest', 7, { doubt: { code: 'not_registered' } });
   expect(shown(digestHead(head([named('cafe.rest', 7), unseen])))).toMatch(
-    /cafe\.rest\n7\nRenew\n.*\nregistered[\s\S]*unseen\.rest\n7\nRenew\n.*\nnot confirmed by its registry/,
+    /cafe\.rest\n7\nRenew\n.*\nregistered[\s\S]*unseen\.rest\n7\nRenew\n.*\nits registry has no record of it/,
   );
 });
 
@@ -120,9 +120,13 @@ describe('the life of a name in the digest', () => {
   });
 
   test.each([
-    [-46, 'Past the grace, no deletion is known', /counts as deleted out of caution: none is known/],
-    [-76, 'Past the grace, no deletion is known', /counts as about to be released out of caution/],
-    [-81, 'Past the grace, no deletion is known', /counts as released out of caution/],
+    [
+      -46,
+      'Past the grace, no deletion is known',
+      /no deletion is known.*renewed itself.*In case it has been deleted after all/,
+    ],
+    [-76, 'Past the grace, no deletion is known', /no deletion is known.*renewed itself/],
+    [-81, 'Past the grace, no deletion is known', /no deletion is known.*renewed itself/],
   ])(
     '%s days after its expiry, without a known deletion, nothing is said to be gone',
     (days, title, words) => {
@@ -238,7 +242,7 @@ describe('within Slack’s limits', () => {
       domain,
       day: '2027-06-20',
       daysLeft: 6,
-      deadline: { action: 'renew', until: '2027-06-20', daysLeft: 6 } as const,
+      deadline: { action: 'renew', phase: 'registered', until: '2027-06-20', daysLeft: 6 } as const,
     }));
     const page = expiringPage({ names, deleted: 2, dated: 1_000, undated: 3 }, 90, 20, NOW);
     expectMessage(page);

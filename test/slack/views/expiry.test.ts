@@ -8,13 +8,25 @@ import { newOrder } from '../../orders/sample.ts';
 
 const EXPIRY = new Date('2027-06-15T12:00:00Z');
 
+const PHASES = {
+  renew: 'registered',
+  restore: 'redemption',
+  check: 'redemption',
+  none: 'released',
+} as const;
+
 function listed(action: Deadline['action'], more: Partial<ListedName['domain']> = {}): ListedName {
   const domain = newlyWatched('cafe.rest', 'U0ALICE', EXPIRY);
   return {
     domain: { ...domain, expiry: { at: EXPIRY, source: 'rdap' }, ...more },
     day: '2027-06-15',
     daysLeft: 100,
-    deadline: { action, until: action === 'none' ? undefined : '2027-03-20', daysLeft: 10 },
+    deadline: {
+      action,
+      phase: PHASES[action],
+      until: action === 'none' ? undefined : '2027-03-20',
+      daysLeft: 10,
+    },
   };
 }
 
@@ -35,8 +47,8 @@ describe('the row Expiry of a card', () => {
     ],
     [
       'a name that counts as deleted',
-      listed('restore'),
-      '15 Jun 2027 (registry)\nCan be restored until 20 Mar 2027',
+      listed('check'),
+      '15 Jun 2027 (registry)\n:warning: No deletion of it is known. In case it has been deleted after all, it can be restored until 20 Mar 2027',
     ],
     [
       'a name that is not deleted',
@@ -47,7 +59,12 @@ describe('the row Expiry of a card', () => {
       'a deleted name of a zone without documented periods',
       {
         ...listed('restore', { deletedAt }),
-        deadline: { action: 'restore' as const, until: undefined, daysLeft: undefined },
+        deadline: {
+          action: 'restore' as const,
+          phase: 'deleted' as const,
+          until: undefined,
+          daysLeft: undefined,
+        },
       },
       '15 Jun 2027 (registry), deleted 18 Feb 2027',
     ],

@@ -31,7 +31,12 @@ function listed(name: string, day: string, daysLeft: number): ListedName {
     snooze: undefined,
     lapse: undefined,
   };
-  return { domain, day, daysLeft, deadline: { action: 'renew' as const, until: day, daysLeft } };
+  return {
+    domain,
+    day,
+    daysLeft,
+    deadline: { action: 'renew' as const, phase: 'registered' as const, until: day, daysLeft },
+  };
 }
 
 const WAITING = sampleOrder('PENDING', {}, ['cafe.rest', 'xn--bcher-kva.rest']);
