@@ -48,7 +48,8 @@ test('a load at a rate makes all requests before one is sent, and tells how long
   const { events, came, port, load, delivery } = await scene();
   const startedAt = performance.now();
   const waits = await load.atRate(port, ['a', 'b', 'c'].map(delivery), 100);
-  expect(performance.now() - startedAt).toBeGreaterThan(19);
+  // A timer may fire a little early.
+  expect(performance.now() - startedAt).toBeGreaterThan(17);
   expect(events).toEqual(['made a', 'made b', 'made c', 'sent', 'sent', 'sent']);
   expect(came.sort()).toEqual(['/slack/events a', '/slack/events b', '/slack/events c']);
   expect(waits).toHaveLength(3);
