@@ -178,22 +178,25 @@ describe('full', () => {
   async function withFullDisk(work: () => Promise<void>): Promise<void> {
     const admin = new pg.Client({ connectionString: t.databaseUrl });
     await admin.connect();
-    const each = (sql: string) =>
-      admin.query(`DO $do$ DECLARE t record; BEGIN
-        FOR t IN SELECT schemaname, tablename FROM pg_tables WHERE schemaname = 'public' LOOP
-          EXECUTE format('${sql}', t.schemaname, t.tablename);
-        END LOOP; END $do$`);
+    // One table after the other: a statement that holds the locks of several would wait for the bot, and the bot for it.
+    const each = async (sql: (table: string) => string) => {
+      const { rows } = await admin.query<{ name: string }>(
+        "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
+      );
+      for (const { name } of rows) await admin.query(sql(name));
+    };
     try {
       await admin.query(`CREATE OR REPLACE FUNCTION public.no_room() RETURNS trigger LANGUAGE plpgsql AS $fn$
         BEGIN RAISE EXCEPTION 'could not extend file "base/1/1": No space left on device'
           USING ERRCODE = 'disk_full'; END $fn$`);
       await each(
-        'CREATE TRIGGER no_room BEFORE INSERT OR UPDATE OR DELETE ON %I.%I EXECUTE FUNCTION public.no_room()',
+        (table) =>
+          `CREATE TRIGGER no_room BEFORE INSERT OR UPDATE OR DELETE ON ${table} EXECUTE FUNCTION public.no_room()`,
       );
       try {
         await work();
       } finally {
-        await each('DROP TRIGGER no_room ON %I.%I');
+        await each((table) => `DROP TRIGGER no_room ON ${table}`);
       }
     } finally {
       await admin.end();
