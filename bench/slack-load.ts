@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { cardBlockId } from '../src/slack/views/card.ts';
+import { cardBlockId } from '../src/slack/orders/card.view.ts';
 import { HttpClient } from './http.ts';
 
 /** A delivery of Slack before it is signed. */

@@ -15,8 +15,8 @@ import { type Bot, PACE, type Seams, startBot } from '#src/bot.ts';
 import { readConfig } from '#src/config.ts';
 import { createLog, type Log } from '#src/log.ts';
 import { type Price, priceEdits } from '#src/money/prices.ts';
-import { COMMANDS } from '#src/slack/features/index.ts';
-import { BOT_SCOPES } from '#src/slack/platform/scopes.ts';
+import { COMMANDS } from '#src/slack/index.ts';
+import { BOT_SCOPES } from '#src/slack/outbound/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';
 import { playTheft } from './story.ts';
 

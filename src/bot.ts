@@ -6,6 +6,7 @@ import { createAccounts } from './accounts/accounts.ts';
 import { createMissingKeyLog } from './accounts/missing-keys.ts';
 import { createVault } from './accounts/vault.ts';
 import type { Config } from './config.ts';
+import { MAX_CSV_BYTES } from './csv.ts';
 import { openDigest } from './expiry/digest.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
 import { createLog, type Log } from './log.ts';
@@ -20,7 +21,6 @@ import { isAtAnotherRegistrar } from './names/trust.ts';
 import type { NotificationStore } from './notifications.ts';
 import { advance } from './orders/advance.ts';
 import { waitingDecision } from './orders/approvers.ts';
-import { MAX_FILE_BYTES } from './orders/bulk-csv.ts';
 import { LEASE_MS, SEND_WITHIN_MS } from './orders/execute.ts';
 import { keepOffboarding, offboard } from './orders/offboarding.ts';
 import type { Order } from './orders/order.ts';
@@ -40,32 +40,32 @@ import {
   createGroupPlanner,
   departureOf,
   noteUnreadableGroup,
-} from './slack/admins.ts';
-import { createAlarmPlanner } from './slack/alarm-notifications.ts';
-import { createSlackApp, type SlackApp } from './slack/app.ts';
-import { createDigestPlanner, createDigestViews } from './slack/digest-notifications.ts';
-import { createDirectory, type SlackDirectory } from './slack/directory.ts';
-import { createEventPlanner } from './slack/event-notifications.ts';
+} from './slack/admins/admins.ts';
+import { createPlacePlanner } from './slack/admins/unreachable-places.ts';
+import { formatCalendarEvent } from './slack/expiry/calendar.view.ts';
+import { createDigestPlanner, createDigestViews } from './slack/expiry/digest-notifications.ts';
 import { isAdmin, type SlackDeps } from './slack/feature.ts';
-import { createMoneyReportPlanner, openMoneyReport } from './slack/money-report.ts';
-import { NOTIFICATION_LEASE_MS, type NotifierDeps, notify } from './slack/notify.ts';
+import { createSlackApp, type SlackApp } from './slack/inbound/app.ts';
+import { isSignedBySlack } from './slack/inbound/signature.ts';
+import { createLimiter, HOUR_MS } from './slack/kit/limiter.ts';
+import { createEventPlanner } from './slack/log/event-notifications.ts';
+import { createMoneyReportPlanner, openMoneyReport } from './slack/money/money-report.ts';
+import { createPriceDifferencePlanner, openPriceDifferences } from './slack/money/price-differences.ts';
+import { createAlarmPlanner } from './slack/names/alarm-notifications.ts';
 import {
   adoptCard,
   createOrderPlanner,
   type OrderPlannerDeps,
   refreshWaitingCards,
-} from './slack/order-messages.ts';
-import { createPendingChangePlanner } from './slack/pending-change-notifications.ts';
-import { createFileReader } from './slack/platform/download.ts';
-import { createLatest } from './slack/platform/latest.ts';
-import { createLimiter, HOUR_MS } from './slack/platform/limiter.ts';
-import { isSlackAddress } from './slack/platform/response-url.ts';
-import { isSignedBySlack } from './slack/platform/signature.ts';
-import { createTokenHealth, type TokenHealth } from './slack/platform/token-health.ts';
-import { createSlackWeb, SlackApiError } from './slack/platform/web.ts';
-import { createPriceDifferencePlanner, openPriceDifferences } from './slack/price-differences.ts';
-import { createPlacePlanner } from './slack/unreachable-places.ts';
-import { formatCalendarEvent } from './slack/views/calendar.ts';
+} from './slack/orders/order-messages.ts';
+import { createDirectory, type SlackDirectory } from './slack/outbound/directory.ts';
+import { createFileReader } from './slack/outbound/download.ts';
+import { createLatest } from './slack/outbound/latest.ts';
+import { NOTIFICATION_LEASE_MS, type NotifierDeps, notify } from './slack/outbound/notify.ts';
+import { isSlackAddress } from './slack/outbound/response-url.ts';
+import { createTokenHealth, type TokenHealth } from './slack/outbound/token-health.ts';
+import { createSlackWeb, SlackApiError } from './slack/outbound/web.ts';
+import { createPendingChangePlanner } from './slack/policy/pending-change-notifications.ts';
 import { findDatabase, identify, migrateDatabase, retryAtStart, StartError, slackMode } from './start.ts';
 import { createAccountStore } from './store/accounts.ts';
 import { createAlarmStore } from './store/alarms.ts';
@@ -797,7 +797,7 @@ function featureDeps({ config, log, now }: Site, parts: AppParts): SlackDeps {
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
     offboard: people.offboard,
     homeTabs: createLatest('publishing a Home tab', log),
-    readFile: createFileReader(config.slack.botToken, config.slack.apiUrl, MAX_FILE_BYTES),
+    readFile: createFileReader(config.slack.botToken, config.slack.apiUrl, MAX_CSV_BYTES),
     isSlackAddress: (address) => isSlackAddress(address, config.slack.apiUrl),
     settings: stores.settings,
     settingsStore: stores.saved,

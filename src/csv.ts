@@ -34,6 +34,11 @@ export type CsvIssue =
       readonly limit: number;
     };
 
+/** Why the text of a file cannot be read, whatever it is about. */
+export type UnreadableFile =
+  | { readonly code: 'not_text'; readonly line: number }
+  | { readonly code: 'too_large'; readonly maxBytes: number };
+
 /** The lines of a file that are not blank. */
 export type ReadCsv =
   | { readonly ok: true; readonly header: CsvRecord | undefined; readonly rows: readonly CsvRecord[] }
@@ -59,6 +64,37 @@ class CsvRefusal extends Error {
 
 /** The prefix that keeps a spreadsheet from reading a cell as a formula is not part of the cell. */
 const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
+
+/** Reads the bytes of a file as text: UTF-8, or UTF-16 where its first bytes say so. */
+export function decodeFile(
+  bytes: Uint8Array,
+): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: UnreadableFile } {
+  if (bytes.length > MAX_CSV_BYTES)
+    return { ok: false, issue: { code: 'too_large', maxBytes: MAX_CSV_BYTES } };
+  const [first, second] = bytes;
+  const label =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  // UTF-16 without its mark is full of NUL.
+  const nul = label === 'utf-8' ? bytes.indexOf(0) : -1;
+  const readable = nul === -1 ? bytes : bytes.subarray(0, nul);
+  try {
+    const text = new TextDecoder(label, { fatal: true }).decode(readable);
+    return nul === -1 ? { ok: true, text } : { ok: false, issue: notText(text) };
+  } catch {
+    return { ok: false, issue: notText(readableStart(readable)) };
+  }
+}
+
+function notText(before: string): UnreadableFile {
+  return { code: 'not_text', line: before.split(/\r\n|\n|\r/).length };
+}
+
+/** What comes before the first byte that is no UTF-8: that much is replaced there. */
+function readableStart(bytes: Uint8Array): string {
+  const text = new TextDecoder('utf-8').decode(bytes);
+  const at = text.indexOf('\ufffd');
+  return at === -1 ? text : text.slice(0, at);
+}
 
 /**
  * Reads CSV whose columns are separated by comma, semicolon or tab. Other work has its turns meanwhile, and nothing is

@@ -3,8 +3,8 @@ import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
-import type { SlackMode } from './slack/platform/receiver.ts';
-import { isTokenError, retryAfterOf, SlackApiError, type SlackWeb } from './slack/platform/web.ts';
+import type { SlackMode } from './slack/inbound/receiver.ts';
+import { isTokenError, retryAfterOf, SlackApiError, type SlackWeb } from './slack/outbound/web.ts';
 import { StoreError } from './store/database.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 

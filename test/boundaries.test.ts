@@ -86,46 +86,24 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'settings.ts',
     'log.ts',
   ],
-  // What any bot would need of Slack: it knows nothing of ours but the log.
-  'slack/platform': ['log.ts', 'http', 'service'],
-  slack: [
-    'slack/platform',
-    'slack/views',
-    'slack/features',
-    'accounts',
+  // What any bot would need: blocks, forms, files.
+  'slack/kit': ['collections.ts', 'csv.ts'],
+  // Everything that leaves for Slack.
+  'slack/outbound': [
+    'slack/kit',
     'orders',
-    'expiry',
-    'money',
-    'names',
-    'policy',
     'service',
     'collections.ts',
-    'config.ts',
-    'events.ts',
+    'log.ts',
+    'http',
     'notifications.ts',
-    'settings.ts',
-    'log.ts',
   ],
-  'slack/features': [
-    'slack',
-    'slack/platform',
-    'slack/views',
-    'accounts',
-    'orders',
-    'expiry',
-    'money',
-    'names',
-    'policy',
-    'zones',
-    'service',
-    'collections.ts',
-    'config.ts',
-    'settings.ts',
-    'log.ts',
-  ],
-  'slack/views': [
-    'slack',
-    'slack/platform',
+  // Takes what people do to the subject that handles it.
+  'slack/inbound': ['slack', 'slack/kit', 'slack/outbound', 'accounts', 'service', 'zones', 'log.ts'],
+  // The subjects, and the table of what people can do.
+  slack: [
+    'slack/kit',
+    'slack/outbound',
     'accounts',
     'orders',
     'expiry',
@@ -136,12 +114,16 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service',
     'csv.ts',
     'collections.ts',
+    'config.ts',
     'events.ts',
+    'notifications.ts',
     'settings.ts',
+    'log.ts',
   ],
-  'start.ts': ['config.ts', 'log.ts', 'slack/platform', 'store'],
+  'start.ts': ['config.ts', 'log.ts', 'slack/inbound', 'slack/outbound', 'store'],
   // Joins all parts.
   'bot.ts': [
+    'csv.ts',
     'notifications.ts',
     'start.ts',
     'accounts',
@@ -159,8 +141,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'rdap',
     'names',
     'slack',
-    'slack/platform',
-    'slack/views',
+    'slack/inbound',
+    'slack/kit',
+    'slack/outbound',
     'store',
   ],
   // The process. Nothing in here imports it.
@@ -169,22 +152,22 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages that belong to one part alone. */
 const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[] = [
-  [/^@slack\/(bolt|web-api|socket-mode)/, ['slack', 'slack/platform']],
-  [/^@slack\/types/, ['slack', 'slack/platform', 'slack/features', 'slack/views']],
+  [/^@slack\/(bolt|web-api|socket-mode)/, ['slack/inbound', 'slack/outbound']],
+  [/^@slack\/types/, ['slack', 'slack/inbound', 'slack/kit', 'slack/outbound']],
   [/^(@prisma\/|pg$)/, ['store']],
   [/^@domain-steward\/embedded-postgres$/, ['main.ts', 'start.ts', 'store']],
   // What only tests and the demo need.
   [/^@domain-steward\//, []],
   // The bench alone compares with it.
   [/^pg-boss/, []],
-  [/^undici/, ['http', 'service', 'rdap', 'slack', 'slack/platform']],
+  [/^undici/, ['http', 'service', 'rdap', 'slack/outbound']],
   [/^fast-xml-parser/, ['service']],
   [/^dns-packet/, ['dns']],
   [/^prom-client/, ['metrics.ts']],
   [/^pino/, ['log.ts']],
   [/^yaml$/, ['policy']],
   [/^csv-parse/, ['csv.ts']],
-  [/^csv-stringify/, ['slack/platform']],
+  [/^csv-stringify/, ['slack/kit']],
 ];
 
 /** Modules that a view may use, not only name the types of: all of them pure. */
@@ -197,7 +180,8 @@ const PURE = [
   /^orders\/(bulk-columns|input-issue|order|record-finding|summary|tasks|waves)\.ts$/,
   /^policy\/(change-log|describe|policy|starting-points|stored-demand)\.ts$/,
   /^zones\//,
-  /^slack\/views\//,
+  /^slack\/kit\//,
+  /^slack\/.*\.view\.ts$/,
 ];
 
 interface Import {
@@ -233,7 +217,7 @@ function importsOf(folder: string, files: readonly string[]): Import[] {
 const FILES = sourcesOf(SRC);
 const IMPORTS: readonly Import[] = importsOf(SRC, FILES);
 
-const ROOMS_OF_SLACK: ReadonlySet<string> = new Set(['views', 'features', 'platform']);
+const ROOMS_OF_SLACK: ReadonlySet<string> = new Set(['inbound', 'kit', 'outbound']);
 
 /** The part that a file belongs to. */
 function partOf(file: string): string {
@@ -244,12 +228,12 @@ function partOf(file: string): string {
 test('the imports are read at all', () => {
   expect(FILES.length).toBeGreaterThan(100);
   expect(IMPORTS).toContainEqual({
-    from: 'slack/features/domains.ts',
+    from: 'slack/orders/domains.ts',
     to: 'slack/feature.ts',
     ours: true,
     type: false,
   });
-  expect(IMPORTS.some(({ from, to }) => from === 'slack/app.ts' && to === '@slack/bolt')).toBe(true);
+  expect(IMPORTS.some(({ from, to }) => from === 'slack/inbound/app.ts' && to === '@slack/bolt')).toBe(true);
 });
 
 test('every part imports only what it may', () => {
@@ -304,7 +288,7 @@ describe('a file of the store', () => {
 });
 
 describe('views', () => {
-  const views = IMPORTS.filter(({ from }) => from.startsWith('slack/views/'));
+  const views = IMPORTS.filter(({ from }) => /^slack\/.*\.view\.ts$/.test(from));
 
   test('use pure functions and plain data only', () => {
     const wrong = views.filter(

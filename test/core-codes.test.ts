@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
 /*
- * The core speaks in codes: what people read stands in `slack/views`. Words for the log and for errors that are thrown
+ * The core speaks in codes: what people read stands in the views of `slack`. Words for the log and for errors that are thrown
  * stay where they are.
  */
 

@@ -2,7 +2,7 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createLog } from '../src/log.ts';
 import { Secret } from '../src/service/secret.ts';
-import { createSlackWeb } from '../src/slack/platform/web.ts';
+import { createSlackWeb } from '../src/slack/outbound/web.ts';
 import { identify, retryAtStart, StartError } from '../src/start.ts';
 import { until } from './support/demo.ts';
 

@@ -1,5 +1,5 @@
 import { groupBy } from '../collections.ts';
-import { type CsvIssue, type CsvRecord, inTurns, MAX_CSV_BYTES, readCsv } from '../csv.ts';
+import { type CsvIssue, type CsvRecord, inTurns, readCsv, type UnreadableFile } from '../csv.ts';
 import { Secret } from '../service/secret.ts';
 import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './bulk-columns.ts';
 import type { InputIssue } from './input-issue.ts';
@@ -11,8 +11,6 @@ import { taskNamed } from './tasks.ts';
 
 /** The most rows of one file. */
 export const MAX_ROWS = 2_000;
-/** The longest file that is read. */
-export const MAX_FILE_BYTES = MAX_CSV_BYTES;
 
 /** May be missing: a renewal without a period is for a year. */
 const OPTIONAL_COLUMNS: ReadonlySet<BulkColumn> = new Set(['period']);
@@ -27,11 +25,6 @@ export type FileIssue =
   | { readonly code: 'unknown_column'; readonly line: number; readonly column: string }
   | { readonly code: 'column_of_other_task'; readonly line: number; readonly column: BulkColumn }
   | { readonly code: 'missing_column'; readonly line: number; readonly column: BulkColumn };
-
-/** Why the text of a file cannot be read, whatever it is about. */
-export type UnreadableFile =
-  | { readonly code: 'not_text'; readonly line: number }
-  | { readonly code: 'too_large'; readonly maxBytes: number };
 
 /** What is wrong with one row. */
 export type RowIssue =
@@ -63,37 +56,6 @@ export interface BadRow {
 export type ReadFile =
   | { readonly ok: true; readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] }
   | { readonly ok: false; readonly issues: readonly FileIssue[] };
-
-/** Reads the bytes of a file as text: UTF-8, or UTF-16 where its first bytes say so. */
-export function decodeFile(
-  bytes: Uint8Array,
-): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: UnreadableFile } {
-  if (bytes.length > MAX_FILE_BYTES)
-    return { ok: false, issue: { code: 'too_large', maxBytes: MAX_FILE_BYTES } };
-  const [first, second] = bytes;
-  const label =
-    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
-  // UTF-16 without its mark is full of NUL.
-  const nul = label === 'utf-8' ? bytes.indexOf(0) : -1;
-  const readable = nul === -1 ? bytes : bytes.subarray(0, nul);
-  try {
-    const text = new TextDecoder(label, { fatal: true }).decode(readable);
-    return nul === -1 ? { ok: true, text } : { ok: false, issue: notText(text) };
-  } catch {
-    return { ok: false, issue: notText(readableStart(readable)) };
-  }
-}
-
-function notText(before: string): UnreadableFile {
-  return { code: 'not_text', line: before.split(/\r\n|\n|\r/).length };
-}
-
-/** What comes before the first byte that is no UTF-8: that much is replaced there. */
-function readableStart(bytes: Uint8Array): string {
-  const text = new TextDecoder('utf-8').decode(bytes);
-  const at = text.indexOf('\ufffd');
-  return at === -1 ? text : text.slice(0, at);
-}
 
 /**
  * Reads a file of rows with a header. Comma, semicolon or tab may part the columns; blank, `|` or `;` the nameservers in

@@ -21,15 +21,15 @@ import type { Viewer } from '../orders/visibility.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingChange, SettingsStore } from '../settings.ts';
-import type { HomeWorkspace, Person, SlackDirectory } from './directory.ts';
-import type { ShownCard } from './order-messages.ts';
-import { cleanReason } from './parse.ts';
-import type { ReadFile } from './platform/download.ts';
-import type { Latest } from './platform/latest.ts';
-import type { Limiter } from './platform/limiter.ts';
-import type { SlackWeb } from './platform/web.ts';
-import type { Message } from './views/blocks.ts';
-import type { Form, FormOrigin, FormValues, FormView } from './views/form.ts';
+import type { Message } from './kit/blocks.ts';
+import type { Form, FormOrigin, FormValues, FormView } from './kit/form.ts';
+import type { Limiter } from './kit/limiter.ts';
+import { cleanReason } from './kit/parse.ts';
+import type { ShownCard } from './orders/order-messages.ts';
+import type { HomeWorkspace, Person, SlackDirectory } from './outbound/directory.ts';
+import type { ReadFile } from './outbound/download.ts';
+import type { Latest } from './outbound/latest.ts';
+import type { SlackWeb } from './outbound/web.ts';
 
 /** What the features need. Built once in `bot.ts`. */
 export interface SlackDeps extends HomeWorkspace {

@@ -5,7 +5,7 @@ import type { ZoneIssue } from './zone-issue.ts';
 export interface ZoneTask {
   /** Under which name a zone's profile lists it; undefined when none does. */
   readonly listedAs: string | undefined;
-  /** The subject of "… is not possible", for `slack/views/zone-issue.ts`. */
+  /** The subject of "… is not possible", for `slack/names/zone-issue.view.ts`. */
   readonly words: string;
   /** Costs money whatever a profile says: an error in a profile must not let a charge go out without an approval. */
   readonly alwaysChargeable?: true;

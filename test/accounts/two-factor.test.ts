@@ -8,7 +8,7 @@ import type { TwoFactorCredential } from '../../src/service/authenticator/signat
 import { createServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { preregSearch } from '../../src/service/tasks/prereg.ts';
-import { formatLinkRefusal } from '../../src/slack/views/link.ts';
+import { formatLinkRefusal } from '../../src/slack/accounts/link.view.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createTokenStepStore } from '../../src/store/token-steps.ts';

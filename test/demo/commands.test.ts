@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isComplete, suggestionsFor, typedCommand } from '../../packages/slack-workspace/page/commands.ts';
-import { COMMANDS } from '../../src/slack/features/index.ts';
+import { COMMANDS } from '../../src/slack/index.ts';
 
 const hints = [...COMMANDS.values()].map(({ usage, summary }) => ({
   command: '/domain',

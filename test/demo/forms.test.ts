@@ -13,7 +13,7 @@ import { filled } from '../../packages/slack-workspace/src/forms.ts';
 import type { InputValue, View } from '../../packages/slack-workspace/src/protocol.ts';
 import { defaultSeed } from '../../packages/slack-workspace/src/seed.ts';
 import { buildView } from '../../packages/slack-workspace/src/views.ts';
-import { type Field, formView } from '../../src/slack/views/form.ts';
+import { type Field, formView } from '../../src/slack/kit/form.ts';
 
 function viewOf(name: string, fields: readonly Field[], values: Record<string, string> = {}): View {
   const view = formView({

@@ -5,7 +5,7 @@ import {
   readInline,
   readMrkdwn,
 } from '../../packages/slack-workspace/page/mrkdwn.ts';
-import { code, escapeText, mention, moment } from '../../src/slack/views/blocks.ts';
+import { code, escapeText, mention, moment } from '../../src/slack/kit/blocks.ts';
 import fc from '../support/properties.ts';
 
 /** The tree in a short form: `b(…)` for bold, `code(…)`, `@U1` and so on. */

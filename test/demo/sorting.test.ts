@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { JsonObject } from '../../packages/slack-workspace/page/json.ts';
 import { scaleFor } from '../../packages/slack-workspace/page/scale.ts';
 import { cellText, rowsOf, sortedRows } from '../../packages/slack-workspace/page/sorting.ts';
-import { table } from '../../src/slack/views/blocks.ts';
+import { table } from '../../src/slack/kit/blocks.ts';
 
 function blockOf(rows: string[][]): JsonObject {
   return JSON.parse(JSON.stringify(table({ caption: 'T', columns: ['Name', 'When'], rows })));

@@ -1,7 +1,7 @@
 import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
 import { type CalendarName, calendarFeed } from '../../src/expiry/calendar.ts';
-import { formatCalendarEvent } from '../../src/slack/views/calendar.ts';
+import { formatCalendarEvent } from '../../src/slack/expiry/calendar.view.ts';
 import fc from '../support/properties.ts';
 
 const options = {

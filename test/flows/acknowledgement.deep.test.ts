@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/platform/acknowledgement.ts';
+import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/inbound/acknowledgement.ts';
 import { DOMAINS, openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { ask, requestsOf } from '../support/orders.ts';
 import { buttonValue, ephemeral } from '../support/people.ts';

@@ -1,7 +1,7 @@
 import type { Actor, JsonObject, View } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { COMMANDS } from '../../src/slack/features/index.ts';
+import { COMMANDS } from '../../src/slack/index.ts';
 import { parseDomainName } from '../../src/zones/names.ts';
 import { checkName } from '../../src/zones/rules.ts';
 import { DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Secret } from '../../src/service/secret.ts';
-import { createSlackWeb, okResponse } from '../../src/slack/platform/web.ts';
+import { createSlackWeb, okResponse } from '../../src/slack/outbound/web.ts';
 import {
   answerTo,
   buttonsOf,

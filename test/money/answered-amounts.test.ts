@@ -5,9 +5,12 @@ import { priceEdits } from '../../src/money/prices.ts';
 import { approveOrder } from '../../src/orders/decide.ts';
 import { confirmOrder } from '../../src/orders/request.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { createDirectory } from '../../src/slack/directory.ts';
-import { createSlackWeb } from '../../src/slack/platform/web.ts';
-import { createPriceDifferencePlanner, openPriceDifferences } from '../../src/slack/price-differences.ts';
+import {
+  createPriceDifferencePlanner,
+  openPriceDifferences,
+} from '../../src/slack/money/price-differences.ts';
+import { createDirectory } from '../../src/slack/outbound/directory.ts';
+import { createSlackWeb } from '../../src/slack/outbound/web.ts';
 import { createMoneyReportStore } from '../../src/store/money-reports.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { HOUR_MS } from '../orders/rig.ts';

@@ -5,7 +5,7 @@ import { confirmOrder } from '../../src/orders/request.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { resumeOrder } from '../../src/orders/resume.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
-import { refusalText } from '../../src/slack/views/refusal.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { ALICE, HOUR_MS } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 import { type MoneyRig, startRig } from './rig.ts';

@@ -11,7 +11,7 @@ import fc from '../support/properties.ts';
  */
 
 const MONEY = fileURLToPath(new URL('../../src/money/', import.meta.url));
-const RELATED = ['../store/reservations.ts', '../store/budgets.ts', '../slack/views/budget.ts'];
+const RELATED = ['../store/reservations.ts', '../store/budgets.ts', '../slack/money/budget.view.ts'];
 const FLOATING =
   /\bparseFloat\b|\btoFixed\b|\btoPrecision\b|\bMath\.(round|floor|ceil|trunc)\b|\d\.\d|\bfloat\d?\b|[^*/<]\/(?![*/>])/;
 /** Lines with a division of bigints, which leaves no fraction. */

@@ -3,7 +3,7 @@ import { confirmationOf, evidenceOf, sentToRegistry } from '../../src/names/orde
 import type { SeenAtRegistry } from '../../src/names/ports.ts';
 import type { Registration, RegistryLook } from '../../src/names/registry-record.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
-import { recordFindingText } from '../../src/slack/views/record-finding.ts';
+import { recordFindingText } from '../../src/slack/orders/record-finding.view.ts';
 import { registrationUntil } from '../support/registry-look.ts';
 
 const DAY_MS = 86_400_000;

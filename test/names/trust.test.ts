@@ -5,7 +5,7 @@ import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { datesAfterLook } from '../../src/names/dates.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
 import { isAtAnotherRegistrar } from '../../src/names/trust.ts';
-import { formatDoubt } from '../../src/slack/views/doubt.ts';
+import { formatDoubt } from '../../src/slack/names/doubt.view.ts';
 import { DAY_MS } from '../expiry/rig.ts';
 
 /*

@@ -3,7 +3,7 @@ import type { RegistryLook } from '../../src/orders/accepted.ts';
 import { approveOrder } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { orderReply } from '../../src/slack/views/thread.ts';
+import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { textOf } from '../support/demo.ts';
 import { type Rig, startRig } from './rig.ts';
 

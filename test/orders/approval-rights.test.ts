@@ -3,7 +3,7 @@ import { refusalToDecide } from '../../src/orders/approval-rights.ts';
 import { type ApproverDeps, approvalPolicyOf, peopleAmong, readPeople } from '../../src/orders/approvers.ts';
 import { askedDemand, implicitRequirement } from '../../src/orders/demand.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
-import { refusalText } from '../../src/slack/views/refusal.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import { newOrder } from './sample.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
+import { decodeFile, MAX_CSV_BYTES } from '../../src/csv.ts';
 import type { BulkTask } from '../../src/orders/bulk-columns.ts';
-import { decodeFile, MAX_FILE_BYTES, MAX_ROWS, readBulkFile } from '../../src/orders/bulk-csv.ts';
+import { MAX_ROWS, readBulkFile } from '../../src/orders/bulk-csv.ts';
 
 /** The rows of a good file. */
 async function rowsOf(task: BulkTask, text: string) {
@@ -151,7 +152,7 @@ describe('the bytes of a file', () => {
   it.each([
     ['Latin 1', Buffer.from('name\ncafe.rest\nmünchen.rest\n', 'latin1'), { code: 'not_text', line: 3 }],
     ['UTF-16 without a mark', Buffer.from(text, 'utf16le'), { code: 'not_text', line: 1 }],
-    ['too many', Buffer.alloc(MAX_FILE_BYTES + 1, 'a'), { code: 'too_large', maxBytes: MAX_FILE_BYTES }],
+    ['too many', Buffer.alloc(MAX_CSV_BYTES + 1, 'a'), { code: 'too_large', maxBytes: MAX_CSV_BYTES }],
   ])('that cannot be read: %s', (_what, bytes, issue) => {
     expect(decodeFile(bytes)).toEqual({ ok: false, issue });
   });

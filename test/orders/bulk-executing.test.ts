@@ -7,7 +7,7 @@ import { resumeOrder } from '../../src/orders/resume.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { isPaused } from '../../src/orders/waves.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { refusalText } from '../../src/slack/views/refusal.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { renewalOf } from './sample.ts';
 import { DONE, fails, type ScriptedService, untilAborted } from './scripted-service.ts';

@@ -6,8 +6,8 @@ import { confirmOrder } from '../../src/orders/request.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
-import { refusalText } from '../../src/slack/views/refusal.ts';
-import { orderReply } from '../../src/slack/views/thread.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
+import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 

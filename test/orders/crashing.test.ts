@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { approveOrder } from '../../src/orders/decide.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
-import { refusalText } from '../../src/slack/views/refusal.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { saidOf } from './sample.ts';
 import { DONE, fails, type Request, untilAborted } from './scripted-service.ts';

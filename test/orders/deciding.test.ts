@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ChangeOutcome } from '../../src/orders/change.ts';
 import { approveOrder, cancelOrder, denyOrder } from '../../src/orders/decide.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
-import { refusalText } from '../../src/slack/views/refusal.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { ALICE, atOnce, gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { saidOf } from './sample.ts';
 import { fails } from './scripted-service.ts';

@@ -3,10 +3,10 @@ import { createLog } from '../../src/log.ts';
 import { type Evidence, resolveByEvidence } from '../../src/orders/evidence.ts';
 import type { RecordHint } from '../../src/orders/record-finding.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
-import { orderRow } from '../../src/slack/views/audit.ts';
-import { seenInRecords } from '../../src/slack/views/order.ts';
-import { orderHistory, orderReply } from '../../src/slack/views/thread.ts';
-import { cardOf } from '../slack/views/samples.ts';
+import { orderRow } from '../../src/slack/log/audit.view.ts';
+import { seenInRecords } from '../../src/slack/orders/order.view.ts';
+import { orderHistory, orderReply } from '../../src/slack/orders/thread.view.ts';
+import { cardOf } from '../slack/orders/samples.ts';
 import { HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 

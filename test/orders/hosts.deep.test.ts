@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { type StatedRequest, statementOf } from '../../src/orders/statement.ts';
 import { type OrderTaskName, taskNamed } from '../../src/orders/tasks.ts';
 import { subjectOf } from '../../src/policy/subject.ts';
-import { orderTitle } from '../../src/slack/views/order.ts';
-import { commonFacts } from '../../src/slack/views/statement.ts';
-import { sampleOrder } from '../slack/views/samples.ts';
+import { orderTitle } from '../../src/slack/orders/order.view.ts';
+import { commonFacts } from '../../src/slack/orders/statement.view.ts';
+import { sampleOrder } from '../slack/orders/samples.ts';
 import fc from '../support/properties.ts';
 import { PLACES } from './sample.ts';
 

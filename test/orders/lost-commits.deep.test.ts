@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
-import { refusalText } from '../../src/slack/views/refusal.ts';
-import { orderReply } from '../../src/slack/views/thread.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
+import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { cardOf } from '../slack/views/samples.ts';
+import { cardOf } from '../slack/orders/samples.ts';
 import { OwnServer } from '../support/own-server.ts';
 import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';

@@ -5,7 +5,7 @@ import { createLog } from '../../src/log.ts';
 import { changeOrder } from '../../src/orders/change.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import { markUnsentUnknown, type RunningHeartbeat, startHeartbeat } from '../../src/orders/restore-guard.ts';
-import { refusalText } from '../../src/slack/views/refusal.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createHeartbeat } from '../../src/store/heartbeat.ts';
 import { createOrderStore } from '../../src/store/orders.ts';

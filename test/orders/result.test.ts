@@ -12,7 +12,7 @@ import type { Envelope } from '../../src/service/envelope.ts';
 import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from '../../src/service/errors.ts';
 import { Secret } from '../../src/service/secret.ts';
 import type { Effect } from '../../src/service/task.ts';
-import { retryReasonText, summaryText } from '../../src/slack/views/summary.ts';
+import { retryReasonText, summaryText } from '../../src/slack/orders/summary.view.ts';
 
 function failure(kind: ServiceErrorKind, details: Partial<ServiceErrorDetails> = {}): ServiceError {
   return new ServiceError(kind, `renewing cafe.rest: ${kind}`, { task: 'domain.renew', ...details });

@@ -24,7 +24,7 @@ import { hashOfStatement, type ServicePlaces, statementOf } from '../../src/orde
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { credentialInterfaces } from '../../src/service/interfaces.ts';
-import { refusalText } from '../../src/slack/views/refusal.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createStandInStore } from '../../src/store/stand-ins.ts';

@@ -9,7 +9,7 @@ import type { ServicePlaces } from '../../src/orders/statement.ts';
 import type { Bulk } from '../../src/orders/waves.ts';
 import type { Demand } from '../../src/policy/evaluate.ts';
 import type { RequestDescription } from '../../src/service/describe.ts';
-import { summaryText } from '../../src/slack/views/summary.ts';
+import { summaryText } from '../../src/slack/orders/summary.view.ts';
 
 /** The moment at which sample orders are asked for. */
 export const START = new Date('2026-03-01T09:00:00Z');

@@ -13,8 +13,8 @@ import {
   periodOf,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
-import { STATES } from '../../src/slack/views/order.ts';
-import { refusalText } from '../../src/slack/views/refusal.ts';
+import { STATES } from '../../src/slack/orders/order.view.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { ENOUGH, hoursLater, newOrder, START, saidOf } from './sample.ts';
 
 /** Applies events that must apply. */

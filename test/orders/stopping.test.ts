@@ -3,9 +3,9 @@ import { approveOrder } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { refusalText } from '../../src/slack/views/refusal.ts';
-import { orderHistory, orderReply } from '../../src/slack/views/thread.ts';
-import { cardOf } from '../slack/views/samples.ts';
+import { refusalText } from '../../src/slack/orders/refusal.view.ts';
+import { orderHistory, orderReply } from '../../src/slack/orders/thread.view.ts';
+import { cardOf } from '../slack/orders/samples.ts';
 import { gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 

@@ -11,8 +11,8 @@ import {
 import type { WireValue } from '../../src/service/codec/wire.ts';
 import type { RequestDescription } from '../../src/service/describe.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { type FieldProblem, fieldProblems } from '../../src/slack/views/input-issue.ts';
-import { formatTaskNote } from '../../src/slack/views/task-notes.ts';
+import { type FieldProblem, fieldProblems } from '../../src/slack/orders/input-issue.view.ts';
+import { formatTaskNote } from '../../src/slack/orders/task-notes.view.ts';
 import fc from '../support/properties.ts';
 import { newOrder, PLACES } from './sample.ts';
 import { DONE, ScriptedService } from './scripted-service.ts';

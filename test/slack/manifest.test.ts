@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { BOT_SCOPES } from '../../src/slack/platform/scopes.ts';
+import { BOT_SCOPES } from '../../src/slack/outbound/scopes.ts';
 
 /** Slack's manifest, as far as this app uses it. https://docs.slack.dev/reference/app-manifest */
 const manifest = z
@@ -98,7 +98,7 @@ describe('manifest.yml', () => {
   it('declares the command that is taken', () => {
     const { slash_commands: commands } = manifest.features;
     expect(commands.map(({ command }) => command)).toEqual(named(/\bapp\.command\('([^']+)'/g));
-    // People come with their ids. What Slack makes of names and reasons is taken off again (`slack/parse.ts`).
+    // People come with their ids. What Slack makes of names and reasons is taken off again (`slack/kit/parse.ts`).
     expect(commands.every((command) => command.should_escape)).toBe(true);
   });
 

@@ -3,7 +3,7 @@ import { formatDecimal } from '../../src/money/amount.ts';
 import { priceEdits } from '../../src/money/prices.ts';
 import { readPrices } from '../../src/money/read-prices.ts';
 import { spendOf } from '../../src/money/spend.ts';
-import { spendRows } from '../../src/slack/views/spend.ts';
+import { spendRows } from '../../src/slack/money/spend.view.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
 import { createSpendStore } from '../../src/store/spend.ts';

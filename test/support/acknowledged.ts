@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { z } from 'zod';
 import { command, type Delivery, press, signedRequest, submission } from '../../bench/slack-load.ts';
-import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/platform/acknowledgement.ts';
+import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/inbound/acknowledgement.ts';
 import { CrashSite } from './crash.ts';
 import { DOMAINS } from './demo.ts';
 

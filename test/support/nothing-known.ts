@@ -1,4 +1,4 @@
-import type { OrderPlannerDeps } from '../../src/slack/order-messages.ts';
+import type { OrderPlannerDeps } from '../../src/slack/orders/order-messages.ts';
 
 /** What a card shows of names of which nothing is known. */
 export const NOTHING_KNOWN: Pick<OrderPlannerDeps, 'impacts' | 'findListed' | 'firstExpiry'> = {

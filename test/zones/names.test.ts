@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { zoneIssueText } from '../../src/slack/views/zone-issue.ts';
+import { zoneIssueText } from '../../src/slack/names/zone-issue.view.ts';
 import { displayName, parseDomainName } from '../../src/zones/names.ts';
 import fc, { runs } from '../support/properties.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { zoneIssueText } from '../../src/slack/views/zone-issue.ts';
+import { zoneIssueText } from '../../src/slack/names/zone-issue.view.ts';
 import { general } from '../../src/zones/general.ts';
 import { type DomainName, parseDomainName } from '../../src/zones/names.ts';
 import { rest } from '../../src/zones/rest.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ORDER_TASKS } from '../../src/orders/tasks.ts';
-import { formatTaskNote } from '../../src/slack/views/task-notes.ts';
-import { zoneIssueText } from '../../src/slack/views/zone-issue.ts';
+import { zoneIssueText } from '../../src/slack/names/zone-issue.view.ts';
+import { formatTaskNote } from '../../src/slack/orders/task-notes.view.ts';
 import { general } from '../../src/zones/general.ts';
 import { rest } from '../../src/zones/rest.ts';
 import { chargeOf, checkTask, describeTask, type ZoneTask } from '../../src/zones/tasks.ts';

@@ -1,0 +1,82 @@
+import type { Account } from '../../accounts/account.ts';
+import { utcDay } from '../../expiry/days.ts';
+import type { Subject } from '../../notifications.ts';
+import type { Message } from '../kit/blocks.ts';
+import type { SlackDirectory } from '../outbound/directory.ts';
+import {
+  directMessageTo,
+  type NotificationPlanner,
+  type NotifierDeps,
+  ONCE,
+  type SendNotification,
+} from '../outbound/notify.ts';
+import type { SlackApiError } from '../outbound/web.ts';
+import { departedLinkerAlert, unreadableGroupAlert } from './unreachable.view.ts';
+
+/** What planning messages to admins needs. */
+export interface AdminPlannerDeps {
+  readonly directory: Pick<SlackDirectory, 'directMessage'>;
+  /** `ADMINS`: admins beside those of the workspace, by id. */
+  readonly admins: readonly string[];
+}
+
+/** Sends each admin a direct message about a subject, once. Whom Slack does not deliver to is left out. */
+export async function notifyAdmins(
+  { directory, admins }: AdminPlannerDeps,
+  send: SendNotification,
+  message: Message,
+): Promise<void> {
+  for (const admin of admins) {
+    await send({
+      purpose: `to:${admin}`,
+      version: ONCE,
+      since: new Date(0),
+      places: [directMessageTo(directory, admin)],
+      message: () => message,
+    });
+  }
+}
+
+/** Notes that an approver group cannot be read. Only a refusal of Slack counts: any other error passes by itself. */
+export function noteUnreadableGroup(
+  { notifications, now, log }: Pick<NotifierDeps, 'notifications' | 'now' | 'log'>,
+  groupId: string,
+  problem: SlackApiError,
+): void {
+  log.warn({ err: problem, groupId }, 'the members of an approver group cannot be read');
+  if (problem.kind !== 'refused') return;
+  const subject = { kind: 'group', id: `${groupId} ${utcDay(now())}` } as const;
+  notifications
+    .noteRefused(subject, problem.code ?? problem.kind, now())
+    .catch((err: unknown) => log.warn({ err, groupId }, 'noting an approver group that cannot be read'));
+}
+
+/** Tells admins, once a day, of an approver group that cannot be read. */
+export function createGroupPlanner(deps: AdminPlannerDeps): NotificationPlanner {
+  return async ({ id, refused = '' }, send) => {
+    const [groupId = ''] = id.split(' ');
+    await notifyAdmins(deps, send, unreadableGroupAlert(groupId, refused));
+    return undefined;
+  };
+}
+
+/** The subject of which admins are told when who linked the team's account has left. */
+export function departureOf(account: Account, userId: string): Subject {
+  return { kind: 'departure', id: `${account.id} ${userId}` };
+}
+
+/** Tells admins, once, that who linked the team's account has left. */
+export function createDeparturePlanner(
+  deps: AdminPlannerDeps & { readonly teamAccount: () => Promise<Account | undefined> },
+): NotificationPlanner {
+  return async ({ id }, send) => {
+    const account = await deps.teamAccount();
+    const userId = account?.linkedBy;
+    if (account === undefined || userId === undefined || departureOf(account, userId).id !== id)
+      return undefined;
+    // Slack takes no message to somebody who is gone.
+    const admins = deps.admins.filter((admin) => admin !== userId);
+    await notifyAdmins({ ...deps, admins }, send, departedLinkerAlert(account, userId));
+    return undefined;
+  };
+}

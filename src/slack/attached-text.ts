@@ -1,0 +1,75 @@
+import { decodeFile, MAX_CSV_BYTES } from '../csv.ts';
+import { type FieldErrors, type SubmissionCall, textOf } from './feature.ts';
+import { unreadableFileText } from './kit/csv-issue.view.ts';
+import type { Field } from './kit/form.ts';
+import { SlackApiError } from './outbound/web.ts';
+
+/*
+ * Text that people attach as a file, or paste where Slack has no place for files.
+ */
+
+const FILE = 'file';
+
+/** The field for the file, beside the one that the same text can be pasted in. */
+export function fileField(label: string, fileTypes: readonly string[], hint: string): Field {
+  return { name: FILE, label, kind: 'file', optional: true, fileTypes, hint };
+}
+
+/** The field for a CSV file. */
+export function csvField(hint: string): Field {
+  return fileField('CSV file', ['csv', 'txt', 'tsv'], hint);
+}
+
+export type AttachedText =
+  /** The text, and the field that its issues are shown at. */
+  { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
+
+/** How a form asks for a text. */
+export interface AttachedTextOptions {
+  /** The field that it can be pasted in. */
+  readonly field: string;
+  /** What is said where there is neither a file nor a text. */
+  readonly missing: string;
+  /** The field shows what there is already, so that an attached file takes its place. */
+  readonly isPrefilled?: boolean;
+}
+
+/** Reads the CSV file of a form that also has a field for its rows. */
+export function attachedCsv(call: SubmissionCall): Promise<AttachedText> {
+  return attachedText(call, { field: 'rows', missing: 'Attach a CSV file, or paste its rows here.' });
+}
+
+/** Reads what was attached or pasted. */
+export async function attachedText(
+  call: SubmissionCall,
+  { field, missing, isPrefilled = false }: AttachedTextOptions,
+): Promise<AttachedText> {
+  const { deps, values } = call;
+  const pasted = textOf(values, field);
+  const address = [values[FILE] ?? []].flat().find((each) => each !== '');
+  if (address !== undefined && pasted !== undefined && !isPrefilled)
+    return { errors: { [field]: 'Give it as a file or as text, not both.' } };
+  if (address === undefined)
+    return pasted === undefined ? { errors: { [field]: missing } } : { text: pasted, field };
+  try {
+    const decoded = decodeFile(await deps.readFile(address));
+    return decoded.ok
+      ? { text: decoded.text, field: FILE }
+      : { errors: { [FILE]: unreadableFileText(decoded.issue) } };
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    deps.log.warn({ err: error, by: call.person.id }, 'reading an attached file');
+    return { errors: { [FILE]: unreadable(error) } };
+  }
+}
+
+function unreadable({ code }: SlackApiError): string {
+  switch (code) {
+    case 'too_large':
+      return unreadableFileText({ code: 'too_large', maxBytes: MAX_CSV_BYTES });
+    case 'missing_scope':
+      return 'Slack does not let me read files here: a workspace admin can grant files:read. Paste the text instead.';
+    default:
+      return 'I cannot read the file at this moment. Try again in a minute, or paste the text instead.';
+  }
+}

@@ -1,0 +1,123 @@
+import type { OrderLogEntry } from '../../events.ts';
+import type { Log } from '../../log.ts';
+import type { Order } from '../../orders/order.ts';
+import type { OrderStore } from '../../orders/ports.ts';
+import type { Statement } from '../../orders/statement.ts';
+import { count, textMessage } from '../kit/blocks.ts';
+import { csvFile } from '../kit/csv-file.ts';
+import { createNamer } from '../log/actor-names.ts';
+import { AUDIT_COLUMNS, orderLines } from '../log/audit.view.ts';
+import type { PlannedThread } from '../orders/order-posts.ts';
+import type { SlackDirectory } from '../outbound/directory.ts';
+import { ONCE } from '../outbound/notify.ts';
+import { postMessage } from '../outbound/post-message.ts';
+import { formatSlackError } from '../outbound/slack-error.view.ts';
+import { uploadText } from '../outbound/upload.ts';
+import { isTransient, SlackApiError, type SlackWeb } from '../outbound/web.ts';
+import { planCells, progressMessage } from './bulk.view.ts';
+import { PLAN_FILE, SHARED } from './plan-rows.ts';
+
+/*
+ * What the thread of a bulk order has besides replies: one message that shows how far it is, and the files of its plan and
+ * its result. They carry no metadata: it would call them replies that say how the order stands.
+ */
+
+export interface BulkMessageDeps {
+  readonly web: SlackWeb;
+  readonly directory: SlackDirectory;
+  readonly orders: Pick<OrderStore, 'history'>;
+  readonly statementOf: (order: Order) => Statement | undefined;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** Sends the message that shows how far an order is, when it has begun. Where it cannot be updated, the card says it. */
+export async function sendProgress(
+  { now }: Pick<BulkMessageDeps, 'now'>,
+  { order, history, version, send, thread }: PlannedThread,
+): Promise<void> {
+  const since = history.find(({ kind }) => kind === 'claimed')?.at;
+  if (order.bulk === undefined || since === undefined) return;
+  await send({
+    purpose: 'progress',
+    version: String(version),
+    since,
+    places: [async () => thread],
+    message: () => progressMessage(order, since, now()),
+  });
+}
+
+/** Shares the plan when the order waits or goes out, and the result at its end and whenever that changes. */
+export async function sendFiles(deps: BulkMessageDeps, planned: PlannedThread): Promise<void> {
+  const { order, history } = planned;
+  if (order.bulk === undefined) return;
+  const statement = deps.statementOf(order);
+  const rows = count(order.items.length, 'row');
+  if (statement !== undefined)
+    await sendFile(deps, planned, PLAN_FILE, {
+      text: async () => csvFile(planCells(statement)),
+      filename: `domain-steward-plan-${order.id}.csv`,
+      comment: `The plan: ${rows}.`,
+    });
+  // An end that is not known any more by now has a newer file.
+  const last = history.findLast(({ kind }) => kind === 'finished');
+  if (last === undefined) return;
+  await sendFile(deps, planned, `file:${last.version}`, {
+    text: () => resultCsv(deps, order),
+    filename: `domain-steward-result-${order.id}.csv`,
+    comment: `The result: ${rows}, as they stand in the audit log.`,
+  });
+}
+
+/** Shares a file once. Where Slack refuses it for good, the thread says so in its place. */
+async function sendFile(
+  { web, log }: BulkMessageDeps,
+  { order, send, thread, since }: PlannedThread,
+  purpose: string,
+  {
+    text,
+    ...file
+  }: { readonly text: () => Promise<string>; readonly filename: string; readonly comment: string },
+): Promise<void> {
+  await send({
+    purpose,
+    version: ONCE,
+    since,
+    places: [async () => thread],
+    message: () => textMessage(file.comment),
+    post: async () => {
+      try {
+        await uploadText(web, { ...file, ...thread, text: await text() });
+        return { channelId: thread.channelId, ts: SHARED };
+      } catch (error) {
+        if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
+        log.warn({ err: error, orderId: order.id, purpose }, 'sharing a file of an order');
+        const { said, todo } = formatSlackError(error);
+        return postMessage(web, thread, textMessage(`I cannot share a file here. ${said} ${todo}`));
+      }
+    },
+  });
+}
+
+/** What public records show of a row is not what became of it. */
+const BESIDE_THE_POINT: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
+
+/**
+ * What became of each row: the line of the audit log that was written last about it, in the sequence of the rows and with the
+ * columns of the audit log.
+ */
+async function resultCsv(
+  { orders, directory }: Pick<BulkMessageDeps, 'orders' | 'directory'>,
+  order: Order,
+): Promise<string> {
+  const nameOf = createNamer(directory);
+  const lastOf = new Map<number, readonly string[]>();
+  const history = await orders.history(order.id);
+  const approvals = history.filter(({ kind }) => kind === 'approved');
+  for (const entry of history) {
+    if (BESIDE_THE_POINT.has(entry.kind)) continue;
+    for (const { n, cells } of await orderLines({ order, entry, approvals }, nameOf))
+      if (n !== undefined) lastOf.set(n, cells);
+  }
+  return csvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => lastOf.get(n) ?? [])]);
+}

@@ -1,0 +1,109 @@
+import { isTeamAccount } from '../../accounts/account.ts';
+import { impactTaskOf } from '../../names/name-orders.ts';
+import { bulkInput, planBulk, type RowFacts } from '../../orders/bulk.ts';
+import type { BulkTask } from '../../orders/bulk-columns.ts';
+import type { BadRow, BulkRow } from '../../orders/bulk-csv.ts';
+import { refusedNames } from '../../orders/demand.ts';
+import { visibleIds } from '../../orders/visibility.ts';
+import { type Interaction, viewerOf } from '../feature.ts';
+import { type Message, mention, textMessage } from '../kit/blocks.ts';
+import { csvFile } from '../kit/csv-file.ts';
+import type { FormOrigin } from '../kit/form.ts';
+import { ruleNames } from '../orders/decision.view.ts';
+import { notPlacedMessage, placeOrder } from '../orders/ordering.ts';
+import { sendFile } from '../send-file.ts';
+import { leftOutCells, planMessage } from './bulk.view.ts';
+
+/*
+ * The plan of many rows, from a file or from what failed of an earlier one: checked against what is known, and kept as a draft
+ * until the person confirms it.
+ */
+
+/** Rows that a person asks for, and those that cannot be read. */
+interface AskedRows {
+  readonly task: BulkTask;
+  readonly rows: readonly BulkRow[];
+  readonly bad: readonly BadRow[];
+  readonly reason: string | undefined;
+}
+
+const UNKNOWN_NAME: RowFacts = { isWatched: false, isLetGo: false };
+
+/** What is known of the names of a file, read in a few questions however many they are. */
+async function factsOf(
+  call: Interaction,
+  task: BulkTask,
+  rows: readonly BulkRow[],
+): Promise<ReadonlyMap<string, RowFacts>> {
+  const { deps, person } = call;
+  const names = rows.map(({ name }) => name);
+  const used = await call.orderAccount();
+  const usesTeamAccount = used !== undefined && isTeamAccount(used);
+  const order = { task, names, requesterId: person.id, input: bulkInput(rows), usesTeamAccount };
+  const [open, watched, inUse, cost, refused] = await Promise.all([
+    deps.orders.store.openOrders(task, names),
+    deps.expiry.findMany(names),
+    impactTaskOf(task) === undefined ? undefined : deps.names.impacts.inUse(names),
+    deps.priceOf(order),
+    refusedNames(deps.orders, order),
+  ]);
+  const visible = await visibleIds(deps.orders, viewerOf(call), open.values());
+  const known = new Map(watched.map((domain) => [domain.name, domain]));
+  const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
+  return new Map(
+    names.map((name) => {
+      const domain = known.get(name);
+      const rules = refused.get(name);
+      const openId = open.get(name);
+      const isSeen = openId !== undefined && visible.has(openId);
+      return [
+        name,
+        {
+          openOrderId: isSeen ? openId : undefined,
+          hasHiddenOrder: openId !== undefined && !isSeen,
+          refusedBy: rules && ruleNames(rules),
+          isWatched: domain !== undefined,
+          expiresAt: domain?.expiry?.at,
+          deletedAt: domain?.deletedAt,
+          isLetGo: domain?.lapse?.confirmed !== undefined,
+          price: quotes.get(name),
+          isInUse: inUse && (inUse.get(name) ?? 'unknown'),
+        },
+      ];
+    }),
+  );
+}
+
+/** Keeps what is fine as a draft, hands over what is not, and says both. */
+export async function placePlan(call: Interaction, origin: FormOrigin, asked: AskedRows): Promise<Message> {
+  const { deps } = call;
+  const { task } = asked;
+  const facts = await factsOf(call, task, asked.rows);
+  const plan = planBulk(task, asked, (name) => facts.get(name) ?? UNKNOWN_NAME, deps.now());
+  const { rows, leftOut, findings } = plan;
+  if (leftOut.length > 0) {
+    await sendFile(call, {
+      text: csvFile(leftOutCells(leftOut)),
+      filename: 'domain-steward-not-asked-for.csv',
+      what: 'The rows that are not asked for',
+    });
+  }
+  const names = rows.map(({ name }) => name);
+  const cost = await deps.priceOf({ task, names, input: bulkInput(rows) });
+  if (rows.length === 0) return planMessage(plan, undefined, cost);
+  const outcome = await placeOrder(call, origin, {
+    task,
+    input: {},
+    bulk: { rows, findings, leftOut: leftOut.length },
+    reason: asked.reason,
+  });
+  if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
+  const { order } = outcome;
+  if (order.state !== 'DRAFT')
+    return textMessage(`This was asked for already. See it with \`/domain order ${order.id}\`.`);
+  return order.requesterId === call.person.id
+    ? planMessage(plan, order, cost)
+    : textMessage(
+        `${mention(order.requesterId)} is asking for it again: a plan waits for them to confirm it, for 15 minutes at most.`,
+      );
+}

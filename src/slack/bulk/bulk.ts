@@ -1,0 +1,127 @@
+import { BULK_TASKS } from '../../orders/bulk-columns.ts';
+import { MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
+import { isFinal, type Order } from '../../orders/order.ts';
+import { dropDraft } from '../../orders/request.ts';
+import { resumeOrder } from '../../orders/resume.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import { isPaused } from '../../orders/waves.ts';
+import { attachedCsv, csvField } from '../attached-text.ts';
+import {
+  type ActionCall,
+  type CommandCall,
+  type Feature,
+  type FormFeature,
+  reasonOf,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import { code, context } from '../kit/blocks.ts';
+import { REASON_TO_APPROVERS } from '../kit/form.ts';
+import { nearest } from '../kit/parse.ts';
+import { whereAllIsShown } from '../orders/look.ts';
+import { changing } from '../orders/order-buttons.ts';
+import { openForm, refusalOfAccount } from '../orders/ordering.ts';
+import { refusalText } from '../orders/refusal.view.ts';
+import { fileIssues } from './bulk.view.ts';
+import { placePlan } from './bulk-plan.ts';
+
+/*
+ * One task for hundreds of names: a file is read and checked as a whole, and becomes one order.
+ */
+
+const bulkForm: FormFeature = {
+  form: {
+    name: 'bulk',
+    title: 'Many names at once',
+    submit: 'Check',
+    fields: [
+      {
+        name: 'task',
+        label: 'Task',
+        kind: 'choice',
+        options: BULK_TASKS.map((task) => ({ value: task, text: taskNamed(task).words.title })),
+      },
+      csvField(`A header and a row a name, at most ${MAX_ROWS} rows.`),
+      {
+        name: 'rows',
+        label: 'Or the rows as text',
+        kind: 'lines',
+        optional: true,
+        placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
+        hint: 'A header and a row a name. Besides name: period; nameservers; ownerc, adminc, techc; auth. Nothing is asked for before you see the plan.',
+      },
+      REASON_TO_APPROVERS,
+    ],
+  },
+  needs: 'account',
+  render: () => ({
+    intro: [
+      context(
+        'Auth codes in a file are kept sealed, row by row, and wiped when their row ends. The file itself, or what you paste, stays yours: delete it when you no longer need it.',
+      ),
+    ],
+  }),
+
+  async submit(call): Promise<Submitted> {
+    const task = BULK_TASKS.find((each) => each === textOf(call.values, 'task'));
+    if (task === undefined) return { errors: { task: 'Choose a task.' } };
+    const given = await attachedCsv(call);
+    if ('errors' in given) return given;
+    const { text, field } = given;
+    const refusal = await refusalOfAccount(call, task);
+    if (refusal !== undefined) return { say: refusal };
+    const read = await readBulkFile(task, text);
+    if (!read.ok) return { errors: { [field]: fileIssues(read.issues, task, nearest) } };
+    const say = await placePlan(call, call.origin, { task, ...read, reason: reasonOf(call.values) });
+    return { say };
+  },
+};
+
+async function runBulk(call: CommandCall): Promise<void> {
+  const [word, ...more] = call.words.map((each) => each.toLowerCase());
+  const task = BULK_TASKS.find((each) => each === word);
+  if (more.length > 0 || (word !== undefined && task === undefined)) {
+    const meant = nearest(word ?? '', BULK_TASKS);
+    const hint = meant === undefined ? '' : ` Did you mean \`/domain bulk ${meant}\`?`;
+    return call.respond(
+      `Many names at once can be asked for with one of ${BULK_TASKS.map(code).join(', ')}.${hint} The names go into the form.`,
+    );
+  }
+  const values = {
+    ...(task === undefined ? {} : { task }),
+    ...(call.reason === undefined ? {} : { reason: call.reason }),
+  };
+  await openForm(call, bulkForm, { channelId: call.channelId }, values);
+}
+
+async function drop(call: ActionCall): Promise<void> {
+  const refusal = await dropDraft(call.deps.orders, call.value, call.person.id);
+  await call.respond(refusal === undefined ? 'Dropped. Nothing was asked for.' : refusalText(refusal), {
+    replace: refusal === undefined,
+  });
+}
+
+function resumedText(title: string, order: Order): string {
+  if (isPaused(order))
+    return `Your approval counts: ${title}. It needs somebody else’s too before it goes on.`;
+  return isFinal(order.state)
+    ? `${title} was stopped, nothing more was sent. Its thread says why.`
+    : `It goes on: ${title}.`;
+}
+
+export const bulk: Feature = {
+  commands: [
+    {
+      usage: 'bulk [TASK]',
+      summary: 'Ask for one task for up to 2,000 names, from a CSV',
+      example: '/domain bulk renew',
+      needs: 'account',
+      run: runBulk,
+    },
+  ],
+  forms: [bulkForm],
+  actions: [
+    { id: 'bulk_drop', needs: 'member', run: drop },
+    { id: 'order_resume', needs: 'member', run: whereAllIsShown(changing(resumeOrder, resumedText)) },
+  ],
+};

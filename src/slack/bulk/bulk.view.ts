@@ -1,0 +1,353 @@
+import type { SectionBlock } from '@slack/types';
+import type { OrderCost } from '../../money/prices.ts';
+import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk.ts';
+import { BULK_COLUMNS, type BulkTask } from '../../orders/bulk-columns.ts';
+import type { FileIssue, RowIssue } from '../../orders/bulk-csv.ts';
+import { inputIssue } from '../../orders/input-issue.ts';
+import { type ItemState, type Order, waitingItems } from '../../orders/order.ts';
+import type { Statement } from '../../orders/statement.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import { type Bulk, isPaused, type PauseReason, type PlanFinding } from '../../orders/waves.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  code,
+  context,
+  count,
+  escapeText,
+  facts,
+  lines,
+  type Message,
+  mention,
+  message,
+  moment,
+  section,
+  table,
+  utcMinute,
+} from '../kit/blocks.ts';
+import { csvIssueText, unreadableFileText } from '../kit/csv-issue.view.ts';
+import { costFact } from '../money/price.view.ts';
+import { requirementLines } from '../orders/decision.view.ts';
+import { namesOf } from '../orders/impact.view.ts';
+import { issueText } from '../orders/input-issue.view.ts';
+import { fieldLine, statedFields } from '../orders/statement.view.ts';
+
+/*
+ * Orders of many rows: what is wrong with a file, the plan, and how such an order stands.
+ */
+
+/** Finds what a mistyped word most likely meant. */
+type Nearest = (word: string, candidates: readonly string[]) => string | undefined;
+
+/** What is wrong with a file of rows, as a sentence. Plain text. */
+function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): string {
+  const columns = BULK_COLUMNS[task].join(', ');
+  switch (issue.code) {
+    case 'not_text':
+    case 'too_large':
+      return unreadableFileText(issue);
+    case 'empty':
+      return `There is no row. Give a header (${columns}) and a row a name.`;
+    case 'no_header':
+      return `Line ${issue.line} looks like a row. Put a header above it: ${columns}.`;
+    case 'unknown_column': {
+      const known = nearest(issue.column.toLowerCase(), BULK_COLUMNS[task]);
+      const hint = known === undefined ? `The columns are ${columns}.` : `Did you mean “${known}”?`;
+      return `Line ${issue.line}: there is no column “${issue.column}”. ${hint}`;
+    }
+    case 'column_of_other_task':
+      return `Line ${issue.line}: the column “${issue.column}” means nothing to this task. Take it out, or choose another task.`;
+    case 'missing_column':
+      return `Line ${issue.line}: the column “${issue.column}” is missing. The columns are ${columns}.`;
+    default:
+      return `Line ${issue.line}: ${csvIssueText(issue)}`;
+  }
+}
+
+/** Why a row is not asked for, as a sentence. Plain text. */
+function rowIssueText(issue: PlanIssue | RowIssue): string {
+  switch (issue.code) {
+    case 'too_many_cells':
+      return 'The row has more cells than the header. Part several nameservers by blanks.';
+    case 'no_auth_code':
+      return 'Give the auth code: the losing registrar has it.';
+    case 'auth_code_too_long':
+      return 'The auth code is too long.';
+    case 'auth_code_unseen':
+      return 'The auth code contains a character that cannot be seen.';
+    case 'repeated':
+      return `The same as line ${issue.line}, which is asked for once.`;
+    case 'contradicts':
+      return `Line ${issue.line} says something else of the same name, so neither is asked for.`;
+    case 'open_order':
+      return `Order ${issue.orderId} for this name is open. See it with /domain order ${issue.orderId}.`;
+    case 'hidden_order':
+      return 'A private order for this name is open. Ask an approver.';
+    case 'refused_by_policy':
+      return `The policy refuses it: ${issue.rule}.`;
+    case 'deleted_already':
+      return `It was deleted on ${utcMinute(issue.deletedAt).slice(0, 10)}. Restore it first if it is still wanted.`;
+    default: {
+      const known = inputIssue.safeParse(issue);
+      const field =
+        known.success && !['name', 'names'].includes(known.data.field) ? `${known.data.field}: ` : '';
+      return known.success ? `${field}${issueText(known.data)}` : issue.code;
+    }
+  }
+}
+
+const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
+  expires_soon: 'expiring within 30 days',
+  far_period: 'with a period far from the others',
+  far_price: 'with a price far above the others',
+  let_go: 'that somebody decided to let lapse',
+  lives_on_it: 'on which mail or a website lives',
+  not_watched: 'not on the watch list',
+  price_unknown: 'whose price is not known',
+  unseen: 'of which I do not know whether anything lives on them',
+};
+
+/** `• *3 names* on which mail or a website lives: a.rest, b.rest, c.rest` */
+function findingLine(finding: PlanFinding): string {
+  return `• *${count(finding.count, 'name')}* ${FINDINGS[finding.code]}: ${namesOf(finding)}`;
+}
+
+/** What stands under a plan's heading, for who asks and for who approves. */
+export function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): SectionBlock[] {
+  return findings.length === 0 ? [] : lines(['*Look at these first*', ...findings.map(findingLine)]);
+}
+
+/** What the person who gave a file hears: what can be asked for, what not, and the buttons. */
+export function planMessage(plan: BulkPlan, order: Order | undefined, cost: OrderCost | undefined): Message {
+  const { words } = taskNamed(plan.task);
+  const total = plan.rows.length + plan.leftOut.length;
+  const lead =
+    plan.rows.length === 0
+      ? `${words.verb}: none of ${count(total, 'row')} can be asked for.`
+      : `${words.verb} ${count(plan.rows.length, 'name')}: ${plan.rows.length} of ${count(total, 'row')} ${plan.rows.length === 1 ? 'is' : 'are'} fine.`;
+  const next =
+    plan.rows.length === 0
+      ? `Correct the file, and give it again with \`/domain bulk ${plan.task}\`.`
+      : 'Nothing was asked for yet.';
+  const left =
+    plan.leftOut.length === 0
+      ? []
+      : [
+          section(
+            `*${count(plan.leftOut.length, 'row')} ${plan.leftOut.length === 1 ? 'is' : 'are'} not asked for.* ${leftOutFile(plan.leftOut)}`,
+          ),
+          ...lines(plan.leftOut.slice(0, SHOWN_ROWS).map(leftOutLine)),
+        ];
+  return message(lead, [
+    section(`*${escapeText(lead)}* ${next}`),
+    ...(order === undefined
+      ? []
+      : [
+          ...facts([
+            ['Price', cost && costFact(cost, undefined)],
+            ['Who decides', whoDecides(order)],
+          ]),
+          ...findingBlocks(plan),
+        ]),
+    ...left,
+    ...(order === undefined
+      ? []
+      : [
+          ...actions(`plan_${order.id}`, [
+            button('order_confirm', `Ask for ${count(plan.rows.length, 'name')}`, order.id, {
+              style: 'primary',
+            }),
+            button('bulk_drop', 'Drop it', order.id),
+          ]),
+          context(`Plan ${code(order.statementHash)}. It is forgotten after 15 minutes.`),
+        ]),
+  ]);
+}
+
+function whoDecides({ demand }: Order): string {
+  return demand.outcome === 'free' ? 'Nobody has to approve it.' : requirementLines(demand, []).join('\n');
+}
+
+const SHOWN_ROWS = 10;
+
+function leftOutFile(rows: readonly LeftOutRow[]): string {
+  return rows.length > SHOWN_ROWS
+    ? `The first ${SHOWN_ROWS} stand here; all of them are in a file in our direct message.`
+    : `${rows.length === 1 ? 'It is' : 'They are'} in a file in our direct message, too.`;
+}
+
+function leftOutLine({ line, name, issues }: LeftOutRow): string {
+  const said = issues.map((issue) => escapeText(rowIssueText(issue))).join(' ');
+  return `• Line ${line}${name === '' ? '' : ` (${escapeText(name.slice(0, 80))})`}: ${said}`;
+}
+
+/** The rows that are not asked for, as cells of a file with its header. */
+export function leftOutCells(rows: readonly LeftOutRow[]): string[][] {
+  const cells = rows.map(({ line, name, issues }) => [
+    String(line),
+    name.slice(0, 300),
+    issues.map(rowIssueText).join(' '),
+  ]);
+  return [['line', 'name', 'problem'], ...cells];
+}
+
+/** The columns of a plan by the fields that they hold, under the names that a file of rows has. */
+const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
+  ['period', 'period'],
+  ['ownerc.id', 'ownerc'],
+  ['adminc.id', 'adminc'],
+  ['techc.id', 'techc'],
+  ['nameServers.name', 'nameservers'],
+  ['auth', 'auth'],
+]);
+
+/** Every row of an order as cells of a file, for who approves. An auth code is only said to be there. */
+export function planCells({ items }: Statement): string[][] {
+  const rows = items.map((item) => ({
+    start: [String(item.n), item.name],
+    values: new Map(statedFields(item, '[secret]').map(({ path, values }) => [path, values.join(' ')])),
+  }));
+  const fields = [...new Set([...PLAN_COLUMNS.keys(), ...rows.flatMap(({ values }) => [...values.keys()])])];
+  return [
+    ['row', 'name', ...fields.map((field) => PLAN_COLUMNS.get(field) ?? field)],
+    ...rows.map(({ start, values }) => [...start, ...fields.map((field) => values.get(field) ?? '')]),
+  ];
+}
+
+/** What is wrong with a file of rows, as the error of its field. */
+export function fileIssues(issues: readonly FileIssue[], task: BulkTask, nearest: Nearest): string {
+  return ['Nothing was asked for yet.', ...issues.map((issue) => fileIssueText(issue, task, nearest))].join(
+    '\n',
+  );
+}
+
+/** How many rows ended how. */
+function tally({ items }: Pick<Order, 'items'>): Readonly<Record<ItemState, number>> {
+  const found = { WAITING: 0, SENT: 0, SUCCEEDED: 0, FAILED: 0, UNKNOWN: 0 };
+  for (const { state } of items) found[state] += 1;
+  return found;
+}
+
+/** How each state of a row is called. What the service only accepted is not done. */
+function stateWords(order: Pick<Order, 'task'>): Readonly<Record<ItemState, string>> {
+  return {
+    SUCCEEDED: taskNamed(order.task).nextStep === undefined ? 'done' : 'accepted',
+    FAILED: 'failed',
+    UNKNOWN: 'not known',
+    SENT: 'under way',
+    WAITING: 'waiting',
+  };
+}
+
+const TALLIED = ['SUCCEEDED', 'FAILED', 'UNKNOWN', 'SENT', 'WAITING'] as const;
+
+/** `1,850 done · 3 failed · 2 not known · 145 waiting`; what is zero is left out. */
+export function tallyText(order: Order): string {
+  const found = tally(order);
+  const words = stateWords(order);
+  return TALLIED.filter((state) => found[state] !== 0)
+    .map((state) => `${found[state]} ${words[state]}`)
+    .join(' · ');
+}
+
+/** Rows that a card shows. */
+const CARD_ROWS = 20;
+
+/** The rows of an order on its card: a few of them, the counts, and the hash of the plan. */
+export function bulkBlocks(order: Order, statement: Statement | undefined, bulk: Bulk): AnyBlock[] {
+  const isPending = order.state === 'PENDING';
+  const words = stateWords(order);
+  const rows = order.items.slice(0, CARD_ROWS).map(({ name, state }, index) => {
+    const item = statement?.items[index];
+    const asked = item === undefined ? '' : fieldLine(item);
+    return [displayName(name), asked, ...(isPending ? [] : [words[state]])];
+  });
+  return [
+    section(
+      `*Plan* ${code(order.statementHash)}`,
+      `${count(order.items.length, 'row')}${bulk.leftOut === 0 ? '' : `, without ${bulk.leftOut} of the file that are not asked for`}. *Look at it* shows every row.`,
+      !isPending && tallyText(order),
+    ),
+    table({
+      caption: order.items.length > CARD_ROWS ? `The first ${CARD_ROWS} rows` : 'Rows',
+      columns: ['Name', 'Asks for', ...(isPending ? [] : ['State'])],
+      rows,
+    }),
+    ...(isPending ? findingBlocks(bulk) : []),
+  ];
+}
+
+/** Why an order is paused. Mrkdwn. */
+function pauseText(reason: PauseReason): string {
+  const names = reason.names.map((name) => `*${escapeText(displayName(name))}*`).join(', ');
+  return reason.code === 'refusals'
+    ? `the service refused three names in a row: ${names}`
+    : `the outcome of ${count(reason.names.length, 'name')} among ${reason.rows} is not known: ${names}`;
+}
+
+/** Buttons of a paused order. */
+export function pauseButtons(order: Order) {
+  return isPaused(order)
+    ? [
+        button('order_resume', 'Go on', order.id, {
+          style: 'primary',
+          label: `Go on with ${count(waitingItems(order).length, 'name')}`,
+        }),
+      ]
+    : [];
+}
+
+/** Said in the thread when an order is paused. @param approvers mentions of them */
+export function pausedReply(order: Order, reason: PauseReason, title: string, approvers: string): Message {
+  const lead = `:pause_button: ${mention(order.requesterId)}, ${approvers}: *${escapeText(title)}* is paused, because ${pauseText(reason)}.`;
+  return message(lead, [
+    section(lead),
+    section(
+      `${tallyText(order)}. Nothing more is sent until somebody presses *Go on* or *Stop*${order.expiresAt === undefined ? '' : `, and nothing at all after ${moment(order.expiresAt)}`}. Look at the domain service first.`,
+    ),
+    ...actions(`paused_${order.id}`, [
+      ...pauseButtons(order),
+      isPaused(order) && button('order_stop', 'Stop', order.id, { style: 'danger' }),
+    ]),
+  ]);
+}
+
+/** Where the rows stand, on the state line of a card. */
+export function pausedText(order: Order): string | undefined {
+  return isPaused(order) ? 'Paused, nothing more is sent until somebody goes on' : undefined;
+}
+
+const BAR_LENGTH = 20;
+
+/**
+ * How far an order is: a bar, the counts, the time that is left.
+ * @param since when the first of its rows went out
+ */
+export function progressMessage(order: Order, since: Date | undefined, now: Date): Message {
+  const found = tally(order);
+  const total = order.items.length;
+  const ended = total - found.WAITING - found.SENT;
+  const filled = Math.floor((ended / total) * BAR_LENGTH);
+  const bar = `${'▓'.repeat(filled)}${'░'.repeat(BAR_LENGTH - filled)}`;
+  const head = `${bar} ${Math.floor((ended / total) * 100)} %`;
+  const left = timeLeft(order, ended, since, now);
+  return message(`${head}: ${tallyText(order)}`, [
+    section(`${code(head)}\n${tallyText(order)}${left === '' ? '' : `\n${left}`}`),
+  ]);
+}
+
+function timeLeft(order: Order, ended: number, since: Date | undefined, now: Date): string {
+  const left = waitingItems(order).length;
+  if (order.state !== 'EXECUTING') {
+    if (left > 0) return isPaused(order) ? 'Paused.' : 'It goes on in a moment.';
+    return 'Ended.';
+  }
+  if (since === undefined || ended === 0) return '';
+  const seconds = Math.round((((now.getTime() - since.getTime()) / ended) * left) / 1_000);
+  if (seconds < 60) return 'Less than a minute left.';
+  return seconds < 5_400
+    ? `About ${count(Math.round(seconds / 60), 'minute')} left.`
+    : `About ${count(Math.round(seconds / 3_600), 'hour')} left.`;
+}

@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { present } from '../../collections.ts';
+import type { TeamSettings } from '../../config.ts';
+import { messagesOf, monthsIfHelpful, nextBatch, stillDue } from '../../expiry/digest.ts';
+import { type DueReminder, groupForDigest, type PlanOptions } from '../../expiry/plan.ts';
+import {
+  COMMON,
+  type Destination,
+  type DigestHead,
+  type DigestMore,
+  type DigestPart,
+  type PlannedReminder,
+  type ReminderStore,
+  type WatchedReminder,
+  type WatchListStore,
+} from '../../expiry/ports.ts';
+import type { PriceStore } from '../../money/ports.ts';
+import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../notifications.ts';
+import type { Message } from '../kit/blocks.ts';
+import type { SlackDirectory } from '../outbound/directory.ts';
+import {
+  type NotificationPlanner,
+  ONCE,
+  type SendNotification,
+  type SentNotification,
+} from '../outbound/notify.ts';
+import { digestHead, digestMore, type WaitingOf } from './digest.view.ts';
+import { waitingWith } from './waiting.ts';
+
+/*
+ * The messages of a digest. Each name goes to one place: to its channel, else to its owner, else to the common channel. In each
+ * place the first message is followed by the others in its thread.
+ */
+
+/** The messages of a digest, from what they tell. */
+export interface DigestViews {
+  head(head: DigestHead): Promise<Message>;
+  more(part: DigestMore): Promise<Message>;
+}
+
+/** What posting digests needs. */
+export interface DigestPlannerDeps {
+  readonly store: Pick<WatchListStore, 'findMany' | 'countByMonth' | 'countUndated'>;
+  readonly reminders: ReminderStore;
+  readonly directory: Pick<SlackDirectory, 'membership' | 'directMessage'>;
+  readonly settings: () => Promise<TeamSettings>;
+  readonly views: DigestViews;
+  readonly now: () => Date;
+  /** Between two messages in one place, milliseconds. */
+  readonly pauseMs?: number;
+  /** Ends what is under way at shutdown. */
+  readonly signal: AbortSignal;
+}
+
+/** A digest that is being posted. */
+interface Telling {
+  readonly claim: ClaimedSubject;
+  readonly send: SendNotification;
+  readonly options: PlanOptions;
+  /** The common channel. */
+  readonly channelId: string | undefined;
+  /** Even more follows what is told there. */
+  readonly more: boolean;
+}
+
+/** Slack takes about one message a second in a channel. */
+const PAUSE_MS = 1_100;
+
+/** Posts digests, batch by batch. */
+export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanner {
+  return async (claim, send) => {
+    const settings = await deps.settings();
+    const options = {
+      now: deps.now(),
+      thresholds: settings.reminderDays,
+      timeZone: settings.reminderTimezone,
+    };
+    const batch = await nextBatch(deps.reminders, claim.id, options);
+    if (batch === undefined) return undefined;
+    const telling = { claim, send, options, channelId: settings.reminderChannel, more: batch.moreNames };
+    const states: SentNotification['state'][] = [];
+    for (const destination of new Set(batch.planned.map((each) => each.destination))) {
+      if (destination === COMMON) continue;
+      const state = await tellPlace(deps, telling, destination, batch.planned);
+      if (state === 'refused') await deps.reminders.redirect(claim.id, destination);
+      states.push(state);
+    }
+    // The common channel comes last: it is told what a place of its own has refused, and what only one person was told.
+    const planned = await deps.reminders.planned(claim.id);
+    const more = batch.moreNames || batch.moreDisputed;
+    states.push(await tellPlace(deps, { ...telling, more }, COMMON, planned));
+    return states.includes('pending') && !deps.signal.aborted ? undefined : { again: deps.now() };
+  };
+}
+
+/**
+ * Posts what is told in one place, message by message.
+ * @returns the state of the first message that could not be posted
+ */
+async function tellPlace(
+  deps: DigestPlannerDeps,
+  telling: Telling,
+  destination: Destination,
+  everywhere: readonly PlannedReminder[],
+): Promise<SentNotification['state']> {
+  const { claim, send, options, more } = telling;
+  const { reminders } = deps;
+  const planned = everywhere.filter((each) => each.destination === destination);
+  const { due, disputed } = await stillDue(reminders, claim.id, planned, options);
+  const messages = messagesOf({ due, disputed }, partOf);
+  const known = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
+  let thread = known.find(({ message }) => message !== undefined)?.message;
+  let lastPart = Math.max(0, ...[...known, ...planned].map(({ purpose }) => partOf(purpose)));
+  let left = due.length;
+  for (const message of messages) {
+    if (thread !== undefined)
+      await sleep(deps.pauseMs ?? PAUSE_MS, undefined, { signal: deps.signal }).catch(() => undefined);
+    if (deps.signal.aborted) return 'pending';
+    const purpose = `${destination}:${message.part ?? ++lastPart}`;
+    if (message.part === undefined) await reminders.assign(claim.id, purpose, message.reminders);
+    const now = await stillDue(reminders, claim.id, await reminders.planned(claim.id, purpose), options);
+    const rest = due.filter(({ watched }) => !message.reminders.includes(watched));
+    left -= due.length - rest.length;
+    if (now.due.length + now.disputed.length === 0) continue;
+    const part = {
+      digestId: claim.id,
+      destination,
+      groups: groupForDigest(now.due),
+      disputed: await deps.store.findMany(now.disputed.map(({ name }) => name)),
+    };
+    const reply = thread && { ...part, left, more };
+    const all = [...now.due, ...rest];
+    const { state, at } = await send({
+      purpose,
+      version: ONCE,
+      since: new Date(claim.id),
+      // Where the thread is in a channel that takes nothing any more, the rest is told in the one that was chosen since.
+      places: present([
+        thread !== undefined && threadOf(thread),
+        (thread === undefined || destination === COMMON) && (() => placeOf(deps, telling, destination)),
+      ]),
+      message: async () =>
+        reply === undefined
+          ? deps.views.head(await headOf(deps, telling, part, all))
+          : deps.views.more(reply),
+      ...(destination === COMMON && { mustArrive: true, alertsAdmins: true }),
+    });
+    if (state !== 'current') return state;
+    thread ??= at;
+  }
+  return 'current';
+}
+
+/** The first message of a place, from all that the digest tells there. */
+async function headOf(
+  { store }: DigestPlannerDeps,
+  { options, more }: Telling,
+  part: DigestPart,
+  all: readonly DueReminder<WatchedReminder>[],
+): Promise<DigestHead> {
+  const [months, undated] =
+    part.destination === COMMON
+      ? await Promise.all([monthsIfHelpful(store, options), store.countUndated()])
+      : [[], 0];
+  return { ...part, all: groupForDigest(all), total: all.length, more, months, undated };
+}
+
+/** The number of a message in its place. */
+function partOf(purpose: string): number {
+  return Number(purpose.split(':')[1] ?? 0);
+}
+
+function threadOf({ channelId, ts }: PostedMessage) {
+  return async () => ({ channelId, threadTs: ts });
+}
+
+/** Where the first message of a place is posted. Slack takes messages to people who have left, which nobody reads. */
+async function placeOf(
+  { directory }: DigestPlannerDeps,
+  { channelId }: Telling,
+  destination: Destination,
+): Promise<MessagePlace | undefined> {
+  if (destination === COMMON) return channelId === undefined ? undefined : { channelId };
+  if (!/^[UW]/.test(destination)) return { channelId: destination };
+  return (await directory.membership(destination)) === 'left'
+    ? undefined
+    : { channelId: await directory.directMessage(destination) };
+}
+
+/** Messages of digests, with what waiting costs by the current price list and clock. */
+export function createDigestViews(deps: Parameters<typeof createWaitingCosts>[0]): DigestViews {
+  const waitingCosts = createWaitingCosts(deps);
+  return {
+    head: async (head) => digestHead(head, await waitingCosts()),
+    more: async (part) => digestMore(part, await waitingCosts()),
+  };
+}
+
+/** Computes what waiting costs, by the current price list and clock; nothing while the list is empty. */
+export function createWaitingCosts(deps: {
+  readonly settings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
+  readonly prices: Pick<PriceStore, 'list'>;
+  readonly now: () => Date;
+}): () => Promise<WaitingOf> {
+  return async () => {
+    const [{ reminderTimezone }, list] = await Promise.all([deps.settings(), deps.prices.list()]);
+    const now = deps.now();
+    return ({ watched }) => waitingWith(list, watched, { now, timeZone: reminderTimezone });
+  };
+}

@@ -1,0 +1,55 @@
+import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
+import type { Message } from '../kit/blocks.ts';
+import { expiringPage, LIST_LENGTH } from './expiry.view.ts';
+
+/* The list of expiring names, in pages. */
+
+const DEFAULT_DAYS = 90;
+const MAX_DAYS = 3_660;
+
+async function runExpiring(call: CommandCall): Promise<void> {
+  const [word, ...rest] = call.words;
+  const days = word === undefined ? DEFAULT_DAYS : readNumber(word, MAX_DAYS);
+  if (days === undefined || rest.length > 0) {
+    return call.respond(
+      `Give the days as one whole number up to ${MAX_DAYS}, such as \`/domain expiring 30\`.`,
+    );
+  }
+  await call.respond(await page(call, days, 0));
+}
+
+/** The button's value is `<days>:<offset>`. */
+async function turnPage(call: ActionCall): Promise<void> {
+  const [days, offset] = call.value.split(':');
+  const shown = await page(
+    call,
+    readNumber(days ?? '', MAX_DAYS) ?? DEFAULT_DAYS,
+    readNumber(offset ?? '') ?? 0,
+  );
+  await call.respond(shown, { replace: true });
+}
+
+async function page({ deps }: Interaction, days: number, offset: number): Promise<Message> {
+  return expiringPage(await deps.expiry.list(days, offset, LIST_LENGTH), days, offset, deps.now());
+}
+
+function readNumber(text: string, max = Number.MAX_SAFE_INTEGER): number | undefined {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  return value !== undefined && value <= max ? value : undefined;
+}
+
+export const expiring: Feature = {
+  commands: [
+    {
+      usage: 'expiring [DAYS]',
+      summary: 'List what expires, within 90 days or as many as you say',
+      example: '/domain expiring 30',
+      needs: 'member',
+      run: runExpiring,
+    },
+  ],
+  actions: [
+    { id: 'expiring_next', needs: 'member', run: turnPage },
+    { id: 'expiring_previous', needs: 'member', run: turnPage },
+  ],
+};

@@ -1,0 +1,258 @@
+import type { KnownBlock } from '@slack/types';
+import { present } from '../../collections.ts';
+import type { Day } from '../../expiry/days.ts';
+import type { Deadline } from '../../expiry/deadline.ts';
+import type { ListedName, ListPage } from '../../expiry/expiry.ts';
+import type { ImportSummary } from '../../expiry/watch-list.ts';
+import { isDateless } from '../../names/dates.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  code,
+  context,
+  count,
+  day,
+  escapeText,
+  type Message,
+  mention,
+  message,
+  quote,
+  section,
+  table,
+  textMessage,
+} from '../kit/blocks.ts';
+import { formatDoubt } from '../names/doubt.view.ts';
+import { DATELESS_STATE } from './dateless.view.ts';
+import { NO_DELETION_KNOWN } from './standing.view.ts';
+import { formatLineIssue } from './watch-list.view.ts';
+
+/*
+ * The watch list as people see it: dates in words, pages of the list, the report of an import.
+ */
+
+/** A calendar day, written out: `3 Mar 2027`. */
+export function formatDay(calendarDay: Day): string {
+  return day(new Date(calendarDay));
+}
+
+/** `in 7 days`, `today`, `4 days ago`. */
+export function formatDays(daysLeft: number): string {
+  if (daysLeft === 0) return 'today';
+  return daysLeft > 0 ? `in ${count(daysLeft, 'day')}` : `${count(-daysLeft, 'day')} ago`;
+}
+
+const SOURCES = {
+  rdap: 'registry',
+  order: 'estimate from the last order',
+  person: 'given by a person',
+} as const;
+
+/** Where a name's date comes from. */
+function formatSource({ domain }: ListedName): string {
+  return domain.expiry === undefined ? 'no date known' : SOURCES[domain.expiry.source];
+}
+
+/** What the watch list tells of the name of an order, for those who decide about it. */
+export type Term =
+  | {
+      readonly task: 'renew';
+      /** Undefined for a name that is not on the watch list. */
+      readonly listed: ListedName | undefined;
+      /** When the name expires after the renewal; undefined while it is not known when it expires now. */
+      readonly renewedUntil: Day | undefined;
+    }
+  | { readonly task: 'create' | 'restore'; readonly listed: ListedName };
+
+/** When a name expires, and what speaks against the order; undefined where that tells nothing. */
+export function termText(term: Term): string | undefined {
+  switch (term.task) {
+    case 'renew':
+      return renewalTerm(term);
+    case 'restore':
+      return restoreTerm(term.listed);
+    case 'create':
+      return createTerm(term.listed);
+  }
+}
+
+/** `3 Mar 2027 (registry)`. */
+function datedWithSource(listed: ListedName, calendarDay: Day): string {
+  return `${formatDay(calendarDay)} (${formatSource(listed)})`;
+}
+
+function renewalTerm({ listed, renewedUntil }: Extract<Term, { task: 'renew' }>): string {
+  if (listed === undefined) return 'Not known: the name is not on the watch list';
+  if (listed.day === undefined || renewedUntil === undefined) return 'Not known';
+  return `${datedWithSource(listed, listed.day)}\nAfter this renewal: ${formatDay(renewedUntil)}`;
+}
+
+function restoreTerm(listed: ListedName): string {
+  const { deletedAt } = listed.domain;
+  if (listed.day === undefined || listed.deadline === undefined) return 'Not known';
+  const { action, until } = listed.deadline;
+  const expiry = datedWithSource(listed, listed.day);
+  const ended = deletedAt === undefined ? expiry : `${expiry}, deleted ${day(deletedAt)}`;
+  if (action === 'none') return `${ended}\n:warning: By these dates it cannot be restored any more`;
+  if (deletedAt === undefined) {
+    const caution =
+      action !== 'check' || until === undefined
+        ? ''
+        : `. In case it has been deleted after all, it can be restored until ${formatDay(until)}`;
+    return `${expiry}\n:warning: No deletion of it is known${caution}`;
+  }
+  return until === undefined ? ended : `${ended}\nCan be restored until ${formatDay(until)}`;
+}
+
+function createTerm(listed: ListedName): string | undefined {
+  if (listed.day === undefined || listed.deadline === undefined || listed.deadline.action === 'none')
+    return undefined;
+  return `${datedWithSource(listed, listed.day)}\n:warning: It is on the watch list, so it seems to be registered already`;
+}
+
+/** What to know about a name besides its date; plain text. */
+function formatState(listed: ListedName, now: Date): string {
+  const { lapse, snooze, renewed, deletedAt, doubt, lookedAt } = listed.domain;
+  const parts = [
+    lapse?.confirmed === undefined ? '' : `lapses as decided: ${lapse.reason}`,
+    lapse !== undefined && lapse.confirmed === undefined
+      ? `asked to let lapse, not confirmed: ${lapse.reason}`
+      : '',
+    snooze !== undefined && snooze.until > now ? `snoozed until ${day(snooze.until)}` : '',
+    deletedAt === undefined ? '' : `deleted ${day(deletedAt)}`,
+    deletedAt === undefined && listed.day !== undefined && (listed.daysLeft ?? 0) < 0
+      ? `expired ${formatDay(listed.day)}`
+      : '',
+    listed.deadline?.action === 'check' ? NO_DELETION_KNOWN : '',
+    renewed === undefined ? '' : 'renewed, the registry does not show it yet',
+    doubt === undefined ? '' : isDateless(listed.domain) ? DATELESS_STATE : `look-up: ${formatDoubt(doubt)}`,
+    lookedAt === undefined ? 'not looked up yet' : '',
+  ];
+  return parts.filter((part) => part !== '').join(' · ');
+}
+
+const TO_DO: Readonly<Record<Deadline['action'], string>> = {
+  renew: 'Renew',
+  restore: 'Restore',
+  check: 'Look at the service',
+  none: 'Nothing',
+};
+
+/** The columns that every list of names has beside the name. */
+export const DEADLINE_COLUMNS = ['Days left', 'To do', 'Until'];
+
+/** What can be done about a name and until when, as cells of {@link DEADLINE_COLUMNS}. */
+export function deadlineCells(deadline: Deadline | undefined): readonly string[] {
+  if (deadline === undefined) return ['', 'Date not known', ''];
+  const { action, until, daysLeft } = deadline;
+  const when =
+    until === undefined ? (action === 'none' || action === 'check' ? '' : 'now') : formatDay(until);
+  return [daysLeft === undefined ? '' : String(daysLeft), TO_DO[action], when];
+}
+
+/** Names on one page of the list. */
+export const LIST_LENGTH = 20;
+
+/** One page of the expiring names, with buttons to the pages beside it. */
+export function expiringPage(page: ListPage, days: number, offset: number, now: Date): Message {
+  const total = page.deleted + page.dated + page.undated;
+  const within = `within ${count(days, 'day')}`;
+  if (total === 0) {
+    return textMessage(
+      `No watched name expires ${within}. Put names on the list with \`/domain watch NAME\` or \`/domain import\`.`,
+    );
+  }
+  const last = Math.min(offset + LIST_LENGTH, total);
+  const deleted = page.deleted === 0 ? '' : `, ${count(page.deleted, 'name')} deleted early`;
+  const undated = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without a date`;
+  const text = `${count(page.dated, 'name')} expiring ${within}${deleted}${undated}`;
+  const turn = (actionId: string, label: string, to: number) => button(actionId, label, `${days}:${to}`);
+  return message(text, [
+    section(`*${escapeText(text)}*`),
+    page.names.length > 0 && listTable(`${offset + 1}–${last} of ${total}`, page.names, now),
+    ...actions('expiring', [
+      offset > 0 && turn('expiring_previous', 'Previous', Math.max(0, offset - LIST_LENGTH)),
+      last < total && turn('expiring_next', 'Next', last),
+    ]),
+    page.names.some(({ domain }) => domain.expiry === undefined && isDateless(domain)) &&
+      context(
+        'Some registries tell no dates. Give such a name its date once, with `/domain watch NAME 2027-03-01`; `/domain import` takes many. Without it nobody is reminded.',
+      ),
+    context('Another time: `/domain expiring 365`. Renew with `/domain renew NAME`.'),
+  ]);
+}
+
+function listTable(caption: string, names: readonly ListedName[], now: Date): AnyBlock {
+  return table({
+    caption,
+    columns: ['Name', ...DEADLINE_COLUMNS, 'Date from', 'State'],
+    rows: names.map((listed) => [
+      displayName(listed.domain.name),
+      ...deadlineCells(listed.deadline),
+      formatSource(listed),
+      formatState(listed, now),
+    ]),
+    pageSize: LIST_LENGTH,
+  });
+}
+
+const SHOWN_LINES = 40;
+const LINES_A_SECTION = 10;
+
+/** What was taken from a pasted list, what was not, and why. */
+export function importReport(summary: ImportSummary): {
+  readonly text: string;
+  readonly blocks: KnownBlock[];
+} {
+  const { added, dated, kept, duplicates, rejected } = summary;
+  const taken = present([
+    `${count(added, 'name')} added`,
+    dated > 0 && `${count(dated, 'name')} given a new date`,
+    kept > 0 && `${count(kept, 'name')} on the list already`,
+    duplicates > 0 && `${count(duplicates, 'line')} repeated`,
+    `${count(rejected.length, 'line')} not taken`,
+  ]).join(', ');
+  const lines = rejected
+    .slice(0, SHOWN_LINES)
+    .map(
+      ({ line, text, issue }) =>
+        `Line ${line}${text === '' ? '' : ` ${code(text)}`}: ${quote(formatLineIssue(issue))}`,
+    );
+  const sections = Array.from({ length: Math.ceil(lines.length / LINES_A_SECTION) }, (_, index) =>
+    section(lines.slice(index * LINES_A_SECTION, (index + 1) * LINES_A_SECTION).join('\n')),
+  );
+  const left = rejected.length - lines.length;
+  const blocks = present([
+    section(`*Imported*: ${taken}.`),
+    ...sections,
+    left > 0 && section(`… and ${count(left, 'more line')}.`),
+    context(
+      added + dated > 0
+        ? 'The registries are asked for the dates now; `/domain expiring` shows them.'
+        : 'Nothing changed on the watch list.',
+    ),
+  ]);
+  return { text: `Imported: ${taken}.`, blocks };
+}
+
+/** The progress of an import. */
+export function importProgress(done: number, total: number): KnownBlock[] {
+  const filled = Math.round((done / Math.max(total, 1)) * 20);
+  return [
+    section(
+      `Importing: ${done} of ${count(total, 'name')} so far.\n${'█'.repeat(filled)}${'░'.repeat(20 - filled)}`,
+    ),
+    context('Close this when you like. It goes on, and the report comes to you.'),
+  ];
+}
+
+/** A name inside a sentence. */
+export function formatName(asciiName: string): string {
+  return `*${escapeText(displayName(asciiName))}*`;
+}
+
+/** Who did something, with the reason if there is one. */
+export function byWhom(userId: string, reason: string | undefined): string {
+  return `${mention(userId)}${reason === undefined ? '' : `: “${quote(reason, 500)}”`}`;
+}

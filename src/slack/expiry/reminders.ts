@@ -1,0 +1,290 @@
+import { expiryDay } from '../../expiry/days.ts';
+import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
+import { MAX_NAMES } from '../../orders/tasks.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type Action,
+  type ActionCall,
+  type Feature,
+  type FormFeature,
+  formOrigin,
+  type Interaction,
+  linesOf,
+  reasonOf,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import { count, escapeText, LIMITS, lines, type Message, section, textMessage } from '../kit/blocks.ts';
+import { type Field, type Form, type FormOrigin, REASON, REASON_TO_APPROVERS } from '../kit/form.ts';
+import { knownOfLapse } from '../log/event-notifications.ts';
+import { renewForm, restoreForm } from '../orders/domains.ts';
+import { fieldProblems } from '../orders/input-issue.view.ts';
+import { errorsByField } from '../orders/order-form.ts';
+import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from '../orders/ordering.ts';
+import { formatDay, formatDays, formatName } from './expiry.view.ts';
+import { formatWatchRefusal } from './watch-list.view.ts';
+
+/*
+ * The buttons of the digest. A button carries the name, `reminder_renew_many` the digest's id; on a click everything
+ * is read again.
+ */
+
+const DAY_MS = 86_400_000;
+/** Longer values cannot be options of a menu. */
+const MAX_PICK = 150;
+
+/**
+ * The channel of the order's card: the name's own channel, else the reminder channel, wherever the button was pressed.
+ */
+async function cardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
+  const { reminderChannel } = await call.deps.settings();
+  return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
+}
+
+async function channelOf({ deps, value }: ActionCall): Promise<string | undefined> {
+  return (await deps.portfolio.find(value))?.channel;
+}
+
+/** A digest's id and destination: a channel, a person, or empty for the common channel. */
+function placeOf(subject: string): { readonly digestId: string; readonly destination: string } {
+  const [digestId = '', destination = ''] = subject.split('/');
+  return { digestId, destination };
+}
+
+/**
+ * The channel to which the digest was posted. A direct message does not count, because others could not decide about a
+ * card there.
+ */
+function channelOfPlace(subject: string): string | undefined {
+  const { destination } = placeOf(subject);
+  return /^[CG]/.test(destination) ? destination : undefined;
+}
+
+/**
+ * The thread that is told what was decided about a name: that of the digest. If only the owner got the digest, it is
+ * the name's channel or the common one, because somebody else has to confirm.
+ */
+async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
+  if (call.channelId?.startsWith('D') === true) {
+    return { ...(await cardOrigin(call, await channelOf(call))), subject: call.value };
+  }
+  return { ...formOrigin(call, call.value), threadTs: call.threadTs ?? call.messageTs };
+}
+
+/** The digest stays as it was posted, so an old button must not pay for a renewal a second time. */
+async function renewedSince(call: ActionCall): Promise<Message | undefined> {
+  const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
+    call.deps.expiry.find(call.value),
+    call.deps.settings(),
+  ]);
+  if (domain?.expiry === undefined) return undefined;
+  const { at, source } = domain.expiry;
+  const daysLeft = (at.getTime() - call.deps.now().getTime()) / DAY_MS;
+  if (daysLeft <= Math.max(0, ...reminderDays) + 1) return undefined;
+  const day = formatDay(expiryDay(at, source, reminderTimezone));
+  return textMessage(
+    `${formatName(domain.name)} was renewed since this reminder: it expires on ${day} now. To renew it all the same, type \`/domain renew ${domain.name}\`.`,
+  );
+}
+
+async function openRenew(call: ActionCall): Promise<void> {
+  const renewed = await renewedSince(call);
+  if (renewed !== undefined) return call.respond(renewed);
+  await openForm(call, renewForm, await cardOrigin(call, await channelOf(call)), {
+    names: call.value,
+    period: '1',
+  });
+}
+
+async function openRestore(call: ActionCall): Promise<void> {
+  await openForm(call, restoreForm, await cardOrigin(call, await channelOf(call)), { name: call.value });
+}
+
+async function openRenewMany(call: ActionCall): Promise<void> {
+  const origin = { ...(await cardOrigin(call, channelOfPlace(call.value))), subject: call.value };
+  const { digestId, destination } = placeOf(call.value);
+  const names = await call.deps.expiry.renewable(digestId, destination);
+  if (names.length === 0) {
+    return call.respond('Nothing of this digest is left to renew: all was renewed or decided meanwhile.');
+  }
+  await openForm(call, renewManyForm, origin, { period: '1' });
+}
+
+function openWith(form: FormFeature) {
+  return async (call: ActionCall): Promise<void> => {
+    const domain = await call.deps.expiry.find(call.value);
+    if (domain === undefined)
+      return call.respond(
+        `${formatName(call.value)} is not on the watch list any more. \`/domain watch ${escapeText(call.value)}\` puts it back.`,
+      );
+    await openForm(call, form, await threadOrigin(call));
+  };
+}
+
+const PERIOD: Field = { name: 'period', label: 'Period in years', kind: 'number' };
+
+const renewManyFields: Form = {
+  name: 'renew_many',
+  title: 'Renew domains',
+  submit: 'Ask',
+  fields: [{ name: 'names', label: 'Names', kind: 'picks' }, PERIOD, REASON_TO_APPROVERS],
+};
+
+/** Renews the names that are ticked, of a digest or of a filter's results. */
+export const renewManyForm: FormFeature = {
+  form: renewManyFields,
+  needs: 'account',
+  refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
+
+  async render(call, origin, values) {
+    // A form from the portfolio carries its names, one from a digest the digest’s id.
+    const names =
+      origin.subject === undefined
+        ? await call.deps.expiry.renewableAmong(linesOf(values, 'names'))
+        : await call.deps.expiry.renewable(
+            placeOf(origin.subject).digestId,
+            placeOf(origin.subject).destination,
+          );
+    const options = names
+      .filter(({ domain }) => domain.name.length <= MAX_PICK)
+      .map(({ domain, daysLeft = 0 }) => ({
+        value: domain.name,
+        text: `${displayName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${formatDays(daysLeft)}`,
+      }));
+    const hint =
+      options.length > LIMITS.options
+        ? `The ${LIMITS.options} most urgent of ${options.length} stand here; ${MAX_NAMES} become one order at most. Press the button again for more.`
+        : `Those you tick become one order, of ${MAX_NAMES} at most.`;
+    const fields = renewManyFields.fields.map((field) =>
+      field.name === 'names' ? { ...field, options, hint } : field,
+    );
+    return { form: { ...renewManyFields, fields } };
+  },
+
+  async submit(call): Promise<Submitted> {
+    const { subject } = call.origin;
+    const origin = subject === undefined ? call.origin : await cardOrigin(call, channelOfPlace(subject));
+    const outcome = await placeOrder(call, origin, {
+      task: 'renew',
+      input: { names: linesOf(call.values, 'names'), period: textOf(call.values, 'period') ?? '1' },
+      reason: reasonOf(call.values),
+    });
+    if (outcome.kind === 'invalid') {
+      return { errors: errorsByField(fieldProblems(outcome.issues)) };
+    }
+    if (outcome.kind === 'open_already') {
+      // The other names stay ticked, so that an issue of one name does not make people tick the rest again.
+      return {
+        errors: { names: await openAlreadyAtField(call, outcome.order, linesOf(call.values, 'names')) },
+      };
+    }
+    const said = await outcomeMessage(call, outcome);
+    return { say: said };
+  },
+};
+
+/** The snooze that is offered, if that many days are left. */
+const SNOOZE_DAYS = 7;
+
+const snoozeFields: Form = {
+  name: 'snooze',
+  title: 'Snooze',
+  submit: 'Snooze',
+  fields: [
+    { name: 'days', label: 'Days', kind: 'number', range: { min: 1, max: MAX_SNOOZE_DAYS } },
+    { ...REASON, hint: 'Stands in the thread.' },
+  ],
+};
+
+const snoozeForm: FormFeature = {
+  form: snoozeFields,
+  needs: 'linked',
+
+  async render(call, origin, values) {
+    const { daysLeft, until, action } =
+      (await call.deps.expiry.findListed(origin.subject ?? ''))?.deadline ?? {};
+    // Where no end is known, or on the last day itself, no days are left to snooze.
+    const max =
+      daysLeft === undefined || daysLeft < 1 ? MAX_SNOOZE_DAYS : Math.min(daysLeft, MAX_SNOOZE_DAYS);
+    const hint =
+      until === undefined
+        ? {}
+        : {
+            hint: `Until ${formatDay(until)} it can be ${action === 'renew' ? 'renewed' : 'restored'}: ${count(max, 'day')} at most.`,
+          };
+    const fields = snoozeFields.fields.map((field) =>
+      field.name === 'days' ? { ...field, ...hint, range: { min: 1, max } } : field,
+    );
+    return {
+      form: { ...snoozeFields, fields },
+      values: { days: String(Math.min(SNOOZE_DAYS, max)), ...values },
+    };
+  },
+
+  async submit(call) {
+    const reason = reasonOf(call.values);
+    const days = Number(textOf(call.values, 'days') ?? SNOOZE_DAYS);
+    const { deps, origin, person } = call;
+    const outcome = await deps.expiry.snooze(origin.subject ?? '', days, person.id, reason, placeIn(origin));
+    if (!outcome.ok) return { errors: { days: formatWatchRefusal(outcome.refusal) } };
+    deps.notifyDue();
+    return { say: undefined };
+  },
+};
+
+const lapseForm: FormFeature = {
+  form: {
+    name: 'lapse',
+    title: 'Let lapse',
+    submit: 'Let lapse',
+    fields: [
+      { ...REASON, optional: false, hint: 'Stands beside the decision. Somebody else has to confirm it.' },
+    ],
+  },
+  needs: 'linked',
+
+  async render(call, origin) {
+    const name = origin.subject ?? '';
+    // Slack waits for the form, so nobody is asked.
+    const known = await knownOfLapse(call.deps, name, call.deps.names.impacts.stored(name, 'lapse'));
+    return {
+      intro: [
+        section(`${formatName(name)} is not renewed, and lost some time after it expires.`),
+        ...lines(known),
+      ],
+    };
+  },
+
+  async submit(call) {
+    const reason = reasonOf(call.values);
+    if (reason === undefined) return { errors: { reason: 'Give a reason.' } };
+    const { deps, origin, person } = call;
+    const outcome = await deps.expiry.requestLapse(origin.subject ?? '', person.id, reason, placeIn(origin));
+    if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
+    deps.notifyDue();
+    return { say: undefined };
+  },
+};
+
+async function confirmLapse(call: ActionCall): Promise<void> {
+  const { expiry, notifyDue } = call.deps;
+  const outcome = await expiry.confirmLapse(call.value, call.person.id, placeIn(await threadOrigin(call)));
+  if (!outcome.ok) return call.respond(escapeText(formatWatchRefusal(outcome.refusal)));
+  notifyDue();
+}
+
+/** Where a decision is told. */
+function placeIn({ channelId, threadTs }: FormOrigin) {
+  return { channelId, threadTs };
+}
+
+const ACTIONS: readonly Action[] = [
+  { id: 'reminder_renew', needs: 'account', run: openRenew },
+  { id: 'reminder_restore', needs: 'account', run: openRestore },
+  { id: 'reminder_renew_many', needs: 'account', run: openRenewMany },
+  { id: 'reminder_snooze', needs: 'linked', run: openWith(snoozeForm) },
+  { id: 'reminder_lapse', needs: 'linked', run: openWith(lapseForm) },
+  { id: 'lapse_confirm', needs: 'linked', run: confirmLapse },
+];
+
+export const reminders: Feature = { forms: [renewManyForm, snoozeForm, lapseForm], actions: ACTIONS };

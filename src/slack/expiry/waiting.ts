@@ -1,0 +1,35 @@
+import type { TeamSettings } from '../../config.ts';
+import { asReminder } from '../../expiry/digest.ts';
+import type { WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
+import type { Price } from '../../money/prices.ts';
+import { costOfWaiting, type WaitingOptions, type WaitingStep } from '../../money/waiting.ts';
+import type { SlackDeps } from '../feature.ts';
+
+/** The dates of a watched name. */
+type Dated = Pick<WatchedReminder, 'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt'>;
+
+/** What waiting costs for a watched name; nothing while the price list is empty. */
+export function waitingWith(list: readonly Price[], watched: Dated, options: WaitingOptions): WaitingStep[] {
+  const { name, expiresAt, source, renewedUntil, deletedAt } = watched;
+  // A renewal that the registry does not show yet is no danger to the name.
+  const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
+  const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt };
+  // A day that a person gave is the same in every zone.
+  const timeZone = source === 'person' && !isRenewed ? 'UTC' : options.timeZone;
+  return list.length === 0 ? [] : costOfWaiting(list, name, dates, { ...options, timeZone });
+}
+
+export interface WaitingDeps extends Pick<SlackDeps, 'prices' | 'now'> {
+  readonly settings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
+}
+
+/** What waiting costs for a name at this moment; nothing where its date is not known, or it is not watched. */
+export async function waitingNow(
+  { prices, settings, now }: WaitingDeps,
+  domain: WatchedDomain | undefined,
+): Promise<WaitingStep[]> {
+  const watched = domain && asReminder(domain, []);
+  if (watched === undefined) return [];
+  const [{ reminderTimezone: timeZone }, list] = await Promise.all([settings(), prices.list()]);
+  return waitingWith(list, watched, { now: now(), timeZone });
+}

@@ -1,0 +1,19 @@
+import type { Order } from '../../orders/order.ts';
+import { code, escapeText, type Message, mention, moment, textMessage } from '../kit/blocks.ts';
+import { approverList, orderTitle } from '../orders/order.view.ts';
+
+/** Tells one approver, under their copy of the card, that the order still waits. */
+export function reminderNotice(order: Order): Message {
+  const until = order.expiresAt === undefined ? '' : ` Open until ${moment(order.expiresAt)}.`;
+  return textMessage(
+    `:bell: This still waits for your approval: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}.${until}`,
+  );
+}
+
+/** Tells one of the people who are called about an order after a long wait. */
+export function escalationNotice(order: Order, approvers: readonly string[]): Message {
+  const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve it.`;
+  return textMessage(
+    `:mega: This has waited for approval since ${moment(order.createdAt)}: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}.${can} See it with ${code(`/domain order ${order.id}`)}.`,
+  );
+}

@@ -1,0 +1,51 @@
+import type { LineIssue } from '../../expiry/import.ts';
+import type { WatchRefusal } from '../../expiry/watch-list.ts';
+import { zoneIssueText } from '../names/zone-issue.view.ts';
+
+/*
+ * Why something was not done on the watch list, and what to do. Plain text: a form shows it at a field.
+ */
+
+/** Why nothing was changed on the watch list. */
+export function formatWatchRefusal(refusal: WatchRefusal): string {
+  switch (refusal.code) {
+    case 'not_watched':
+      return `${refusal.name} is not on the watch list. /domain watch ${refusal.name} puts it there.`;
+    case 'removed_meanwhile':
+      return 'Somebody took it off the list at the same moment. Type it again if it is still wanted.';
+    case 'invalid_snooze':
+      return `Give a whole number of days from 1 to ${refusal.maxDays}.`;
+    case 'lapse_decided':
+      return 'It is decided already: this name lapses.';
+    case 'lapse_not_requested':
+      return 'Nobody asks to let this name lapse any more: it was renewed, or somebody watches it again.';
+    case 'own_lapse_request':
+      return 'You asked for this, so somebody else has to confirm it.';
+    default:
+      return formatLineIssue(refusal);
+  }
+}
+
+/** Why a line of a pasted list was not taken. */
+export function formatLineIssue(issue: LineIssue): string {
+  switch (issue.code) {
+    case 'invalid_name':
+      return zoneIssueText(issue.issue);
+    case 'ambiguous_date':
+      return `“${issue.text}” can be read in more than one way. Write it as 2027-03-01.`;
+    case 'not_a_date':
+      return `“${issue.text}” is not a date. Write it as 2027-03-01.`;
+    case 'no_such_day':
+      return `“${issue.text}” is a day that does not exist. Check it.`;
+    case 'unlikely_year':
+      return `“${issue.text}” is not a likely expiry. Check the year.`;
+    case 'no_such_time':
+      return `“${issue.text}” has a time that does not exist. Check it.`;
+    case 'open_quote':
+      return 'A quote is opened and not closed. Check the line.';
+    case 'other_date':
+      return 'The name stands in the list with another date already. Keep one of the two lines.';
+    case 'too_many_lines':
+      return `Only the first ${issue.limit} lines were read. Import the rest as another list.`;
+  }
+}

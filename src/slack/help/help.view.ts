@@ -1,0 +1,154 @@
+import type { NamedCommand } from '../feature.ts';
+import {
+  actions,
+  button,
+  code,
+  context,
+  lines,
+  type Message,
+  message,
+  section,
+  textMessage,
+} from '../kit/blocks.ts';
+import { NOT_TOLD } from '../names/rules.view.ts';
+
+/* Help, and the answer to an unknown subcommand. */
+
+type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs'>;
+
+/** What decides which subcommands the reader can use. */
+export interface HelpReader {
+  readonly isLinked: boolean;
+  /** Without an account of their own they ask with the team's. */
+  readonly hasTeamAccount?: boolean;
+  readonly isAdmin: boolean;
+}
+
+/** The group of subcommands that no group below names, which are the tasks. */
+const EVERYDAY = 'Everyday';
+
+/** Subcommands by what people look for, in the order in which help shows them. */
+export const HELP_GROUPS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
+  { title: EVERYDAY, names: [] },
+  {
+    title: 'Look up',
+    names: ['name', 'names', 'presets', 'rules', 'orders', 'order', 'prereg', 'policy', 'help'],
+  },
+  { title: 'Watch', names: ['expiring', 'watch', 'unwatch', 'import', 'calendar'] },
+  {
+    title: 'People and money',
+    names: ['link', 'whoami', 'use', 'unlink', 'away', 'back', 'prices', 'spend'],
+  },
+  { title: 'Admin', names: ['settings', 'audit'] },
+];
+
+interface Group {
+  readonly title: string;
+  readonly commands: readonly Described[];
+}
+
+/** The groups, with the commands that fit. */
+function groupsOf(commands: readonly Described[], fits: (command: Described) => boolean): Group[] {
+  const groupOf = ({ name }: Described) =>
+    HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
+  const place = ({ name }: Described) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
+  return HELP_GROUPS.map(({ title }) => ({
+    title,
+    commands: commands
+      .filter((command) => groupOf(command) === title && fits(command))
+      .sort((a, b) => place(a) - place(b)),
+  })).filter((group) => group.commands.length > 0);
+}
+
+function canUse({ needs }: Described, reader: HelpReader): boolean {
+  if (needs === 'admin') return reader.isAdmin;
+  return !lacksAccount({ needs }, reader);
+}
+
+/** Whether somebody has to link an account before they can use a subcommand. */
+function lacksAccount(
+  { needs }: Pick<Described, 'needs'>,
+  { isLinked, hasTeamAccount = false }: HelpReader,
+): boolean {
+  return !isLinked && (needs === 'linked' || (needs === 'account' && !hasTeamAccount));
+}
+
+const INTRO =
+  '*Domain Steward* carries out domain tasks for you. What costs money or can lose a name waits for an approver’s click.';
+const LINK_FIRST = '*First* link your account at the domain service: `/domain link`.';
+const WITH_TEAM_ACCOUNT =
+  'You have no account of your own: what you ask for goes out with the team’s account, once it is approved. `/domain link` links yours.';
+
+function introFor({ isLinked, hasTeamAccount = false }: HelpReader): string {
+  if (isLinked) return INTRO;
+  return `${INTRO}\n${hasTeamAccount ? WITH_TEAM_ACCOUNT : LINK_FIRST}`;
+}
+
+function usageLine({ usage, summary }: Described): string {
+  return `\`/domain ${usage}\`  ${summary}`;
+}
+
+function namesLine({ title, commands }: Group): string {
+  return `*${title}*: ${commands.map(({ name }) => code(name)).join(' · ')}`;
+}
+
+/** The commands that the reader needs most, and the names of the others. */
+export function helpOverview(commands: readonly Described[], reader: HelpReader): Message {
+  const [first, ...others] = groupsOf(commands, (command) => canUse(command, reader));
+  const later = commands.filter((command) => lacksAccount(command, reader));
+  return message('What /domain can do', [
+    section(introFor(reader)),
+    ...(first === undefined ? [] : lines([`*${first.title}*`, ...first.commands.map(usageLine)])),
+    ...lines(others.map(namesLine)),
+    !reader.isLinked && context(namesLine({ title: 'Once an account is linked', commands: later })),
+    ...actions('help', [button('help_all', 'All commands', 'all')]),
+    context(
+      'A reason for the approvers goes after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
+      'An example for each: `/domain help renew`.',
+      NOT_TOLD,
+    ),
+  ]);
+}
+
+/** Every subcommand on a line. Those that the reader cannot use yet come last. */
+export function helpForAll(commands: readonly Described[], reader: HelpReader): Message {
+  const usable = groupsOf(commands, (command) => canUse(command, reader));
+  const linked = commands.filter((command) => lacksAccount(command, reader));
+  const admin = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
+  const groups: readonly Group[] = [
+    ...usable,
+    { title: 'Once an account is linked', commands: linked },
+    { title: 'For admins', commands: admin },
+  ];
+  return message('All that /domain can do', [
+    section(INTRO),
+    ...groups.flatMap(({ title, commands: listed }) =>
+      listed.length === 0 ? [] : lines([`*${title}*`, ...listed.map(usageLine)]),
+    ),
+    context('An example for each: `/domain help renew`.', NOT_TOLD),
+  ]);
+}
+
+const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
+  nothing: '',
+  member: '',
+  linked: 'You need a linked account: `/domain link`.',
+  account: 'You need a linked account, your own or the team’s: `/domain link`.',
+  admin: 'For admins only.',
+};
+
+/** One subcommand with an example. */
+export function helpFor({ usage, summary, example, needs }: Described): Message {
+  return textMessage(
+    [`*\`/domain ${usage}\`*`, `${summary}.`, `For example: \`${example}\``, NEEDS[needs]]
+      .filter((line) => line !== '')
+      .join('\n'),
+  );
+}
+
+/** The answer to a subcommand that does not exist. */
+export function unknownCommand(word: string, near: string | undefined): Message {
+  return textMessage(
+    `${near === undefined ? 'There is no such subcommand.' : `There is no ${code(`/domain ${word}`)}. Did you mean ${code(`/domain ${near}`)}?`} \`/domain help\` lists everything.`,
+  );
+}

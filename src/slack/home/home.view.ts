@@ -1,0 +1,401 @@
+import { type Account, accountName } from '../../accounts/account.ts';
+import { present } from '../../collections.ts';
+import type { MonthCount } from '../../expiry/chart.ts';
+import type { ListedName } from '../../expiry/expiry.ts';
+import type { BudgetStanding, Shortfall } from '../../money/budget.ts';
+import type { OrderCost } from '../../money/prices.ts';
+import type { SpendSum } from '../../money/spend.ts';
+import type { Impact } from '../../names/impact.ts';
+import type { Order } from '../../orders/order.ts';
+import type { Statement } from '../../orders/statement.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import type { StandIn } from '../../policy/approvals.ts';
+import { displayName } from '../../zones/names.ts';
+import { DEADLINE_COLUMNS, deadlineCells } from '../expiry/expiry.view.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  code,
+  context,
+  count,
+  divider,
+  escapeText,
+  header,
+  LIMITS,
+  lines,
+  mention,
+  mentionApprover,
+  moment,
+  monthChart,
+  quote,
+  section,
+  table,
+} from '../kit/blocks.ts';
+import { budgetLines, overBudgetFact, periodText } from '../money/budget.view.ts';
+import { costText } from '../money/price.view.ts';
+import { sumText } from '../money/spend.view.ts';
+import { isRuled, ruleNames } from '../orders/decision.view.ts';
+import { reviewText, signOffButtons } from '../orders/emergency.view.ts';
+import { worstImpactLine } from '../orders/impact.view.ts';
+import {
+  approverList,
+  decisionButtons,
+  formatAccountShort,
+  formatContext,
+  lookButton,
+  orderLine,
+  orderTitle,
+  resolveButtons,
+} from '../orders/order.view.ts';
+import { briefText, showWhole } from '../orders/statement.view.ts';
+
+/*
+ * The Home tab.
+ */
+
+/** The content of one person's Home tab. */
+export interface HomeData {
+  /** The account the person works with. */
+  readonly account: Account | undefined;
+  /** What a person without an account of their own asks with. */
+  readonly teamAccount?: Account | undefined;
+  readonly isAdmin: boolean;
+  /** Approver groups whose members Slack does not tell, as far as they matter to the person. */
+  readonly unreadableGroups: readonly string[];
+  /** Undefined for people who are no approvers. */
+  readonly toDecide: readonly Order[] | undefined;
+  /** What is known of those among them that are shown, by their ids. */
+  readonly known?: ReadonlyMap<string, KnownOfOrder> | undefined;
+  /** Orders whose outcome an approver has to settle. */
+  readonly toResolve: readonly Order[];
+  /** Orders that an admin approved alone in an emergency, whose review is open; empty for people who are no admins. */
+  readonly toReview: readonly { readonly order: Order; readonly canSignOff: boolean }[];
+  /** Who stands in for the person, who is away. */
+  readonly standIn: StandIn | undefined;
+  /** For whom the person stands in. */
+  readonly standsInFor: readonly StandIn[];
+  /** The person's own open orders. */
+  readonly open: readonly Order[];
+  /** The names that expire next, soonest first. */
+  readonly next: readonly ListedName[];
+  /** How many names expire in each month. */
+  readonly months: readonly MonthCount[];
+  /** What the team spends; undefined for people who are not admins. */
+  readonly money?: HomeMoney | undefined;
+}
+
+/** What an approver has to know of an order besides what it holds itself. */
+export interface KnownOfOrder {
+  /** What it sends; undefined when its rows give no request any more. */
+  readonly statement: Statement | undefined;
+  /** By the current price list; undefined for a task that has no price. */
+  readonly cost: OrderCost | undefined;
+  /** The budgets that it exceeds, so that an admin has to approve it besides. */
+  readonly overBudget: readonly Shortfall[];
+  /** `none`: the task puts nothing at risk. */
+  readonly impact: Impact | 'unseen' | 'none';
+}
+
+/** What was spent this month, and how the budgets stand. */
+export interface HomeMoney {
+  /** YYYY-MM */
+  readonly month: string;
+  readonly spent: SpendSum;
+  readonly budgets: readonly BudgetStanding[];
+  /** BCP 47 tag of the reader. */
+  readonly locale: string;
+}
+
+/** The most orders or names in one part of the tab. */
+export const HOME_LENGTH = 10;
+/** The same where all parts together would have more blocks than Slack takes. */
+const SHORT_LENGTH = 5;
+
+/** The Home tab of a member of the workspace. */
+export function homeBlocks(data: HomeData): AnyBlock[] {
+  const blocks =
+    data.account === undefined && data.teamAccount === undefined ? firstStepsBlocks : memberBlocks;
+  const full = blocks(data, HOME_LENGTH);
+  return full.length > LIMITS.viewBlocks ? blocks(data, SHORT_LENGTH) : full;
+}
+
+/** @param length the most orders in one part */
+function memberBlocks(data: HomeData, length: number): AnyBlock[] {
+  return [
+    header('Domain Steward'),
+    section(worksAs(data)),
+    ...actions('home', [data.account === undefined && LINK_BUTTON, data.isAdmin && SETTINGS_BUTTON]),
+    ...unreadablePart(data),
+    ...standInPart(data),
+    ...waitingPart(data, length),
+    ...unresolvedPart(data.toResolve, length),
+    ...reviewPart(data.toReview, length),
+    ...openPart(data.open, length),
+    ...moneyPart(data.money),
+    ...expiringPart(data),
+  ];
+}
+
+const SETTINGS_BUTTON = button('home_settings', 'Settings', 'settings');
+const LINK_BUTTON = button('home_link', 'Link your account', 'link', { style: 'primary' });
+
+/** Whose account the person's orders go out with. */
+function worksAs({ account, teamAccount }: HomeData): string {
+  return account === undefined
+    ? `You have no account of your own. What you ask for goes out with the *team’s account*${teamAccount === undefined ? '' : `, ${code(accountName(teamAccount))}`}, once it is approved.`
+    : `You work as ${code(accountName(account))}: ${formatContext(account.context)}. Change it with \`/domain use\`.`;
+}
+
+/** For people without an account: what waits for them, then how to begin. */
+function firstStepsBlocks(data: HomeData, length: number): AnyBlock[] {
+  return [
+    header('Domain Steward'),
+    ...unreadablePart(data),
+    ...standInPart(data),
+    ...waitingPart(data, length),
+    ...unresolvedPart(data.toResolve, length),
+    ...reviewPart(data.toReview, length),
+    ...(data.open.length > 0 ? openPart(data.open, length) : []),
+    ...moneyPart(data.money),
+    divider,
+    header('First steps'),
+    ...lines([
+      '1. Link your account at the domain service. Your credentials are checked, sealed, and used for what you ask for only.',
+      '2. Ask in any channel where I am, for example `/domain renew cafe.rest`. What costs money or can lose a name waits for an approver’s click.',
+      data.toDecide !== undefined &&
+        'Approving needs no account: what waits for you stands here, and I write to you.',
+    ]),
+    ...actions('home', [LINK_BUTTON, ...(data.isAdmin ? [SETTINGS_BUTTON] : [])]),
+    context('Without an account: `/domain expiring` lists what expires, `/domain help` shows everything.'),
+  ];
+}
+
+function openPart(orders: readonly Order[], length: number): AnyBlock[] {
+  return part(
+    {
+      title: 'Your open orders',
+      entries: orders.map((order) => [
+        section(orderLine(order)),
+        ...actions(`open_${order.id}`, [lookButton(order)]),
+      ]),
+      none: 'None. Ask with `/domain`; `/domain help` shows how.',
+      more: '/domain orders mine',
+    },
+    length,
+  );
+}
+
+/** The Home tab of somebody from another workspace. */
+export function strangerBlocks(): AnyBlock[] {
+  return [
+    header('Domain Steward'),
+    section('Only members of this workspace can use Domain Steward. Ask somebody here to do it for you.'),
+  ];
+}
+
+/** The Home tab while some of its content cannot be read. */
+export function unavailableBlocks(reference: string): AnyBlock[] {
+  return [
+    header('Domain Steward'),
+    section(
+      `I cannot read your orders right now. Open this tab again in a minute. Reference ${code(reference)}.`,
+    ),
+  ];
+}
+
+/** The absences that concern the person. */
+function standInPart({ standIn, standsInFor }: Pick<HomeData, 'standIn' | 'standsInFor'>): AnyBlock[] {
+  return lines([
+    standIn !== undefined &&
+      `${mention(standIn.userId)} stands in for you until ${moment(standIn.until)}. \`/domain back\` ends it earlier.`,
+    ...standsInFor.map(({ userId, until }) => `You stand in for ${mention(userId)} until ${moment(until)}.`),
+  ]);
+}
+
+/** Says what is missing, and why to those who can do something about it. */
+function unreadablePart({
+  unreadableGroups,
+  toDecide,
+  isAdmin,
+}: Pick<HomeData, 'unreadableGroups' | 'toDecide' | 'isAdmin'>): AnyBlock[] {
+  if (unreadableGroups.length === 0) return [];
+  const groups = unreadableGroups.map(mentionApprover).join(' and ');
+  const said = present([
+    `:warning: I could not read the group ${groups} in Slack.`,
+    toDecide === undefined &&
+      'If you belong to it, what waits for your approval is missing here. Open this tab again in a minute.',
+    isAdmin &&
+      'Until I can, its members cannot approve; people who are listed themselves can. If this stays, check that the group exists and that I have the permission `usergroups:read`.',
+  ]);
+  return [context(said.join(' '))];
+}
+
+/** A list of orders in the tab. */
+interface Part {
+  readonly title: string;
+  /** The blocks of each order. */
+  readonly entries: readonly (readonly AnyBlock[])[];
+  /** Said where there are no orders; without it the whole part is left out then. */
+  readonly none?: string;
+  /** The command that shows all of them. */
+  readonly more: string;
+}
+
+/** @param length the most entries that are shown */
+function part({ title, entries, none, more }: Part, length: number): AnyBlock[] {
+  if (entries.length === 0) return none === undefined ? [] : [divider, header(title), section(none)];
+  const left = entries.length - length;
+  return present([
+    divider,
+    header(title),
+    ...entries.slice(0, length).flat(),
+    left > 0 && context(`And ${left} more: \`${more}\`.`),
+  ]);
+}
+
+/** Empty for people who are no approvers. */
+function waitingPart({ toDecide, known }: Pick<HomeData, 'toDecide' | 'known'>, length: number): AnyBlock[] {
+  if (toDecide === undefined) return [];
+  return part(
+    {
+      title: 'Waiting for your approval',
+      entries: toDecide.map((order) => waitingEntry(order, known?.get(order.id))),
+      none: 'Nothing waits for you.',
+      more: '/domain orders pending',
+    },
+    length,
+  );
+}
+
+/** An order to decide about. What does not stand here whole is looked at first, and approved there. */
+function waitingEntry(order: Order, known: KnownOfOrder | undefined): AnyBlock[] {
+  const entry = section(decisionText(order, known));
+  const statement = order.bulk === undefined ? known?.statement : undefined;
+  const sent = statement === undefined ? '' : briefText(statement);
+  const details = sent === '' ? [] : [section(sent)];
+  const isWhole = showWhole([entry, ...details], statement);
+  return [
+    entry,
+    ...(isWhole
+      ? details
+      : [context('There is more to it than stands here. *Look at it* shows all that is sent.')]),
+    ...actions(`home_${order.id}`, [...decisionButtons(order, isWhole), isWhole && lookButton(order)]),
+  ];
+}
+
+function unresolvedPart(orders: readonly Order[], length: number): AnyBlock[] {
+  return part(
+    {
+      title: 'Outcome not known',
+      entries: orders.map((order) => [
+        section(`${orderLine(order)}\nLook at the domain service whether it was carried out.`),
+        ...actions(`settle_${order.id}`, [...resolveButtons(order), lookButton(order)]),
+      ]),
+      more: '/domain orders',
+    },
+    length,
+  );
+}
+
+/** Whether an order costs money; that it does not is no news. */
+function moneyWords(order: Order): string[] {
+  switch (taskNamed(order.task).charge(order.items.map(({ name }) => name))) {
+    case 'yes':
+      return ['costs money'];
+    case 'not_stated':
+      return ['whether it costs money is not stated'];
+    case 'no':
+      return [];
+  }
+}
+
+function reviewPart(orders: HomeData['toReview'], length: number): AnyBlock[] {
+  return part(
+    {
+      title: 'To sign off',
+      entries: orders.map(({ order, canSignOff }) => [
+        section(`${reviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
+        ...actions(`review_${order.id}`, [...(canSignOff ? signOffButtons(order) : []), lookButton(order)]),
+      ]),
+      more: '/domain orders review',
+    },
+    length,
+  );
+}
+
+/** What an approver has to know, as on the card but in few lines. */
+function decisionText(order: Order, known: KnownOfOrder | undefined): string {
+  return present([
+    [`*${escapeText(orderTitle(order))}*`, ...moneyWords(order), formatContext(order.account.context)].join(
+      ' · ',
+    ),
+    `Asked by ${mention(order.requesterId)} ${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
+    known?.cost !== undefined && `Price: ${costText(known.cost)}`,
+    known !== undefined && known.overBudget.length > 0 && overBudgetFact(known.overBudget),
+    ...ruleLines(order),
+    known !== undefined && known.impact !== 'none' && worstImpactLine(known.impact),
+    present([
+      `With ${formatAccountShort(order)}`,
+      order.approvalsRequired > 1 &&
+        `${order.approvals.length} of ${count(order.approvalsRequired, 'approval')}`,
+      order.expiresAt !== undefined && `open until ${moment(order.expiresAt)}`,
+      code(order.id),
+    ]).join(' · '),
+  ]).join('\n');
+}
+
+/** The most requirements of an order in a list. */
+const SHOWN_REQUIREMENTS = 3;
+
+/** Whose approval it needed by which rule when it was asked for; empty where only the settings say so. */
+function ruleLines({ demand }: Order): string[] {
+  if (!isRuled(demand)) return [];
+  const shown = demand.requirements
+    .slice(0, SHOWN_REQUIREMENTS)
+    .map(
+      ({ rule, needed, approvers }) =>
+        `Needs ${count(needed, 'approval')} of ${approverList(approvers)}: ${ruleNames([rule])}`,
+    );
+  const left = demand.requirements.length - shown.length;
+  return left === 0
+    ? shown
+    : [...shown, `Needs what ${count(left, 'more rule')} ask${left === 1 ? 's' : ''} for: see the card`];
+}
+
+/** What the team spends. Empty while nothing was bought and there is no budget. */
+function moneyPart(money: HomeMoney | undefined): AnyBlock[] {
+  if (money === undefined || (money.spent.names === 0 && money.budgets.length === 0)) return [];
+  const { month, spent, budgets, locale } = money;
+  const sum = spent.names === 0 ? 'nothing' : `${sumText(spent, locale)}, for ${count(spent.names, 'name')}`;
+  return [
+    divider,
+    header('Money'),
+    ...lines([`Spent in ${periodText(month)}: ${sum}.`, ...budgetLines(budgets, locale)]),
+    context('By the price list. More, and what is ahead: `/domain spend`.'),
+  ];
+}
+
+function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyBlock[] {
+  const title = [divider, header('What expires next')];
+  if (next.length === 0) {
+    return [
+      ...title,
+      section(
+        'No watched name expires within a year. Add names with `/domain watch NAME` or `/domain import`.',
+      ),
+    ];
+  }
+  return present([
+    ...title,
+    months.some((month) => month.count > 0) && monthChart('Names that expire, by month', 'Names', months),
+    table({
+      caption: 'Next to expire',
+      columns: ['Name', ...DEADLINE_COLUMNS],
+      rows: next
+        .slice(0, HOME_LENGTH)
+        .map(({ domain, deadline }) => [displayName(domain.name), ...deadlineCells(deadline)]),
+    }),
+    context('All of them: `/domain expiring`. Renew one: `/domain renew NAME`.'),
+  ]);
+}

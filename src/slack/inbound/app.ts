@@ -1,0 +1,93 @@
+import type { RequestListener } from 'node:http';
+import { App } from '@slack/bolt';
+import type { Secret } from '../../service/secret.ts';
+import type { SlackDeps } from '../feature.ts';
+import { webClientOptions } from '../outbound/web.ts';
+import { ACKNOWLEDGE_WITHIN_MS, measureAcknowledgements } from './acknowledgement.ts';
+import { showHome, takeIn } from './announcements.ts';
+import { createDeliveryHandlers } from './deliveries.ts';
+import { boltLogger, createReceiver, type SlackMode } from './receiver.ts';
+import { createWorkTracker } from './work-tracker.ts';
+
+export interface SlackAppOptions {
+  readonly deps: SlackDeps;
+  readonly botToken: Secret;
+  readonly botUserId: string;
+  readonly apiUrl: string | undefined;
+  readonly mode: SlackMode;
+  /** Called with the kind of each delivery and the seconds until its acknowledgement, for metrics. */
+  readonly acknowledged?: (kind: string, seconds: number) => void;
+  /** Commands, shortcuts and presses per person and minute; 600 when left out. */
+  readonly commandsPerMinute?: number | undefined;
+}
+
+export interface SlackApp {
+  /** Handles Slack's signed requests; undefined in Socket Mode. */
+  readonly requestListener: RequestListener | undefined;
+  /** Starts taking deliveries. */
+  start(): Promise<void>;
+  /** Whether deliveries can arrive. */
+  connected(): boolean;
+  /**
+   * Stops taking deliveries and waits for those under way.
+   * @returns false when `timeoutMs` was not enough
+   */
+  stop(timeoutMs: number): Promise<boolean>;
+}
+
+/** Joins Bolt and the features: each delivery goes to its feature, and all work under way is tracked. */
+export function createSlackApp(options: SlackAppOptions): SlackApp {
+  const { deps, mode } = options;
+  const tracker = createWorkTracker(deps.log);
+  const receiver = createReceiver(mode, options.apiUrl, deps.log);
+  const app = new App({
+    receiver: receiver.receiver,
+    authorize: async () => ({ botToken: options.botToken.reveal(), botUserId: options.botUserId }),
+    clientOptions: webClientOptions(options.apiUrl),
+    logger: boltLogger(deps.log),
+    convoStore: false,
+    ignoreSelf: false,
+  });
+  const processEvent = app.processEvent.bind(app);
+  app.processEvent = async (event) => {
+    // Bolt acknowledges an event before any listener sees it.
+    await takeIn(deps, tracker, event.body);
+    await processEvent(event);
+  };
+  measureAcknowledgements(app, options.acknowledged ?? (() => undefined));
+
+  // A listener keeps only the body and the acknowledgement, so that the rest of Bolt's objects can be
+  // collected.
+  const { onCommand, onButton, onShortcut, onGlobalShortcut, onForm } = createDeliveryHandlers(
+    deps,
+    tracker,
+    options.commandsPerMinute,
+  );
+  app.command('/domain', async ({ body, ack }) => onCommand({ body, ack: () => ack() }));
+  app.action({ type: 'block_actions', action_id: /./ }, async ({ body, ack }) =>
+    onButton({ body, ack: () => ack() }),
+  );
+  app.shortcut('domain_here', async ({ body, ack }) => onShortcut({ body, ack: () => ack() }));
+  app.shortcut('domain_task', async ({ body, ack }) => onGlobalShortcut({ body, ack: () => ack() }));
+  app.view({ type: 'view_submission' }, onForm);
+  app.event('app_home_opened', async ({ body, event }) => {
+    if (body.team_id === deps.teamId) showHome(deps, tracker, event);
+  });
+
+  let isStopping = false;
+  return {
+    requestListener: receiver.requestListener,
+    start: receiver.start,
+    connected: receiver.connected,
+    async stop(timeoutMs) {
+      const begunAt = performance.now();
+      if (!isStopping) {
+        isStopping = true;
+        // A delivery over a socket is acknowledged over it, so the socket stays open for that.
+        if (mode.kind === 'socket') await tracker.settled(Math.min(ACKNOWLEDGE_WITHIN_MS, timeoutMs));
+        await receiver.stop();
+      }
+      return tracker.drained(Math.max(0, timeoutMs - (performance.now() - begunAt)));
+    },
+  };
+}

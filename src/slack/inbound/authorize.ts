@@ -1,0 +1,164 @@
+import { NOT_LINKED, NOT_LINKED_ADMIN, NOT_LINKED_BUT_MAY_ORDER } from '../accounts/link.view.ts';
+import { type Interaction, isAdmin, type Needs, type SlackDeps } from '../feature.ts';
+import { type Message, textMessage } from '../kit/blocks.ts';
+import type { Person } from '../outbound/directory.ts';
+import { respond, respondWithRetries } from '../outbound/respond.ts';
+import { withinTrigger } from '../outbound/trigger.ts';
+import { okResponse, SlackApiError } from '../outbound/web.ts';
+import { DONE, NOT_A_MEMBER, NOT_OF_THE_ORGANISATION, SLOW } from './access.view.ts';
+import type { Acknowledgement } from './acknowledgement.ts';
+import { errorMessage } from './error-message.ts';
+
+/** Something that a person did in Slack: what all kinds of deliveries have in common. */
+export interface Delivery {
+  readonly userId: string;
+  /** The person's own workspace, if Slack's signed request names it. */
+  readonly homeTeamId: string | undefined;
+  readonly channelId: string | undefined;
+  readonly threadTs: string | undefined;
+  readonly triggerId: string;
+  /** Whether it was done in a modal, on top of which another one can be opened. */
+  readonly isInModal: boolean;
+  /** The same when Slack delivers it again. */
+  readonly deliveryId: string;
+  readonly responseUrl: string | undefined;
+  readonly acknowledgement: Acknowledgement;
+}
+
+/** After this time a person is told that it takes longer. */
+const SLOW_MS = 2_500;
+
+/** A person of whom nothing is known yet. */
+function notAMember(userId: string): Person {
+  return { id: userId, isMember: false, isAdmin: false, isConfirmed: false };
+}
+
+/**
+ * Creates the interaction that answers a person. It grants nothing: {@link authorize} decides what they may
+ * do.
+ */
+export function interaction(
+  deps: SlackDeps,
+  delivery: Delivery,
+  person: Person = notAMember(delivery.userId),
+): Interaction {
+  const { channelId, threadTs, deliveryId, triggerId, isInModal, responseUrl, acknowledgement } = delivery;
+  const reach = { person, channelId, threadTs, responseUrl };
+  let account: ReturnType<Interaction['account']> | undefined;
+  let orderAccount: ReturnType<Interaction['orderAccount']> | undefined;
+  const answer: Interaction['respond'] = (said, options) => {
+    acknowledgement.give();
+    const message = typeof said === 'string' ? textMessage(said) : said;
+    return respondWithRetries(deps, reach, message, options);
+  };
+  return {
+    deps,
+    person,
+    channelId,
+    threadTs,
+    deliveryId,
+    account: () => {
+      account ??= deps.accounts.active(person.id);
+      return account;
+    },
+    orderAccount: () => {
+      orderAccount ??= deps.accounts.forOrders(person.id);
+      return orderAccount;
+    },
+    acknowledge: acknowledgement.give,
+    respond: answer,
+    respondIfLate: async (message) => {
+      if (acknowledgement.isLate) await answer(message);
+    },
+    open: async (view, { done, undo } = {}) => {
+      acknowledgement.give();
+      try {
+        await withinTrigger(acknowledgement.arrivedAt, () =>
+          deps.web.call(isInModal ? 'views.push' : 'views.open', { trigger_id: triggerId, view }, okResponse),
+        );
+      } catch (error) {
+        await undo?.();
+        if (error instanceof SlackApiError && /trigger/.test(error.code ?? '')) {
+          await answer('Opening this took too long for Slack. Try once more.');
+          return;
+        }
+        throw error;
+      }
+      await done?.();
+    },
+  };
+}
+
+async function refusal(call: Interaction, needs: Needs): Promise<Message | undefined> {
+  const { deps, person } = call;
+  if (!person.isMember) return deps.orgId === undefined ? NOT_A_MEMBER : NOT_OF_THE_ORGANISATION;
+  if (needs === 'admin' && !isAdmin(deps, person)) {
+    return textMessage(
+      person.isConfirmed
+        ? 'Only admins can do this. Ask a workspace admin or owner.'
+        : 'Slack does not tell me whether you are an admin. Try again in a minute.',
+    );
+  }
+  if (needs === 'linked' && (await call.account()) === undefined) return notLinked(call);
+  if (needs === 'account' && (await call.orderAccount()) === undefined) return notLinked(call);
+  return undefined;
+}
+
+async function notLinked({ deps, person, orderAccount }: Interaction): Promise<Message> {
+  if ((await orderAccount()) !== undefined) return NOT_LINKED_BUT_MAY_ORDER;
+  return isAdmin(deps, person) ? NOT_LINKED_ADMIN : NOT_LINKED;
+}
+
+/** Finds out who somebody is and whether they may do something that has needs; else what to say to them. */
+export async function authorize(
+  deps: SlackDeps,
+  delivery: Delivery,
+  needs: Needs,
+): Promise<{ readonly call: Interaction } | { readonly refused: Message }> {
+  if (needs === 'nothing') return { call: interaction(deps, delivery) };
+  const person = await deps.directory.person(delivery.userId, delivery.homeTeamId);
+  const call = interaction(deps, delivery, person);
+  const refused = await refusal(call, needs);
+  return refused === undefined ? { call } : { refused };
+}
+
+/**
+ * Runs what somebody asked for, if they may do it. They get an answer in any case.
+ * @param activity for the log
+ */
+export async function handle(
+  deps: SlackDeps,
+  delivery: Delivery,
+  { needs, activity }: { readonly needs: Needs; readonly activity: string },
+  run: (call: Interaction) => Promise<void>,
+): Promise<void> {
+  const answer = interaction(deps, delivery);
+  let hasSpoken = false;
+  const noting =
+    <Said extends readonly unknown[]>(say: (...said: Said) => Promise<void>) =>
+    (...said: Said) => {
+      hasSpoken = true;
+      return say(...said);
+    };
+  const slow = setTimeout(() => {
+    // It is only said while there is no answer yet.
+    if (!hasSpoken) void respond(deps, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
+  }, SLOW_MS);
+  try {
+    const admission = await authorize(deps, delivery, needs);
+    if ('refused' in admission) return await answer.respond(admission.refused);
+    const { call } = admission;
+    await run({
+      ...call,
+      respond: noting(call.respond),
+      respondIfLate: noting(call.respondIfLate),
+      open: noting(call.open),
+    });
+    // Every delivery that was acknowledged late gets an answer.
+    if (!hasSpoken) await call.respondIfLate(DONE);
+  } catch (error) {
+    await answer.respond(errorMessage(deps.log, error, activity));
+  } finally {
+    clearTimeout(slow);
+  }
+}

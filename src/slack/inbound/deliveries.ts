@@ -1,0 +1,217 @@
+import type { SlackViewMiddlewareArgs, ViewSubmitAction } from '@slack/bolt';
+import type { z } from 'zod';
+import type { Interaction, Needs, SlackDeps } from '../feature.ts';
+import { unknownCommand } from '../help/help.view.ts';
+import { publishHome } from '../home/home.ts';
+import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../index.ts';
+import { count, type Message, section, textMessage } from '../kit/blocks.ts';
+import { noticeView } from '../kit/form.ts';
+import { createLimiter, MINUTE_MS } from '../kit/limiter.ts';
+import { likelyLine, parseCommandLine } from '../kit/parse.ts';
+import { orderOfCardBlock } from '../orders/card.view.ts';
+import { openForm } from '../orders/ordering.ts';
+import { NOT_A_MEMBER } from './access.view.ts';
+import type { Acknowledgement } from './acknowledgement.ts';
+import { type Delivery, handle, interaction } from './authorize.ts';
+import { namesIn } from './names-in-text.ts';
+import {
+  actionPayload,
+  commandPayload,
+  globalShortcutPayload,
+  originOf,
+  senderOf,
+  shortcutPayload,
+  valuesOf,
+  viewPayload,
+} from './payload.ts';
+import { submitForm } from './submission.ts';
+import type { WorkTracker } from './work-tracker.ts';
+
+/* Takes what people do in Slack to the feature that handles it. */
+
+/** A delivery as Bolt passes it. */
+interface Delivered {
+  readonly body: unknown;
+  readonly ack: () => Promise<void>;
+}
+
+/** People do not type or press ten times a second. A program that does must not keep the bot from everybody else. */
+const COMMANDS_PER_MINUTE = 600;
+
+/** Shown for a form that another release of the bot opened. */
+const UNKNOWN_FORM = noticeView('Domain Steward', [
+  section('I do not know this form any more, so nothing was done with it. Open it again, then submit it.'),
+]);
+
+/** @param commandsPerMinute commands, shortcuts and presses per person */
+export function createDeliveryHandlers(
+  deps: SlackDeps,
+  { track, runInBackground }: WorkTracker,
+  commandsPerMinute = COMMANDS_PER_MINUTE,
+) {
+  const handleLimited = createLimitedHandler(deps, commandsPerMinute);
+  const background =
+    (activity: string, run: Runner<void>) =>
+    ({ body, ack }: Delivered) =>
+      runInBackground(activity, ack, (acknowledgement) => run(handleLimited, body, acknowledgement));
+  return {
+    onCommand: background('command', runCommand),
+
+    onButton: ({ body, ack }: Delivered) =>
+      runInBackground('button', ack, async (acknowledgement) => {
+        const readerOfHome = await runAction(handleLimited, body, acknowledgement);
+        acknowledgement.give();
+        await adoptShownCard(deps, actionPayload.parse(body));
+        if (readerOfHome !== undefined) await publishHome(deps, readerOfHome);
+      }),
+
+    onShortcut: ({ body, ack }: Delivered) =>
+      runInBackground('shortcut', ack, async (acknowledgement) => {
+        await runShortcut(handleLimited, body, acknowledgement);
+        acknowledgement.give();
+        await adoptShownCard(deps, shortcutPayload.parse(body));
+      }),
+
+    onGlobalShortcut: background('shortcut', runGlobalShortcut),
+
+    onForm: ({ body, ack }: SlackViewMiddlewareArgs<ViewSubmitAction>) =>
+      track('form', async () => {
+        const payload = viewPayload.parse(body);
+        const feature = FORMS.get(payload.view.callback_id);
+        const origin = originOf(payload.view);
+        if (feature === undefined || origin === undefined) {
+          await ack({ response_action: 'update', view: UNKNOWN_FORM });
+        } else await submitForm(deps, feature, payload, origin, ack);
+      }),
+  };
+}
+
+/**
+ * Records the card of an order that a delivery shows. Where the answer to its posting was lost, the bot learns only here
+ * where it stands, and brings it up to date from now on.
+ */
+async function adoptShownCard(
+  { adoptCard }: SlackDeps,
+  { user, channel, message }: z.infer<typeof actionPayload> | z.infer<typeof shortcutPayload>,
+): Promise<void> {
+  const [orderId] = message?.blocks?.flatMap(({ block_id = '' }) => orderOfCardBlock(block_id) ?? []) ?? [];
+  if (orderId === undefined || message == null || channel == null) return;
+  await adoptCard(orderId, { channelId: channel.id, ts: message.ts, shownTo: user.id });
+}
+
+/** Handles deliveries whose number per person is limited. */
+type HandleLimited = (
+  delivery: Delivery,
+  what: { readonly needs: Needs; readonly activity: string },
+  run: (call: Interaction) => Promise<void>,
+) => Promise<void>;
+
+/** Hands what a delivery says to a feature. */
+type Runner<Result> = (
+  handleLimited: HandleLimited,
+  body: unknown,
+  acknowledgement: Acknowledgement,
+) => Promise<Result>;
+
+function createLimitedHandler(deps: SlackDeps, commandsPerMinute: number): HandleLimited {
+  const commands = createLimiter(commandsPerMinute, MINUTE_MS);
+
+  /** @returns what to say to somebody over the limit; undefined below it */
+  function isOverLimit(userId: string): Message | undefined {
+    const seconds = commands.take(userId);
+    if (seconds === undefined) return undefined;
+    deps.log.warn({ userId }, 'a person uses more commands and buttons than anybody can');
+    return textMessage(
+      `Too many commands and clicks within a minute: this one was not looked at. Try again in ${count(seconds, 'second')}.`,
+    );
+  }
+
+  return async (delivery, what, run) => {
+    const { userId, homeTeamId = deps.teamId } = delivery;
+    const mayBeMember = homeTeamId === deps.teamId || deps.orgId !== undefined;
+    const refused = mayBeMember ? isOverLimit(userId) : NOT_A_MEMBER;
+    if (refused !== undefined) await interaction(deps, delivery).respond(refused);
+    else await handle(deps, delivery, what, run);
+  };
+}
+
+const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) => {
+  const payload = commandPayload.parse(body);
+  const line = parseCommandLine(payload.text);
+  const command = COMMANDS.get(line.subcommand === '' ? 'help' : line.subcommand);
+  const delivery = {
+    userId: payload.user_id,
+    homeTeamId: payload.team_id,
+    channelId: payload.channel_id,
+    threadTs: undefined,
+    triggerId: payload.trigger_id,
+    isInModal: false,
+    deliveryId: `command:${payload.trigger_id}`,
+    responseUrl: payload.response_url,
+    acknowledgement,
+  };
+  const what = { needs: command?.needs ?? 'nothing', activity: `/domain ${command?.name ?? '(unknown)'}` };
+  await handleLimited(delivery, what, async (call) => {
+    if (command === undefined) {
+      await call.respond(unknownCommand(line.subcommand, likelyLine(line, [...COMMANDS.keys()])));
+    } else {
+      await command.run({ ...call, channelId: delivery.channelId, words: line.words, reason: line.reason });
+    }
+  });
+};
+
+/** @returns the person whose Home tab has the button, or opened the modal that has it */
+const runAction: Runner<string | undefined> = async (handleLimited, body, acknowledgement) => {
+  const payload = actionPayload.parse(body);
+  const [pressed] = payload.actions;
+  const action = pressed === undefined ? undefined : ACTIONS.get(pressed.action_id);
+  if (pressed === undefined || action === undefined) return undefined;
+  const view = payload.view ?? undefined;
+  const origin = view === undefined ? undefined : originOf(view);
+  const delivery = {
+    ...senderOf(payload),
+    isInModal: view?.type === 'modal',
+    channelId: payload.channel?.id ?? origin?.channelId,
+    threadTs: payload.message?.thread_ts ?? origin?.threadTs,
+    deliveryId: `action:${payload.user.id}:${pressed.action_id}:${pressed.action_ts}`,
+    acknowledgement,
+  };
+  await handleLimited(delivery, { needs: action.needs, activity: action.id }, (call) =>
+    action.run({
+      ...call,
+      value: pressed.value ?? pressed.selected_option?.value ?? '',
+      blockId: pressed.block_id,
+      messageTs: payload.message?.ts,
+      view:
+        view === undefined || origin === undefined
+          ? undefined
+          : { id: view.id, form: view.callback_id, values: valuesOf(view), origin },
+    }),
+  );
+  const isFromHome = view?.type === 'home' || origin?.channelId === '';
+  return isFromHome ? payload.user.id : undefined;
+};
+
+const SHORTCUT = { needs: 'account', activity: 'shortcut' } as const;
+
+/** What both shortcuts have in common. */
+function shortcutOf(payload: z.infer<typeof globalShortcutPayload>) {
+  return { ...senderOf(payload), isInModal: false, deliveryId: `shortcut:${payload.trigger_id}` };
+}
+
+const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {
+  const payload = shortcutPayload.parse(body);
+  const channelId = payload.channel.id;
+  const threadTs = payload.message.thread_ts ?? payload.message.ts;
+  const delivery = { ...shortcutOf(payload), channelId, threadTs, acknowledgement };
+  await handleLimited(delivery, SHORTCUT, (call) =>
+    openForm(call, TASK_MENU, { channelId, threadTs }, { names: namesIn(payload.message.text) }),
+  );
+};
+
+/** The global shortcut. Outside of a direct message, the person chooses the channel of the order's card. */
+const runGlobalShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {
+  const shortcut = shortcutOf(globalShortcutPayload.parse(body));
+  const delivery = { ...shortcut, channelId: undefined, threadTs: undefined, acknowledgement };
+  await handleLimited(delivery, SHORTCUT, (call) => openForm(call, TASK_MENU, { channelId: '' }));
+};

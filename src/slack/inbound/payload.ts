@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import type { FormOrigin, FormValues } from '../kit/form.ts';
+import { slackUser } from '../outbound/directory.ts';
+
+/*
+ * Slack's deliveries, parsed at the boundary. Only fields that are used are listed; others may
+ * change.
+ */
+
+export const commandPayload = z.object({
+  team_id: z.string(),
+  user_id: z.string(),
+  channel_id: z.string(),
+  text: z.string().default(''),
+  trigger_id: z.string(),
+  response_url: z.string(),
+});
+
+/** What everything has that somebody does, except commands. */
+const interaction = z.object({
+  user: z.object({ id: z.string(), team_id: z.string().optional() }),
+  team: z.object({ id: z.string() }).nullish(),
+  trigger_id: z.string(),
+  response_url: z.string().optional(),
+});
+
+/** Who does it, and how they are answered. */
+export function senderOf({ user, team, trigger_id, response_url }: z.infer<typeof interaction>) {
+  return {
+    userId: user.id,
+    homeTeamId: user.team_id ?? team?.id,
+    triggerId: trigger_id,
+    responseUrl: response_url,
+  };
+}
+
+const option = z.object({ value: z.string() });
+const inputState = z.object({
+  value: z.string().nullish(),
+  selected_option: option.nullish(),
+  selected_options: z.array(option).nullish(),
+  selected_user: z.string().nullish(),
+  selected_users: z.array(z.string()).nullish(),
+  selected_channel: z.string().nullish(),
+  selected_channels: z.array(z.string()).nullish(),
+  selected_conversation: z.string().nullish(),
+  selected_conversations: z.array(z.string()).nullish(),
+  files: z.array(z.object({ url_private: z.string() })).nullish(),
+});
+const view = z.object({
+  id: z.string(),
+  type: z.string().default('modal'),
+  callback_id: z.string().default(''),
+  private_metadata: z.string().default(''),
+  state: z.object({ values: z.record(z.string(), z.record(z.string(), inputState)) }).optional(),
+});
+export type ViewPayload = z.infer<typeof view>;
+
+/** A message on which somebody did something. */
+const message = z.object({
+  ts: z.string(),
+  thread_ts: z.string().optional(),
+  blocks: z
+    .array(z.object({ block_id: z.string().optional() }))
+    .optional()
+    .catch(undefined),
+});
+
+export const actionPayload = interaction.extend({
+  channel: z.object({ id: z.string() }).nullish(),
+  message: message.nullish(),
+  view: view.nullish(),
+  actions: z
+    .array(
+      z.object({
+        action_id: z.string(),
+        block_id: z.string().default(''),
+        action_ts: z.string().default(''),
+        value: z.string().optional(),
+        selected_option: option.nullish(),
+      }),
+    )
+    .min(1),
+});
+
+export const viewPayload = interaction.extend({ trigger_id: z.string().default(''), view });
+
+export const shortcutPayload = interaction.extend({
+  channel: z.object({ id: z.string() }),
+  message: message.extend({ text: z.string().default('') }),
+});
+
+/** A shortcut that belongs to no message and no channel. */
+export const globalShortcutPayload = interaction;
+
+export const homePayload = z.object({ user: z.string(), tab: z.string().optional() });
+
+/** Slack's events about people and user groups. */
+export const announcement = z.object({
+  team_id: z.string(),
+  event: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('user_change'), user: slackUser.extend({ id: z.string() }) }),
+    z.object({ type: z.literal('subteam_members_changed'), subteam_id: z.string() }),
+  ]),
+});
+
+/** What was typed and chosen in a view, by field. */
+export function valuesOf(payload: ViewPayload): FormValues {
+  const values: Record<string, string | readonly string[]> = {};
+  for (const [block, inputs] of Object.entries(payload.state?.values ?? {})) {
+    for (const input of Object.values(inputs)) {
+      values[block] =
+        input.selected_options?.map((each) => each.value) ??
+        input.selected_users ??
+        // Where they can be read.
+        input.files?.map((file) => file.url_private) ??
+        input.selected_channels ??
+        input.selected_conversations ??
+        input.selected_option?.value ??
+        input.selected_user ??
+        input.selected_channel ??
+        input.selected_conversation ??
+        input.value ??
+        '';
+    }
+  }
+  return values;
+}
+
+const origin = z.object({
+  channelId: z.string(),
+  threadTs: z.string().optional(),
+  subject: z.string().optional(),
+  retryOf: z.string().optional(),
+  accountId: z.string().optional(),
+  page: z.int().positive().optional(),
+});
+
+/** Where a form was opened; undefined for a form that is not the bot's. */
+export function originOf(payload: ViewPayload): FormOrigin | undefined {
+  try {
+    return origin.parse(JSON.parse(payload.private_metadata));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,168 @@
+import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HTTPReceiver, type Logger, LogLevel, type Receiver, SocketModeReceiver } from '@slack/bolt';
+import type { Log } from '../../log.ts';
+import type { Secret } from '../../service/secret.ts';
+import {
+  isTokenError,
+  retryAfterOf,
+  type SlackApiError,
+  slackApiError,
+  webClientOptions,
+} from '../outbound/web.ts';
+
+/** How Slack's deliveries reach the bot. */
+export type SlackMode =
+  | { readonly kind: 'http'; readonly signingSecret: Secret }
+  | { readonly kind: 'socket'; readonly appToken: Secret };
+
+/** Receives Slack's deliveries. */
+export interface SlackReceiver {
+  /** For Bolt. */
+  readonly receiver: Receiver;
+  /** Takes Slack's signed requests; undefined in Socket Mode. */
+  readonly requestListener: RequestListener | undefined;
+  /**
+   * Resolves when deliveries can arrive; waits for a Slack that is away.
+   * @throws {SlackApiError} when Slack refuses the app's token
+   */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  connected(): boolean;
+}
+
+export function createReceiver(mode: SlackMode, apiUrl: string | undefined, log: Log): SlackReceiver {
+  return mode.kind === 'http'
+    ? httpReceiver(mode.signingSecret, log)
+    : socketReceiver(mode.appToken, apiUrl, log);
+}
+
+function httpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
+  const receiver = new HTTPReceiver({
+    signingSecret: signingSecret.reveal(),
+    endpoints: ['/slack/events'],
+    logger: boltLogger(log),
+  });
+  let open = false;
+  return {
+    receiver,
+    // The server is ours: it also answers health checks and metrics.
+    requestListener: (request, response) => receiver.requestListener(request, response),
+    start: async () => {
+      open = true;
+    },
+    stop: async () => {
+      open = false;
+    },
+    connected: () => open,
+  };
+}
+
+const FIRST_WAIT_MS = 250;
+const MAX_WAIT_MS = 30_000;
+/** From asking for an address until Slack says hello. */
+const CONNECT_MS = 20_000;
+
+/**
+ * Connects again by itself. Slack's client would wait 5 s for that, even when Slack asked for the reconnect, and a
+ * failure would end the process, so its own reconnecting is turned off.
+ */
+function socketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
+  const receiver = new SocketModeReceiver({
+    appToken: appToken.reveal(),
+    logger: boltLogger(log),
+    autoReconnectEnabled: false,
+    installerOptions: { clientOptions: webClientOptions(apiUrl) },
+  });
+  const stopped = new AbortController();
+  let connected = false;
+  let connecting = false;
+  let socketError: unknown;
+
+  /** @throws {SlackApiError} only where `refusable` and Slack refuses */
+  async function connect(refusable: boolean): Promise<void> {
+    connecting = true;
+    for (let wait = FIRST_WAIT_MS; !stopped.signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
+      const problem = await attempt();
+      if (problem === undefined) break;
+      if (refusable && isTokenError(problem)) throw problem;
+      const waitMs = retryAfterOf(problem) ?? wait;
+      if (!stopped.signal.aborted) log.warn({ err: problem, waitMs }, 'connecting to Slack; will try again');
+      await sleep(waitMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+    }
+    connecting = false;
+  }
+
+  async function attempt(): Promise<SlackApiError | undefined> {
+    const late = new AbortController();
+    socketError = undefined;
+    try {
+      await Promise.race([
+        receiver.start(),
+        sleep(CONNECT_MS, undefined, { signal: late.signal }).then(async () => {
+          await receiver.stop();
+          throw new Error('Slack did not say hello');
+        }),
+      ]);
+      return undefined;
+    } catch (cause) {
+      // Where the socket could not be opened, Slack's client rejects with nothing.
+      const unopened = new Error('the socket could not be opened', { cause: socketError });
+      return slackApiError('apps.connections.open', cause ?? unopened);
+    } finally {
+      late.abort();
+    }
+  }
+
+  receiver.client.on('error', (err: unknown) => {
+    socketError = err;
+    if (connected) log.warn({ err }, 'the connection to Slack broke; connecting anew');
+  });
+  receiver.client.on('connected', () => {
+    connected = true;
+  });
+  receiver.client.on('disconnected', () => {
+    connected = false;
+    if (!connecting && !stopped.signal.aborted) void connect(false);
+  });
+  return {
+    receiver,
+    requestListener: undefined,
+    start: () => connect(true),
+    stop: async () => {
+      stopped.abort();
+      await receiver.stop();
+    },
+    connected: () => connected,
+  };
+}
+
+/** Log lines of Slack's client that repeat its events and errors, which are logged here with more details. */
+const REPEATED_LOG_LINES = /^(WebSocket error|Failed to retrieve a new WSS URL)/;
+
+/**
+ * Writes Bolt's log lines into the bot's log, errors with their code and cause. Debug lines hold whole payloads, so
+ * they are left out, and so are objects that are no errors.
+ */
+export function boltLogger(log: Log): Logger {
+  const line =
+    (level: 'warn' | 'error') =>
+    (...parts: unknown[]) => {
+      const err = parts.find((part) => part instanceof Error);
+      const text = parts
+        .filter((part) => typeof part === 'string')
+        .join(' ')
+        .trim();
+      if (REPEATED_LOG_LINES.test(text) || (text === '' && err === undefined)) return;
+      log[level]({ from: 'slack', err }, text === '' ? 'Slack’s library met an error' : text);
+    };
+  return {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: line('warn'),
+    error: line('error'),
+    setLevel: () => undefined,
+    getLevel: () => LogLevel.INFO,
+    setName: () => undefined,
+  };
+}

@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AckFn, ViewResponseAction } from '@slack/bolt';
+import type { ModalView } from '@slack/types';
+import type { z } from 'zod';
+import {
+  type FormFeature,
+  type Interaction,
+  joinErrors,
+  type NextView,
+  renderForm,
+  type SlackDeps,
+  type Submitted,
+} from '../feature.ts';
+import { publishHome } from '../home/home.ts';
+import { escapeText, type Message, section, textMessage } from '../kit/blocks.ts';
+import { type FormOrigin, type FormValues, formView, noticeView } from '../kit/form.ts';
+import { withPlainNames } from '../outbound/plain-names.ts';
+import { okResponse, SlackApiError } from '../outbound/web.ts';
+import type { Acknowledgement } from './acknowledgement.ts';
+import { authorize, type Delivery, interaction } from './authorize.ts';
+import { errorMessage } from './error-message.ts';
+import { senderOf, type ViewPayload, valuesOf, type viewPayload } from './payload.ts';
+
+/*
+ * Handles submitted forms. Slack waits 3 seconds for the answer. What takes longer is answered by a view that says it
+ * is checking, and that changes as soon as there is an outcome.
+ */
+
+/** After this long a form's view says that it is checking. */
+const SUBMISSION_MS = 2_000;
+
+type Ack = AckFn<ViewResponseAction>;
+
+/** A form is acknowledged with its outcome below. When it is late, its view shows the outcome. */
+const ownAcknowledgement = (): Acknowledgement => ({
+  give: () => undefined,
+  isLate: false,
+  arrivedAt: performance.now(),
+});
+
+/** Passes a submitted form to its feature, and shows the outcome to the person. */
+export async function submitForm(
+  deps: SlackDeps,
+  feature: FormFeature,
+  payload: z.infer<typeof viewPayload>,
+  origin: FormOrigin,
+  ack: Ack,
+): Promise<void> {
+  const { user, view } = payload;
+  const delivery: Delivery = {
+    ...senderOf(payload),
+    isInModal: false,
+    channelId: origin.channelId === '' ? undefined : origin.channelId,
+    threadTs: origin.threadTs,
+    deliveryId: `view:${view.id}`,
+    acknowledgement: ownAcknowledgement(),
+  };
+  const values = valuesOf(view);
+  const outcome = submitted(deps, feature, delivery, values, origin);
+  const quick = await Promise.race([outcome, sleep(SUBMISSION_MS, undefined, { ref: false })]);
+  const teller = interaction(deps, delivery);
+  // A form that was opened from the Home tab may change what the tab shows.
+  const refreshHome = async () => {
+    if (delivery.channelId === undefined) await publishHome(deps, user.id);
+  };
+  if (quick !== undefined) {
+    await answerSubmission(quick, view, ack, teller);
+    if ('say' in quick) await refreshHome();
+    return;
+  }
+  await ack({
+    response_action: 'update',
+    view: noticeView(feature.form.title, [
+      section(':hourglass_flowing_sand: Checking. This view changes as soon as there is an answer.'),
+    ]),
+  });
+  await showLateOutcome(await outcome, feature, view.id, values, origin, teller);
+  await refreshHome();
+}
+
+/** Never throws: whoever filled in a form gets the answer in it. */
+async function submitted(
+  deps: SlackDeps,
+  feature: FormFeature,
+  delivery: Delivery,
+  values: FormValues,
+  origin: FormOrigin,
+): Promise<Submitted> {
+  try {
+    const admission = await authorize(deps, delivery, feature.needs);
+    if ('refused' in admission) {
+      return { view: noticeView(feature.form.title, asSections(admission.refused)) };
+    }
+    return await withPlainErrors(deps, await feature.submit({ ...admission.call, values, origin }));
+  } catch (error) {
+    const said = errorMessage(deps.log, error, `form ${feature.form.name}`);
+    return { errors: { [feature.form.fields[0]?.name ?? '']: said.text } };
+  }
+}
+
+async function withPlainErrors({ directory }: SlackDeps, outcome: Submitted): Promise<Submitted> {
+  if (!('errors' in outcome)) return outcome;
+  const errors = Object.entries(outcome.errors).map(
+    async ([field, problem]) => [field, await withPlainNames(directory, problem)] as const,
+  );
+  return { errors: Object.fromEntries(await Promise.all(errors)) };
+}
+
+async function answerSubmission(
+  outcome: Submitted,
+  view: ViewPayload,
+  ack: Ack,
+  teller: Interaction,
+): Promise<void> {
+  if ('errors' in outcome) {
+    // An error at a field that is not on the form would be lost.
+    const shown = Object.keys(view.state?.values ?? {});
+    const errors = Object.entries(outcome.errors).map(
+      ([field, problem]) => [shown.includes(field) ? field : (shown[0] ?? field), problem] as const,
+    );
+    await ack({ response_action: 'errors', errors: joinErrors(errors) });
+  } else if ('view' in outcome) {
+    await ack({ response_action: 'update', view: outcome.view });
+    await carryOn(outcome, view.id, teller);
+  } else {
+    // With the modal below it, which shows how things were.
+    await ack({ response_action: 'clear' });
+    if (outcome.say !== undefined) await teller.respond(outcome.say);
+  }
+}
+
+/** Runs the long work of a form. The person is told about an error; a view that was closed is not changed. */
+async function carryOn({ meanwhile }: NextView, viewId: string, teller: Interaction): Promise<void> {
+  if (meanwhile === undefined) return;
+  const { web, log } = teller.deps;
+  const show = async (view: ModalView) => {
+    await web.call('views.update', { view_id: viewId, view }, okResponse).catch((error: unknown) => {
+      if (!(error instanceof SlackApiError)) throw error;
+    });
+  };
+  try {
+    await meanwhile(show);
+  } catch (error) {
+    await teller.respond(errorMessage(log, error, 'a form’s work'));
+  }
+}
+
+/** The view says "checking" already. It now shows the result, or the form again with what was typed. */
+async function showLateOutcome(
+  outcome: Submitted,
+  feature: FormFeature,
+  viewId: string,
+  values: FormValues,
+  origin: FormOrigin,
+  teller: Interaction,
+): Promise<void> {
+  const update = (view: ModalView) =>
+    teller.deps.web.call('views.update', { view_id: viewId, view }, okResponse);
+  try {
+    if ('errors' in outcome) {
+      const problems = Object.values(outcome.errors).map(escapeText);
+      await update(await problemsView(feature, teller, origin, values, problems));
+    } else if ('view' in outcome) {
+      await update(outcome.view);
+      await carryOn(outcome, viewId, teller);
+    } else if (outcome.say === undefined || isPlain(outcome.say)) {
+      await update(noticeView(feature.form.title, asSections(outcome.say ?? textMessage('Done.'))));
+    } else {
+      // Buttons and tables belong in the channel, because a view with them cannot stay open.
+      await update(
+        noticeView(feature.form.title, [section('Done. The answer is in the channel, for you alone.')]),
+      );
+      await teller.respond(outcome.say);
+    }
+  } catch (error) {
+    // The person has closed the view.
+    if (!(error instanceof SlackApiError)) throw error;
+    const said = 'say' in outcome ? outcome.say : undefined;
+    const text = 'errors' in outcome ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
+    await teller.respond(said ?? textMessage(text));
+  }
+}
+
+/** The form again with what was typed; if that cannot be rendered, only the issues. */
+async function problemsView(
+  feature: FormFeature,
+  teller: Interaction,
+  origin: FormOrigin,
+  values: FormValues,
+  problems: readonly string[],
+): Promise<ModalView> {
+  try {
+    return formView({ ...(await renderForm(feature, teller, origin, values)), problems });
+  } catch (err) {
+    teller.deps.log.error({ err, form: feature.form.name }, 'showing a form again');
+    return noticeView(
+      feature.form.title,
+      problems.map((problem) => section(problem)),
+    );
+  }
+}
+
+function asSections(message: Message) {
+  return message.blocks.filter((block) => block.type === 'section');
+}
+
+/** Whether a message consists of sentences only. */
+function isPlain(message: Message): boolean {
+  return message.blocks.every((block) => block.type === 'section');
+}

@@ -1,0 +1,215 @@
+import { present } from '../../collections.ts';
+import type { Amount } from '../../money/amount.ts';
+import {
+  type Budget,
+  type BudgetShare,
+  type BudgetStanding,
+  exactNumber,
+  leftOf,
+  type Shortfall,
+} from '../../money/budget.ts';
+import type { BudgetLook } from '../../money/budget-look.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  type Cell,
+  context,
+  count,
+  escapeText,
+  header,
+  type Message,
+  mention,
+  menu,
+  table,
+  textMessage,
+} from '../kit/blocks.ts';
+import { type HistoryEvent, type HistoryEventOf, isNotEnough } from '../orders/order.view.ts';
+import { amountsText } from './price.view.ts';
+
+/* Budgets as people read them: how they stand, what an order takes out of them, and when one is exceeded. */
+
+const MONTHS = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+
+/** `November 2026` or `2026`. */
+export function periodText(period: string): string {
+  return period.length === 4 ? period : MONTHS.format(new Date(`${period}-01T00:00:00Z`));
+}
+
+/** The names that a budget is for: `all names`, or its tag. */
+function tagText(tag: string | null | undefined): string {
+  return tag === undefined || tag === null ? 'all names' : `the tag ${tag}`;
+}
+
+function minorText(currency: string, minor: bigint | number, locale?: string): string {
+  const amount: Amount = { currency, minor: typeof minor === 'bigint' ? exactNumber(minor) : minor };
+  return amountsText([amount], locale);
+}
+
+/** `the budget of all names for November 2026`. */
+function budgetName(tag: string | null | undefined, period: string): string {
+  return `the budget of ${escapeText(tagText(tag))} for ${periodText(period)}`;
+}
+
+/** Which budgets do not have what an order takes, and how much is missing. */
+export function overBudgetText(over: readonly Shortfall[]): string {
+  return over
+    .map(({ tag, period, currency, leftMinor, takesMinor }) => {
+      const by = minorText(currency, BigInt(takesMinor) - BigInt(leftMinor));
+      const left = leftMinor < 0 ? 'nothing' : minorText(currency, leftMinor);
+      return `It exceeds ${budgetName(tag, period)} by ${by}: it takes about ${minorText(currency, takesMinor)}, and ${left} is left.`;
+    })
+    .join(' ');
+}
+
+/** Says of a waiting order which budgets it exceeds, and who has to agree. */
+export function overBudgetFact(over: readonly Shortfall[]): string {
+  return `:warning: *${overBudgetText(over)}* An admin has to approve it besides; the person who asked does not count.`;
+}
+
+/**
+ * What the card of a waiting order says about the budgets; undefined where none applies.
+ * @param waitedForRoom it waits for nothing else than the budgets
+ */
+export function budgetFact(
+  { shares, over, reservation }: BudgetLook,
+  waitedForRoom: boolean,
+): string | undefined {
+  const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
+  const lines = present([
+    ...shares.filter((share) => share.takes <= leftOf(share)).map(shareText),
+    over.length > 0 && overBudgetFact(over),
+    over.length === 0 &&
+      waitedForRoom &&
+      ':white_check_mark: It fits by now, so no admin has to agree: one press on *Approve* lets it go.',
+    shares.length > 0 &&
+      unknown !== 0 &&
+      `Of ${count(unknown, 'name')} the price is not known: not counted against the budget.`,
+  ]);
+  return lines.length === 0 ? undefined : lines.join('\n');
+}
+
+function shareText(share: BudgetShare): string {
+  const { currency } = share.budget.amount;
+  const left = minorText(currency, leftOf(share));
+  return `Takes about ${minorText(currency, share.takes)} of the ${left} left of ${budgetName(share.budget.tag, share.period)}.`;
+}
+
+/** What the card says after an approval that exceeded a budget. */
+export function exceededFact(history: readonly HistoryEvent[]): string | undefined {
+  const approved = history.findLast(
+    (event) => event.kind === 'resumed' || (event.kind === 'approved' && !isNotEnough(event)),
+  );
+  if (approved?.kind !== 'resumed' && approved?.kind !== 'approved') return undefined;
+  const { overBudget, admins = [] } = approved;
+  return overBudget && `${overBudgetText(overBudget)} Agreed to by ${admins.map(mention).join(', ')}.`;
+}
+
+/**
+ * Said in the thread when an order waits for an admin because it exceeds a budget; undefined where it does not.
+ * @param admins who is called, as far as they are known by id and did not ask themselves
+ */
+export function overBudgetReply(event: HistoryEvent, admins: readonly string[]): Message | undefined {
+  if (!isNotEnough(event) || (event.kind !== 'approved' && event.kind !== 'requested')) return undefined;
+  const isApproval = event.kind === 'approved';
+  const { overBudget } = event;
+  if (overBudget === undefined || (isApproval && (event.admins ?? []).length > 0)) return undefined;
+  const missing = isApproval ? missingApprovals(event) : 0;
+  const who = admins.length === 0 ? 'An admin' : admins.map(mention).join(' or ');
+  const said = present([
+    isApproval &&
+      `:ballot_box_with_check: ${mention(event.actor)} approved.${missing > 0 ? ` ${count(missing, 'more approval')} needed.` : ''}`,
+    `:moneybag: ${overBudgetText(overBudget)} ${who} has to approve it besides.${isApproval ? ' An approval from before this was said does not count for it.' : ''}`,
+  ]);
+  return textMessage(said.join(' '));
+}
+
+/** Whether everybody has approved but the admin who has to, because the order exceeds a budget. */
+export function waitsForAdminAlone(history: readonly HistoryEvent[]): boolean {
+  const last = history.findLast((event) => event.kind === 'approved');
+  if (last?.overBudget === undefined || missingApprovals(last) > 0) return false;
+  return (last.admins ?? []).length === 0;
+}
+
+/** How many approvals were missing after one was given, besides that of an admin. */
+function missingApprovals({ standing, required }: HistoryEventOf<'approved'>): number {
+  return Math.max(0, required - standing);
+}
+
+/** The person who reads the budgets. */
+export interface BudgetReader {
+  readonly isAdmin: boolean;
+  /** BCP 47 tag of the locale in which amounts are written. */
+  readonly locale: string;
+}
+
+/** How the budgets stand, as blocks; empty where there are none and nobody can add one. */
+export function budgetBlocks(standings: readonly BudgetStanding[], reader: BudgetReader): AnyBlock[] {
+  const add = button('budget_add', 'Add a budget…', 'new');
+  return present([
+    ...(standings.length === 0
+      ? []
+      : present([
+          header('Budgets'),
+          table({
+            caption: 'Budgets',
+            columns: ['Of', 'Left', 'Budget', 'Time', 'Spent', 'Approved, not spent yet'],
+            rows: standings.map((standing) => standingCells(standing, reader.locale)),
+          }),
+          reader.isAdmin && editMenu(standings.map(({ budget }) => budget)),
+        ])),
+    ...(reader.isAdmin ? actions('budgets', [add]) : []),
+    standings.length > 0 &&
+      context(
+        'An order takes its price out of the budgets with its last approval. What ends without being carried out is given back; what nobody knows of stays reserved. Names without a known price are counted in no budget.',
+      ),
+  ]);
+}
+
+/** `████░░░░░░ 40%`: how much of a budget is spent or approved. */
+function budgetBar({ budget, booked, reserved }: BudgetStanding): string {
+  const total = BigInt(budget.amount.minor);
+  const used = booked + reserved;
+  const percent = total === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / total;
+  const filled = Number(percent > 100n ? 10n : percent / 10n);
+  return `${'█'.repeat(filled)}${'░'.repeat(10 - filled)} ${percent}%`;
+}
+
+/** A phone shows the first columns only, so what is left stands beside the name. */
+function standingCells(standing: BudgetStanding, locale: string): readonly Cell[] {
+  const { budget, booked, reserved, period } = standing;
+  const { currency } = budget.amount;
+  return [
+    tagText(budget.tag),
+    `${minorText(currency, leftOf(standing), locale)} ${budgetBar(standing)}`,
+    amountsText([budget.amount], locale),
+    periodText(period),
+    minorText(currency, booked, locale),
+    minorText(currency, reserved, locale),
+  ];
+}
+
+/** A menu of the budgets, each of which opens in the form. */
+function editMenu(budgets: readonly Budget[]): AnyBlock {
+  return menu(
+    'budgets_edit',
+    'budget_edit',
+    'Change a budget…',
+    budgets.map((budget) => ({ text: budgetLine(budget), value: budget.id })),
+  );
+}
+
+/** A budget in one line of plain text: `all names, a month: €100.00`. */
+export function budgetLine({ tag, span, amount }: Omit<Budget, 'id' | 'tag'> & Partial<Budget>): string {
+  return `${tagText(tag)}, a ${span}: ${amountsText([amount])}`;
+}
+
+/** How the budgets stand, one a line, for a report: `all names, November 2026: …`. */
+export function budgetLines(standings: readonly BudgetStanding[], locale?: string): string[] {
+  return standings.map((standing) => {
+    const { budget, period, booked, reserved } = standing;
+    const { currency } = budget.amount;
+    const used = minorText(currency, booked + reserved, locale);
+    return `• ${escapeText(tagText(budget.tag))}, ${periodText(period)}: ${used} of ${amountsText([budget.amount], locale)} ${budgetBar(standing)}`;
+  });
+}

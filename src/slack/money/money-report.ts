@@ -1,0 +1,104 @@
+import type { TeamSettings } from '../../config.ts';
+import { nextTwelveMonths } from '../../expiry/chart.ts';
+import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
+import { utcDayOf } from '../../money/order-cost.ts';
+import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../../money/ports.ts';
+import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../../money/spend.ts';
+import type { NotificationStore } from '../../notifications.ts';
+import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { type MoneyReport, moneyReport } from './money-report.view.ts';
+
+/** What the monthly report needs. */
+export interface MoneyReportDeps {
+  readonly settings: () => Promise<TeamSettings>;
+  readonly prices: Pick<PriceStore, 'list'>;
+  readonly spending: SpendStore;
+  readonly budgets: Pick<BudgetStore, 'standings'>;
+  readonly reports: Pick<MoneyReportStore, 'letGo' | 'decisions'>;
+  readonly now: () => Date;
+}
+
+/** A bot that was off on the 1st posts the report until this day. After that it is skipped. */
+const LAST_DAY = 7;
+/** Longer than the twelve months ahead. */
+const AHEAD_MS = 366 * 86_400_000;
+
+/** Opens the report of the previous month, with the first digest of a month or later. */
+export async function openMoneyReport(
+  deps: MoneyReportDeps & { readonly notifications: Pick<NotificationStore, 'open'> },
+): Promise<void> {
+  const report = await reportDue(deps);
+  if (report !== undefined && (await keepsBooks(deps)))
+    await deps.notifications.open({ kind: 'report', id: report.span.text }, deps.now());
+}
+
+/** Posts the report of a month (YYYY-MM) once. */
+export function createMoneyReportPlanner(deps: MoneyReportDeps): NotificationPlanner {
+  return async ({ id }, send) => {
+    const report = await reportDue(deps);
+    if (report?.span.text !== id) return undefined;
+    const { channelId, span, timeZone } = report;
+    await send({
+      purpose: 'report',
+      version: ONCE,
+      since: span.to,
+      places: [async () => ({ channelId })],
+      message: async () => moneyReport(await figuresOf(deps, span, timeZone)),
+      mustArrive: true,
+      alertsAdmins: true,
+    });
+    return undefined;
+  };
+}
+
+/** The month whose report is due, and where it is posted. */
+async function reportDue({ settings, now }: MoneyReportDeps) {
+  const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await settings();
+  const channelId = reportChannel ?? reminderChannel;
+  if (channelId === undefined) return undefined;
+  const today = lastScheduledThisMonth(reminderCron, reminderTimezone, now());
+  if (today === undefined || Number(today.slice(8)) > LAST_DAY) return undefined;
+  const span = monthBefore(today);
+  return span && { channelId, span, timeZone: reminderTimezone };
+}
+
+/** Whether the team has prices or budgets. Without them there is nothing to report. */
+async function keepsBooks({ prices, budgets, now }: MoneyReportDeps): Promise<boolean> {
+  const [list, standings] = await Promise.all([prices.list(), budgets.standings(utcDayOf(now()))]);
+  return list.length + standings.length > 0;
+}
+
+/** The month before the month of a day. */
+function monthBefore(day: string): SpendSpan | undefined {
+  const first = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
+  return readSpan(utcDayOf(new Date(first.getTime() - 1)).slice(0, 7));
+}
+
+async function figuresOf(deps: MoneyReportDeps, span: SpendSpan, timeZone: string): Promise<MoneyReport> {
+  const { spending, reports } = deps;
+  const { text: month, from, to } = span;
+  const now = deps.now();
+  const today = utcDayOf(now);
+  const [list, purchases, unknownOutcomes, letGo, renewals, budgets, decisions] = await Promise.all([
+    deps.prices.list(),
+    spending.purchases(from, to),
+    spending.unknownOutcomes(from, to),
+    reports.letGo(from, to),
+    spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
+    deps.budgets.standings(utcDayOf(new Date(to.getTime() - 1))),
+    reports.decisions(from, to),
+  ]);
+  const { total: spent, byTask } = spendOf(list, purchases);
+  const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), today);
+  return {
+    month,
+    spent,
+    byTask,
+    unknownOutcomes,
+    saved: renewalsOf(list, letGo, today),
+    ahead,
+    aheadTotal: totalOf(ahead),
+    budgets,
+    decisions,
+  };
+}

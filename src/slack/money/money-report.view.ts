@@ -1,0 +1,103 @@
+import type { PriceDifference } from '../../money/answered-amounts.ts';
+import type { BudgetStanding } from '../../money/budget.ts';
+import type { Decision } from '../../money/ports.ts';
+import type { SpendLine, SpendSum } from '../../money/spend.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  code,
+  context,
+  count,
+  escapeText,
+  header,
+  lines,
+  type Message,
+  mention,
+  message,
+  section,
+} from '../kit/blocks.ts';
+import { budgetLines, periodText } from './budget.view.ts';
+import { amountsText } from './price.view.ts';
+import { sumText } from './spend.view.ts';
+
+/*
+ * The report on the money of a month, for the people who keep the books.
+ */
+
+/** The content of the monthly report. */
+export interface MoneyReport {
+  /** YYYY-MM */
+  readonly month: string;
+  readonly spent: SpendSum;
+  readonly byTask: readonly SpendLine[];
+  /** The number of names whose outcome is unknown. */
+  readonly unknownOutcomes: number;
+  /** What a year of the names would have cost that were let go. */
+  readonly saved: SpendSum;
+  /** The next twelve months by today's list; the first is the month of the report's day. */
+  readonly ahead: readonly SpendLine[];
+  readonly aheadTotal: SpendSum;
+  /** How the budgets stood on the last day of the month. */
+  readonly budgets: readonly BudgetStanding[];
+  readonly decisions: readonly Decision[];
+}
+
+/** The report, as it is posted in a channel. */
+export function moneyReport(report: MoneyReport): Message {
+  const { month, spent, byTask, unknownOutcomes, saved, ahead, aheadTotal, budgets, decisions } = report;
+  const title = `Money in ${periodText(month)}`;
+  const sum = (of: SpendSum) =>
+    of.names === 0 ? 'nothing' : `${sumText(of)}, for ${count(of.names, 'name')}`;
+  const [next] = ahead;
+  return message(`${title}: spent ${sum(spent)}`, [
+    header(title),
+    section(
+      `*Spent*: ${sum(spent)}`,
+      ...byTask.map((line) => `• ${line.key}: ${sum(line)}`),
+      unknownOutcomes !== 0 &&
+        `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum.`,
+      `*Saved by letting go*: ${saved.names === 0 ? 'nothing was let go' : `${sum(saved)}, a year`}`,
+      `*Ahead*: the next twelve months ${sum(aheadTotal)}${next === undefined ? '' : `; of that in ${periodText(next.key)} ${sum(next)}`}`,
+    ),
+    ...(budgets.length === 0 ? [] : lines(['*Budgets*', ...budgetLines(budgets)])),
+    ...(decisions.length === 0 ? [] : lines(['*Decided*', ...decisions.map(decisionLine)])),
+    context(
+      `By the price list, on live systems, months in UTC. Premium names may cost more. Line by line and as a file: \`/domain spend ${month}\`.`,
+    ),
+  ]);
+}
+
+function decisionLine({ by, kind, count: times, seconds }: Decision): string {
+  return `• ${mention(by)} ${kind} ${count(times, 'order')}, half of them within ${lengthText(seconds)}`;
+}
+
+/** A duration in words, in the largest unit that it reaches. */
+function lengthText(seconds: number): string {
+  const units = [
+    ['day', 86_400],
+    ['hour', 3_600],
+    ['minute', 60],
+  ] as const;
+  const [unit, length] = units.find(([, each]) => seconds >= each) ?? ['minute', 60];
+  return count(Math.max(1, Math.ceil(seconds / length)), unit);
+}
+
+/** The most differences in one message. */
+const MAX_DIFFERENCES = 20;
+
+/** For admins: where the answers of a day differ from the price list. */
+export function differencesMessage(day: string, found: readonly PriceDifference[]): Message {
+  const text = `:moneybag: The service told other amounts than the price list for ${count(found.length, 'name')} on ${day}. Look at \`/domain prices\`.`;
+  const left = found.length - MAX_DIFFERENCES;
+  return message(text, [
+    section(text),
+    ...lines([
+      ...found
+        .slice(0, MAX_DIFFERENCES)
+        .map(
+          ({ orderId, name, task, listed, answered }) =>
+            `• ${escapeText(displayName(name))}, ${task}: ${amountsText([answered])} told, ${amountsText([listed])} on the list, order ${code(orderId)}`,
+        ),
+      left > 0 && `And ${left} more.`,
+    ]),
+  ]);
+}

@@ -1,0 +1,296 @@
+import { present } from '../../collections.ts';
+import { type Amount, formatAmount } from '../../money/amount.ts';
+import type { ListedPrice } from '../../money/ports.ts';
+import {
+  isSameCost,
+  type OrderCost,
+  PRICED_TASKS,
+  type Price,
+  type PriceEdit,
+  priceOn,
+  type Quote,
+} from '../../money/prices.ts';
+import type { LineIssue, PriceIssue } from '../../money/read-prices.ts';
+import type { WaitingStep } from '../../money/waiting.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  context,
+  count,
+  day,
+  type Message,
+  menu,
+  message,
+  quote,
+  section,
+  TABLE_ROWS,
+  table,
+  textMessage,
+} from '../kit/blocks.ts';
+import { csvIssueText } from '../kit/csv-issue.view.ts';
+import type { HistoryEvent } from '../orders/order.view.ts';
+
+/* Prices as people read them: the list, and what orders and waiting cost. */
+
+/** The locale of what everybody sees, such as a card in a channel. */
+const SHARED_LOCALE = 'en-GB';
+
+/** An amount in the locale of a channel. */
+function amountText(amount: Amount): string {
+  return formatAmount(amount, SHARED_LOCALE);
+}
+
+const dayText = (calendarDay: string) => day(new Date(`${calendarDay}T00:00:00Z`));
+/** `A`, `A and B`, `A, B and C`. */
+function joined(parts: readonly string[]): string {
+  const last = parts.at(-1) ?? '';
+  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
+}
+
+/** Said where the list has no price. */
+const NOT_KNOWN = 'price not known';
+
+/** `about €36.00 (price list of 1 Nov 2026)`, with what it leaves out. */
+export function costText(cost: OrderCost): string {
+  const { names, sums, unknown } = cost;
+  if (sums.length === 0) return NOT_KNOWN;
+  const part = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
+  const list = `price list of ${joined(cost.days.map(dayText))}`;
+  const rest = unknown === 0 ? '' : `; of ${count(unknown, 'name')} the price is not known`;
+  return `about ${amountsText(sums)}${part} (${list})${rest}`;
+}
+
+/** Amounts of different currencies, joined. */
+export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE): string {
+  return joined(amounts.map((amount) => formatAmount(amount, locale)));
+}
+
+/** Whether the notes of a price say that a premium name may cost more. */
+export function hasPremiumNote({ sums, mayCostMore }: Pick<OrderCost, 'sums' | 'mayCostMore'>): boolean {
+  return sums.length > 0 && mayCostMore;
+}
+
+/** What must be known besides the sum; empty when nothing is known. */
+function costNotes(cost: OrderCost): string[] {
+  if (cost.sums.length === 0) return [];
+  const times = new Set(cost.names.flatMap(({ quote: found }) => found?.times ?? []));
+  const [years = 1] = times;
+  const multiple = times.size > 1 ? 'Several years count as that many times' : `Counted as ${years} times`;
+  return present([
+    (times.size > 1 || years > 1) && `${multiple} the price of 1 year.`,
+    hasPremiumNote(cost) && 'A premium name may cost more.',
+    cost.sources.length > 0 &&
+      `Source: ${cost.sources.map((source) => `“${quote(source, 80)}”`).join(', ')}.`,
+  ]);
+}
+
+/** What an order cost when it was asked for, and at its last approval. */
+export function costsInHistory(history: readonly HistoryEvent[]): {
+  readonly asked: OrderCost | undefined;
+  readonly approved: OrderCost | undefined;
+} {
+  return {
+    asked: history.findLast((event) => event.kind === 'requested')?.price,
+    approved: history.findLast((event) => event.kind === 'approved')?.price,
+  };
+}
+
+/** Says that the price differs from when the order was asked for; undefined when it does not. */
+function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): string | undefined {
+  if (asked === undefined || now === undefined || isSameCost(asked, now)) return undefined;
+  const before = asked.sums.length === 0 ? 'not known' : amountsText(asked.sums);
+  const after = now.sums.length === 0 ? 'not known' : amountsText(now.sums);
+  return before === after
+    ? 'The price of a name has changed since this was asked for.'
+    : `The price has changed since this was asked for: it was ${before}, it is ${after}.`;
+}
+
+/** Said in the thread when the approved price differs from the one that was asked for. */
+export function repricedReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
+  if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;
+  const change = costChange(costsInHistory(history).asked, event.price);
+  return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
+}
+
+/** What the card says about the price, as the value of a fact. */
+export function costFact(cost: OrderCost, asked: OrderCost | undefined): string {
+  const change = costChange(asked, cost);
+  return present([costText(cost), ...costNotes(cost), change !== undefined && `:warning: *${change}*`]).join(
+    '\n',
+  );
+}
+
+/** The price of one name among several, for a cell of a table. */
+export function quoteCell(found: Quote | undefined): string {
+  return found === undefined ? 'not known' : amountText(found.amount);
+}
+
+/** What waiting costs, in one sentence; empty where the zone's periods are not known. */
+export function waitingText(steps: readonly WaitingStep[]): string {
+  const parts = steps.map((step, index) => `${index === 0 ? '' : 'then '}${stepText(step, index === 0)}`);
+  return parts.length === 0 ? '' : `What waiting costs: ${parts.join('; ')}.`;
+}
+
+function aboutText(found: Quote | undefined): string {
+  return found === undefined ? NOT_KNOWN : `about ${amountText(found.amount)}`;
+}
+
+/**
+ * @param isFirst the first step that is still possible: a later renewal costs the same and is not
+ * repeated
+ */
+function stepText(step: WaitingStep, isFirst: boolean): string {
+  switch (step.kind) {
+    case 'renew':
+      return `renew until ${dayText(step.until)} (${aboutText(step.renewal)})`;
+    case 'at_own_risk':
+      return `at your own risk until ${dayText(step.until)}${isFirst ? ` (${aboutText(step.renewal)})` : ''}`;
+    case 'restore':
+      return `restore by hand until ${dayText(step.until)} (${aboutText(step.restore)}, plus the renewal, ${aboutText(step.renewal)})`;
+    case 'lost':
+      return isFirst ? 'it can be lost now' : 'it can be lost';
+  }
+}
+
+/** What is wrong with a field of a price. */
+export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
+  not_a_zone: 'Give a zone, such as rest or co.uk.',
+  unknown_task: `Give one of ${PRICED_TASKS.join(', ')}.`,
+  not_a_period: 'Give the years as a whole number, such as 1.',
+  no_period: 'This task has one price, whatever the years: leave the period empty or give 1.',
+  not_an_amount: 'Give the amount with a point before the decimals, such as 18.00.',
+  too_precise: 'The currency does not have so many decimals.',
+  too_large: 'That is more than a price can be.',
+  unknown_currency: 'Give the code of a currency, such as EUR.',
+  not_a_day: 'Give a day as YYYY-MM-DD, such as 2026-11-01.',
+  no_source: 'Say where the price is from, such as a contract or a web page.',
+  long_source: 'Use at most 200 characters.',
+};
+
+/** What is wrong with a line of a file, plain text. */
+function lineIssue(found: LineIssue): string {
+  switch (found.kind) {
+    case 'price':
+      return `${found.field}: ${PRICE_ISSUES[found.issue]}`;
+    case 'csv':
+      return csvIssueText(found.issue);
+    case 'missing_column':
+      return `The column ${found.column} is missing.`;
+    case 'unknown_column':
+      return `There is no column “${found.column}”.`;
+    case 'repeated':
+      return `The same zone, task, period and day as in line ${found.firstLine}.`;
+    case 'empty':
+      return 'Give a header and at least one price.';
+  }
+}
+
+/** The longest error that Slack shows at a field, approximately. */
+const ISSUES_LENGTH = 1_900;
+
+/** All issues of a file, one line each; plain text. */
+export function lineIssues(found: readonly LineIssue[]): string {
+  const all = found.map((each) => `Line ${each.line}: ${lineIssue(each)}`);
+  let length = 0;
+  const shown = all.filter((line) => {
+    length += line.length + 1;
+    return length <= ISSUES_LENGTH;
+  });
+  const left = all.length - shown.length;
+  return ['Nothing was imported.', ...shown, ...(left === 0 ? [] : [`And ${left} more.`])].join('\n');
+}
+
+/** A price in one line of plain text: `.rest renew, 1 year: €18.00 from 1 Nov 2026 (Contract 7)`. */
+export function priceLine({ zone, task, period, amount, validFrom, source }: Price): string {
+  return `.${zone} ${task}, ${count(period, 'year')}: ${amountText(amount)} from ${dayText(validFrom)} (${source})`;
+}
+
+/** Marks a line of the list that is over, valid, or still ahead on a day. */
+function validityOf(price: Price, list: readonly Price[], today: string): string {
+  if (price.validFrom > today) return 'later';
+  return priceOn(list, price, today)?.validFrom === price.validFrom ? 'valid' : 'over';
+}
+
+/** The person who reads the list, and when. */
+export interface PriceReader {
+  readonly isAdmin: boolean;
+  /** BCP 47 tag of the locale in which amounts are written. */
+  readonly locale: string;
+  /** YYYY-MM-DD */
+  readonly today: string;
+  /** ISO 4217 code of new prices. */
+  readonly currency: string;
+}
+
+/** The price list with its actions. */
+export function priceList(list: readonly ListedPrice[], reader: PriceReader): Message {
+  const edit = reader.isAdmin
+    ? [
+        button('price_add', 'Add a price…', 'new', { style: 'primary' }),
+        button('prices_import', 'Import CSV…', 'import'),
+      ]
+    : [];
+  const file = button('prices_export', 'As a CSV file', 'export');
+  if (list.length === 0) {
+    return message('The price list is empty', [
+      section(
+        `*The price list is empty.* Cards say “price not known” until it has prices.${reader.isAdmin ? '' : ' An admin can add them here: `/domain prices`.'}`,
+      ),
+      ...actions('prices', edit),
+    ]);
+  }
+  const isOver = (price: Price) => validityOf(price, list, reader.today) === 'over';
+  const shown = [...list.filter((price) => !isOver(price)), ...list.filter(isOver)].slice(0, TABLE_ROWS);
+  const caption =
+    shown.length < list.length
+      ? `${shown.length} of ${count(list.length, 'price')}, the file has all`
+      : count(list.length, 'price');
+  return message(`The price list: ${count(list.length, 'price')}`, [
+    section('*The price list*'),
+    table({
+      caption,
+      columns: ['Zone', 'Task', 'Years', 'Price', 'Valid from', 'Source', 'Stands'],
+      rows: shown.map((price) => [
+        `.${displayName(price.zone)}`,
+        price.task,
+        String(price.period),
+        formatAmount(price.amount, reader.locale),
+        dayText(price.validFrom),
+        price.source,
+        validityOf(price, list, reader.today),
+      ]),
+    }),
+    reader.isAdmin && editMenu(shown),
+    ...actions('prices', [...edit, file]),
+    context(
+      `New prices are in ${reader.currency}. The list is the team’s own: the service’s document has no prices. Who changed what stands in the audit log.`,
+    ),
+  ]);
+}
+
+/** A menu of the prices. Choosing one opens the form. */
+function editMenu(list: readonly ListedPrice[]): AnyBlock {
+  return menu(
+    'prices_edit',
+    'price_edit',
+    'Change a price…',
+    list.map((price) => ({
+      text: `.${price.zone} ${price.task} ${price.period}: ${amountText(price.amount)}, ${dayText(price.validFrom)}`,
+      value: price.id,
+    })),
+  );
+}
+
+/** What is said after edits of the list were saved; mrkdwn. */
+export function pricesSaved(edits: readonly PriceEdit[]): string {
+  if (edits.length === 0) return 'Nothing was changed: the list says this already.';
+  const added = edits.filter(({ before }) => before === undefined).length;
+  const changed = edits.length - added;
+  const parts = present([
+    added !== 0 && `${count(added, 'price')} added`,
+    changed !== 0 && `${count(changed, 'price')} changed`,
+  ]);
+  return `${joined(parts)}. Orders that wait for approval show the prices of the list as it is now.`;
+}

@@ -1,0 +1,217 @@
+import { formatDecimal } from '../../money/amount.ts';
+import { utcDayOf } from '../../money/order-cost.ts';
+import type { ListedPrice } from '../../money/ports.ts';
+import { isSamePrice, PRICED_TASKS, type PriceEdit, priceEdits, priceKey } from '../../money/prices.ts';
+import { PRICE_COLUMNS, PRICE_FIELDS, priceCells, readPrice, readPrices } from '../../money/read-prices.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import { loosenedPrices } from '../../policy/loosening.ts';
+import { attachedCsv, csvField } from '../attached-text.ts';
+import {
+  type ActionCall,
+  type Feature,
+  type FormFeature,
+  type Interaction,
+  isAdmin,
+  type SubmissionCall,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import { context, count, textMessage } from '../kit/blocks.ts';
+import { csvFile } from '../kit/csv-file.ts';
+import { opening } from '../orders/ordering.ts';
+import { MAX_WAITING_PRICES } from '../policy/pending-change.view.ts';
+import { waitWithPrices } from '../policy/pending-changes.ts';
+import { sendFile } from '../send-file.ts';
+import { lineIssues, PRICE_ISSUES, priceList, pricesSaved } from './price.view.ts';
+
+/*
+ * The team's price list: everybody sees it, admins change it.
+ */
+
+const GONE = 'This price is not on the list any more. Close this and look at `/domain prices` again.';
+
+function find(list: readonly ListedPrice[], id: string | undefined): ListedPrice | undefined {
+  return list.find((price) => price.id === id);
+}
+
+const priceForm: FormFeature = {
+  form: {
+    name: 'price',
+    title: 'Price',
+    submit: 'Save',
+    fields: [
+      { name: 'zone', label: 'Zone', kind: 'text', placeholder: 'rest' },
+      {
+        name: 'task',
+        label: 'Task',
+        kind: 'choice',
+        options: PRICED_TASKS.map((task) => ({ value: task, text: task })),
+      },
+      {
+        name: 'period',
+        label: 'Years',
+        kind: 'number',
+        optional: true,
+        range: { min: 1, max: 99 },
+        hint: 'For create and renew. Without a price for several years, that of 1 year counts for each.',
+      },
+      { name: 'amount', label: 'Amount', kind: 'text', placeholder: '18.00' },
+      {
+        name: 'valid_from',
+        label: 'Valid from',
+        kind: 'text',
+        placeholder: '2026-11-01',
+        hint: 'The first day, as YYYY-MM-DD. The price before it stays in the list.',
+      },
+      { name: 'source', label: 'Source', kind: 'text', placeholder: 'Contract of 3 October, page 2' },
+    ],
+  },
+  needs: 'admin',
+
+  async render(call, origin, values) {
+    const edited = find(await call.deps.prices.list(), origin.subject);
+    const { currency } = edited?.amount ?? call.deps;
+    return {
+      values: {
+        ...(edited === undefined
+          ? { period: '1', valid_from: utcDayOf(call.deps.now()) }
+          : {
+              zone: edited.zone,
+              task: edited.task,
+              period: String(edited.period),
+              amount: formatDecimal(edited.amount),
+              valid_from: edited.validFrom,
+              source: edited.source,
+            }),
+        ...values,
+      },
+      intro: [context(`In ${currency}. Who changes what stands in the audit log.`)],
+    };
+  },
+
+  async submit(call) {
+    const { prices, currency } = call.deps;
+    const { subject } = call.origin;
+    const list = await prices.list();
+    const edited = find(list, subject);
+    if (subject !== undefined && edited === undefined) return { errors: { zone: GONE } };
+    const texts = Object.fromEntries(PRICE_FIELDS.map((field) => [field, textOf(call.values, field)]));
+    const read = readPrice(texts, edited?.amount.currency ?? currency);
+    if (!read.ok) return errors(read.issues);
+    const after = read.price;
+    if (edited === undefined) return save(call, list, priceEdits(list, [after]), 'zone');
+    if (list.some((price) => price !== edited && priceKey(price) === priceKey(after))) {
+      return {
+        errors: {
+          valid_from: 'The list has a price from this day already. Change that one, or give another day.',
+        },
+      };
+    }
+    return save(call, list, isSamePrice(edited, after) ? [] : [{ before: edited, after }], 'zone');
+  },
+};
+
+function errors(issues: Readonly<Record<string, keyof typeof PRICE_ISSUES>>): Submitted {
+  return {
+    errors: Object.fromEntries(Object.entries(issues).map(([field, issue]) => [field, PRICE_ISSUES[issue]])),
+  };
+}
+
+/**
+ * Makes edits of the list. Those that let orders fall below an amount that a rule looks at wait for another admin.
+ * @param field where an issue is shown
+ */
+async function save(
+  call: SubmissionCall,
+  list: readonly ListedPrice[],
+  edits: readonly PriceEdit[],
+  field: string,
+): Promise<Submitted> {
+  const { prices, policies, now, log } = call.deps;
+  const { rules } = await policies.current();
+  const waiting = loosenedPrices(list, edits, { rules, factsOf: taskNamed, today: utcDayOf(now()) });
+  if (waiting.length > MAX_WAITING_PRICES) return { errors: { [field]: TOO_MANY_WAIT } };
+  const atOnce = edits.filter((edit) => !waiting.includes(edit));
+  if (!(await prices.save(atOnce, call.person.id, now()))) return { errors: { [field]: CHANGED_MEANWHILE } };
+  if (atOnce.length > 0) {
+    log.info({ by: call.person.id, edits: atOnce.length }, 'price list changed');
+    // Cards of waiting orders show prices.
+    await call.deps.refreshWaitingCards();
+  }
+  const waits = waiting.length === 0 ? [] : await waitWithPrices(call, waiting);
+  const saved = waiting.length > 0 && atOnce.length === 0 ? [] : [pricesSaved(atOnce)];
+  return { say: textMessage([...saved, ...waits].join('\n')) };
+}
+
+const CHANGED_MEANWHILE =
+  'Somebody has changed the price list at the same moment, so nothing of this was saved. Send it once more.';
+const TOO_MANY_WAIT = `More than ${MAX_WAITING_PRICES} of these prices would wait for another admin, who has to see each: a rule of the policy looks at amounts. Import them in smaller parts.`;
+
+const pricesImportForm: FormFeature = {
+  form: {
+    name: 'prices_import',
+    title: 'Import prices',
+    submit: 'Import',
+    fields: [
+      csvField('As the export gives it.'),
+      {
+        name: 'rows',
+        label: 'Or the prices as text',
+        kind: 'lines',
+        optional: true,
+        placeholder: `${PRICE_FIELDS.join(',')}\nrest,renew,1,18.00,2026-11-01,Contract 7`,
+        hint: 'A header and a price a line. The same zone, task, period and day takes the place of the former price; nothing else is touched.',
+      },
+    ],
+  },
+  needs: 'admin',
+  render: (call) => ({
+    intro: [context(`Amounts are in ${call.deps.currency}, unless a column \`currency\` says otherwise.`)],
+  }),
+  async submit(call) {
+    const { prices, currency } = call.deps;
+    const given = await attachedCsv(call);
+    if ('errors' in given) return given;
+    const read = await readPrices(given.text, currency);
+    if (!read.ok) return { errors: { [given.field]: lineIssues(read.issues) } };
+    const list = await prices.list();
+    return save(call, list, priceEdits(list, read.prices), given.field);
+  },
+};
+
+async function runPrices(call: Interaction): Promise<void> {
+  const { prices, currency, now, directory } = call.deps;
+  const [list, locale] = await Promise.all([prices.list(), directory.localeOf(call.person.id)]);
+  const isReaderAdmin = isAdmin(call.deps, call.person);
+  await call.respond(priceList(list, { isAdmin: isReaderAdmin, locale, today: utcDayOf(now()), currency }));
+}
+
+async function exportPrices(call: ActionCall): Promise<void> {
+  const list = await call.deps.prices.list();
+  await call.respond(
+    await sendFile(call, {
+      text: csvFile([PRICE_COLUMNS, ...list.map(priceCells)]),
+      filename: `domain-steward-prices-${utcDayOf(call.deps.now())}.csv`,
+      what: `The price list with ${count(list.length, 'price')}`,
+    }),
+  );
+}
+
+export const prices: Feature = {
+  commands: [
+    {
+      usage: 'prices',
+      summary: 'Show the price list; admins change it',
+      example: '/domain prices',
+      needs: 'member',
+      run: runPrices,
+    },
+  ],
+  forms: [priceForm, pricesImportForm],
+  actions: [
+    opening('price_add', priceForm),
+    opening('price_edit', priceForm, ({ value }) => value),
+    opening('prices_import', pricesImportForm),
+    { id: 'prices_export', needs: 'member', run: exportPrices },
+  ],
+};

@@ -1,0 +1,124 @@
+import { nextTwelveMonths } from '../../expiry/chart.ts';
+import { formatDecimal } from '../../money/amount.ts';
+import { utcDayOf } from '../../money/order-cost.ts';
+import {
+  CONCEALED,
+  type Purchase,
+  readSpan,
+  renewalsAhead,
+  renewalsByZone,
+  type SpendSpan,
+  spendOf,
+} from '../../money/spend.ts';
+import { seesAll } from '../../orders/visibility.ts';
+import { type CommandCall, type Feature, type Interaction, isAdmin, viewerOf } from '../feature.ts';
+import { code } from '../kit/blocks.ts';
+import { csvFile } from '../kit/csv-file.ts';
+import { createNamer } from '../log/actor-names.ts';
+import { sendFile } from '../send-file.ts';
+import { SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from './spend.view.ts';
+
+/*
+ * What was spent, and what is ahead.
+ */
+
+/** Longer than the twelve months of the chart. */
+const AHEAD_MS = 366 * 86_400_000;
+
+async function runSpend(call: CommandCall): Promise<void> {
+  const [word = String(call.deps.now().getUTCFullYear()), ...more] = call.words;
+  const span = more.length === 0 ? readSpan(word) : undefined;
+  if (span === undefined) {
+    const given = code(call.words.join(' '));
+    return call.respond(
+      `${given} is no year or month. Give one, such as \`/domain spend 2026\` or \`/domain spend 2026-11\`.`,
+    );
+  }
+  await call.respond(spendMessage(await figures(call, span)));
+}
+
+async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> {
+  const { deps, person } = call;
+  const { prices, budgets, spending, tagsOf, directory, currency } = deps;
+  const now = deps.now();
+  const { reminderTimezone: timeZone } = await deps.settings();
+  const [list, purchases, unknownOutcomes, renewals, unused, locale, standings] = await Promise.all([
+    prices.list(),
+    spending.purchases(span.from, span.to),
+    spending.unknownOutcomes(span.from, span.to),
+    spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
+    spending.unused(),
+    directory.localeOf(person.id),
+    budgets.standings(dayWithin(span, utcDayOf(now))),
+  ]);
+  const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDayOf(now));
+  const isConcealed = await concealedFrom(call, purchases);
+  const tags = await tagsOf(purchases.map(({ name }) => name));
+  return {
+    span: span.text,
+    spend: spendOf(list, purchases, tags, isConcealed),
+    unknownOutcomes,
+    ahead,
+    unused: renewalsByZone(list, unused, utcDayOf(now)),
+    budgets: standings,
+    isAdmin: isAdmin(deps, person),
+    currency,
+    locale,
+  };
+}
+
+/** Which purchases a person may not see. Slack is asked whether they approve only where that matters. */
+async function concealedFrom(
+  call: Interaction,
+  purchases: readonly Purchase[],
+): Promise<(purchase: Purchase) => boolean> {
+  const viewer = viewerOf(call);
+  const ofOthers = ({ privateTo }: Purchase) => privateTo?.includes(viewer.id) === false;
+  const seen = !purchases.some(ofOthers) || (await seesAll(call.deps.orders, viewer));
+  return seen ? () => false : ofOthers;
+}
+
+/** The day of a span that is nearest to today: its last day in the past, or today. */
+function dayWithin({ from, to }: SpendSpan, today: string): string {
+  const last = utcDayOf(new Date(to.getTime() - 1));
+  return [utcDayOf(from), today, last].sort()[1] ?? today;
+}
+
+async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
+  const shown = await figures(call, span);
+  const nameOf = createNamer(call.deps.directory);
+  const people = shown.spend.byPerson
+    .filter(({ key }) => key !== CONCEALED)
+    .map(async ({ key }) => [key, await nameOf(key)] as const);
+  const names = new Map(await Promise.all(people));
+  const rows = spendRows(shown, (userId) => names.get(userId) ?? userId, formatDecimal);
+  await call.respond(
+    await sendFile(call, {
+      text: csvFile([SPEND_COLUMNS, ...rows]),
+      filename: `domain-steward-spend-${span.text}.csv`,
+      what: `What was spent in ${span.text}`,
+    }),
+  );
+}
+
+export const spend: Feature = {
+  commands: [
+    {
+      usage: 'spend [YEAR or MONTH]',
+      summary: 'Show what was spent and what is ahead, by the price list',
+      example: '/domain spend 2026-11',
+      needs: 'member',
+      run: runSpend,
+    },
+  ],
+  actions: [
+    {
+      id: 'spend_export',
+      needs: 'member',
+      run: async (call) => {
+        const span = readSpan(call.value);
+        if (span !== undefined) await exportSpend(call, span);
+      },
+    },
+  ],
+};

@@ -1,0 +1,181 @@
+import { shortMonth } from '../../expiry/chart.ts';
+import { wholeUnits } from '../../money/amount.ts';
+import type { BudgetStanding } from '../../money/budget.ts';
+import { CONCEALED, type Spend, type SpendLine, type SpendSum } from '../../money/spend.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  type Cell,
+  context,
+  count,
+  header,
+  type Message,
+  message,
+  monthChart,
+  section,
+  table,
+} from '../kit/blocks.ts';
+import { budgetBlocks, periodText } from './budget.view.ts';
+import { amountsText } from './price.view.ts';
+
+/*
+ * What was spent, and what is ahead.
+ */
+
+/** The content of the answer to `/domain spend`. */
+export interface SpendShown {
+  /** `2026` or `2026-11`. */
+  readonly span: string;
+  readonly spend: Spend;
+  /** The number of names whose outcome is unknown. */
+  readonly unknownOutcomes: number;
+  /** The next twelve months by today's list. */
+  readonly ahead: readonly SpendLine[];
+  /** What the next renewals of names cost on which nothing was seen to live, at today's list. */
+  readonly unused: SpendSum;
+  /** How the budgets stand in it. */
+  readonly budgets: readonly BudgetStanding[];
+  /** Whether the reader may change the budgets. */
+  readonly isAdmin: boolean;
+  /** ISO 4217 code of the chart's bars. */
+  readonly currency: string;
+  /** BCP 47 tag of the reader. */
+  readonly locale: string;
+}
+
+const SECTIONS = ['month', 'task', 'zone', 'tag', 'person'] as const;
+
+function linesOf(spend: Spend, by: (typeof SECTIONS)[number]): readonly SpendLine[] {
+  const { byMonth, byTask, byZone, byTag, byPerson } = spend;
+  return { month: byMonth, task: byTask, zone: byZone, tag: byTag, person: byPerson }[by];
+}
+
+/** `about €36.00, 1 name without a price`. */
+export function sumText({ names, unknown, sums }: SpendSum, locale?: string): string {
+  if (names === 0) return '–';
+  const amounts = sums.length === 0 ? [] : [`about ${amountsText(sums, locale)}`];
+  return [...amounts, ...(unknown === 0 ? [] : [`${count(unknown, 'name')} without a price`])].join(', ');
+}
+
+/** What was spent in a year or month, by whom and for what, with a chart of what is ahead. */
+export function spendMessage(shown: SpendShown): Message {
+  const { span, spend, unknownOutcomes, ahead, locale } = shown;
+  const { total } = spend;
+  const text =
+    total.names === 0
+      ? `Nothing that costs money was carried out in ${periodText(span)}.`
+      : `Spent in ${periodText(span)}: ${sumText(total, locale)}, for ${count(total.names, 'name')}.`;
+  // A phone shows the first columns only, so the cost stands before the number of names.
+  const rows: (readonly Cell[])[] = [
+    ...SECTIONS.flatMap((by) =>
+      linesOf(spend, by).map((line): readonly Cell[] => [
+        `By ${by}`,
+        cellOf(by, line.key),
+        sumText(line, locale),
+        String(line.names),
+      ]),
+    ),
+    ...ahead
+      .filter(({ names }) => names > 0)
+      .map((line): readonly Cell[] => [
+        'Ahead',
+        periodText(line.key),
+        sumText(line, locale),
+        String(line.names),
+      ]),
+  ];
+  return message(text, [
+    header(`Spent in ${periodText(span)}`),
+    section(text),
+    unknownOutcomes !== 0 &&
+      section(
+        `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum, and may have cost money.`,
+      ),
+    ...budgetBlocks(shown.budgets, shown),
+    ...aheadChart(shown),
+    ...unusedBlocks(shown),
+    ...(rows.length === 0
+      ? []
+      : [
+          table({
+            caption: 'What was spent, and what renewing all names costs',
+            columns: ['List', 'What', 'Cost', 'Names'],
+            rows,
+          }),
+          ...actions('spend', [button('spend_export', 'As a CSV file', span)]),
+        ]),
+    context(
+      'Counted by the price list of the day on which each name was carried out, on live systems; what is ahead by the list of today, a year for every watched name. Premium names may cost more. Another time: `/domain spend 2026-11`.',
+    ),
+  ]);
+}
+
+function unusedBlocks({ unused, locale }: SpendShown): AnyBlock[] {
+  if (unused.names === 0) return [];
+  const one = unused.names === 1;
+  const cost =
+    unused.sums.length === 0
+      ? `The price list has no price for renewing ${one ? 'it' : 'them'}.`
+      : `The next renewal${one ? '' : 's'} for 1 year: ${sumText(unused, locale)}.`;
+  return [
+    section(
+      `:mag: On ${count(unused.names, 'name')} I see neither a website nor mail. ${cost} \`/domain names unused\` shows ${one ? 'it' : 'them'}.`,
+    ),
+  ];
+}
+
+/** Stands for the zone or person of orders that the reader may not see. */
+const PRIVATE_ORDERS = 'private orders';
+
+function cellOf(by: (typeof SECTIONS)[number], key: string): Cell {
+  if (key === CONCEALED) return PRIVATE_ORDERS;
+  switch (by) {
+    case 'person':
+      return { person: key };
+    case 'zone':
+      return `.${key}`;
+    case 'month':
+      return periodText(key);
+    default:
+      return key;
+  }
+}
+
+function aheadChart({ ahead, currency }: SpendShown): AnyBlock[] {
+  const months = ahead.map(({ key, sums }) => {
+    const own = sums.find((sum) => sum.currency === currency);
+    return { label: shortMonth(key), count: own === undefined ? 0 : wholeUnits(own) };
+  });
+  return months.every(({ count }) => count === 0) ? [] : [monthChart('Renewals ahead', currency, months)];
+}
+
+function csvKey(by: (typeof SECTIONS)[number], key: string, nameOf: (userId: string) => string): string {
+  if (key === CONCEALED) return PRIVATE_ORDERS;
+  return by === 'person' ? nameOf(key) : key;
+}
+
+/** The header row of the file. */
+export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'amount', 'currency'] as const;
+
+/** The same as rows of a file. A line with several currencies becomes several rows. */
+export function spendRows(
+  { spend, ahead, unused }: Pick<SpendShown, 'spend' | 'ahead' | 'unused'>,
+  nameOf: (userId: string) => string,
+  decimalOf: (sum: SpendSum['sums'][number]) => string,
+): string[][] {
+  const rowsOf = (list: string, what: string, { names, unknown, sums }: SpendSum): string[][] => {
+    const start = [list, what, String(names), String(unknown)];
+    return sums.length === 0
+      ? [[...start, '', '']]
+      : sums.map((sum) => [...start, decimalOf(sum), sum.currency]);
+  };
+  return [
+    ...rowsOf('total', '', spend.total),
+    ...SECTIONS.flatMap((by) =>
+      linesOf(spend, by).flatMap((line) => rowsOf(by, csvKey(by, line.key, nameOf), line)),
+    ),
+    ...ahead.flatMap((line) => rowsOf('ahead', line.key, line)),
+    ...(unused.names === 0 ? [] : rowsOf('unused', '', unused)),
+  ];
+}

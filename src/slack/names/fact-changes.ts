@@ -1,0 +1,76 @@
+import type { EditedFacts } from '../../names/fact-changes.ts';
+import { GUARDED } from '../../names/portfolio.ts';
+import type { FactsChange } from '../../names/ports.ts';
+import type { PendingChange } from '../../policy/pending-changes.ts';
+import type { ActionCall, Feature, Interaction } from '../feature.ts';
+import { approversToAsk } from '../policy/pending-change-notifications.ts';
+import { handOver } from '../send-file.ts';
+import { changesFile } from './changes-file.ts';
+import { endedFacts, factsRefusalText, waitingFacts, waitingText } from './fact-changes.view.ts';
+import { savedText } from './portfolio.view.ts';
+
+/*
+ * What decides about orders is itself decided by two: the question to the second person, and its buttons. A button carries
+ * the id of what waits; on a click everything is read again.
+ */
+
+/**
+ * What to tell who edited names.
+ * @param isOfOne the edit was about one name
+ */
+export async function editedText(
+  call: Interaction,
+  { changed, waiting }: EditedFacts,
+  isOfOne: boolean,
+): Promise<string> {
+  // A name that becomes guarded is looked at without waiting for its next routine look.
+  const { portfolio, names, log } = call.deps;
+  for (const [name, { tags }] of await portfolio.findMany(changed))
+    if (tags.includes(GUARDED)) await names.requestLook(name);
+  log.info({ by: call.person.id, names: changed.length }, 'details of names changed');
+  const saved = waiting !== undefined && changed.length === 0 ? [] : [savedText(changed, isOfOne)];
+  return [...saved, ...(waiting === undefined ? [] : [await askSecondPerson(call, waiting)])].join(' ');
+}
+
+/** Has the question to the second person posted. @returns what to tell who asked */
+export async function askSecondPerson(
+  { deps }: Interaction,
+  waiting: PendingChange<FactsChange>,
+): Promise<string> {
+  deps.log.info({ by: waiting.askedBy, changeId: waiting.id }, 'a change of names waits for a second person');
+  deps.notifyDue();
+  const { channels, people } = await approversToAsk(deps, waiting);
+  return waitingText(waiting, channels[0] ?? people);
+}
+
+function decide(decision: 'confirmed' | 'dismissed') {
+  return async (call: ActionCall): Promise<void> => {
+    const { facts, names, notifyDue, log } = call.deps;
+    const by = call.person.id;
+    const outcome = await (decision === 'confirmed' ? facts.confirm : facts.dismiss)(call.value, by);
+    notifyDue();
+    if (!outcome.ok) return call.respond(factsRefusalText(outcome.refusal));
+    call.acknowledge();
+    log.info({ by, changeId: call.value, decision }, 'a change of names was decided');
+    await call.respond(endedFacts(outcome.pending, { outcome: decision, by }), { replace: true });
+    for (const { name, after } of decision === 'confirmed' ? outcome.pending.change.names : [])
+      if (after?.tags.includes(GUARDED)) await names.requestLook(name);
+  };
+}
+
+/** Hands over all that changes, and offers to confirm it beside that. */
+async function lookAtFacts(call: ActionCall): Promise<void> {
+  const { facts } = call.deps;
+  const waiting = await facts.find(call.value);
+  if (waiting === undefined) return call.respond(factsRefusalText({ code: 'change_gone' }));
+  const problem = await handOver(call, changesFile(waiting.change.names));
+  await call.respond(problem ?? waitingFacts(waiting, await facts.approversOf(waiting), true));
+}
+
+export const factChanges: Feature = {
+  actions: [
+    { id: 'facts_confirm', needs: 'member', run: decide('confirmed') },
+    { id: 'facts_dismiss', needs: 'member', run: decide('dismissed') },
+    { id: 'facts_look', needs: 'member', run: lookAtFacts },
+  ],
+};

@@ -1,0 +1,115 @@
+import type { FactsRefusal } from '../../names/fact-changes.ts';
+import type { FactsChange } from '../../names/ports.ts';
+import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  actions,
+  button,
+  count,
+  escapeText,
+  lines,
+  type Message,
+  mention,
+  message,
+  moment,
+  section,
+} from '../kit/blocks.ts';
+import { approverList } from '../orders/order.view.ts';
+import { refusalText } from '../orders/refusal.view.ts';
+import { detailPairs } from './portfolio.view.ts';
+
+/* Changes of names that decide about orders, and so wait for a second person. */
+
+/** More changes than these are decided about beside a file that has all of them. */
+export const SHOWN_CHANGES = 20;
+
+type Waiting = PendingChange<FactsChange>;
+
+/** What changes of one name. */
+export function changeLine({ name, before, after }: FactsChange['names'][number]): string {
+  const words = (details: typeof before) =>
+    detailPairs(details)
+      .filter(([, value]) => value !== undefined)
+      .map(([label, value]) => `${label.toLowerCase()} ${value}`)
+      .join(', ') || 'nothing';
+  return after === undefined
+    ? `• *${escapeText(displayName(name))}*: off the watch list, and with it ${words(before)}`
+    : `• *${escapeText(displayName(name))}*: from ${words(before)} to ${words(after)}`;
+}
+
+function namesText({ change: { names } }: Waiting): string {
+  const [only, ...others] = names;
+  return only === undefined || others.length > 0
+    ? count(names.length, 'name')
+    : escapeText(displayName(only.name));
+}
+
+function changeLines({ change: { names } }: Waiting): ReturnType<typeof lines> {
+  const left = names.length - SHOWN_CHANGES;
+  return lines([
+    ...names.slice(0, SHOWN_CHANGES).map(changeLine),
+    left > 0 && `… and ${count(left, 'other name')}.`,
+  ]);
+}
+
+/**
+ * Asks those who may for a confirmation. Who confirms sees all that changes, here or in the file behind the button.
+ * @param isAllSeen the person has the file
+ */
+export function waitingFacts(waiting: Waiting, approvers: readonly string[], isAllSeen = false): Message {
+  const { id, askedBy, expiresAt, change } = waiting;
+  const isShown = isAllSeen || change.names.length <= SHOWN_CHANGES;
+  const what = namesText(waiting);
+  const title = `${mention(askedBy)} asks to change what rules, budgets or alarms go by: ${what}`;
+  return message(title, [
+    section(`:busts_in_silhouette: ${title}`),
+    ...changeLines(waiting),
+    section(
+      `It takes a second person: ${approverList(approvers)}, but not who asked. Until ${moment(expiresAt)} one of you can confirm it; nothing of it has changed so far.`,
+    ),
+    ...actions(`facts_${id}`, [
+      isShown
+        ? button('facts_confirm', 'Confirm', id, { style: 'primary', label: `Confirm the change of ${what}` })
+        : button('facts_look', `Look at all ${change.names.length}`, id),
+      button('facts_dismiss', 'Drop it', id, { label: `Drop the change of ${what}` }),
+    ]),
+  ]);
+}
+
+/** How a change ended; takes the place of the question. */
+export function endedFacts(waiting: Waiting, decided: KnownChange<unknown>['decided']): Message {
+  const asked = `${namesText(waiting)}. Asked by ${mention(waiting.askedBy)}`;
+  const title =
+    decided?.outcome === 'confirmed'
+      ? `:white_check_mark: Changed: ${asked}, confirmed by ${mention(decided.by)}.`
+      : decided?.outcome === 'dismissed'
+        ? `:wastebasket: Not changed: ${asked}, dropped by ${mention(decided.by)}.`
+        : `:hourglass: Not changed: ${asked}${decided === undefined ? ', nobody confirmed it in time' : '. Something of it was changed meanwhile'}.`;
+  return message(title, [section(title), ...changeLines(waiting)]);
+}
+
+/** Tells who asked that a second person has to confirm, and where. @param where the channel, or the people who were asked */
+export function waitingText(
+  waiting: Waiting,
+  where: { readonly channelId: string } | readonly string[],
+): string {
+  const begun = `${namesText(waiting)} ${waiting.change.names.length === 1 ? 'waits' : 'wait'} for a second person, because rules, budgets or alarms go by these tags.`;
+  if ('channelId' in where) return `${begun} I asked in <#${where.channelId}>.`;
+  return where.length > 0
+    ? `${begun} I asked ${where.map(mention).join(', ')}.`
+    : `${begun} I could reach nobody who may confirm it: ask an admin to look at \`/domain settings\`, then do this again.`;
+}
+
+/** Why somebody may not confirm or drop a change. */
+export function factsRefusalText(refusal: FactsRefusal): string {
+  switch (refusal.code) {
+    case 'own_change':
+      return 'You asked for this, so somebody else who may approve has to confirm it.';
+    case 'change_gone':
+      return 'This does not wait any more: it was confirmed, dropped, or nobody confirmed it in time. If it is still wanted, do it again.';
+    case 'change_stale':
+      return 'A name of this has changed since it was asked for, so nothing was changed now. If it is still wanted, do it again.';
+    default:
+      return refusalText(refusal);
+  }
+}

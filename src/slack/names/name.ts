@@ -1,0 +1,63 @@
+import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
+import { parseDomainName } from '../../zones/names.ts';
+import { waitingNow } from '../expiry/waiting.ts';
+import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
+import { ownSentence } from '../kit/blocks.ts';
+import { nameScreen } from './name.view.ts';
+import { zoneIssueText } from './zone-issue.view.ts';
+
+/*
+ * Everything that is known of one name.
+ */
+
+/** The most orders shown in a name's timeline. */
+const ORDERS_SHOWN = 20;
+const ALARMS_READ = 20;
+
+async function runName(call: CommandCall): Promise<void> {
+  const [word, ...more] = call.words;
+  if (word === undefined || more.length > 0) {
+    return call.respond('Give one name, such as `/domain name cafe.rest`.');
+  }
+  const parsed = parseDomainName(word);
+  if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
+  const { ascii } = parsed.value;
+  const { expiry, names, orders, portfolio, settings } = call.deps;
+  const [listed, known, found, { reminderDays }, details, alarms] = await Promise.all([
+    expiry.findListed(ascii),
+    names.known(ascii),
+    visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
+    settings(),
+    portfolio.find(ascii),
+    names.alarms.ofName(ascii, ALARMS_READ),
+  ]);
+  await call.respond(
+    nameScreen({
+      name: ascii,
+      listed,
+      known,
+      orders: found,
+      visible: await visibleIds(
+        orders,
+        viewerOf(call),
+        known.knownChanges.flatMap(({ orderId }) => orderId ?? []),
+      ),
+      alarms: alarms.filter(({ state }) => state !== 'explained'),
+      details,
+      renewWithinDays: Math.max(0, ...reminderDays),
+      waiting: await waitingNow(call.deps, listed?.domain),
+    }),
+  );
+}
+
+export const name: Feature = {
+  commands: [
+    {
+      usage: 'name NAME',
+      summary: 'Show all that is known of a name: dates, registrar, what lives on it, its history',
+      example: '/domain name cafe.rest',
+      needs: 'member',
+      run: runName,
+    },
+  ],
+};

@@ -1,0 +1,348 @@
+import { groupBy, present } from '../../collections.ts';
+import { waysToKeep } from '../../expiry/deadline.ts';
+import type { ListedName } from '../../expiry/expiry.ts';
+import type { WaitingStep } from '../../money/waiting.ts';
+import type { Alarm } from '../../names/alarm.ts';
+import { isDateless } from '../../names/dates.ts';
+import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
+import { NO_MAIL, WEB } from '../../names/impact.ts';
+import type { KnownName } from '../../names/names.ts';
+import type { NameDetails } from '../../names/portfolio.ts';
+import { type PastChange, pastChanges } from '../../names/timeline.ts';
+import { isOfAlarm } from '../../names/unexplained-changes.ts';
+import { isOpen, type Order } from '../../orders/order.ts';
+import { displayName } from '../../zones/names.ts';
+import { datelessSentences } from '../expiry/dateless.view.ts';
+import { formatDay, formatDays } from '../expiry/expiry.view.ts';
+import { formatStanding } from '../expiry/standing.view.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  capitalized,
+  code,
+  context,
+  escapeText,
+  type Fact,
+  facts,
+  header,
+  lines,
+  type Message,
+  message,
+  moment,
+  quote,
+  section,
+} from '../kit/blocks.ts';
+import { waitingText } from '../money/price.view.ts';
+import { orderLine } from '../orders/order.view.ts';
+import { HAPPENED } from './alarm.view.ts';
+import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.view.ts';
+import { detailPairs, editButton } from './portfolio.view.ts';
+
+/* Everything that is known about one name, on a screen that fits a phone. */
+
+/** The content of a name's screen. */
+export interface NameScreen {
+  /** In ASCII. */
+  readonly name: string;
+  /** As lists show it; undefined when it is not watched. */
+  readonly listed: ListedName | undefined;
+  readonly known: KnownName;
+  /** What people have set; undefined when it is not watched. */
+  readonly details?: NameDetails | undefined;
+  /** The latest first. */
+  readonly orders: readonly Order[];
+  /** The orders that explain changes and that the person may see. */
+  readonly visible: ReadonlySet<string>;
+  /** Changes that nobody has explained, the latest first. */
+  readonly alarms: readonly Alarm[];
+  /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
+  readonly renewWithinDays: number;
+  /** What waiting costs, as far as the price list tells. */
+  readonly waiting: readonly WaitingStep[];
+}
+
+/** The most changes and orders, so that they fit a phone. */
+const HISTORY_LINES = 8;
+const OPEN_ORDERS = 3;
+const OPEN_ALARMS = 4;
+/** The facts that people look for. If one was not seen, the screen says so. */
+const WANTED: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'ds'];
+
+/** The screen of a name. */
+export function nameScreen(screen: NameScreen): Message {
+  const { name, known, orders, visible } = screen;
+  const title = displayName(name);
+  const open = orders.filter(({ state }) => isOpen(state));
+  const standing = headline(screen);
+  return message(`${escapeText(title)}: ${standing.split('\n', 1).join()}`, [
+    header(title),
+    section(standing),
+    screen.waiting.length > 0 && section(`:moneybag: ${waitingText(screen.waiting)}`),
+    ...facts([...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)]),
+    ...unseenBlocks(known),
+    ...suspectedBlocks(known),
+    ...(open.length === 0
+      ? []
+      : lines(['*Open orders*', ...open.slice(0, OPEN_ORDERS).map((order) => `• ${orderLine(order)}`)])),
+    ...historyBlocks(known, orders, visible),
+    ...actions(`name_${name}`.slice(0, 255), buttons(screen)),
+    context(footer(screen)),
+  ]);
+}
+
+/** Who owns the name and until when, which a person looks for first. */
+function headline({ name, listed, known, alarms }: NameScreen): string {
+  const registration = knownValue(known, 'registration');
+  const seenExpiry = knownValue(known, 'expires_at')?.[0];
+  const sentences = alarms.slice(0, OPEN_ALARMS).map(alarmLine);
+  if (registration?.length === 0) {
+    sentences.push(':grey_question: *Its registry has no record of it*, so it may not be registered.');
+  }
+  if (listed?.day !== undefined && listed.daysLeft !== undefined) {
+    sentences.push(watchedStanding(listed, listed.day, listed.daysLeft, alarms.length > 0));
+  } else if (seenExpiry !== undefined) {
+    sentences.push(`:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, says its registry.`);
+  } else if (registration?.length !== 0) {
+    sentences.push(
+      listed !== undefined && isDateless(listed.domain)
+        ? `:grey_question: *When it expires is not known*. ${datelessSentences(name, known).join(' ')}`
+        : `:grey_question: *When it expires is not known*: ${whyNoDate(known)}. If you know it: \`/domain watch ${name} 2027-03-01\`.`,
+    );
+  }
+  const { lapse, snooze, renewed } = listed?.domain ?? {};
+  if (lapse?.confirmed !== undefined) sentences.push(`It is let go: “${quote(lapse.reason)}”.`);
+  else if (lapse !== undefined)
+    sentences.push(`Somebody asked to let it go, which nobody has confirmed: “${quote(lapse.reason)}”.`);
+  if (snooze !== undefined) sentences.push(`Its reminders are snoozed until ${moment(snooze.until)}.`);
+  if (renewed !== undefined) sentences.push('It was renewed; the registry does not show that yet.');
+  return sentences.join('\n');
+}
+
+const SOURCES = {
+  rdap: 'says its registry',
+  order: 'an estimate from the last order',
+  person: 'as a person said',
+} as const;
+
+/** What has happened to the name, as its alarm says. */
+function alarmLine({ kind, firstSeenAfter, channelId }: Alarm): string {
+  const where = channelId === undefined ? '' : ` It stands in <#${channelId}>.`;
+  return `:rotating_light: *${HAPPENED[kind]}* No order explains it; seen ${moment(firstSeenAfter)}.${where}`;
+}
+
+function watchedStanding(
+  { domain, deadline }: ListedName,
+  day: string,
+  daysLeft: number,
+  isAlarmed: boolean,
+): string {
+  const source = domain.expiry === undefined ? '' : `, ${SOURCES[domain.expiry.source]}`;
+  const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
+  const standing = deadline && formatStanding(deadline.phase, deadline.action === 'check');
+  switch (deadline?.action) {
+    case 'none':
+      return `:x: ${standing} ${when}`;
+    case 'check':
+    case 'restore': {
+      const until =
+        deadline.until === undefined
+          ? ''
+          : ` ${deadline.action === 'check' ? 'In case it has been deleted after all, a' : 'A'} restore is possible until ${formatDay(deadline.until)}.`;
+      return `:warning: ${standing}${until} Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
+    }
+  }
+  return `${daysLeft <= 30 || isAlarmed ? ':warning:' : ':white_check_mark:'} ${when}`;
+}
+
+/** Why no date is known: a zone whose registry gives none, or a registry that was not seen. */
+function whyNoDate(known: KnownName): string {
+  if (knownValue(known, 'registration') !== undefined) return 'the registry’s record has no date of expiry';
+  return unseenReason(known, 'registration') === 'stale'
+    ? 'its registry has not answered yet'
+    : 'its registry gives no public record, or did not answer';
+}
+
+function registryPairs(known: KnownName): Fact[] {
+  const pair = (fact: FactName, label = FACT_LABELS[fact]): Fact => {
+    const value = knownValue(known, fact);
+    return [label, value === undefined || value.length === 0 ? undefined : formatValue(fact, value)];
+  };
+  return [
+    pair('registrar'),
+    pair('statuses'),
+    ['Nameservers', nameserversText(known)],
+    ['DNSSEC', dnssecText(known)],
+    pair('registered_at'),
+    pair('deleted_at', 'Deleted'),
+  ];
+}
+
+/** The nameservers of the delegation; where the name's own zone differs, both. */
+function nameserversText(known: KnownName): string | undefined {
+  const atRegistry = knownValue(known, 'registry_nameservers');
+  const own = knownValue(known, 'nameservers');
+  const shown = knownValue(known, 'parent_nameservers') ?? atRegistry ?? own;
+  if (shown === undefined) return undefined;
+  if (shown.length === 0) return 'none: the name is not delegated';
+  const differing = (who: string, other: FactValue | undefined) =>
+    other === undefined || other.length === 0 || other.join() === shown.join()
+      ? []
+      : [`${who} lists ${formatList(other)}`];
+  return [
+    formatList(shown),
+    ...differing('its registry', atRegistry),
+    ...differing('the name itself', own),
+  ].join('; ');
+}
+
+function dnssecText(known: KnownName): string | undefined {
+  const value = knownValue(known, 'ds') ?? knownValue(known, 'secure_dns');
+  return value && (value.length > 0 ? 'signed' : 'not signed');
+}
+
+/** What uses the name: website and mail. */
+function lifePairs(known: KnownName): Fact[] {
+  const web = WEB.map((fact) => knownValue(known, fact));
+  const addresses = [...new Set(web.flatMap((value) => value ?? []))];
+  const mx = knownValue(known, 'mx');
+  const mail = mx?.filter((text) => text !== NO_MAIL);
+  const certificate = knownValue(known, 'certificate');
+  const noWebsite = web.includes(undefined) ? undefined : 'none seen';
+  return [
+    ['Website', addresses.length > 0 ? `at ${formatList(addresses)}` : noWebsite],
+    ['Mail', mail && (mail.length > 0 ? `goes to ${formatValue('mx', mail)}` : 'none: no mail servers')],
+    ['Against forged mail', mail === undefined || mail.length === 0 ? undefined : protection(known)],
+    [
+      'Certificate',
+      certificate === undefined || certificate.length === 0
+        ? undefined
+        : `ends ${formatValue('certificate', certificate)}`,
+    ],
+  ];
+}
+
+/** Whether others can send mail in the name of this domain. */
+function protection(known: KnownName): string | undefined {
+  const [spf, dmarc] = [knownValue(known, 'spf'), knownValue(known, 'dmarc')];
+  if (spf === undefined || dmarc === undefined) return undefined;
+  const parts = [...(spf.length > 0 ? ['SPF'] : []), ...(dmarc.length > 0 ? ['DMARC'] : [])];
+  return parts.length === 0 ? 'nothing: no SPF, no DMARC' : parts.join(' and ');
+}
+
+/** What could not be seen, by reason, and since when what is shown is outdated. */
+function unseenBlocks(known: KnownName): AnyBlock[] {
+  const unseen = WANTED.flatMap((fact) => {
+    const reason = unseenReason(known, fact);
+    if (reason === undefined) return [];
+    const since = known.history[fact]?.current?.lastSeen;
+    const lastSeen = since === undefined ? '' : ` (last seen ${moment(since)})`;
+    return [{ reason, label: `${FACT_LABELS[fact]}${lastSeen}` }];
+  });
+  if (unseen.length === 0) return [];
+  const byReason = [...groupBy(unseen, ({ reason }) => reason)];
+  return lines([
+    '*Not seen* – nothing follows from it',
+    ...byReason.map(
+      ([reason, facts]) => `• ${facts.map(({ label }) => label).join(', ')}: ${UNSEEN_REASONS[reason]}`,
+    ),
+  ]);
+}
+
+/** Changes that only one look has shown. They count when the next look confirms them. */
+function suspectedBlocks(known: KnownName): AnyBlock[] {
+  const suspected = FACT_NAMES.flatMap((fact) => {
+    const { current, candidate } = known.history[fact] ?? {};
+    if (current === undefined || candidate === undefined) return [];
+    return [`• ${moment(candidate.firstSeen)}: ${formatChange(fact, current.value, candidate.value)}`];
+  });
+  return suspected.length === 0 ? [] : lines(['*Seen once, not confirmed yet*', ...suspected]);
+}
+
+/** Changes and orders in one timeline, the latest first. */
+function historyBlocks(known: KnownName, orders: readonly Order[], visible: ReadonlySet<string>): AnyBlock[] {
+  const changes = pastChanges(known.history, known.knownChanges);
+  const all = [
+    ...changes.map((change) => ({ at: change.firstSeenAfter, line: changeLine(change, visible) })),
+    ...orders
+      .filter(({ state }) => !isOpen(state))
+      .map((order) => ({ at: order.createdAt, line: `${moment(order.createdAt)}: ${orderLine(order)}` })),
+  ].sort((a, b) => b.at.getTime() - a.at.getTime());
+  if (all.length === 0) {
+    return known.isFirstLook ? [] : [section('*History*\nNothing has changed since I began to look.')];
+  }
+  const left = all.length - HISTORY_LINES;
+  return lines([
+    '*History*',
+    ...all.slice(0, HISTORY_LINES).map(({ line }) => `• ${line}`),
+    left > 0 && `… and ${left} earlier.`,
+  ]);
+}
+
+function changeLine(
+  { fact, before, after, firstSeenAfter, cause }: PastChange,
+  visible: ReadonlySet<string>,
+): string {
+  const why =
+    cause === undefined
+      ? ''
+      : cause === 'none'
+        ? ' · :warning: no order explains it'
+        : cause.orderId === 'lapse'
+          ? ' · by the decision to let it go'
+          : isOfAlarm(cause.orderId)
+            ? ' · by the transfer that was expected'
+            : visible.has(cause.orderId)
+              ? ` · by order ${code(cause.orderId)}`
+              : ' · by a private order';
+  return `${moment(firstSeenAfter)}: ${formatChange(fact, before, after)}${why}`;
+}
+
+function buttons({ name, listed, renewWithinDays }: NameScreen) {
+  if (listed === undefined) return [];
+  if (listed.domain.lapse?.confirmed !== undefined) return [editButton(name)];
+  const title = displayName(name);
+  const { deadline, daysLeft } = listed;
+  const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
+  const ways = deadline && waysToKeep(deadline);
+  return present([
+    ways?.renews &&
+      isNear &&
+      button('reminder_renew', 'Renew', name, { style: 'primary', label: `Renew ${title}` }),
+    ways?.restores && button('reminder_restore', 'Restore', name, { label: `Restore ${title}` }),
+    editButton(name),
+  ]);
+}
+
+/** When the name was seen, and what to type next. */
+function footer({ name, listed, known }: NameScreen): string {
+  const [dns, registry] = [
+    lastSeen(known, ['nameservers', 'soa', 'a', 'mx', 'ds']),
+    lastSeen(known, ['registration']),
+  ];
+  const seen = [
+    dns === undefined ? 'not seen in the DNS' : `seen in the DNS ${moment(dns)}`,
+    registry === undefined ? 'not seen at its registry' : `at its registry ${moment(registry)}`,
+  ].join(', ');
+  const next =
+    listed === undefined
+      ? `Not watched, so nobody is reminded of it and nothing before this is known: \`/domain watch ${name}\`.`
+      : `What its zone allows: \`/domain rules ${name}\`.`;
+  return `${capitalized(seen)}. ${next}`;
+}
+
+function lastSeen(known: KnownName, of: readonly FactName[]): Date | undefined {
+  const moments = of.flatMap((fact) => known.history[fact]?.current?.lastSeen.getTime() ?? []);
+  return moments.length === 0 ? undefined : new Date(Math.max(...moments));
+}
+
+function knownValue(known: KnownName, fact: FactName): FactValue | undefined {
+  return known.history[fact]?.current?.value;
+}
+
+/** Why the latest look did not show a fact; undefined when it did. */
+function unseenReason(known: KnownName, fact: FactName): UnseenReason | undefined {
+  const found = known.history[fact];
+  if (found === undefined) return known.isFirstLook ? 'timeout' : 'stale';
+  return found.unseen?.reason;
+}

@@ -1,0 +1,73 @@
+import { readImport } from '../../names/details-import.ts';
+import { attachedCsv, csvField } from '../attached-text.ts';
+import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
+import { opening } from '../orders/ordering.ts';
+import { sendFile } from '../send-file.ts';
+import { changesFile } from './changes-file.ts';
+import { editedText } from './fact-changes.ts';
+import { importIssuesText, importPlan } from './names-import.view.ts';
+import { ownersIssue } from './owners.ts';
+import { ownersIssueText } from './portfolio.view.ts';
+
+/*
+ * Owners, tags, channels and notes as CSV. A dry run shows what would change, and its button does exactly
+ * that.
+ */
+
+/** Plans with more changes than a message shows are also sent as a file. */
+const FILE_FROM = 20;
+
+export const namesImportForm: FormFeature = {
+  form: {
+    name: 'names_import',
+    title: 'Import owners, tags',
+    submit: 'Show changes',
+    fields: [
+      csvField('As the export gives it.'),
+      {
+        name: 'rows',
+        label: 'Or the names as text',
+        kind: 'lines',
+        optional: true,
+        placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
+        hint: 'A header and a name a line, as the export gives it. A missing column leaves what is set, an empty cell clears it. Nothing is changed before you have seen what would be.',
+      },
+    ],
+  },
+  needs: 'member',
+  async submit(call) {
+    const given = await attachedCsv(call);
+    if ('errors' in given) return given;
+    const read = await readImport(given.text);
+    if (!read.ok) return { errors: { [given.field]: importIssuesText(read.issues) } };
+    const owners = await ownersIssue(
+      call.deps,
+      read.rows.map(({ change }) => change.owner),
+    );
+    if (owners !== undefined) return { errors: { [given.field]: ownersIssueText(owners) } };
+    const { portfolio, now } = call.deps;
+    const plan = await portfolio.planImport(read.rows, call.person.id, now());
+    if (plan.changed.length > FILE_FROM) await call.respond(await sendFile(call, changesFile(plan.changed)));
+    return { say: importPlan(plan) };
+  },
+};
+
+/** Applies exactly what was shown, or nothing: the plan is identified by the hash of its changes. */
+async function applyImport(call: ActionCall): Promise<void> {
+  const outcome = await call.deps.facts.applyImport(call.value, call.person.id, formOrigin(call));
+  if (outcome === 'gone') {
+    return call.respond(
+      'This plan was applied already, or is older than a day. Import the file again to see.',
+    );
+  }
+  if ('stale' in outcome) return call.respond(importPlan(outcome.stale, true));
+  await call.respond(await editedText(call, outcome, false));
+}
+
+export const namesImport: Feature = {
+  forms: [namesImportForm],
+  actions: [
+    opening('names_import', namesImportForm),
+    { id: 'names_import_apply', needs: 'member', run: applyImport },
+  ],
+};

@@ -1,0 +1,80 @@
+import type { ImportIssue } from '../../names/details-import.ts';
+import type { ImportPlan } from '../../names/ports.ts';
+import {
+  actions,
+  button,
+  code,
+  context,
+  count,
+  lines,
+  type Message,
+  message,
+  section,
+} from '../kit/blocks.ts';
+import { csvIssueText } from '../kit/csv-issue.view.ts';
+import { changeLine, SHOWN_CHANGES } from './fact-changes.view.ts';
+import { tagIssueText } from './portfolio.view.ts';
+import { zoneIssueText } from './zone-issue.view.ts';
+
+/*
+ * An import of owners, tags, channels and notes: what is wrong with the file, and what it would change.
+ */
+
+const SHOWN_ISSUES = 10;
+
+/** What is wrong with a file; plain text, for the field of a form. */
+export function importIssuesText(issues: readonly ImportIssue[]): string {
+  const shown = issues.slice(0, SHOWN_ISSUES).map((issue) => `Line ${issue.line}: ${issueText(issue)}`);
+  const left = issues.length - shown.length;
+  return [...shown, ...(left > 0 ? [`… and ${left} more.`] : []), 'Nothing was imported.'].join(' ');
+}
+
+function issueText(issue: ImportIssue): string {
+  switch (issue.code) {
+    case 'empty':
+      return 'give a header and a name a line.';
+    case 'no_name_column':
+      return 'the header needs a column name.';
+    case 'unknown_column':
+      return `there is no column “${issue.column}”. There are name, owner, tags, channel and note.`;
+    case 'invalid_name':
+      return zoneIssueText(issue.issue);
+    case 'repeated':
+      return `${issue.name} stands on another line already.`;
+    case 'not_a_person':
+      return 'owner is a Slack user id, such as U0ADA.';
+    case 'not_a_channel':
+      return 'channel is a Slack channel id, such as C0BRAND.';
+    case 'long_note':
+      return 'a note has at most 500 characters.';
+    case 'tags':
+      return tagIssueText(issue.issue);
+    default:
+      return csvIssueText(issue);
+  }
+}
+
+/** What an import would change, with the button that does exactly this. @param isAnew the names have changed since the plan before */
+export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isAnew = false): Message {
+  const title =
+    changed.length === 0 ? 'Nothing would be changed.' : `${count(changed.length, 'name')} would be changed.`;
+  const first = changed.slice(0, SHOWN_CHANGES).map(changeLine);
+  const left = changed.length - first.length;
+  return message(title, [
+    section(
+      `${isAnew ? 'The names have changed since the plan was made, so nothing was applied. ' : ''}*${title}*`,
+    ),
+    ...lines([...first, ...(left > 0 ? [`… and ${count(left, 'other name')}.`] : [])]),
+    ...(unwatched.length === 0
+      ? []
+      : lines([
+          `${count(unwatched.length, 'name')} left out, which nobody watches: ${unwatched.slice(0, SHOWN_ISSUES).map(code).join(', ')}${unwatched.length > SHOWN_ISSUES ? ' …' : ''}. \`/domain import\` puts names on the list.`,
+        ])),
+    ...(changed.length === 0
+      ? []
+      : actions('names_import', [
+          button('names_import_apply', `Change ${count(changed.length, 'name')}`, hash, { style: 'primary' }),
+        ])),
+    context(`${count(same, 'name')} as in the file already. The plan is kept for a day.`),
+  ]);
+}

@@ -1,0 +1,267 @@
+import { z } from 'zod';
+import { daysBetween, expiryDay } from '../../expiry/days.ts';
+import { utcDayOf } from '../../money/order-cost.ts';
+import { quoteOn } from '../../money/prices.ts';
+import { renewalsByZone } from '../../money/spend.ts';
+import { isNone, type NameFilter, readFilter } from '../../names/filter.ts';
+import type { FoundName, NameQuery } from '../../names/ports.ts';
+import { calendarDay } from '../../zones/calendar-day.ts';
+import { formatDay } from '../expiry/expiry.view.ts';
+import { renewManyForm } from '../expiry/reminders.ts';
+import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
+import { count, LIMITS, type Message, textMessage } from '../kit/blocks.ts';
+import { csvFile } from '../kit/csv-file.ts';
+import { nearest } from '../kit/parse.ts';
+import { openForm } from '../orders/ordering.ts';
+import { sendFile } from '../send-file.ts';
+import { nameEditForm } from './name-edit.ts';
+import { namesImportForm } from './names-import.ts';
+import { filterIssueText, NAMES_PAGE, namesPage } from './portfolio.view.ts';
+
+/* The portfolio: names found by a filter, page by page, and actions on all found names. */
+
+/** The value of a button: the filter, and where its page begins. */
+const pageState = z.object({
+  filter: z.string(),
+  /** The number of names before the page. */
+  offset: z.number(),
+  /**
+   * The name after which the page begins, or before which it ends, with its expiry; left out on the
+   * first page.
+   */
+  after: z.string().optional(),
+  at: z.string().optional(),
+  isBackward: z.boolean().optional(),
+});
+type PageState = z.infer<typeof pageState>;
+
+const EXPORT_BATCH = 5_000;
+/** The most names of one export; a longer file is too long for a spreadsheet. */
+const MAX_EXPORT = 200_000;
+
+type Found = { readonly query: NameQuery; readonly text: string } | { readonly problem: Message };
+
+/** Reads a filter and looks up its owners. */
+async function queryOf(call: Interaction, text: string): Promise<Found> {
+  const read = readFilter(text);
+  if (!read.ok) return { problem: problemsOf(read.issues) };
+  const owners = await ownersOf(call, read.filter);
+  if ('unknown' in owners) return { problem: problemsOf([{ code: 'unknown_owner', value: owners.unknown }]) };
+  return {
+    text,
+    query: {
+      filter: read.filter,
+      owners: owners.ids,
+      now: call.deps.now(),
+      cursor: undefined,
+      isBackward: false,
+      limit: NAMES_PAGE,
+    },
+  };
+}
+
+function problemsOf(issues: readonly Parameters<typeof filterIssueText>[0][]): Message {
+  return textMessage(issues.map((issue) => filterIssueText(issue, nearest)).join('\n'));
+}
+
+const PERSON_ID = /^<?@?([UW][A-Z0-9]{2,})(?:\|[^>]*)?>?$/;
+
+/** Finds people by id, as `me`, or by the display names of those who own a name. */
+async function ownersOf(
+  { deps, person }: Interaction,
+  { owners }: NameFilter,
+): Promise<{ readonly ids: readonly string[] } | { readonly unknown: string }> {
+  const ids: string[] = [];
+  for (const value of owners) {
+    const id = PERSON_ID.exec(value)?.[1];
+    const wanted = value.replace(/^@/, '').toLowerCase();
+    if (wanted === 'me') ids.push(person.id);
+    else if (isNone(wanted)) ids.push(wanted);
+    else if (id !== undefined) ids.push(id);
+    else {
+      const named = await ownersCalled(deps, wanted);
+      if (named.length === 0) return { unknown: value };
+      ids.push(...named);
+    }
+  }
+  return { ids };
+}
+
+async function ownersCalled(deps: Interaction['deps'], wanted: string): Promise<string[]> {
+  const owners = await deps.portfolio.owners();
+  const names = await Promise.all(owners.map((id) => deps.directory.nameOf(id).catch(() => undefined)));
+  return owners.filter((_, index) => {
+    const words = (names[index] ?? '').toLowerCase().split(/\s+/);
+    return [...words, words.join(''), words.join('.'), words.join(' ')].includes(wanted);
+  });
+}
+
+async function runNames(call: CommandCall): Promise<void> {
+  const [first, ...rest] = call.words;
+  if (first === 'export') return exportNames(call, rest.join(' '));
+  if (first === 'import' && rest.length === 0) return openForm(call, namesImportForm, formOrigin(call));
+  await call.respond(await showPage(call, { filter: call.words.join(' '), offset: 0 }));
+}
+
+function stateOf(call: ActionCall): PageState {
+  return pageState.parse(JSON.parse(call.value));
+}
+
+async function turnPage(call: ActionCall): Promise<void> {
+  await call.respond(await showPage(call, stateOf(call)), { replace: true });
+}
+
+async function showPage(call: Interaction, state: PageState): Promise<Message> {
+  const found = await queryOf(call, state.filter);
+  if ('problem' in found) return found.problem;
+  const { portfolio, prices, directory, settings, now } = call.deps;
+  const isBackward = state.isBackward ?? false;
+  const cursor =
+    state.after === undefined
+      ? undefined
+      : { name: state.after, expiresAt: state.at === undefined ? undefined : new Date(state.at) };
+  // One name more than is shown tells whether there is another page.
+  const query = { ...found.query, cursor, isBackward, limit: NAMES_PAGE + 1 };
+  const [rows, zones, locale, { reminderTimezone }] = await Promise.all([
+    portfolio.page(query),
+    portfolio.zones(query),
+    directory.localeOf(call.person.id),
+    settings(),
+  ]);
+  const list = await prices.listOf(zones.map(({ zone }) => zone));
+  const shown = isBackward ? rows.slice(0, NAMES_PAGE).reverse() : rows.slice(0, NAMES_PAGE);
+  const total = zones.reduce((sum, zone) => sum + zone.count, 0);
+  const hasMore = rows.length > NAMES_PAGE;
+  // Names that were added or removed since the last page change the position, but no name is left out.
+  const offset = isBackward && !hasMore ? 0 : Math.min(state.offset, Math.max(0, total - shown.length));
+  const [first, last] = [shown[0], shown.at(-1)];
+  const turn = (name: FoundName | undefined, to: number, back: boolean) =>
+    name === undefined ? undefined : JSON.stringify(cursorState(state.filter, name, to, back));
+  const today = utcDayOf(now());
+  const priceOf = (name: string) => quoteOn(list, { name, task: 'renew' }, today)?.amount;
+  return namesPage({
+    filter: state.filter,
+    state: JSON.stringify({ filter: state.filter, offset: 0 } satisfies PageState),
+    total,
+    offset,
+    names: shown.map((name) => ({
+      ...name,
+      expires: expiresOf(name, now(), reminderTimezone),
+      renewal: name.deletedAt === undefined ? priceOf(name.name) : undefined,
+    })),
+    // Only a restore brings a deleted name back, and it has another price.
+    renewal: renewalsByZone(
+      list,
+      zones
+        .map((found) => ({ zone: found.zone, count: found.count - found.deleted }))
+        .filter(({ count: renewable }) => renewable > 0),
+      today,
+    ),
+    deleted: zones.reduce((sum, found) => sum + found.deleted, 0),
+    previous:
+      cursor === undefined || (isBackward && !hasMore)
+        ? undefined
+        : turn(first, Math.max(0, offset - NAMES_PAGE), true),
+    next: hasMore || isBackward ? turn(last, offset + shown.length, false) : undefined,
+    locale,
+  });
+}
+
+function cursorState(filter: string, name: FoundName, offset: number, isBackward: boolean): PageState {
+  return {
+    filter,
+    offset,
+    after: name.name,
+    ...(name.expiresAt === undefined ? {} : { at: name.expiresAt.toISOString() }),
+    ...(isBackward ? { isBackward } : {}),
+  };
+}
+
+function expiresOf({ expiresAt, expirySource }: FoundName, now: Date, timeZone: string) {
+  if (expiresAt === undefined) return undefined;
+  const source = expirySource === 'rdap' || expirySource === 'order' ? expirySource : 'person';
+  const lastDay = expiryDay(expiresAt, source, timeZone);
+  return { day: formatDay(lastDay), daysLeft: daysBetween(calendarDay(now, timeZone), lastDay) };
+}
+
+/** The names that a button acts on: as many as a menu takes, in the order of the list. */
+async function foundNames(call: ActionCall): Promise<readonly string[] | undefined> {
+  const found = await queryOf(call, stateOf(call).filter);
+  if ('problem' in found) {
+    await call.respond(found.problem);
+    return undefined;
+  }
+  const rows = await call.deps.portfolio.page({ ...found.query, limit: LIMITS.options });
+  return rows.map(({ name }) => name);
+}
+
+async function openRenew(call: ActionCall): Promise<void> {
+  const found = await foundNames(call);
+  if (found === undefined) return;
+  const names = (await call.deps.expiry.renewableAmong(found)).map(({ domain }) => domain.name);
+  if (names.length === 0) {
+    return call.respond('None of these names can be renewed: all were decided about or are lost.');
+  }
+  await openForm(call, renewManyForm, formOrigin(call), { names, period: '1' });
+}
+
+async function openEdit(call: ActionCall): Promise<void> {
+  const names = await foundNames(call);
+  if (names === undefined) return;
+  if (names.length === 0) return call.respond('None of these names is watched any more.');
+  await openForm(call, nameEditForm, formOrigin(call), { names });
+}
+
+/** The columns of the file. The import reads those that people set. */
+const COLUMNS = ['name', 'owner', 'tags', 'channel', 'note', 'expires', 'registrar'] as const;
+
+async function exportNames(call: Interaction, text: string): Promise<void> {
+  const found = await queryOf(call, text);
+  if ('problem' in found) return call.respond(found.problem);
+  const lines: (readonly string[])[] = [COLUMNS];
+  for (let { query } = found; lines.length <= MAX_EXPORT; ) {
+    const rows = await call.deps.portfolio.page({ ...query, limit: EXPORT_BATCH });
+    for (const { name, owner, tags, channel, note, expiresAt, registrar } of rows) {
+      lines.push([
+        name,
+        owner ?? '',
+        tags.join(' '),
+        channel ?? '',
+        note ?? '',
+        expiresAt?.toISOString().slice(0, 10) ?? '',
+        registrar ?? '',
+      ]);
+    }
+    const cursor = rows.at(-1);
+    if (cursor === undefined || rows.length < EXPORT_BATCH) break;
+    query = { ...query, cursor };
+  }
+  if (lines.length === 1) return call.respond('No name is found, so there is no file.');
+  await call.respond(
+    await sendFile(call, {
+      text: csvFile(lines),
+      filename: `domain-steward-names-${utcDayOf(call.deps.now())}.csv`,
+      what: `The portfolio with ${count(lines.length - 1, 'name')}`,
+    }),
+  );
+}
+
+export const names: Feature = {
+  commands: [
+    {
+      usage: 'names [FILTER…]',
+      summary:
+        'Find names by tag, owner, zone, registrar, expiry or text; `names export` and `names import` take a CSV',
+      example: '/domain names tag:brand expiring<60',
+      needs: 'member',
+      run: runNames,
+    },
+  ],
+  actions: [
+    { id: 'names_next', needs: 'member', run: turnPage },
+    { id: 'names_previous', needs: 'member', run: turnPage },
+    { id: 'names_renew', needs: 'account', run: openRenew },
+    { id: 'names_edit', needs: 'member', run: openEdit },
+    { id: 'names_export', needs: 'member', run: (call) => exportNames(call, stateOf(call).filter) },
+  ],
+};

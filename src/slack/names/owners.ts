@@ -1,0 +1,27 @@
+import type { SlackDeps } from '../feature.ts';
+import type { OwnersIssue } from './portfolio.view.ts';
+
+/** People who are asked about at a time. It stays below the share that look-ups have of Slack's limit. */
+const MAX_NEW_OWNERS = 30;
+
+/**
+ * Why people cannot become owners of names. Who owns a name already is not asked about again; people who leave are told
+ * of elsewhere.
+ * @param given of each name: a person, null for nobody, undefined where it stays
+ */
+export async function ownersIssue(
+  { portfolio, directory }: Pick<SlackDeps, 'portfolio' | 'directory'>,
+  given: readonly (string | null | undefined)[],
+): Promise<OwnersIssue | undefined> {
+  const named = new Set(given.flatMap((owner) => owner ?? []));
+  if (named.size === 0) return undefined;
+  const known = new Set(await portfolio.owners());
+  const added = [...named].filter((owner) => !known.has(owner));
+  if (added.length > MAX_NEW_OWNERS) return { code: 'too_many_new', limit: MAX_NEW_OWNERS };
+  const found = await Promise.all(
+    added.map(async (owner) => ({ owner, profile: await directory.lookUp(owner) })),
+  );
+  const strangers = found.filter(({ profile }) => profile?.isMember === false).map(({ owner }) => owner);
+  if (strangers.length > 0) return { code: 'no_members', owners: strangers };
+  return found.some(({ profile }) => profile === undefined) ? { code: 'unconfirmed' } : undefined;
+}

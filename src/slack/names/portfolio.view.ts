@@ -1,0 +1,217 @@
+import type { Button } from '@slack/types';
+import type { Amount } from '../../money/amount.ts';
+import { FILTER_KEYS, type FilterIssue } from '../../names/filter.ts';
+import { MAX_TAGS, type NameDetails, type TagIssue } from '../../names/portfolio.ts';
+import type { FoundName } from '../../names/ports.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  actions,
+  button,
+  type Cell,
+  code,
+  context,
+  count,
+  escapeText,
+  type Fact,
+  firstOf,
+  type Message,
+  mention,
+  message,
+  quote,
+  section,
+  table,
+  textMessage,
+} from '../kit/blocks.ts';
+import { amountsText } from '../money/price.view.ts';
+
+/* The portfolio as people see it: who owns a name, its tags, its channel and its note. */
+
+/** A channel as messages name it. */
+export function channelMention(channelId: string): string {
+  return `<#${channelId}>`;
+}
+
+/** What people have set for a name, as facts of its screen. */
+export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDetails> = {}): Fact[] {
+  return [
+    ['Owner', owner && mention(owner)],
+    ['Tags', tags.map(code).join(' ') || undefined],
+    ['Told in', channel && channelMention(channel)],
+    ['Note', note && quote(note)],
+  ];
+}
+
+/** Opens the form of a name's details. */
+export function editButton(name: string): Button {
+  return button('name_edit', 'Owner, tags…', name, {
+    label: `Owner, tags, channel and note of ${displayName(name)}`,
+  });
+}
+
+/** What is wrong with tags; plain text, for the field of a form. */
+export function tagIssueText(issue: TagIssue): string {
+  switch (issue.code) {
+    case 'not_a_tag':
+      return `“${issue.tag}” is not a tag. Use letters, digits, hyphens and dots, such as client-acme.`;
+    case 'long_tag':
+      return `“${issue.tag}” is too long. Use at most 40 characters.`;
+    case 'reserved_tag':
+      return `“${issue.tag}” finds names without tags. Choose another word.`;
+    case 'too_many_tags':
+      return `Give at most ${MAX_TAGS} tags.`;
+  }
+}
+
+/** What was saved. @param names in ASCII @param isOfOne one name was to be changed, and is named */
+export function savedText(names: readonly string[], isOfOne: boolean): string {
+  const [only] = names;
+  if (only === undefined) return 'Nothing was changed: everything stood there as you gave it.';
+  const what = isOfOne ? escapeText(displayName(only)) : count(names.length, 'name');
+  return `Saved for ${what}.`;
+}
+
+/**
+ * What is wrong with a filter, and what was most likely meant.
+ * @param nearest finds the nearest of some words, if one is near
+ */
+export function filterIssueText(
+  issue: FilterIssue | { readonly code: 'unknown_owner'; readonly value: string },
+  nearest: (word: string, of: readonly string[]) => string | undefined,
+): string {
+  switch (issue.code) {
+    case 'unknown_filter': {
+      const meant = nearest(issue.key, FILTER_KEYS);
+      return `There is no filter ${code(issue.key)}.${meant === undefined ? ` There are ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`undated\`, and any other text.` : ` Did you mean ${code(`${meant}:`)}?`}`;
+    }
+    case 'no_value':
+      return `${code(`${issue.key}:`)} needs a value without a blank after the colon, such as ${code(EXAMPLES[issue.key])}.`;
+    case 'not_days':
+      return `${code(issue.word)} has no number of days. Write it as ${code('expiring<60')} or ${code('expiring>30')}.`;
+    case 'unknown_sort':
+      return `${code(issue.value)} is no order. Sort by \`sort:expiry\`, \`sort:name\`, or the other way round, \`sort:-name\`.`;
+    case 'too_long':
+      return 'The filter is too long. Use at most 800 characters.';
+    case 'unknown_owner':
+      return `Nobody who owns a name is called “${quote(issue.value, 80)}”, as far as Slack tells me names. A mention, \`owner:@ada\`, finds the person in any case; \`owner:me\` finds yours, \`owner:none\` those without an owner.`;
+  }
+}
+
+const EXAMPLES: Readonly<Record<(typeof FILTER_KEYS)[number], string>> = {
+  tag: 'tag:brand',
+  owner: 'owner:@ada',
+  zone: 'zone:rest',
+  registrar: 'registrar:sandbox',
+  sort: 'sort:name',
+};
+
+/** Names on one page of the portfolio. */
+export const NAMES_PAGE = 50;
+
+/** A page of the portfolio. */
+export interface NamesPage {
+  /** The filter as it was typed; empty for all. */
+  readonly filter: string;
+  /** The value of the buttons that act on all found names. */
+  readonly state: string;
+  readonly total: number;
+  /** The number of names before the page. */
+  readonly offset: number;
+  readonly names: readonly (FoundName & {
+    /** The day of its expiry as people see it, written out, and the days until then. */
+    readonly expires: { readonly day: string; readonly daysLeft: number } | undefined;
+    readonly renewal: Amount | undefined;
+  })[];
+  /** What renewing all found names for a year costs, without those that are deleted. */
+  readonly renewal: { readonly sums: readonly Amount[]; readonly unknown: number };
+  /** How many of all found names are deleted. */
+  readonly deleted: number;
+  /** The values of the buttons to the pages beside it. */
+  readonly previous: string | undefined;
+  readonly next: string | undefined;
+  /** BCP 47 tag of the reader. */
+  readonly locale: string;
+}
+
+/** The names that a filter finds, with the actions on them. */
+export function namesPage(page: NamesPage): Message {
+  const { filter, total, offset, names, state } = page;
+  const filterText = filter === '' ? '' : ` for ${code(filter)}`;
+  if (total === 0) {
+    return filter === ''
+      ? textMessage('No name is watched yet. Put names on the list with `/domain import`.')
+      : textMessage(`No name is found${filterText}. \`/domain names\` shows all.`);
+  }
+  const title = `${count(total, 'name')}${filterText}`;
+  const place = `${offset + 1}–${offset + names.length} of ${total}`;
+  return message(title, [
+    section(`*${title}*${renewalText(page)}${names.length < total ? `\nShown here: ${place}` : ''}`),
+    table({
+      caption: place,
+      columns: ['Name', 'Expires', 'Days left', 'Owner', 'Tags', 'Renewal, 1 year'],
+      rows: names.map(({ name, expires, owner, tags, renewal, deletedAt }): Cell[] => [
+        displayName(name),
+        expires?.day ?? 'not known',
+        expires === undefined ? '' : String(expires.daysLeft),
+        owner === undefined ? '' : { person: owner },
+        tags.join(', '),
+        renewalCell(renewal, deletedAt, page.locale),
+      ]),
+      pageSize: NAMES_PAGE,
+    }),
+    ...actions('names', [
+      page.previous !== undefined && button('names_previous', 'Previous', page.previous),
+      page.next !== undefined && button('names_next', 'Next', page.next),
+      button('names_renew', 'Renew several…', state, { style: 'primary' }),
+      button('names_edit', 'Owner, tags…', state),
+      button('names_export', 'Export as CSV', state),
+      button('names_import', 'Import…', 'new'),
+    ]),
+    context(
+      `Narrow it with ${code('tag:brand owner:@ada zone:rest registrar:sandbox expiring<60 unused')} or a part of the name, and sort with \`sort:name\`.`,
+    ),
+  ]);
+}
+
+function renewalCell(renewal: Amount | undefined, deletedAt: Date | undefined, locale: string): string {
+  if (deletedAt !== undefined) return 'deleted';
+  return renewal === undefined ? '' : amountsText([renewal], locale);
+}
+
+function renewalText({ renewal, deleted, total, locale }: NamesPage): string {
+  const { sums, unknown } = renewal;
+  const part = unknown === 0 ? '' : `, ${count(unknown, 'name')} without a price left out`;
+  const which = total === 1 ? 'it' : deleted === 0 ? 'all of them' : 'the others';
+  const cost =
+    sums.length === 0
+      ? []
+      : [`Renewing ${which} for 1 year costs about ${amountsText(sums, locale)}${part}.`];
+  const gone =
+    deleted === 0
+      ? []
+      : [
+          `${deleted === 1 ? '1 is' : `${deleted} are`} deleted: no renewal brings ${deleted === 1 ? 'it' : 'them'} back.`,
+        ];
+  return [...gone, ...cost].map((line) => `\n${line}`).join('');
+}
+
+/** Why people cannot become owners of names. */
+export type OwnersIssue =
+  | { readonly code: 'no_members'; readonly owners: readonly string[] }
+  | { readonly code: 'too_many_new'; readonly limit: number }
+  /** Slack does not tell of some of them. */
+  | { readonly code: 'unconfirmed' };
+
+/** The owners of whom it is said that they are no members; more would not be read. */
+const SHOWN_OWNERS = 5;
+
+/** Why people cannot become owners; plain text, for the field of a form. */
+export function ownersIssueText(issue: OwnersIssue): string {
+  switch (issue.code) {
+    case 'no_members':
+      return `An owner is a member of this workspace. I find no member with the id ${firstOf(issue.owners, SHOWN_OWNERS)}. Correct it; nothing was changed.`;
+    case 'too_many_new':
+      return `At most ${issue.limit} people at a time can become owners for the first time, because I ask Slack about each. Send the names in parts; nothing was changed.`;
+    case 'unconfirmed':
+      return 'Slack does not tell me at this moment whether these people are members. Try again in a minute; nothing was changed.';
+  }
+}

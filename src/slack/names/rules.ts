@@ -1,0 +1,82 @@
+import { isDemoContext } from '../../accounts/account.ts';
+import { expiryDay } from '../../expiry/days.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import { type DomainName, displayName, parseDomainName, parseZone } from '../../zones/names.ts';
+import { checkName, documentedZones, zoneFor } from '../../zones/rules.ts';
+import type { CommandCall, Feature } from '../feature.ts';
+import { ownSentence } from '../kit/blocks.ts';
+import { type NameDates, rulesMessage, type TransferLock, zonesMessage } from './rules.view.ts';
+import { zoneIssueText } from './zone-issue.view.ts';
+
+/* What a zone allows, and the phase of a watched name's life. */
+
+async function runRules(call: CommandCall): Promise<void> {
+  const [word, ...more] = call.words;
+  if (word === undefined) return call.respond(zonesMessage(documentedZones()));
+  if (more.length > 0) return call.respond('Give one name or one zone, such as `/domain rules cafe.rest`.');
+  const { reminderTimezone: timeZone } = await call.deps.settings();
+  const at = { now: call.deps.now(), timeZone };
+
+  const isName = !word.startsWith('.') && word.replace(/\.$/, '').includes('.');
+  const zone = isName ? undefined : parseZone(word);
+  if (zone !== undefined) return call.respond(rulesMessage(zoneFor(zone), zone, undefined, at));
+  const parsed = parseDomainName(word);
+  if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
+  const name = parsed.value;
+  const profile = zoneFor(name.ascii);
+  const rules = {
+    name: displayName(name.ascii),
+    issues: checkName(name),
+    dates: await datesOf(call, name, timeZone),
+    transferLock: await transferLockOf(call, name),
+  };
+  await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
+}
+
+const DAY_MS = 86_400_000;
+/** The most orders of one name that are searched for a lock of its transfers. */
+const ORDERS_LOOKED_AT = 50;
+
+/**
+ * The latest lock of transfers that an order of the bot started (service API, section "Limits").
+ */
+async function transferLockOf(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
+  const found = await call.deps.orders.store.list({ name: ascii, limit: ORDERS_LOOKED_AT });
+  const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
+    const lock = taskNamed(task).locksTransfers(ascii);
+    const item = items.find(({ name, state }) => name === ascii && state === 'SUCCEEDED');
+    const at = item?.answeredAt ?? closedAt;
+    if (lock === undefined || item === undefined || at === undefined || isDemoContext(account.context))
+      return [];
+    return [{ ...lock, until: new Date(at.getTime() + lock.days * DAY_MS) }];
+  });
+  return locks.sort((a, b) => b.until.getTime() - a.until.getTime())[0];
+}
+
+async function datesOf(
+  call: CommandCall,
+  name: DomainName,
+  timeZone: string,
+): Promise<NameDates | undefined> {
+  const watched = await call.deps.expiry.find(name.ascii);
+  if (watched?.expiry === undefined) return undefined;
+  const { at, source } = watched.expiry;
+  return {
+    expiresAt: at,
+    source,
+    expiryDay: expiryDay(at, source, timeZone),
+    deletedAt: watched.deletedAt,
+  };
+}
+
+export const rules: Feature = {
+  commands: [
+    {
+      usage: 'rules [NAME or ZONE]',
+      summary: 'Show what a zone allows: tasks, charges, limits and dates',
+      example: '/domain rules cafe.rest',
+      needs: 'member',
+      run: runRules,
+    },
+  ],
+};

@@ -1,0 +1,299 @@
+import { present } from '../../collections.ts';
+import type { Day } from '../../expiry/days.ts';
+import type { ExpirySource } from '../../names/dates.ts';
+import type { OrderTask } from '../../orders/order-task.ts';
+import { ORDER_TASKS } from '../../orders/tasks.ts';
+import { isDeletionAssumed, type Lifecycle, lifecycleAt } from '../../zones/lifecycle.ts';
+import type { ZoneProfile } from '../../zones/zone.ts';
+import type { ZoneIssue } from '../../zones/zone-issue.ts';
+import { formatStanding } from '../expiry/standing.view.ts';
+import {
+  type AnyBlock,
+  code,
+  context,
+  count,
+  day,
+  escapeText,
+  type Fact,
+  facts,
+  type Message,
+  message,
+  ownSentence,
+  section,
+  table,
+} from '../kit/blocks.ts';
+import { zoneIssueText } from './zone-issue.view.ts';
+
+/** What is known about a name that somebody asks about. */
+export interface NameRules {
+  /** The name as people read it. */
+  readonly name: string;
+  /** What the zone has against it. */
+  readonly issues: readonly ZoneIssue[];
+  /** Its dates, when it is on the watch list and they are known. */
+  readonly dates: NameDates | undefined;
+  /** A lock of transfers that an order of the bot started. */
+  readonly transferLock?: TransferLock | undefined;
+}
+
+export interface TransferLock {
+  readonly until: Date;
+  readonly days: number;
+  /** `registration`, `owner change`. */
+  readonly since: string;
+}
+
+export interface NameDates {
+  readonly expiresAt: Date;
+  readonly source: ExpirySource;
+  /** The day on which people see it expire. */
+  readonly expiryDay: Day;
+  readonly deletedAt: Date | undefined;
+}
+
+const SOURCES: Readonly<Record<ExpirySource, string>> = {
+  rdap: 'from the registry',
+  order: 'an estimate from the last order',
+  person: 'given by a person',
+};
+
+/** The label of a task in the table of a zone's tasks. */
+function taskLabel({ words: { verb, title } }: OrderTask): string {
+  return verb.includes(' ') ? title : verb;
+}
+
+const DOMAIN_TASKS = Object.values(ORDER_TASKS).flatMap((task) =>
+  task.zoneTask === undefined ? [] : [{ label: taskLabel(task), ...task.zoneTask }],
+);
+
+/** The tasks that profiles list, by the service's names for them. */
+const LISTED: ReadonlyMap<string, { readonly label: string; readonly isChargeable: boolean }> = new Map(
+  DOMAIN_TASKS.flatMap(({ listedAs, label, alwaysChargeable }) =>
+    listedAs === undefined
+      ? []
+      : [[listedAs, { label: `${label} (${listedAs})`, isChargeable: alwaysChargeable ?? false }]],
+  ),
+);
+
+/**
+ * Tasks that people can ask for and that no profile lists. Whether they cost money is not stated.
+ */
+const UNLISTED: readonly string[] = DOMAIN_TASKS.flatMap(({ listedAs, label }) =>
+  listedAs === undefined ? [label] : [],
+);
+
+/** Used for tasks that a profile lists and for which the document shows no request. */
+const NO_ROUTE = 'the document does not show how to ask for it';
+
+/** A zone's rules, or the general ones; for a single name also what is known about it. */
+export function rulesMessage(
+  zone: ZoneProfile,
+  zoneName: string,
+  name: NameRules | undefined,
+  at: { readonly now: Date; readonly timeZone: string },
+): Message {
+  const title = `Rules of .${zoneName}`;
+  return message(escapeText(name === undefined ? title : `${name.name}: ${title}`), [
+    ...(name === undefined ? [] : nameBlocks(zone, name, at)),
+    section(
+      `*${escapeText(title)}*${zone.documented ? '' : '\nNo rules are documented for this zone: only what DNS itself demands is checked, and the service decides the rest when a task is carried out.'}`,
+    ),
+    ...facts(zoneFacts(zone)),
+    taskTable(zone, zoneName),
+    ...lifeBlocks(zone),
+    ...registryBlocks(zone),
+    zone.errorCodes.length > 0 &&
+      section(
+        `*Error codes*\nThe document lists these for .${escapeText(zoneName)}, and does not tell what they mean: ${zone.errorCodes.map(code).join(' ')}`,
+      ),
+    context(NOT_TOLD),
+  ]);
+}
+
+/** What the service has without its document telling how to use it. */
+export const NOT_TOLD =
+  'The service also has single sign-on, domain contacts and their management, and tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. Its document does not tell how to ask for them, so I cannot.';
+
+/** The zones that can be asked about. */
+export function zonesMessage(zones: readonly ZoneProfile[]): Message {
+  const list = zones.map(({ zone }) => `• .${zone}: \`/domain rules ${zone}\``).join('\n');
+  return message('Documented zones', [
+    section(
+      `*Zones whose rules are documented*\n${list}\nFor a name’s own dates: \`/domain rules cafe.rest\`. For any other zone the general rules hold: \`/domain rules ZONE\`.`,
+    ),
+  ]);
+}
+
+function nameBlocks(
+  zone: ZoneProfile,
+  { name, issues, dates, transferLock }: NameRules,
+  { now, timeZone }: { readonly now: Date; readonly timeZone: string },
+): AnyBlock[] {
+  if (issues.length > 0) {
+    return [
+      section(
+        [`*${escapeText(name)}*`, ...issues.map((issue) => `• ${ownSentence(zoneIssueText(issue))}`)].join(
+          '\n',
+        ),
+      ),
+    ];
+  }
+  const lock =
+    transferLock === undefined || transferLock.until <= now
+      ? []
+      : [
+          section(
+            `Locked against transfers until *${day(transferLock.until)}*: ${count(transferLock.days, 'day')} after its ${transferLock.since} through me.`,
+          ),
+        ];
+  if (dates === undefined) {
+    return [
+      section(
+        `*${escapeText(name)}* can be written like this. Its dates are not known here: put it on the watch list with \`/domain watch ${escapeText(name.split(' ')[0] ?? '')}\`.`,
+      ),
+      ...lock,
+    ];
+  }
+  const life = lifecycleAt(zone, dates, now, timeZone);
+  const isAssumed = isDeletionAssumed(life);
+  const expiry = `Expiry ${day(new Date(dates.expiryDay))} (${SOURCES[dates.source]}).`;
+  return [
+    section(
+      `*${escapeText(name)}*`,
+      formatStanding(life.current.phase, isAssumed),
+      ...(isAssumed ? ['Out of caution the dates below count as if it had been deleted.'] : []),
+      expiry,
+      ...deadlines(life),
+    ),
+    ...lock,
+  ];
+}
+
+/** What is still possible, and until when. */
+function deadlines(life: Lifecycle): string[] {
+  const ahead = life.stages.slice(life.stages.indexOf(life.current));
+  const assumed = life.deletionKnown ? '' : ' (caution)';
+  return ahead.flatMap(({ phase, from, lastSafeDay }) => {
+    const last = lastSafeDay === undefined ? undefined : day(new Date(lastSafeDay));
+    switch (phase) {
+      case 'auto_renew_grace':
+        return last === undefined
+          ? []
+          : present([
+              `Renewal possible until ${last}, the last day of its grace. It renews by itself at its expiry (auto-renew); only a deletion ends it.`,
+              !life.deletionKnown &&
+                'Out of caution the dates below count as if it were deleted when its grace ends.',
+            ]);
+      case 'redemption':
+        return last === undefined ? [] : [`Restore possible until ${last}${assumed}.`];
+      case 'released':
+        return from === undefined || phase === life.current.phase
+          ? []
+          : [`Free for anybody from ${day(from)}${assumed}.`];
+      default:
+        return [];
+    }
+  });
+}
+
+function zoneFacts(zone: ZoneProfile): Fact[] {
+  const { names, periodYears, nameServers, transfer } = zone;
+  const withAuthCode = `with the auth code${transfer.authCodeFormat === undefined ? '' : ` (${transfer.authCodeFormat})`}`;
+  return [
+    ['Name', `${names.labelLength.min} to ${names.labelLength.max} characters`],
+    [
+      'Letters',
+      names.idn === 'any'
+        ? 'a–z, 0–9, hyphens, and others in their xn-- form'
+        : `a–z, 0–9, hyphens, and the letters of ${names.idn.replaceAll('_', '-')}`,
+    ],
+    [
+      'Period',
+      periodYears.max === undefined
+        ? `a whole number from ${periodYears.min}`
+        : `${periodYears.min} to ${periodYears.max} years; the document gives the period of an order no unit, so it is taken for years`,
+    ],
+    [
+      'Nameservers',
+      nameServers.max === undefined ? 'host names' : `${nameServers.min} to ${nameServers.max}`,
+    ],
+    optional('Transfer', [
+      transfer.authCodeRequired ? withAuthCode : undefined,
+      transfer.autoApproveDays &&
+        `goes through after ${count(transfer.autoApproveDays, 'day')} at the latest`,
+      transfer.renews === true ? 'renews the name too' : undefined,
+    ]),
+    optional('Transfer lock', [
+      transfer.lockDays &&
+        `${count(transfer.lockDays, 'day')} after a registration or an owner change; the document states none after a transfer, and does not tell how to set or lift one`,
+    ]),
+    optional('Contacts need', [zone.requiredContactFields.join(', ')]),
+    optional('Premium names', [zone.premiumNames]),
+  ];
+}
+
+/** A fact that is left out when all its parts are unknown. */
+function optional(label: string, parts: readonly (string | number | undefined)[]): Fact {
+  const known = parts.filter((part) => typeof part === 'string' && part !== '');
+  return [label, known.length === 0 ? undefined : escapeText(known.join(', '))];
+}
+
+function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
+  const documented = Object.entries(zone.tasks ?? {});
+  const rows =
+    documented.length === 0
+      ? [...LISTED.values()].map(({ label, isChargeable }) => [
+          label,
+          isChargeable ? 'yes' : 'not stated',
+          'not known',
+          '',
+        ])
+      : documented
+          .filter(([, profile]) => profile.available)
+          .map(([task, profile]) => [
+            LISTED.get(task)?.label ?? task,
+            profile.chargeable ? 'yes' : 'no',
+            profile.processing === 'manual' ? 'by hand' : 'automatic',
+            [profile.note, LISTED.has(task) ? undefined : NO_ROUTE].filter(Boolean).join('; '),
+          ]);
+  return table({
+    caption: `Tasks in .${zoneName}`,
+    columns: ['Task', 'Costs money', 'Processing', 'Note'],
+    rows: [...rows, ...UNLISTED.map((task) => [task, 'not stated', 'not stated', ''])],
+    pageSize: 20,
+  });
+}
+
+function lifeBlocks(zone: ZoneProfile): AnyBlock[] {
+  const { lifecycle } = zone;
+  if (lifecycle === undefined) return [];
+  return [
+    section(
+      '*After the expiry*',
+      lifecycle.autoRenews
+        ? `• A name renews by itself (standard auto-renew). ${count(lifecycle.autoRenewGraceDays, 'day')} of grace follow; only a deletion ends it.`
+        : `• ${count(lifecycle.autoRenewGraceDays, 'day')} of grace.`,
+      `• After a deletion, ${count(lifecycle.redemptionDays, 'day')} in which a restore is possible.`,
+      `• Then ${count(lifecycle.pendingDeleteDays, 'day')} in which nothing is possible. After that anybody can register it.`,
+    ),
+  ];
+}
+
+function registryBlocks(zone: ZoneProfile): AnyBlock[] {
+  const { registry } = zone;
+  if (registry === undefined) return [];
+  const offers = [
+    registry.dnssec ? 'DNSSEC' : undefined,
+    registry.ipv6 ? 'IPv6' : undefined,
+    registry.whoisPrivacy ? 'WHOIS privacy' : undefined,
+    registry.handleUpdates ? 'handle updates' : undefined,
+  ].filter((offer) => offer !== undefined);
+  return [
+    section(
+      '*Registry*',
+      `• Registration: ${escapeText(registry.registration)}. Who may register: ${escapeText(registry.eligibility)}.`,
+      `• It has ${offers.join(', ')}; the document does not tell how to ask for these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
+      `• Data: ${escapeText(registry.dataSet)}. WHOIS update: ${escapeText(registry.whoisUpdate)}. Connection: ${escapeText(registry.connection)}.`,
+    ),
+  ];
+}

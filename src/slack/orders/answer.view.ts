@@ -1,0 +1,105 @@
+import type { ModalView } from '@slack/types';
+import { present } from '../../collections.ts';
+import type { ItemResult, Order, ResultMessage } from '../../orders/order.ts';
+import type { StoredResponse } from '../../orders/ports.ts';
+import { button, code, context, count, escapeText, moment, quote, section } from '../kit/blocks.ts';
+import { noticeView, verbatim } from '../kit/form.ts';
+
+/* What the service said, in its own words: a short form with an order, and everything behind a button. */
+
+/** A field of an answer and its value; `owner.user` for a nested field. */
+type AnswerField = readonly [name: string, value: string];
+
+/** All fields of some data, in its order. A field that is not documented has its own name as label. */
+export function factsOf(data: unknown, path = ''): AnswerField[] {
+  if (data === undefined || data === null || data === '') return [];
+  if (Array.isArray(data)) {
+    if (data.every((each) => typeof each !== 'object' || each === null)) {
+      const texts = data.filter((each) => each !== null && each !== '').map(String);
+      return texts.length === 0 ? [] : [[path, texts.join(', ')]];
+    }
+    return data.flatMap((each, index) => factsOf(each, data.length === 1 ? path : inside(path, index + 1)));
+  }
+  if (typeof data !== 'object') return [[path, String(data)]];
+  return Object.entries(data).flatMap(([name, value]) => factsOf(value, inside(path, name)));
+}
+
+function inside(path: string, name: string | number): string {
+  return path === '' ? String(name) : `${path}.${name}`;
+}
+
+/** The most facts of an answer in a reply. */
+const MAX_FACTS = 12;
+
+/** What an answer says besides its status and messages: its object and its data. */
+export function answerLines({ object, data, hasAnswer }: ItemResult): string[] {
+  const facts = factsOf(data);
+  const left = facts.length - MAX_FACTS;
+  const about = [object?.type, object?.value].filter((part) => part !== undefined && part !== '').join(' ');
+  const summary = object?.summary === undefined ? '' : `${count(object.summary, 'record')}`;
+  const head = [about, summary].filter((part) => part !== '').join(', ');
+  return present([
+    head !== '' && `About: ${quote(head, 300)}`,
+    // Data that is one value has no name.
+    ...facts
+      .slice(0, MAX_FACTS)
+      .map(([name, value]) => `• ${name === '' ? '' : `${quote(name, 100)}: `}${quote(value, 300)}`),
+    left > 0 && `• and ${left} more`,
+    data === undefined && hasAnswer === true && head === '' && 'The answer says more than stands here.',
+  ]);
+}
+
+/** The type of a status or a message. SUCCESS is what everybody expects, so any other type is shown. */
+export function formatKind(kind: string | undefined): string | undefined {
+  if (kind === undefined || kind.trim() === '') return undefined;
+  return kind.toUpperCase() === 'SUCCESS' ? quote(kind, 40) : `*${quote(kind, 40)}*`;
+}
+
+/** `*NOTICE* `MSG13003` The user is notified. (user kim, 4)`. */
+export function messageLine({ status, code: messageCode, text, objects = [] }: ResultMessage): string {
+  const about = objects.map(({ type, value }) => quote(`${type} ${value}`.trim(), 200)).join(', ');
+  return [
+    formatKind(status),
+    messageCode === undefined ? undefined : code(messageCode),
+    text === undefined || text === '' ? undefined : quote(text, 500),
+    about === '' ? undefined : `(${about})`,
+  ]
+    .filter((part) => part !== undefined)
+    .join(' ');
+}
+
+/** The button that shows all that the service answered, if that is more than stands with the order. */
+export function answerButtons({ id, items }: Order) {
+  return items.some(({ result }) => result?.hasAnswer === true)
+    ? [button('order_data', 'All that the service said', id)]
+    : [];
+}
+
+/** The longest text that a view shows; longer answers are sent as a file. */
+const MAX_VIEW_LENGTH = 12_000;
+
+/** Every answer as text, for a view or a file. */
+export function answersText(order: Order, answers: readonly StoredResponse[]): string {
+  const shown = answers.map(({ n, at, answer }) => {
+    const item = order.items.find((each) => each.n === n);
+    return { name: item?.name, ctid: item?.ctid, at: at.toISOString(), answer };
+  });
+  return JSON.stringify(shown, null, 2);
+}
+
+/** Whether all answers fit into a view. */
+export function fitsView(answers: readonly StoredResponse[]): boolean {
+  return JSON.stringify(answers, null, 2).length <= MAX_VIEW_LENGTH;
+}
+
+/** Everything that the service answered to an order's requests. */
+export function answersView(order: Order, title: string, answers: readonly StoredResponse[]): ModalView {
+  return noticeView('What the service said', [
+    section(escapeText(title)),
+    ...answers.flatMap(({ n, at, answer }) => [
+      section(`*${escapeText(order.items.find((each) => each.n === n)?.name ?? '')}*, ${moment(at)}`),
+      verbatim(JSON.stringify(answer, null, 2)),
+    ]),
+    context('As it came, under the names that the service uses. Secrets are masked.'),
+  ]);
+}

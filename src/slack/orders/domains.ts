@@ -1,0 +1,267 @@
+import type { OrderTask } from '../../orders/order-task.ts';
+import { ORDER_TASKS, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
+import { parseDomainName } from '../../zones/names.ts';
+import {
+  type Command,
+  type CommandCall,
+  type Feature,
+  type FormFeature,
+  linesOf,
+  textOf,
+  textsOf,
+} from '../feature.ts';
+import { code } from '../kit/blocks.ts';
+import type { Field, FormValues } from '../kit/form.ts';
+import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
+import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
+import { formatTaskNote } from './task-notes.view.ts';
+
+/* The tasks for domains. Each runs at once when the line is complete, and opens its form when it is not. */
+
+const NAME: Field = { name: 'name', label: 'Domain name', kind: 'text', placeholder: 'cafe.rest' };
+
+export const NAMESERVERS: Field = {
+  name: 'nameServers',
+  label: 'Nameservers',
+  kind: 'lines',
+  placeholder: 'ns1.example.net\nns2.example.net',
+  hint: 'One a line.',
+};
+
+const DELEGATION: readonly Field[] = [
+  {
+    name: 'ownerc',
+    label: 'Owner contact',
+    kind: 'number',
+    hint: 'The contact’s id at the domain service. In .rest each of the three contacts needs an e-mail address there.',
+  },
+  { name: 'adminc', label: 'Admin contact', kind: 'number' },
+  { name: 'techc', label: 'Tech contact', kind: 'number' },
+  NAMESERVERS,
+];
+
+function delegationInput(values: FormValues) {
+  return {
+    name: textOf(values, 'name') ?? '',
+    ...textsOf(values, 'ownerc', 'adminc', 'techc'),
+    nameServers: splitNames(linesOf(values, 'nameServers')),
+  };
+}
+
+function recallDelegation(last: FormValues): FormValues {
+  return pick(last, 'ownerc', 'adminc', 'techc', 'nameServers');
+}
+
+const GIVE_AUTH = 'Give the auth code: the losing registrar has it.';
+const AUTH: SecretField = {
+  name: 'auth',
+  read: (typed) => (typed.trim() === '' ? { problem: GIVE_AUTH } : readSecret(typed.trim())),
+};
+
+const createForm = orderForm({
+  task: 'create',
+  fields: [NAME, ...DELEGATION],
+  input: delegationInput,
+  recalls: recallDelegation,
+  recallsFrom: ['create', 'transfer'],
+  presetKinds: ['contacts', 'nameservers'],
+});
+
+export const transferForm = orderForm({
+  task: 'transfer',
+  fields: [
+    NAME,
+    {
+      name: 'auth',
+      label: 'Auth code',
+      kind: 'secret',
+      hint: 'From the losing registrar. Kept sealed until the order ends; nobody sees it.',
+    },
+    ...DELEGATION,
+  ],
+  secretField: AUTH,
+  input: delegationInput,
+  recalls: recallDelegation,
+  recallsFrom: ['transfer', 'create'],
+  presetKinds: ['contacts', 'nameservers'],
+});
+
+export const renewForm = orderForm({
+  task: 'renew',
+  fields: [
+    {
+      name: 'names',
+      label: 'Domain names',
+      kind: 'lines',
+      placeholder: 'cafe.rest',
+      hint: 'One a line; they become one order.',
+    },
+    {
+      name: 'period',
+      label: 'Period in years',
+      kind: 'number',
+      hint: 'The service’s document gives the period no unit; it is taken for years.',
+    },
+  ],
+  input: (values) => ({
+    names: splitNames(linesOf(values, 'names')),
+    period: textOf(values, 'period') ?? '1',
+  }),
+  presets: () => ({ period: '1' }),
+});
+
+const nameserversForm = orderForm({
+  task: 'nameservers',
+  fields: [NAME, NAMESERVERS],
+  input: (values) => {
+    const { name, nameServers } = delegationInput(values);
+    return { name, nameServers };
+  },
+  recalls: (last) => pick(last, 'nameServers'),
+  presetKinds: ['nameservers'],
+});
+
+function splitNames(texts: readonly string[]): string[] {
+  return texts.flatMap((text) => text.split(/[\s,;]+/)).filter((name) => name !== '');
+}
+
+/** A task for domains: its subcommand, and the form for what the line leaves out. */
+interface DomainTask {
+  readonly command: Command;
+  readonly form: FormFeature;
+}
+
+/** A task for one name: it runs with a name on the line, and opens its form without one. */
+function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
+  const form = orderForm({
+    task,
+    fields: [formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) }],
+    input: (values) => ({ name: textOf(values, 'name') ?? '' }),
+  });
+  const command: Command = {
+    usage: `${task} NAME`,
+    summary: words.summary,
+    example: `/domain ${task} cafe.rest`,
+    needs: 'account',
+    async run(call) {
+      const names = splitNames(call.words);
+      const [name] = names;
+      // More than one name is most likely a slip, so the form shows what was read.
+      if (names.length === 1) await orderFromLine(call, task, { name });
+      else await openFromLine(call, form, name === undefined ? {} : { name }, { words: names, used: 1 });
+    },
+  };
+  return { command, form };
+}
+
+function isNumber(word: string | undefined): word is string {
+  return word !== undefined && /^[+-]?\d+([.,]\d+)?$/.test(word);
+}
+
+async function runRenew(call: CommandCall): Promise<void> {
+  // A comma inside a number does not separate words: `1,5` is one period, which is refused.
+  const words = call.words.flatMap((word) => (/^[+-]?\d+,\d+$/.test(word) ? [word] : splitNames([word])));
+  // `2 years` says what `2` does.
+  if (isNumber(words.at(-2)) && /^years?$/i.test(words.at(-1) ?? '')) words.pop();
+  const last = words.at(-1);
+  const hasPeriod = isNumber(last);
+  const names = hasPeriod ? words.slice(0, -1) : words;
+  const period = hasPeriod ? last : '1';
+  if (names.length === 0) return openFromLine(call, renewForm, { period });
+  if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
+    // If the account cannot do it, that is said first, because no other line would help.
+    return call.respond(
+      (await refusalOfAccount(call, 'renew')) ??
+        `Nothing was asked for yet. The last word of your line is neither a whole name, such as cafe.rest, nor a number of years, such as 2.`,
+    );
+  }
+  const years = hasPeriod ? undefined : names.find(isNumber);
+  if (years !== undefined) {
+    const line = `/domain renew ${[...names.filter((name) => name !== years), years].join(' ')}`;
+    return call.respond(`Nothing was asked for yet. The number of years stands last: ${code(line)}.`);
+  }
+  await orderFromLine(call, 'renew', { names, period });
+}
+
+/** Opens the form of a task that needs more than a line can say. */
+function openForName(call: CommandCall, form: FormFeature): Promise<void> {
+  const [name = ''] = call.words;
+  return openFromLine(call, form, { name }, { words: call.words, used: 1 });
+}
+
+/** The same for a transfer: a word that is no name may be the auth code. */
+function openTransfer(call: CommandCall): Promise<void> {
+  const [name = ''] = call.words;
+  return parseDomainName(name).ok
+    ? openForName(call, transferForm)
+    : openFromLine(call, transferForm, {}, { words: call.words, used: 0 });
+}
+
+async function runNameservers(call: CommandCall): Promise<void> {
+  const [name, ...nameServers] = splitNames(call.words);
+  if (name !== undefined && nameServers.length > 0)
+    await orderFromLine(call, 'nameservers', { name, nameServers });
+  else await openFromLine(call, nameserversForm, name === undefined ? {} : { name });
+}
+
+const restore = oneName(taskNamed('restore'));
+
+export const restoreForm = restore.form;
+
+/** A subcommand of its own, with the words of the task's row. */
+function ownCommand(
+  task: OrderTaskName,
+  { usage, example, run }: Pick<Command, 'usage' | 'example' | 'run'>,
+): Command {
+  return { usage, summary: taskNamed(task).words.summary, example, needs: 'account', run };
+}
+
+/** The tasks that need more than one name, or whose form is opened elsewhere too. */
+const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
+  create: {
+    command: ownCommand('create', {
+      usage: 'create NAME',
+      example: '/domain create bistro.rest',
+      run: (call) => openForName(call, createForm),
+    }),
+    form: createForm,
+  },
+  transfer: {
+    command: ownCommand('transfer', {
+      usage: 'transfer NAME',
+      example: '/domain transfer bistro.rest',
+      run: openTransfer,
+    }),
+    form: transferForm,
+  },
+  renew: {
+    command: ownCommand('renew', {
+      usage: 'renew NAME… [PERIOD]',
+      example: '/domain renew cafe.rest 2 -- client paid',
+      run: runRenew,
+    }),
+    form: renewForm,
+  },
+  restore,
+  nameservers: {
+    command: ownCommand('nameservers', {
+      usage: 'nameservers NAME NS…',
+      example: '/domain nameservers cafe.rest ns1.example.net ns2.example.net',
+      run: runNameservers,
+    }),
+    form: nameserversForm,
+  },
+};
+
+/** Every task for domains. One without a form of its own takes one name. */
+const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
+  .filter(({ zoneTask }) => zoneTask !== undefined)
+  .map((task) => OWN_FORMS[task.name] ?? oneName(task));
+
+export const domains: Feature = {
+  commands: TASKS.map(({ command }) => command),
+  forms: TASKS.map(({ form }) => form),
+};
+
+/** The forms that presets fill. */
+export const FORMS_WITH_PRESETS: readonly FormFeature[] = [createForm, transferForm, nameserversForm];

@@ -1,0 +1,66 @@
+import type { ModalView, SectionBlock } from '@slack/types';
+import type { OrderLogEntry } from '../../events.ts';
+import type { Order } from '../../orders/order.ts';
+import { findingBlocks, pauseButtons } from '../bulk/bulk.view.ts';
+import { actions, button, code, context, escapeText, facts, section } from '../kit/blocks.ts';
+import { type FormOrigin, noticeView } from '../kit/form.ts';
+import { type CardExtras, commentButton, explainingFacts, impactBlocks } from './card.view.ts';
+import { breakGlassButtons } from './emergency.view.ts';
+import { decisionButtons, orderTitle } from './order.view.ts';
+import { statementPages } from './statement.view.ts';
+import { orderHistory } from './thread.view.ts';
+
+/* A modal that shows all that an order sends, in pages, and what explains it. */
+
+/** `callback_id` of the modal. */
+export const LOOK = 'order_look';
+
+export interface Look {
+  readonly order: Order;
+  readonly extras: CardExtras & { readonly history: readonly OrderLogEntry[] };
+  /** Whether the person who looks may decide about it. */
+  readonly mayDecide: boolean;
+  /** Where it was opened. */
+  readonly origin: FormOrigin;
+  /** From 1; the last page where there are fewer. */
+  readonly page: number;
+  /** Why it is shown to somebody who pressed something else. */
+  readonly note?: string | undefined;
+}
+
+/** What whoever decides has to look at first. */
+function warnings({ bulk }: Order, extras: CardExtras): SectionBlock[] {
+  return [...(bulk === undefined ? [] : findingBlocks(bulk)), ...impactBlocks(extras)];
+}
+
+/** One page. What explains the order stands on the first one, its history on the last. */
+export function lookView({ order, extras, mayDecide, origin, page, note }: Look): ModalView {
+  const pages = statementPages(extras.statement);
+  const shown = Math.min(Math.max(page, 1), pages.length);
+  const turn = (actionId: string, text: string) => button(actionId, text, order.id);
+  return {
+    ...noticeView('What is sent', [
+      ...(note === undefined ? [] : [section(note)]),
+      section(`*${escapeText(orderTitle(order))}*`),
+      ...(shown === 1 ? facts(explainingFacts(order, extras)) : []),
+      ...(shown === 1 && order.state === 'PENDING' ? warnings(order, extras) : []),
+      ...(pages[shown - 1] ?? []),
+      ...actions(`look_pages_${order.id}`, [
+        ...(shown > 1 ? [turn('order_look_previous', 'Previous page')] : []),
+        ...(shown < pages.length ? [turn('order_look_next', 'Next page')] : []),
+      ]),
+      ...(shown === pages.length ? orderHistory(extras.history) : []),
+      ...actions(`look_paused_${order.id}`, pauseButtons(order)),
+      ...(order.state === 'PENDING' && mayDecide
+        ? actions(`look_${order.id}`, [
+            ...decisionButtons(order, true),
+            commentButton(order),
+            ...breakGlassButtons(order, extras.decision),
+          ])
+        : []),
+      context(`Order ${code(order.id)}${pages.length === 1 ? '' : ` · page ${shown} of ${pages.length}`}`),
+    ]),
+    callback_id: LOOK,
+    private_metadata: JSON.stringify({ ...origin, subject: order.id, page: shown }),
+  };
+}

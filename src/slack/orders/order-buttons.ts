@@ -1,0 +1,402 @@
+import type { KnownBlock } from '@slack/types';
+import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
+import { needsTypedName } from '../../names/impact.ts';
+import { impactTaskOf } from '../../names/name-orders.ts';
+import { askRequester, refusalToAsk } from '../../orders/ask.ts';
+import { approveInEmergency, refusalToBreakGlass, signOff } from '../../orders/break-glass.ts';
+import { BULK_TASKS } from '../../orders/bulk-columns.ts';
+import type { BulkRow } from '../../orders/bulk-csv.ts';
+import type { ChangeOutcome } from '../../orders/change.ts';
+import {
+  approveOrder,
+  cancelOrder,
+  denyOrder,
+  refusalToApprove,
+  refusalToDeny,
+} from '../../orders/decide.ts';
+import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
+import type { Refusal } from '../../orders/refusal.ts';
+import { type ConfirmOutcome, confirmOrder } from '../../orders/request.ts';
+import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
+import { retryOrder } from '../../orders/retry.ts';
+import { revealSecret } from '../../orders/reveal.ts';
+import { stopOrder } from '../../orders/stop.ts';
+import { undoOrder } from '../../orders/undo.ts';
+import { maySee } from '../../orders/visibility.ts';
+import { displayName, parseDomainName } from '../../zones/names.ts';
+import { placePlan } from '../bulk/bulk-plan.ts';
+import {
+  type Action,
+  type ActionCall,
+  type Feature,
+  type FormFeature,
+  formOrigin,
+  type Interaction,
+  reasonOf,
+  type Submitted,
+  textOf,
+  viewerOf,
+} from '../feature.ts';
+import { code, context, escapeText, lines, type Message, section, textMessage } from '../kit/blocks.ts';
+import { type Field, type Form, noticeView, REASON, verbatim } from '../kit/form.ts';
+import { updateOpenView } from '../refresh-form.ts';
+import { sendFile } from '../send-file.ts';
+import { answersText, answersView, fitsView } from './answer.view.ts';
+import { transferForm } from './domains.ts';
+import { impactLines } from './impact.view.ts';
+import { lookActions, whereAllIsShown } from './look.ts';
+import { orderTitle, seenInRecords } from './order.view.ts';
+import { valuesFromInput } from './order-form.ts';
+import { impactAtAsking, openAlready, openForm, outcomeMessage, retriedMessage } from './ordering.ts';
+import { refusalText } from './refusal.view.ts';
+import { userForm } from './users.ts';
+
+/*
+ * The buttons of an order's card and of its replies. A button carries the order's id and nothing else; on a click
+ * everything is read and checked again.
+ */
+
+type OrderDeps = Interaction['deps']['orders'];
+
+/**
+ * A button that changes its order. The person is told why nothing changed; a change itself is shown by the card and the
+ * thread.
+ * @param changed what to say when the click was acknowledged before the outcome was known
+ */
+export function changing(
+  change: (deps: OrderDeps, orderId: string, userId: string) => Promise<ChangeOutcome>,
+  changed: (title: string, order: Order) => string,
+) {
+  return async (call: ActionCall): Promise<void> => {
+    const outcome = await change(call.deps.orders, call.value, call.person.id);
+    const said = outcome.ok
+      ? changed(`*${escapeText(orderTitle(outcome.order))}*, order ${code(outcome.order.id)}`, outcome.order)
+      : refusalText(outcome.refusal);
+    // A modal stands before the card and everything else that would say it.
+    if (call.view !== undefined) {
+      call.acknowledge();
+      await updateOpenView(call.deps.web, call.view.id, noticeView('Order', [section(said)]));
+    } else await (outcome.ok ? call.respondIfLate(said) : call.respond(said));
+  };
+}
+
+function approvedText(title: string, { state }: Order): string {
+  if (state === 'FAILED') return `${title} was stopped, nothing was sent. Its thread says why.`;
+  return state === 'PENDING'
+    ? `Your approval counts: ${title}. It needs somebody else’s too.`
+    : `Approved: ${title}. Its thread says how it ends.`;
+}
+
+/** The new order is confirmed and approved like any other order. */
+async function undo(call: ActionCall): Promise<void> {
+  const outcome = await undoOrder(call.deps.orders, {
+    orderId: call.value,
+    userId: call.person.id,
+    reason: `Undo of order ${call.value}`,
+    deliveryId: call.deliveryId,
+    formerNameServers: call.deps.names.impacts.former,
+  });
+  const said = await outcomeMessage(call, outcome);
+  await (said === undefined ? call.respondIfLate('Asked for. Its card follows.') : call.respond(said));
+}
+
+async function confirm(call: ActionCall): Promise<void> {
+  const { orders } = call.deps;
+  const order = await orders.store.load(call.value);
+  if (order?.state === 'DRAFT' && order.requesterId === call.person.id && (await mustTypeName(call, order))) {
+    // The form shows what hangs on the name now.
+    await impactAtAsking(call, order);
+    return openForm(call, confirmForm, formOrigin(call, order.id));
+  }
+  await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
+}
+
+async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Promise<Message> {
+  switch (outcome.kind) {
+    case 'open_already':
+      return openAlready(call, outcome.order);
+    case 'refused':
+      return textMessage(refusalText(outcome.refusal));
+    case 'confirmed':
+      return textMessage(`Confirmed: ${escapeText(orderTitle(outcome.order))}. Its card follows.`);
+  }
+}
+
+/** Whether the name must be typed: for tasks that can lose a name, and when the impact is not known. */
+async function mustTypeName({ deps }: Interaction, order: Order): Promise<boolean> {
+  if (order.items.length !== 1 || impactTaskOf(order.task) === undefined) return false;
+  const impact = await deps.names.impacts.asked(order);
+  return impact === undefined || needsTypedName(impact);
+}
+
+/** The subject is the draft's id. */
+const confirmForm: FormFeature = {
+  form: {
+    name: 'confirm',
+    title: 'Confirm',
+    submit: 'Confirm',
+    fields: [
+      {
+        name: 'name',
+        label: 'Type the name again',
+        kind: 'text',
+        hint: 'The whole name, for example cafe.rest.',
+      },
+    ],
+  },
+  needs: 'member',
+  async render(call, origin) {
+    const order = await call.deps.orders.store.load(origin.subject ?? '');
+    const impact = order && (await call.deps.names.impacts.found(order));
+    const intro =
+      order === undefined || impact === undefined || impact === 'none'
+        ? []
+        : [section(`*${escapeText(orderTitle(order))}?*`), ...lines(impactLines(impact))];
+    return { intro };
+  },
+  async submit(call): Promise<Submitted> {
+    const { orders } = call.deps;
+    const orderId = call.origin.subject ?? '';
+    const order = await orders.store.load(orderId);
+    const name = order?.items[0]?.name;
+    const typed = parseDomainName(textOf(call.values, 'name') ?? '');
+    if (name !== undefined && (!typed.ok || typed.value.ascii !== name)) {
+      return {
+        errors: { name: `This is another name. Type ${displayName(name)} to confirm, or close this.` },
+      };
+    }
+    return {
+      say: await confirmedMessage(call, await confirmOrder(orders, orderId, call.person.id)),
+    };
+  },
+};
+
+async function retry(call: ActionCall): Promise<void> {
+  const outcome = await retryOrder(call.deps.orders, call.value, call.person.id);
+  if (outcome.kind === 'needs_secret') return retryWithSecret(call, outcome.order);
+  if (outcome.kind === 'needs_plan') return retryRows(call, outcome.order, outcome.rows);
+  const message = await outcomeMessage(call, outcome);
+  if (message !== undefined) await call.respond(message);
+  else if (outcome.kind === 'accepted') await call.respond(retriedMessage(outcome.order));
+}
+
+/** Opens the form again with everything but the secret, for the account of the order. */
+async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
+  const account = await call.orderAccount();
+  if (account?.id !== order.account.id) {
+    if (order.account.isTeamAccount === true)
+      return call.respond(
+        'This was asked for with the team’s account, and you have one of your own by now. Ask for it anew with `/domain`.',
+      );
+    return call.respond(
+      `This was asked for with ${code(accountName(order.account))}, which is not your active account. Choose it with \`/domain use ${order.account.context ?? APPLICATION_SLOT}\`, then press again.`,
+    );
+  }
+  const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
+  await openForm(call, order.task === 'transfer' ? transferForm : userForm, origin, {
+    ...valuesFromInput(order.input),
+    ...(order.reason === undefined ? {} : { reason: order.reason }),
+  });
+}
+
+/** Makes a plan of the rows that failed. It is confirmed and approved like that of a file. */
+async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[]): Promise<void> {
+  const task = BULK_TASKS.find((each) => each === order.task);
+  if (task === undefined) throw new Error(`order ${order.id} has rows, and ${order.task} takes none`);
+  const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
+  await call.respond(await placePlan(call, origin, { task, rows, bad: [], reason: order.reason }));
+}
+
+async function reveal(call: ActionCall): Promise<void> {
+  const outcome = await revealSecret(call.deps.orders, call.value, call.person.id);
+  if (outcome.kind === 'refused') {
+    const { err, refusal } = outcome;
+    if (err !== undefined)
+      call.deps.log.error({ err, orderId: call.value }, 'opening the secret result of an order');
+    return call.respond(refusalText(refusal));
+  }
+  const title = outcome.order.task === 'authcode' ? 'Auth code' : 'Generated password';
+  const view = noticeView(title, [
+    section(escapeText(orderTitle(outcome.order))),
+    verbatim(outcome.secret.reveal()),
+    context('Shown once. When you close this it is gone: copy it now.'),
+  ]);
+  await call.open(view, { undo: outcome.giveBack });
+}
+
+/** Shows all answers of the service to an order: in a view, or as a file when they are too long. */
+async function showAnswers(call: ActionCall): Promise<void> {
+  const { orders } = call.deps;
+  const [order, answers] = await Promise.all([
+    orders.store.load(call.value),
+    orders.store.answers(call.value),
+  ]);
+  if (order === undefined || !(await maySee(orders, order, viewerOf(call))))
+    return call.respond(refusalText({ code: 'no_such_order' }));
+  if (answers.length === 0) return call.respond('Nothing more was kept of what the service said.');
+  const title = orderTitle(order);
+  if (fitsView(answers)) return call.open(answersView(order, title, answers));
+  await call.respond(
+    await sendFile(call, {
+      text: answersText(order, answers),
+      filename: `domain-steward-order-${order.id}.json`,
+      what: `All that the service said: ${escapeText(title)}, order ${code(order.id)}`,
+      told: `The service said more of order ${code(order.id)} than a view holds. It is in our direct message, as a file.`,
+    }),
+  );
+}
+
+/** A form that asks for a reason before it acts on an order. */
+function reasonForm(
+  form: Omit<Form, 'fields'>,
+  act: (
+    deps: OrderDeps,
+    subject: string,
+    userId: string,
+    reason: string | undefined,
+  ) => Promise<ChangeOutcome>,
+  intro: (call: Interaction, subject: string) => Promise<readonly KnownBlock[]> = async () => [],
+  field: Field = { ...REASON, hint: 'Stands in the thread and in the audit log.' },
+): FormFeature {
+  const full: Form = { ...form, fields: [field] };
+  return {
+    form: full,
+    needs: 'member',
+    render: async (call, origin) => ({ intro: await intro(call, origin.subject ?? '') }),
+    async submit(call): Promise<Submitted> {
+      const { deps, origin, person, values } = call;
+      const outcome = await act(deps.orders, origin.subject ?? '', person.id, reasonOf(values));
+      return outcome.ok ? { say: undefined } : { errors: { reason: refusalText(outcome.refusal) } };
+    },
+  };
+}
+
+const denyForm = reasonForm({ name: 'deny', title: 'Deny this order', submit: 'Deny' }, denyOrder);
+
+/** The same as the button, with a comment for the thread. */
+const approveForm = reasonForm(
+  { name: 'approve', title: 'Approve this order', submit: 'Approve' },
+  approveOrder,
+);
+
+const EMERGENCY_REASON: Field = {
+  ...REASON,
+  label: 'Why can it not wait?',
+  optional: false,
+  hint: 'Everybody who could have approved reads it, and it stands in the thread and in the audit log.',
+};
+
+/** An admin approves alone; another one reviews that afterwards. The subject is the order's id. */
+const breakGlassForm = reasonForm(
+  { name: 'break_glass', title: 'Approve alone', submit: 'Approve alone' },
+  approveInEmergency,
+  async () => [
+    section(
+      'You approve this *alone*, and it is sent at once. Everybody who could have approved is told, with your reason. It stays open for review until another admin signs it off.',
+    ),
+  ],
+  EMERGENCY_REASON,
+);
+
+/** The subject is the order's id. */
+const askForm: FormFeature = {
+  form: {
+    name: 'ask_back',
+    title: 'Ask back',
+    submit: 'Ask',
+    fields: [
+      {
+        name: 'question',
+        label: 'What do you want to know?',
+        kind: 'text',
+        hint: 'Stands in the thread, where the person who asked answers. The time that is left starts anew.',
+      },
+    ],
+  },
+  needs: 'member',
+  async submit(call): Promise<Submitted> {
+    const question = textOf(call.values, 'question') ?? '';
+    if (question === '') return { errors: { question: 'Type what you want to know.' } };
+    const { subject = '' } = call.origin;
+    const outcome = await askRequester(call.deps.orders, subject, call.person.id, question);
+    return outcome.ok ? { say: undefined } : { errors: { question: refusalText(outcome.refusal) } };
+  },
+};
+
+/** The subject is the order and the finding: `<order id>:done` or `<order id>:failed`. */
+const resolveForm = reasonForm(
+  { name: 'settle', title: 'Settle this order', submit: 'Settle' },
+  (deps, subject, userId, reason) => {
+    const [orderId = '', found] = subject.split(':');
+    return resolveOrder(deps, orderId, userId, found === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
+  },
+  async (call, subject) => {
+    const order = await call.deps.orders.store.load(subject.split(':')[0] ?? '');
+    return order !== undefined && LOOKED_UP_TASKS.has(order.task) ? lines(seenInRecords(order)) : [];
+  },
+);
+
+/**
+ * A button that opens a form about its order, for those who may submit it.
+ * @param subjectOf what the form is about
+ */
+function openAbout(
+  form: FormFeature,
+  refusalFor: (deps: OrderDeps, order: Order, userId: string) => Promise<Refusal | undefined>,
+  subjectOf = ({ id }: Order) => id,
+) {
+  return async (call: ActionCall): Promise<void> => {
+    const order = await call.deps.orders.store.load(call.value);
+    if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
+    const refusal = await refusalFor(call.deps.orders, order, call.person.id);
+    if (refusal !== undefined) return call.respond(refusalText(refusal));
+    await openForm(call, form, formOrigin(call, subjectOf(order)));
+  };
+}
+
+function openResolve(found: 'done' | 'failed') {
+  return openAbout(resolveForm, refusalToResolve, ({ id }) => `${id}:${found}`);
+}
+
+const BUTTONS: readonly Action[] = [
+  { id: 'order_approve', needs: 'member', run: whereAllIsShown(changing(approveOrder, approvedText)) },
+  {
+    id: 'order_approve_comment',
+    needs: 'member',
+    run: whereAllIsShown(openAbout(approveForm, refusalToApprove)),
+  },
+  {
+    id: 'order_break_glass',
+    needs: 'member',
+    run: whereAllIsShown(openAbout(breakGlassForm, refusalToBreakGlass)),
+  },
+  {
+    id: 'order_sign_off',
+    needs: 'member',
+    run: changing(signOff, (title) => `Signed off: ${title}. The review is closed.`),
+  },
+  { id: 'order_ask', needs: 'member', run: openAbout(askForm, refusalToAsk) },
+  { id: 'order_deny', needs: 'member', run: openAbout(denyForm, refusalToDeny) },
+  {
+    id: 'order_cancel',
+    needs: 'member',
+    run: changing(cancelOrder, (title) => `Cancelled: ${title}. Nothing was sent.`),
+  },
+  {
+    id: 'order_stop',
+    needs: 'member',
+    run: changing(stopOrder, (title) => `Stopped: ${title}. What waited is not sent any more.`),
+  },
+  { id: 'order_confirm', needs: 'member', run: confirm },
+  { id: 'order_retry', needs: 'member', run: retry },
+  { id: 'order_undo', needs: 'member', run: undo },
+  { id: 'order_reveal', needs: 'member', run: reveal },
+  { id: 'order_data', needs: 'member', run: showAnswers },
+  { id: 'order_resolve_done', needs: 'member', run: openResolve('done') },
+  { id: 'order_resolve_failed', needs: 'member', run: openResolve('failed') },
+];
+
+export const orderButtons: Feature = {
+  forms: [confirmForm, approveForm, breakGlassForm, askForm, denyForm, resolveForm],
+  actions: [...lookActions, ...BUTTONS],
+};

@@ -1,0 +1,305 @@
+import { type Account, accountName } from '../../accounts/account.ts';
+import type { PresetKind } from '../../names/presets.ts';
+import type { OrderTaskName } from '../../orders/order.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import type { AvailableInterfaces } from '../../service/interfaces.ts';
+import { Secret } from '../../service/secret.ts';
+import {
+  type FormFeature,
+  type Interaction,
+  reasonOf,
+  type SubmissionCall,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import { code, context } from '../kit/blocks.ts';
+import {
+  type Field,
+  type FormOrigin,
+  type FormValues,
+  type FormView,
+  formView,
+  REASON_TO_APPROVERS,
+} from '../kit/form.ts';
+import { type FieldProblem, fieldProblems } from './input-issue.view.ts';
+import { interfaceNote, TIES } from './interface.view.ts';
+import { outcomeMessage, placeOrder, refusalOfAccount, refusalOfPolicy, retriedMessage } from './ordering.ts';
+
+/*
+ * The form of a task that becomes an order. It is filled from the line and from the person's last order, and read back
+ * with errors at its fields.
+ */
+
+const BOTH: AvailableInterfaces = { json: true, xml: true };
+
+export interface OrderFormOptions {
+  readonly task: OrderTaskName;
+  /** The fields for the interfaces that an account reaches; `reason` is added to them. */
+  readonly fields: readonly Field[] | ((reach: AvailableInterfaces) => readonly Field[]);
+  /** For tasks that both interfaces can carry out. */
+  readonly interfaces?: {
+    /** What only XML has, as the beginning of a sentence. */
+    readonly xmlHas?: string;
+    /** What a person should know who chooses an interface, where no field decides. */
+    readonly choice?: string;
+  };
+  /** The task's input from what was typed in these fields. */
+  readonly input: (values: FormValues) => unknown;
+  /** The values of fields that the line does not set. */
+  readonly presets?: (account: Account | undefined) => FormValues;
+  /** The values to take from the person's last order of the task. */
+  readonly recalls?: (last: FormValues, given: FormValues) => FormValues;
+  /** Other tasks whose last order serves as well. */
+  readonly recallsFrom?: readonly OrderTaskName[];
+  readonly secretField?: SecretField;
+  /** Kinds of presets that fill its fields. */
+  readonly presetKinds?: readonly PresetKind[];
+}
+
+type SecretRead = { readonly secret: Secret | undefined } | { readonly problem: string };
+
+export interface SecretField {
+  readonly name: string;
+  /** Reads what was typed, which may be empty. Blanks around it are kept, because they may belong to a password. */
+  readonly read: (typed: string) => SecretRead;
+}
+
+const MAX_SECRET = 1_000;
+
+/** A secret on one line, or none. */
+export function readSecret(typed: string): SecretRead {
+  if (typed === '') return { secret: undefined };
+  if (typed.length > MAX_SECRET) return { problem: `Use at most ${MAX_SECRET} characters.` };
+  if (/[\p{Cc}\p{Cs}]/u.test(typed)) {
+    return { problem: 'It contains a character that cannot be seen. Type it again.' };
+  }
+  return { secret: new Secret(typed) };
+}
+
+/** The interface to use, where an account reaches both and no other field decides. */
+function interfaceField(hint: string): Field {
+  return {
+    name: 'interface',
+    label: 'Interface of the service',
+    kind: 'choice',
+    optional: true,
+    options: [
+      { value: 'json', text: 'JSON' },
+      { value: 'xml', text: 'XML' },
+    ],
+    hint,
+    dispatches: true,
+  };
+}
+
+/** The team's presets of some kinds, if there are any. The chosen one fills fields and is not part of the order. */
+async function presetField({ deps }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
+  if (kinds.length === 0) return [];
+  const presets = (await deps.presets.list()).filter(({ kind }) => kinds.includes(kind));
+  if (presets.length === 0) return [];
+  return [
+    {
+      name: 'preset',
+      label: 'Preset',
+      kind: 'choice',
+      optional: true,
+      options: presets.map(({ id, name }) => ({ value: id, text: name })),
+      hint: 'Fills the fields below, which you can still change.',
+      dispatches: true,
+    },
+  ];
+}
+
+/** The chosen interface, or all that the account reaches. */
+function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValues): AvailableInterfaces {
+  if (!reach.json || !reach.xml || (chosen !== 'json' && chosen !== 'xml')) return reach;
+  return { json: chosen === 'json', xml: chosen === 'xml' };
+}
+
+/** Declares the form of a task. */
+export function orderForm(options: OrderFormOptions): FormFeature {
+  const { words } = taskNamed(options.task);
+  const choice = options.interfaces?.choice;
+  const fieldsFor = (reach: AvailableInterfaces, values: FormValues): readonly Field[] => [
+    ...(typeof options.fields === 'function' ? options.fields(chosenReach(reach, values)) : options.fields),
+    ...(choice === undefined || !reach.json || !reach.xml ? [] : [interfaceField(choice)]),
+    REASON_TO_APPROVERS,
+  ];
+  const reachOf = ({ deps }: Interaction, account: Account | undefined): AvailableInterfaces =>
+    account === undefined
+      ? BOTH
+      : taskNamed(options.task).availableInterfaces(deps.orders.interfacesOf(account));
+  const form = {
+    name: options.task,
+    title: words.title,
+    submit: words.submit,
+    fields: fieldsFor(BOTH, {}),
+  };
+
+  async function render(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormView> {
+    const account = await call.orderAccount();
+    const reach = reachOf(call, account);
+    const presets = options.presets?.(account) ?? {};
+    const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
+    const offered = await presetField(call, options.presetKinds ?? []);
+    const [tied] = taskNamed(options.task).constraints(options.input(shown)).xml;
+    const because = tied && TIES[tied.what];
+    return {
+      form: { ...form, fields: [...offered, ...fieldsFor(reach, shown)] },
+      origin: account === undefined ? origin : { ...origin, accountId: account.id },
+      values: shown,
+      ...(options.interfaces === undefined
+        ? {}
+        : { intro: [context(interfaceNote(account, reach, because, options.interfaces.xmlHas))] }),
+    };
+  }
+
+  /** Asks again when the account has changed: values that were typed for one account are not sent with another. */
+  async function askAgain(call: SubmissionCall, account: Account): Promise<Submitted> {
+    const again = await render(call, call.origin, call.values);
+    const problems = [
+      `Your active account is ${code(accountName(account))} now, another one than when this form opened. Nothing was asked for yet. Check the fields, then submit again.`,
+    ];
+    return { view: formView({ ...again, problems }) };
+  }
+
+  /** The issues of the fields that were not found wrong before, so that all issues are shown at once. */
+  function otherProblems(values: FormValues, found: readonly FieldProblem[]): readonly FieldProblem[] {
+    const checked = taskNamed(options.task).check(options.input(values));
+    const fields = new Set(found.map(({ field }) => field));
+    return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
+  }
+
+  /** Places the order that the values of some fields ask for. */
+  async function submitFields(call: SubmissionCall, fields: readonly Field[]): Promise<Submitted> {
+    const values = pick(call.values, ...fields.map(({ name }) => name));
+    const { secret, problems: secretProblems } = secretOf(values, options.secretField);
+    const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
+    if (problems.length > 0) {
+      return { errors: errorsByField([...problems, ...otherProblems(values, problems)]) };
+    }
+    const outcome = await placeOrder(call, call.origin, {
+      task: options.task,
+      input: options.input(values),
+      reason: reasonOf(values),
+      ...(secret === undefined ? {} : { secret }),
+    });
+    if (outcome.kind === 'invalid') return { errors: errorsByField(fieldProblems(outcome.issues)) };
+    const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
+    const message =
+      (await outcomeMessage(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
+    return { say: message };
+  }
+
+  return {
+    form,
+    needs: 'account',
+    refusal: async (call, values = {}) =>
+      (await refusalOfAccount(call, options.task)) ??
+      (await refusalOfPolicy(call, options.task, options.input(values))),
+    render,
+
+    issuesOf(given) {
+      const checked = taskNamed(options.task).check(options.input(given));
+      if (checked.ok) return {};
+      // A field that the line leaves out is no issue yet, because the form asks for it.
+      return errorsByField(
+        fieldProblems(checked.issues).filter(({ field }) => textOf(given, field) !== undefined),
+      );
+    },
+
+    async submit(call): Promise<Submitted> {
+      const account = await call.orderAccount();
+      const { accountId } = call.origin;
+      if (account !== undefined && accountId !== undefined && account.id !== accountId) {
+        return askAgain(call, account);
+      }
+      const refusal = await refusalOfAccount(call, options.task, account);
+      if (refusal !== undefined) return { say: refusal };
+      const fields = fieldsFor(reachOf(call, account), call.values);
+      return submitFields(call, fields);
+    },
+  };
+}
+
+const SHOWN_AT_FIELD = 3;
+
+/** Joins the issues of each field into one text, up to a few sentences. */
+export function errorsByField(problems: readonly FieldProblem[]): Record<string, string> {
+  const fields = [...new Set(problems.map(({ field }) => field))];
+  return Object.fromEntries(
+    fields.map((field) => {
+      const here = problems.filter((each) => each.field === field).map(({ problem }) => problem);
+      const shown = here.slice(0, SHOWN_AT_FIELD);
+      const left = here.length - shown.length;
+      return [field, [...shown, ...(left > 0 ? [`… and ${left} more.`] : [])].join(' ')];
+    }),
+  );
+}
+
+/** Refuses values that a menu does not offer for the account's interface. */
+function choiceProblems(field: Field, values: FormValues): FieldProblem[] {
+  if (field.kind !== 'choice') return [];
+  const chosen = values[field.name];
+  const offered = (field.options ?? []).some(({ value }) => value === chosen);
+  const empty = chosen === undefined || chosen === '';
+  if (offered || (empty && field.optional === true)) return [];
+  const list = (field.options ?? []).map(({ text }) => text).join(', ');
+  return [{ field: field.name, problem: `Choose one of these: ${list}.` }];
+}
+
+function secretOf(
+  values: FormValues,
+  field: SecretField | undefined,
+): { readonly secret?: Secret | undefined; readonly problems: readonly FieldProblem[] } {
+  if (field === undefined) return { problems: [] };
+  const typed = values[field.name];
+  const read = field.read(typeof typed === 'string' ? typed : '');
+  return 'problem' in read
+    ? { problems: [{ field: field.name, problem: read.problem }] }
+    : { secret: read.secret, problems: [] };
+}
+
+async function recall(
+  call: Interaction,
+  account: Account | undefined,
+  options: OrderFormOptions,
+  given: FormValues,
+): Promise<FormValues> {
+  const { recalls } = options;
+  if (recalls === undefined || account === undefined) return {};
+  const tasks = options.recallsFrom ?? [options.task];
+  const orders = await Promise.all(
+    tasks.map((task) => call.deps.orders.store.latest(task, call.person.id, account.context)),
+  );
+  const [latest] = orders
+    .filter((order) => order !== undefined)
+    .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime());
+  return latest === undefined ? {} : recalls(valuesFromInput(latest.input), given);
+}
+
+/** The input of an order as its form shows it: one line per item of a list, `parent_user` for a field of an object. */
+export function valuesFromInput(input: unknown): FormValues {
+  if (typeof input !== 'object' || input === null) return {};
+  const values: Record<string, string> = {};
+  for (const [name, value] of Object.entries(input)) {
+    if (Array.isArray(value)) values[name] = value.map(String).join('\n');
+    else if (typeof value === 'string' || typeof value === 'number') values[name] = String(value);
+    else {
+      for (const [inner, text] of Object.entries(valuesFromInput(value))) {
+        if (typeof text === 'string') values[`${name}_${inner}`] = text;
+      }
+    }
+  }
+  return values;
+}
+
+/** Some of the values. */
+export function pick(values: FormValues, ...names: readonly string[]): FormValues {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = values[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}

@@ -1,0 +1,388 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isDemoContext } from '../../accounts/account.ts';
+import type { TeamSettings } from '../../config.ts';
+import type { OrderLogEntry } from '../../events.ts';
+import { utcDay } from '../../expiry/days.ts';
+import type { Expiry } from '../../expiry/expiry.ts';
+import type { Log } from '../../log.ts';
+import type { BudgetLook, LookAtBudgets } from '../../money/budget-look.ts';
+import type { PriceOrder } from '../../money/order-cost.ts';
+import type { OrderCost } from '../../money/prices.ts';
+import { addYears } from '../../names/dates.ts';
+import type { Impacts } from '../../names/order-impact.ts';
+import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../notifications.ts';
+import type { WaitingDecision } from '../../orders/approvers.ts';
+import { budgetedItems } from '../../orders/budget.ts';
+import {
+  accountOwner,
+  isFinal,
+  isRequester,
+  type Order,
+  periodOf,
+  undoableUntil,
+} from '../../orders/order.ts';
+import type { FirstExpiry, OrderStore } from '../../orders/ports.ts';
+import type { Statement } from '../../orders/statement.ts';
+import { isPaused } from '../../orders/waves.ts';
+import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
+import type { Term } from '../expiry/expiry.view.ts';
+import { type Message, mention } from '../kit/blocks.ts';
+import { overBudgetReply, waitsForAdminAlone } from '../money/budget.view.ts';
+import { repricedReply } from '../money/price.view.ts';
+import type { SlackDirectory } from '../outbound/directory.ts';
+import {
+  directMessageTo,
+  type NotificationPlanner,
+  ONCE,
+  type SendNotification,
+  type WantedNotification,
+} from '../outbound/notify.ts';
+import type { SlackWeb } from '../outbound/web.ts';
+import { type CardExtras, orderCard, type UndoOffer } from './card.view.ts';
+import { decisionApprovers, isRuled } from './decision.view.ts';
+import { tellOfChangedStatement, tellOfEmergency } from './order-notices.ts';
+import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
+import { copyCard, copyPurpose, isDirect, remindPeople } from './reach-approvers.ts';
+import { orderReply } from './thread.view.ts';
+
+export interface OrderPlannerDeps {
+  readonly web: SlackWeb;
+  readonly directory: SlackDirectory;
+  readonly orders: Pick<OrderStore, 'loadWithHistory' | 'history' | 'recordShownExcess'>;
+  readonly settings: () => Promise<TeamSettings>;
+  /** What an order sends; undefined when its rows give no request any more. */
+  readonly statementOf: (order: Order) => Statement | undefined;
+  /** What an order costs today by the team's price list. */
+  readonly priceOf: PriceOrder;
+  /** What the order takes out of the team's budgets. */
+  readonly lookAtBudgets: LookAtBudgets;
+  /** The impact on an order’s name. */
+  readonly impacts: Pick<Impacts, 'forCard' | 'former'>;
+  /** What the watch list knows of a name. */
+  readonly findListed: Expiry['findListed'];
+  /** When the first of an order’s names expires. */
+  readonly firstExpiry: FirstExpiry;
+  /** `ADMINS`: whom to call where nobody else is named, and when an order exceeds a budget. */
+  readonly admins: readonly string[];
+  /** What a waiting order needs at this moment. */
+  readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
+  /** The people who may approve a waiting order at this moment. */
+  readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** What has to be told of an order: its card, copies of it, and what stands in their threads. */
+export function createOrderPlanner(deps: OrderPlannerDeps): NotificationPlanner {
+  return async (claim, send) => {
+    const again = pauseOf(claim.id, deps.now());
+    if (again !== undefined) return { again, isDeferred: true };
+    const found = await deps.orders.loadWithHistory(claim.id);
+    if (found === undefined || !wasAskedFor(found.history)) return undefined;
+    noteShown(found.order, deps.now());
+    const standing = standingMessages(claim);
+    const noted: SendNotification = async (wanted) => {
+      const sent = await send(wanted);
+      if (sent.at !== undefined) standing.set(wanted.purpose, sent.at);
+      return sent;
+    };
+    await planOrder(deps, { ...found, version: claim.version, standing, send: noted });
+    return undefined;
+  };
+}
+
+/** Where the messages of a subject stand, by their purposes. */
+export function standingMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {
+  return new Map(
+    notifications.flatMap(({ purpose, message }) =>
+      message === undefined ? [] : [[purpose, message] as const],
+    ),
+  );
+}
+
+/** Between two updates of the messages of an order that changes all the time: Slack allows about one a second a channel. */
+const BULK_UPDATE_MS = 3_000;
+
+/** When the messages of bulk orders were shown last by this process. */
+const shownAt = new Map<string, number>();
+
+/** Until when an order's messages stay as they are; undefined when they may be shown now. Asked before its thousands of items are read. */
+function pauseOf(orderId: string, now: Date): Date | undefined {
+  const since = now.getTime() - (shownAt.get(orderId) ?? Number.NEGATIVE_INFINITY);
+  // A clock that was put back does not hold them up.
+  return since >= 0 && since < BULK_UPDATE_MS ? new Date(now.getTime() + BULK_UPDATE_MS - since) : undefined;
+}
+
+function noteShown({ id, bulk, state }: Order, now: Date): void {
+  if (bulk !== undefined && !isFinal(state)) shownAt.set(id, now.getTime());
+  else shownAt.delete(id);
+}
+
+/** A card on which somebody did something. */
+export interface ShownCard {
+  readonly channelId: string;
+  readonly ts: string;
+  readonly shownTo: string;
+}
+
+/**
+ * Records a card that was posted while the answer, or the bot, was lost. From now on it is updated as well. A copy for
+ * those who decide counts as the one of its place, so that no other is posted there.
+ */
+export async function adoptCard(
+  {
+    notifications,
+    orders,
+    now,
+  }: {
+    readonly notifications: Pick<NotificationStore, 'adopt'>;
+    readonly orders: Pick<OrderStore, 'load'>;
+    readonly now: () => Date;
+  },
+  orderId: string,
+  { channelId, ts, shownTo }: ShownCard,
+): Promise<void> {
+  const order = await orders.load(orderId);
+  if (order === undefined) return;
+  // The card itself stands with the person who asked where the bot cannot post in the channel.
+  const isCard = channelId === order.channelId || (isDirect({ channelId }) && shownTo === order.requesterId);
+  const purposes = isCard ? [CARD, `${COPY}${ts}`] : [CARD, copyPurpose(channelId, shownTo), `${COPY}${ts}`];
+  await notifications.adopt({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
+}
+
+/** Shows all orders again that wait for approval, because what their cards say of prices or people has changed. */
+export async function refreshWaitingCards({
+  orders,
+  now,
+}: {
+  readonly orders: Pick<OrderStore, 'list' | 'requestNotification'>;
+  readonly now: () => Date;
+}): Promise<void> {
+  const waiting = await orders.list({
+    states: ['PENDING'],
+    limit: MAX_REFRESHED,
+  });
+  for (const { id } of waiting) await orders.requestNotification(id, now());
+}
+
+/** More than the number of orders that ever wait for approval. */
+const MAX_REFRESHED = 1_000;
+
+/** The purposes of copies of a card begin with it. */
+const COPY = `${CARD}:`;
+
+/** Sends all messages of an order, what stands in a thread after the message that begins it. */
+async function planOrder(deps: OrderPlannerDeps, planned: PlannedOrder): Promise<void> {
+  const { order, history, standing, send } = planned;
+  const { extras, otherAdmins, isForAdmins, approvalChannel } = await readCardExtras(deps, order, history);
+  const wanted = {
+    version: cardVersion(planned.version, extras.budgets),
+    since: lastChangeAt(order, history),
+    metadata: metadataOf(order),
+    message: () => orderCard(order, extras),
+  };
+  const copies = [...standing.keys()].filter((purpose) => purpose.startsWith(COPY));
+  const first = await send(firstCard(deps, order, extras, wanted));
+  const cards = [first];
+  for (const purpose of copies) cards.push(await send({ ...wanted, purpose, places: [] }));
+  const { at: card } = first;
+  if (card === undefined) return;
+  if (cards.every(({ state }) => state !== 'pending')) await recordExcess(deps, order, extras.budgets);
+  const waiting = { ...planned, card };
+  await copyCard(deps, waiting, { ...wanted, approvalChannel, isOverBudget: isOver(extras.budgets) });
+  const inThread = { ...planned, thread: threadOf(order, card), since: wanted.since };
+  await sendProgress(deps, inThread);
+  const replyTo = (entry: OrderLogEntry) =>
+    overBudgetReply(entry, otherAdmins) ??
+    orderReply(order, entry, extras.approvers, extras.now) ??
+    repricedReply(entry, history);
+  if (await sendReplies(deps, inThread, replyTo)) await sendFiles(deps, inThread);
+  await remindPeople(deps, waiting, { approvers: extras.approvers, isForAdmins });
+  await tellOfEmergency(deps, planned);
+  await tellOfChangedStatement(deps, planned);
+}
+
+/** The card, in the place where it was asked for; where the bot cannot post there, with who asked. */
+function firstCard(
+  { directory }: OrderPlannerDeps,
+  order: Order,
+  extras: CardExtras,
+  wanted: Pick<WantedNotification, 'version' | 'since' | 'metadata'>,
+): WantedNotification {
+  const { channelId, threadTs, requesterId } = order;
+  const hint = `I cannot post where ${mention(requesterId)} asked, so this card is here, and approvers hear of it from me. Invite me there with \`/invite @Domain Steward\` to have the next one in that place.`;
+  return {
+    ...wanted,
+    purpose: CARD,
+    places: [async () => ({ channelId, threadTs }), directMessageTo(directory, requesterId)],
+    message: (place) => orderCard(order, place === 0 ? extras : { ...extras, hint }),
+    returns: true,
+    mustArrive: true,
+  };
+}
+
+/** Who presses a button agrees to the excess that its card shows, so a card that shows another one is another version. */
+function cardVersion(version: number, budgets: BudgetLook | undefined): string {
+  const over = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>
+    [tag, period, currency, leftMinor, takesMinor].join(' '),
+  );
+  return [version, ...(over ?? [])].join(' · ');
+}
+
+/** An order that was asked for on a message is shown in that message's thread, not in a thread below the card. */
+function threadOf({ channelId, threadTs }: Order, card: PostedMessage): Thread {
+  return {
+    channelId: card.channelId,
+    threadTs: threadTs !== undefined && card.channelId === channelId ? threadTs : card.ts,
+  };
+}
+
+/** Keeps what the cards say by now of budgets that the order exceeds: who presses from now on agrees to that. */
+async function recordExcess(
+  { orders }: Pick<OrderPlannerDeps, 'orders'>,
+  order: Order,
+  budgets: BudgetLook | undefined,
+): Promise<void> {
+  if (budgets !== undefined && !isDeepStrictEqual(budgets.over, order.shownExcess))
+    await orders.recordShownExcess(order.id, budgets.over);
+}
+
+/** What an order's messages say beside the order at this moment, and whom they call. */
+async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: readonly OrderLogEntry[]) {
+  const isWaiting = order.state === 'PENDING';
+  const now = deps.now();
+  const pricing = isWaiting || isPaused(order) ? costNow(deps, order) : undefined;
+  const [decision, settings, cost, budgets, term, impact, undo] = await Promise.all([
+    isWaiting ? deps.decisionOf(order) : undefined,
+    deps.settings(),
+    isWaiting ? pricing : undefined,
+    budgetsNow(deps, order, pricing),
+    termNow(deps, order),
+    deps.impacts.forCard(order),
+    undoOffer(deps, order, now),
+  ]);
+  const otherAdmins = deps.admins.filter((userId) => !isRequester(order, userId));
+  const isForAdmins = isOver(budgets) && otherAdmins.length > 0 && waitsForAdminAlone(history);
+  const awaited =
+    decision === undefined || decision.demand.requirements.length === 0
+      ? formerApprovers(order, settings.approvers)
+      : decisionApprovers(decision);
+  const extras = {
+    statement: deps.statementOf(order),
+    approvers: isForAdmins ? otherAdmins : awaited,
+    history,
+    now,
+    cost,
+    decision,
+    budgets,
+    term,
+    impact: impact === 'none' ? undefined : impact,
+    undo,
+  };
+  return { extras, otherAdmins, isForAdmins, approvalChannel: settings.approvalChannel };
+}
+
+function isOver(budgets: CardExtras['budgets']): boolean {
+  return budgets !== undefined && budgets.over.length > 0;
+}
+
+/** When the last event happened that is to be told. */
+function lastChangeAt({ createdAt }: Order, history: readonly OrderLogEntry[]): Date {
+  return history.at(-1)?.at ?? createdAt;
+}
+
+function replyPurpose({ version, kind }: OrderLogEntry): string {
+  return `reply:${version}:${kind}`;
+}
+
+/**
+ * Posts the replies that are missing, one after the other. If the bot was removed from the channel since the card was posted,
+ * who asked is told the outcome directly.
+ * @returns whether all stand
+ */
+async function sendReplies(
+  { directory }: OrderPlannerDeps,
+  { order, history, standing, send, thread, since }: PlannedThread,
+  replyTo: (entry: OrderLogEntry) => Message | undefined,
+): Promise<boolean> {
+  const directlyTo = (userId: string) => directMessageTo(directory, userId);
+  for (const entry of history) {
+    const purpose = replyPurpose(entry);
+    const reply = standing.has(purpose) ? undefined : replyTo(entry);
+    if (reply === undefined) continue;
+    // If the card is a direct message to whoever retries, the owner of the account would not see the reply there.
+    const isForOwner = entry.kind === 'requested' && thread.channelId !== order.channelId;
+    const { state } = await send({
+      purpose,
+      version: ONCE,
+      since,
+      places: [
+        isForOwner ? directlyTo(accountOwner(order)) : async () => thread,
+        directlyTo(order.requesterId),
+      ],
+      message: () => reply,
+      metadata: metadataOf({ ...order, state: entry.state }),
+    });
+    if (state === 'pending') return false;
+  }
+  return true;
+}
+
+/** Those who decided about an order that no longer waits: the approvers of its rules, or of the settings. */
+function formerApprovers({ demand }: Order, general: readonly string[]): readonly string[] {
+  if (!isRuled(demand)) return general;
+  return [...new Set(demand.requirements.flatMap(({ approvers }) => approvers))];
+}
+
+/** Nameservers can be set back for a while, if it is known what they were before. */
+async function undoOffer(
+  { impacts }: OrderPlannerDeps,
+  order: Order,
+  now: Date,
+): Promise<UndoOffer | undefined> {
+  const [item, ...others] = order.items;
+  const until = item && undoableUntil(order, item);
+  if (until === undefined || until <= now || others.length > 0) return undefined;
+  const former = await impacts.former(order);
+  return former.kind === 'same' ? undefined : { until, former };
+}
+
+/** What an order, or the rest of a paused one, costs by the price list of today; undefined where it has no price. */
+export function costNow({ priceOf }: Pick<OrderPlannerDeps, 'priceOf'>, order: Order) {
+  const { task, input } = order;
+  return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input });
+}
+
+/** What the watch list tells of the one name of a waiting order on a live system; undefined where no card shows it. */
+export async function termNow(
+  { findListed }: Pick<OrderPlannerDeps, 'findListed'>,
+  { state, task, account, items, input }: Order,
+): Promise<Term | undefined> {
+  const [item, ...others] = items;
+  const isLive = state === 'PENDING' && !isDemoContext(account.context);
+  if (!isLive || item === undefined || others.length > 0) return undefined;
+  if (task !== 'renew' && task !== 'restore' && task !== 'create') return undefined;
+  const listed = await findListed(item.name);
+  if (task !== 'renew') return listed && { task, listed };
+  const day = listed?.day && new Date(listed.day);
+  return { task, listed, renewedUntil: day && utcDay(addYears(day, periodOf(input) ?? 1)) };
+}
+
+/** What a waiting order, or the rest of a paused one, takes out of the team's budgets; undefined where it has no price. */
+export async function budgetsNow(
+  { lookAtBudgets }: Pick<OrderPlannerDeps, 'lookAtBudgets'>,
+  order: Order,
+  pricing: Promise<OrderCost | undefined> | undefined,
+): Promise<BudgetLook | undefined> {
+  return pricing === undefined || isDemoContext(order.account.context)
+    ? undefined
+    : lookAtBudgets(budgetedItems(order), pricing);
+}
+
+/** Only its requester is told of a draft that was never confirmed. Anything that was sent had been confirmed. */
+function wasAskedFor(history: readonly OrderLogEntry[]): boolean {
+  return history.some(
+    ({ state, kind }) =>
+      state !== 'DRAFT' && (kind === 'requested' || kind === 'confirmed' || kind === 'invalidated'),
+  );
+}

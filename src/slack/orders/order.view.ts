@@ -1,0 +1,429 @@
+import type { Button } from '@slack/types';
+import { accountName, isDemoContext } from '../../accounts/account.ts';
+import { present } from '../../collections.ts';
+import type { OrderLogEntry } from '../../events.ts';
+import type { Impact } from '../../names/impact.ts';
+import {
+  accountOwner,
+  hasRowSecrets,
+  type ItemResult,
+  isRetryOver,
+  type Order,
+  type OrderItem,
+  type OrderState,
+  periodOf,
+  retryableItems,
+  waitingItems,
+} from '../../orders/order.ts';
+import type { NextStep } from '../../orders/order-task.ts';
+import type { RecordFinding } from '../../orders/record-finding.ts';
+import type { Statement } from '../../orders/statement.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import { isPaused } from '../../orders/waves.ts';
+import { displayName } from '../../zones/names.ts';
+import { zoneFor } from '../../zones/rules.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  code,
+  context,
+  count,
+  day,
+  escapeText,
+  firstOf,
+  lines,
+  type Message,
+  mention,
+  mentionApprover,
+  message,
+  moment,
+  ownSentence,
+  quote,
+  section,
+  table,
+} from '../kit/blocks.ts';
+import { answerLines, formatKind, messageLine } from './answer.view.ts';
+import { impactLines } from './impact.view.ts';
+import { recordFindingText } from './record-finding.view.ts';
+import { commonFacts } from './statement.view.ts';
+import { summaryText } from './summary.view.ts';
+import { formatTaskNote } from './task-notes.view.ts';
+
+/** What follows after the service has accepted a task that it carries out later. */
+const NEXT_STEPS: Readonly<
+  Record<NextStep, (approvedAfterDays: number | undefined, after: (days: number) => string) => string>
+> = {
+  transfer_period: (days, after) =>
+    days === undefined
+      ? 'How long a transfer takes in this zone is not documented. When the registry shows it, I say so here.'
+      : `It goes through by *${after(days)}* at the latest when the losing registrar does not respond. When the registry shows it, I say so here.`,
+  manual_processing: () =>
+    'It is processed by hand, and nothing documents how long that takes. On the watch list the name counts as deleted until the registry shows it restored; then I say so here.',
+  no_public_record: () =>
+    'The process has started. No public record shows its end: look at the domain service.',
+};
+
+/** How a state is shown: its icon, words that follow "the order is", and a line of its own. */
+export const STATES: Readonly<
+  Record<OrderState, { readonly icon: string; readonly words: string; readonly line: string }>
+> = {
+  DRAFT: { icon: ':memo:', words: 'not confirmed yet', line: 'Not confirmed yet' },
+  PENDING: { icon: ':hourglass_flowing_sand:', words: 'waiting for approval', line: 'Waiting for approval' },
+  APPROVED: { icon: ':ballot_box_with_check:', words: 'approved already', line: 'About to be sent' },
+  EXECUTING: { icon: ':gear:', words: 'being carried out', line: 'Being carried out' },
+  SUCCEEDED: { icon: ':white_check_mark:', words: 'done', line: 'Done' },
+  FAILED: { icon: ':x:', words: 'failed', line: 'Failed' },
+  UNKNOWN: {
+    icon: ':warning:',
+    words: 'sent, with an unknown outcome',
+    line: 'Outcome not known: an approver has to settle it',
+  },
+  DENIED: { icon: ':no_entry:', words: 'denied', line: 'Denied, nothing was sent' },
+  EXPIRED: { icon: ':alarm_clock:', words: 'expired', line: 'Expired without approval, nothing was sent' },
+  CANCELLED: { icon: ':wastebasket:', words: 'cancelled', line: 'Cancelled, nothing was sent' },
+};
+
+export function stateIcon(order: Order): string {
+  return isPaused(order) ? ':pause_button:' : STATES[order.state].icon;
+}
+
+/** Whether the service has only accepted a task that it carries out later, and nothing has shown its end. */
+export function isOnlyAccepted({ task, items }: Pick<Order, 'task' | 'items'>, state: OrderState): boolean {
+  if (state !== 'SUCCEEDED' || taskNamed(task).nextStep === undefined) return false;
+  return items.some(({ result }) => result?.resolvedBy === undefined);
+}
+
+/** The state of an order, as its card says it. */
+export function stateText(order: Order): string {
+  return isOnlyAccepted(order, order.state)
+    ? 'Accepted by the service, not done yet'
+    : STATES[order.state].line;
+}
+
+/** The state of an item. */
+export function itemText(order: Order, item: OrderItem): string {
+  const { nextStep } = taskNamed(order.task);
+  return nextStep !== undefined && item.state === 'SUCCEEDED' && item.result?.resolvedBy === undefined
+    ? 'Accepted'
+    : ITEM_WORDS[item.state];
+}
+
+const DAY_MS = 86_400_000;
+
+/** What follows after the service accepted an item, and by when, if the document tells. */
+export function nextSteps(order: Order, item: OrderItem): string[] {
+  if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
+  const lock = taskNamed(order.task).locksTransfers(item.name);
+  const after = (days: number) => day(new Date((item.answeredAt?.getTime() ?? 0) + days * DAY_MS));
+  const { nextStep } = taskNamed(order.task);
+  const step =
+    nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
+      ? NEXT_STEPS[nextStep](zoneFor(item.name).transfer.autoApproveDays, after)
+      : undefined;
+  return present([
+    step,
+    lock !== undefined &&
+      `Transfers are locked until *${after(lock.days)}*, ${count(lock.days, 'day')} after the ${lock.since}.`,
+  ]);
+}
+
+/** The name of an item as people read it; a name with other letters in both forms. */
+export function itemName(order: Pick<Order, 'task'>, name: string): string {
+  return taskNamed(order.task).zoneTask !== undefined ? displayName(name) : name;
+}
+
+/** `Renew cafe.rest for 2 years`, `Renew 3 names for 1 year`. Plain text. */
+export function orderTitle(order: Order): string {
+  const [first] = order.items;
+  const what =
+    order.items.length === 1 && first !== undefined
+      ? itemName(order, first.name)
+      : count(order.items.length, 'name');
+  const period = periodOf(order.input);
+  return `${taskNamed(order.task).words.verb} ${what}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
+}
+
+/** Whether an order goes over the XML interface, which has no place for a client transaction id. */
+export function goesOverXml({ task, account, input }: Order): boolean {
+  return account.method === 'two_factor' || taskNamed(task).constraints(input).xml.length > 0;
+}
+
+/** The system of a context, LIVE or DEMO, in bold. */
+export function formatContext(contextNumber: number | undefined): string {
+  if (contextNumber === undefined) return 'the application’s own context';
+  return isDemoContext(contextNumber)
+    ? `*DEMO* (context ${contextNumber})`
+    : `*LIVE* (context ${contextNumber})`;
+}
+
+/** The account of an order, and whose it is. */
+export function formatAccount(order: Order): string {
+  if (order.account.isTeamAccount === true)
+    return `:busts_in_silhouette: *the team’s account*, ${code(accountName(order.account))}`;
+  return `${code(accountName(order.account))} of ${mention(accountOwner(order))}`;
+}
+
+/** The account of an order, and whose it is where it is not the requester's. */
+export function formatAccountShort(order: Order): string {
+  if (order.account.isTeamAccount === true) return formatAccount(order);
+  return accountOwner(order) === order.requesterId ? code(accountName(order.account)) : formatAccount(order);
+}
+
+/** What the card and the thread need to know of an event. */
+export type HistoryEvent<Entry = OrderLogEntry> = Entry extends unknown
+  ? Omit<Entry, 'at' | 'version'>
+  : never;
+/** An event of a kind. */
+export type HistoryEventOf<Kind extends OrderLogEntry['kind']> = Extract<
+  HistoryEvent,
+  { readonly kind: Kind }
+>;
+
+/** Whether an order still waits for people after an approval; a paused one waits to go on. */
+export function isNotEnough(event: HistoryEvent): boolean {
+  return event.state === 'PENDING' || (event.kind === 'approved' && event.waiting !== undefined);
+}
+
+/** Approvals that no longer counted at the last count. */
+export interface LapsedApprovals {
+  readonly userIds: readonly string[];
+  /** Slack did not tell the members of an approver group, so it is not certain that they no longer count. */
+  readonly isUncertain: boolean;
+}
+
+export function lapsedApprovals(history: readonly HistoryEvent[]): LapsedApprovals {
+  const { lapsed = [], unreadableGroups = [] } = history.findLast((event) => event.kind === 'approved') ?? {};
+  return { userIds: lapsed, isUncertain: unreadableGroups.length > 0 };
+}
+
+/** `@Carol’s approval no longer counts`. */
+export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string {
+  const whose = userIds.map((userId) => `${mention(userId)}’s`).join(' and ');
+  return isUncertain
+    ? `${whose} approval does not count while Slack does not tell me who is in a group of approvers`
+    : `${whose} approval no longer counts`;
+}
+
+/** The reason that somebody gave with a decision, or what public records prove, quoted, with a blank in front. */
+export function reasonOf({ reason, seen }: Decided): string {
+  const said = reason ?? (seen && recordFindingText(seen)) ?? '';
+  return said === '' ? '' : ` “${quote(said, 1_000)}”`;
+}
+
+/** What an event says of why somebody decided. */
+interface Decided {
+  readonly reason?: string | null | undefined;
+  readonly seen?: RecordFinding | undefined;
+}
+
+/** Mentions of those who may approve; a long list is cut. */
+export function approverList(approvers: readonly string[]): string {
+  return firstOf(approvers.map(mentionApprover), 12);
+}
+
+const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
+  WAITING: 'Waiting',
+  SENT: 'Sent, no answer yet',
+  SUCCEEDED: 'Done',
+  FAILED: 'Failed',
+  UNKNOWN: 'Not known',
+};
+
+/** ` for 2 of 3 names`, where not all names of an order share its end. */
+export function formatPart({ state, items }: Order): string {
+  const alike = items.filter((item) => item.state === state).length;
+  return items.length > 1 && alike > 0 && alike < items.length
+    ? ` for ${alike} of ${count(items.length, 'name')}`
+    : '';
+}
+
+/** "Done" and "refused" add nothing to the state and the service's words beside them. */
+function isCompleteSummary(state: OrderItem['state'], result: ItemResult, said: string): boolean {
+  if (result.resolvedBy !== undefined) return false;
+  return state === 'SUCCEEDED' || (state === 'FAILED' && result.errorKind === 'refused' && said !== '');
+}
+
+/** What an answer says that came after the end. */
+function formatLate(agrees: boolean, late: NonNullable<ItemResult['late']>): string {
+  if (agrees) return 'The service answered later, and agrees.';
+  if (late === 'UNKNOWN') return 'No answer to that request came, so it may have been carried out.';
+  return `The service answered later that it ${late === 'SUCCEEDED' ? 'was' : 'was not'} carried out.`;
+}
+
+/** The most messages of the service that are shown; an answer may hold any number. */
+const MAX_MESSAGES = 5;
+
+function formatSummary({
+  state,
+  attempts,
+  result: { summary, stoppedBy },
+}: Pick<OrderItem, 'state' | 'attempts'> & { readonly result: ItemResult }): string {
+  if (stoppedBy === undefined || state === 'SENT') return ownSentence(summaryText(summary));
+  return state === 'FAILED'
+    ? `Stopped by ${mention(stoppedBy)} before it was sent${attempts > 0 ? ' again' : ''}.`
+    : `${ownSentence(summaryText(summary))} Stopped by ${mention(stoppedBy)}.`;
+}
+
+/**
+ * The result of an item: the bot's own sentence where "done" is not enough, then the service's words.
+ * @param detail `full` adds what the answer says about its object; `shared` is what several items have in common
+ */
+export function resultText(
+  { state, attempts, result }: OrderItem,
+  detail: 'shared' | 'brief' | 'full' = 'brief',
+): string[] {
+  if (result === undefined) return [];
+  const words = [
+    result.code === undefined ? undefined : code(result.code),
+    result.text === undefined || result.text === '' ? undefined : quote(result.text, 500),
+  ]
+    .filter((part) => part !== undefined)
+    .join(' ');
+  const said = [words, formatKind(result.type)].filter(Boolean).join(' · ');
+  const messages = result.messages ?? [];
+  return present([
+    !isCompleteSummary(state, result, said) && formatSummary({ state, attempts, result }),
+    result.late !== undefined && formatLate(result.late === state, result.late),
+    said !== '' && `The service says: ${said}`,
+    ...messages.slice(0, MAX_MESSAGES).map((each) => `• ${messageLine(each)}`),
+    messages.length > MAX_MESSAGES && `• and ${count(messages.length - MAX_MESSAGES, 'message')} more`,
+    ...(detail === 'full' ? answerLines(result) : []),
+    result.stid !== undefined && detail !== 'shared' && `Transaction ${code(result.stid)}`,
+  ]);
+}
+
+/**
+ * A button about an order. A screen reader says what the order is, too; the label begins with the text, because who speaks
+ * to the machine says what stands on the button.
+ */
+export function orderButton(
+  order: Order,
+  actionId: string,
+  text: string,
+  style?: 'primary' | 'danger',
+): Button {
+  const label = `${text}: ${orderTitle(order)}`;
+  return button(actionId, text, order.id, { style, label });
+}
+
+/** Shows all that an order sends, and what explains it. */
+export function lookButton(order: Order, style?: 'primary'): Button {
+  return orderButton(order, 'order_look', 'Look at it', style);
+}
+
+/**
+ * The buttons of who decides, for every place that shows a waiting order.
+ * @param isWhole whether all that is sent stands in that place; elsewhere it is looked at first, and approved there
+ */
+export function decisionButtons(order: Order, isWhole: boolean): Button[] {
+  return [
+    isWhole ? orderButton(order, 'order_approve', 'Approve', 'primary') : lookButton(order, 'primary'),
+    orderButton(order, 'order_deny', 'Deny', 'danger'),
+  ];
+}
+
+/** The stop button, while something waits to be sent, or sent again. */
+export function stopButtons(order: Order): Button[] {
+  const isUnderWay = order.state === 'APPROVED' || order.state === 'EXECUTING';
+  if (!isUnderWay || waitingItems(order).length === 0) return [];
+  return [orderButton(order, 'order_stop', 'Stop', 'danger')];
+}
+
+/**
+ * The retry button, where something can be asked for again.
+ * @param now when it is shown; without it, time does not matter
+ */
+export function retryButtons(order: Order, now?: Date): Button[] {
+  if (order.state !== 'FAILED' || hasRowSecrets(order) || retryableItems(order).length === 0) return [];
+  if (now !== undefined && isRetryOver(order, now)) return [];
+  return [orderButton(order, 'order_retry', 'Retry')];
+}
+
+export function resolveButtons(order: Order): Button[] {
+  return [
+    orderButton(order, 'order_resolve_done', 'It was done'),
+    orderButton(order, 'order_resolve_failed', 'It was not done'),
+  ];
+}
+
+/** More names than an ordinary order has. */
+const SHOWN_HINTS = 50;
+
+/** What public records showed of what nobody knows, for the person who settles it. */
+export function hintLines(order: Order): string[] {
+  const hints = order.items.flatMap(({ state, name, result }) => {
+    const hint = state === 'UNKNOWN' ? result?.hint : undefined;
+    if (hint === undefined) return [];
+    const about = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
+    return [
+      `• ${about}${ownSentence(recordFindingText(hint.seen))} Seen at ${code(hint.source)} ${moment(new Date(hint.seenAt))}.`,
+    ];
+  });
+  if (hints.length === 0) return [];
+  const left = hints.length - SHOWN_HINTS;
+  return present([
+    '*Public records: a hint, no proof*',
+    ...hints.slice(0, SHOWN_HINTS),
+    left > 0 && `And ${left} more, in the audit log.`,
+  ]);
+}
+
+/** What public records showed, even where that is nothing. */
+export function seenInRecords(order: Order): string[] {
+  const hints = hintLines(order);
+  return hints.length > 0 ? hints : ['Public records: nothing was seen that tells.'];
+}
+
+/**
+ * The message that confirms a draft: what will happen, and the impact on the name.
+ * @param impact undefined for a task that puts nothing at risk
+ */
+export function confirmMessage(
+  order: Order,
+  statement: Statement | undefined,
+  impact?: Impact | 'unseen',
+): Message {
+  const title = orderTitle(order);
+  const { words, notes } = taskNamed(order.task);
+  const noteLines = notes(order.items.map((item) => item.name)).map(
+    (note) => `• ${escapeText(formatTaskNote(note))}`,
+  );
+  const yes = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;
+  return message(`${escapeText(title)}?`, [
+    section(
+      `*${escapeText(title)}?*\nWith ${formatAccountShort(order)}, ${formatContext(order.account.context)}.`,
+    ),
+    noteLines.length > 0 && section(noteLines.join('\n')),
+    ...lines(commonFacts(statement).map(([label, value]) => `*${label}*: ${value}`)),
+    ...(impact === undefined ? [] : lines(impactLines(impact))),
+    ...actions(`confirm_${order.id}`, [orderButton(order, 'order_confirm', yes, 'danger')]),
+    context('Nothing has been sent. Without your confirmation this is forgotten after 15 minutes.'),
+  ]);
+}
+
+/** The state of an order in lists. */
+function listState(order: Order): string {
+  if (isPaused(order)) return 'paused until somebody lets it go on or stops it';
+  return isOnlyAccepted(order, order.state) ? 'accepted' : STATES[order.state].words;
+}
+
+/** One line of a list of orders. */
+export function orderLine(order: Order): string {
+  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}, asked by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
+}
+
+/** A list of orders. */
+export function ordersTable(caption: string, orders: readonly Order[]): AnyBlock {
+  return table({
+    caption,
+    columns: ['Order', 'What', 'State', 'Asked by', 'When'],
+    rows: orders.map((order) => [
+      order.id,
+      orderTitle(order),
+      listState(order),
+      { person: order.requesterId },
+      { moment: order.createdAt },
+    ]),
+  });
+}

@@ -1,0 +1,288 @@
+import { type Account, accountName, isTeamAccount } from '../../accounts/account.ts';
+import type { Impact } from '../../names/impact.ts';
+import type { BulkRequest } from '../../orders/bulk-request.ts';
+import { rulesRefusing } from '../../orders/demand.ts';
+import { isOpen, type Order, type OrderTaskName } from '../../orders/order.ts';
+import { requestOrder } from '../../orders/request.ts';
+import type { RetryOutcome } from '../../orders/retry.ts';
+import { retryOrder } from '../../orders/retry.ts';
+import { taskNamed } from '../../orders/tasks.ts';
+import { maySee } from '../../orders/visibility.ts';
+import type { Secret } from '../../service/secret.ts';
+import { displayName } from '../../zones/names.ts';
+import { NOT_LINKED } from '../accounts/link.view.ts';
+import {
+  type Action,
+  type ActionCall,
+  type CommandCall,
+  type FormFeature,
+  formOrigin,
+  type Interaction,
+  renderForm,
+  viewerOf,
+} from '../feature.ts';
+import { code, count, escapeText, type Message, textMessage } from '../kit/blocks.ts';
+import type { FormOrigin, FormValues } from '../kit/form.ts';
+import { formView, unusedWords } from '../kit/form.ts';
+import { SlackApiError } from '../outbound/web.ts';
+import { issueText } from './input-issue.view.ts';
+import { confirmMessage, orderTitle, STATES } from './order.view.ts';
+import { refusalText } from './refusal.view.ts';
+import { requestIssueText } from './request-issue.view.ts';
+
+/* What all tasks that become orders share: placing the order, and saying the result. */
+
+export interface OrderInput {
+  readonly task: OrderTaskName;
+  readonly input: unknown;
+  readonly secret?: Secret;
+  readonly reason: string | undefined;
+  /** The rows of a file; `input` is empty then. */
+  readonly bulk?: BulkRequest;
+}
+
+/** Slack’s ids of direct messages begin with a D. */
+function isDirectMessage(channelId: string): boolean {
+  return channelId.startsWith('D');
+}
+
+/** Places an order for the person of an interaction, with what their orders go out with now. */
+export async function placeOrder(
+  call: Interaction,
+  origin: FormOrigin,
+  wish: OrderInput,
+): Promise<RetryOutcome> {
+  const content = {
+    input: wish.input,
+    secret: wish.secret,
+    reason: wish.reason,
+    account: await call.orderAccount(),
+    deliveryId: call.deliveryId,
+    ...(wish.bulk === undefined ? {} : { bulk: wish.bulk }),
+  };
+  return origin.retryOf === undefined
+    ? requestOrder(call.deps.orders, {
+        ...content,
+        task: wish.task,
+        requesterId: call.person.id,
+        channelId: origin.channelId,
+        threadTs: origin.threadTs,
+        isPrivate: isDirectMessage(origin.channelId),
+      })
+    : retryOrder(call.deps.orders, origin.retryOf, call.person.id, content);
+}
+
+/** What the person is told at once; undefined when the card says everything. */
+export async function outcomeMessage(call: Interaction, outcome: RetryOutcome): Promise<Message | undefined> {
+  if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
+  return outcome.order.state === 'DRAFT' ? draftMessage(call, outcome.order) : undefined;
+}
+
+/** Why nothing was asked for. */
+export async function notPlacedMessage(
+  call: Interaction,
+  outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
+): Promise<Message> {
+  switch (outcome.kind) {
+    case 'not_linked':
+      return NOT_LINKED;
+    case 'unsupported':
+      return textMessage(`Your account cannot do this. ${escapeText(requestIssueText(outcome.issue))}`);
+    case 'invalid':
+      return textMessage(problemList(outcome.issues.map(issueText)));
+    case 'open_already':
+      return openAlready(call, outcome.order);
+    case 'refused':
+      return textMessage(refusalText(outcome.refusal));
+    case 'needs_secret':
+      return textMessage('Its secret part was not kept. Press Retry again and type it.');
+    case 'needs_plan':
+      return textMessage('Press Retry again: I make a plan of the rows that failed.');
+  }
+}
+
+/** The draft to be confirmed, with the impact on the name as far as it can be found while the person waits. */
+async function draftMessage(call: Interaction, order: Order): Promise<Message> {
+  return confirmMessage(order, call.deps.statementOf(order), await impactAtAsking(call, order));
+}
+
+/** The impact of a draft for the person who asks or confirms; undefined for a task that puts nothing at risk. */
+export function impactAtAsking({ deps }: Interaction, order: Order): Promise<Impact | 'unseen' | undefined> {
+  return deps.names.impacts.atAsking(order).catch((err: unknown) => {
+    deps.log.error({ err, orderId: order.id }, 'looking what hangs on a name');
+    return 'unseen' as const;
+  });
+}
+
+/** What is said to a person who retries an order, now or for a second time. */
+export function retriedMessage({ id, state }: Order): Message {
+  return isOpen(state)
+    ? textMessage(`Asked for again as order ${code(id)}. Its card follows.`)
+    : textMessage(
+        `This was retried already, as order ${code(id)}, which is ${STATES[state].words}. See it with \`/domain order ${id}\`.`,
+      );
+}
+
+const SHOWN_PROBLEMS = 10;
+
+/** The issues, up to a number that people still read, and that nothing was done. */
+function problemList(problems: readonly string[]): string {
+  const [only, ...others] = problems;
+  if (only !== undefined && others.length === 0) return `Nothing was asked for yet. ${escapeText(only)}`;
+  const shown = problems.slice(0, SHOWN_PROBLEMS).map((problem) => `• ${escapeText(problem)}`);
+  const left = problems.length - shown.length;
+  return ['Nothing was asked for yet.', ...shown, ...(left > 0 ? [`• … and ${left} more.`] : [])].join('\n');
+}
+
+/** The refusal of a second order for the same task and name, with the way to the open one. */
+export async function openAlready(call: Interaction, order: Order): Promise<Message> {
+  if (!(await maySee(call.deps.orders, order, viewerOf(call)))) {
+    return textMessage(
+      'Nothing was asked for yet. There is an open order for this already. It is private: the person who asked, approvers and admins see it. Ask an approver.',
+    );
+  }
+  return textMessage(
+    `Nothing was asked for yet. There is an open order for this already: ${code(order.id)} *${escapeText(orderTitle(order))}*, asked by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`,
+  );
+}
+
+/**
+ * The same for the field of a form that stays open, in plain text: errors at fields have no markup.
+ * @param names as the form gives them, in ASCII
+ */
+export async function openAlreadyAtField(
+  call: Interaction,
+  order: Order,
+  names: readonly string[],
+): Promise<string> {
+  const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
+  const [first = orderTitle(order), ...others] = shared.map(displayName);
+  const which = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
+  const out = `Nothing was asked for yet. Take ${others.length === 0 ? 'the name' : 'them'} out and ask again`;
+  return (await maySee(call.deps.orders, order, viewerOf(call)))
+    ? `${which}: an order is open already, ${order.id}. ${out}, or see the order with /domain order ${order.id}.`
+    : `${which}: a private order is open already. ${out}, or ask an approver.`;
+}
+
+/** Why the person's active account cannot do a task and what to do instead; undefined when it can. */
+export async function refusalOfAccount(
+  call: Interaction,
+  task: OrderTaskName,
+  account?: Account,
+): Promise<Message | undefined> {
+  const active = account ?? (await call.orderAccount());
+  if (active === undefined) return undefined;
+  const why = taskNamed(task).unsupported(call.deps.orders.interfacesOf(active));
+  if (why === undefined) return undefined;
+  const name = code(accountName(active));
+  return textMessage(
+    active.method === 'two_factor' && taskNamed(task).zoneTask !== undefined
+      ? `${name} signs in with two factors, and the service takes no domain tasks that way. It can work with users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you have one already, choose it with \`/domain use CONTEXT\`.`
+      : `${name} cannot do this. ${escapeText(requestIssueText(why))}`,
+  );
+}
+
+/**
+ * The refusal of a task by the policy, as soon as its one name is known: nobody types an auth code for what is refused
+ * anyway. Of several names some may be allowed, so the form opens, and its submission is decided about.
+ * @param input as typed; fields that the form asks for may be missing
+ */
+export async function refusalOfPolicy(
+  call: Interaction,
+  task: OrderTaskName,
+  input: unknown,
+): Promise<Message | undefined> {
+  const [name, ...others] = taskNamed(task).namesIn(input);
+  const account = await call.orderAccount();
+  if (name === undefined || others.length > 0 || account === undefined) return undefined;
+  const rules = await rulesRefusing(call.deps.orders, {
+    task,
+    names: [name],
+    requesterId: call.person.id,
+    input,
+    usesTeamAccount: isTeamAccount(account),
+  });
+  return rules.length === 0 ? undefined : textMessage(refusalText({ code: 'policy_refuses', rules }));
+}
+
+/** Runs a command whose line is complete. */
+export async function orderFromLine(call: CommandCall, task: OrderTaskName, input: unknown): Promise<void> {
+  const refusal = await refusalOfAccount(call, task);
+  if (refusal !== undefined) return call.respond(refusal);
+  const outcome = await placeOrder(call, { channelId: call.channelId }, { task, input, reason: call.reason });
+  const message = await outcomeMessage(call, outcome);
+  if (message !== undefined) await call.respond(message);
+  else if (outcome.kind === 'accepted') await call.respondIfLate(askedFor(outcome.order));
+}
+
+/** Said where the card alone would leave a person waiting. */
+function askedFor(order: Order): Message {
+  return textMessage(
+    `Asked for: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card says how it stands.`,
+  );
+}
+
+/**
+ * Opens a form, or says why it would be filled in for nothing. Where Slack has no place for files, the form opens without
+ * its file.
+ */
+export async function openForm(
+  call: Interaction,
+  feature: FormFeature,
+  origin: FormOrigin,
+  values: FormValues = {},
+): Promise<void> {
+  const refusal = await feature.refusal?.(call, values);
+  if (refusal !== undefined) return call.respond(refusal);
+  const view = await renderForm(feature, call, origin, values);
+  const { fields } = view.form;
+  const others = fields.filter(({ kind }) => kind !== 'file');
+  try {
+    await call.open(formView(view));
+  } catch (error) {
+    const isRefused = error instanceof SlackApiError && error.kind === 'refused';
+    if (!isRefused || others.length === fields.length) throw error;
+    await call.open(formView({ ...view, form: { ...view.form, fields: others } }));
+  }
+}
+
+/**
+ * A button that opens a form.
+ * @param subjectOf what the form is about
+ */
+export function opening(
+  id: string,
+  feature: FormFeature,
+  subjectOf: (call: ActionCall) => string | undefined = () => undefined,
+): Action {
+  return {
+    id,
+    needs: feature.needs,
+    run: (call) => openForm(call, feature, formOrigin(call, subjectOf(call))),
+  };
+}
+
+/** The words of a line after its subcommand, and how many of them, from the first, are used. */
+export interface UsedWords {
+  readonly words: readonly string[];
+  readonly used: number;
+}
+
+/**
+ * Opens a form from a command's line, with the line's values filled in. Their issues are shown at once, not only
+ * after the rest of the form was filled in. A word that is not used may be a secret, so only its place is shown.
+ */
+export async function openFromLine(
+  call: CommandCall,
+  feature: FormFeature,
+  values: FormValues,
+  { words, used }: UsedWords = { words: [], used: 0 },
+): Promise<void> {
+  const refusal = await feature.refusal?.(call, values);
+  if (refusal !== undefined) return call.respond(refusal);
+  const given = { ...values, ...(call.reason === undefined ? {} : { reason: call.reason }) };
+  const view = await renderForm(feature, call, { channelId: call.channelId }, given);
+  // The subcommand is the first word.
+  const problems = words.length > used ? [unusedWords(used + 2, words.length + 1)] : [];
+  await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(given) ?? {} }));
+}

@@ -1,0 +1,143 @@
+import type { WaitingDecision } from '../../orders/approvers.ts';
+import type { Order, OrderItem } from '../../orders/order.ts';
+import type { OrderFilter } from '../../orders/ports.ts';
+import { maySee, visibleOrders } from '../../orders/visibility.ts';
+import { parseDomainName } from '../../zones/names.ts';
+import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
+import { actions, code, context, escapeText, lines, type Message, message, plain } from '../kit/blocks.ts';
+import { answerButtons, answerLines } from './answer.view.ts';
+import { orderCard } from './card.view.ts';
+import { breakGlassButtons, signOffButtons } from './emergency.view.ts';
+import { readExtras } from './look.ts';
+import { itemName, lookButton, ordersTable } from './order.view.ts';
+import { orderHistory } from './thread.view.ts';
+
+/* Lists of orders, and a single order with its history. */
+
+const LIST_LENGTH = 20;
+
+async function runOrders(call: CommandCall): Promise<void> {
+  const [word] = call.words;
+  const { filter, title, none } = filterFor(word, call.person.id);
+  const wanted = { ...filter, limit: LIST_LENGTH + 1 };
+  const orders = await visibleOrders(call.deps.orders, viewerOf(call), wanted);
+  if (orders.length === 0) return call.respond(none);
+  await call.respond(ordersMessage(title, orders));
+}
+
+function filterFor(
+  word: string | undefined,
+  userId: string,
+): { readonly filter: Omit<OrderFilter, 'limit'>; readonly title: string; readonly none: string } {
+  if (word === undefined)
+    return {
+      filter: {},
+      title: 'Latest orders',
+      none: 'There are no orders yet. Ask for something, such as `/domain renew cafe.rest`.',
+    };
+  const list = word.toLowerCase();
+  if (list === 'pending') {
+    return {
+      filter: { states: ['PENDING'] },
+      title: 'Orders that wait for approval',
+      none: 'Nothing waits for approval.',
+    };
+  }
+  if (list === 'review') {
+    return {
+      filter: { isReviewOpen: true },
+      title: 'Emergency approvals that wait for an admin to sign them off',
+      none: 'Nothing waits to be signed off.',
+    };
+  }
+  if (list === 'mine') {
+    return {
+      filter: { requesterId: userId },
+      title: 'Your orders',
+      none: 'You have not asked for anything yet.',
+    };
+  }
+  const parsed = parseDomainName(word);
+  const name = parsed.ok ? parsed.value.ascii : word;
+  return {
+    filter: { name },
+    title: `Orders for ${code(name)}`,
+    none: `There are no orders for ${code(name)}.`,
+  };
+}
+
+function ordersMessage(title: string, orders: readonly Order[]): Message {
+  return message(title, [
+    ordersTable(plain(title), orders.slice(0, LIST_LENGTH)),
+    context(
+      `${orders.length > LIST_LENGTH ? `The latest ${LIST_LENGTH}. ` : ''}One with its history: \`/domain order ID\`.`,
+    ),
+  ]);
+}
+
+/** What the service said about an item, with its name where there are several. */
+function answersOf(order: Order, { name, result }: OrderItem): string[] {
+  const said = result === undefined ? [] : answerLines(result);
+  return said.length === 0 || order.items.length === 1
+    ? said
+    : [`*${escapeText(itemName(order, name))}*`, ...said];
+}
+
+/** For admins, who may not be where the card stands. */
+function emergencyButtons(
+  { deps, person }: CommandCall,
+  order: Order,
+  decision: WaitingDecision | undefined,
+) {
+  return isAdmin(deps, person) ? [...breakGlassButtons(order, decision), ...signOffButtons(order)] : [];
+}
+
+async function runOrder(call: CommandCall): Promise<void> {
+  const [id] = call.words;
+  if (id === undefined)
+    return call.respond(
+      'Say which order, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.',
+    );
+  const order = await call.deps.orders.store.load(id.toLowerCase());
+  if (order === undefined || !(await maySee(call.deps.orders, order, viewerOf(call)))) {
+    const list = id.includes('.')
+      ? `${code(`/domain orders ${id}`)} lists those of a name.`
+      : '`/domain orders` lists the latest.';
+    return call.respond(`There is no order ${code(id)}. ${list}`);
+  }
+  const extras = await readExtras(call, order);
+  const card = orderCard(order, extras);
+  await call.respond(
+    message(card.text, [
+      // The buttons belong to the card in the channel.
+      ...card.blocks.filter((block) => block.type !== 'actions'),
+      // Of thousands of rows the file in the thread tells.
+      ...(order.bulk === undefined ? lines(order.items.flatMap((item) => answersOf(order, item))) : []),
+      ...actions(`data_${order.id}`, [
+        lookButton(order),
+        ...emergencyButtons(call, order, extras.decision),
+        ...answerButtons(order),
+      ]),
+      ...orderHistory(extras.history),
+    ]),
+  );
+}
+
+export const orders: Feature = {
+  commands: [
+    {
+      usage: 'orders [pending, mine, review or NAME]',
+      summary: 'List orders',
+      example: '/domain orders pending',
+      needs: 'member',
+      run: runOrders,
+    },
+    {
+      usage: 'order ID',
+      summary: 'Show one order with its history',
+      example: '/domain order 7k2m9qx4h1ab',
+      needs: 'member',
+      run: runOrder,
+    },
+  ],
+};

@@ -1,0 +1,327 @@
+import type { KnownBlock } from '@slack/types';
+import { present } from '../../collections.ts';
+import type { Interface } from '../../service/task.ts';
+import type { PREREG_FILTERS, Preregistration, Preregistrations } from '../../service/tasks/prereg.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  context,
+  count,
+  divider,
+  escapeText,
+  facts,
+  LIMITS,
+  type Message,
+  menu,
+  message,
+  quote,
+  section,
+  table,
+} from '../kit/blocks.ts';
+import { factsOf } from './answer.view.ts';
+
+/* The results of a search for preregistrations: a table, and one record in full. */
+
+/** Data that a search adds to the records on request. Service API, section "Preregistration search". */
+export const PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
+
+/** A key by which a search filters. */
+export type PreregFilter = (typeof PREREG_FILTERS)[number];
+
+/** A search, and the record with which its page begins. */
+export interface PreregQuery {
+  readonly filters: Readonly<Partial<Record<PreregFilter, string | undefined>>>;
+  readonly operator?: 'EQUAL' | 'like' | undefined;
+  /** The key to sort by. The document shows only ascending order. */
+  readonly order?: string | undefined;
+  readonly children: boolean;
+  readonly keys: readonly string[];
+  readonly offset: number;
+  readonly limit: number;
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  name: 'Name',
+  status: 'Status',
+  phase: 'Phase',
+  period: 'Period',
+  owner: 'Owner',
+  created: 'Created',
+  updated: 'Updated',
+  updater: 'Updated by',
+  order_reference: 'Order',
+  ownerc: 'Owner contact',
+  adminc: 'Admin contact',
+  techc: 'Tech contact',
+  zonec: 'Zone contact',
+  nserver: 'Nameservers',
+  recommended: 'Recommended',
+  confirmed: 'Confirmed',
+  confirmation: 'Confirmation',
+  phase_period: 'Phase period',
+  tmch_mark: 'Trademark claim',
+  extension: 'Extension',
+  nsentry: 'Nameserver entries',
+};
+
+/** The columns that the service returns by default, in the sequence in which people read them. */
+const DEFAULT_COLUMNS = [
+  ...['name', 'status', 'phase', 'period', 'owner', 'created', 'updated', 'updater', 'order_reference'],
+  ...['adminc', 'techc', 'nserver', 'confirmation', 'phase_period', 'recommended', 'confirmed'],
+] as const;
+
+/** A table of Slack's has no more columns than this. */
+const MAX_COLUMNS = 20;
+
+/** The ways in which the service writes that something is so. */
+const FLAGS: ReadonlyMap<string, string> = new Map([
+  ['true', 'yes'],
+  ['1', 'yes'],
+  ['false', 'no'],
+  ['0', 'no'],
+]);
+
+/** A record's value of a column, as text. */
+function cellOf(record: Preregistration, column: string): string {
+  const value = spellingsOf(column)
+    .map((name) => record[name])
+    .find(isGiven);
+  switch (column) {
+    case 'name':
+      return displayName(formatData(value));
+    case 'nserver':
+      return partsOf(record['nameServers'], /^(?:\d+\.?)?(?:name)?$/).join(', ');
+    case 'confirmation':
+      return spanOf(record, 'confirmation');
+    case 'phase_period':
+      return spanOf(record, 'period');
+    case 'ownerc':
+    case 'adminc':
+    case 'techc':
+    case 'zonec':
+      return partsOf(value, /^(?:id)?$/).join(', ');
+    case 'recommended':
+      return FLAGS.get(formatData(value)) ?? formatData(value);
+    default:
+      return formatData(value);
+  }
+}
+
+/** The values of some data whose names are like this. What is no object has no name. */
+function partsOf(data: unknown, wanted: RegExp): string[] {
+  return factsOf(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
+}
+
+/** `tmch_mark` and `tmchMark`: the interfaces spell names differently. */
+function spellingsOf(name: string): readonly string[] {
+  return [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+}
+
+function configOf({ preregConfig }: Preregistration, name: string): string | undefined {
+  return factsOf(preregConfig).find(([key]) => spellingsOf(name).includes(key))?.[1];
+}
+
+type Phase = 'confirmation' | 'period';
+
+/** The begin and end of a phase, as the service writes moments; undefined where it tells neither. */
+function phaseOf(record: Preregistration, phase: Phase) {
+  const start = configOf(record, `${phase}_start`);
+  const end = configOf(record, `${phase}_end`);
+  return start === undefined && end === undefined ? undefined : { start, end };
+}
+
+function spanOf(record: Preregistration, phase: Phase): string {
+  const told = phaseOf(record, phase);
+  return told === undefined ? '' : `${told.start ?? '?'} – ${told.end ?? '?'}`;
+}
+
+/** One page of a search's results, with buttons to the pages beside it and to full records. */
+export function preregPage(query: PreregQuery, found: Preregistrations, via: Interface): Message {
+  const { records, summary } = found;
+  const what = `preregistrations${formatQuery(query)}`;
+  const buttons = actions('prereg', pageButtons(query, found));
+  if (records.length === 0) {
+    const none = `There are no ${query.offset === 0 ? '' : 'more '}${escapeText(what)}.`;
+    return message(none, [section(none), context(meaningOf(query, via)), ...buttons]);
+  }
+  const from = query.offset + 1;
+  const until = query.offset + records.length;
+  const range = `${from}–${until}${summary === undefined ? '' : ` of ${summary}`}`;
+  const title = `P${what.slice(1)}: ${range}`;
+  const { columns, left } = columnsOf(records, query.keys);
+  return message(escapeText(title), [
+    section(`*${escapeText(title)}*`),
+    table({
+      caption: title,
+      columns: columns.map((column) => LABELS[column] ?? column),
+      rows: records.map((record) => columns.map((column) => cellOf(record, column))),
+      pageSize: query.limit,
+    }),
+    left.length > 0 &&
+      context(
+        `There is no room here for ${left.map((column) => LABELS[column] ?? escapeText(column)).join(', ')}: open a record to see them, or ask for fewer records.`,
+      ),
+    context(meaningOf(query, via)),
+    ...openMenu(records),
+    ...buttons,
+  ]);
+}
+
+/** The columns that were asked for and have content, as many as a table takes. The name comes first. */
+function columnsOf(
+  records: readonly Preregistration[],
+  keys: readonly string[],
+): { readonly columns: readonly string[]; readonly left: readonly string[] } {
+  const [name, ...others] = DEFAULT_COLUMNS;
+  const asked = [...new Set([name, ...keys, ...others])].filter(
+    (column) => keys.includes(column) || records.some((record) => cellOf(record, column) !== ''),
+  );
+  let room = LIMITS.tableText - 200;
+  const columns: string[] = [];
+  for (const column of asked) {
+    const length = records.reduce((sum, record) => sum + cellOf(record, column).length + 1, 0);
+    if (columns.length > 0 && (length > room || columns.length >= MAX_COLUMNS)) continue;
+    room -= length;
+    columns.push(column);
+  }
+  return { columns, left: asked.filter((column) => !columns.includes(column)) };
+}
+
+function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery): string {
+  const ending = subtld ?? tld;
+  const name =
+    sld === undefined
+      ? ending === undefined
+        ? ''
+        : ` in .${ending}`
+      : ending === undefined
+        ? ` of the name ${sld}`
+        : ` of ${sld}.${ending}`;
+  const more = Object.entries(others).map(([key, value]) => `${key} ${value}`);
+  return `${name}${more.length === 0 ? '' : `, ${more.join(', ')}`}`;
+}
+
+/** What the operator means on the interface that was used. */
+function meaningOf({ filters }: PreregQuery, via: Interface): string {
+  const over = `Searched over the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
+  if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
+  return via === 'json'
+    ? `${over} with EQUAL: a value has to be exactly the same.`
+    : `${over} with like: what counts as alike, and which sign stands for any text, is the service’s to say; nothing documents it.`;
+}
+
+function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
+  const { offset, limit } = query;
+  const at = (place: number) => JSON.stringify({ ...query, offset: place } satisfies PreregQuery);
+  const next = offset + records.length;
+  const more = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
+  const previous = Math.max(0, offset - limit);
+  return present([
+    offset > 0 && button('prereg_previous', 'Previous', at(previous)),
+    more && button('prereg_next', 'Next', at(next)),
+  ]);
+}
+
+/** The longest value of an option. */
+const MAX_OPTION = 150;
+
+/** A button for a single record, a menu for several. The record is found again by its name. */
+function openMenu(records: readonly Preregistration[]): AnyBlock[] {
+  const names = [...new Set(records.map(({ name }) => formatData(name)))].filter(
+    (name) => name !== '' && name.length <= MAX_OPTION,
+  );
+  const [only, second] = names;
+  if (only === undefined) return [];
+  if (second === undefined) {
+    return actions('prereg_records', [
+      button('prereg_open', 'Open in full', only, { label: `Open in full: ${only}` }),
+    ]);
+  }
+  return [
+    menu(
+      'prereg_records',
+      'prereg_open',
+      'Open one in full',
+      names.map((name) => ({ text: displayName(name), value: name })),
+    ),
+  ];
+}
+
+/** The most records that a view shows in full. One name hardly has more. */
+const MAX_RECORDS = 8;
+
+/** All records of one name, in full. */
+export function preregRecords(
+  name: string,
+  records: readonly Preregistration[],
+  now: Date,
+): readonly KnownBlock[] {
+  const shown = records.slice(0, MAX_RECORDS);
+  return [
+    section(
+      `*${escapeText(displayName(name))}*${records.length > 1 ? `: ${count(records.length, 'record')}` : ''}`,
+    ),
+    ...shown.flatMap((record, index) => [...(index === 0 ? [] : [divider]), ...recordBlocks(record, now)]),
+  ];
+}
+
+function recordBlocks(record: Preregistration, now: Date) {
+  const columns = [...DEFAULT_COLUMNS, 'ownerc', 'zonec', ...PREREG_KEYS].filter(
+    (column) => column !== 'name' && column !== 'confirmation' && column !== 'phase_period',
+  );
+  const phases = present([
+    phaseLine('Confirmation', record, 'confirmation', now),
+    phaseLine('Phase period', record, 'period', now),
+  ]);
+  const shown = ['name', 'nameServers', ...(phases.length > 0 ? ['preregConfig'] : [])];
+  const known = new Set([...shown, ...columns.flatMap(spellingsOf)]);
+  const rest = Object.fromEntries(Object.entries(record).filter(([key]) => !known.has(key)));
+  const pairs = [
+    ...columns.map((column) => [LABELS[column] ?? column, cellOf(record, column)] as const),
+    ...factsOf(rest),
+  ].filter(([, value]) => value !== '');
+  return present([
+    phases.length > 0 && section(...phases),
+    ...facts(pairs.map(([label, value]) => [escapeText(label), quote(value, 1_000)] as const)),
+  ]);
+}
+
+/** `Confirmation: from … until …, which is in 3 days`. */
+function phaseLine(label: string, record: Preregistration, phase: Phase, now: Date): string | undefined {
+  const told = phaseOf(record, phase);
+  if (told === undefined) return undefined;
+  const { start, end } = told;
+  return `*${label}*: from ${quote(start ?? 'a moment that is not told')} until ${quote(end ?? 'a moment that is not told')}${formatEnd(end, now)}`;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * How far away an end is, in days. Hours are left out, because the time zone of a moment over XML is not
+ * documented.
+ */
+function formatEnd(end: string | undefined, now: Date): string {
+  const at =
+    end === undefined
+      ? Number.NaN
+      : Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(end) ? end : `${end.replace(' ', 'T')}Z`);
+  if (Number.isNaN(at)) return '.';
+  const days = Math.floor((at - now.getTime()) / DAY_MS);
+  if (days < 0) return ': it has ended.';
+  return days === 0 ? ': it ends within a day.' : `: it ends in ${count(days, 'day')}.`;
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
+
+/** Data whose structure is not documented: its values with their names. */
+function formatData(value: unknown): string {
+  if (!isGiven(value)) return '';
+  if (typeof value !== 'object') return String(value);
+  return factsOf(value)
+    .map(([name, inner]) => (/^(?:user|context|id|\d+)?$/.test(name) ? inner : `${name}: ${inner}`))
+    .join(', ');
+}

@@ -1,0 +1,75 @@
+import { PRESET_FIELDS, type Preset, type PresetIssue } from '../../names/presets.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  code,
+  context,
+  type Message,
+  message,
+  quote,
+  section,
+} from '../kit/blocks.ts';
+import { zoneIssueText } from '../names/zone-issue.view.ts';
+
+/*
+ * Presets as people see them.
+ */
+
+const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
+/** The most presets in one message, each with its buttons. */
+const MAX_SHOWN = 20;
+
+/** The list of presets, with buttons for those who may change them. */
+export function presetList(presets: readonly Preset[], mayEdit: boolean): Message {
+  const add = button('preset_add', 'Add a preset…', 'new', { style: 'primary' });
+  const text =
+    presets.length === 0
+      ? 'There are no presets yet. They are named sets of contacts or nameservers that forms offer.'
+      : 'Presets that forms offer';
+  return message(text, [
+    section(presets.length === 0 ? text : `*${text}*`),
+    ...presets
+      .slice(0, MAX_SHOWN)
+      .flatMap((preset): AnyBlock[] => [
+        section(`*${quote(preset.name)}*: ${contentText(preset)}`),
+        ...(mayEdit ? actions(`preset_${preset.id}`, buttonsOf(preset)) : []),
+      ]),
+    ...(mayEdit ? actions('presets', [add]) : [context('Approvers and admins change them.')]),
+  ]);
+}
+
+function contentText({ kind, fields }: Preset): string {
+  if (kind === 'nameservers') return (fields['nameServers'] ?? '').split('\n').map(code).join(', ');
+  return PRESET_FIELDS.contacts
+    .flatMap((field) => {
+      const id = fields[field];
+      return id === undefined ? [] : [`${LABELS[field] ?? field} ${code(id)}`];
+    })
+    .join(', ');
+}
+
+function buttonsOf({ id, name }: Preset) {
+  return [
+    button('preset_edit', 'Edit…', id, { label: `Edit ${name}` }),
+    button('preset_delete', 'Delete', id, { style: 'danger', label: `Delete ${name}` }),
+  ];
+}
+
+/** What is wrong with a field of a preset; plain text. */
+export function presetIssueText(issue: PresetIssue): string {
+  switch (issue) {
+    case 'no_name':
+      return 'Give it a name, such as “Our DNS”.';
+    case 'long_name':
+      return 'Use at most 60 characters.';
+    case 'nothing_given':
+      return 'Fill in at least one.';
+    case 'not_an_id':
+      return 'Give the contact’s id at the domain service, a whole number.';
+    case 'too_many':
+      return 'Give at most 13 nameservers.';
+    default:
+      return zoneIssueText(issue.host);
+  }
+}

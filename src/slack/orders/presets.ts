@@ -1,0 +1,173 @@
+import {
+  PRESET_FIELDS,
+  PRESET_KINDS,
+  type Preset,
+  type PresetKind,
+  readPreset,
+} from '../../names/presets.ts';
+import {
+  type Action,
+  type ActionCall,
+  type CommandCall,
+  type Feature,
+  type FormFeature,
+  formOrigin,
+  type Interaction,
+  linesOf,
+  renderForm,
+  type SubmissionCall,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import { quote, textMessage } from '../kit/blocks.ts';
+import { type Field, type Form, type FormValues, formView } from '../kit/form.ts';
+import { refreshing, updateOpenView } from '../refresh-form.ts';
+import { FORMS_WITH_PRESETS, NAMESERVERS } from './domains.ts';
+import { mayDecide } from './may-decide.ts';
+import { openForm, opening } from './ordering.ts';
+import { presetIssueText, presetList } from './preset.view.ts';
+
+/*
+ * Named sets of contacts and nameservers. Everybody uses them, but only approvers and admins change them, because a
+ * preset decides which contacts and nameservers a name gets.
+ */
+
+const NAME: Field = { name: 'preset_name', label: 'Name', kind: 'text', placeholder: 'Our DNS' };
+const KIND: Field = {
+  name: 'kind',
+  label: 'What it holds',
+  kind: 'choice',
+  options: [
+    { value: 'contacts', text: 'Contacts' },
+    { value: 'nameservers', text: 'Nameservers' },
+  ],
+  dispatches: true,
+};
+const CONTENT: Readonly<Record<PresetKind, readonly Field[]>> = {
+  contacts: [
+    { name: 'ownerc', label: 'Owner contact', kind: 'number', optional: true },
+    { name: 'adminc', label: 'Admin contact', kind: 'number', optional: true },
+    { name: 'techc', label: 'Tech contact', kind: 'number', optional: true },
+  ],
+  nameservers: [NAMESERVERS],
+};
+
+const formFor = (kind: PresetKind): Form => ({
+  name: 'preset',
+  title: 'Preset',
+  submit: 'Save',
+  fields: [NAME, KIND, ...CONTENT[kind]],
+});
+
+const NOT_A_DECIDER =
+  'Only approvers and admins change presets: they decide which contacts and nameservers a name gets.';
+const GONE = 'This preset is gone. Close this and look at `/domain presets` again.';
+
+const kindOf = (values: FormValues): PresetKind | undefined =>
+  PRESET_KINDS.find((kind) => kind === textOf(values, 'kind'));
+
+const presetForm: FormFeature = {
+  form: formFor('contacts'),
+  needs: 'member',
+  refusal: async (call) => ((await mayDecide(call)) ? undefined : textMessage(NOT_A_DECIDER)),
+
+  async render(call, origin, values) {
+    const edited = await find(call, origin.subject);
+    const kind = kindOf(values) ?? edited?.kind ?? 'contacts';
+    const stored = edited === undefined ? {} : { preset_name: edited.name, ...edited.fields };
+    return { form: formFor(kind), values: { ...stored, kind, ...values } };
+  },
+
+  submit,
+};
+
+async function find({ deps }: Interaction, id: string | undefined): Promise<Preset | undefined> {
+  return id === undefined ? undefined : (await deps.presets.list()).find((preset) => preset.id === id);
+}
+
+async function submit(call: SubmissionCall): Promise<Submitted> {
+  const { values, deps, person } = call;
+  // Whoever was an approver when the form opened may not be one any more.
+  if (!(await mayDecide(call))) return { errors: { preset_name: NOT_A_DECIDER } };
+  const kind = kindOf(values) ?? 'contacts';
+  const fields = Object.fromEntries(
+    PRESET_FIELDS[kind].map((field) => [field, linesOf(values, field).join('\n')]),
+  );
+  const read = readPreset({ name: textOf(values, 'preset_name') ?? '', kind, fields });
+  if (!read.ok) {
+    const errors = Object.entries(read.issues).map(([field, issue]) => [field, presetIssueText(issue)]);
+    return { errors: Object.fromEntries(errors) };
+  }
+  const { subject } = call.origin;
+  const outcome =
+    subject === undefined
+      ? await deps.presets.add(read.preset, person.id, deps.now())
+      : await deps.presets.replace(subject, read.preset, person.id, deps.now());
+  switch (outcome) {
+    case 'saved':
+      deps.log.info({ by: person.id, preset: read.preset.name }, 'preset saved');
+      return {
+        say: textMessage(`Saved: “${quote(read.preset.name)}”. Forms offer it from now on.`),
+      };
+    case 'taken':
+      return { errors: { preset_name: 'Another preset is called so. Choose another name.' } };
+    case 'gone':
+      return { errors: { preset_name: GONE } };
+  }
+}
+
+async function runPresets(call: CommandCall): Promise<void> {
+  const [presets, mayEdit] = await Promise.all([call.deps.presets.list(), mayDecide(call)]);
+  await call.respond(presetList(presets, mayEdit));
+}
+
+async function openEdit(call: ActionCall): Promise<void> {
+  if ((await find(call, call.value)) === undefined) return call.respond(GONE);
+  await openForm(call, presetForm, formOrigin(call, call.value));
+}
+
+async function deletePreset(call: ActionCall): Promise<void> {
+  if (!(await mayDecide(call))) return call.respond(NOT_A_DECIDER);
+  const { presets, now, log } = call.deps;
+  const removed = await presets.remove(call.value, call.person.id, now());
+  if (removed === undefined) return call.respond(GONE);
+  log.info({ by: call.person.id, preset: removed.name }, 'preset deleted');
+  await call.respond(presetList(await presets.list(), true), { replace: true });
+}
+
+/**
+ * Fills the open form's fields from a preset. Slack keeps the value of an input whose ids stay the same, whatever the
+ * new view says, so the view is first shown without those inputs.
+ */
+async function fillFromPreset(call: ActionCall): Promise<void> {
+  const { view } = call;
+  const feature = FORMS_WITH_PRESETS.find(({ form }) => form.name === view?.form);
+  const preset = await find(call, call.value);
+  if (view === undefined || feature === undefined || preset === undefined) return;
+  const values = { ...view.values, ...preset.fields, preset: preset.id };
+  const filled = formView(await renderForm(feature, call, view.origin, values));
+  const emptied = filled.blocks.filter(({ block_id: id }) => id === undefined || !(id in preset.fields));
+  await updateOpenView(call.deps.web, view.id, { ...filled, blocks: emptied }, filled);
+}
+
+const ACTIONS: readonly Action[] = [
+  opening('preset_add', presetForm),
+  { id: 'preset_edit', needs: 'member', run: openEdit },
+  { id: 'preset_delete', needs: 'member', run: deletePreset },
+  { id: 'preset', needs: 'account', run: fillFromPreset },
+  refreshing('kind', presetForm),
+];
+
+export const presets: Feature = {
+  commands: [
+    {
+      usage: 'presets',
+      summary: 'Show named sets of contacts and nameservers that forms offer; approvers change them',
+      example: '/domain presets',
+      needs: 'member',
+      run: runPresets,
+    },
+  ],
+  forms: [presetForm],
+  actions: ACTIONS,
+};

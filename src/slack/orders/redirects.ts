@@ -1,0 +1,93 @@
+import { taskNamed } from '../../orders/tasks.ts';
+import type { AvailableInterfaces } from '../../service/interfaces.ts';
+import { type Feature, textsOf } from '../feature.ts';
+import type { Field, FormValues } from '../kit/form.ts';
+import { refreshing } from '../refresh-form.ts';
+import { orderForm, pick } from './order-form.ts';
+import { openFromLine } from './ordering.ts';
+
+/* Redirects from a name or an address to a target. */
+
+const SOURCE: Field = {
+  name: 'source',
+  label: 'Source',
+  kind: 'text',
+  placeholder: 'www.cafe.rest',
+  hint: 'The redirect that is there already; its source and type stay. A leading http:// and a last slash are taken off.',
+};
+const TARGET: Field = {
+  name: 'target',
+  label: 'Target',
+  kind: 'text',
+  placeholder: 'https://www.example.com/menu',
+  hint: 'Where it leads from now on: an address with its scheme, or a host with a dot.',
+};
+
+const options = (...values: readonly string[]) => values.map((value) => ({ value, text: value }));
+
+/** Every type and mode that the document shows for each interface (service API, section "Redirect"). */
+function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
+  return [
+    SOURCE,
+    xml
+      ? {
+          ...TARGET,
+          hint: 'An address with its scheme, or a host with a dot; an e-mail address for the type email.',
+        }
+      : TARGET,
+    {
+      name: 'type',
+      label: 'Type',
+      kind: 'choice',
+      options: options(...(json ? ['DOMAIN'] : []), ...(xml ? ['domain', 'email'] : [])),
+      dispatches: true,
+    },
+    {
+      name: 'mode',
+      label: 'Mode',
+      kind: 'choice',
+      options: options(...(json ? ['HTTP'] : []), ...(xml ? ['frame', 'single'] : [])),
+      dispatches: true,
+    },
+    ...(xml
+      ? ([
+          { name: 'title', label: 'Title', kind: 'text', optional: true },
+          { name: 'backup', label: 'Backup target', kind: 'text', optional: true },
+        ] as const)
+      : []),
+  ];
+}
+
+/** Title and backup belong to one redirect, while targets are often the same. */
+function recallRedirect(last: FormValues, given: FormValues): FormValues {
+  const same = given['source'] === undefined || given['source'] === last['source'];
+  return pick(last, ...(same ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');
+}
+
+const redirectForm = orderForm({
+  task: 'redirect',
+  fields: fieldsFor,
+  interfaces: { xmlHas: 'E-mail redirects, the modes frame and single, titles and backup targets' },
+  input: (values) => textsOf(values, 'source', 'target', 'type', 'mode', 'title', 'backup'),
+  presets: (account) =>
+    account?.method === 'two_factor' ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' },
+  recalls: recallRedirect,
+});
+
+export const redirects: Feature = {
+  commands: [
+    {
+      usage: 'redirect [SOURCE]',
+      summary: taskNamed('redirect').words.summary,
+      example: '/domain redirect www.cafe.rest',
+      needs: 'account',
+      run: (call) => {
+        const [word] = call.words;
+        const values = word === undefined ? {} : { source: word };
+        return openFromLine(call, redirectForm, values, { words: call.words, used: 1 });
+      },
+    },
+  ],
+  forms: [redirectForm],
+  actions: [refreshing('type', redirectForm), refreshing('mode', redirectForm)],
+};

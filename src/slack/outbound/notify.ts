@@ -1,0 +1,315 @@
+import type { Log } from '../../log.ts';
+import {
+  type ClaimedSubject,
+  keyOfSubject,
+  type MessagePlace,
+  type Notification,
+  type NotificationStore,
+  type PostedMessage,
+  type Subject,
+  type SubjectKind,
+} from '../../notifications.ts';
+import { isOver } from '../../orders/clock.ts';
+import type { Message } from '../kit/blocks.ts';
+import type { SlackDirectory } from './directory.ts';
+import { type MessageMetadata, postMessage, updateMessage } from './post-message.ts';
+import { isTokenError, isTransient, retryDelayOf, SlackApiError, type SlackWeb } from './web.ts';
+
+/*
+ * The one way out for every message that the bot sends by itself. Of each subject a planner says which messages there are to
+ * be; what does not show its version yet is posted or updated, and recorded at once.
+ */
+
+/** A message that there is to be. */
+export interface WantedNotification {
+  readonly purpose: string;
+  /** What it shows: a message that shows another version is updated. One with a constant version is posted once. */
+  readonly version: string;
+  /** When the event happened that it tells. */
+  readonly since: Date;
+  /** Where it is posted: in the first place that takes it. Without a place it is only updated. */
+  readonly places: readonly (() => Promise<MessagePlace | undefined>)[];
+  /** @param place the number of the place, from 0 */
+  readonly message: (place: number) => Message | Promise<Message>;
+  readonly metadata?: MessageMetadata;
+  /** Posts it in another way. */
+  readonly post?: (at: MessagePlace) => Promise<PostedMessage>;
+  /** Until when it waits. Asked for only where it is not posted yet. */
+  readonly waitsUntil?: () => Promise<Date | undefined>;
+  /** Whether it is posted again where somebody has deleted it. */
+  readonly returns?: true;
+  /** It is tried again and again while no place takes it. */
+  readonly mustArrive?: true;
+  /** Admins are told where its first place does not take it. */
+  readonly alertsAdmins?: true;
+}
+
+/** What is told once has a version that never changes. */
+export const ONCE = 'once';
+
+/** The place of a direct message with a person. */
+export function directMessageTo(directory: Pick<SlackDirectory, 'directMessage'>, userId: string) {
+  return async () => ({ channelId: await directory.directMessage(userId) });
+}
+
+/** What became of a message. */
+export interface SentNotification {
+  /**
+   * - `current`: it stands, and shows its version.
+   * - `pending`: it is tried again later; it may stand with an older version.
+   * - `refused`: Slack takes it nowhere, or somebody has deleted it.
+   */
+  readonly state: 'current' | 'pending' | 'refused';
+  /** Where it stands. */
+  readonly at?: PostedMessage | undefined;
+}
+
+export type SendNotification = (wanted: WantedNotification) => Promise<SentNotification>;
+
+/** What a planner says beside the messages. */
+export interface PlanOutcome {
+  /** When there is more to do although nothing changes. */
+  readonly again?: Date | undefined;
+  /** Nothing was shown: what changes all the time waits until `again`. */
+  readonly isDeferred?: true;
+}
+
+/** Sends all messages that a subject is to have, what depends on another one after it. */
+export type NotificationPlanner = (
+  claim: ClaimedSubject,
+  send: SendNotification,
+) => Promise<PlanOutcome | undefined>;
+
+export interface NotifierDeps {
+  readonly notifications: NotificationStore;
+  readonly planners: Readonly<Record<SubjectKind, NotificationPlanner>>;
+  readonly web: SlackWeb;
+  readonly now: () => Date;
+  readonly log: Log;
+  /** For how long a subject belongs to this process without a sign of life. */
+  readonly leaseMs: number;
+}
+
+/** For this long one process may post a subject's messages. It extends the time while it does. */
+export const NOTIFICATION_LEASE_MS = 12_000;
+const HEARTBEATS = 4;
+
+/**
+ * Brings the messages of a subject up to date. Safe to repeat. What one place does not take at this moment is put off alone.
+ * @param isClaimed it is claimed for this process already
+ */
+export async function notify(deps: NotifierDeps, subject: Subject, isClaimed = false): Promise<void> {
+  const { notifications, now, leaseMs } = deps;
+  // The process with the lease shows this change too, because it looks again where a subject has moved on.
+  let claim = isClaimed
+    ? await notifications.read(subject)
+    : await notifications.claim(subject, now(), leaseMs);
+  while (claim !== undefined) {
+    const look = createLook(deps, claim);
+    const { kind, attempts } = claim;
+    let outcome: PlanOutcome | undefined;
+    try {
+      outcome = await keepingLease(deps, claim, () => deps.planners[kind](look.claim, look.send));
+    } catch (error) {
+      const again = new Date(now().getTime() + retryDelayOf(error, attempts));
+      deps.log.warn({ err: error, ...about(subject), again }, 'notifying people; will try again');
+      return notifications.postpone(subject, again);
+    }
+    if (await notifications.release(claim, look.outcome(outcome))) return;
+    claim = await notifications.read(subject);
+  }
+}
+
+/** One look at the messages of a subject. */
+function createLook(deps: NotifierDeps, claim: ClaimedSubject) {
+  const { notifications, web, now, log } = deps;
+  const known = new Map(claim.notifications.map((each) => [each.purpose, each]));
+  const updated: { purpose: string; shows: string }[] = [];
+  /** Conversations that Slack limits at this moment. */
+  const busy = new Map<string, Date>();
+  let again: Date | undefined;
+  let isComplete = true;
+
+  const waitUntil = (moment: Date | undefined) => {
+    if (moment !== undefined && (again === undefined || moment < again)) again = moment;
+  };
+  const pending = (until: Date, at: PostedMessage | undefined): SentNotification => {
+    isComplete = false;
+    waitUntil(until);
+    return { state: 'pending', at };
+  };
+  const putOff = async (purpose: string, error: unknown, at: PostedMessage | undefined) => {
+    const until = new Date(now().getTime() + retryDelayOf(error, known.get(purpose)?.attempts ?? 0));
+    log.warn({ err: error, ...about(claim), purpose, again: until }, 'notifying people; will try again');
+    await notifications.putOff(claim, purpose, until);
+    return pending(until, at);
+  };
+
+  /** Slack limits a conversation as a whole: the next message there would be refused too. */
+  async function inConversation<T>(channelId: string, call: () => Promise<T>): Promise<T | Date> {
+    const until = busy.get(channelId);
+    if (until !== undefined) return until;
+    try {
+      return await call();
+    } catch (error) {
+      if (error instanceof SlackApiError && error.kind === 'rate_limited')
+        busy.set(channelId, new Date(now().getTime() + retryDelayOf(error, 0)));
+      throw error;
+    }
+  }
+
+  async function update(wanted: WantedNotification, at: PostedMessage): Promise<SentNotification> {
+    const { purpose, version } = wanted;
+    try {
+      const message = await wanted.message(0);
+      const limited = await inConversation(at.channelId, () =>
+        updateMessage(web, at, message, wanted.metadata),
+      );
+      if (limited instanceof Date) return pending(limited, at);
+    } catch (error) {
+      if (!(error instanceof SlackApiError)) throw error;
+      if (error.code === 'message_not_found')
+        return wanted.returns === undefined ? { state: 'refused' } : post(wanted, at);
+      if (error.code === undefined || !CANNOT_UPDATE.has(error.code)) return putOff(purpose, error, at);
+      // Its thread continues without it.
+      log.warn({ err: error, ...about(claim), purpose }, 'a message cannot be updated any more');
+    }
+    updated.push({ purpose, shows: version });
+    return { state: 'current', at };
+  }
+
+  async function post(
+    wanted: WantedNotification,
+    replaced: PostedMessage | undefined,
+  ): Promise<SentNotification> {
+    const { purpose, since, places } = wanted;
+    const tried = new Set<string>();
+    let refusal: SlackApiError | undefined;
+    for (const [number, place] of places.entries()) {
+      let channelId: string | undefined;
+      try {
+        const to = await place();
+        channelId = to?.channelId;
+        if (to === undefined || tried.has(to.channelId)) continue;
+        tried.add(to.channelId);
+        const posted = await inConversation(to.channelId, () => deliver(wanted, to, number));
+        if (posted instanceof Date) return pending(posted, undefined);
+        return { state: 'current', at: await record(wanted, posted, replaced) };
+      } catch (error) {
+        if (!(error instanceof SlackApiError)) throw error;
+        if (!cannotPost(error, since, now())) return putOff(purpose, error, undefined);
+        log.warn({ err: error, ...about(claim), purpose, channelId }, 'a message cannot be posted here');
+        if (wanted.alertsAdmins && channelId !== undefined)
+          await notifications.noteRefused({ kind: 'place', id: channelId }, error.code ?? error.kind, now());
+        refusal = error;
+      }
+    }
+    if (wanted.mustArrive) return putOff(purpose, refusal ?? new Error('no place is known'), undefined);
+    if (refusal !== undefined)
+      await notifications.refuse(claim, {
+        purpose,
+        shows: wanted.version,
+        code: refusal.code ?? refusal.kind,
+      });
+    return { state: 'refused' };
+  }
+
+  async function deliver(wanted: WantedNotification, to: MessagePlace, number: number) {
+    return wanted.post === undefined
+      ? postMessage(web, to, await wanted.message(number), wanted.metadata)
+      : wanted.post(to);
+  }
+
+  /** If another process took over meanwhile, there is a second message, which is kept under a purpose of its own. */
+  async function record(
+    { purpose, version }: WantedNotification,
+    at: PostedMessage,
+    replaced: PostedMessage | undefined,
+  ): Promise<PostedMessage> {
+    const posted = { shows: version, ...at };
+    if (!(await notifications.record(claim, { purpose, ...posted }, replaced?.ts)))
+      await notifications.record(claim, { purpose: `${purpose}:${at.ts}`, ...posted });
+    return at;
+  }
+
+  return {
+    claim,
+    async send(wanted: WantedNotification): Promise<SentNotification> {
+      const standing: Notification | undefined = known.get(wanted.purpose);
+      const at = standing?.message;
+      if (standing?.shows === wanted.version)
+        return standing.refused === undefined ? { state: 'current', at } : { state: 'refused' };
+      if (standing?.dueAt !== undefined && !isOver(standing.dueAt, now())) return pending(standing.dueAt, at);
+      if (at !== undefined) return update(wanted, at);
+      const waiting = await wanted.waitsUntil?.();
+      if (waiting === undefined) return post(wanted, undefined);
+      waitUntil(waiting);
+      return { state: 'pending' };
+    },
+    outcome(planned: PlanOutcome | undefined) {
+      waitUntil(planned?.again);
+      return { updated, again, isComplete: isComplete && planned?.isDeferred === undefined };
+    },
+  };
+}
+
+async function keepingLease<T>(deps: NotifierDeps, subject: Subject, work: () => Promise<T>): Promise<T> {
+  const { notifications, leaseMs, log } = deps;
+  let renewal: Promise<void> | undefined;
+  const heartbeat = setInterval(() => {
+    renewal = notifications
+      .extend(subject, leaseMs)
+      .catch((err: unknown) => log.warn({ err, ...about(subject) }, 'keeping notifications'));
+  }, leaseMs / HEARTBEATS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(heartbeat);
+    // An extension under way could otherwise take the lease again after its release.
+    await renewal;
+  }
+}
+
+function about(subject: Subject) {
+  return { subject: keyOfSubject(subject) };
+}
+
+/** Codes with which Slack says that a message can never be updated again. */
+const CANNOT_UPDATE: ReadonlySet<string> = new Set([
+  'channel_not_found',
+  'cant_update_message',
+  'edit_window_closed',
+  'is_archived',
+  'is_inactive',
+  'not_in_channel',
+]);
+
+/** Codes with which Slack says that the bot cannot post in a channel, or to a person. */
+const CANNOT_POST: ReadonlySet<string> = new Set([
+  'channel_not_found',
+  'not_in_channel',
+  'is_archived',
+  'restricted_action',
+  'restricted_action_read_only_channel',
+  'restricted_action_thread_only_channel',
+  'restricted_action_non_threadable_channel',
+  'restricted_action_thread_locked',
+  'cannot_dm_bot',
+  'cannot_reply_to_message',
+  'messages_tab_disabled',
+  'team_access_not_granted',
+  'thread_not_found',
+  'user_disabled',
+  'user_not_found',
+]);
+
+/** After this time an unknown refusal counts as permanent. */
+const MAX_BLOCKED_MS = 60_000;
+
+/** @param since when the event happened that is to be told */
+function cannotPost(error: SlackApiError, since: Date, now: Date): boolean {
+  if (error.code === undefined || isTransient(error)) return false;
+  if (CANNOT_POST.has(error.code)) return true;
+  // A refused token is refused everywhere, so the message waits for a valid one.
+  return !isTokenError(error) && now.getTime() - since.getTime() > MAX_BLOCKED_MS;
+}

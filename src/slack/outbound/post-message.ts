@@ -1,0 +1,54 @@
+import type { MessagePlace, PostedMessage } from '../../notifications.ts';
+import type { Message } from '../kit/blocks.ts';
+import { withPlainFallback } from './fallback.ts';
+import { okResponse, postedResponse, type SlackWeb } from './web.ts';
+
+/** What a message says to programs. */
+export interface MessageMetadata {
+  readonly event_type: string;
+  readonly event_payload: Readonly<Record<string, string>>;
+}
+
+/**
+ * Posts a message, plainer where Slack refuses its blocks.
+ * @returns where it stands
+ * @throws {SlackApiError}
+ */
+export async function postMessage(
+  web: SlackWeb,
+  { channelId, threadTs }: MessagePlace,
+  message: Message,
+  metadata?: MessageMetadata,
+): Promise<PostedMessage> {
+  const { channel, ts } = await withPlainFallback(message, ({ text, blocks }) =>
+    web.call(
+      'chat.postMessage',
+      {
+        channel: channelId,
+        thread_ts: threadTs,
+        text,
+        blocks,
+        metadata,
+        unfurl_links: false,
+        unfurl_media: false,
+      },
+      postedResponse,
+    ),
+  );
+  return { channelId: channel, ts };
+}
+
+/**
+ * Replaces what a message says, plainer where Slack refuses its blocks.
+ * @throws {SlackApiError}
+ */
+export async function updateMessage(
+  web: SlackWeb,
+  { channelId, ts }: PostedMessage,
+  message: Message,
+  metadata?: MessageMetadata,
+): Promise<void> {
+  await withPlainFallback(message, ({ text, blocks }) =>
+    web.call('chat.update', { channel: channelId, ts, text, blocks, metadata }, okResponse),
+  );
+}

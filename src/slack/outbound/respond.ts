@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../../log.ts';
+import { hasNewBlocks, type Message, withoutNewBlocks } from '../kit/blocks.ts';
+import type { Person, SlackDirectory } from './directory.ts';
+import { withPlainFallback } from './fallback.ts';
+import { fetchWithin } from './fetch.ts';
+import { postMessage } from './post-message.ts';
+import { isTransient, okResponse, SlackApiError, type SlackWeb } from './web.ts';
+
+/** What {@link respond} needs. */
+export interface RespondDeps {
+  readonly web: SlackWeb;
+  readonly directory: Pick<SlackDirectory, 'directMessage'>;
+  /** Whether answers may be posted to an address that a delivery names. */
+  readonly isSlackAddress: (address: string) => boolean;
+  readonly log: Log;
+}
+
+/** The ways to reach one person alone. */
+export interface ResponseTarget {
+  readonly person: Person;
+  /** Undefined in the Home tab. */
+  readonly channelId: string | undefined;
+  readonly threadTs: string | undefined;
+  /** The delivery's own address, which takes five answers within 30 minutes. */
+  readonly responseUrl: string | undefined;
+}
+
+const fetchResponse = fetchWithin(5_000);
+
+/**
+ * Says something to one person: through the delivery's own address, else as an ephemeral, else by direct message.
+ * @param options.replace replaces the message whose button was pressed; where Slack refuses that, the answer stands
+ * beside it
+ * @throws {SlackApiError} when none of the ways works
+ */
+export async function respond(
+  deps: RespondDeps,
+  to: ResponseTarget,
+  message: Message,
+  options: { readonly replace?: boolean } = {},
+): Promise<void> {
+  const { responseUrl } = to;
+  if (responseUrl !== undefined && !deps.isSlackAddress(responseUrl)) {
+    // Only the host is logged, because the whole address grants the right to answer.
+    const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
+    deps.log.warn({ host }, 'a delivery names an address for answers that is not Slack’s: it is not called');
+  } else if (
+    responseUrl !== undefined &&
+    (await tryResponseUrl(responseUrl, message, options.replace ?? false))
+  ) {
+    return;
+  }
+  let inChannel: SlackApiError | undefined;
+  if (to.channelId !== undefined && to.channelId !== '') {
+    const { channelId, threadTs } = to;
+    try {
+      await withPlainFallback(message, ({ text, blocks }) =>
+        deps.web.call(
+          'chat.postEphemeral',
+          { channel: channelId, user: to.person.id, thread_ts: threadTs, text, blocks },
+          okResponse,
+        ),
+      );
+      return;
+    } catch (error) {
+      // It was refused, limited or lost, so the next way is tried. At worst it is said twice, but never not at all.
+      if (!(error instanceof SlackApiError)) throw error;
+      if (isTransient(error)) inChannel = error;
+    }
+  }
+  try {
+    await postMessage(deps.web, { channelId: await deps.directory.directMessage(to.person.id) }, message);
+  } catch (error) {
+    // Where direct messages are turned off, only the channel is left.
+    if (inChannel !== undefined && error instanceof SlackApiError && !isTransient(error)) throw inChannel;
+    throw error;
+  }
+}
+
+/** The pauses between attempts to tell a person something, where Slack does not ask for longer ones. */
+const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, 60_000, 120_000];
+
+/**
+ * Says something to one person, with retries while Slack is away or limits the bot. If that fails, it is logged; the
+ * order's messages show its state in any case.
+ */
+export async function respondWithRetries(
+  deps: Parameters<typeof respond>[0],
+  to: ResponseTarget,
+  message: Message,
+  options?: { readonly replace?: boolean },
+  waits: readonly number[] = RETRY_DELAYS_MS,
+): Promise<void> {
+  const userId = to.person.id;
+  for (const wait of [...waits, undefined]) {
+    try {
+      return await respond(deps, to, message, options);
+    } catch (err) {
+      if (!(err instanceof SlackApiError)) throw err;
+      if (wait === undefined || !isTransient(err)) {
+        deps.log.error({ err, userId }, 'a person could not be told something');
+        return;
+      }
+      deps.log.warn({ err, userId }, 'telling a person something; will try again');
+      await sleep(Math.max(wait, err.retryAfterMs ?? 0), undefined, { ref: false });
+    }
+  }
+}
+
+async function tryResponseUrl(url: string, message: Message, replace: boolean): Promise<boolean> {
+  if (await postToResponseUrl(url, message, replace)) return true;
+  if (!hasNewBlocks(message.blocks)) return false;
+  return postToResponseUrl(url, { ...message, blocks: withoutNewBlocks(message.blocks) }, replace);
+}
+
+async function postToResponseUrl(url: string, message: Message, replace: boolean): Promise<boolean> {
+  try {
+    const response = await fetchResponse(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        response_type: 'ephemeral',
+        replace_original: replace,
+        text: message.text,
+        blocks: message.blocks,
+      }),
+    });
+    const text = await response.text();
+    return response.ok && !text.includes('"ok":false');
+  } catch {
+    return false;
+  }
+}

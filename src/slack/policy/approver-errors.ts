@@ -1,0 +1,64 @@
+import type { TeamSettings } from '../../config.ts';
+import { isGroup } from '../../policy/policy.ts';
+import { type SettingChange, settingsAsText, teamSettings } from '../../settings.ts';
+import type { SlackDeps } from '../feature.ts';
+import { count } from '../kit/blocks.ts';
+import { approverError } from '../outbound/slack-error.view.ts';
+import { SlackApiError } from '../outbound/web.ts';
+
+/* Whether the people whom settings name can be reached, and are enough to approve. */
+
+/** The settings after some changes. */
+export function withChanges(settings: TeamSettings, changes: readonly SettingChange[]): TeamSettings {
+  return teamSettings.parse({
+    ...settingsAsText(settings),
+    ...Object.fromEntries(changes.map(({ name, after }) => [name, after])),
+  });
+}
+
+/**
+ * Looks people and groups up.
+ * @returns the people they stand for, or what is wrong with one of them
+ */
+export async function lookUpPeople(
+  { directory }: SlackDeps,
+  ids: readonly string[],
+): Promise<ReadonlySet<string> | string> {
+  const people = new Set<string>();
+  for (const id of ids) {
+    try {
+      if (isGroup(id)) {
+        // Read anew: what was cached a few seconds ago may be the reason for opening the settings.
+        directory.forgetGroup(id);
+        for (const member of await directory.groupMembers(id)) people.add(member);
+      } else if ((await directory.person(id, undefined)).isMember) people.add(id);
+      else {
+        const name = await directory.nameOf(id);
+        return `${name ?? id} is not a member of this workspace. Take them out.`;
+      }
+    } catch (error) {
+      if (!(error instanceof SlackApiError)) throw error;
+      return approverError(id, error);
+    }
+  }
+  return people;
+}
+
+/**
+ * Refuses settings under which nobody could approve, because they would stop the team's work.
+ * @returns what is wrong with the approvers, by field
+ */
+export async function approverErrors(
+  deps: SlackDeps,
+  settings: TeamSettings,
+): Promise<Readonly<Record<string, string>>> {
+  const people = await lookUpPeople(deps, settings.approvers);
+  if (typeof people === 'string') return { approvers: people };
+  if (people.size === 0)
+    return { approvers: 'These groups have no members, so nobody could approve. Name somebody.' };
+  return people.size < settings.approvalsRequired
+    ? {
+        approvals_required: `There ${people.size === 1 ? 'is' : 'are'} ${count(people.size, 'approver')}: an order that needs ${settings.approvalsRequired} could never go out.`,
+      }
+    : {};
+}

@@ -1,0 +1,454 @@
+import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
+import { policyIssueSentence, policyIssueText } from '../../policy/issue-sentences.ts';
+import { DECISIONS, isGroup, type PolicyRule } from '../../policy/policy.ts';
+import {
+  type PolicyIssue,
+  parseRules,
+  RULE_FIELDS,
+  type RuleField,
+  type RuleText,
+  ruleToText,
+} from '../../policy/rule-text.ts';
+import {
+  fillStartingPoint,
+  type Role,
+  STARTING_POINTS,
+  type StartingPoint,
+  startingPoint,
+} from '../../policy/starting-points.ts';
+import { policyFromYaml, policyToYaml } from '../../policy/yaml.ts';
+import { attachedText, fileField } from '../attached-text.ts';
+import {
+  type FieldErrors,
+  type FormFeature,
+  joinErrors,
+  linesOf,
+  type SubmissionCall,
+  type Submitted,
+  textOf,
+} from '../feature.ts';
+import { context, LIMITS, section, truncate } from '../kit/blocks.ts';
+import type { Field, Form, FormValues } from '../kit/form.ts';
+import { fingerprint } from './fingerprint.ts';
+import { type GroupMenus, withGroups, withTypedIds } from './people-fields.ts';
+import { START_LABELS } from './policy.view.ts';
+import { ruleSentence } from './policy-rule.view.ts';
+import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
+
+/* The forms of the policy: a rule, a YAML file, a policy to start from. All of them change only the draft. */
+
+const GROUP_MENUS: GroupMenus = {
+  by: { name: 'by_groups', label: 'Or whoever belongs to' },
+  approvers: { name: 'approver_groups', label: 'Approver groups' },
+  escalate_to: { name: 'escalate_groups', label: 'Groups to call' },
+};
+
+const DECISION_LABELS = {
+  free: 'Nobody has to decide',
+  approve: 'It needs approval',
+  refuse: 'It is refused',
+} as const;
+
+const FIELDS: Readonly<Record<RuleField, Omit<Field, 'name'>>> = {
+  rule_name: { label: 'Name of the rule', kind: 'text', placeholder: 'Transfers of the brand' },
+  tasks: {
+    label: 'Tasks',
+    kind: 'picks',
+    options: [
+      { value: 'all', text: 'Everything' },
+      { value: 'charge', text: 'What costs money' },
+      { value: 'risk', text: 'What can lose a name or take it down' },
+      ...ORDER_TASK_NAMES.map((name) => ({ value: name, text: `${name}: ${taskNamed(name).words.title}` })),
+    ],
+  },
+  names: {
+    label: 'Names',
+    kind: 'lines',
+    placeholder: '*.rest',
+    hint: 'One a line: * for every name, *.rest for all under it, cafe.rest, tag:brand.',
+  },
+  by: {
+    label: 'Only if asked for by',
+    kind: 'people',
+    optional: true,
+    hint: 'Empty: everybody who may ask.',
+  },
+  over: {
+    label: 'Only over this amount',
+    kind: 'text',
+    optional: true,
+    placeholder: '100.00',
+    hint: 'Of the whole order. A price that is not known counts as over.',
+  },
+  decision: {
+    label: 'Decision',
+    kind: 'choice',
+    options: DECISIONS.map((value) => ({ value, text: DECISION_LABELS[value] })),
+  },
+  approvers: { label: 'Approvers', kind: 'people', optional: true, hint: 'People who may approve.' },
+  needed: {
+    label: 'Approvals needed',
+    kind: 'number',
+    optional: true,
+    range: { min: 1, max: 20 },
+    hint: 'Empty: 1.',
+  },
+  ttl: {
+    label: 'An order expires after',
+    kind: 'text',
+    optional: true,
+    placeholder: '48h',
+    hint: 'A number with s, m, h or d. Empty: as the settings say.',
+  },
+  remind_after: { label: 'Approvers are reminded after', kind: 'text', optional: true, placeholder: '4h' },
+  escalate_after: { label: 'Others are called after', kind: 'text', optional: true, placeholder: '12h' },
+  escalate_to: { label: 'Who is called then', kind: 'people', optional: true },
+  break_glass: {
+    label: 'In an emergency',
+    kind: 'choice',
+    optional: true,
+    options: [
+      { value: 'false', text: 'It waits all the same' },
+      { value: 'true', text: 'An admin may carry it out alone' },
+    ],
+    hint: 'With a reason, told to all who could have decided, and open for review until another admin signs it off.',
+  },
+};
+
+const FORM: Form = {
+  name: 'policy_rule',
+  title: 'Rule',
+  submit: 'Save to the draft',
+  fields: RULE_FIELDS.map((name) => ({ name, ...FIELDS[name] })),
+};
+
+/** Used where Slack refuses the pickers. */
+export const plainRuleForm: Form = {
+  ...FORM,
+  fields: FORM.fields.map(withTypedIds),
+};
+
+/** Ids that were picked or typed; a pasted mention is reduced to its id. */
+function idsOf(values: FormValues, ...fields: readonly string[]): string[] {
+  return fields
+    .flatMap((field) => linesOf(values, field))
+    .flatMap((line) => line.replace(/\|[^<>]*>/g, '>').split(/[\s,;]+/))
+    .filter((id) => id !== '');
+}
+
+/** The values of a form, as a file would have them. */
+function ruleTextOf(values: FormValues): RuleText {
+  const text: Partial<Record<RuleField, string | readonly string[]>> = {};
+  for (const field of RULE_FIELDS) {
+    const menu = GROUP_MENUS[field];
+    const isList = menu !== undefined || field === 'tasks' || field === 'names';
+    const value = isList
+      ? idsOf(values, field, ...(menu === undefined ? [] : [menu.name]))
+      : (textOf(values, field) ?? '');
+    if (value.length > 0) text[field] = value;
+  }
+  return text;
+}
+
+/** The fields of a form that shows a rule. */
+function valuesOfRule(rule: PolicyRule, currency: string): FormValues {
+  const values: Record<string, string | readonly string[]> = { ...ruleToText(rule, currency) };
+  for (const field of RULE_FIELDS) {
+    const menu = GROUP_MENUS[field];
+    const ids = values[field];
+    if (menu === undefined || ids === undefined || typeof ids === 'string') continue;
+    values[field] = ids.filter((id) => !isGroup(id));
+    values[menu.name] = ids.filter(isGroup);
+  }
+  return values;
+}
+
+function ruleFingerprint(rule: PolicyRule): string {
+  return fingerprint(ruleToText(rule, ''));
+}
+
+/** The subject of a rule's form: its name and its content at that moment. */
+export function ruleSubject(rule: PolicyRule): string {
+  return `${ruleFingerprint(rule)} ${rule.name}`;
+}
+
+function subjectOf(subject: string) {
+  const at = subject.indexOf(' ');
+  return { fingerprint: subject.slice(0, at), name: subject.slice(at + 1) };
+}
+
+/** What is wrong, in the words of the form where those of a file do not fit. */
+function formIssueText(issue: PolicyIssue): string {
+  switch (issue.code) {
+    case 'missing':
+      return issue.field === 'approvers'
+        ? 'Choose who may approve: people here, or groups below.'
+        : policyIssueText(issue);
+    case 'not_for_this_decision':
+      return 'Only a rule that needs approval has this. Leave it empty, or choose that decision.';
+    case 'more_than_people':
+      return `It needs ${issue.given} people and names ${issue.instead[0]}. Choose more approvers, or enter ${issue.instead[0]}.`;
+    default:
+      return policyIssueText(issue);
+  }
+}
+
+function errorsOf(issues: readonly PolicyIssue[]): FieldErrors {
+  return joinErrors(issues.map((issue) => [issue.field ?? 'rule_name', formIssueText(issue)]));
+}
+
+/** The rule of a form, among the other rules of the draft. */
+function readRule(
+  values: FormValues,
+  others: readonly PolicyRule[],
+  currency: string,
+): { readonly rule: PolicyRule } | { readonly errors: FieldErrors } {
+  const texts = [...others.map((rule) => ruleToText(rule, currency)), ruleTextOf(values)];
+  const read = parseRules(texts, { tasks: [...ORDER_TASK_NAMES], currency });
+  const rule = read.ok ? read.rules.at(-1) : undefined;
+  if (rule !== undefined) return { rule };
+  const issues = read.ok ? [] : read.issues;
+  const own = issues.filter(({ path }) => path.length === 0 || path[0] === others.length);
+  if (own.length > 0) return { errors: errorsOf(own) };
+  const [other] = issues;
+  return {
+    errors: { rule_name: other === undefined ? 'This rule cannot be read.' : policyIssueSentence(other) },
+  };
+}
+
+const GONE: FieldErrors = {
+  rule_name:
+    'Somebody has changed or removed this rule since you opened it, and nothing of yours was saved. Close this and look at the rule again: /domain policy.',
+};
+
+async function submitRule(call: SubmissionCall): Promise<Submitted> {
+  const { subject } = call.origin;
+  const edited = subject === undefined ? undefined : subjectOf(subject);
+  let index = 0;
+  const errors = await editDraft<FieldErrors>(call, (rules) => {
+    const found = rules.findIndex(({ name }) => name === edited?.name);
+    const before = rules[found];
+    if (edited !== undefined && (before === undefined || ruleFingerprint(before) !== edited.fingerprint)) {
+      return { problem: GONE };
+    }
+    const read = readRule(
+      call.values,
+      rules.filter((rule) => rule !== before),
+      call.deps.currency,
+    );
+    if ('errors' in read) return { problem: read.errors };
+    index = before === undefined ? rules.length : found;
+    return { rules: [...rules.slice(0, index), read.rule, ...rules.slice(index + 1)] };
+  });
+  if (errors !== undefined) return { errors };
+  return {
+    say: await shownPolicy(call, {
+      page: pageOf(index),
+      note: `:white_check_mark: Saved to the draft, as rule ${index + 1}.`,
+    }),
+  };
+}
+
+export const ruleForm: FormFeature = {
+  form: FORM,
+  needs: 'admin',
+
+  async render(call, origin, values) {
+    const { deps, person } = call;
+    const { rules } = await editedRules(call);
+    const edited = rules.find(({ name }) => name === subjectOf(origin.subject ?? ' ').name);
+    const shown = {
+      ...(edited === undefined ? { break_glass: 'false' } : valuesOfRule(edited, deps.currency)),
+      ...values,
+    };
+    const set = idsOf(shown, 'by_groups', 'approver_groups', 'escalate_groups');
+    const sentence = edited && ruleSentence(edited, await deps.directory.localeOf(person.id));
+    return {
+      form: { ...FORM, fields: await withGroups(deps, FORM.fields, GROUP_MENUS, [...new Set(set)]) },
+      values: shown,
+      intro: [
+        ...(sentence === undefined ? [] : [section(sentence)]),
+        context(
+          `It is saved to the draft, which changes nothing until it is published. Amounts are in ${deps.currency}.`,
+        ),
+      ],
+    };
+  },
+
+  submit: submitRule,
+};
+
+/** The values of a rule with people and groups as one text each, for {@link plainRuleForm}. */
+export function plainValues(rule: PolicyRule | undefined, currency: string): FormValues {
+  const values = rule === undefined ? {} : ruleToText(rule, currency);
+  return Object.fromEntries(
+    Object.entries(values).map(([field, value]) => [
+      field,
+      field in GROUP_MENUS && typeof value !== 'string' ? value.join(',') : value,
+    ]),
+  );
+}
+
+/** The longest error that Slack shows at a field, approximately. */
+const ISSUES_LENGTH = 1_900;
+
+const CHANGED_MEANWHILE =
+  'Somebody has changed the draft since you opened this, and nothing was saved. Close this, look at /domain policy and open it again.';
+
+/** Replaces all the rules that a form was opened on. */
+async function replaceAll(
+  call: SubmissionCall,
+  rules: readonly PolicyRule[],
+  field: string,
+): Promise<Submitted> {
+  const { deps, person, origin } = call;
+  const [, expected = ''] = /^\S* (.*)$/.exec(origin.subject ?? '') ?? [];
+  const saved = await deps.policies.saveDraft(rules, expected, person.id, deps.now());
+  if (saved === undefined) return { errors: { [field]: CHANGED_MEANWHILE } };
+  deps.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy replaced');
+  return {
+    say: await shownPolicy(call, { note: ':white_check_mark: This is the draft now.' }),
+  };
+}
+
+export const yamlForm: FormFeature = {
+  form: {
+    name: 'policy_import',
+    title: 'Policy from YAML',
+    submit: 'Make it the draft',
+    fields: [
+      fileField(
+        'YAML file',
+        ['yaml', 'yml', 'txt'],
+        'As the download gives it. It takes the place of the text below.',
+      ),
+      {
+        name: 'rules',
+        label: 'Or the policy as text',
+        kind: 'lines',
+        optional: true,
+        placeholder: '- rule_name: redirects are free\n  tasks: [redirect]\n  names: ["*"]\n  decision: free',
+        hint: 'All rules, in their order. They take the place of the draft’s.',
+      },
+    ],
+  },
+  needs: 'admin',
+
+  async render(call, origin, values) {
+    const { revision, rules } = await editedRules(call);
+    const text = rules.length === 0 ? '' : policyToYaml(rules, call.deps.currency);
+    const fits = text.length <= LIMITS.inputValue;
+    return {
+      origin: { ...origin, subject: origin.subject ?? `yaml ${revision}` },
+      values: { ...(fits ? { rules: text } : {}), ...values },
+      intro: [
+        context(
+          fits
+            ? 'Nothing is in force until it is published and another admin confirms it.'
+            : 'What is there now is too long for the field below. Attach the file that takes its place.',
+        ),
+      ],
+    };
+  },
+
+  async submit(call) {
+    const { currency } = call.deps;
+    const tasks = [...ORDER_TASK_NAMES];
+    const given = await attachedText(call, {
+      field: 'rules',
+      missing: 'Attach the YAML file, or paste its text here.',
+      isPrefilled: true,
+    });
+    if ('errors' in given) return given;
+    const read = policyFromYaml(given.text, { tasks, currency });
+    if (read.ok) return replaceAll(call, read.rules, given.field);
+    const sentences = read.issues.map(policyIssueSentence);
+    return { errors: { [given.field]: truncate(sentences.join('\n'), ISSUES_LENGTH) } };
+  },
+};
+
+const ROLE_LABELS: Readonly<Record<Role, string>> = {
+  managers: 'Managers',
+  finance: 'Finance',
+  legal: 'Legal',
+  brand_owners: 'Owners of the brand',
+  security: 'Security',
+};
+
+const START_FORM: Form = {
+  name: 'policy_start',
+  title: 'Start from',
+  submit: 'Make it the draft',
+  fields: Object.entries(ROLE_LABELS).map(([name, label]) => ({
+    name,
+    label,
+    kind: 'people',
+    optional: true,
+  })),
+};
+
+const groupsOfRole = (role: string) => `${role}_groups`;
+
+const ROLE_MENUS: GroupMenus = Object.fromEntries(
+  Object.entries(ROLE_LABELS).map(([role, label]) => [
+    role,
+    { name: groupsOfRole(role), label: `${label}: groups` },
+  ]),
+);
+
+function startOf(call: Pick<SubmissionCall, 'origin'>): StartingPoint {
+  const [wanted] = (call.origin.subject ?? '').split(' ');
+  return startingPoint(STARTING_POINTS.find((name) => name === wanted) ?? 'small_team');
+}
+
+/** The text of the starting point that a form names, and what is missing, by field. */
+function filled(start: StartingPoint, values: FormValues) {
+  const people: Partial<Record<Role, readonly string[]>> = {};
+  const errors: Record<string, string> = {};
+  for (const role of start.roles) {
+    people[role] = idsOf(values, role, groupsOfRole(role));
+    if (people[role].length === 0) errors[role] = 'Pick at least one person or group.';
+  }
+  return { rules: fillStartingPoint(start, people), errors };
+}
+
+export const startForm: FormFeature = {
+  form: START_FORM,
+  needs: 'admin',
+
+  async render(call, origin) {
+    const start = startOf({ origin });
+    const roles = START_FORM.fields.filter(({ name }) => start.roles.some((role) => role === name));
+    const [{ revision, rules }, fields] = await Promise.all([
+      editedRules(call),
+      withGroups(call.deps, roles, ROLE_MENUS, []),
+    ]);
+    const replaced = rules.length === 0 ? '' : ' It takes the place of the rules of the draft.';
+    return {
+      form: { ...START_FORM, fields },
+      origin: { ...origin, subject: `${start.name} ${revision}` },
+      intro: [
+        section(
+          `*${START_LABELS[start.name]}*: ${start.rules.length} rules. Say who has which role; you can change every rule afterwards.${replaced}`,
+        ),
+        ...start.rules.map(({ rule_name: name }) => context(`• ${name}`)),
+      ],
+    };
+  },
+
+  async submit(call) {
+    const start = startOf(call);
+    const { rules, errors } = filled(start, call.values);
+    if (Object.keys(errors).length > 0) return { errors };
+    const read = parseRules(rules, { tasks: [...ORDER_TASK_NAMES], currency: call.deps.currency });
+    const [firstRole = 'managers'] = start.roles;
+    if (read.ok) return replaceAll(call, read.rules, firstRole);
+    const found: Record<string, string> = {};
+    for (const issue of read.issues) {
+      const rule = start.rules[Number(issue.path[0])];
+      const [role = firstRole] = rule?.approvers ?? [];
+      found[role] = policyIssueText(issue);
+    }
+    return { errors: found };
+  },
+};

@@ -1,0 +1,175 @@
+import { present } from '../../collections.ts';
+import { formatAmount } from '../../money/amount.ts';
+import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
+import type { LoggedChange } from '../../policy/change-log.ts';
+import { describeRule, type NamePart, type PersonPart, type RuleDescription } from '../../policy/describe.ts';
+import type { PolicySettings } from '../../policy/evaluate.ts';
+import { isGroup, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
+import { displayName } from '../../zones/names.ts';
+import { capitalized, code, count, mentionApprover, quote } from '../kit/blocks.ts';
+
+/*
+ * Rules of the policy as sentences: “*Transfers* of `*.rest` asked for by *@marketing* over *€500.00* need *2 of @finance*.”
+ */
+
+/** Groups of tasks, in the singular. */
+const SELECTORS = {
+  charge: 'what costs money',
+  risk: 'what can lose a name or take it down',
+  all: 'everything',
+} as const;
+
+/** The most entries of a list in a sentence. */
+const SHOWN = 8;
+
+/** The plural noun of a task; a task that this release does not know is shown by its name. */
+export function taskNoun(task: string): string {
+  const known = ORDER_TASK_NAMES.find((name) => name === task);
+  return known === undefined ? code(task) : taskNamed(known).words.plural;
+}
+
+function joined(parts: readonly string[], last = 'and'): string {
+  const shown = parts.length > SHOWN + 1 ? [...parts.slice(0, SHOWN), `${parts.length - SHOWN} more`] : parts;
+  const end = shown.at(-1) ?? '';
+  return shown.length < 2 ? end : `${shown.slice(0, -1).join(', ')} ${last} ${end}`;
+}
+
+function namePartText(part: NamePart): string {
+  switch (part.kind) {
+    case 'all':
+      return 'every name';
+    case 'under':
+      return code(`*.${displayName(part.parent)}`);
+    case 'name':
+      return code(displayName(part.name));
+    case 'tag':
+      return `names tagged ${code(part.tag)}`;
+  }
+}
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const;
+
+/** A duration in the largest unit that keeps it whole: `2 days`, `36 hours`. */
+function lengthText(ms: number): string {
+  const [noun, unitMs] = UNITS.find(([, each]) => ms >= each && ms % each === 0) ?? ['second', 1_000];
+  return count(Math.ceil(ms / unitMs), noun);
+}
+
+const peopleText = (people: readonly PersonPart[]) => joined(people.map(({ id }) => mentionApprover(id)));
+
+/** `2 of @finance and @cfo`, `@cfo`, `one of @finance`. */
+export function neededText(needed: number, approvers: readonly string[]): string {
+  const people = joined(approvers.map(mentionApprover), needed === 1 ? 'or' : 'and');
+  const [only = ''] = approvers;
+  if (needed === 1 && approvers.length === 1 && !isGroup(only)) return people;
+  return needed === 1 ? `one of ${people}` : `${needed} of ${people}`;
+}
+
+/** Whether the subject of a sentence takes a verb in the singular. */
+function isSingular({ tasks }: RuleDescription): boolean {
+  return tasks.length === 1 && tasks[0]?.kind !== 'task';
+}
+
+function decisionText(rule: RuleDescription): string {
+  const need = isSingular(rule) ? 'needs' : 'need';
+  switch (rule.decision) {
+    case 'free':
+      return `${need} *nobody*`;
+    case 'refuse':
+      return `${isSingular(rule) ? 'is' : 'are'} *refused*`;
+    case 'approve':
+      return `${need} *${neededText(
+        rule.needed,
+        rule.approvers.map(({ id }) => id),
+      )}*`;
+  }
+}
+
+function waitingText(rule: RuleDescription): string {
+  const { ttlMs, remindAfterMs, escalateAfterMs, escalateTo, breakGlass } = rule;
+  const parts = present([
+    ttlMs !== undefined && `open for ${lengthText(ttlMs)}`,
+    remindAfterMs !== undefined && `reminded after ${lengthText(remindAfterMs)}`,
+    (escalateAfterMs !== undefined || escalateTo.length !== 0) &&
+      `${escalateTo.length === 0 ? 'others are' : `${peopleText(escalateTo)} ${escalateTo.length === 1 ? 'is' : 'are'}`} called${escalateAfterMs === undefined ? '' : ` after ${lengthText(escalateAfterMs)}`}`,
+    breakGlass && 'an admin may carry it out alone in an emergency',
+  ]);
+  return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
+}
+
+/** A rule as one sentence, mrkdwn. @param locale how its reader writes amounts */
+export function ruleSentence(rule: PolicyRule, locale: string): string {
+  const described = describeRule(rule);
+  const { tasks, names, by, over } = described;
+  const what = tasks.map((part) => (part.kind === 'task' ? taskNoun(part.task) : SELECTORS[part.kind]));
+  return [
+    `*${capitalized(joined(what))}* of ${joined(names.map(namePartText))}`,
+    by.length === 0
+      ? ''
+      : ` asked for by *${joined(
+          by.map(({ id }) => mentionApprover(id)),
+          'or',
+        )}*`,
+    over === undefined ? '' : ` over *${formatAmount(over, locale)}*`,
+    ` ${decisionText(described)}${waitingText(described)}.`,
+  ].join('');
+}
+
+/** The two rules that stand behind every policy and follow from the settings. */
+export function implicitSentences({ approvalTasks, approvers, approvalsRequired }: PolicySettings): string[] {
+  const listed = joined(approvalTasks.map(taskNoun));
+  return present([
+    approvalTasks.length > 0 &&
+      `*${capitalized(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`,
+    '*Everything else* needs *nobody*.',
+  ]);
+}
+
+/** A rule by its position and name, inside a sentence. */
+export function referenceText(reference: RuleReference): string {
+  switch (reference.kind) {
+    case 'rule':
+      return `rule ${reference.index + 1}, “${quote(reference.name, 80)}”`;
+    case 'approval_tasks':
+      return 'the settings, which list this task among those that wait for approval';
+    case 'rest':
+      return 'the last rule: everything else needs nobody';
+    case 'team_account':
+      return 'the team’s account, which only approved orders may use';
+  }
+}
+
+/** Fields whose values are ids. */
+const PEOPLE: ReadonlySet<string> = new Set(['by', 'approvers', 'escalate_to']);
+
+function valuesText(field: string, values: readonly string[]): string {
+  if (values.length === 0) return 'empty';
+  return joined(values.map((value) => (PEOPLE.has(field) ? mentionApprover(value) : code(value))));
+}
+
+/** One difference between two versions, mrkdwn. */
+export function changeLine(change: LoggedChange, rules: readonly PolicyRule[], locale: string): string {
+  const name = `“${quote(change.rule, 80)}”`;
+  const rule = rules.find((each) => each.name === change.rule);
+  const sentence = rule === undefined ? '' : `: ${ruleSentence(rule, locale)}`;
+  switch (change.kind) {
+    case 'added':
+      return `• New at ${change.to}, ${name}${sentence}`;
+    case 'removed':
+      return `• Gone from ${change.from}, ${name}`;
+    case 'moved':
+      return `• Moved from ${change.from} to ${change.to}, ${name}`;
+    case 'changed':
+      return `• Changed, ${name}: ${change.fields
+        .map(
+          ({ field, before, after }) =>
+            `${code(field)} from ${valuesText(field, before)} to ${valuesText(field, after)}`,
+        )
+        .join('; ')}`;
+  }
+}

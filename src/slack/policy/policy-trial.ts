@@ -1,0 +1,193 @@
+import { isTeamAccount } from '../../accounts/account.ts';
+import { amountsByName } from '../../money/order-cost.ts';
+import { decidedOrder, factOrderOf, factSourcesOf, policySettings } from '../../orders/demand.ts';
+import type { OrderTaskName } from '../../orders/order.ts';
+import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
+import { evaluate } from '../../policy/evaluate.ts';
+import { type FactOrder, type FactSources, gatherFacts } from '../../policy/facts.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { type PastOrder, replay } from '../../policy/replay.ts';
+import { parseDomainName } from '../../zones/names.ts';
+import { type CommandCall, isAdmin, type SlackDeps } from '../feature.ts';
+import { code, count, escapeText, textMessage } from '../kit/blocks.ts';
+import { csvFile } from '../kit/csv-file.ts';
+import { nearest } from '../kit/parse.ts';
+import { zoneIssueText } from '../names/zone-issue.view.ts';
+import { orderTitle } from '../orders/order.view.ts';
+import { withProgress } from '../outbound/progress.ts';
+import { sendFile } from '../send-file.ts';
+import {
+  needsFile,
+  REPLAY_COLUMNS,
+  type ReplayedLine,
+  replayCells,
+  replayMessage,
+  type ShownReplay,
+  trialMessage,
+} from './policy-trial.view.ts';
+
+/* Tries a policy before it is published: with one line, or with past orders. */
+
+const DAY_MS = 86_400_000;
+const DEFAULT_DAYS = 90;
+const MAX_DAYS = 365;
+/** The number of orders that one replay holds in memory. If there are more, the newest are used. */
+const MAX_PAST_ORDERS = 20_000;
+const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by @anna`';
+
+type ReadLine = { readonly order: FactOrder<OrderTaskName> } | { readonly problem: string };
+
+/** An id, or a mention of a person as Slack sends it. */
+const PERSON = /^(?:<@)?([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/;
+
+/** Reads the text after `policy test`. */
+function readTrialLine(words: readonly string[], asker: string): ReadLine {
+  const [first = '', ...rest] = words[0] === '/domain' ? words.slice(1) : words;
+  const task = ORDER_TASK_NAMES.find((name) => name === first.toLowerCase());
+  if (task === undefined) {
+    const near = nearest(first.toLowerCase(), ORDER_TASK_NAMES);
+    const meant = near === undefined ? '' : ` Did you mean ${code(near)}?`;
+    return {
+      problem:
+        first === ''
+          ? `Give a line to try, ${EXAMPLE}.`
+          : `${code(first)} is no task that the policy decides about.${meant} Give a line ${EXAMPLE}.`,
+    };
+  }
+  const at = rest.findIndex((word) => word.toLowerCase() === 'by');
+  const [, person] = at === -1 ? [] : (PERSON.exec(rest[at + 1] ?? '') ?? []);
+  if (at !== -1 && (person === undefined || rest.length > at + 2)) {
+    return {
+      problem: `I cannot read who asks from ${code(rest.slice(at + 1).join(' '))}. End the line with ${code('by')} and the person’s member id, ${EXAMPLE}.`,
+    };
+  }
+  const given = at === -1 ? rest : rest.slice(0, at);
+  const names = given.flatMap((word) => word.split(/[,;]+/)).filter((name) => name !== '');
+  return readNames(task, names, person ?? asker);
+}
+
+function readNames(task: OrderTaskName, words: readonly string[], requesterId: string): ReadLine {
+  const last = words.at(-1);
+  const hasPeriod = task === 'renew' && last !== undefined && /^\d{1,2}$/.test(last);
+  const given = hasPeriod ? words.slice(0, -1) : task === 'renew' ? words : words.slice(0, 1);
+  const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
+  // What it would go out with is not part of the line.
+  const asked = { task, input, requesterId, usesTeamAccount: false };
+  const { zoneTask, nameField, namesIn } = taskNamed(task);
+  if (zoneTask === undefined) {
+    const names = given.flatMap((word) => namesIn({ [nameField]: word }));
+    return names.length < given.length
+      ? { problem: `I cannot read ${code(given.join(' '))}. Give it as in the form, ${EXAMPLE}.` }
+      : { order: factOrderOf({ ...asked, names }) };
+  }
+  if (given.length === 0) return { problem: `Give a name too, ${EXAMPLE}.` };
+  const names: string[] = [];
+  for (const word of given) {
+    const name = parseDomainName(word);
+    if (!name.ok) return { problem: escapeText(zoneIssueText(name.issue)) };
+    names.push(name.value.ascii);
+  }
+  return { order: factOrderOf({ ...asked, names: [...new Set(names)] }) };
+}
+
+/** `policy test LINE` */
+export async function runTrial(call: CommandCall, words: readonly string[]): Promise<void> {
+  const { deps, person } = call;
+  const read = readTrialLine(words, person.id);
+  if ('problem' in read) return call.respond(read.problem);
+  const [settings, current, draft, account] = await Promise.all([
+    deps.settings(),
+    deps.policies.current(),
+    deps.policies.draft(),
+    deps.accounts.forOrders(read.order.requester),
+  ]);
+  const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
+  const policy: Policy = draft === undefined ? current : { version: current.version + 1, rules: draft.rules };
+  const [facts, cost] = await Promise.all([
+    gatherFacts(factSourcesOf(deps.orders), policy.rules, order, deps.currency),
+    deps.priceOf(order),
+  ]);
+  const { task, names, requester } = order;
+  await call.respond(
+    trialMessage(
+      { task, names, requester, isDraft: draft !== undefined, version: policy.version, cost },
+      evaluate(policy, policySettings(settings), order, facts),
+    ),
+  );
+}
+
+/** `policy replay [DAYS]` */
+export async function runReplay(call: CommandCall, words: readonly string[]): Promise<void> {
+  const { deps, person } = call;
+  if (!isAdmin(deps, person)) {
+    return call.respond(
+      'A replay lists what others asked for, so only admins can see it. Ask a workspace admin or owner.',
+    );
+  }
+  const [word = String(DEFAULT_DAYS), ...more] = words;
+  const days = /^\d{1,4}$/.test(word) && more.length === 0 ? Number(word) : 0;
+  if (days < 1 || days > MAX_DAYS) {
+    return call.respond(
+      `${code(words.join(' '))} is no number of days. Give one from 1 to ${MAX_DAYS}, such as \`/domain policy replay 90\`.`,
+    );
+  }
+  const draft = await deps.policies.draft();
+  if (draft === undefined) {
+    return call.respond(
+      'There is no draft to try. Type `/domain policy` and change something first: that makes one.',
+    );
+  }
+  const shown = await withProgress(
+    call.respond,
+    () => textMessage('I am going through the orders of that time and will say what I found.'),
+    () => replayed(deps, days, draft.rules),
+  );
+  await call.respond(replayMessage(shown));
+  if (!needsFile(shown.changed)) return;
+  await call.respond(
+    await sendFile(call, {
+      text: csvFile([REPLAY_COLUMNS, ...shown.changed.map(replayCells)]),
+      filename: `domain-steward-policy-replay-${days}-days.csv`,
+      what: `What the draft would have decided otherwise: ${count(shown.changed.length, 'order')}`,
+    }),
+  );
+}
+
+async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): Promise<ShownReplay> {
+  const to = deps.now();
+  const from = new Date(to.getTime() - days * DAY_MS);
+  const [team, current] = await Promise.all([deps.settings(), deps.policies.current()]);
+  const settings = policySettings(team);
+  const draft: Policy = { version: current.version + 1, rules };
+  const groups = new Map<string, ReturnType<FactSources['groupsOf']>>();
+  const groupsOf: FactSources['groupsOf'] = (groupId) => {
+    const members = groups.get(groupId) ?? deps.directory.membersOf(groupId);
+    groups.set(groupId, members);
+    return members;
+  };
+  const past: PastOrder[] = [];
+  const seen = new Map<string, Omit<ReplayedLine, 'changed'>>();
+  let isCut = false;
+  for await (const logged of deps.events.read(from, new Date(to.getTime() + 1))) {
+    if ('event' in logged || logged.entry.kind !== 'requested') continue;
+    const { order, entry } = logged;
+    const { id, requesterId } = order;
+    const asked = factOrderOf(decidedOrder(order));
+    const pricesOf = async () => amountsByName(entry.price);
+    const sources = { ...factSourcesOf(deps.orders), groupsOf, pricesOf };
+    const facts = await gatherFacts(sources, [...current.rules, ...rules], asked, deps.currency);
+    past.push({ orderId: id, order: asked, facts, demand: order.demand });
+    seen.set(id, { title: orderTitle(order), requester: requesterId, askedAt: order.createdAt });
+    if (past.length > MAX_PAST_ORDERS) {
+      const dropped = past.shift();
+      if (dropped !== undefined) seen.delete(dropped.orderId);
+      isCut = true;
+    }
+  }
+  const result = replay(draft, settings, past);
+  const changed = result.changed.flatMap((each): ReplayedLine[] => {
+    const line = seen.get(each.orderId);
+    return line === undefined ? [] : [{ changed: each, ...line }];
+  });
+  return { days, replay: result, changed: changed.reverse(), isCut };
+}

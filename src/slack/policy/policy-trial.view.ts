@@ -1,0 +1,227 @@
+import { present } from '../../collections.ts';
+import type { OrderCost } from '../../money/prices.ts';
+import type { OrderTaskName } from '../../orders/order.ts';
+import type {
+  Condition,
+  DecidingRule,
+  Demand,
+  Evaluation,
+  NameEvaluation,
+  SkippedRule,
+  Unknown,
+} from '../../policy/evaluate.ts';
+import type { Replay, ReplayChange, ReplayedOrder } from '../../policy/replay.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  capitalized,
+  code,
+  context,
+  count,
+  escapeText,
+  facts,
+  lines,
+  type Message,
+  mention,
+  mentionApprover,
+  message,
+  section,
+} from '../kit/blocks.ts';
+import { costFact } from '../money/price.view.ts';
+import { itemName } from '../orders/order.view.ts';
+import { neededText, referenceText, taskNoun } from './policy-rule.view.ts';
+
+/* What a policy would decide: for one line, and for past orders. */
+
+/** A line that was tried. */
+export interface TriedLine {
+  readonly task: OrderTaskName;
+  readonly names: readonly string[];
+  readonly requester: string;
+  /** The draft was tried, not the version in force. */
+  readonly isDraft: boolean;
+  readonly version: number;
+  /** What it costs, which rules about amounts go by; undefined for a task without a price. */
+  readonly cost: OrderCost | undefined;
+}
+
+/** The most names whose reasons are shown. */
+const SHOWN_NAMES = 5;
+/** The most rules that did not decide, with reasons: for an only name, and for each of several. */
+const MAX_REASONS = 40;
+const MAX_REASONS_OF_SEVERAL = 8;
+const SHOWN_ORDERS = 12;
+
+const MISFITS: Readonly<Record<Condition, string>> = {
+  tasks: 'is about other tasks',
+  by: 'is about what others ask for',
+  over: 'is about larger amounts',
+  names: 'is about other names',
+};
+
+/** What an order needs, in a few words. */
+function demandText({ outcome, requirements, refusedBy }: Demand): string {
+  switch (outcome) {
+    case 'free':
+      return 'needs *nobody*';
+    case 'refuse':
+      return `is *refused* by ${refusedBy.map(referenceText).join(' and ')}`;
+    case 'approve':
+      return `needs ${requirements.map(({ needed, approvers }) => `*${neededText(needed, approvers)}*`).join(' and ')}`;
+  }
+}
+
+function unknownText(unknown: Unknown): string {
+  switch (unknown.kind) {
+    case 'group':
+      return `who belongs to ${mentionApprover(unknown.group)}`;
+    case 'tags':
+      return `the tags of ${code(displayName(unknown.name))}`;
+    case 'price':
+      return `the price of ${code(displayName(unknown.name))}`;
+  }
+}
+
+const unknownsText = (unknowns: readonly Unknown[]) => unknowns.map(unknownText).join(', ');
+
+function decidedText({ rule, unknowns }: DecidingRule): string {
+  const known =
+    unknowns.length === 0 ? '' : `, which counts against it: I do not know ${unknownsText(unknowns)}`;
+  return `:point_right: Decided by ${referenceText(rule)}${known}.`;
+}
+
+function skippedText({ rule, because, unknowns }: SkippedRule): string {
+  const why =
+    because === 'unknown' ? `cannot make it free: I do not know ${unknownsText(unknowns)}` : MISFITS[because];
+  return `• ${capitalized(referenceText(rule))}, ${why}.`;
+}
+
+/** The rule that decides comes first, because it was asked for and must not be cut. */
+function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean): string[] {
+  const shown = skipped.slice(0, isOnly ? MAX_REASONS : MAX_REASONS_OF_SEVERAL);
+  const left = skipped.length - shown.length;
+  return present([
+    !isOnly && `*${escapeText(displayName(name))}*`,
+    ...decidedBy.map(decidedText),
+    ...shown.map(skippedText),
+    left !== 0 && `• … and ${count(left, 'more rule')} before it.`,
+  ]);
+}
+
+function subject({ task, names }: Pick<TriedLine, 'task' | 'names'>): string {
+  const [only] = names;
+  const what =
+    names.length === 1 && only !== undefined ? code(itemName({ task }, only)) : count(names.length, 'name');
+  return `${capitalized(taskNoun(task))} of ${names.length === 0 ? 'no name' : what}`;
+}
+
+/** Which rule decides a line and why each earlier one did not. */
+export function trialMessage(tried: TriedLine, { demand, names, unknowns }: Evaluation): Message {
+  const by = tried.isDraft
+    ? 'By the *draft*, which is not in force'
+    : tried.version === 0
+      ? 'By the settings: there are no rules yet'
+      : `By version ${tried.version}, which is in force`;
+  const shown = names.slice(0, SHOWN_NAMES);
+  return message('What this line would need', [
+    section(
+      `:mag: ${by}:\n*${subject(tried)}*, asked for by ${mention(tried.requester)}: this ${demandText(demand)}.`,
+    ),
+    ...facts([['Price', tried.cost && costFact(tried.cost, undefined)]]),
+    ...lines(shown.flatMap((name) => nameLines(name, names.length === 1))),
+    names.length > shown.length && context(`And ${count(names.length - shown.length, 'more name')}.`),
+    unknowns.length > 0 &&
+      context(`What I do not know counts against an order, never for it: ${unknownsText(unknowns)}.`),
+    demand.requirements.some(({ rule }) => rule.kind === 'team_account') &&
+      context('It would go out with the team’s account, which only approved orders use.'),
+    context('Nothing was asked for.'),
+  ]);
+}
+
+/** A past order, as far as a replay shows it. */
+export interface ReplayedLine {
+  readonly changed: ReplayedOrder;
+  /** Plain text. */
+  readonly title: string;
+  readonly requester: string;
+  readonly askedAt: Date;
+}
+
+const CHANGES: Readonly<Record<ReplayChange, string>> = {
+  stricter: 'stricter',
+  looser: 'looser',
+  other: 'other people',
+};
+
+/** What a replay counted. */
+export interface ShownReplay {
+  readonly days: number;
+  readonly replay: Replay;
+  readonly changed: readonly ReplayedLine[];
+  /** There were more orders than those that were replayed. */
+  readonly isCut: boolean;
+}
+
+/** What past orders would have needed under the draft. */
+export function replayMessage({ days, replay, changed, isCut }: ShownReplay): Message {
+  const { total, unchanged, counts } = replay;
+  const parts = present([
+    `${counts.stricter} *stricter*`,
+    `${counts.looser} *looser*`,
+    counts.other !== 0 && `${counts.other} by *other people*`,
+  ]);
+  const summary =
+    total === 0
+      ? 'Nothing was asked for in this time.'
+      : `${count(total, 'order')}: ${unchanged} the same, ${parts.join(', ')}.`;
+  const shown = changed.slice(0, SHOWN_ORDERS);
+  return message('What past orders would have needed', [
+    section(
+      `:rewind: *The last ${count(days, 'day')} under the draft*, against what each order needed when it was asked for\n${summary}`,
+    ),
+    ...lines(
+      shown.map(
+        ({ changed: { orderId, before, after, change }, title, requester }) =>
+          `• ${code(orderId)} *${escapeText(title)}*, asked by ${mention(requester)}: ${CHANGES[change]}. It ${demandText(before)} now; under the draft it ${demandText(after)}.`,
+      ),
+    ),
+    changed.length > shown.length &&
+      context(`And ${count(changed.length - shown.length, 'more order')}: the file has all of them.`),
+    context(
+      `Under the draft: prices as they were known when each order was asked for; groups, tags and settings as they are now.${isCut ? ' These are the newest orders: there are more than I look at at once.' : ''}`,
+    ),
+  ]);
+}
+
+/** Whether a message leaves orders out, so that a file is needed. */
+export function needsFile(changed: readonly ReplayedLine[]): boolean {
+  return changed.length > SHOWN_ORDERS;
+}
+
+export const REPLAY_COLUMNS = [
+  'order',
+  'asked_utc',
+  'asked_by',
+  'title',
+  'change',
+  'before',
+  'draft',
+] as const;
+
+/** A past order as cells in the order of {@link REPLAY_COLUMNS}. */
+export function replayCells({ changed, title, requester, askedAt }: ReplayedLine): string[] {
+  return [
+    changed.orderId,
+    askedAt.toISOString(),
+    requester,
+    title,
+    changed.change,
+    demandCell(changed.before),
+    demandCell(changed.after),
+  ];
+}
+
+function demandCell({ outcome, requirements }: Demand): string {
+  return outcome === 'approve'
+    ? requirements.map(({ needed, approvers }) => `${needed} of ${approvers.join(' ')}`).join(' and ')
+    : outcome;
+}

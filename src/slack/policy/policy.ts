@@ -1,0 +1,198 @@
+import { draftBase, movedUp, withoutRule } from '../../policy/drafts.ts';
+import type { PolicyDraft } from '../../policy/ports.ts';
+import { STARTING_POINTS } from '../../policy/starting-points.ts';
+import { policyToYaml } from '../../policy/yaml.ts';
+import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
+import { code, type Message, mention } from '../kit/blocks.ts';
+import { formView } from '../kit/form.ts';
+import { openForm, opening } from '../orders/ordering.ts';
+import { SlackApiError } from '../outbound/web.ts';
+import { sendFile } from '../send-file.ts';
+import { otherAdmins } from './pending-change-notifications.ts';
+import { confirmedMessage, publishedMessage, readRuleValue } from './policy.view.ts';
+import { plainRuleForm, plainValues, ruleForm, ruleSubject, startForm, yamlForm } from './policy-forms.ts';
+import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
+import { runReplay, runTrial } from './policy-trial.ts';
+
+/* Who decides what: everybody sees it, admins change a draft, and two of them publish it. */
+
+async function runPolicy(call: CommandCall): Promise<void> {
+  const [word, ...rest] = call.words;
+  switch (word?.toLowerCase()) {
+    case undefined:
+      return call.respond(await shownPolicy(call));
+    case 'test':
+      return runTrial(call, rest);
+    case 'replay':
+      return runReplay(call, rest);
+    default:
+      return call.respond(
+        `${code(`/domain policy ${word ?? ''}`)} is nothing I know. \`/domain policy\` shows who decides what, \`/domain policy test renew cafe.rest 2\` tries a line, \`/domain policy replay 90\` tries the draft on past orders.`,
+      );
+  }
+}
+
+/** The form of a rule, with text fields where Slack refuses its pickers. */
+async function openRule(call: ActionCall, name: string | undefined): Promise<void> {
+  const { rules } = await editedRules(call);
+  const rule = rules.find((each) => each.name === name);
+  if (name !== undefined && rule === undefined) {
+    return call.respond(await shownPolicy(call, { note: NOT_THERE }), { replace: true });
+  }
+  const origin = formOrigin(call, rule && ruleSubject(rule));
+  try {
+    await openForm(call, ruleForm, origin);
+  } catch (error) {
+    if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
+    call.deps.log.warn({ err: error }, 'Slack does not take a rule with its pickers: shown as texts');
+    await call.open(formView({ form: plainRuleForm, origin, values: plainValues(rule, call.deps.currency) }));
+  }
+}
+
+const NOT_THERE = ':information_source: This rule does not stand there any more. This is how it is now.';
+
+async function moveUp(call: ActionCall): Promise<void> {
+  const { position, name } = readRuleValue(call.value);
+  const problem = await editDraft(call, (rules) => {
+    const moved = movedUp(rules, position, name);
+    return moved === undefined ? { problem: NOT_THERE } : { rules: moved };
+  });
+  await showAgain(call, pageOf(position - 2), problem);
+}
+
+async function remove(call: ActionCall): Promise<void> {
+  const { position, name } = readRuleValue(call.value);
+  const problem = await editDraft(call, (rules) => {
+    const kept = withoutRule(rules, name);
+    return kept === undefined ? { problem: NOT_THERE } : { rules: kept };
+  });
+  await showAgain(call, pageOf(position - 1), problem);
+}
+
+async function showAgain(call: ActionCall, page: number, note: string | undefined): Promise<void> {
+  const shown = await shownPolicy(call, { page, ...(note === undefined ? {} : { note }) });
+  await call.respond(shown, { replace: true });
+}
+
+function showPage(call: ActionCall): Promise<void> {
+  return showAgain(call, Number(call.value) || 0, undefined);
+}
+
+async function discard(call: ActionCall): Promise<void> {
+  const { deps, person } = call;
+  const isDiscarded = await deps.policies.discardDraft(call.value, person.id, deps.now());
+  if (isDiscarded) deps.log.info({ by: person.id }, 'draft of the policy discarded');
+  await showAgain(call, 0, isDiscarded ? ':wastebasket: The draft is discarded.' : STALE);
+}
+
+const STALE =
+  ':information_source: This is not the draft any more that you saw: somebody has changed, discarded or confirmed it. Nothing was done. This is how it is now.';
+
+async function publish(call: ActionCall): Promise<void> {
+  const { deps, person } = call;
+  const outcome = await deps.policies.publish(call.value, person.id, deps.now());
+  switch (outcome.kind) {
+    case 'stale':
+      return showAgain(call, 0, STALE);
+    case 'no_difference':
+      return showAgain(
+        call,
+        0,
+        ':information_source: The draft says what is in force already, so there is nothing to publish. Change a rule or discard it.',
+      );
+    case 'published_already':
+      return showAgain(
+        call,
+        0,
+        `:information_source: ${outcome.by === person.id ? 'You have' : `${mention(outcome.by)} has`} published this draft already. It waits for another admin to press Confirm.`,
+      );
+    case 'published':
+      call.acknowledge();
+      deps.log.info({ by: person.id, revision: call.value }, 'policy published');
+      return call.respond(await askToConfirm(call, outcome.draft));
+  }
+}
+
+/** @returns what the publisher is told */
+async function askToConfirm({ deps, person }: Interaction, draft: PolicyDraft): Promise<Message> {
+  deps.notifyDue();
+  const [{ rules: before }, locale] = await Promise.all([
+    deps.policies.current(),
+    deps.directory.localeOf(person.id),
+  ]);
+  return publishedMessage({ draft, before, locale }, otherAdmins(deps, person.id));
+}
+
+async function confirm(call: ActionCall): Promise<void> {
+  const { deps, person } = call;
+  const outcome = await deps.policies.confirm(call.value, person.id, deps.now());
+  switch (outcome.kind) {
+    case 'own':
+      return call.respond(
+        'You published this draft, so *another admin* has to confirm it. A workspace admin or owner can type `/domain policy` and press Confirm.',
+      );
+    case 'not_published':
+    case 'stale':
+      return call.respond(
+        'This is not what was published any more: somebody has changed, discarded or confirmed the draft. Nothing was done. See how it is now with `/domain policy`; what was changed has to be published again.',
+      );
+    case 'confirmed': {
+      const { policy, before } = outcome;
+      call.acknowledge();
+      deps.log.info({ by: person.id, version: policy.version }, 'policy confirmed');
+      deps.notifyDue();
+      const locale = await deps.directory.localeOf(person.id);
+      await call.respond(confirmedMessage(policy, before.rules, locale), { replace: true });
+      // What waits may need more by now, and its card says so.
+      await deps
+        .refreshWaitingCards()
+        .catch((err: unknown) => deps.log.warn({ err }, 'showing the policy on cards'));
+    }
+  }
+}
+
+async function download(call: ActionCall): Promise<void> {
+  const { policies, currency } = call.deps;
+  const [current, draft] = await Promise.all([policies.current(), policies.draft()]);
+  const isDraft = call.value !== 'current' && draft !== undefined;
+  const { rules } = isDraft ? draftBase(current, draft) : current;
+  await call.respond(
+    await sendFile(call, {
+      text: policyToYaml(rules, currency),
+      filename: `domain-steward-policy-${isDraft ? 'draft' : `version-${current.version}`}.yaml`,
+      what: isDraft ? 'The draft of the policy' : `Version ${current.version} of the policy`,
+    }),
+  );
+}
+
+async function start(call: ActionCall): Promise<void> {
+  const name = STARTING_POINTS.find((each) => each === call.value);
+  if (name !== undefined) await openForm(call, startForm, formOrigin(call, name));
+}
+
+export const policy: Feature = {
+  commands: [
+    {
+      usage: 'policy [test LINE or replay DAYS]',
+      summary: 'Show who decides what, and which rule decides a line; admins change the rules',
+      example: '/domain policy test renew cafe.rest 2',
+      needs: 'member',
+      run: runPolicy,
+    },
+  ],
+  forms: [ruleForm, yamlForm, startForm],
+  actions: [
+    { id: 'policy_add', needs: 'admin', run: (call) => openRule(call, undefined) },
+    { id: 'policy_edit', needs: 'admin', run: (call) => openRule(call, readRuleValue(call.value).name) },
+    { id: 'policy_up', needs: 'admin', run: moveUp },
+    { id: 'policy_remove', needs: 'admin', run: remove },
+    { id: 'policy_page_before', needs: 'admin', run: showPage },
+    { id: 'policy_page_after', needs: 'admin', run: showPage },
+    { id: 'policy_discard', needs: 'admin', run: discard },
+    { id: 'policy_publish', needs: 'admin', run: publish },
+    { id: 'policy_confirm', needs: 'admin', run: confirm },
+    { id: 'policy_download', needs: 'member', run: download },
+    opening('policy_upload', yamlForm),
+    { id: 'policy_start', needs: 'admin', run: start },
+  ],
+};

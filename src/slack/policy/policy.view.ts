@@ -1,0 +1,293 @@
+import type { Button } from '@slack/types';
+import { present } from '../../collections.ts';
+import { loggedChanges } from '../../policy/change-log.ts';
+import type { PolicySettings } from '../../policy/evaluate.ts';
+import type { PolicyRule } from '../../policy/policy.ts';
+import type { PolicyDraft, PublishedPolicy } from '../../policy/ports.ts';
+import { STARTING_POINTS, type StartingPointName } from '../../policy/starting-points.ts';
+import {
+  type AnyBlock,
+  actions,
+  button,
+  context,
+  count,
+  divider,
+  lines,
+  type Message,
+  mention,
+  menu,
+  message,
+  moment,
+  quote,
+  section,
+  truncateMarkup,
+} from '../kit/blocks.ts';
+import { askedText } from './asked-admins.view.ts';
+import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.ts';
+
+/* The policy as people read it: the version in force, the draft with its buttons, and what publishing asks for. */
+
+/** Rules on one page. Each takes two blocks. */
+export const RULES_ON_PAGE = 10;
+/** The longest sentence of one rule, and the longest list without buttons, so that everything fits into a message. */
+const SENTENCE = 600;
+const LIST = 4_000;
+
+/** What `/domain policy` shows. */
+export interface ShownPolicy {
+  /** Undefined before the first version. */
+  readonly published: PublishedPolicy | undefined;
+  readonly draft: PolicyDraft | undefined;
+  readonly settings: PolicySettings;
+  readonly reader: { readonly userId: string; readonly isAdmin: boolean; readonly locale: string };
+  /** From 0. */
+  readonly page: number;
+  /** Said first: the outcome of the reader's last action. */
+  readonly note?: string | undefined;
+}
+
+/**
+ * The value of a button about a rule: its position and its name, so that a click on an outdated list moves no other
+ * rule.
+ */
+function ruleValue(position: number, name: string): string {
+  return `${position} ${name}`;
+}
+
+/** The inverse of {@link ruleValue}. */
+export function readRuleValue(value: string): { readonly position: number; readonly name: string } {
+  const [, position = '0', name = value] = /^(\d+) (.*)$/s.exec(value) ?? [];
+  return { position: Number(position), name };
+}
+
+export const START_LABELS: Readonly<Record<StartingPointName, string>> = {
+  small_team: 'Small team',
+  agency: 'Agency',
+  company: 'Company',
+  regulated: 'Regulated',
+};
+
+/** The policy in force and, for admins, the draft with its buttons. */
+export function policyMessage(shown: ShownPolicy): Message {
+  const { published, draft, settings, reader } = shown;
+  const inForce = published?.rules ?? [];
+  const hasRows = reader.isAdmin && draft === undefined;
+  const implicit = [
+    '_Whatever no rule above decides, the settings do:_',
+    ...implicitSentences(settings).map((sentence) => `• ${sentence}`),
+  ];
+  return message(shown.note ?? 'The policy: who decides what', [
+    shown.note !== undefined && section(shown.note),
+    section(`*Who decides what*\n${inForceText(published)}`),
+    ...(hasRows ? ruleRows(inForce, shown) : numbered(inForce, reader.locale)),
+    ...lines(implicit),
+    ...(reader.isAdmin && draft !== undefined ? draftBlocks(draft, shown) : []),
+    ...(reader.isAdmin ? adminButtons(shown) : readerButtons(shown)),
+    context(
+      'The first rule that fits a name of an order decides about it. Try a line: `/domain policy test renew cafe.rest 2`.',
+    ),
+  ]);
+}
+
+function inForceText(published: PublishedPolicy | undefined): string {
+  if (published === undefined) return 'No rules of its own yet: the settings alone decide.';
+  const { version, publishedBy, confirmedBy, confirmedAt } = published;
+  return `Version ${version} is in force, published by ${mention(publishedBy)}, confirmed by ${mention(confirmedBy)} (${moment(confirmedAt)}).`;
+}
+
+function row(rule: PolicyRule, position: number, locale: string): string {
+  return truncateMarkup(
+    `*${position}.* ${ruleSentence(rule, locale)}\n_“${quote(rule.name, 80)}”_`,
+    SENTENCE,
+  );
+}
+
+/** Rules without buttons, as many as fit. */
+function numbered(rules: readonly PolicyRule[], locale: string): AnyBlock[] {
+  const rows = rules.map((rule, index) => row(rule, index + 1, locale));
+  let length = 0;
+  const fitting = rows.filter((text) => {
+    length += text.length + 1;
+    return length <= LIST;
+  });
+  const left = rows.length - fitting.length;
+  return lines(
+    left === 0 ? fitting : [...fitting, `… and ${count(left, 'more rule')}: the YAML file has them all.`],
+  );
+}
+
+/** A page of rules, each with its buttons. */
+function ruleRows(rules: readonly PolicyRule[], { page, reader }: ShownPolicy): AnyBlock[] {
+  const from = pageStart(rules, page);
+  return rules.slice(from, from + RULES_ON_PAGE).flatMap((rule, offset): AnyBlock[] => {
+    const position = from + offset + 1;
+    const value = ruleValue(position, rule.name);
+    const rowButton = (actionId: string, text: string, style?: 'danger') =>
+      button(actionId, text, value, { style, label: `${text} rule ${position}` });
+    return [
+      section(row(rule, position, reader.locale)),
+      ...actions(`policy_rule_${position}`, [
+        rowButton('policy_edit', 'Edit…'),
+        position !== 1 && rowButton('policy_up', 'Up'),
+        rowButton('policy_remove', 'Remove', 'danger'),
+      ]),
+    ];
+  });
+}
+
+function pageStart(rules: readonly PolicyRule[], page: number): number {
+  const last = Math.max(0, Math.ceil(rules.length / RULES_ON_PAGE) - 1);
+  return Math.min(page, last) * RULES_ON_PAGE;
+}
+
+function draftBlocks(draft: PolicyDraft, shown: ShownPolicy): AnyBlock[] {
+  const { rules, changedBy, changedAt, published } = draft;
+  const waits =
+    published === undefined
+      ? 'It changes nothing until it is published and another admin confirms it.'
+      : `Published by ${mention(published.by)} (${moment(published.at)}). It takes effect when *another admin* presses Confirm.`;
+  return [
+    divider,
+    section(
+      `*The draft*, changed last by ${mention(changedBy)} (${moment(changedAt)}).\n${waits}${rules.length === 0 ? '\n_It has no rules._' : ''}`,
+    ),
+    ...ruleRows(rules, shown),
+  ];
+}
+
+function adminButtons(shown: ShownPolicy): AnyBlock[] {
+  const { draft, published, reader, page } = shown;
+  const edited = draft?.rules ?? published?.rules ?? [];
+  const from = pageStart(edited, page);
+  // Ids are unique within a row.
+  const toPage = (actionId: 'policy_page_before' | 'policy_page_after', text: string, to: number) =>
+    button(actionId, text, String(to));
+  const index = from / RULES_ON_PAGE;
+  const paging = present([
+    from !== 0 && toPage('policy_page_before', 'Rules before', index - 1),
+    from + RULES_ON_PAGE < edited.length && toPage('policy_page_after', 'More rules', index + 1),
+  ]);
+  return [
+    ...(paging.length === 0
+      ? []
+      : [
+          ...actions('policy_pages', paging),
+          context(
+            `Rules ${from + 1} to ${Math.min(from + RULES_ON_PAGE, edited.length)} of ${edited.length}`,
+          ),
+        ]),
+    ...(draft === undefined ? [] : actions('policy_draft', draftButtons(draft, reader.userId))),
+    ...actions('policy', [
+      button('policy_add', 'Add a rule…', 'new', { style: 'primary' }),
+      button('policy_download', 'As a YAML file', draft?.revision ?? 'current'),
+      button('policy_upload', 'From YAML…', 'yaml'),
+    ]),
+    startMenu(),
+  ];
+}
+
+function draftButtons(draft: PolicyDraft, readerId: string): Button[] {
+  const value = draft.revision;
+  const { published } = draft;
+  return [
+    ...(published === undefined
+      ? [button('policy_publish', 'Publish', value, { style: 'primary' })]
+      : published.by === readerId
+        ? []
+        : [confirmButton(value)]),
+    button('policy_discard', 'Discard the draft', value, { style: 'danger' }),
+  ];
+}
+
+function confirmButton(revision: string): Button {
+  return button('policy_confirm', 'Confirm', revision, { style: 'primary' });
+}
+
+/** A menu of policies to start from. Choosing one opens a form. */
+function startMenu(): AnyBlock {
+  return menu(
+    'policy_starts',
+    'policy_start',
+    'Start from…',
+    STARTING_POINTS.map((name) => ({ text: START_LABELS[name], value: name })),
+  );
+}
+
+function readerButtons({ published, draft }: ShownPolicy): AnyBlock[] {
+  return present([
+    ...(published === undefined
+      ? []
+      : actions('policy', [button('policy_download', 'As a YAML file', 'current')])),
+    draft !== undefined && context('Admins work on a draft, which is not in force.'),
+  ]);
+}
+
+/** The differences from the version in force, one line each. */
+function differenceLines(
+  before: readonly PolicyRule[],
+  after: readonly PolicyRule[],
+  locale: string,
+): AnyBlock[] {
+  const all = loggedChanges(before, after).map((change) =>
+    truncateMarkup(changeLine(change, after, locale), SENTENCE),
+  );
+  const shown = all.slice(0, RULES_ON_PAGE * 2);
+  const left = all.length - shown.length;
+  return lines([...shown, ...(left === 0 ? [] : [`… and ${count(left, 'more change')}.`])]);
+}
+
+/** A published draft. */
+interface Proposal {
+  readonly draft: PolicyDraft;
+  readonly before: readonly PolicyRule[];
+  readonly locale: string;
+}
+
+/** Asks another admin for the confirmation. */
+export function confirmationRequest({ draft, before, locale }: Proposal, publisher: string): Message {
+  return message('A new policy waits for your confirmation', [
+    section(
+      `:scales: *${mention(publisher)} has published a new policy*: who decides what. It takes effect when another admin confirms it. What changes:`,
+    ),
+    ...differenceLines(before, draft.rules, locale),
+    ...actions('policy_confirmation', [confirmButton(draft.revision)]),
+    context(
+      'See all of it: `/domain policy`. What past orders would have needed: `/domain policy replay 90`.',
+    ),
+  ]);
+}
+
+/** What the publisher is told. */
+export function publishedMessage({ draft, before, locale }: Proposal, asked: readonly string[]): Message {
+  return message('Published: another admin has to confirm', [
+    section(
+      ':outbox_tray: *Published.* It takes effect when another admin confirms exactly this draft. What changes:',
+    ),
+    ...differenceLines(before, draft.rules, locale),
+    section(askedText(asked, '/domain policy')),
+  ]);
+}
+
+/** Takes the place of the question where what was published does not wait any more. */
+export function withdrawnMessage(): Message {
+  return message('It does not wait any more: nothing was changed', [
+    section(
+      ':wastebasket: *It does not wait any more*: somebody has changed or discarded it. Nothing of it takes effect.',
+    ),
+  ]);
+}
+
+/** What is said when a version has come into force. */
+export function confirmedMessage(
+  policy: PublishedPolicy,
+  before: readonly PolicyRule[],
+  locale: string,
+): Message {
+  return message(`Version ${policy.version} of the policy is in force`, [
+    section(
+      `:white_check_mark: *Version ${policy.version} of the policy is in force*, published by ${mention(policy.publishedBy)}, confirmed by ${mention(policy.confirmedBy)}. What changed:`,
+    ),
+    ...differenceLines(before, policy.rules, locale),
+    context('Who published what stands in the audit log.'),
+  ]);
+}

@@ -1,0 +1,49 @@
+import type { Interaction } from './feature.ts';
+import { escapeText, type Message, textMessage } from './kit/blocks.ts';
+import { formatSlackError } from './outbound/slack-error.view.ts';
+import { uploadFile, uploadText } from './outbound/upload.ts';
+import { SlackApiError } from './outbound/web.ts';
+
+interface FileForPerson {
+  readonly filename: string;
+  /** The subject of “… is in our direct message.” */
+  readonly what: string;
+}
+
+/** A text as a file. */
+export interface TextFile extends FileForPerson {
+  readonly text: string;
+}
+
+/**
+ * Sends a person a text as a file, by direct message.
+ * @param file.told what to tell them in the place of “… is in our direct message.”
+ * @returns what to tell them
+ */
+export async function sendFile(
+  call: Interaction,
+  file: TextFile & { readonly told?: string },
+): Promise<Message> {
+  const { what, told = `${what} is in our direct message.` } = file;
+  return (await handOver(call, file)) ?? textMessage(told);
+}
+
+/** Sends a person a text, or what is on disk. @returns why they did not get it; undefined when they did */
+export async function handOver(
+  { deps, person }: Interaction,
+  { filename, what, ...file }: TextFile | (FileForPerson & { readonly path: string }),
+): Promise<Message | undefined> {
+  try {
+    const channelId = await deps.directory.directMessage(person.id);
+    const shared = { filename, channelId, comment: `${what}.` };
+    await ('path' in file
+      ? uploadFile(deps.web, { ...shared, ...file })
+      : uploadText(deps.web, { ...shared, ...file }));
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    deps.log.warn({ err: error, by: person.id, filename }, 'handing over a file');
+    const { said, todo } = formatSlackError(error);
+    return textMessage(escapeText(`I cannot hand you the file. ${said} ${todo}`));
+  }
+  return undefined;
+}

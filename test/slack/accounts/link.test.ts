@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import type { LinkRefusal } from '../../../src/accounts/accounts.ts';
+import { formatLinkRefusal } from '../../../src/slack/accounts/link.view.ts';
+
+const said = { words: 'E0001 Wrong password', stid: '20261122-1' };
+
+describe('an account that cannot be linked', () => {
+  it.each<[LinkRefusal, string]>([
+    [
+      { code: 'not_accepted', said },
+      'The service did not accept these credentials. Check them and try again. It says: E0001 Wrong password (transaction 20261122-1)',
+    ],
+    [
+      { code: 'not_accepted', said: { words: 'E0001', stid: undefined } },
+      'The service did not accept these credentials. Check them and try again. It says: E0001',
+    ],
+    [
+      { code: 'not_accepted', said: undefined },
+      'The service did not accept these credentials. Check them and try again.',
+    ],
+    [
+      { code: 'not_sendable', issue: { code: 'token_malformed' } },
+      'A token has six digits. Type the one that your device shows.',
+    ],
+    [
+      { code: 'busy', said: undefined },
+      'The service is busy, so nothing was stored. Wait a minute and try again.',
+    ],
+    [
+      { code: 'token_used', retryAfterMs: 18_500 },
+      'The token of this half minute has been used already, so nothing was stored. Try again in 19 seconds.',
+    ],
+    [
+      { code: 'no_clear_answer', said: undefined },
+      'The service did not answer, so nothing was stored. Try again in a few minutes.',
+    ],
+    [
+      { code: 'no_clear_answer', said },
+      'The service gave no clear answer, so nothing was stored. Try again in a few minutes. It says: E0001 Wrong password (transaction 20261122-1)',
+    ],
+  ])('%j is told in words', (refusal, words) => {
+    expect(formatLinkRefusal(refusal)).toBe(words);
+  });
+});

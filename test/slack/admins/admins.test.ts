@@ -1,0 +1,130 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Account } from '../../../src/accounts/account.ts';
+import type { NotificationStore } from '../../../src/notifications.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import {
+  createDeparturePlanner,
+  createGroupPlanner,
+  departureOf,
+  noteUnreadableGroup,
+} from '../../../src/slack/admins/admins.ts';
+import { createDirectory } from '../../../src/slack/outbound/directory.ts';
+import { createSlackWeb, SlackApiError } from '../../../src/slack/outbound/web.ts';
+import { type Database, openDatabase } from '../../../src/store/database.ts';
+import { createNotificationStore } from '../../../src/store/notifications.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { textOf } from '../../support/demo.ts';
+import { notifierDeps, notifyDue } from '../../support/notifier.ts';
+
+/* What admins are told once, whatever breaks in between. */
+
+const DAY_MS = 24 * 3_600_000;
+
+let database: TestDatabase;
+let db: Database;
+let workspace: Workspace;
+let notifications: NotificationStore;
+let nowMs: number;
+let before: number;
+const now = () => new Date(nowMs);
+const log = pino({ level: 'silent' });
+
+beforeAll(async () => {
+  [database, workspace] = await Promise.all([createTestDatabase(), startWorkspace()]);
+  db = openDatabase({ url: database.url });
+  notifications = createNotificationStore(db, 'T0TEAM');
+});
+beforeEach(async () => {
+  nowMs = Date.parse('2027-06-14T12:00:00Z');
+  workspace.faults.clear();
+  before = workspace.messages('D0ADA').length;
+  await db.prisma.notification.deleteMany();
+});
+afterAll(async () => {
+  await workspace.close();
+  await db.close();
+  await database.drop();
+});
+
+/** What Ada was told in this test. */
+const told = () => workspace.messages('D0ADA').slice(before).map(textOf);
+
+const ACCOUNT: Account = {
+  id: 'account-team',
+  teamId: 'T0TEAM',
+  userId: undefined,
+  linkedBy: 'U0BOB',
+  method: 'password',
+  slot: '1',
+  context: 1,
+  login: 'team',
+  application: undefined,
+  active: true,
+  verifiedAt: undefined,
+};
+
+function lookAt(teamAccount = ACCOUNT) {
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  const planning = { directory: createDirectory(web, workspace.teamId), admins: ['U0BOB', 'U0ADA'] };
+  return notifyDue(
+    notifierDeps(
+      { notifications, web, now },
+      {
+        group: createGroupPlanner(planning),
+        departure: createDeparturePlanner({
+          ...planning,
+          teamAccount: async () => teamAccount,
+        }),
+      },
+    ),
+  );
+}
+
+/** A bot, of several or started anew, cannot read the group. */
+async function cannotRead(code: string): Promise<void> {
+  const kept = new Promise<void>((resolve, reject) => {
+    const noteRefused: NotificationStore['noteRefused'] = (...args) =>
+      notifications.noteRefused(...args).then(resolve, reject);
+    noteUnreadableGroup(
+      { notifications: { ...notifications, noteRefused }, now, log },
+      'S0OPS',
+      new SlackApiError('refused', 'usergroups.users.list', { code }),
+    );
+  });
+  await kept;
+}
+
+test('a group that cannot be read is told once a day, whichever bots cannot read it', async () => {
+  await Promise.all([cannotRead('missing_scope'), cannotRead('missing_scope')]);
+  await lookAt();
+  await cannotRead('missing_scope');
+  await lookAt();
+  expect(told()).toEqual([expect.stringContaining('Slack says `missing_scope`.')]);
+  nowMs += DAY_MS;
+  await cannotRead('missing_scope');
+  await lookAt();
+  expect(told()).toHaveLength(2);
+});
+
+test('who linked the team’s account and left is told when Slack takes messages again, and not to themselves', async () => {
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'http_500' });
+  await notifications.open(departureOf(ACCOUNT, 'U0BOB'), now());
+  await lookAt();
+  expect(told()).toEqual([]);
+  workspace.faults.clear();
+  nowMs += DAY_MS;
+  const toBob = workspace.messages('D0BOB').length;
+  await lookAt();
+  await notifications.open(departureOf(ACCOUNT, 'U0BOB'), now());
+  await lookAt();
+  expect(told()).toEqual([expect.stringContaining('<@U0BOB> has left the workspace')]);
+  expect(workspace.messages('D0BOB')).toHaveLength(toBob);
+});
+
+test('nothing is told of an account that somebody else has linked meanwhile', async () => {
+  await notifications.open(departureOf(ACCOUNT, 'U0BOB'), now());
+  await lookAt({ ...ACCOUNT, linkedBy: 'U0CAROL' });
+  expect(told()).toEqual([]);
+});

@@ -1,0 +1,141 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Order } from '../../../src/orders/order.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import { createOrderPlanner, type OrderPlannerDeps } from '../../../src/slack/orders/order-messages.ts';
+import { createDirectory } from '../../../src/slack/outbound/directory.ts';
+import { notify } from '../../../src/slack/outbound/notify.ts';
+import { createSlackWeb, type SlackWeb } from '../../../src/slack/outbound/web.ts';
+import { newBulk } from '../../orders/sample.ts';
+import { newOrder, startRig, T0 } from '../../store/order-rig.ts';
+import { DOMAINS, textOf } from '../../support/demo.ts';
+import { NO_MONEY } from '../../support/money.ts';
+import { NOTHING_KNOWN } from '../../support/nothing-known.ts';
+import { notifierDeps } from '../../support/notifier.ts';
+import { newTeamSettings } from '../../support/settings.ts';
+import { statedBy } from '../orders/samples.ts';
+
+/*
+ * How often Slack hears of an order that changes all the time.
+ */
+
+let rig: Awaited<ReturnType<typeof startRig>>;
+let workspace: Workspace;
+let web: SlackWeb;
+let now: Date;
+
+beforeAll(async () => {
+  [rig, workspace] = await Promise.all([startRig(), startWorkspace()]);
+  web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+});
+beforeEach(() => {
+  workspace.faults.clear();
+  now = T0;
+});
+afterAll(async () => {
+  await workspace.close();
+  await rig.end();
+});
+
+const deps = (): OrderPlannerDeps => ({
+  web,
+  directory: createDirectory(web, workspace.teamId),
+  orders: rig.store,
+  settings: async () => newTeamSettings(),
+  peopleWhoMayApprove: async () => ['U0BOB'],
+  decisionOf: async () => {
+    throw new Error('it does not wait');
+  },
+  ...NOTHING_KNOWN,
+  ...NO_MONEY,
+  statementOf: statedBy,
+  admins: ['U0ADA'],
+  now: () => now,
+  log: pino({ level: 'silent' }),
+});
+
+const notifyOrder = (id: string) =>
+  notify(
+    notifierDeps(
+      { notifications: rig.notifications, web, now: () => now },
+      { order: createOrderPlanner(deps()) },
+    ),
+    { kind: 'order', id },
+  );
+
+const later = (ms: number) => {
+  now = new Date(now.getTime() + ms);
+};
+const send = async ({ id }: Order, n: number) => {
+  await rig.apply(id, { type: 'sending', workerId: 'w', n }, now);
+  const result = { summary: { code: 'done' } } as const;
+  return rig.apply(id, { type: 'answered', n, outcome: 'SUCCEEDED', result }, now);
+};
+const updates = () => workspace.calls.filter(({ method }) => method === 'chat.update').length;
+const progressOf = (order: Order) => {
+  const [card] = workspace.messages(DOMAINS).filter((message) => textOf(message).includes(order.id));
+  const found = workspace
+    .messages(DOMAINS)
+    .filter(({ thread_ts: thread, text }) => thread === card?.ts && text.includes('%'));
+  expect(found).toHaveLength(1);
+  return found[0]?.text;
+};
+
+async function underWay(label: string): Promise<Order> {
+  const names = [1, 2, 3, 4].map((n) => `${label}-${n}.rest`);
+  const { items, ...kept } = newOrder(
+    { state: 'APPROVED', expiresAt: undefined, remindAt: undefined, bulk: newBulk(20) },
+    names,
+  );
+  const rows = items.map((item) => ({ ...item, input: { names: [item.name], period: 1 } }));
+  const order = await rig.keep({ ...kept, items: rows });
+  await rig.apply(order.id, { type: 'claimed', workerId: 'w' }, now);
+  return send(order, 1);
+}
+
+test('its messages are updated every 3 seconds at most, and its last state is shown', async () => {
+  const order = await underWay('often');
+  const total = order.items.length;
+  await notifyOrder(order.id);
+  expect(progressOf(order)).toContain(`1 done · ${total - 1} waiting`);
+
+  const before = updates();
+  await send(order, 2);
+  later(1_000);
+  await notifyOrder(order.id);
+  expect(updates(), 'a second later').toBe(before);
+  later(2_000);
+  await notifyOrder(order.id);
+  expect(updates(), 'the card and its progress').toBe(before + 2);
+  expect(progressOf(order)).toContain(`2 done · ${total - 2} waiting`);
+
+  for (let n = 3; n <= total; n += 1) await send(order, n);
+  await notifyOrder(order.id);
+  expect(progressOf(order), 'at once after an update').not.toContain('100 %');
+  later(3_000);
+  await notifyOrder(order.id);
+  expect(progressOf(order)).toContain('100 %');
+});
+
+test('a limit of Slack’s is waited for, and nothing is posted twice', async () => {
+  const order = await underWay('limited');
+  workspace.faults.set({
+    method: 'files.getUploadURLExternal',
+    kind: 'ratelimited',
+    retryAfter: 7,
+    times: 1,
+  });
+  await notifyOrder(order.id);
+  later(5_000);
+  const before = workspace.calls.length;
+  await notifyOrder(order.id);
+  expect(workspace.calls, 'before its time').toHaveLength(before);
+  later(5_000);
+  await notifyOrder(order.id);
+  progressOf(order);
+  const files = workspace.messages(DOMAINS).flatMap(({ files: shared }) => shared ?? []);
+  expect(files.filter(({ name }) => name.includes(order.id)).map(({ name }) => name)).toEqual([
+    `domain-steward-plan-${order.id}.csv`,
+  ]);
+});

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import type { OrderCost } from '../../../src/money/prices.ts';
+import type { BulkPlan } from '../../../src/orders/bulk.ts';
+import { bulkBlocks, planMessage } from '../../../src/slack/bulk/bulk.view.ts';
+import { costFact } from '../../../src/slack/money/price.view.ts';
+import { orderReply } from '../../../src/slack/orders/thread.view.ts';
+import { newBulk } from '../../orders/sample.ts';
+import { orderEvent } from '../../support/log.ts';
+import { SAMPLE_INPUTS, SECRET_HASH, sampleOrder, statedBy } from '../orders/samples.ts';
+
+const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
+  task: 'transfer',
+  rows: [],
+  leftOut: [{ line: 2, name: 'nothing', issues: [] }],
+  findings: [],
+  ...given,
+});
+
+test('a file of which no row is fine says what to do, with the right number of rows', () => {
+  const one = JSON.stringify(planMessage(plan(), undefined, undefined).blocks);
+  expect(one).toContain('Transfer: none of 1 row can be asked for.* Correct the file, and give it again');
+  expect(one).toContain('`/domain bulk transfer`');
+  expect(one).toContain('*1 row is not asked for.* It is in a file');
+  const [row] = plan().leftOut;
+  const two = plan({ leftOut: row === undefined ? [] : [row, row] });
+  expect(JSON.stringify(planMessage(two, undefined, undefined).blocks)).toContain('They are in a file');
+});
+
+test('prices of several periods are not said to be those of one', () => {
+  const quote = (times: number) => ({
+    amount: { currency: 'EUR', minor: 1_800 * times },
+    validFrom: '2026-11-01',
+    source: '',
+    times,
+  });
+  const cost = (...times: number[]): OrderCost => ({
+    names: times.map((each) => ({ name: `${each}.rest`, quote: quote(each) })),
+    sums: [{ currency: 'EUR', minor: 1_800 }],
+    unknown: 0,
+    mayCostMore: false,
+    days: ['2026-11-01'],
+    sources: [],
+  });
+  expect(costFact(cost(1, 1), undefined)).not.toContain('times');
+  expect(costFact(cost(2, 2), undefined)).toContain('Counted as 2 times the price of 1 year.');
+  expect(costFact(cost(1, 2, 3), undefined)).toContain(
+    'Several years count as that many times the price of 1 year.',
+  );
+});
+
+test('rows that failed for one reason stand together, though each answer names its own name', () => {
+  const names = ['a.rest', 'b.rest', 'c.rest', 'd.rest', 'e.rest', 'f.rest', 'g.rest'];
+  const order = sampleOrder('FAILED', { bulk: newBulk(10) }, names);
+  const items = order.items.map((item) => ({
+    ...item,
+    result: {
+      summary: { code: 'refused' } as const,
+      code: '1001',
+      text: item.name === 'g.rest' ? 'no credit' : `${item.name} is not in this account`,
+    },
+  }));
+  const finished = orderEvent('finished', 'FAILED');
+  const said = JSON.stringify(orderReply({ ...order, items }, finished, [])?.blocks);
+  expect(said).toContain('a.rest is not in this account');
+  expect(said).not.toContain('b.rest is not in this account');
+  expect(said.match(/is not in this account|no credit/g)).toEqual(['is not in this account', 'no credit']);
+});
+
+test.each([
+  ['renew', 'done'],
+  ['transfer', 'accepted'],
+] as const)('a row of %s that the service took is called %s', (task, words) => {
+  const order = sampleOrder('SUCCEEDED', { task, input: SAMPLE_INPUTS[task], secretHash: SECRET_HASH });
+  const blocks = JSON.stringify(bulkBlocks(order, statedBy(order), newBulk(20)));
+  expect(blocks).toContain(`"${words}"`);
+  expect(blocks).not.toContain('succeeded');
+});

@@ -1,0 +1,68 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Secret } from '../../../src/service/secret.ts';
+import { createDirectory } from '../../../src/slack/outbound/directory.ts';
+import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
+import { Rig } from '../../expiry/rig.ts';
+import { textOf } from '../../support/demo.ts';
+
+/*
+ * Digests in a workspace: what people who have left are told, and what admins hear where reminders cannot be posted: the cause
+ * that Slack names, and what mends that one.
+ */
+
+let workspace: Workspace;
+let rig: Rig;
+beforeAll(async () => {
+  workspace = await startWorkspace();
+  rig = await Rig.startOnSchedule();
+});
+afterAll(async () => {
+  await rig.stop();
+  await workspace.close();
+});
+
+/** Lets a morning come on which a name has seven days left. @returns a bot that posts in the workspace */
+async function morning(name: string, owner?: string) {
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  const directory = createDirectory(web, workspace.teamId);
+  rig.settings = { ...rig.settings, reminderChannel: 'C0DOMAINS' };
+  await rig.watch(name, 8);
+  if (owner !== undefined) await rig.set(name, { owner });
+  rig.nextMorning();
+  return rig.replica({ web, directory, admins: ['U0ADA'] });
+}
+
+test('an owner who has left is not told, so that the common channel is', async () => {
+  const told = () => [workspace.messages('D0CAROL').length, workspace.messages('C0DOMAINS').length];
+  expect(await rig.digest(await morning('first.rest', 'U0CAROL'))).toBe('posted');
+  expect(told()).toEqual([1, 0]);
+  await workspace.changePerson('U0CAROL', { deleted: true });
+  expect(await rig.digest(await morning('second.rest', 'U0CAROL'))).toBe('posted');
+  expect(told()).toEqual([1, 1]);
+});
+
+test.each([
+  ['not_in_channel', 'I am not in this channel. Invite me with /invite @Domain Steward.', true],
+  ['is_archived', 'the channel is archived. Choose another one.', false],
+  ['restricted_action', 'only some people may. Have an admin of the workspace let me', false],
+  [
+    'ekm_access_denied',
+    'Slack refuses this (ekm_access_denied). If it stays so, tell whoever runs me.',
+    false,
+  ],
+])('%s is told to admins, and what mends it', async (code, words, isInvited) => {
+  const bot = await morning(`${code.replaceAll('_', '-')}.rest`);
+  // A refusal that is not known may pass within a minute.
+  rig.now = new Date(rig.now.getTime() + 1_000);
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code, times: 1 });
+  expect(await rig.digest(bot)).toBe('postponed');
+  const [message] = workspace.messages('D0ADA').slice(-1);
+  if (message === undefined) throw new Error('no admin was told');
+  const said = textOf(message);
+  expect(said).toContain(words);
+  expect(said).toContain('/domain settings');
+  expect(said.includes('/invite')).toBe(isInvited);
+  rig.now = new Date(rig.now.getTime() + 2_000);
+  expect(await rig.digest(bot)).toBe('posted');
+});

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { newlyWatched } from '../../../src/expiry/change.ts';
+import type { Deadline } from '../../../src/expiry/deadline.ts';
+import type { ListedName } from '../../../src/expiry/expiry.ts';
+import { termText } from '../../../src/slack/expiry/expiry.view.ts';
+import { termNow } from '../../../src/slack/orders/order-messages.ts';
+import { newOrder } from '../../orders/sample.ts';
+
+const EXPIRY = new Date('2027-06-15T12:00:00Z');
+
+const PHASES = {
+  renew: 'registered',
+  restore: 'redemption',
+  check: 'redemption',
+  none: 'released',
+} as const;
+
+function listed(action: Deadline['action'], more: Partial<ListedName['domain']> = {}): ListedName {
+  const domain = newlyWatched('cafe.rest', 'U0ALICE', EXPIRY);
+  return {
+    domain: { ...domain, expiry: { at: EXPIRY, source: 'rdap' }, ...more },
+    day: '2027-06-15',
+    daysLeft: 100,
+    deadline: {
+      action,
+      phase: PHASES[action],
+      until: action === 'none' ? undefined : '2027-03-20',
+      daysLeft: 10,
+    },
+  };
+}
+
+const unknown: ListedName = {
+  domain: newlyWatched('cafe.rest', 'U0ALICE', EXPIRY),
+  day: undefined,
+  daysLeft: undefined,
+  deadline: undefined,
+};
+const deletedAt = new Date('2027-02-18T08:00:00Z');
+
+describe('the row Expiry of a card', () => {
+  test.each([
+    [
+      'a deleted name',
+      listed('restore', { deletedAt }),
+      '15 Jun 2027 (registry), deleted 18 Feb 2027\nCan be restored until 20 Mar 2027',
+    ],
+    [
+      'a name that counts as deleted',
+      listed('check'),
+      '15 Jun 2027 (registry)\n:warning: No deletion of it is known. In case it has been deleted after all, it can be restored until 20 Mar 2027',
+    ],
+    [
+      'a name that is not deleted',
+      listed('renew'),
+      '15 Jun 2027 (registry)\n:warning: No deletion of it is known',
+    ],
+    [
+      'a deleted name of a zone without documented periods',
+      {
+        ...listed('restore', { deletedAt }),
+        deadline: {
+          action: 'restore' as const,
+          phase: 'deleted' as const,
+          until: undefined,
+          daysLeft: undefined,
+        },
+      },
+      '15 Jun 2027 (registry), deleted 18 Feb 2027',
+    ],
+    [
+      'a name whose time is over',
+      listed('none', { deletedAt }),
+      '15 Jun 2027 (registry), deleted 18 Feb 2027\n:warning: By these dates it cannot be restored any more',
+    ],
+    ['a name without a date', unknown, 'Not known'],
+  ])('of a restore of %s', (_what, name, said) => {
+    expect(termText({ task: 'restore', listed: name })).toBe(said);
+  });
+
+  test.each([
+    [{ task: 'create' }, 'looked up'],
+    [{ task: 'restore' }, 'looked up'],
+    [{ task: 'renew' }, 'looked up'],
+    [{ task: 'delete' }, 'left out'],
+    [{ task: 'create', state: 'APPROVED' }, 'left out'],
+    [{ task: 'create', account: { ...newOrder([]).account, context: 1 } }, 'left out'],
+  ] as const)('is %o %s', async (order, expected) => {
+    const term = await termNow({ findListed: async () => listed('renew') }, newOrder(['cafe.rest'], order));
+    expect(term === undefined ? 'left out' : 'looked up').toBe(expected);
+    if (term !== undefined) expect(term.task).toBe(order.task);
+  });
+
+  const registered =
+    '15 Jun 2027 (registry)\n:warning: It is on the watch list, so it seems to be registered already';
+  test.each([
+    ['a name that is registered', listed('renew'), registered],
+    ['a deleted name that is not free yet', listed('restore', { deletedAt }), registered],
+    ['a name that is free, or soon', listed('none', { deletedAt }), undefined],
+    ['a name without a date', unknown, undefined],
+  ])('of the creation of %s', (_what, name, said) => {
+    expect(termText({ task: 'create', listed: name })).toBe(said);
+  });
+});

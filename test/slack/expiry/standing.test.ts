@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { newlyWatched } from '../../../src/expiry/change.ts';
+import { shiftDay } from '../../../src/expiry/days.ts';
+import { deadlineOf } from '../../../src/expiry/deadline.ts';
+import type { ListedName } from '../../../src/expiry/expiry.ts';
+import { expiringPage } from '../../../src/slack/expiry/expiry.view.ts';
+import { visibleText } from '../../../src/slack/kit/blocks.ts';
+import { nameScreen } from '../../../src/slack/names/name.view.ts';
+import { rulesMessage } from '../../../src/slack/names/rules.view.ts';
+import { isDeletionAssumed, lifecycleAt } from '../../../src/zones/lifecycle.ts';
+import { zoneFor } from '../../../src/zones/rules.ts';
+
+/* A name is said to be deleted only where its deletion is known, wherever people read of it. */
+
+const NOW = new Date('2027-06-14T09:00:00Z');
+const TODAY = '2027-06-14';
+const DAY_MS = 86_400_000;
+
+/** A watched name that expired some days ago. */
+function expired(daysAgo: number, deletedDaysAgo?: number, name = 'cafe.rest'): ListedName {
+  const at = new Date(NOW.getTime() - daysAgo * DAY_MS);
+  const deletedAt =
+    deletedDaysAgo === undefined ? undefined : new Date(NOW.getTime() - deletedDaysAgo * DAY_MS);
+  const expiryDay = shiftDay(TODAY, -daysAgo);
+  const life = lifecycleAt(zoneFor(name), { expiresAt: at, deletedAt }, NOW);
+  const facts = { ...life.current, isDeletionAssumed: isDeletionAssumed(life) };
+  return {
+    domain: { ...newlyWatched(name, 'U0ALICE', NOW), expiry: { at, source: 'rdap' }, deletedAt },
+    day: expiryDay,
+    daysLeft: -daysAgo,
+    deadline: deadlineOf({ ...facts, expiryDay, daysLeft: -daysAgo }),
+  };
+}
+
+/** What people read of a name, by where they read it. */
+function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules', string>> {
+  const { name, expiry, deletedAt } = listed.domain;
+  if (expiry === undefined || listed.day === undefined) throw new Error('it has a date');
+  const dates = { expiresAt: expiry.at, source: expiry.source, expiryDay: listed.day, deletedAt };
+  const screen = {
+    ...{ name, listed, orders: [], visible: new Set<string>(), alarms: [], renewWithinDays: 60, waiting: [] },
+    known: { history: {}, knownChanges: [], isFirstLook: false },
+  };
+  const ruled = { name, issues: [], dates, transferLock: undefined };
+  const page = { names: [listed], deleted: 0, dated: 1, undated: 0 };
+  return {
+    name: visibleText(nameScreen(screen).blocks),
+    expiring: visibleText(expiringPage(page, 90, 0, NOW).blocks),
+    rules: visibleText(rulesMessage(zoneFor(name), 'rest', ruled, { now: NOW, timeZone: 'UTC' }).blocks),
+  };
+}
+
+const DELETED =
+  /It was deleted|Nothing brings it back|It was released|\bRestore\b(?! \(|.*possible)|\bNothing\b/;
+
+describe('without a known deletion', () => {
+  test.each([46, 76, 100])('%s days after the expiry', (daysAgo) => {
+    const { name, expiring, rules } = shown(expired(daysAgo));
+    for (const text of [name, rules]) {
+      expect(text).toMatch(/Its grace is over and no deletion is known.*renewed itself/);
+      expect(text).not.toMatch(/It was deleted|Nothing brings it back|It was released/);
+    }
+    expect(expiring).toMatch(/Look at the service[\s\S]*past its grace, no deletion is known/);
+    expect(expiring).not.toMatch(DELETED);
+  });
+});
+
+describe('with a known deletion', () => {
+  test.each([
+    [46, 1, /It was deleted\.\* Only a restore/, 'Restore'],
+    [80, 33, /It is being deleted\.\* Nothing brings it back/, 'Nothing'],
+  ])('%s days after the expiry, %s after it', (daysAgo, deletedDaysAgo, said, toDo) => {
+    const { name, expiring, rules } = shown(expired(daysAgo, deletedDaysAgo));
+    for (const text of [name, rules]) expect(text).toMatch(said);
+    expect(expiring).toContain(toDo);
+  });
+
+  test('in a zone without documented periods nobody is told to renew', () => {
+    const { name, expiring, rules } = shown(expired(10, 2, 'cafe.example'));
+    for (const text of [name, rules]) expect(text).toMatch(/Only a restore.*not documented for its zone/);
+    expect(expiring).toContain('Restore');
+    expect([name, expiring.replace(/Renew with.*/, '')].join()).not.toMatch(/\bRenew\b/);
+  });
+});

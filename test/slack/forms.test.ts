@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import {
+  HELP_GROUPS,
+  helpFor,
+  helpForAll,
+  helpOverview,
+  unknownCommand,
+} from '../../src/slack/help/help.view.ts';
+import { COMMANDS, FORMS } from '../../src/slack/index.ts';
+import { textMessage } from '../../src/slack/kit/blocks.ts';
+import { formView, noticeView } from '../../src/slack/kit/form.ts';
+import { expectMessage, expectView } from './kit/limits.ts';
+
+const origin = { channelId: 'C0DOMAINS', threadTs: '1795255230.000100', subject: 'x'.repeat(300) };
+/** Menus that take their options from the data of the moment; Slack refuses an empty one. */
+const FILLED_LATER = new Set(['renew_many']);
+
+describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.name)))(
+  'the form $form.name',
+  ({ form }) => {
+    it('is as people know it', () => {
+      const view = formView({ form, origin: { channelId: 'C0DOMAINS' } });
+      expectView(view, 'modal');
+      expect(view).toMatchSnapshot();
+    });
+
+    it('names its inputs by its fields', () => {
+      const { blocks } = formView({ form, origin });
+      expect(blocks.map((block) => block.block_id)).toEqual(form.fields.map(({ name }) => name));
+      const actionIds = blocks.map((block) => /"action_id":"([^"]+)"/.exec(JSON.stringify(block))?.[1]);
+      expect(actionIds).toEqual(form.fields.map(({ name }) => name));
+    });
+
+    it('holds whatever was typed before, without its secrets', () => {
+      const typed = Object.fromEntries(form.fields.map(({ name }) => [name, 's3cret '.repeat(1_000)]));
+      const view = formView({ form, origin, values: typed, problems: ['<!channel> '.repeat(1_000)] });
+      expectView(view, 'modal');
+      for (const { name, kind } of form.fields) {
+        const block = view.blocks.find(({ block_id: id }) => id === name);
+        if (kind === 'secret') expect(JSON.stringify(block)).not.toContain('s3cret');
+      }
+    });
+  },
+);
+
+it('a view that only says something has nothing to submit', () => {
+  const view = noticeView(
+    'A title that is far too long for Slack',
+    [...textMessage('Done.').blocks].filter((block) => block.type === 'section'),
+  );
+  expectView(view, 'modal');
+  expect(view.submit).toBeUndefined();
+});
+
+describe('help', () => {
+  const commands = [...COMMANDS.values()];
+
+  const readers = [
+    { isLinked: true, isAdmin: true },
+    { isLinked: true, isAdmin: false },
+    { isLinked: false, isAdmin: false },
+  ];
+  const positions = (text: string, names: readonly string[]) =>
+    names.map((name) => text.search(new RegExp(`/domain ${name}[ \`]|\`${name}\``)));
+
+  it('groups subcommands that there are, each once', () => {
+    const grouped = HELP_GROUPS.flatMap(({ names }) => names);
+    expect(new Set(grouped).size).toBe(grouped.length);
+    expect(commands.map(({ name }) => name)).toEqual(expect.arrayContaining(grouped));
+    const everyday = commands.filter(({ name }) => !grouped.includes(name));
+    expect(
+      everyday.filter(({ needs }) => needs !== 'linked' && needs !== 'account'),
+      'subcommands that are no tasks and belong to a group',
+    ).toEqual([]);
+  });
+
+  it.each(readers)('is short, and its button shows every subcommand: %o', (reader) => {
+    const overview = helpOverview(commands, reader);
+    expectMessage(overview);
+    expect(JSON.stringify(overview.blocks)).toContain('"action_id":"help_all"');
+    expect(JSON.stringify(overview.blocks).match(/\/domain /g)?.length).toBeLessThan(16);
+    const all = helpForAll(commands, reader);
+    expectMessage(all);
+    const text = JSON.stringify(all.blocks);
+    expect(commands.filter(({ usage }) => !text.includes(`/domain ${usage}\``))).toEqual([]);
+    expect({ overview, all }).toMatchSnapshot();
+  });
+
+  it('does not begin with what the reader cannot use', () => {
+    const overview = JSON.stringify(helpOverview(commands, { isLinked: false, isAdmin: false }).blocks);
+    const [link, rules, renew, settings] = positions(overview, ['link', 'rules', 'renew', 'settings']);
+    expect(link).toBeLessThan(rules ?? 0);
+    expect(rules).toBeLessThan(renew ?? 0);
+    expect(settings).toBe(-1);
+    const all = JSON.stringify(helpForAll(commands, { isLinked: false, isAdmin: false }).blocks);
+    const order = positions(all, ['rules', 'expiring', 'link', 'renew', 'settings']);
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
+  });
+
+  it.each(commands)('has an example for $name that is a call of it', (command) => {
+    const help = helpFor(command);
+    expectMessage(help);
+    expect(command.example).toMatch(new RegExp(`^/domain ${command.name}( |$)`));
+    expect(command.usage).toMatch(new RegExp(`^${command.name}( |$)`));
+    expect(command.summary).toMatch(/^[A-Z].*[^.]$/);
+    expect(help.text).toContain(command.example);
+  });
+
+  it('answers a slip with the nearest subcommand', () => {
+    expect(unknownCommand('<!channel>`', 'renew').text).toBe(
+      'There is no /domain &lt;!channel&gt;ˋ. Did you mean /domain renew? /domain help lists everything.',
+    );
+  });
+});

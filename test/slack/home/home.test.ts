@@ -1,0 +1,283 @@
+import { expect, it } from 'vitest';
+import type { ListedName } from '../../../src/expiry/expiry.ts';
+import type { OrderCost } from '../../../src/money/prices.ts';
+import type { Impact } from '../../../src/names/impact.ts';
+import type { Order } from '../../../src/orders/order.ts';
+import type { Demand } from '../../../src/policy/evaluate.ts';
+import {
+  type HomeData,
+  homeBlocks,
+  type KnownOfOrder,
+  strangerBlocks,
+  unavailableBlocks,
+} from '../../../src/slack/home/home.view.ts';
+import { expectBlocks } from '../kit/limits.ts';
+import { ASKED_AT, SAMPLE_INPUTS, sampleOrder, statedBy } from '../orders/samples.ts';
+
+function listed(name: string, day: string, daysLeft: number): ListedName {
+  const domain = {
+    name,
+    version: 1,
+    expiry: { at: new Date(day), source: 'rdap' as const },
+    addedBy: 'U0ALICE',
+    addedAt: ASKED_AT,
+    registeredBy: undefined,
+    renewed: undefined,
+    trusted: undefined,
+    deletedAt: undefined,
+    lookedAt: ASKED_AT,
+    nextRegistryAt: ASKED_AT,
+    doubt: undefined,
+    snooze: undefined,
+    lapse: undefined,
+  };
+  return {
+    domain,
+    day,
+    daysLeft,
+    deadline: { action: 'renew' as const, phase: 'registered' as const, until: day, daysLeft },
+  };
+}
+
+const WAITING = sampleOrder('PENDING', {}, ['cafe.rest', 'xn--bcher-kva.rest']);
+
+const FULL: HomeData = {
+  account: {
+    id: 'a1',
+    teamId: 'T0STEWARD',
+    userId: 'U0BOB',
+    method: 'password',
+    slot: '1',
+    context: 1,
+    login: 'bob',
+    application: undefined,
+    active: true,
+    verifiedAt: ASKED_AT,
+  },
+  isAdmin: true,
+  unreadableGroups: [],
+  toDecide: [WAITING],
+  known: new Map([
+    [WAITING.id, { statement: statedBy(WAITING), cost: undefined, overBudget: [], impact: 'none' }],
+  ]),
+  toResolve: [sampleOrder('UNKNOWN')],
+  toReview: [],
+  standIn: undefined,
+  standsInFor: [],
+  open: [sampleOrder('EXECUTING')],
+  next: [listed('tea.rest', '2026-11-20', -1), listed('cafe.rest', '2026-12-01', 10)],
+  months: [
+    { month: '2026-11', label: 'Nov 2026', count: 1 },
+    { month: '2026-12', label: 'Dec 2026', count: 1 },
+  ],
+};
+
+it('the Home tab of an admin who approves', () => {
+  const blocks = homeBlocks(FULL);
+  expectBlocks(blocks, 'home');
+  expect(blocks).toMatchSnapshot();
+});
+
+it.each([
+  ['renew', ' · costs money · *LIVE*'],
+  ['authcode', ' · whether it costs money is not stated · *LIVE*'],
+  ['owner-change', ' · whether it costs money is not stated · *LIVE*'],
+  ['redirect', ' · whether it costs money is not stated · *LIVE*'],
+  ['nameservers', '* · *LIVE*'],
+] as const)('never says that a task is free of which nothing is stated: %s', (task, said) => {
+  const changes = { task, ...(task === 'renew' ? {} : { input: {} }) };
+  const text = JSON.stringify(homeBlocks({ ...FULL, toDecide: [sampleOrder('PENDING', changes)] }));
+  expect(text).toContain(said);
+  expect(text).not.toContain('costs nothing');
+});
+
+it('the Home tab of somebody new', () => {
+  const blocks = homeBlocks({
+    account: undefined,
+    isAdmin: false,
+    unreadableGroups: [],
+    toDecide: undefined,
+    toResolve: [],
+    toReview: [],
+    standIn: undefined,
+    standsInFor: [],
+    open: [],
+    next: [],
+    months: [],
+  });
+  expectBlocks(blocks, 'home');
+  expect(blocks).toMatchSnapshot();
+});
+
+it('shows people without an account what waits for them, then the first steps, and little else', () => {
+  const blocks = homeBlocks({ ...FULL, account: undefined, isAdmin: false });
+  expectBlocks(blocks, 'home');
+  const headers = blocks.flatMap((block) => (block.type === 'header' ? [block.text.text] : []));
+  expect(headers).toEqual([
+    'Domain Steward',
+    'Waiting for your approval',
+    'Outcome not known',
+    'Your open orders',
+    'First steps',
+  ]);
+  expect(blocks.map(({ type }) => type)).not.toContain('data_table');
+  expect(JSON.stringify(blocks)).toContain('"action_id":"home_link"');
+});
+
+it('with a hundred orders in each part it stays within the limits and counts the rest', () => {
+  const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(60)}.rest`);
+  const many = Array.from({ length: 100 }, (_, n) =>
+    sampleOrder('PENDING', { id: `order${n}`, reason: 'r'.repeat(1_000) }, names),
+  );
+  const blocks = homeBlocks({ ...FULL, toDecide: many, toResolve: many, open: many });
+  expectBlocks(blocks, 'home');
+  const text = JSON.stringify(blocks);
+  expect(text.match(/And 90 more/g)).toHaveLength(3);
+});
+
+const APPROVED_BY: Demand = {
+  outcome: 'approve',
+  requirements: [
+    {
+      rule: { kind: 'rule', version: 3, index: 0, name: 'transfers of the brand' },
+      names: ['cafe.rest'],
+      needed: 2,
+      approvers: ['S0LEGAL', 'U0CFO'],
+    },
+  ],
+  refusedBy: [],
+  ttlMs: 1,
+  remindAfterMs: 1,
+  escalateAfterMs: 1,
+  escalateTo: [],
+  escalateToAdmins: false,
+  breakGlass: false,
+};
+const COST: OrderCost = {
+  names: [],
+  sums: [{ currency: 'EUR', minor: 3_600 }],
+  unknown: 0,
+  mayCostMore: false,
+  days: ['2026-11-01'],
+  sources: [],
+};
+const IMPACT: Impact = {
+  task: 'delete',
+  seenAt: new Date('2026-11-22T09:00:00Z'),
+  items: [
+    { severity: 'stops', code: 'mail', servers: ['mail.cafe.rest'] },
+    { severity: 'stops', code: 'website', addresses: ['198.51.100.7'] },
+    { severity: 'note', code: 'signed' },
+  ],
+  isInUse: 'yes',
+  areNewNameserversReady: undefined,
+};
+
+function waiting(order: Order, found: Omit<KnownOfOrder, 'overBudget' | 'statement'>): string {
+  const known = new Map([[order.id, { overBudget: [], statement: statedBy(order), ...found }]]);
+  return JSON.stringify(homeBlocks({ ...FULL, toDecide: [order], known }));
+}
+
+it('an approver sees the price, the rule, and the worst of what hangs on the name', () => {
+  const order = sampleOrder('PENDING', { task: 'delete', input: SAMPLE_INPUTS.delete, demand: APPROVED_BY });
+  const text = waiting(order, { cost: COST, impact: IMPACT });
+  expect(text).toContain('Price: about €36.00 (price list of 1 Nov 2026)');
+  expect(text).toContain(
+    'Needs 2 approvals of <!subteam^S0LEGAL>, <@U0CFO>: rule “transfers of the brand” of policy version 3',
+  );
+  expect(text).toContain(':x: Mail stops: it goes to `mail.cafe.rest`. The card says 2 more.');
+  expect(text).not.toContain('198.51.100.7');
+
+  const unknown = waiting(order, { cost: { ...COST, sums: [], unknown: 1 }, impact: 'unseen' });
+  expect(unknown).toContain('Price: price not known');
+  expect(unknown).toContain('What hangs on it was not looked at yet. See the card.');
+  expect(waiting(order, { cost: undefined, impact: { ...IMPACT, items: [], isInUse: 'no' } })).toContain(
+    'Nothing was seen that lives on it',
+  );
+});
+
+it('nothing is said of a price, rule or impact that an order does not have', () => {
+  const text = waiting(sampleOrder('PENDING'), { cost: undefined, impact: 'none' });
+  expect(text).not.toMatch(/Price:|Needs|hangs on it/);
+});
+
+it('stays within the limits where every part is full and every line long', () => {
+  const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(60)}.rest`);
+  const approvers = Array.from({ length: 60 }, (_, n) => `U${String(n).padStart(10, '0')}`);
+  const [requirement] = APPROVED_BY.requirements;
+  if (requirement === undefined) throw new Error('it has a requirement');
+  const rule = { kind: 'rule' as const, version: 3, index: 0, name: 'r'.repeat(200) };
+  const requirements = Array.from({ length: 9 }, (_, n) => ({
+    ...requirement,
+    rule: { ...rule, index: n },
+    approvers,
+  }));
+  const orders = Array.from({ length: 100 }, (_, n) =>
+    sampleOrder(
+      'PENDING',
+      { id: `order${n}`, reason: 'r'.repeat(1_000), demand: { ...APPROVED_BY, requirements } },
+      names,
+    ),
+  );
+  const impact: Impact = {
+    ...IMPACT,
+    items: [{ severity: 'stops', code: 'dependents', by: 'mail', count: 50, names }],
+  };
+  const blocks = homeBlocks({
+    ...FULL,
+    toDecide: orders,
+    known: new Map(
+      orders.map((order) => [order.id, { statement: statedBy(order), cost: COST, overBudget: [], impact }]),
+    ),
+    toResolve: orders.map((order) => ({ ...order, state: 'UNKNOWN' })),
+    toReview: orders.map((order) => ({
+      order: { ...order, state: 'SUCCEEDED', emergencyApprovedBy: 'U0ADA' },
+      canSignOff: true,
+    })),
+    open: orders,
+    standIn: { userId: 'U0CAROL', until: ASKED_AT },
+    unreadableGroups: ['S0APPROVERS'],
+    money: {
+      month: '2026-11',
+      spent: { names: 2, unknown: 0, sums: [{ currency: 'EUR', minor: 1_850 }] },
+      budgets: [],
+      locale: 'en-GB',
+    },
+  });
+  expectBlocks(blocks, 'home');
+  expect(JSON.stringify(blocks)).toContain('`order0`');
+  expect(JSON.stringify(blocks)).toMatch(/And \d+ more: `\/domain orders pending`/);
+});
+
+it('the Home tab of somebody from another workspace, and while it cannot be read', () => {
+  for (const blocks of [strangerBlocks(), unavailableBlocks('ab12')]) {
+    expectBlocks(blocks, 'home');
+    expect(JSON.stringify(blocks)).not.toContain('button');
+  }
+});
+
+it('what was spent and how the budgets stand is shown to admins, and nothing where there is neither', () => {
+  const money = {
+    month: '2026-11',
+    spent: { names: 2, unknown: 1, sums: [{ currency: 'EUR', minor: 1_850 }] },
+    budgets: [
+      {
+        budget: {
+          id: 'b',
+          tag: 'brand',
+          span: 'month' as const,
+          amount: { currency: 'EUR', minor: 10_000 },
+        },
+        period: '2026-11',
+        booked: 1_850n,
+        reserved: 2_150n,
+      },
+    ],
+    locale: 'de-DE',
+  };
+  const shown = JSON.stringify(homeBlocks({ ...FULL, money }));
+  expect(shown).toContain('Spent in November 2026: about 18,50\u00a0€, 1 name without a price, for 2 names.');
+  expect(shown).toContain('the tag brand, November 2026: 40,00\u00a0€ of 100,00\u00a0€ ████░░░░░░ 40%');
+  const nothing = { ...money, spent: { names: 0, unknown: 0, sums: [] }, budgets: [] };
+  expect(homeBlocks({ ...FULL, money: nothing })).toEqual(homeBlocks(FULL));
+});

@@ -1,0 +1,42 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ACKNOWLEDGE_WITHIN_MS, createAcknowledgement } from '../../../src/slack/inbound/acknowledgement.ts';
+
+/*
+ * When Slack is told that a delivery is kept.
+ */
+
+const log = pino({ level: 'silent' });
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+test('an acknowledgement is given once, however often it is asked for', async () => {
+  const ack = vi.fn(async () => undefined);
+  const acknowledgement = createAcknowledgement(ack, log);
+  expect(ack).not.toHaveBeenCalled();
+  acknowledgement.give();
+  acknowledgement.give();
+  await vi.advanceTimersByTimeAsync(10 * ACKNOWLEDGE_WITHIN_MS);
+  expect(ack).toHaveBeenCalledTimes(1);
+  expect(acknowledgement.isLate).toBe(false);
+});
+
+test('it gives itself when time runs out, and knows that it was late', async () => {
+  const ack = vi.fn(async () => undefined);
+  const acknowledgement = createAcknowledgement(ack, log);
+  await vi.advanceTimersByTimeAsync(ACKNOWLEDGE_WITHIN_MS - 1);
+  expect(ack).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ack).toHaveBeenCalledTimes(1);
+  acknowledgement.give();
+  expect(ack).toHaveBeenCalledTimes(1);
+  expect(acknowledgement.isLate).toBe(true);
+});
+
+test('one that Slack does not take any more ends nothing', async () => {
+  const warn = vi.spyOn(log, 'warn');
+  createAcknowledgement(() => Promise.reject(new Error('the socket is closed')), log).give();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(warn).toHaveBeenCalledWith({ err: new Error('the socket is closed') }, 'acknowledging a delivery');
+});

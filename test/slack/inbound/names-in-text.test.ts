@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { namesIn } from '../../../src/slack/inbound/names-in-text.ts';
+
+test.each([
+  ['deli.rest runs out soon, who renews it?', ['deli.rest']],
+  ['Renew cafe.rest, CAFE.rest and bar.rest.', ['cafe.rest', 'bar.rest']],
+  [
+    'see <http://cafe.rest|cafe.rest> or https://www.bistro.example/menu?x=a.b',
+    ['cafe.rest', 'bistro.example'],
+  ],
+  ['mail anna@cafe.rest about bücher.rest', ['cafe.rest', 'xn--bcher-kva.rest']],
+  ['report.pdf, v1.2.3, e.g. this. And 10.0.0.1 …', []],
+  ['nothing here', []],
+])('%s', (text, names) => {
+  expect(namesIn(text)).toEqual(names);
+});

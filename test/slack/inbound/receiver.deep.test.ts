@@ -1,0 +1,118 @@
+import { createServer } from 'node:http';
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createLog, type Log } from '../../../src/log.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import { boltLogger, createReceiver } from '../../../src/slack/inbound/receiver.ts';
+import { until } from '../../support/demo.ts';
+
+let workspace: Workspace;
+beforeAll(async () => {
+  workspace = await startWorkspace();
+});
+afterAll(() => workspace.close());
+
+function captured(): { readonly log: Log; readonly lines: () => { readonly msg: string }[]; text(): string } {
+  let text = '';
+  const log = createLog('debug', {
+    write: (line) => {
+      text += line;
+    },
+  });
+  const lines = () =>
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  return { log, lines, text: () => text };
+}
+
+function socketMode(apiUrl: string, log: Log) {
+  const receiver = createReceiver({ kind: 'socket', appToken: new Secret(workspace.appToken) }, apiUrl, log);
+  onTestFinished(() => receiver.stop());
+  return receiver;
+}
+
+describe('when Slack asks to wait before another connection', () => {
+  const opened = () => workspace.calls.filter(({ method }) => method === 'apps.connections.open');
+
+  test('it is asked for one when that time is over, and not before', { timeout: 30_000 }, async () => {
+    const { log, text } = captured();
+    const before = opened().length;
+    workspace.faults.set({ method: 'apps.connections.open', kind: 'ratelimited', retryAfter: 3, times: 1 });
+    const receiver = socketMode(workspace.apiUrl, log);
+    const begun = performance.now();
+    await receiver.start();
+    expect(performance.now() - begun, 'ms until it was connected').toBeGreaterThan(2_900);
+    expect(opened().length - before, 'calls').toBe(2);
+    expect(receiver.connected()).toBe(true);
+    expect(text()).toContain('"waitMs":3000');
+  });
+
+  test('a stop does not wait for it', async () => {
+    const { log, text } = captured();
+    workspace.faults.set({ method: 'apps.connections.open', kind: 'ratelimited', retryAfter: 600, times: 1 });
+    const receiver = socketMode(workspace.apiUrl, log);
+    const starting = receiver.start();
+    await until('it waits', () => text().includes('"waitMs":600000'));
+    await receiver.stop();
+    await starting;
+    expect(receiver.connected()).toBe(false);
+  });
+});
+
+test('a socket that cannot be opened is said to be one, in lines that say something', async () => {
+  const { log, lines } = captured();
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ ok: true, url: 'ws://127.0.0.1:1/link' }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const receiver = socketMode(`http://127.0.0.1:${port}/api/`, log);
+  const starting = receiver.start();
+  await until('it has tried twice', () => lines().length >= 2);
+  await receiver.stop();
+  await starting;
+  for (const line of lines()) {
+    expect(line).toMatchObject({
+      msg: 'connecting to Slack; will try again',
+      err: { cause: { message: 'the socket could not be opened', cause: { type: 'SMWebsocketError' } } },
+    });
+  }
+});
+
+describe('what Slack’s library logs', () => {
+  test.each<[what: string, parts: readonly unknown[], line: object | undefined]>([
+    ['a sentence', ['Not acknowledged in time'], { msg: 'Not acknowledged in time', from: 'slack' }],
+    [
+      'a sentence and an error',
+      ['Slack API error: invalid_auth', Object.assign(new Error('refused'), { code: 'E1' })],
+      { msg: 'Slack API error: invalid_auth', err: { message: 'refused', code: 'E1' } },
+    ],
+    [
+      'an error without a word',
+      [new AggregateError([Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })])],
+      {
+        msg: 'Slack’s library met an error',
+        err: { type: 'AggregateError', cause: { code: 'ECONNREFUSED' } },
+      },
+    ],
+    ['nothing', [], undefined],
+    ['an empty line', ['  '], undefined],
+    ['an object, which may be a payload', [{ text: 'a payload' }], undefined],
+    ['a socket’s error, which its event tells', ['WebSocket error occurred: '], undefined],
+    ['the same once more', ['WebSocket error! Error'], undefined],
+    ['a call that is reported by who made it', ['Failed to retrieve a new WSS URL (error: x)'], undefined],
+  ])('%s', (_what, parts, line) => {
+    const { log, lines } = captured();
+    boltLogger(log).error(...parts);
+    expect(lines()).toEqual(line === undefined ? [] : [expect.objectContaining({ level: 50 })]);
+    if (line !== undefined) expect(lines()[0]).toMatchObject(line);
+  });
+});

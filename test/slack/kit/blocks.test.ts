@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import {
+  actions,
+  button,
+  context,
+  facts,
+  hasNewBlocks,
+  header,
+  lines,
+  message,
+  monthChart,
+  section,
+  table,
+  textMessage,
+  withoutNewBlocks,
+} from '../../../src/slack/kit/blocks.ts';
+import fc from '../../support/properties.ts';
+import { expectBlocks, expectMessage, pinged } from './limits.ts';
+
+const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4_000 });
+
+describe('blocks', () => {
+  it('stay within the limits, whatever they hold', () => {
+    fc.assert(
+      fc.property(words, fc.integer({ min: 1, max: 60 }), (text, many) => {
+        const list = Array.from({ length: many }, () => text);
+        const buttons = list.map((_, n) => button(`a${n}`, text, 'v', { label: text }));
+        expectMessage(
+          message(`Renewal: ${text}`, [
+            header(text),
+            section(text),
+            ...facts(list.slice(0, 12).map((each) => ['Label', each])),
+            table({ caption: text, columns: ['A', 'B'], rows: list.map((each) => [each, each]) }),
+            ...actions('row', buttons),
+            context(...list),
+            ...lines(list),
+          ]),
+        );
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('of facts show a long one in full, across the width', () => {
+    const long = Array.from({ length: 100 }, (_, n) => `ns${n}.example.net`).join('\n');
+    const blocks = facts([
+      ['Period', '2 years'],
+      ['Nameservers', long],
+    ]);
+    expect(blocks.map(({ fields }) => fields?.length)).toEqual([1, undefined]);
+    expect(blocks.at(1)?.text?.text).toBe(`*Nameservers*\n${long}`);
+  });
+
+  it('of facts leave out one without a value', () => {
+    const [block, ...others] = facts([
+      ['Period', undefined],
+      ['Note', ''],
+    ]);
+    expect(block?.fields?.map(({ text }) => text)).toEqual(['*Note*\n']);
+    expect(others).toEqual([]);
+  });
+});
+
+describe('a table', () => {
+  it('names people without pinging them, and moments in the reader’s time zone', () => {
+    const block = table({
+      caption: 'Orders',
+      columns: ['What', 'Who', 'When'],
+      rows: [['Renew <!channel>', { person: 'U0ALICE' }, { moment: new Date(0) }]],
+    });
+    expect(JSON.stringify(block)).toContain('{"type":"user","user_id":"U0ALICE"}');
+    expectBlocks([block], 'message');
+    const [fallback] = withoutNewBlocks([block]);
+    expect(fallback).toEqual(
+      section(
+        '*Orders*\nWhat  ·  Who  ·  When\nRenew &lt;!channel&gt;  ·  <@U0ALICE>  ·  <!date^0^{date_short_pretty} {time}|1970-01-01 00:00 UTC>',
+      ),
+    );
+    expect(pinged(message('x', [block]))).not.toContain('channel');
+  });
+
+  it('goes on with later rows in the text that takes its place', () => {
+    const rows = Array.from({ length: 60 }, (_, n) => [`name-${n}.rest`, 'x'.repeat(80)]);
+    const plain = JSON.stringify(withoutNewBlocks([table({ caption: 'c', columns: ['a', 'b'], rows })]));
+    expect(rows.filter(([name]) => !plain.includes(`${name}`))).toEqual([]);
+  });
+});
+
+describe('a chart', () => {
+  it('becomes bars of text where Slack does not know charts', () => {
+    const chart = monthChart('Names that expire', 'Names', [
+      { label: 'Jan 2027', count: 4 },
+      { label: 'Feb 2027', count: 0 },
+    ]);
+    expectBlocks([chart], 'message');
+    expect(hasNewBlocks([chart])).toBe(true);
+    expect(withoutNewBlocks([chart])).toEqual([
+      section('*Names that expire*\n████████████ Jan 2027: 4\n· Feb 2027: 0'),
+    ]);
+  });
+});
+
+it('a plain sentence has its text for notifications without markup', () => {
+  expect(textMessage('*Done*: `/domain help`.').text).toBe('Done: /domain help.');
+});

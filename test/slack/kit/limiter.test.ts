@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { createLimiter } from '../../../src/slack/kit/limiter.ts';
+
+test('a window moves along: what is a minute old does not count, and a refusal never does', () => {
+  let now = 0;
+  const limiter = createLimiter(3, 60_000, () => now);
+  const at = (seconds: number, person = 'U0ALICE') => {
+    now = seconds * 1_000;
+    return limiter.take(person);
+  };
+  expect([at(0), at(10), at(50)]).toEqual([undefined, undefined, undefined]);
+  expect(at(55), 'seconds until the first is a minute old').toBe(5);
+  expect(at(59.9)).toBe(1);
+  expect(at(59.9, 'U0BOB'), 'somebody else').toBeUndefined();
+  expect([at(60), at(61)]).toEqual([undefined, 9]);
+  expect(at(70)).toBeUndefined();
+});
+
+test('people who are quiet are forgotten', () => {
+  let now = 0;
+  const limiter = createLimiter(1, 60_000, () => now);
+  for (let n = 0; n < 5_000; n += 1) {
+    now = n * 1_000;
+    expect(limiter.take(`U${n}`)).toBeUndefined();
+  }
+  expect(limiter.take('U4999')).toBe(60);
+});
+
+test('what is given back does not count', () => {
+  const limiter = createLimiter(1, 60_000, () => 0);
+  for (let n = 0; n < 3; n += 1) {
+    expect(limiter.take('U0ALICE')).toBeUndefined();
+    limiter.giveBack('U0ALICE');
+  }
+  expect(limiter.take('U0ALICE')).toBeUndefined();
+  expect(limiter.take('U0ALICE')).toBe(60);
+});

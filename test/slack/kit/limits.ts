@@ -1,0 +1,54 @@
+import {
+  checkBlocks,
+  checkView,
+  describeProblem,
+  LIMITS,
+  mentionsIn,
+  type Surface,
+  textLength,
+} from '@domain-steward/slack-workspace';
+import { expect } from 'vitest';
+import { z } from 'zod';
+import type { AnyBlock, Message } from '../../../src/slack/kit/blocks.ts';
+import { hasNewBlocks, withoutNewBlocks } from '../../../src/slack/kit/blocks.ts';
+
+/** As it goes over the wire. */
+const wire = z.record(z.string(), z.json());
+const wireBlocks = z.array(wire);
+
+function blocksOf(blocks: readonly AnyBlock[]) {
+  return wireBlocks.parse(JSON.parse(JSON.stringify(blocks)));
+}
+
+/** Slack takes the blocks on a surface, and as a message also without the newer kinds. */
+export function expectBlocks(blocks: readonly AnyBlock[], surface: Surface): void {
+  const sent = blocksOf(blocks);
+  expect(checkBlocks(sent, surface, '/blocks').map(describeProblem)).toEqual([]);
+  if (surface === 'message') {
+    expect(textLength(sent), 'all text of the blocks').toBeLessThanOrEqual(LIMITS.message.blocksText);
+  }
+  if (hasNewBlocks(blocks)) expectBlocks(withoutNewBlocks(blocks), surface);
+}
+
+/** Slack takes the message, to post and to update. */
+export function expectMessage(message: Message): void {
+  expect(message.text.length).toBeGreaterThan(0);
+  expect(message.text.length).toBeLessThanOrEqual(LIMITS.message.updatedText);
+  expectBlocks(message.blocks, 'message');
+}
+
+/** Slack takes the view. */
+export function expectView(view: object, kind: 'modal' | 'home'): void {
+  const sent = wire.parse(JSON.parse(JSON.stringify(view)));
+  expect(checkView(sent, kind).map(describeProblem)).toEqual([]);
+}
+
+/** Whom a message pings, with and without the newer blocks. */
+export function pinged(message: Message): string[] {
+  return [
+    ...new Set([
+      ...mentionsIn(message.text, blocksOf(message.blocks)),
+      ...mentionsIn('', blocksOf(withoutNewBlocks(message.blocks))),
+    ]),
+  ];
+}

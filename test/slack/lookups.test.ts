@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { visibleText } from '../../src/slack/kit/blocks.ts';
+import { rulesMessage, zonesMessage } from '../../src/slack/names/rules.view.ts';
+import { preregPage } from '../../src/slack/orders/prereg.view.ts';
+import { rest } from '../../src/zones/rest.ts';
+import { zoneFor } from '../../src/zones/rules.ts';
+import { expectMessage } from './kit/limits.ts';
+
+const NOW = new Date('2027-06-14T09:00:00Z');
+const AT = { now: NOW, timeZone: 'UTC' };
+
+describe('rules', () => {
+  it('of a documented zone', () => {
+    const message = rulesMessage(zoneFor('rest'), 'rest', undefined, AT);
+    expectMessage(message);
+    expect(message).toMatchSnapshot();
+  });
+
+  it('of a zone that nobody documents', () => {
+    const message = rulesMessage(zoneFor('example'), 'example', undefined, AT);
+    expectMessage(message);
+    expect(message).toMatchSnapshot();
+  });
+
+  it('of a name in its auto-renew grace, with its dates', () => {
+    const name = {
+      name: 'cafe.rest',
+      issues: [],
+      dates: {
+        expiresAt: new Date('2027-06-04T00:00:00Z'),
+        source: 'rdap' as const,
+        expiryDay: '2027-06-04',
+        deletedAt: undefined,
+      },
+    };
+    const message = rulesMessage(zoneFor('cafe.rest'), 'rest', name, AT);
+    expectMessage(message);
+    expect(message).toMatchSnapshot();
+  });
+
+  it('lists the documented zones', () => {
+    const message = zonesMessage([rest]);
+    expectMessage(message);
+    expect(message).toMatchSnapshot();
+  });
+});
+
+describe('a page of preregistrations', () => {
+  const query = {
+    filters: { sld: 'cafe', tld: 'rest' },
+    children: true,
+    keys: ['tmch_mark'],
+    offset: 0,
+    limit: 20,
+  };
+
+  it('with nothing found says so', () => {
+    const message = preregPage(query, { records: [], summary: 0 }, 'json');
+    expectMessage(message);
+    expect(message).toMatchSnapshot();
+  });
+
+  it.each([
+    ['over JSON', { owner: { user: 'kim', context: 4 }, techc: { id: 7, handle: 'H7' }, recommended: false }],
+    ['over XML', { owner: { user: 'kim', context: '4' }, techc: { id: '7' }, recommended: 'false' }],
+    ['with bare values', { owner: 'kim, 4', techc: 7, recommended: 0 }],
+  ])('shows the same of a record that came %s', (_name, given) => {
+    const nameServers = [{ name: 'ns1.a.rest' }, 'ns2.a.rest'];
+    const preregConfig = { confirmationStart: '2027-03-01', confirmation_end: '2027-04-01' };
+    const record = { name: 'cafe.rest', ...given, nameServers, preregConfig };
+    const { blocks } = preregPage({ ...query, keys: [] }, { records: [record] }, 'json');
+    const shown = ['cafe.rest', 'kim, 4', '7', 'ns1.a.rest, ns2.a.rest', '2027-03-01 – 2027-04-01', 'no'];
+    expect(visibleText(blocks.filter(({ type }) => type === 'data_table')).split('\n')).toEqual([
+      ...['Name', 'Owner', 'Tech contact', 'Nameservers', 'Confirmation', 'Recommended'],
+      ...shown,
+    ]);
+  });
+
+  it('with the longest names stays within the limits', () => {
+    const records = Array.from({ length: 20 }, (_, index) => ({
+      name: `${'x'.repeat(60)}${index}.${'y'.repeat(63)}.${'z'.repeat(63)}.rest`,
+      status: 'PENDING',
+      phase: 'sunrise1',
+    }));
+    expectMessage(preregPage(query, { records, summary: 120 }, 'json'));
+  });
+});

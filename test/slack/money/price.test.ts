@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import type { ListedPrice } from '../../../src/money/ports.ts';
+import { priceList } from '../../../src/slack/money/price.view.ts';
+
+const price = (validFrom: string, given: Partial<ListedPrice> = {}): ListedPrice => ({
+  id: validFrom,
+  zone: 'rest',
+  task: 'renew',
+  period: 1,
+  amount: { currency: 'EUR', minor: 1_800 },
+  validFrom,
+  source: '',
+  ...given,
+});
+
+test('the list marks what is over, valid and still ahead, and what is over comes last', () => {
+  const list = [
+    price('2026-12-01'),
+    price('2026-11-01'),
+    price('2026-01-01'),
+    price('2026-01-02', { period: 2 }),
+    price('2026-01-03', { task: 'create' }),
+    price('2026-01-04', { zone: 'cafe' }),
+  ];
+  const reader = { isAdmin: false, locale: 'en-US', today: '2026-11-22', currency: 'EUR' };
+  const { blocks } = priceList(list, reader);
+  const shown = JSON.stringify(blocks).match(/\b(?:over|valid|later)\b/g);
+  expect(shown).toEqual(['later', 'valid', 'valid', 'valid', 'valid', 'over']);
+});

@@ -1,0 +1,246 @@
+import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { NotificationStore } from '../../../src/notifications.ts';
+import type { Order, OrderEvent } from '../../../src/orders/order.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import {
+  adoptCard,
+  createOrderPlanner,
+  type OrderPlannerDeps,
+} from '../../../src/slack/orders/order-messages.ts';
+import { createDirectory } from '../../../src/slack/outbound/directory.ts';
+import { notify } from '../../../src/slack/outbound/notify.ts';
+import { createSlackWeb, postedResponse, type SlackWeb } from '../../../src/slack/outbound/web.ts';
+import { newOrder, startRig, T0 } from '../../store/order-rig.ts';
+import { DOMAINS, textOf, until } from '../../support/demo.ts';
+import { NO_MONEY } from '../../support/money.ts';
+import { NOTHING_KNOWN } from '../../support/nothing-known.ts';
+import { notifierDeps } from '../../support/notifier.ts';
+import { orderOf } from '../../support/orders.ts';
+import { newTeamSettings } from '../../support/settings.ts';
+import { statedBy } from './samples.ts';
+
+/*
+ * What the cards and the threads say, whatever happens between two reads.
+ */
+
+let rig: Awaited<ReturnType<typeof startRig>>;
+let workspace: Workspace;
+let web: SlackWeb;
+
+beforeAll(async () => {
+  [rig, workspace] = await Promise.all([startRig(), startWorkspace()]);
+  web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+});
+beforeEach(() => workspace.faults.clear());
+afterAll(async () => {
+  await workspace.close();
+  await rig.end();
+});
+
+function deps(changes: Partial<OrderPlannerDeps> = {}): OrderPlannerDeps {
+  return {
+    web,
+    directory: createDirectory(web, workspace.teamId),
+    orders: rig.store,
+    settings: async () => newTeamSettings(),
+    peopleWhoMayApprove: async () => ['U0BOB'],
+    decisionOf: async ({ approvalsRequired }) => ({
+      demand: {
+        outcome: 'approve',
+        requirements: [
+          { rule: { kind: 'approval_tasks' }, names: [], needed: approvalsRequired, approvers: ['U0BOB'] },
+        ],
+        refusedBy: [],
+        ttlMs: 1,
+        remindAfterMs: 1,
+        escalateAfterMs: 1,
+        escalateTo: [],
+        escalateToAdmins: true,
+        breakGlass: false,
+      },
+      isStricter: false,
+      policyVersion: 0,
+      standIns: new Map(),
+    }),
+    ...NOTHING_KNOWN,
+    ...NO_MONEY,
+    statementOf: statedBy,
+    admins: ['U0ADA'],
+    now: () => new Date(),
+    log: pino({ level: 'silent' }),
+    ...changes,
+  };
+}
+
+/** What a test puts in the place of a part of the notifier. */
+interface Changes extends Partial<OrderPlannerDeps> {
+  readonly notifications?: NotificationStore;
+  readonly leaseMs?: number;
+}
+
+/** Brings the messages of an order up to date. */
+function notifyOrder(
+  { notifications = rig.notifications, leaseMs = 12_000, ...changes }: Changes,
+  id: string,
+) {
+  const planning = deps(changes);
+  const { web: slack, now } = planning;
+  return notify(
+    notifierDeps({ notifications, web: slack, now, leaseMs }, { order: createOrderPlanner(planning) }),
+    { kind: 'order', id },
+  );
+}
+
+const DONE = { summary: { code: 'done' }, code: 'S01', text: 'Domain renewed' } as const;
+const apply = (order: Order, event: OrderEvent) => rig.apply(order.id, event, new Date());
+
+/** An order whose first request is under way. */
+async function underWay(): Promise<Order> {
+  const order = await rig.keep(newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined }));
+  await apply(order, { type: 'claimed', workerId: 'w' });
+  return apply(order, { type: 'sending', workerId: 'w', n: 1 });
+}
+
+const messagesOf = (order: Order): Message[] =>
+  workspace.messages(DOMAINS).filter((message) => orderOf(message)?.id === order.id);
+const cardsOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => thread_ts === undefined);
+const repliesOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => thread_ts !== undefined);
+
+/** The store, where the order moves on right after it was read for the first time. */
+function movingOn(order: Order, event: OrderEvent): NotificationStore {
+  return {
+    ...rig.notifications,
+    async claim(...lease) {
+      const read = await rig.notifications.claim(...lease);
+      await apply(order, event);
+      return read;
+    },
+  };
+}
+
+test('a result is told with what it was, even where the order was read before it ended', async () => {
+  const order = await underWay();
+  const ended = { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE } as const;
+  await notifyOrder({ notifications: movingOn(order, ended) }, order.id);
+  const [reply, ...others] = repliesOf(order);
+  expect(others).toEqual([]);
+  expect(textOf(reply ?? { blocks: [] })).toMatch(/Domain renewed/);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED']);
+});
+
+test('an outcome that was settled before anybody heard of it is told as it was settled', async () => {
+  const order = await underWay();
+  await apply(order, {
+    type: 'answered',
+    n: 1,
+    outcome: 'UNKNOWN',
+    result: { summary: { code: 'no_answer' } },
+  });
+  await apply(order, { type: 'resolved', by: 'U0BOB', outcome: 'SUCCEEDED', reason: 'I looked' });
+  await notifyOrder({}, order.id);
+  expect(repliesOf(order).map((reply) => orderOf(reply)?.state)).not.toContain('UNKNOWN');
+  expect(repliesOf(order).map(textOf).join('\n')).toMatch(/I looked/);
+});
+
+test('a draft that turns out to have been sent, for the database lost its confirmation, is told all the same', async () => {
+  const order = await rig.keep(newOrder({ state: 'DRAFT', remindAt: undefined }));
+  await notifyOrder({}, order.id);
+  expect(messagesOf(order), 'while it is a draft').toEqual([]);
+  const known = { n: 1, sentAt: T0, attempts: 1, outcome: 'SUCCEEDED', result: DONE } as const;
+  await apply(order, { type: 'invalidated', summary: { code: 'database_restored' }, known });
+  await notifyOrder({}, order.id);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['UNKNOWN']);
+  expect(repliesOf(order).map(textOf).join('\n')).toMatch(/outcome is not known.*Domain renewed/s);
+});
+
+test('a card that comes so late that another process has posted one says the end as well', async () => {
+  const order = await underWay();
+  let held = 0;
+  const slow: SlackWeb = {
+    async call(method, args, answer) {
+      held += 1;
+      if (held === 1) {
+        await apply(order, { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE });
+        await rig.sql(
+          `UPDATE notifications SET lease_until = now() - interval '1 ms' WHERE subject_id = $1 AND purpose = 'plan'`,
+          [order.id],
+        );
+        await notifyOrder({}, order.id);
+      }
+      return web.call(method, args, answer);
+    },
+  };
+  await notifyOrder({ web: slow }, order.id);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+});
+
+test('showing it again says nothing twice', async () => {
+  const order = await underWay();
+  await apply(order, { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE });
+  await Promise.all([1, 2, 3].map(() => notifyOrder({}, order.id)));
+  await notifyOrder({}, order.id);
+  expect(cardsOf(order)).toHaveLength(1);
+  expect(repliesOf(order)).toHaveLength(1);
+});
+
+test('while one process shows an order, however long it takes, no other one does', async () => {
+  const order = await rig.keep(newOrder({ createdAt: T0 }));
+  let calls = 0;
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slowly: SlackWeb = {
+    async call(method, args, answer) {
+      calls += 1;
+      await held;
+      return web.call(method, args, answer);
+    },
+  };
+  const startedAt = Date.now();
+  const showing = notifyOrder({ web: slowly, leaseMs: 200 }, order.id);
+  await until('it has begun', () => calls === 1);
+  await until('its first lease is long over', () => Date.now() - startedAt > 700);
+  await notifyOrder({ leaseMs: 200 }, order.id);
+  expect(messagesOf(order), 'another process showed it meanwhile').toEqual([]);
+  release();
+  await showing;
+  expect(cardsOf(order)).toHaveLength(1);
+  // It was given back: the next one need not wait.
+  await apply(order, { type: 'cancelled', by: 'U0ALICE' });
+  await notifyOrder({}, order.id);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED']);
+});
+
+test('what Slack refuses for its newer blocks is said in older ones', async () => {
+  const order = await rig.keep(newOrder({}, ['one.rest', 'two.rest']));
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 1 });
+  await notifyOrder({}, order.id);
+  const [card] = cardsOf(order);
+  expect(card?.blocks.map(({ type }) => type)).not.toContain('data_table');
+  expect(textOf(card ?? { blocks: [] })).toMatch(/one\.rest.*two\.rest/s);
+});
+
+test('a card that was posted while the bot died is taken up when its button is pressed', async () => {
+  const order = await rig.keep(newOrder());
+  await notifyOrder({}, order.id);
+  const [known] = cardsOf(order);
+  if (known === undefined) throw new Error('there is no card');
+  const { blocks, text, metadata } = known;
+  const { ts } = await web.call(
+    'chat.postMessage',
+    { channel: DOMAINS, text, blocks, metadata },
+    postedResponse,
+  );
+  const stores = { notifications: rig.notifications, orders: rig.store, now: () => new Date() };
+  const shownTo = 'U0BOB';
+  await adoptCard(stores, order.id, { channelId: DOMAINS, ts: known.ts, shownTo });
+  await adoptCard(stores, 'no-such-order', { channelId: DOMAINS, ts, shownTo });
+  expect((await rig.notifications.read({ kind: 'order', id: order.id }))?.notifications).toHaveLength(1);
+  await adoptCard(stores, order.id, { channelId: DOMAINS, ts, shownTo });
+  await apply(order, { type: 'cancelled', by: 'U0ALICE' });
+  await notifyOrder({}, order.id);
+  expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['CANCELLED', 'CANCELLED']);
+});

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { metadataOf } from '../../../src/slack/orders/order-posts.ts';
+import { newOrder } from '../../orders/sample.ts';
+
+const namesOf = (count: number) =>
+  metadataOf(newOrder(Array.from({ length: count }, (_, n) => `name-${n}.rest`))).event_payload.names;
+
+test('metadata has all names of an order, as far as Slack takes them', () => {
+  expect(namesOf(3)).toBe('name-0.rest,name-1.rest,name-2.rest');
+  const names = namesOf(2_000);
+  expect(names.length).toBeLessThanOrEqual(6_002);
+  expect(names).toMatch(/^name-0\.rest,.*,name-\d+\.rest,…$/);
+});

@@ -1,0 +1,343 @@
+import { describe, expect, it } from 'vitest';
+import { ORDER_STATES, type Order, type OrderState } from '../../../src/orders/order.ts';
+import type { StatedObject, Statement } from '../../../src/orders/statement.ts';
+import { ORDER_TASK_NAMES, taskNamed } from '../../../src/orders/tasks.ts';
+import { homeBlocks } from '../../../src/slack/home/home.view.ts';
+import { type Message, message } from '../../../src/slack/kit/blocks.ts';
+import { answerLines } from '../../../src/slack/orders/answer.view.ts';
+import { lookView } from '../../../src/slack/orders/look.view.ts';
+import {
+  confirmMessage,
+  type HistoryEvent,
+  orderLine,
+  ordersTable,
+} from '../../../src/slack/orders/order.view.ts';
+import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
+import { orderEvent } from '../../support/log.ts';
+import fc from '../../support/properties.ts';
+import { expectBlocks, expectMessage, expectView, pinged } from '../kit/limits.ts';
+import { ASKED_AT, cardOf, SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from './samples.ts';
+
+const APPROVERS = ['U0BOB', 'S0APPROVERS'];
+const KINDS = ['approved', 'denied', 'cancelled', 'expired', 'reminded', 'resolved', 'finished'] as const;
+
+function happening<Kind extends HistoryEvent['kind']>(kind: Kind, state: OrderState, said: object = {}) {
+  return orderEvent(kind, state, { actor: 'U0BOB', ...said });
+}
+
+function historyOf(order: Order, kinds: readonly (typeof KINDS)[number][], reason: string) {
+  return kinds.map((kind, index) =>
+    happening(kind, order.state, {
+      ...{ version: index + 1, at: ASKED_AT },
+      ...{ reason, ctids: [order.id], outcome: 'SUCCEEDED', lapsed: ['U0CAROL'] },
+    }),
+  );
+}
+
+/** Every message that an order can cause. */
+function messagesOf(order: Order, statement: Statement, reason: string): Message[] {
+  const history = historyOf(order, KINDS, reason);
+  return [
+    cardOf(order, { statement, approvers: APPROVERS, history, hint: 'Invite me.' }),
+    confirmMessage(order, statement),
+    message('history', orderHistory(history)),
+    message('list', [ordersTable('Orders', [order])]),
+    message(orderLine(order), []),
+    ...history.flatMap((entry) => orderReply(order, entry, APPROVERS) ?? []),
+  ].map((each) => (each.blocks.length === 0 ? message(each.text, [{ type: 'divider' }]) : each));
+}
+
+it('an answer that is one value stands without a label', () => {
+  const summary = { code: 'no_answer_known' } as const;
+  expect(answerLines({ summary, data: '[secret]' })).toEqual(['• [secret]']);
+  expect(answerLines({ summary, data: { status: 'active' } })).toEqual(['• status: active']);
+});
+
+describe('a card', () => {
+  it.each(ORDER_STATES)('that is %s', (state) => {
+    const history = [happening('denied', 'DENIED', { reason: 'too expensive' })];
+    const card = cardOf(sampleOrder(state), { approvers: APPROVERS, history });
+    expectMessage(card);
+    expect(card).toMatchSnapshot();
+  });
+
+  it.each(ORDER_TASK_NAMES)('for the task %s', (task) => {
+    const input = SAMPLE_INPUTS[task];
+    const checked = taskNamed(task).check(input);
+    if (!checked.ok) throw new Error(`the sample for ${task} is wrong: ${JSON.stringify(checked.issues)}`);
+    const order = sampleOrder(
+      'PENDING',
+      { task, input: checked.input, secretHash: task === 'transfer' ? SECRET_HASH : undefined },
+      checked.names,
+    );
+    const card = cardOf(order, { approvers: APPROVERS });
+    expectMessage(card);
+    expect(card).toMatchSnapshot();
+  });
+
+  it('says once that it costs money', () => {
+    const card = JSON.stringify(cardOf(sampleOrder('PENDING'), { approvers: APPROVERS }));
+    expect(card.match(/costs money/gi)).toHaveLength(1);
+  });
+
+  it('leaves out what says nothing, and warns of LIVE above the buttons', () => {
+    const input = { name: 'cafe.rest', nameServers: ['ns1.example.net', 'ns2.example.net'] };
+    const free = sampleOrder('PENDING', { task: 'nameservers', input });
+    const shown = JSON.stringify(cardOf(free, { approvers: APPROVERS }).blocks);
+    expect(shown).not.toContain('Costs money');
+    expect(shown).toContain('ns1.example.net');
+    const renewal = JSON.stringify(cardOf(sampleOrder('PENDING'), { approvers: APPROVERS }));
+    expect(renewal).toContain('Costs money');
+    expect(renewal, 'the title says it').not.toContain('*Period*');
+    const warnings = [4, 1].map((context) => {
+      const order = { ...free, account: { ...free.account, context } };
+      const { blocks } = cardOf(order, { approvers: APPROVERS });
+      const buttons = blocks.findIndex(({ type }) => type === 'actions');
+      return JSON.stringify(blocks[buttons - 1]).includes('*LIVE*');
+    });
+    expect(warnings).toEqual([true, false]);
+  });
+
+  it('shows who of several approved, and whose approval no longer counts', () => {
+    const approvals = ['U0CAROL', 'U0BOB'].map((userId) => ({ userId, at: ASKED_AT, agreedExcess: [] }));
+    const order = sampleOrder('PENDING', { approvals, approvalsRequired: 2 });
+    const history = [happening('approved', 'PENDING', { lapsed: ['U0CAROL'] })];
+    const card = JSON.stringify(cardOf(order, { approvers: APPROVERS, history }).blocks);
+    expect(card).toContain('1 of 2 approvals (<@U0BOB>)');
+    expect(card).toContain('<@U0CAROL>’s approval no longer counts');
+    const reply = orderReply(order, happening('approved', 'PENDING', { lapsed: ['U0CAROL'] }), APPROVERS);
+    expect(reply?.text).toContain('<@U0CAROL>’s approval no longer counts');
+    expect(reply?.text).toContain('1 more approval is needed');
+  });
+
+  it('shows every name of a bulk order, however long they are', () => {
+    const names = Array.from(
+      { length: 50 },
+      (_, n) =>
+        `${`${n}`.padStart(2, '0')}${'x'.repeat(61)}.${'y'.repeat(63)}.${'y'.repeat(63)}.${'z'.repeat(60)}`,
+    );
+    const card = cardOf(sampleOrder('PENDING', {}, names), { approvers: APPROVERS });
+    const shown = JSON.stringify(card.blocks);
+    expect(names.filter((name) => !shown.includes(name))).toEqual([]);
+    expectMessage(card);
+  });
+
+  it('shows a long target and each nameserver in full', () => {
+    const nameServers = Array.from(
+      { length: 13 },
+      (_, n) => `ns${n}.${'a'.repeat(63)}.${'b'.repeat(63)}.example.net`,
+    );
+    const target = `https://example.com/${'x'.repeat(1_900)}`;
+    const redirect = { source: 's.rest', target, type: 'DOMAIN', mode: 'HTTP' };
+    const cards = [
+      cardOf(sampleOrder('PENDING', { task: 'redirect', input: redirect }), { approvers: [] }),
+      cardOf(sampleOrder('PENDING', { task: 'nameservers', input: { name: 'cafe.rest', nameServers } }), {
+        approvers: [],
+      }),
+    ];
+    const shown = JSON.stringify(cards);
+    expect([target, ...nameServers].filter((text) => !shown.includes(text))).toEqual([]);
+  });
+});
+
+describe('the history', () => {
+  it('says why a request went out again, or waits to', () => {
+    const history = (['sending', 'retry_scheduled'] as const).map((kind) =>
+      happening(kind, 'EXECUTING', { why: { code: kind === 'sending' ? 'session_ended' : 'busy' } }),
+    );
+    const shown = JSON.stringify(orderHistory(history));
+    expect(shown).toContain(
+      'request sent by <@U0BOB> `c-1` (The service refused the request before it, because the session had ended.)',
+    );
+    expect(shown).toContain('(The service is busy.)');
+  });
+});
+
+describe('a reply', () => {
+  const order = (state: OrderState, changes: Partial<Order> = {}) => sampleOrder(state, changes);
+  const cases: readonly (readonly [string, Order, HistoryEvent])[] = [
+    [
+      'one of two approvals',
+      order('PENDING', {
+        approvalsRequired: 2,
+        approvals: [{ userId: 'U0BOB', at: ASKED_AT, agreedExcess: [] }],
+      }),
+      happening('approved', 'PENDING', { lapsed: [] }),
+    ],
+    ['denied', order('DENIED'), happening('denied', 'DENIED', { reason: 'too expensive' })],
+    ['cancelled', order('CANCELLED'), happening('cancelled', 'CANCELLED')],
+    ['expired', order('EXPIRED'), happening('expired', 'EXPIRED')],
+    ['reminded', order('PENDING'), happening('reminded', 'PENDING')],
+    ['done', order('SUCCEEDED'), happening('finished', 'SUCCEEDED')],
+    ['failed', order('FAILED'), happening('finished', 'FAILED')],
+    ['unknown', order('UNKNOWN'), happening('finished', 'UNKNOWN')],
+    [
+      'resolved',
+      order('SUCCEEDED'),
+      happening('resolved', 'SUCCEEDED', { outcome: 'SUCCEEDED', reason: 'seen in RDAP' }),
+    ],
+  ];
+
+  it.each(cases)('%s', (_, about, what) => {
+    const reply = orderReply(about, what, APPROVERS);
+    if (reply === undefined) throw new Error('nothing is said');
+    expectMessage(reply);
+    expect(reply).toMatchSnapshot();
+  });
+
+  it('does not say twice how an order ended that a person settled', () => {
+    const [item] = sampleOrder('SUCCEEDED').items;
+    if (item === undefined) throw new Error('the sample has no item');
+    const items = [
+      {
+        ...item,
+        result: { summary: { code: 'settled', outcome: 'SUCCEEDED' }, resolvedBy: 'U0BOB' } as const,
+      },
+    ];
+    const settled = sampleOrder('SUCCEEDED', { items });
+    const finished = happening('finished', 'SUCCEEDED', { through: 'resolved' });
+    expect(orderReply(settled, finished, APPROVERS)).toBeUndefined();
+    const answered = { ...finished, through: 'answered' };
+    expect(orderReply(settled, answered, APPROVERS), 'another name’s answer ended it').toBeDefined();
+    expect(orderReply(settled, happening('finished', 'UNKNOWN'), APPROVERS)).toBeUndefined();
+    expect(orderReply(settled, happening('resolved', 'SUCCEEDED'), APPROVERS)).toBeDefined();
+  });
+
+  it('names how many of several names failed', () => {
+    const [first, second] = sampleOrder('FAILED', {}, ['a.rest', 'b.rest']).items;
+    if (first === undefined || second === undefined) throw new Error('the sample has too few items');
+    const items = [
+      { ...first, state: 'SUCCEEDED' as const, result: { summary: { code: 'done' } as const } },
+      second,
+    ];
+    const reply = orderReply(sampleOrder('FAILED', { items }), happening('finished', 'FAILED'), APPROVERS);
+    expect(reply?.text).toContain('failed for 1 of 2 names');
+  });
+});
+
+const HOSTILE = [
+  '<!channel>',
+  '<!here|x>',
+  '<@U0EVE>',
+  '<!subteam^S0EVE>',
+  '@here',
+  '@channel',
+  '@everyone',
+  '&lt;!channel&gt;',
+  '`<@U0EVE>`',
+  '*',
+  '\u202e',
+  '&',
+];
+
+const words = fc
+  .array(fc.oneof(fc.constantFrom(...HOSTILE), fc.string({ unit: 'grapheme', maxLength: 40 })), {
+    maxLength: 8,
+  })
+  .map((parts) => parts.join(' '));
+
+const hostileOrder = fc
+  .record({
+    state: fc.constantFrom(...ORDER_STATES),
+    task: fc.constantFrom(...ORDER_TASK_NAMES),
+    name: words,
+    count: fc.constantFrom(1, 1, 2, 50),
+    reason: words,
+    login: words,
+    value: words,
+    said: words,
+    long: fc.boolean(),
+  })
+  .map(({ state, task, name, count, reason, login, value, said, long }) => {
+    const stretch = (text: string) => (long ? `${text}&<!channel>`.repeat(200).slice(0, 2_000) : text);
+    const names = Array.from({ length: count }, (_, n) => `${n}${stretch(name).slice(0, 253)}`);
+    const order = sampleOrder(
+      state,
+      {
+        task,
+        reason: stretch(reason),
+        account: { id: 'a', login: stretch(login).slice(0, 255), method: 'password', context: 4 },
+      },
+      names,
+    );
+    const result = {
+      summary: { code: 'refused' as const },
+      code: said,
+      text: stretch(said),
+      stid: said,
+      messages: Array.from({ length: long ? 300 : 1 }, () => ({ code: said, text: stretch(said) })),
+    };
+    const body = { target: stretch(value), nameServers: [{ name: value }], parent: { user: value } };
+    return {
+      order: { ...order, items: order.items.map((item) => ({ ...item, result })) },
+      statement: hostileStatement(order, body),
+      reason: stretch(reason),
+    };
+  });
+
+function hostileStatement(order: Order, body: StatedObject): Statement {
+  const { id, task, account, items } = order;
+  const request = { interface: 'json', method: 'PUT', path: '/x', body } as const;
+  return {
+    ...{ version: 1, order: id, task, service: 'https://service.example/v1' },
+    account: { method: account.method, login: account.login, team: false },
+    items: items.map(({ n, name, ctid }) => ({ n, name, ctid, request })),
+  };
+}
+
+describe('whatever people and the service say', () => {
+  const MEANT = new Set(['U0ALICE', 'U0BOB', 'U0CAROL', 'S0APPROVERS']);
+
+  it('stays within the limits and pings nobody', () => {
+    fc.assert(
+      fc.property(hostileOrder, ({ order, statement, reason }) => {
+        for (const each of messagesOf(order, statement, reason)) {
+          expectMessage(each);
+          expect(pinged(each).filter((id) => !MEANT.has(id))).toEqual([]);
+          expect(each.text).not.toMatch(/@(here|channel|everyone)/);
+        }
+        const data = {
+          account: undefined,
+          isAdmin: true,
+          unreadableGroups: [],
+          toDecide: [order],
+          toResolve: [order],
+          toReview: [],
+          standIn: undefined,
+          standsInFor: [],
+          open: [order],
+          next: [],
+          months: [],
+          known: new Map([
+            [order.id, { statement, cost: undefined, overBudget: [], impact: 'none' as const }],
+          ]),
+        };
+        expectBlocks(homeBlocks(data), 'home');
+        const origin = { channelId: 'C0DOMAINS' };
+        const history = historyOf(order, KINDS, reason);
+        const extras = { statement, approvers: APPROVERS, history };
+        expectView(lookView({ order, extras, mayDecide: true, origin, page: 1 }), 'modal');
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+it.each([
+  ['a password, over JSON', 'password', { mode: 'HTTP' }, false],
+  ['a password, over XML for what was asked', 'password', { mode: 'frame' }, true],
+  ['two factors, over XML always', 'two_factor', { mode: 'frame' }, true],
+] as const)(
+  'a redirect with %s: the card says which interface, and the reply what it can be found by',
+  (_how, method, typed, isXml) => {
+    const input = { source: 'www.cafe.rest', target: 'https://cafe.example/', type: 'domain', ...typed };
+    const account = { id: 'a1', login: 'alice', method, context: 4 };
+    const order = sampleOrder('UNKNOWN', { task: 'redirect', input, account }, ['www.cafe.rest']);
+    const pending = sampleOrder('PENDING', { task: 'redirect', input, account }, ['www.cafe.rest']);
+    const card = JSON.stringify(cardOf(pending, { approvers: [] }));
+    expect(card.includes('over the service’s XML interface')).toBe(isXml);
+    const entry = orderEvent('finished', 'UNKNOWN');
+    const reply = JSON.stringify(orderReply(order, entry, ['U0BOB'], ASKED_AT));
+    expect(reply.includes('where a client transaction has no place')).toBe(isXml);
+  },
+);

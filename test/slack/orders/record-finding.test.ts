@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { type RecordFinding, recordFinding } from '../../../src/orders/record-finding.ts';
+import { recordFindingText } from '../../../src/slack/orders/record-finding.view.ts';
+
+const TEN = Array.from({ length: 10 }, (_, n) => `ns${n}.example`);
+const dates = { expiresAt: '2029-06-20T12:00:00.000Z', before: '2027-06-20T12:00:00.000Z' };
+
+test.each<[RecordFinding, string]>([
+  [
+    { code: 'nameservers_seen', nameServers: TEN, areAskedFor: false },
+    'The registry shows other nameservers: ns0.example, ns1.example, ns2.example, ns3.example, ns4.example, ns5.example and 4 more.',
+  ],
+  [
+    { code: 'expiry_moved', ...dates, otherCause: 'transfer', overHttp: true },
+    'The registry shows that the name expires on 20 Jun 2029. Before this was sent, that was 20 Jun 2027. The registrar may have changed too, and a transfer moves the date. The record came over plain http.',
+  ],
+  [
+    { code: 'renewed', ...dates },
+    'The registry’s expiry date has moved by the years asked for, from 20 Jun 2027 to 20 Jun 2029.',
+  ],
+  [
+    { code: 'nameservers_set' },
+    'The registry shows the nameservers asked for. It showed others before this was sent, and no other order asked for them.',
+  ],
+  [{ code: 'deleted' }, 'The registry shows the name deleted when this was sent, before its end.'],
+])('%j is said, and kept as it is', (finding, words) => {
+  expect(recordFindingText(finding)).toBe(words);
+  expect(recordFinding.parse(JSON.parse(JSON.stringify(finding)))).toEqual(finding);
+});

@@ -1,0 +1,132 @@
+import type { Order, OrderItem, OrderState, OrderTaskName } from '../../../src/orders/order.ts';
+import { ctidOf } from '../../../src/orders/order.ts';
+import { type Statement, statementOf } from '../../../src/orders/statement.ts';
+import type { Message } from '../../../src/slack/kit/blocks.ts';
+import { type CardExtras, orderCard } from '../../../src/slack/orders/card.view.ts';
+import { newDemand, PLACES } from '../../orders/sample.ts';
+
+/** What a sample sends. */
+export function statedBy(order: Order): Statement {
+  return statementOf(order, PLACES);
+}
+
+/** The card of an order, with what it sends. */
+export function cardOf(
+  order: Order,
+  { statement = statedBy(order), ...extras }: Omit<CardExtras, 'statement'> & Partial<CardExtras>,
+): Message {
+  return orderCard(order, { ...extras, statement });
+}
+
+/** What stands for a secret in what a sample sends. */
+export const SECRET_HASH = `sha256:${'5a'.repeat(32)}`;
+
+export const ASKED_AT = new Date('2026-11-21T10:00:00Z');
+
+const ITEM_STATE: Readonly<Record<OrderState, OrderItem['state']>> = {
+  DRAFT: 'WAITING',
+  PENDING: 'WAITING',
+  APPROVED: 'WAITING',
+  EXECUTING: 'SENT',
+  SUCCEEDED: 'SUCCEEDED',
+  FAILED: 'FAILED',
+  UNKNOWN: 'UNKNOWN',
+  DENIED: 'WAITING',
+  EXPIRED: 'WAITING',
+  CANCELLED: 'WAITING',
+};
+
+const RESULTS: Partial<Readonly<Record<OrderState, OrderItem['result']>>> = {
+  SUCCEEDED: {
+    summary: { code: 'done' },
+    code: 'S0105',
+    text: 'The domain was renewed.',
+    stid: '20261121-app1-7',
+  },
+  FAILED: {
+    summary: { code: 'refused' },
+    errorKind: 'refused',
+    code: 'EF01015',
+    text: 'not in this account',
+    stid: '20261121-app1-8',
+  },
+  UNKNOWN: {
+    summary: { code: 'no_readable_answer' },
+    errorKind: 'unknown_outcome',
+  },
+};
+
+/** An order as it is in a state, with the names that are asked for. */
+export function sampleOrder(
+  state: OrderState,
+  changes: Partial<Order> = {},
+  names: readonly string[] = ['cafe.rest'],
+): Order {
+  const id = '7k2m9qx4h1ab';
+  const waits = state === 'PENDING';
+  const decided = ['APPROVED', 'EXECUTING', 'SUCCEEDED', 'FAILED', 'UNKNOWN'].includes(state);
+  return {
+    id,
+    task: 'renew',
+    state,
+    version: 3,
+    requesterId: 'U0ALICE',
+    account: { id: 'a1', login: 'alice', method: 'password', context: 4 },
+    items: names.map((name, index) => ({
+      n: index + 1,
+      name,
+      ctid: ctidOf(id, index + 1, names.length),
+      state: ITEM_STATE[state],
+      attempts: 0,
+      notBefore: undefined,
+      sentAt: ITEM_STATE[state] === 'WAITING' ? undefined : new Date('2026-11-21T11:00:00Z'),
+      answeredAt: undefined,
+      result: RESULTS[state],
+      isFollowed: false,
+    })),
+    input: { names, period: 2 },
+    statementHash: '5'.repeat(64),
+    reason: 'client paid',
+    channelId: 'C0DOMAINS',
+    threadTs: undefined,
+    approvals: decided ? [{ userId: 'U0BOB', at: new Date('2026-11-21T10:30:00Z'), agreedExcess: [] }] : [],
+    approvalsRequired: 1,
+    policyVersion: 0,
+    demand: newDemand(names),
+    expiresAt: waits ? new Date('2026-11-24T10:00:00Z') : undefined,
+    remindAt: undefined,
+    claim: undefined,
+    retryOf: undefined,
+    earlierRequesters: [],
+    escalateAt: undefined,
+    isPrivate: false,
+    shownExcess: [],
+    deliveryId: 'command:1',
+    createdAt: ASKED_AT,
+    closedAt: undefined,
+    ...changes,
+  };
+}
+
+const DELEGATION = {
+  name: 'cafe.rest',
+  ownerc: 11,
+  adminc: 12,
+  techc: 13,
+  nameServers: ['ns1.example.net', 'ns2.example.net'],
+};
+
+/** What each task asks of the service, as its order keeps it. */
+export const SAMPLE_INPUTS: Readonly<Record<OrderTaskName, unknown>> = {
+  create: DELEGATION,
+  transfer: DELEGATION,
+  renew: { names: ['cafe.rest'], period: 1 },
+  restore: { name: 'cafe.rest' },
+  delete: { name: 'cafe.rest' },
+  nameservers: { name: 'cafe.rest', nameServers: ['ns1.example.net', 'ns2.example.net'] },
+  authcode: { name: 'cafe.rest' },
+  'owner-change': { name: 'cafe.rest' },
+  redirect: { source: 'www.cafe.rest', target: 'https://example.com/menu', type: 'DOMAIN', mode: 'HTTP' },
+  'ssl-contact': { id: 42, organization: 'Cafe Ltd', address: ['1 High Street', 'Back door'], country: 'GB' },
+  user: { user: 'carl', context: 4, defaultEmail: 'carl@example.com', parent: { user: 'alice', context: 4 } },
+};

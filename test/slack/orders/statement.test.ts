@@ -1,0 +1,245 @@
+import type { ModalView } from '@slack/types';
+import { expect, test } from 'vitest';
+import type { Order } from '../../../src/orders/order.ts';
+import type { StatedValue, Statement } from '../../../src/orders/statement.ts';
+import { ORDER_TASK_NAMES, type OrderTaskName, taskNamed } from '../../../src/orders/tasks.ts';
+import { planCells } from '../../../src/slack/bulk/bulk.view.ts';
+import { type HomeData, homeBlocks } from '../../../src/slack/home/home.view.ts';
+import type { AnyBlock } from '../../../src/slack/kit/blocks.ts';
+import { lookView } from '../../../src/slack/orders/look.view.ts';
+import { commonFacts, statementPages } from '../../../src/slack/orders/statement.view.ts';
+import { newBulk } from '../../orders/sample.ts';
+import { buttonsOf, textOf } from '../../support/demo.ts';
+import { asSeen } from '../../support/looking.ts';
+import fc from '../../support/properties.ts';
+import { expectView } from '../kit/limits.ts';
+import { cardOf, SECRET_HASH, sampleOrder, statedBy } from './samples.ts';
+
+/*
+ * What every surface shows of an order is what its statement says, value by value.
+ */
+
+/** Text that people may type, with what Slack would read as markup, an emoji, a mention or a link. */
+const hostile = fc.constantFrom(
+  '*',
+  '_',
+  '~',
+  '`',
+  '&',
+  '<',
+  '>',
+  ':',
+  '@',
+  '!',
+  '#',
+  '|',
+  '"',
+  'ä',
+  '名',
+  '🍕',
+  '\u202e',
+  '\u200b',
+  'x',
+  '1',
+);
+const text = (most: number) =>
+  fc
+    .array(
+      fc.oneof(hostile, fc.constantFrom('<!channel>', ':pizza:', '&amp;', '> a', '@here', '<https://x|y>')),
+      { minLength: 1, maxLength: 40 },
+    )
+    .map((parts) => `t${parts.join('')}t`.slice(0, most).replace(/[\ud800-\udbff]$/, ''));
+const label = fc.string({ unit: fc.constantFrom(...'abcdefghij0123456789'), minLength: 1, maxLength: 40 });
+const name = label.map((each) => `a${each}.rest`);
+const host = fc.tuple(label, label).map(([a, b]) => `n${a}.n${b}.example`);
+const hosts = fc.uniqueArray(host, { minLength: 2, maxLength: 7 });
+const id = fc.integer({ min: 1, max: 2_000_000_000 });
+const context = fc.integer({ min: 1, max: 9 });
+const address = label.map((each) => `a${each}@team.example`);
+const long = fc
+  .array(fc.constantFrom('a', '&', '_', '=', '~', '%20'), { maxLength: 1_900 })
+  .map((parts) => `https://x.example/?${parts.join('')}`.slice(0, 2_000));
+
+const delegation = { name, ownerc: id, adminc: id, techc: id, nameServers: hosts };
+/** Each field of each task, over each interface that has it. */
+const INPUTS: Readonly<Record<OrderTaskName, readonly fc.Arbitrary<object>[]>> = {
+  create: [fc.record(delegation)],
+  transfer: [fc.record(delegation)],
+  renew: [
+    fc.record({
+      names: fc.uniqueArray(name, { minLength: 1, maxLength: 50 }),
+      period: fc.integer({ min: 1, max: 10 }),
+    }),
+  ],
+  restore: [fc.record({ name })],
+  delete: [fc.record({ name })],
+  nameservers: [fc.record({ name, nameServers: hosts })],
+  authcode: [fc.record({ name })],
+  'owner-change': [fc.record({ name })],
+  redirect: [
+    fc.record({ source: host, target: long, type: fc.constant('DOMAIN'), mode: fc.constant('HTTP') }),
+    fc.record({
+      ...{ source: host, target: long, backup: long, title: text(255) },
+      ...{ type: fc.constant('domain'), mode: fc.constantFrom('frame', 'single') },
+    }),
+  ],
+  'ssl-contact': [
+    fc.record({
+      ...{ interface: fc.constant('json'), id, fname: text(255), lname: text(255), title: text(255) },
+      ...{ organization: text(255), address: fc.array(text(255), { minLength: 1, maxLength: 10 }) },
+      ...{ pcode: text(32), city: text(255), country: fc.constantFrom('DE', 'GB'), state: text(255) },
+      ...{ phone: fc.constant('+49 30 5550199'), fax: fc.constant('+49 30 5550198'), email: address },
+    }),
+    fc.record({
+      ...{ interface: fc.constant('xml'), id, title: text(255), organization: text(255) },
+      ...{ address: fc.array(text(255), { minLength: 1, maxLength: 10 }), pcode: text(32), city: text(255) },
+      ...{ country: fc.constantFrom('DE', 'GB'), state: text(255), phone: fc.constant('+49 30 5550199') },
+      ...{ fax: fc.constant('+49 30 5550198'), email: address },
+    }),
+  ],
+  user: [
+    fc.record({
+      ...{
+        user: label,
+        context,
+        defaultEmail: address,
+        language: fc.constant('de'),
+        status: context,
+        substatus: context,
+      },
+      parent: fc.record({ user: label, context, defaultEmail: address, status: context, substatus: context }),
+    }),
+    fc.record({
+      ...{
+        user: label,
+        context,
+        defaultEmail: address,
+        language: fc.constant('de'),
+        status: context,
+        substatus: context,
+      },
+      ...{ parent: fc.record({ user: label, context }), user_mail_key: text(255) },
+    }),
+  ],
+};
+
+/** The values of a request, each as text. */
+function valuesIn(value: StatedValue): string[] {
+  if (typeof value !== 'object') return [String(value)];
+  return (Array.isArray(value) ? value : Object.values(value)).flatMap(valuesIn);
+}
+
+/** All values of a statement's requests. */
+function requestValues({ items }: Statement): string[] {
+  return items.flatMap(({ request }) =>
+    valuesIn(request.interface === 'json' ? (request.body ?? []) : request.element),
+  );
+}
+
+/** A value as people see it: what cannot be seen is shown by its number. */
+function seen(value: string): string {
+  return value.replace(/[\u202e\u200b]/g, (each) => `[U+${each.charCodeAt(0).toString(16).toUpperCase()}]`);
+}
+
+/** Which of some values do not stand in blocks. A value may go on in the next block. */
+function missing(values: readonly string[], blocks: readonly object[]): string[] {
+  const shown = asSeen(textOf({ blocks: JSON.parse(JSON.stringify(blocks)) }));
+  const joined = shown.replaceAll('\n', '');
+  return values.filter((value) => !shown.includes(value) && !joined.includes(value));
+}
+
+/** All that the pages of the look view show. */
+function lookedAt(order: Order, statement: Statement): ModalView['blocks'] {
+  const extras = { statement, approvers: ['U0BOB'], history: [] };
+  return statementPages(statement).flatMap((_, index) => {
+    const view = lookView({ order, extras, mayDecide: true, origin: { channelId: 'C1' }, page: index + 1 });
+    expectView(view, 'modal');
+    return view.blocks;
+  });
+}
+
+const nothing = { account: undefined, isAdmin: false, unreadableGroups: [], toResolve: [], toReview: [] };
+function homeOf(order: Order, statement: Statement): AnyBlock[] {
+  const known = new Map([
+    [order.id, { statement, cost: undefined, overBudget: [], impact: 'none' as const }],
+  ]);
+  const data: HomeData = {
+    ...{ ...nothing, toDecide: [order], known, standIn: undefined, standsInFor: [] },
+    ...{ open: [], next: [], months: [] },
+  };
+  return homeBlocks(data);
+}
+
+const approves = (blocks: readonly AnyBlock[]) =>
+  buttonsOf({ blocks: JSON.parse(JSON.stringify(blocks)) }).includes('order_approve');
+
+test.each(ORDER_TASK_NAMES)('%s: every value of every field stands where it is approved', (task) => {
+  fc.assert(
+    fc.property(fc.oneof(...INPUTS[task]), fc.boolean(), (input, isBulk) => {
+      const checked = taskNamed(task).check(input);
+      if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
+      const hasSecret = taskNamed(task).secretField !== undefined;
+      const order = sampleOrder(
+        'PENDING',
+        {
+          task,
+          input: checked.input,
+          ...(hasSecret && { secretHash: SECRET_HASH }),
+          ...(isBulk && { bulk: newBulk(20) }),
+        },
+        checked.names,
+      );
+      const statement = statedBy(order);
+      const { items, account, service } = statement;
+      const requested = requestValues(statement).map(seen);
+      const pages = lookedAt(order, statement);
+      expect(missing([...requested, account.login, account.method, service], pages)).toEqual([]);
+      for (const { ctid, request } of items)
+        expect(
+          missing(
+            [ctid, request.interface === 'json' ? `${request.method} ${request.path}` : request.code],
+            pages,
+          ),
+        ).toEqual([]);
+      const plain = requested.map((value) => (value === SECRET_HASH ? 'given, kept sealed' : value));
+      for (const blocks of [cardOf(order, { approvers: ['U0BOB'] }).blocks, homeOf(order, statement)]) {
+        expect(JSON.stringify(blocks)).toContain('order_look');
+        if (approves(blocks)) expect(missing([...checked.names, ...plain], blocks)).toEqual([]);
+        else
+          expect(isBulk || JSON.stringify(statement).length > 2_000, 'short ones are approved at once').toBe(
+            true,
+          );
+      }
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test('a field that nobody has named yet is shown under its own name, and one that is a secret by its hash', () => {
+  const order = sampleOrder('PENDING', {
+    task: 'nameservers',
+    input: { name: 'cafe.rest', nameServers: ['ns1.example', 'ns2.example'] },
+  });
+  const [item] = statedBy(order).items;
+  if (item === undefined) throw new Error('it has an item');
+  const body = { later: { added: ['one', 'two'] }, key: { secret: SECRET_HASH }, name: 'other.rest' };
+  const statement = { ...statedBy(order), items: [{ ...item, request: { ...item.request, body } as const }] };
+  expect(commonFacts(statement)).toEqual([
+    ['later.added', 'one\ntwo'],
+    ['key', 'given, kept sealed'],
+    ['Name', 'other.rest'],
+  ]);
+  expect(JSON.stringify(statementPages(statement))).toContain(SECRET_HASH);
+  expect(planCells(statement)[0]).toEqual(expect.arrayContaining(['auth', 'later.added', 'key', 'name']));
+});
+
+test('2,000 rows stand on pages within the limits, each row once', () => {
+  const names = Array.from({ length: 2_000 }, (_, n) => `row-${n + 1}.rest`);
+  const { items, ...sample } = sampleOrder('PENDING', { bulk: newBulk(20) }, names);
+  const order = {
+    ...sample,
+    items: items.map((item) => ({ ...item, input: { names: [item.name], period: 1 } })),
+  };
+  const shown = JSON.stringify(lookedAt(order, statedBy(order)));
+  for (const row of [1, 999, 2_000]) expect(shown.split(`*${row}. row-${row}.rest*`)).toHaveLength(2);
+});

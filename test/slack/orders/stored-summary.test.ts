@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import type { OrderLogEntry } from '../../../src/events.ts';
+import type { OrderItem } from '../../../src/orders/order.ts';
+import { AUDIT_COLUMNS, orderRow } from '../../../src/slack/log/audit.view.ts';
+
+import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
+import { orderEvent } from '../../support/log.ts';
+import { ASKED_AT, cardOf, sampleOrder } from './samples.ts';
+
+/*
+ * What is kept as a code is shown in words everywhere.
+ */
+
+async function auditedResult(entry: OrderLogEntry) {
+  const cells = await orderRow({ order: sampleOrder('FAILED'), entry, approvals: [] }, async (id) => id);
+  return cells[AUDIT_COLUMNS.indexOf('result')];
+}
+
+const summary = { code: 'account_gone' };
+const why = { code: 'busy' };
+const LINK_AGAIN = /is no longer linked, so nothing was sent\. Link it again with `\/domain link` and ask/;
+
+test('stands in the audit log', async () => {
+  expect(await auditedResult(orderEvent('stopped', 'FAILED', { summary }))).toMatch(LINK_AGAIN);
+  expect(await auditedResult(orderEvent('answered', 'FAILED', { result: { summary } }))).toMatch(LINK_AGAIN);
+  expect(await auditedResult(orderEvent('retry_scheduled', 'FAILED', { why }))).toBe('The service is busy.');
+});
+
+test('stands in the thread', () => {
+  const order = sampleOrder('EXECUTING');
+  const names = order.items.map(({ name }) => name);
+  const reply = orderReply(order, orderEvent('stopped', 'EXECUTING', { summary, names }), []);
+  expect(JSON.stringify(reply)).toMatch(LINK_AGAIN);
+});
+
+test('stands in the history', () => {
+  const shown = JSON.stringify(orderHistory([orderEvent('retry_scheduled', 'EXECUTING', { why })]));
+  expect(shown).toContain('(The service is busy.)');
+});
+
+test('stands on the card', () => {
+  const waiting = sampleOrder('APPROVED');
+  const items = waiting.items.map((item): OrderItem => ({ ...item, state: 'WAITING', notBefore: ASKED_AT }));
+  const history = [orderEvent('retry_scheduled', 'EXECUTING', { why })];
+  const card = cardOf({ ...waiting, items }, { approvers: [], history });
+  expect(JSON.stringify(card)).toMatch(/waits until [^:]*:?.*: The service is busy\./);
+});

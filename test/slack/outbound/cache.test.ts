@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createCache } from '../../../src/slack/outbound/cache.ts';
+import { SlackApiError } from '../../../src/slack/outbound/web.ts';
+
+let nowMs: number;
+let calls: string[];
+let waits: number[];
+let answer: (key: string) => Promise<string>;
+beforeEach(() => {
+  nowMs = 0;
+  calls = [];
+  waits = [];
+  answer = async (key) => `${key} ${calls.length}`;
+});
+
+const cacheOf = (maxAgeMs: number) =>
+  createCache({
+    maxAgeMs,
+    now: () => nowMs,
+    sleep: async (milliseconds) => {
+      waits.push(milliseconds);
+      nowMs += milliseconds;
+    },
+    load: (key: string) => {
+      calls.push(key);
+      return answer(key);
+    },
+  });
+
+/** A call that is answered by hand. */
+function pending() {
+  let resolve: (text: string) => void = () => undefined;
+  answer = () =>
+    new Promise((done) => {
+      resolve = done;
+    });
+  return { answer: (text: string) => resolve(text) };
+}
+
+describe('a cached answer', () => {
+  it('serves until its age, counted from the call, and no longer', async () => {
+    const cache = cacheOf(10_000);
+    expect(await cache.get('a')).toBe('a 1');
+    nowMs = 9_999;
+    expect(await cache.get('a')).toBe('a 1');
+    nowMs = 10_000;
+    expect(await cache.get('a')).toBe('a 2');
+    expect(await cache.get('b')).toBe('b 3');
+  });
+
+  it('that took longer than its age serves only those who waited for it', async () => {
+    const cache = cacheOf(10_000);
+    const slow = pending();
+    const first = cache.get('a');
+    nowMs = 15_000;
+    const second = cache.get('a');
+    slow.answer('late');
+    expect(await Promise.all([first, second])).toEqual(['late', 'late']);
+    answer = async () => 'new';
+    expect(await cache.get('a')).toBe('new');
+    expect(calls).toHaveLength(2);
+  });
+
+  it('is not kept when it is forgotten while its call is under way', async () => {
+    const cache = cacheOf(10_000);
+    const slow = pending();
+    const first = cache.get('a');
+    cache.forget('a');
+    answer = async () => 'after the change';
+    const second = cache.get('a');
+    slow.answer('before the change');
+    expect(await first).toBe('before the change');
+    expect(await second).toBe('after the change');
+    expect(await cache.get('a')).toBe('after the change');
+  });
+});
+
+describe('many at once', () => {
+  it('cause one call', async () => {
+    const cache = cacheOf(10_000);
+    const slow = pending();
+    const all = Array.from({ length: 200 }, () => cache.get('a'));
+    slow.answer('once');
+    expect(new Set(await Promise.all(all))).toEqual(new Set(['once']));
+    expect(calls).toEqual(['a']);
+  });
+});
+
+describe('a failure', () => {
+  it('is told to everybody who waited, and not kept', async () => {
+    const cache = cacheOf(10_000);
+    answer = async () => {
+      throw new SlackApiError('unreachable', 'users.info', {});
+    };
+    const all = await Promise.allSettled([cache.get('a'), cache.get('a')]);
+    expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(calls).toHaveLength(1);
+    answer = async () => 'back';
+    expect(await cache.get('a')).toBe('back');
+  });
+
+  it('for too many calls keeps from calling for as long as Slack says, whatever is asked about', async () => {
+    const cache = cacheOf(60_000);
+    await cache.get('known');
+    answer = async () => {
+      throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: 30_000 });
+    };
+    await expect(cache.get('a')).rejects.toThrow('rate_limited');
+    answer = async () => 'back';
+    // Two seconds before its end it is waited out.
+    nowMs = 27_999;
+    await expect(cache.get('b')).rejects.toThrow('rate_limited');
+    expect(await cache.get('known')).toBe('known 1');
+    expect(calls).toEqual(['known', 'a']);
+    nowMs = 30_000;
+    expect(await cache.get('b')).toBe('back');
+  });
+
+  /** The next calls are refused with these waits, then it answers again. */
+  const limitedFor = (...retryAfterMs: number[]) => {
+    answer = async () => {
+      const next = retryAfterMs.shift();
+      if (next === undefined) return 'back';
+      throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: next });
+    };
+  };
+
+  it('for too many calls that ends within 2 seconds is waited out', async () => {
+    const cache = cacheOf(60_000);
+    limitedFor(1_000);
+    expect(await Promise.all([cache.get('a'), cache.get('a')])).toEqual(['back', 'back']);
+    expect(calls, 'one wait for all who asked').toEqual(['a', 'a']);
+    expect(waits).toEqual([1_001]);
+  });
+
+  it('for too many calls that met another call is waited out too', async () => {
+    const cache = cacheOf(60_000);
+    limitedFor(3_000);
+    await expect(cache.get('a')).rejects.toThrow('rate_limited');
+    nowMs = 1_500;
+    expect(await cache.get('b')).toBe('back');
+    expect(waits).toEqual([1_501]);
+  });
+
+  it('for too many calls is waited out once, and not where it lasts longer', async () => {
+    const cache = cacheOf(60_000);
+    limitedFor(2_000, 1_000);
+    await expect(cache.get('a')).rejects.toThrow('rate_limited');
+    expect(waits).toEqual([2_001]);
+    nowMs += 1_001;
+    limitedFor(2_001);
+    await expect(cache.get('a')).rejects.toThrow('rate_limited');
+    expect(waits).toHaveLength(1);
+  });
+
+  it('for too many calls without a time to wait is met once more at most', async () => {
+    const cache = cacheOf(60_000);
+    limitedFor(0, 0, 0);
+    await expect(cache.get('a')).rejects.toThrow('rate_limited');
+    expect(calls).toHaveLength(2);
+  });
+});

@@ -1,0 +1,239 @@
+import { defaultSeed, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Secret } from '../../../src/service/secret.ts';
+import { createDirectory, type SlackDirectory } from '../../../src/slack/outbound/directory.ts';
+import { createSlackWeb, SlackApiError, type SlackWeb } from '../../../src/slack/outbound/web.ts';
+
+/*
+ * People and groups as Slack knows them, and what is made of its silence.
+ */
+
+let workspace: Workspace;
+let directory: SlackDirectory;
+let nowMs: number;
+let waits: number[];
+let unreadable: [group: string, code: string | undefined][];
+
+beforeAll(async () => {
+  workspace = await startWorkspace();
+});
+beforeEach(async () => {
+  workspace.faults.clear();
+  await workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
+  nowMs = 0;
+  waits = [];
+  unreadable = [];
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  directory = createDirectory(web, workspace.teamId, {
+    now: () => nowMs,
+    sleep: async (milliseconds) => {
+      waits.push(milliseconds);
+      nowMs += milliseconds;
+    },
+    onUnreadableGroup: (group, problem) => unreadable.push([group, problem.code ?? problem.kind]),
+  });
+});
+afterAll(() => workspace.close());
+
+const HOME = 'T0STEWARD';
+const calls = (method: string) => workspace.calls.filter((call) => call.method === method).length;
+
+describe('a person', () => {
+  it.each([
+    ['a member', {}, 'member'],
+    ['deactivated', { deleted: true }, 'left'],
+    ['a guest of several channels', { is_restricted: true }, 'left'],
+    ['a guest of one channel', { is_ultra_restricted: true }, 'left'],
+  ] as const)('is %s', async (_what, changes, membership) => {
+    await workspace.changePerson('U0BOB', changes, false);
+    expect(await directory.membership('U0BOB')).toBe(membership);
+    expect((await directory.person('U0BOB', HOME)).isMember).toBe(membership === 'member');
+    const undone = { deleted: false, is_restricted: false, is_ultra_restricted: false };
+    await workspace.changePerson('U0BOB', undone, false);
+  });
+
+  it('of another workspace, the bot itself, and whom Slack does not know are no members', async () => {
+    for (const id of ['U0DAVE', workspace.botUserId, 'U0NOBODY'])
+      expect(await directory.membership(id), id).toBe('left');
+    expect(await directory.person('U0NOBODY', HOME), 'whatever the request says').toMatchObject({
+      isMember: false,
+    });
+    expect((await directory.person('U0BOB', 'T0ELSEWHERE')).isMember).toBe(false);
+  });
+
+  it('of a sibling workspace is let in only when Slack confirms it', async () => {
+    const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+    const open = createDirectory(web, workspace.teamId, { orgId: 'E0STEWARD' });
+    workspace.faults.set({ method: 'users.info', kind: 'http_500' });
+    await expect(open.person('U0DAVE', 'T0ELSEWHERE')).rejects.toThrow(SlackApiError);
+    workspace.faults.clear();
+    expect((await open.person('U0DAVE', 'T0ELSEWHERE')).isMember, 'of no organisation').toBe(false);
+  });
+
+  it.each([
+    ['http_500', { kind: 'http_500' }],
+    ['too many calls', { kind: 'ratelimited', retryAfter: 1 }],
+    ['a missing scope', { kind: 'error', code: 'missing_scope' }],
+  ] as const)(
+    'may ask by a signed request while Slack does not tell (%s), and no more',
+    async (_what, fault) => {
+      workspace.faults.set({ method: 'users.info', ...fault });
+      expect(await directory.person('U0ADA', HOME)).toEqual({
+        id: 'U0ADA',
+        isMember: true,
+        isAdmin: false,
+        isConfirmed: false,
+      });
+      expect(await directory.membership('U0ADA')).toBe('unknown');
+      await expect(directory.person('U0ADA', undefined)).rejects.toThrow(SlackApiError);
+      workspace.faults.clear();
+      nowMs += 1_000;
+      expect(await directory.person('U0ADA', HOME), 'as soon as Slack tells').toMatchObject({
+        isAdmin: true,
+        isConfirmed: true,
+      });
+    },
+  );
+
+  it('is known all the same when Slack asks for a second of patience', async () => {
+    workspace.faults.set({ method: 'users.info', kind: 'ratelimited', retryAfter: 1, times: 1 });
+    expect(await directory.membership('U0BOB')).toBe('member');
+    expect(waits).toEqual([1_001]);
+  });
+
+  it('is asked about once a minute, and anew when Slack announces a change', async () => {
+    const before = calls('users.info');
+    await Promise.all(Array.from({ length: 200 }, () => directory.person('U0ALICE', HOME)));
+    nowMs = 59_999;
+    await directory.membership('U0ALICE');
+    expect(calls('users.info') - before).toBe(1);
+    directory.forgetPerson('U0ALICE');
+    await directory.membership('U0ALICE');
+    expect(calls('users.info') - before).toBe(2);
+    nowMs += 60_000;
+    await directory.membership('U0ALICE');
+    expect(calls('users.info') - before).toBe(3);
+  });
+});
+
+describe('a group', () => {
+  it('is asked about so seldom that twenty decisions a minute are far from what Slack allows', async () => {
+    const before = calls('usergroups.users.list');
+    for (let decision = 0; decision < 20; decision += 1) {
+      // The decision, and the Home tab that shows it.
+      await Promise.all([directory.membersOf('S0APPROVERS'), directory.membersOf('S0APPROVERS')]);
+      nowMs += 3_000;
+    }
+    expect(nowMs).toBe(60_000);
+    expect(calls('usergroups.users.list') - before).toBeLessThanOrEqual(6);
+  });
+
+  it('is asked about anew when Slack announces a change', async () => {
+    expect(await directory.membersOf('S0APPROVERS')).toEqual(['U0CAROL']);
+    await workspace.setUsergroup('S0APPROVERS', []);
+    expect(await directory.membersOf('S0APPROVERS'), 'nobody has told').toEqual(['U0CAROL']);
+    directory.forgetGroup('S0APPROVERS');
+    expect(await directory.membersOf('S0APPROVERS')).toEqual([]);
+  });
+
+  it('that Slack does not tell is named, and told of as soon as Slack does', async () => {
+    workspace.faults.set({ method: 'usergroups.users.list', kind: 'error', code: 'missing_scope', times: 1 });
+    expect(await directory.membersOf('S0APPROVERS')).toBeUndefined();
+    expect(await directory.membersOf('S0APPROVERS')).toEqual(['U0CAROL']);
+    expect(await directory.membersOf('S0NOBODY')).toBeUndefined();
+    expect(unreadable).toEqual([
+      ['S0APPROVERS', 'missing_scope'],
+      ['S0NOBODY', 'no_such_subteam'],
+    ]);
+  });
+});
+
+describe('how a person writes amounts', () => {
+  /** The local workspace tells no languages. */
+  const told = (locale: string | undefined) => {
+    const asked: Readonly<Record<string, unknown>>[] = [];
+    const web: SlackWeb = {
+      call: async (_method, args, answer) => {
+        asked.push(args);
+        return answer.parse({ ok: true, user: { locale } });
+      },
+    };
+    return { asked, locale: createDirectory(web, HOME).localeOf('U0BOB') };
+  };
+
+  it.each([
+    ['de-DE', 'de-DE'],
+    ['no_such tag', 'en-GB'],
+    [undefined, 'en-GB'],
+  ])('%s: as Slack says it, English where it says nothing that is known', async (locale, expected) => {
+    const { asked, locale: found } = told(locale);
+    expect(await found).toBe(expected);
+    expect(asked).toEqual([{ user: 'U0BOB', include_locale: true }]);
+  });
+
+  it('is English while Slack does not answer', async () => {
+    workspace.faults.set({ method: 'users.info', kind: 'error', code: 'fatal_error', times: 1 });
+    expect(await directory.localeOf('U0BOB')).toBe('en-GB');
+  });
+});
+
+describe('what is only shown of people', () => {
+  const ids = Array.from({ length: 400 }, (_, index) => `U0MANY${index}`);
+  let crowd: Workspace;
+  let open: SlackDirectory;
+  let inFlight: number;
+  let mostInFlight: number;
+
+  beforeAll(async () => {
+    const { users } = defaultSeed();
+    const [alice] = users;
+    if (alice === undefined) throw new Error('nobody is seeded');
+    const many = ids.map((id, index) => ({ ...alice, id, name: `p${index}`, real_name: `Person ${index}` }));
+    crowd = await startWorkspace({ seed: { users: [...users, ...many] } });
+  });
+  afterAll(() => crowd.close());
+  beforeEach(() => {
+    crowd.faults.clear();
+    inFlight = 0;
+    mostInFlight = 0;
+    const web = createSlackWeb(new Secret(crowd.botToken), crowd.apiUrl);
+    const counting: SlackWeb = {
+      async call(method, args, answer) {
+        inFlight += 1;
+        mostInFlight = Math.max(mostInFlight, inFlight);
+        try {
+          return await web.call(method, args, answer);
+        } finally {
+          inFlight -= 1;
+        }
+      },
+    };
+    open = createDirectory(counting, crowd.teamId, { now: () => nowMs });
+  });
+  const asked = () => crowd.calls.filter(({ method }) => method === 'users.info').length;
+
+  it('is asked for a few at a time, and of 400 people only a share at once', async () => {
+    const before = asked();
+    const names = await Promise.all(ids.map((id) => open.nameOf(id)));
+    expect(asked() - before).toBe(40);
+    expect(mostInFlight).toBeLessThanOrEqual(4);
+    expect(names.filter((name) => name !== undefined)).toHaveLength(40);
+    nowMs += 60_000;
+    const more = await Promise.all(ids.map((id) => open.nameOf(id)));
+    expect(asked() - before, 'a minute later').toBe(80);
+    expect(more.filter((name) => name !== undefined)).toHaveLength(80);
+    expect(await open.localeOf(ids[0] ?? ''), 'nothing is asked twice').toBe('en-GB');
+    expect(asked() - before).toBe(80);
+  });
+
+  it('holds up no decision, whether it is limited here or by Slack', async () => {
+    await Promise.all(ids.map((id) => open.nameOf(id)));
+    expect(await open.nameOf('U0BOB')).toBeUndefined();
+    expect(await open.membership('U0BOB')).toBe('member');
+    nowMs += 60_000;
+    crowd.faults.set({ method: 'users.info', kind: 'ratelimited', retryAfter: 30, times: 1 });
+    expect(await open.nameOf('U0BOB')).toBeUndefined();
+    expect(await open.membership('U0CAROL')).toBe('member');
+    expect(await open.person('U0ADA', HOME)).toMatchObject({ isAdmin: true, isConfirmed: true });
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import {
+  actions,
+  button,
+  header,
+  type Message,
+  message,
+  section,
+  table,
+} from '../../../src/slack/kit/blocks.ts';
+import { withPlainFallback, withPlainView } from '../../../src/slack/outbound/fallback.ts';
+import { SlackApiError } from '../../../src/slack/outbound/web.ts';
+
+const withTable = message('Two names expire', [
+  header('Soon'),
+  section('*Two* names expire.'),
+  table({ caption: 'Names', columns: ['name'], rows: [['cafe.rest'], ['a<b.rest']] }),
+  ...actions('row', [button('go', 'Renew', 'x')]),
+]);
+const oldBlocks = message('One name expires', [section('*cafe.rest* expires.')]);
+
+const refusal = (code: string) => new SlackApiError('refused', 'chat.postMessage', { code });
+
+/** Refuses the first so many. @returns what was sent, and what came of it */
+async function send(shown: Message, refused: number, error: (n: number) => unknown) {
+  const sent: Message[] = [];
+  const outcome = await withPlainFallback(shown, async (version) => {
+    sent.push(version);
+    if (sent.length <= refused) throw error(sent.length);
+    return 'taken';
+  }).catch((reason: unknown) => reason);
+  return { sent, outcome };
+}
+
+const kinds = ({ blocks }: Message) => blocks.map(({ type }) => type);
+
+describe('what Slack may have refused for its blocks', () => {
+  test.each([
+    'invalid_blocks',
+    'invalid_blocks_format',
+    'invalid_arguments',
+    'unsupported_block_type',
+    'msg_blocks_too_long',
+    // As yet unheard of.
+    'invalid_table_block',
+    'block_not_allowed_here',
+    'feature_not_available',
+  ])('%s: is said in older blocks', async (code) => {
+    const { sent, outcome } = await send(withTable, 1, () => refusal(code));
+    expect(outcome).toBe('taken');
+    expect(sent.map(kinds)).toEqual([
+      ['header', 'section', 'data_table', 'actions'],
+      ['header', 'section', 'section', 'actions'],
+    ]);
+  });
+
+  test('and where it refuses those too, as text with its buttons: without them nothing could be decided', async () => {
+    const { sent, outcome } = await send(withTable, 2, () => refusal('unheard_of'));
+    expect(outcome).toBe('taken');
+    expect(kinds(sent[2] ?? withTable)).toEqual(['section', 'actions']);
+    expect(JSON.stringify(sent[2])).toContain('cafe.rest');
+  });
+
+  test('and where it refuses the buttons too, as text that says all of it', async () => {
+    const { sent, outcome } = await send(withTable, 3, () => refusal('unheard_of'));
+    expect(outcome).toBe('taken');
+    expect(sent[3]).toEqual({
+      text: '*Soon*\n*Two* names expire.\n*Names*\nname\ncafe.rest\na&lt;b.rest',
+      blocks: [],
+    });
+  });
+
+  test('without newer blocks it is text at once', async () => {
+    const { sent, outcome } = await send(oldBlocks, 1, () => refusal('unheard_of'));
+    expect(outcome).toBe('taken');
+    expect(sent).toEqual([oldBlocks, { text: '*cafe.rest* expires.', blocks: [] }]);
+  });
+
+  test('is given up with the first refusal when Slack takes none of them', async () => {
+    const { sent, outcome } = await send(withTable, 9, (n) => refusal(`refusal_${n}`));
+    expect(sent).toHaveLength(4);
+    expect(outcome).toMatchObject({ code: 'refusal_1' });
+  });
+
+  test('a limit that is met on the way is a limit', async () => {
+    const limited = new SlackApiError('rate_limited', 'chat.postMessage', { retryAfterMs: 5_000 });
+    const { sent, outcome } = await send(withTable, 9, (n) => (n === 1 ? refusal('unheard_of') : limited));
+    expect(sent).toHaveLength(2);
+    expect(outcome).toBe(limited);
+  });
+
+  test('a Home tab goes without its table, then without all but text and buttons', async () => {
+    const published: string[][] = [];
+    const publish = withPlainView(withTable.blocks, async (blocks) => {
+      published.push(blocks.map(({ type }) => type));
+      if (published.length < 3) throw refusal('unheard_of');
+    });
+    await publish;
+    expect(published).toEqual([
+      ['header', 'section', 'data_table', 'actions'],
+      ['header', 'section', 'section', 'actions'],
+      ['section', 'actions'],
+    ]);
+  });
+});
+
+test.each([
+  refusal('channel_not_found'),
+  refusal('not_in_channel'),
+  refusal('is_archived'),
+  refusal('missing_scope'),
+  refusal('token_revoked'),
+  refusal('invalid_auth'),
+  refusal('message_not_found'),
+  refusal('expired_trigger_id'),
+  refusal('user_not_in_channel'),
+  // It may have been done all the same.
+  refusal('internal_error'),
+  refusal('fatal_error'),
+  new SlackApiError('rate_limited', 'chat.postMessage', { retryAfterMs: 1_000 }),
+  new SlackApiError('unreachable', 'chat.postMessage', {}),
+  new SlackApiError('unreachable', 'chat.postMessage', { code: 'unreadable_answer' }),
+  new TypeError('a slip'),
+])('what means something else is not tried again: %s', async (error) => {
+  const { sent, outcome } = await send(withTable, 9, () => error);
+  expect(sent).toEqual([withTable]);
+  expect(outcome).toBe(error);
+});

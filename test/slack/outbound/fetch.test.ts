@@ -1,0 +1,95 @@
+import { createServer, type RequestListener } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { fetchWithin } from '../../../src/slack/outbound/fetch.ts';
+
+/** @returns the address of a server that lives as long as the test */
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('no port');
+  return `http://127.0.0.1:${address.port}/api/chat.update`;
+}
+
+const fetchSoon = fetchWithin(10_000);
+
+const POST = {
+  method: 'POST',
+  headers: { 'content-type': 'text/plain', authorization: 'Bearer t' },
+} as const;
+
+test('what is posted arrives, and the answer comes back whole', async () => {
+  const seen: unknown[] = [];
+  const url = await serve((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      seen.push([
+        request.method,
+        request.url,
+        request.headers.authorization,
+        request.headers['content-type'],
+        body,
+      ]);
+      response.writeHead(429, { 'Retry-After': '30', 'content-type': 'application/json' });
+      response.end('{"ok":false,"said":"größer"}');
+    });
+  });
+  const answer = await fetchSoon(url, { ...POST, body: 'ä=1' });
+  expect(seen).toEqual([['POST', '/api/chat.update', 'Bearer t', 'text/plain', 'ä=1']]);
+  expect(answer).toMatchObject({ ok: false, status: 429, url });
+  expect([
+    answer.headers.get('retry-after'),
+    answer.headers.get('Retry-After'),
+    answer.headers.get('none'),
+  ]).toEqual(['30', '30', null]);
+  expect(Object.fromEntries(answer.headers.entries())).toMatchObject({ 'content-type': 'application/json' });
+  expect(await answer.json()).toEqual({ ok: false, said: 'größer' });
+  expect(await answer.text()).toContain('größer');
+});
+
+test('a redirect is not followed', async () => {
+  let requests = 0;
+  const url = await serve((_request, response) => {
+    requests += 1;
+    response.writeHead(302, { location: '/elsewhere' }).end();
+  });
+  const answer = await fetchSoon(url, { ...POST, body: 'token=secret' });
+  expect([answer.status, answer.ok, requests]).toEqual([302, false, 1]);
+});
+
+test('an answer that stops in the middle is given up', async () => {
+  const url = await serve((_request, response) => {
+    response.writeHead(200, { 'content-length': '100' });
+    response.write('{"ok":');
+  });
+  await expect(fetchWithin(50)(url, { ...POST, body: 'a=1' })).rejects.toMatchObject({
+    name: 'HttpExchangeError',
+    message: 'there was no complete answer in time',
+  });
+});
+
+test('an answer without end is given up', async () => {
+  const url = await serve((_request, response) => {
+    const more = () => {
+      while (response.write('x'.repeat(1024 * 1024)));
+      response.once('drain', more);
+    };
+    more();
+  });
+  await expect(fetchSoon(url, { ...POST, body: '' })).rejects.toMatchObject({
+    name: 'HttpExchangeError',
+    message: 'the answer is too large',
+  });
+});
+
+test('anything but a text is refused, for nothing here knows how to send it within its time', async () => {
+  await expect(fetchSoon('http://127.0.0.1:1/', { method: 'GET' })).rejects.toThrow(/texts/);
+  await expect(fetchSoon('http://127.0.0.1:1/', { ...POST, body: new FormData() })).rejects.toThrow(/texts/);
+});

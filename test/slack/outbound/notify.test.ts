@@ -1,0 +1,163 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { NotificationStore, Subject } from '../../../src/notifications.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import { textMessage } from '../../../src/slack/kit/blocks.ts';
+import {
+  type NotificationPlanner,
+  notify,
+  type WantedNotification,
+} from '../../../src/slack/outbound/notify.ts';
+import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
+import { type Database, openDatabase } from '../../../src/store/database.ts';
+import { createNotificationStore } from '../../../src/store/notifications.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { DOMAINS } from '../../support/demo.ts';
+import { notificationsOf, notifierDeps, notifyDue } from '../../support/notifier.ts';
+
+/*
+ * What one place does not take is put off, or said elsewhere, and holds up nothing else.
+ */
+
+const GENERAL = 'C0GENERAL';
+const EXPIRY = 'C0EXPIRY';
+const SUBJECT: Subject = { kind: 'report', id: 'one' };
+
+let database: TestDatabase;
+let db: Database;
+let workspace: Workspace;
+let store: NotificationStore;
+let nowMs: number;
+const now = () => new Date(nowMs);
+
+beforeAll(async () => {
+  [database, workspace] = await Promise.all([createTestDatabase(), startWorkspace()]);
+  db = openDatabase({ url: database.url });
+  store = createNotificationStore(db, 'T0TEAM');
+});
+beforeEach(async () => {
+  nowMs = Date.UTC(2027, 5, 14);
+  workspace.faults.clear();
+  await db.prisma.notification.deleteMany();
+  await store.open(SUBJECT, now());
+});
+afterAll(async () => {
+  await workspace.close();
+  await db.close();
+  await database.drop();
+});
+
+function deps(planner: NotificationPlanner) {
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  return notifierDeps({ notifications: store, web, now }, { report: planner });
+}
+
+let count = 0;
+/** Messages of a text that no other test has, each in its places. */
+function messagesIn(...placed: readonly (readonly string[])[]) {
+  count += 1;
+  const label = `message ${count}`;
+  const said = (channel: string) =>
+    workspace
+      .messages(channel)
+      .map(({ text }) => text)
+      .filter((text) => text.startsWith(`${label} `));
+  const planner =
+    (changes: Partial<WantedNotification> = {}): NotificationPlanner =>
+    async ({ version }, send) => {
+      for (const [n, channels] of placed.entries())
+        await send({
+          purpose: `message:${n}`,
+          version: String(version),
+          since: now(),
+          places: channels.map((channelId) => async () => ({ channelId })),
+          message: () => textMessage(`${label} v${version}`),
+          ...changes,
+        });
+      return undefined;
+    };
+  return { said, planner };
+}
+
+test('a busy place holds up no other, and a change does not bring its next try forward', async () => {
+  const { said, planner } = messagesIn([DOMAINS], [GENERAL]);
+  const limited = {
+    method: 'chat.postMessage',
+    channel: DOMAINS,
+    kind: 'ratelimited',
+    retryAfter: 30,
+  } as const;
+  workspace.faults.set({ ...limited, times: 1 });
+  await notifyDue(deps(planner()));
+  expect([said(DOMAINS), said(GENERAL)]).toEqual([[], [expect.stringContaining('v1')]]);
+  await store.request(SUBJECT, now());
+  await notifyDue(deps(planner()));
+  expect([said(DOMAINS), said(GENERAL)]).toEqual([[], [expect.stringContaining('v2')]]);
+  nowMs += 30_000;
+  expect(await notifyDue(deps(planner()))).toEqual(['report:one']);
+  expect(said(DOMAINS)).toEqual([expect.stringContaining('v2')]);
+  expect(await notifyDue(deps(planner())), 'all is told').toEqual([]);
+});
+
+test('what a place refuses goes to the next one', async () => {
+  const { said, planner } = messagesIn(['C0NOBOT', GENERAL]);
+  await notifyDue(deps(planner()));
+  expect(said(GENERAL)).toHaveLength(1);
+});
+
+test('what no place takes is kept as refused, and tried again with its next version', async () => {
+  const { said, planner } = messagesIn([EXPIRY]);
+  workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
+  await notifyDue(deps(planner()));
+  expect(await notificationsOf(store, SUBJECT)).toMatchObject([
+    { refused: 'is_archived', message: undefined },
+  ]);
+  workspace.faults.clear();
+  await notify(deps(planner()), SUBJECT);
+  expect(said(EXPIRY), 'the same version').toEqual([]);
+  await store.request(SUBJECT, now());
+  await notifyDue(deps(planner()));
+  expect(said(EXPIRY)).toEqual([expect.stringContaining('v2')]);
+});
+
+test('a place is told of once until something gets through there', async () => {
+  const { planner } = messagesIn([EXPIRY]);
+  const alerting = deps(planner({ alertsAdmins: true }));
+  const places = async () =>
+    (await db.prisma.notification.findMany({ where: { subjectKind: 'place' } })).map(
+      ({ subjectId }) => subjectId,
+    );
+  workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
+  for (let version = 1; version <= 2; version += 1) {
+    await notify(alerting, SUBJECT);
+    await store.request(SUBJECT, now());
+  }
+  expect(await places()).toEqual([EXPIRY]);
+  workspace.faults.clear();
+  await notify(alerting, SUBJECT);
+  expect(await places()).toEqual([]);
+});
+
+test('what people have to have is tried until it arrives', async () => {
+  const { said, planner } = messagesIn([EXPIRY]);
+  workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
+  const lasting = deps(planner({ mustArrive: true }));
+  await notifyDue(lasting);
+  workspace.faults.clear();
+  nowMs += 60_000;
+  await notifyDue(lasting);
+  expect(said(EXPIRY)).toHaveLength(1);
+});
+
+test('what waits for a moment of its own is told then', async () => {
+  const { said, planner } = messagesIn([GENERAL]);
+  const morning = new Date(nowMs + 8 * 3_600_000);
+  const waiting = deps(planner({ waitsUntil: async () => (now() < morning ? morning : undefined) }));
+  await notifyDue(waiting);
+  expect(said(GENERAL), 'before').toEqual([]);
+  nowMs = morning.getTime() - 1;
+  expect(await notifyDue(waiting)).toEqual([]);
+  nowMs += 1;
+  await notifyDue(waiting);
+  expect(said(GENERAL)).toHaveLength(1);
+});

@@ -1,0 +1,262 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { NotificationStore, Subject } from '../../../src/notifications.ts';
+import { keyOfSubject } from '../../../src/notifications.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import { textMessage } from '../../../src/slack/kit/blocks.ts';
+import { type NotificationPlanner, notify } from '../../../src/slack/outbound/notify.ts';
+import { createSlackWeb, type SlackWeb } from '../../../src/slack/outbound/web.ts';
+import { type Database, openDatabase } from '../../../src/store/database.ts';
+import { createNotificationStore } from '../../../src/store/notifications.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { DOMAINS } from '../../support/demo.ts';
+import { notifierDeps } from '../../support/notifier.ts';
+import { seeded } from '../../support/seeded.ts';
+
+/*
+ * Two outboxes on one database, whose processes are killed again and again: at every kind of moment between two of their
+ * calls. Everything is said, in its latest version, and nothing twice but what Slack took from a process that died
+ * before its record.
+ */
+
+const GENERAL = 'C0GENERAL';
+const KILLS = 1_000;
+const SUBJECTS = 60;
+const AT_ONCE = 4;
+/** Longer than the test. What a killed process had is freed as if its time had passed. */
+const LEASE_MS = 600_000;
+const SEED = Number(process.env['SEED'] ?? 20_261_123);
+
+let database: TestDatabase;
+let db: Database;
+let workspace: Workspace;
+let web: SlackWeb;
+let store: NotificationStore;
+
+beforeAll(async () => {
+  [database, workspace] = await Promise.all([createTestDatabase(), startWorkspace()]);
+  db = openDatabase({ url: database.url });
+  store = createNotificationStore(db, 'T0TEAM');
+  web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+});
+afterAll(async () => {
+  await workspace.close();
+  await db.close();
+  await database.drop();
+});
+
+const random = seeded(SEED);
+const below = (n: number) => Math.floor(random() * n);
+
+/** Moments at which a process dies. */
+const MOMENTS = [
+  ...(['claimDue', 'claim', 'read', 'record', 'release'] as const).flatMap((call) => [
+    `before ${call}`,
+    `after ${call}`,
+  ]),
+  ...['chat.postMessage', 'chat.update'].flatMap((method) => [`before ${method}`, `after ${method}`]),
+];
+
+class KilledError extends Error {
+  override readonly name = 'KilledError';
+}
+
+/** What Slack took from a process that died before it recorded it, and how often. */
+const unrecorded = new Map<string, number>();
+/** How often a process died at each moment. */
+const killed = new Map<string, number>();
+
+/** A process with an outbox, which dies when it has reached one kind of moment so often. */
+class Outbox {
+  isDead = false;
+  /** What it has claimed. */
+  readonly #inHand = new Map<string, Subject>();
+  readonly #moment = MOMENTS[below(MOMENTS.length)] ?? '';
+  #left = 1 + below(3);
+
+  #reach(moment: string): void {
+    if (this.isDead) throw new KilledError();
+    if (moment !== this.#moment) return;
+    this.#left -= 1;
+    if (this.#left > 0) return;
+    this.isDead = true;
+    killed.set(moment, (killed.get(moment) ?? 0) + 1);
+    throw new KilledError();
+  }
+
+  /** A call that nothing follows if the process dies before its end. */
+  async #call<T>(name: string, work: () => Promise<T>): Promise<T> {
+    this.#reach(`before ${name}`);
+    const result = await work();
+    this.#reach(`after ${name}`);
+    return result;
+  }
+
+  readonly #store: NotificationStore = {
+    ...store,
+    claimDue: (...args) =>
+      this.#call('claimDue', async () => {
+        const due = await store.claimDue(...args);
+        for (const subject of due) this.#inHand.set(keyOfSubject(subject), subject);
+        return due;
+      }),
+    claim: (subject, ...args) =>
+      this.#call('claim', async () => {
+        const claim = await store.claim(subject, ...args);
+        if (claim !== undefined) this.#inHand.set(keyOfSubject(subject), subject);
+        return claim;
+      }),
+    read: (...args) => this.#call('read', () => store.read(...args)),
+    release: (claim, ...args) =>
+      this.#call('release', async () => {
+        const isReleased = await store.release(claim, ...args);
+        if (isReleased) this.#inHand.delete(keyOfSubject(claim));
+        return isReleased;
+      }),
+    record: async (subject, notification, ...args) => {
+      const text = `${subject.id} ${notification.purpose}`;
+      try {
+        this.#reach('before record');
+      } catch (error) {
+        unrecorded.set(text, (unrecorded.get(text) ?? 0) + 1);
+        throw error;
+      }
+      const isFirst = await store.record(subject, notification, ...args);
+      this.#reach('after record');
+      return isFirst;
+    },
+    postpone: async (...args) => {
+      if (!this.isDead) await store.postpone(...args);
+    },
+  };
+
+  readonly #web: SlackWeb = {
+    call: async (method, args, answer) => {
+      this.#reach(`before ${method}`);
+      const result = await web.call(method, args, answer);
+      try {
+        this.#reach(`after ${method}`);
+      } catch (error) {
+        const text = String(args['text']).replace(/ v\d+$/, '');
+        if (method === 'chat.postMessage') unrecorded.set(text, (unrecorded.get(text) ?? 0) + 1);
+        throw error;
+      }
+      return result;
+    },
+  };
+
+  readonly #deps = notifierDeps(
+    { notifications: this.#store, web: this.#web, now: () => new Date(), leaseMs: LEASE_MS },
+    { report: planner },
+  );
+
+  /** Works until it dies. @param given a subject that it is told of, as where its process has changed it */
+  async turn(given: Subject | undefined): Promise<void> {
+    const claimed = await this.#store.claimDue(new Date(), LEASE_MS, AT_ONCE).catch(ignoreKill);
+    await Promise.all([
+      ...(claimed ?? []).map((subject) => notify(this.#deps, subject, true).catch(ignoreKill)),
+      given === undefined ? undefined : notify(this.#deps, given).catch(ignoreKill),
+    ]);
+  }
+
+  /** As if the time of what it had in hand had passed. */
+  async freeLeases(): Promise<void> {
+    for (const { id } of this.#inHand.values())
+      await db.prisma.notification.updateMany({
+        where: { subjectId: id, purpose: 'plan' },
+        data: { leaseUntil: new Date(0) },
+      });
+  }
+}
+
+function ignoreKill(error: unknown): undefined {
+  if (!(error instanceof KilledError)) throw error;
+}
+
+/** A card that shows the version, a copy of it elsewhere, and a reply for each version. */
+const planner: NotificationPlanner = async ({ id, version }, send) => {
+  const since = new Date();
+  const shown = (purpose: string) => () => textMessage(`${id} ${purpose} v${version}`);
+  const head = { version: String(version), since };
+  const card = await send({
+    ...head,
+    purpose: 'card',
+    places: [async () => ({ channelId: DOMAINS })],
+    message: shown('card'),
+  });
+  await send({
+    ...head,
+    purpose: 'copy',
+    places: [async () => ({ channelId: GENERAL })],
+    message: shown('copy'),
+  });
+  for (let n = 1; n <= version; n += 1) {
+    const { at } = card;
+    if (at === undefined) break;
+    await send({
+      purpose: `reply:${n}`,
+      version: 'once',
+      since,
+      places: [async () => ({ channelId: at.channelId, threadTs: at.ts })],
+      message: () => textMessage(`${id} reply:${n}`),
+    });
+  }
+  return undefined;
+};
+
+const isDone = async () =>
+  (await db.prisma.notification.count({ where: { purpose: 'plan', dueAt: { not: null } } })) === 0;
+
+test(`two outboxes that are killed ${KILLS} times say everything once (SEED=${SEED})`, async () => {
+  const subjects: readonly Subject[] = Array.from({ length: SUBJECTS }, (_, n) => ({
+    kind: 'report',
+    id: `subject-${n}`,
+  }));
+  for (const subject of subjects) await store.open(subject, new Date());
+  let kills = 0;
+  const live = async () => {
+    let outbox = new Outbox();
+    while (kills < KILLS) {
+      const subject = subjects[below(SUBJECTS)];
+      if (subject === undefined) continue;
+      await store.request(subject, new Date());
+      await outbox.turn(below(2) === 0 ? subject : undefined);
+      if (!outbox.isDead) continue;
+      kills += 1;
+      await outbox.freeLeases();
+      outbox = new Outbox();
+    }
+    await outbox.freeLeases();
+  };
+  await Promise.all([live(), live()]);
+  // Nobody dies any more.
+  const survivor = notifierDeps({ notifications: store, web, now: () => new Date() }, { report: planner });
+  while (!(await isDone()))
+    for (const subject of await store.claimDue(new Date(), LEASE_MS, 100))
+      await notify(survivor, subject, true);
+
+  expect([...killed.keys()].toSorted()).toEqual(MOMENTS.toSorted());
+  const standing = new Map(
+    [...workspace.messages(DOMAINS), ...workspace.messages(GENERAL)].map((m) => [m.ts, m]),
+  );
+  const posts = new Map<string, number>();
+  for (const { text } of standing.values()) {
+    const what = text.replace(/ v\d+$/, '');
+    posts.set(what, (posts.get(what) ?? 0) + 1);
+  }
+  const twice = [...posts].filter(([what, count]) => count > 1 + (unrecorded.get(what) ?? 0));
+  expect(twice, 'posted more often than processes died before their record').toEqual([]);
+  for (const subject of subjects) {
+    const { version = 0, notifications = [] } = (await store.read(subject)) ?? {};
+    const shown = notifications.map(({ purpose, message }) => [
+      purpose,
+      standing.get(message?.ts ?? '')?.text,
+    ]);
+    const replies = Array.from({ length: version }, (_, n) => `reply:${n + 1}`);
+    expect(Object.fromEntries(shown)).toEqual({
+      card: `${subject.id} card v${version}`,
+      copy: `${subject.id} copy v${version}`,
+      ...Object.fromEntries(replies.map((purpose) => [purpose, `${subject.id} ${purpose}`])),
+    });
+  }
+}, 60_000);

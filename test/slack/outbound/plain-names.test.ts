@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { withPlainNames } from '../../../src/slack/outbound/plain-names.ts';
+import { SlackApiError } from '../../../src/slack/outbound/web.ts';
+
+const directory = {
+  nameOf: async (userId: string) => {
+    if (userId === 'U0GONE') throw new SlackApiError('unreachable', 'users.info', {});
+    return userId === 'U0ALICE' ? 'Alice Moreau' : undefined;
+  },
+};
+
+test.each([
+  ['<@U0ALICE> asked, and <@U0ALICE|alice> too.', '@Alice Moreau asked, and @Alice Moreau too.'],
+  ['<@U0GONE> and <@U0NAMELESS> are here.', '@U0GONE and @U0NAMELESS are here.'],
+  ['The group <!subteam^S0APPROVERS> or <!subteam^S0LEGAL|@legal>.', 'The group S0APPROVERS or S0LEGAL.'],
+  ['What is < 2 & <b> stays.', 'What is < 2 & <b> stays.'],
+])('%s', async (text, plain) => {
+  expect(await withPlainNames(directory, text)).toBe(plain);
+});

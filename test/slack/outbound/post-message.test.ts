@@ -1,0 +1,43 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Secret } from '../../../src/service/secret.ts';
+import { message, section } from '../../../src/slack/kit/blocks.ts';
+import { postMessage, updateMessage } from '../../../src/slack/outbound/post-message.ts';
+import { createSlackWeb, type SlackWeb } from '../../../src/slack/outbound/web.ts';
+import { DOMAINS } from '../../support/demo.ts';
+
+let workspace: Workspace;
+let web: SlackWeb;
+
+beforeAll(async () => {
+  workspace = await startWorkspace();
+  web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+});
+beforeEach(() => workspace.faults.clear());
+afterAll(() => workspace.close());
+
+const SHOWN = message('cafe.rest expires', [section('*cafe.rest* expires: https://registry.example')]);
+const METADATA = { event_type: 'domain_order', event_payload: { order_id: 'o-1' } };
+const at = (ts: string) => workspace.messages(DOMAINS).find((each) => each.ts === ts);
+
+test('a message goes into its thread with its metadata, and its links stay links', async () => {
+  const head = await postMessage(web, { channelId: DOMAINS }, SHOWN);
+  const reply = await postMessage(web, { channelId: DOMAINS, threadTs: head.ts }, SHOWN, METADATA);
+
+  expect(at(head.ts)?.thread_ts).toBeUndefined();
+  expect(at(head.ts)?.metadata).toBeUndefined();
+  expect(at(reply.ts)).toMatchObject({ thread_ts: head.ts, text: SHOWN.text, metadata: METADATA });
+  const posted = workspace.calls.findLast(({ method }) => method === 'chat.postMessage');
+  expect(posted?.args).toMatchObject({ unfurl_links: 'false', unfurl_media: 'false' });
+});
+
+test('blocks that Slack refuses are posted, and updated, as text', async () => {
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 1 });
+  const posted = await postMessage(web, { channelId: DOMAINS }, SHOWN, METADATA);
+  expect(at(posted.ts)?.text).toContain('*cafe.rest* expires:');
+  expect(at(posted.ts)?.metadata).toMatchObject(METADATA);
+
+  workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'invalid_blocks', times: 1 });
+  await updateMessage(web, posted, message('renewed', [section('*cafe.rest* is renewed.')]));
+  expect(at(posted.ts)?.text).toBe('*cafe.rest* is renewed.');
+});

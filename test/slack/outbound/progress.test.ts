@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { textMessage } from '../../../src/slack/kit/blocks.ts';
+import { withProgress } from '../../../src/slack/outbound/progress.ts';
+
+test('says how far it is while it goes on, and nothing after its end', async () => {
+  const told: string[] = [];
+  let done = 0;
+  let heard = () => {};
+  const firstWord = new Promise<void>((resolve) => {
+    heard = resolve;
+  });
+  const outcome = await withProgress(
+    async ({ text }) => {
+      told.push(text);
+      heard();
+    },
+    () => textMessage(`${done} of 3`),
+    async () => {
+      done = 2;
+      await firstWord;
+      return 'the outcome';
+    },
+    [1, 60_000],
+  );
+  expect(outcome).toBe('the outcome');
+  expect(told).toEqual(['2 of 3']);
+});
+
+test('goes on where nobody can be told', async () => {
+  let tried = () => {};
+  const trial = new Promise<void>((resolve) => {
+    tried = resolve;
+  });
+  const deaf = async (): Promise<void> => {
+    tried();
+    throw new Error('Slack is away');
+  };
+  expect(
+    await withProgress(
+      deaf,
+      () => textMessage('half'),
+      () => trial.then(() => 'done'),
+      [1],
+    ),
+  ).toBe('done');
+});

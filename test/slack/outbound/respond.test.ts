@@ -1,0 +1,81 @@
+import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Secret } from '../../../src/service/secret.ts';
+import { textMessage } from '../../../src/slack/kit/blocks.ts';
+import { createDirectory } from '../../../src/slack/outbound/directory.ts';
+import { respondWithRetries } from '../../../src/slack/outbound/respond.ts';
+import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
+import { DOMAINS } from '../../support/demo.ts';
+
+/*
+ * Telling one person something, whatever Slack does meanwhile.
+ */
+
+const DIRECT = 'D0BOB';
+const NO_WAITS = [0, 0, 0];
+
+let workspace: Workspace;
+let logged: string[] = [];
+const log = pino({ level: 'info' }, { write: (line: string) => void logged.push(line) });
+
+beforeAll(async () => {
+  workspace = await startWorkspace();
+});
+beforeEach(() => {
+  workspace.faults.clear();
+  logged = [];
+});
+afterAll(() => workspace.close());
+
+async function tellBob(text: string): Promise<void> {
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  const deps = { web, directory: createDirectory(web, workspace.teamId), isSlackAddress: () => true, log };
+  const person = { id: 'U0BOB', isMember: true, isConfirmed: true, isAdmin: false };
+  const to = { person, channelId: DOMAINS, threadTs: undefined, responseUrl: undefined };
+  await respondWithRetries(deps, to, textMessage(text), {}, NO_WAITS);
+}
+
+const inChannel = (text: string) =>
+  workspace
+    .as('U0BOB')
+    .ephemerals()
+    .filter((message) => message.text === text);
+const directly = (text: string) => workspace.messages(DIRECT).filter((message) => message.text === text);
+
+test('whom Slack limits everywhere is told once that is over', async () => {
+  workspace.faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfter: 0, times: 2 });
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'ratelimited', retryAfter: 0, times: 2 });
+  await tellBob('limited');
+  expect(inChannel('limited')).toHaveLength(1);
+  expect(directly('limited')).toHaveLength(0);
+  expect(logged.filter((line) => line.includes('will try again'))).toHaveLength(2);
+});
+
+test.each([{ kind: 'http_500' }, { kind: 'error', code: 'internal_error' }] as const)(
+  'while Slack fails ($kind) it is tried again',
+  async (fault) => {
+    workspace.faults.set({ method: '*', times: 2, ...fault });
+    await tellBob(`after ${fault.kind}`);
+    expect(inChannel(`after ${fault.kind}`)).toHaveLength(1);
+  },
+);
+
+test('where direct messages are turned off, the channel is tried again', async () => {
+  workspace.faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfter: 0, times: 1 });
+  workspace.faults.set({ method: 'conversations.open', kind: 'error', code: 'cannot_dm_bot' });
+  await tellBob('no direct messages');
+  expect(inChannel('no direct messages')).toHaveLength(1);
+});
+
+test('what Slack refuses for good, or for too long, stands in the log', async () => {
+  workspace.faults.set({ method: '*', kind: 'error', code: 'account_inactive' });
+  await tellBob('refused');
+  expect(logged.filter((line) => line.includes('could not be told something'))).toHaveLength(1);
+  expect(logged.filter((line) => line.includes('will try again'))).toHaveLength(0);
+  workspace.faults.clear();
+  workspace.faults.set({ method: '*', kind: 'http_500' });
+  await tellBob('lost');
+  expect(logged.filter((line) => line.includes('will try again'))).toHaveLength(NO_WAITS.length);
+  expect(logged.filter((line) => line.includes('could not be told something'))).toHaveLength(2);
+});

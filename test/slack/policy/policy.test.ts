@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+import type { PolicySettings } from '../../../src/policy/evaluate.ts';
+import type { PolicyRule } from '../../../src/policy/policy.ts';
+import type { PolicyDraft, PublishedPolicy } from '../../../src/policy/ports.ts';
+import { type AnyBlock, asText } from '../../../src/slack/kit/blocks.ts';
+import {
+  confirmationRequest,
+  confirmedMessage,
+  policyMessage,
+  publishedMessage,
+} from '../../../src/slack/policy/policy.view.ts';
+import { implicitSentences, ruleSentence } from '../../../src/slack/policy/policy-rule.view.ts';
+import { replayMessage, trialMessage } from '../../../src/slack/policy/policy-trial.view.ts';
+import { rule } from '../../policy/sample.ts';
+import { expectMessage } from '../kit/limits.ts';
+
+const LOCALE = 'en-GB';
+const AT = new Date('2026-11-22T08:00:00Z');
+const SETTINGS: PolicySettings = {
+  approvalTasks: ['renew'],
+  approvers: ['U0BOSS'],
+  approvalsRequired: 1,
+  ttlMs: 1,
+  remindAfterMs: 1,
+  escalateAfterMs: 1,
+  escalateTo: [],
+};
+
+function draft(rules: readonly PolicyRule[], published?: PolicyDraft['published']): PolicyDraft {
+  return { revision: 'r1', rules, changedBy: 'U0ADA', changedAt: AT, published };
+}
+
+const said = (blocks: readonly AnyBlock[]) => asText(blocks).join('\n');
+const sentence = (fields: Partial<PolicyRule>) => ruleSentence(rule(fields), LOCALE);
+
+describe('a rule as a sentence', () => {
+  test('says tasks, names, who asks, the amount and what is needed', () => {
+    expect(
+      sentence({
+        tasks: ['transfer'],
+        names: ['*.rest'],
+        by: ['S0MARKETING'],
+        over: { currency: 'EUR', minor: 50_000 },
+        approvers: ['S0FINANCE'],
+        needed: 2,
+      }),
+    ).toBe(
+      '*Transfers* of `*.rest` asked for by *<!subteam^S0MARKETING>* over *€500.00* need *2 of <!subteam^S0FINANCE>*.',
+    );
+  });
+
+  test.each([
+    [{ tasks: ['charge'], decision: 'free' }, '*What costs money* of every name needs *nobody*.'],
+    [
+      { tasks: ['all'], names: ['cafe.rest'], decision: 'refuse' },
+      '*Everything* of `cafe.rest` is *refused*.',
+    ],
+    [
+      { tasks: ['delete', 'risk'], names: ['tag:brand'], decision: 'refuse' },
+      '*Deletions and what can lose a name or take it down* of names tagged `brand` are *refused*.',
+    ],
+    [{ tasks: ['renew'], approvers: ['U0CFO'] }, '*Renewals* of every name need *<@U0CFO>*.'],
+    [
+      { tasks: ['renew'], approvers: ['S0CFO', 'U0BOB'] },
+      '*Renewals* of every name need *one of <!subteam^S0CFO> or <@U0BOB>*.',
+    ],
+    [
+      {
+        tasks: ['renew'],
+        ttlMs: 129_600_000,
+        escalateAfterMs: 7_200_000,
+        escalateTo: ['U0BOSS'],
+        breakGlass: true,
+      },
+      '*Renewals* of every name need *<@U0CFO>* (open for 36 hours; <@U0BOSS> is called after 2 hours; an admin may carry it out alone in an emergency).',
+    ],
+  ] as const)('%o', (fields, expected) => {
+    expect(sentence(fields)).toBe(expected);
+  });
+
+  test('shortens long lists', () => {
+    const names = Array.from({ length: 30 }, (_, n) => `n${n}.rest`);
+    expect(sentence({ names })).toContain('`n7.rest` and 22 more');
+  });
+
+  test('the settings speak last', () => {
+    expect(implicitSentences(SETTINGS)).toEqual([
+      '*Renewals* of every name need *<@U0BOSS>*.',
+      '*Everything else* needs *nobody*.',
+    ]);
+    expect(implicitSentences({ ...SETTINGS, approvalTasks: [] })).toHaveLength(1);
+  });
+});
+
+/** As many rules as there can be, each as long as it can be. */
+const MOST = Array.from({ length: 500 }, (_, n) =>
+  rule({
+    name: `${n} `.padEnd(80, '*<&'),
+    tasks: ['charge', 'risk', 'user', 'redirect'],
+    names: Array.from({ length: 100 }, (_each, at) => `${'x'.repeat(60)}${at}.rest`),
+    by: Array.from({ length: 100 }, (_each, at) => `U0PERSON${at}`),
+    approvers: Array.from({ length: 100 }, (_each, at) => `S0GROUP${at}`),
+    needed: 20,
+  }),
+);
+const published: PublishedPolicy = {
+  version: 3,
+  rules: MOST,
+  publishedBy: 'U0ADA',
+  confirmedBy: 'U0BOB',
+  confirmedAt: AT,
+};
+
+describe('messages stay within the limits of Slack, however many rules there are', () => {
+  const reader = { userId: 'U0BOB', isAdmin: true, locale: LOCALE };
+  const shown = {
+    published,
+    draft: draft(MOST, { by: 'U0ADA', at: AT }),
+    settings: SETTINGS,
+    reader,
+    page: 7,
+  };
+  const proposal = { draft: draft(MOST), before: [], locale: LOCALE };
+
+  test.each([
+    ['the policy with its draft', policyMessage(shown)],
+    ['the policy in force, to admins', policyMessage({ ...shown, draft: undefined, page: 49 })],
+    ['to everybody', policyMessage({ ...shown, reader: { ...reader, isAdmin: false } })],
+    ['what is asked of other admins', confirmationRequest(proposal, 'U0ADA')],
+    ['what the publisher hears', publishedMessage(proposal, ['U0BOB', 'U0CAROL'])],
+    ['what both hear', confirmedMessage(published, [], LOCALE)],
+  ])('%s', (_what, message) => {
+    expectMessage(message);
+  });
+
+  test('the last page shows the last rule, and the one beyond it too', () => {
+    expect(said(policyMessage({ ...shown, page: 49 }).blocks)).toContain('*500.*');
+    expect(said(policyMessage({ ...shown, page: 99 }).blocks)).toContain('*500.*');
+  });
+});
+
+test('who publishes as the only admin is told plainly, and what to do', () => {
+  const proposal = { draft: draft([rule()]), before: [], locale: LOCALE };
+  const text = said(publishedMessage(proposal, []).blocks);
+  expect(text).toContain('I know of no other admin to ask');
+  expect(text).toContain('`ADMINS`');
+});
+
+test('Confirm is offered to admins who did not publish it, and Publish to nobody meanwhile', () => {
+  const buttons = (userId: string) =>
+    JSON.stringify(
+      policyMessage({
+        published: undefined,
+        draft: draft([rule()], { by: 'U0ADA', at: AT }),
+        settings: SETTINGS,
+        reader: { userId, isAdmin: true, locale: LOCALE },
+        page: 0,
+      }).blocks,
+    );
+  expect(buttons('U0BOB')).toContain('policy_confirm');
+  expect(buttons('U0ADA')).not.toContain('policy_confirm');
+  expect(buttons('U0BOB')).not.toContain('policy_publish');
+});
+
+test('a replay and a trial of 50 names stay within the limits', () => {
+  const names = Array.from({ length: 50 }, (_, n) => `${'x'.repeat(60)}${n}.rest`);
+  const reference = { kind: 'rule', version: 1, index: 0, name: 'x'.repeat(80) } as const;
+  const demand = {
+    outcome: 'approve',
+    requirements: [{ rule: reference, names, needed: 2, approvers: MOST[0]?.approvers ?? [] }],
+    refusedBy: [],
+    ttlMs: 1,
+    remindAfterMs: 1,
+    escalateAfterMs: 1,
+    escalateTo: [],
+    escalateToAdmins: false,
+    breakGlass: false,
+  } as const;
+  const unknowns = names.map((name) => ({ kind: 'price', name }) as const);
+  const decided = { rule: reference, unknowns };
+  const evaluated = names.map((name) => ({
+    name,
+    decidedBy: [decided],
+    skipped: MOST.map((each) => ({
+      rule: { ...reference, name: each.name },
+      because: 'unknown' as const,
+      unknowns,
+    })),
+  }));
+  const tried = {
+    task: 'renew' as const,
+    names,
+    requester: 'U0ANNA',
+    isDraft: true,
+    version: 2,
+    cost: undefined,
+  };
+  const trial = trialMessage(tried, { demand, names: evaluated, unknowns });
+  expectMessage(trial);
+  expect(said(trial.blocks).match(/Decided by rule 1/g)).toHaveLength(5);
+  const changed = Array.from({ length: 40 }, (_, n) => ({
+    changed: { orderId: `o${n}`, before: demand, after: demand, change: 'other' as const },
+    title: 'Renew 50 names for 2 years',
+    requester: 'U0ANNA',
+    askedAt: AT,
+  }));
+  const counts = { stricter: 0, looser: 0, other: 40 };
+  const replay = { total: 40, unchanged: 0, counts, outcomes: {}, changed: [] };
+  expectMessage(replayMessage({ days: 90, replay, changed, isCut: true }));
+});
