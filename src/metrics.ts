@@ -15,20 +15,14 @@ export interface Metrics {
   unknownKey(): void;
   /** A delivery from Slack was acknowledged. */
   acknowledged(kind: string, seconds: number): void;
+  /** Asks for the figures of orders at every scrape from now on. */
+  watchOrders(figures: () => Promise<OrderFigures>): void;
 }
 
-export interface MetricsSources {
-  /**
-   * Orders by state, and for how long the oldest approved one has waited, in seconds. Undefined while the database is
-   * not reachable.
-   */
-  readonly orders: () => Promise<
-    | {
-        readonly byState: Readonly<Record<string, number>>;
-        readonly queueAgeSeconds: number;
-      }
-    | undefined
-  >;
+/** Orders by state, and for how long the oldest approved one has waited, in seconds. */
+export interface OrderFigures {
+  readonly byState: Readonly<Record<string, number>>;
+  readonly queueAgeSeconds: number;
 }
 
 /** How long the sources may take. Prometheus waits 10 s for a scrape. */
@@ -83,8 +77,8 @@ function createInstruments(registry: Registry) {
   return { service, slack, acks, unknownKeys, states, age, database };
 }
 
-/** @param sources asked at every scrape */
-export function createMetrics(sources: MetricsSources): Metrics {
+export function createMetrics(): Metrics {
+  let figuresOfOrders: () => Promise<OrderFigures | undefined> = async () => undefined;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const { service, slack, acks, unknownKeys, states, age, database } = createInstruments(registry);
@@ -93,7 +87,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
     async text() {
       // Without the database the other metrics are still served. Its last values would mislead, so they are left out.
       const figures = await Promise.race([
-        sources.orders().catch(() => undefined),
+        figuresOfOrders().catch(() => undefined),
         sleep(SOURCES_MS, undefined, { ref: false }),
       ]);
       database.set(figures === undefined ? 0 : 1);
@@ -109,5 +103,8 @@ export function createMetrics(sources: MetricsSources): Metrics {
     slackCall: (method, outcome) => slack.inc({ method, outcome }),
     unknownKey: () => unknownKeys.inc(),
     acknowledged: (kind, seconds) => acks.observe({ kind }, seconds),
+    watchOrders(figures) {
+      figuresOfOrders = figures;
+    },
   };
 }

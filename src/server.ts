@@ -10,9 +10,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from './log.ts';
-
-/** The parts that are not ready, each with the reason; empty when all are. */
-export type Readiness = Readonly<Record<string, string>>;
+import type { Missing } from './readiness.ts';
 
 export interface ListenOptions {
   /** 0 takes any free port. */
@@ -29,9 +27,13 @@ export interface ServedMetrics {
 }
 
 export interface ServerOptions extends ListenOptions {
-  readonly readiness: () => Promise<Readiness>;
+  readonly missing: () => Promise<Missing>;
   /** Undefined where the metrics have a port of their own. */
   readonly metrics: ServedMetrics | undefined;
+}
+
+/** What is served once the bot has started. */
+export interface Routes {
   /** Whether Slack has signed a request. It gets the body before anything decodes it. */
   readonly isSigned: (headers: IncomingHttpHeaders, body: Buffer) => boolean;
   /** Handles Slack's signed requests; undefined while it cannot, and in Socket Mode. */
@@ -40,10 +42,16 @@ export interface ServerOptions extends ListenOptions {
   readonly calendar: (token: string) => Promise<AsyncIterable<string> | undefined>;
 }
 
-export interface HttpServer {
+export interface MetricsServer {
   readonly port: number;
   /** Takes no new connections and closes idle ones. */
   close(): Promise<void>;
+}
+
+/** The bot's own HTTP server. */
+export interface HttpServer extends MetricsServer {
+  /** Serves these from now on. Until then Slack is told that the bot is not ready, and there is no calendar. */
+  serve(routes: Routes): void;
 }
 
 const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
@@ -82,14 +90,21 @@ const HEADERS = {
 type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** The bot's own HTTP server: `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`. */
-export function startServer(options: ServerOptions): Promise<HttpServer> {
-  return listen(options, (request, response) => route(options, request, response));
+export async function startServer(options: ServerOptions): Promise<HttpServer> {
+  let served: Routes | undefined;
+  const server = await listen(options, (request, response) => route(options, served, request, response));
+  return {
+    ...server,
+    serve(routes) {
+      served = routes;
+    },
+  };
 }
 
 /** Serves `/metrics` alone, on a port that the internet does not reach. */
 export function startMetricsServer(
   options: ListenOptions & { readonly metrics: ServedMetrics },
-): Promise<HttpServer> {
+): Promise<MetricsServer> {
   return listen(options, async (request, response) =>
     pathOf(request) === '/metrics' && isRead(request)
       ? answerMetrics(options.metrics, response)
@@ -97,7 +112,7 @@ export function startMetricsServer(
   );
 }
 
-async function listen({ port, host, log }: ListenOptions, handle: Handle): Promise<HttpServer> {
+async function listen({ port, host, log }: ListenOptions, handle: Handle): Promise<MetricsServer> {
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -179,15 +194,16 @@ function isRead(request: IncomingMessage): boolean {
 
 async function route(
   options: ServerOptions,
+  routes: Routes | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const path = pathOf(request);
   const reads = isRead(request);
-  if (path === '/slack/events') return takeFromSlack(options, request, response);
+  if (path === '/slack/events') return takeFromSlack(routes, request, response);
   if (path === '/healthz' && reads) return answer(response, 200, { status: 'alive' });
   if (path === '/readyz' && reads) {
-    const missing = await options.readiness();
+    const missing = await options.missing();
     const ready = Object.keys(missing).length === 0;
     return answer(
       response,
@@ -199,7 +215,7 @@ async function route(
     return answerMetrics(options.metrics, response);
   }
   const token = CALENDAR_PATH.exec(path ?? '')?.[1];
-  const feed = token !== undefined && reads ? await options.calendar(token) : undefined;
+  const feed = token !== undefined && reads ? await routes?.calendar(token) : undefined;
   if (feed !== undefined) {
     response.writeHead(200, { 'content-type': 'text/calendar; charset=utf-8' });
     if (request.method === 'HEAD') return void response.end();
@@ -259,7 +275,7 @@ function isDelivery(mediaType: string, body: string): boolean {
 
 /** A body is not decoded before its signature is checked. */
 async function takeFromSlack(
-  options: ServerOptions,
+  routes: Routes | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -268,8 +284,8 @@ async function takeFromSlack(
     response.end();
     return;
   }
-  const slack = options.slack();
-  if (slack === undefined) return answer(response, 503, { error: 'not ready' });
+  const slack = routes?.slack();
+  if (routes === undefined || slack === undefined) return answer(response, 503, { error: 'not ready' });
   if (request.method !== 'POST') return answer(response, 405, { error: 'POST only' });
   if (request.headers['x-slack-signature'] === undefined)
     return answer(response, 401, { error: 'not signed' });
@@ -278,7 +294,7 @@ async function takeFromSlack(
     response.setHeader('connection', 'close');
     return answer(response, 413, { error: 'too large' });
   }
-  if (!options.isSigned(request.headers, body))
+  if (!routes.isSigned(request.headers, body))
     return answer(response, 401, { error: 'not signed by Slack, or not of this moment' });
   // Bolt knows media types only without their parameters.
   const [given = ''] = (request.headers['content-type'] ?? '').split(';');

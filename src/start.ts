@@ -1,12 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
+import type { Bus } from './bus.ts';
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import type { Readiness } from './readiness.ts';
+import type { Seams } from './seams.ts';
+import { type HttpServer, type MetricsServer, startMetricsServer, startServer } from './server.ts';
+import { settingsAsText, withSaved } from './settings.ts';
+import type { Shutdown } from './shutdown.ts';
+import { noteUnreadableGroup } from './slack/admins/admins.ts';
+import type { SlackDeps } from './slack/feature.ts';
+import { createSlackApp, type SlackApp } from './slack/inbound/app.ts';
 import type { SlackMode } from './slack/inbound/receiver.ts';
-import { isTokenError, retryAfterOf, SlackApiError, type SlackWeb } from './slack/outbound/web.ts';
-import { StoreError } from './store/database.ts';
+import { createDirectory, type SlackDirectory } from './slack/outbound/directory.ts';
+import { createTokenHealth, type TokenHealth } from './slack/outbound/token-health.ts';
+import {
+  createSlackWeb,
+  isTokenError,
+  retryAfterOf,
+  SlackApiError,
+  type SlackWeb,
+} from './slack/outbound/web.ts';
+import { type Database, openDatabase, StoreError } from './store/database.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
+import { openProbe } from './store/probe.ts';
+import { createInstallationStores, createStores, type Stores } from './store/stores.ts';
 
 /* The parts that a start waits for, and what the operator is told when one does not come. */
 
@@ -15,30 +35,52 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
+/** What every step of the composition needs. */
+export interface Site {
+  readonly config: Config;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly seams: Seams;
+  readonly now: () => Date;
+  readonly bus: Bus;
+  readonly metrics: Metrics;
+  readonly readiness: Readiness;
+  readonly shutdown: Shutdown;
+}
+
+/** Slack, and who the bot is there. */
+export interface Slack {
+  readonly web: SlackWeb;
+  readonly bot: Identity;
+  readonly orgId: string | undefined;
+  readonly directory: SlackDirectory;
+  readonly token: TokenHealth;
+}
+
 /** How long the database or Slack may be away at start before the process gives up. */
 const MAX_START_WAIT_MS = 120_000;
 
 /**
  * The database from the settings, or the embedded one, which is started.
- * @param closers gets a function that stops the embedded database
+ * @param onClose gets a function that stops the embedded database
  * @returns its address
  */
-export async function findDatabase(
+async function findDatabase(
   config: Config,
   log: Log,
-  closers: (() => Promise<void>)[],
+  onClose: (close: () => Promise<void>) => void,
 ): Promise<string> {
   if (config.databaseUrl !== undefined) return config.databaseUrl.reveal();
   const postgres = await startEmbeddedPostgres({
     dataDir: config.dataDir,
     log: (sentence) => log.info(sentence),
   });
-  closers.push(() => postgres.stop());
+  onClose(() => postgres.stop());
   return postgres.url;
 }
 
 /** Brings the database to this release’s schema. */
-export async function migrateDatabase(url: string, log: Log): Promise<void> {
+async function migrateDatabase(url: string, log: Log): Promise<void> {
   const { applied } = await migrate({ url, log: (sentence) => log.info(sentence) });
   if (applied.length > 0) log.info({ applied }, 'brought the database to this release’s schema');
 }
@@ -108,4 +150,144 @@ export async function retryAtStart<T>(
       await sleep(waitMs, undefined, { signal });
     }
   }
+}
+
+/** @throws {StartError} always */
+function refusePort(variable: string, port: number, cause: unknown): never {
+  throw new StartError(
+    `The HTTP server cannot listen on ${variable} ${port}: ${cause instanceof Error ? cause.message : String(cause)}. Choose another ${variable}.`,
+    { cause },
+  );
+}
+
+/** Opens the ports at once, so that health checks learn what is missing. */
+export async function startServers({ config, log, seams, metrics, readiness, shutdown }: Site) {
+  const { metricsPort } = config;
+  const listen = { log, ...(seams.host === undefined ? {} : { host: seams.host }) };
+  const open = async <Opened extends MetricsServer>(
+    variable: string,
+    port: number,
+    opening: Promise<Opened>,
+  ): Promise<Opened> => {
+    const server = await opening.catch((cause: unknown) => refusePort(variable, port, cause));
+    shutdown.onClose(() => server.close());
+    return server;
+  };
+  const server: HttpServer = await open(
+    'PORT',
+    config.port,
+    startServer({
+      ...listen,
+      port: config.port,
+      missing: readiness.missing,
+      metrics: metricsPort === undefined ? metrics : undefined,
+    }),
+  );
+  if (metricsPort === undefined) return { server, metricsServer: server };
+  const opening = startMetricsServer({ ...listen, port: metricsPort, metrics });
+  return { server, metricsServer: await open('METRICS_PORT', metricsPort, opening) };
+}
+
+/** Starts the embedded database where it is used, and brings the schema up to date. */
+export async function connectDatabase({
+  config,
+  log,
+  signal,
+  now,
+  metrics,
+  readiness,
+  shutdown,
+}: Site): Promise<Database> {
+  const url = await findDatabase(config, log, shutdown.onClose);
+  await retryAtStart('the database', log, signal, async () => migrateDatabase(url, log));
+  const database = openDatabase({ url, log });
+  shutdown.onClose(() => database.close());
+  const probe = openProbe({ url, log });
+  shutdown.onClose(() => probe.close());
+  metrics.watchOrders(() => probe.figures(now()));
+  readiness.watch('database', async () => ((await probe.ping()) ? undefined : 'does not answer'));
+  return database;
+}
+
+/** Asks Slack who the bot is, and opens the stores of its team. */
+export async function connectSlack(
+  site: Site,
+  database: Database,
+): Promise<{ slack: Slack; stores: Stores }> {
+  const { config, log, signal, now, seams, bus, metrics, readiness } = site;
+  const token = createTokenHealth(() => identify(web), log);
+  const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, (method, outcome) => {
+    metrics.slackCall(method, outcome);
+    token.note(outcome);
+  });
+  const bot = await retryAtStart('Slack', log, signal, () => identify(web));
+  readiness.watch('slack', async () => refusedToken(await token.check()) ?? 'not connected yet');
+  const opened = createInstallationStores(database, (order) => bus.emit('orderChanged', order));
+  // Before any work is taken: new rows belong to the team from here on.
+  await retryAtStart('the database', log, signal, () => opened.installation.serve(bot.teamId));
+  const texts = (saved: Readonly<Record<string, unknown>>) => settingsAsText(withSaved(config.team, saved));
+  const ofTeam = createStores(database, opened, bot.teamId, texts);
+  const { wrapOrderStore = (store) => store, wrapNotificationStore = (store) => store } = seams;
+  const stores: Stores = {
+    ...ofTeam,
+    orders: wrapOrderStore(ofTeam.orders),
+    notifications: wrapNotificationStore(ofTeam.notifications),
+  };
+  const orgId = config.allowOrgMembers ? bot.orgId : undefined;
+  if (config.allowOrgMembers && orgId === undefined)
+    log.warn(
+      'ALLOW_ORG_MEMBERS lets nobody in: this workspace is not part of an Enterprise Grid organisation',
+    );
+  const noting = { notifications: stores.notifications, now, log };
+  const directory: SlackDirectory = createDirectory(web, bot.teamId, {
+    orgId,
+    onUnreadableGroup: (groupId, problem) => noteUnreadableGroup(noting, groupId, problem),
+  });
+  return { slack: { web, bot, orgId, directory, token }, stores };
+}
+
+/** Starts taking deliveries from Slack. */
+export async function startApp(
+  { config, signal, metrics, seams, readiness }: Site,
+  { bot, token }: Slack,
+  deps: SlackDeps,
+): Promise<SlackApp> {
+  const { botToken, apiUrl } = config.slack;
+  const app = createSlackApp({
+    deps,
+    botToken,
+    botUserId: bot.userId,
+    apiUrl,
+    mode: slackMode(config),
+    acknowledged: metrics.acknowledged,
+    commandsPerMinute: seams.commandsPerMinute,
+  });
+  signal.addEventListener('abort', () => void app.stop(0), { once: true });
+  await app.start().catch((cause: unknown) => {
+    if (!(cause instanceof SlackApiError)) throw cause;
+    throw new StartError(
+      `Slack refuses SLACK_APP_TOKEN (${cause.code}). Set an app-level token of this app with the scope connections:write.`,
+      { cause },
+    );
+  });
+  signal.throwIfAborted();
+  readiness.watch(
+    'slack',
+    async () => refusedToken(await token.check()) ?? (app.connected() ? undefined : 'not connected'),
+  );
+  return app;
+}
+
+function refusedToken(code: string | undefined): string | undefined {
+  return code === undefined ? undefined : `refuses SLACK_BOT_TOKEN (${code})`;
+}
+
+/** The bot works already, so a database that is slow at this moment must not end it. */
+export function noteMissingChannel(log: Log, settings: SlackDeps['settings']): void {
+  settings().then(
+    ({ reminderChannel }) =>
+      reminderChannel === undefined &&
+      log.info('REMINDER_CHANNEL is not set: nobody is reminded of names that expire'),
+    (err: unknown) => log.warn({ err }, 'looking where reminders go'),
+  );
 }

@@ -6,7 +6,7 @@ import { startMetricsServer } from '../src/server.ts';
 import { bolt, SIGNED, serve } from './support/http-server.ts';
 
 test('healthz lives whatever else is missing; readyz names it', async () => {
-  const url = await serve({ readiness: async () => ({ database: 'does not answer' }) });
+  const url = await serve({ missing: async () => ({ database: 'does not answer' }) });
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const ready = await fetch(`${url}/readyz`);
   expect(ready.status).toBe(503);

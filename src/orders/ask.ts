@@ -9,7 +9,7 @@ import type { FirstExpiry } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 
 export interface AskDeps extends DecideDeps {
-  readonly firstExpiry?: FirstExpiry;
+  readonly firstExpiry: FirstExpiry;
 }
 
 /** An approver asks the requester something about a waiting order. The time that is left starts anew. */
@@ -23,7 +23,7 @@ export async function askRequester(
     const refusal = await refusalToAsk(deps, order, userId);
     if (refusal !== undefined) return { refusal };
     const now = deps.now();
-    const firstExpiry = await deps.firstExpiry?.(order.items.map(({ name }) => name));
+    const firstExpiry = await deps.firstExpiry(order.items.map(({ name }) => name));
     const { demand } = await currentDemand(deps, order);
     const moments = waitingMoments(demand, now, firstExpiry);
     return { event: { type: 'asked', by: userId, question, ...moments } };

@@ -52,7 +52,7 @@ export interface RequestDeps extends BudgetDeps, DemandDeps {
   readonly vault: Vault;
   readonly now: () => Date;
   readonly priceOf: PriceOrder;
-  readonly firstExpiry?: FirstExpiry;
+  readonly firstExpiry: FirstExpiry;
   readonly servicePlaces: ServicePlaces;
   /** The interfaces that an account reaches. */
   readonly interfacesOf: (account: Account) => AvailableInterfaces;
@@ -111,7 +111,7 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const [evaluated, price, firstExpiry] = await Promise.all([
     evaluateOrder(deps, { ...asked, usesTeamAccount: isTeamAccount(account) }),
     deps.priceOf(asked),
-    deps.firstExpiry?.(names),
+    deps.firstExpiry(names),
     // What is sealed of the account and cannot be opened is told now, and not after somebody has approved.
     deps.clientFor(account.id),
   ]);
@@ -440,7 +440,7 @@ export async function confirmOrder(
       event: {
         type: 'confirmed',
         needsApproval: !isFree || over.length > 0,
-        ...waitingMoments(demand, now, await deps.firstExpiry?.(names)),
+        ...waitingMoments(demand, now, await deps.firstExpiry(names)),
         decision: over.length > 0 ? { ...decision, approvalsRequired: 0 } : decision,
       },
     };

@@ -29,7 +29,7 @@ import type { ShownCard } from './orders/order-messages.ts';
 import type { HomeWorkspace, Person, SlackDirectory } from './outbound/directory.ts';
 import type { ReadFile } from './outbound/download.ts';
 import type { Latest } from './outbound/latest.ts';
-import type { SlackWeb } from './outbound/web.ts';
+import { SlackApiError, type SlackWeb } from './outbound/web.ts';
 
 /** What the features need. Built once in `bot.ts`. */
 export interface SlackDeps extends HomeWorkspace {
@@ -251,6 +251,20 @@ export function withName(command: Command): NamedCommand {
 /** Whether a person may change the settings and read the audit log. */
 export function isAdmin(deps: Pick<SlackDeps, 'admins'>, person: Person): boolean {
   return person.isConfirmed && person.isMember && (person.isAdmin || deps.admins.includes(person.id));
+}
+
+/** Whether a person is an admin at this moment. Nobody is while Slack does not tell. */
+export async function isAdminNow(
+  deps: Pick<SlackDeps, 'admins' | 'directory' | 'log'>,
+  userId: string,
+): Promise<boolean> {
+  try {
+    return isAdmin(deps, await deps.directory.person(userId, undefined));
+  } catch (error) {
+    if (!(error instanceof SlackApiError)) throw error;
+    deps.log.warn({ err: error, userId }, 'asking whether somebody is an admin');
+    return false;
+  }
 }
 
 /** The part of an interaction's person that decides what they may see. */

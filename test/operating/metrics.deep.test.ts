@@ -69,11 +69,10 @@ test('every metric that the example of alerts names is there', async () => {
 describe('without the database', () => {
   test('the rest is told all the same, and no old figures', async () => {
     let away = false;
-    const metrics = createMetrics({
-      orders: async () => {
-        if (away) throw new Error('away');
-        return { byState: { PENDING: 3 }, queueAgeSeconds: 7 };
-      },
+    const metrics = createMetrics();
+    metrics.watchOrders(async () => {
+      if (away) throw new Error('away');
+      return { byState: { PENDING: 3 }, queueAgeSeconds: 7 };
     });
     metrics.slackCall('chat.update', 'rate_limited');
     expect(await metrics.text()).toContain('domain_steward_orders{state="PENDING"} 3');

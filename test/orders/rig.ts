@@ -179,6 +179,7 @@ export async function startRig(
     clientFor,
     findAccount,
     ...NO_MONEY,
+    firstExpiry: async () => undefined,
     isAdmin: async () => false,
     policy: { current: async () => state.policy },
     ruleFacts: {

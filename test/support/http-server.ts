@@ -1,23 +1,21 @@
 import type { RequestListener } from 'node:http';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { type ServerOptions, startServer } from '../../src/server.ts';
+import { type Routes, type ServerOptions, startServer } from '../../src/server.ts';
 
 /**
  * Starts the bot's HTTP server alone, until the end of the test.
  * @returns its address
  */
-export async function serve(options: Partial<ServerOptions> = {}): Promise<string> {
+export async function serve(options: Partial<ServerOptions & Routes> = {}): Promise<string> {
   const server = await startServer({
     port: 0,
     log: pino({ level: 'silent' }),
-    readiness: async () => ({}),
+    missing: async () => ({}),
     metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'orders 3\n' },
-    calendar: async () => undefined,
-    isSigned: () => true,
-    slack: () => undefined,
     ...options,
   });
+  server.serve({ calendar: async () => undefined, isSigned: () => true, slack: () => undefined, ...options });
   onTestFinished(() => server.close());
   return `http://127.0.0.1:${server.port}`;
 }

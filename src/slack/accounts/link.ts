@@ -33,11 +33,20 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import type { Field, FormValues } from '../kit/form.ts';
+import { createLimiter, HOUR_MS, type Limiter } from '../kit/limiter.ts';
 import { factsOf } from '../orders/answer.view.ts';
 import { formatContext } from '../orders/order.view.ts';
 import { openForm } from '../orders/ordering.ts';
 import { refreshing } from '../refresh-form.ts';
 import { formatLinkRefusal } from './link.view.ts';
+
+/** How many refused credentials one person may try. */
+const LINK_TRIES_PER_HOUR = 10;
+
+/** Limits how many refused credentials each person tries. */
+export function limitLinkTries(): Limiter {
+  return createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS);
+}
 
 /*
  * Linked accounts: each person works with their own credentials at the domain service.

@@ -1,0 +1,25 @@
+/** The parts that are not ready, each with the reason; empty when all are. */
+export type Missing = Readonly<Record<string, string>>;
+
+/** What keeps the bot from working, for those who watch it. */
+export interface Readiness {
+  missing(): Promise<Missing>;
+  /** @param look why the part is not ready; undefined when it is */
+  watch(part: string, look: () => Promise<string | undefined>): void;
+}
+
+/** @param parts what the bot cannot work without; each is not ready until it is watched */
+export function createReadiness(parts: readonly string[]): Readiness {
+  const looks = new Map(parts.map((part) => [part, async (): Promise<string | undefined> => NOT_YET]));
+  return {
+    async missing() {
+      const found = await Promise.all([...looks].map(async ([part, look]) => [part, await look()] as const));
+      return Object.fromEntries(found.flatMap(([part, why]) => (why === undefined ? [] : [[part, why]])));
+    },
+    watch(part, look) {
+      looks.set(part, look);
+    },
+  };
+}
+
+const NOT_YET = 'not connected yet';

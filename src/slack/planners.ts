@@ -1,0 +1,132 @@
+import type { Account } from '../accounts/account.ts';
+import type { ReminderStore, WatchListStore } from '../expiry/ports.ts';
+import type { MoneyReportStore } from '../money/ports.ts';
+import type { AlarmStore, NameRecordStore } from '../names/ports.ts';
+import { isAtAnotherRegistrar } from '../names/trust.ts';
+import type { NotificationStore, Subject } from '../notifications.ts';
+import { waitingDecision } from '../orders/approvers.ts';
+import { peopleWhoMayApprove } from '../orders/visibility.ts';
+import { createDeparturePlanner, createGroupPlanner } from './admins/admins.ts';
+import { createPlacePlanner } from './admins/unreachable-places.ts';
+import { createDigestPlanner, createDigestViews } from './expiry/digest-notifications.ts';
+import type { SlackDeps } from './feature.ts';
+import { createEventPlanner } from './log/event-notifications.ts';
+import { createMoneyReportPlanner } from './money/money-report.ts';
+import { createPriceDifferencePlanner } from './money/price-differences.ts';
+import { createAlarmPlanner } from './names/alarm-notifications.ts';
+import { createOrderPlanner } from './orders/order-messages.ts';
+import { type NotificationPlanner, notify } from './outbound/notify.ts';
+import { createPendingChangePlanner } from './policy/pending-change-notifications.ts';
+
+/** What telling people needs beside what features need. */
+export interface ToldFrom {
+  readonly notifications: NotificationStore;
+  /** How long the messages of a subject belong to a process without a sign of life. */
+  readonly leaseMs: number;
+  readonly alarms: AlarmStore;
+  readonly records: Pick<NameRecordStore, 'find'>;
+  readonly watchList: WatchListStore;
+  readonly reminders: ReminderStore;
+  readonly reports: MoneyReportStore;
+  /** The account that people without one of their own ask with. */
+  readonly teamAccount: () => Promise<Account | undefined>;
+  /** Ends what is under way at shutdown. */
+  readonly signal: AbortSignal;
+  /** Between two messages in one place, milliseconds; the default of the digest when left out. */
+  readonly pauseMs?: number;
+}
+
+/** The function that tells people of a subject. */
+export function createNotifier(
+  deps: SlackDeps,
+  from: ToldFrom,
+): (subject: Subject, isClaimed: boolean) => Promise<void> {
+  const { web, directory, now, log } = deps;
+  const { notifications, leaseMs } = from;
+  const notifier = { web, directory, notifications, leaseMs, planners: createPlanners(deps, from), now, log };
+  return (subject, isClaimed) => notify(notifier, subject, isClaimed);
+}
+
+/** Which messages there are to be, by the kind of what they tell. */
+function createPlanners(
+  deps: SlackDeps,
+  from: ToldFrom,
+): Readonly<Record<Subject['kind'], NotificationPlanner>> {
+  const { web, directory, admins, settings, prices, budgets, spending, orders, names, expiry, now, log } =
+    deps;
+  const { reports } = from;
+  const month = createMoneyReportPlanner({ settings, prices, spending, budgets, reports, now });
+  const day = createPriceDifferencePlanner({ directory, admins, prices, reports });
+  return {
+    order: createOrderPlanner({
+      web,
+      directory,
+      orders: orders.store,
+      settings,
+      statementOf: deps.statementOf,
+      priceOf: deps.priceOf,
+      lookAtBudgets: orders.lookAtBudgets,
+      impacts: names.impacts,
+      findListed: expiry.findListed,
+      firstExpiry: orders.firstExpiry,
+      admins,
+      decisionOf: (order) => waitingDecision(orders, order),
+      peopleWhoMayApprove: (order) => peopleWhoMayApprove(orders, order),
+      now,
+      log,
+    }),
+    alarm: createAlarmPlanner({
+      alarms: from.alarms,
+      store: orders.store,
+      directory,
+      settings,
+      admins,
+      nameOf: async (name) => {
+        const [watched, details, record] = await Promise.all([
+          expiry.find(name),
+          deps.portfolio.find(name),
+          from.records.find(name),
+        ]);
+        return {
+          owner: details?.owner ?? watched?.registeredBy ?? watched?.addedBy,
+          channel: details?.channel,
+          isElsewhere: record !== undefined && isAtAnotherRegistrar(record, now()),
+        };
+      },
+      now,
+    }),
+    digest: createDigestPlanner({
+      store: from.watchList,
+      reminders: from.reminders,
+      directory,
+      settings,
+      views: createDigestViews({ settings, prices, now }),
+      signal: from.signal,
+      now,
+      ...(from.pauseMs === undefined ? {} : { pauseMs: from.pauseMs }),
+    }),
+    report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
+    place: createPlacePlanner({ directory, admins, settings }),
+    group: createGroupPlanner({ directory, admins }),
+    event: createEventPlanner({
+      directory,
+      events: deps.events,
+      impacts: names.impacts,
+      settings,
+      prices,
+      expiry,
+      now,
+      log,
+    }),
+    pending_change: createPendingChangePlanner({
+      directory,
+      admins,
+      settings,
+      facts: deps.facts,
+      pendingChanges: deps.pendingChanges,
+      policies: deps.policies,
+      now,
+    }),
+    departure: createDeparturePlanner({ directory, admins, teamAccount: from.teamAccount }),
+  };
+}

@@ -1,0 +1,129 @@
+import type { AccountStore } from '../accounts/account.ts';
+import type { EventLog } from '../events.ts';
+import type { FeedStore, ReminderStore, WatchListStore } from '../expiry/ports.ts';
+import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
+import type { PriceEdit } from '../money/prices.ts';
+import type {
+  AlarmStore,
+  FactsChange,
+  ImpactStore,
+  NameRecordStore,
+  PortfolioStore,
+  PresetStore,
+} from '../names/ports.ts';
+import type { NotificationStore } from '../notifications.ts';
+import type { Order } from '../orders/order.ts';
+import type { OrderStore } from '../orders/ports.ts';
+import type { Heartbeat } from '../orders/restore-guard.ts';
+import type { PendingChanges } from '../policy/pending-changes.ts';
+import type { PolicyStore, StandInStore } from '../policy/ports.ts';
+import type { SettingChange, SettingsStore } from '../settings.ts';
+import { createAccountStore } from './accounts.ts';
+import { createAlarmStore } from './alarms.ts';
+import { createBudgetStore } from './budgets.ts';
+import type { Database } from './database.ts';
+import { createWatchListStore } from './domains.ts';
+import { createEventLog } from './events.ts';
+import { createFeedStore } from './feeds.ts';
+import { createHeartbeat } from './heartbeat.ts';
+import { createInstallationStore, type InstallationStore } from './installation.ts';
+import { createMoneyReportStore } from './money-reports.ts';
+import { createImpactStore, createNameRecordStore } from './name-records.ts';
+import { createNotificationStore } from './notifications.ts';
+import { createOrderStore } from './orders.ts';
+import { createPendingChanges, purgePendingChanges } from './pending-changes.ts';
+import { createPolicyStore } from './policies.ts';
+import { createPendingFacts, createPortfolioStore } from './portfolio.ts';
+import { createPresetStore } from './presets.ts';
+import { createPriceStore, pendingPrices } from './prices.ts';
+import { createReminderStore } from './reminders.ts';
+import { createSettingsStore, pendingSettings } from './settings.ts';
+import { createSpendStore } from './spend.ts';
+import { createStandInStore } from './stand-ins.ts';
+import { createTokenStepStore } from './token-steps.ts';
+
+/** The stores of one database that are used before it is known whose it is. */
+export interface InstallationStores {
+  readonly installation: InstallationStore;
+  readonly orders: OrderStore;
+  readonly accounts: AccountStore;
+  readonly tokenSteps: ReturnType<typeof createTokenStepStore>;
+  readonly savedSettings: SettingsStore;
+  readonly watchList: WatchListStore;
+  readonly feeds: FeedStore;
+  readonly heartbeat: Heartbeat;
+}
+
+/** All stores of a team. */
+export interface Stores extends InstallationStores {
+  readonly spending: SpendStore;
+  readonly policies: PolicyStore;
+  readonly pendingChanges: {
+    readonly settings: PendingChanges<readonly SettingChange[]>;
+    readonly prices: PendingChanges<readonly PriceEdit[]>;
+    readonly facts: PendingChanges<FactsChange>;
+  };
+  /** Deletes changes that ran out long ago. */
+  readonly purgePendingChanges: (now: Date) => Promise<number>;
+  readonly portfolio: PortfolioStore;
+  readonly presets: PresetStore;
+  readonly prices: PriceStore;
+  readonly standIns: StandInStore;
+  readonly budgets: BudgetStore;
+  readonly moneyReports: MoneyReportStore;
+  readonly notifications: NotificationStore;
+  readonly reminders: ReminderStore;
+  readonly names: NameRecordStore;
+  readonly impacts: ImpactStore;
+  readonly alarms: AlarmStore;
+  readonly events: EventLog;
+}
+
+/** @param orderChanged called with each order that was committed */
+export function createInstallationStores(
+  database: Database,
+  orderChanged: (order: Order) => void,
+): InstallationStores {
+  return {
+    installation: createInstallationStore(database),
+    orders: createOrderStore(database, orderChanged),
+    accounts: createAccountStore(database),
+    tokenSteps: createTokenStepStore(database),
+    savedSettings: createSettingsStore(database),
+    watchList: createWatchListStore(database),
+    feeds: createFeedStore(database),
+    heartbeat: createHeartbeat(database),
+  };
+}
+
+/** @param settingTexts all settings as texts, by name, from what is saved */
+export function createStores(
+  database: Database,
+  installation: InstallationStores,
+  teamId: string,
+  settingTexts: (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>,
+): Stores {
+  return {
+    ...installation,
+    spending: createSpendStore(database),
+    policies: createPolicyStore(database, teamId),
+    pendingChanges: {
+      settings: createPendingChanges(database, teamId, pendingSettings(settingTexts)),
+      prices: createPendingChanges(database, teamId, pendingPrices(teamId)),
+      facts: createPendingFacts(database, teamId),
+    },
+    purgePendingChanges: (now) => purgePendingChanges(database, now),
+    portfolio: createPortfolioStore(database, teamId),
+    presets: createPresetStore(database, teamId),
+    prices: createPriceStore(database, teamId),
+    standIns: createStandInStore(database, teamId),
+    budgets: createBudgetStore(database, teamId),
+    moneyReports: createMoneyReportStore(database),
+    notifications: createNotificationStore(database, teamId),
+    reminders: createReminderStore(database, teamId),
+    names: createNameRecordStore(database, teamId),
+    impacts: createImpactStore(database, teamId),
+    alarms: createAlarmStore(database, teamId),
+    events: createEventLog(database, teamId),
+  };
+}

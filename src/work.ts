@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bus } from './bus.ts';
+import type { Log } from './log.ts';
+import type { Names } from './names/names.ts';
+import type { NotificationStore } from './notifications.ts';
+import { type AdvanceDeps, advance } from './orders/advance.ts';
+import { keepOffboarding, type OffboardingLook } from './orders/offboarding.ts';
+import { createLoop, createReconciler, repeat } from './reconcile.ts';
+import type { Pace } from './seams.ts';
+
+/** What is carried out whenever it is due. Rows say what is due, and replicas share it. */
+export interface Work {
+  /** Looks for due work at once, instead of at the next turn. */
+  catchUp(): Promise<void>;
+  /** Begins nothing more. */
+  stop(): void;
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>;
+}
+
+export interface WorkDeps {
+  readonly bus: Bus;
+  readonly execution: AdvanceDeps;
+  readonly notifications: NotificationStore;
+  /** Tells people of a subject. */
+  readonly notify: Parameters<typeof createReconciler>[0]['notify'];
+  readonly names: Pick<Names, 'claimDue' | 'look'>;
+  /** Opens the digests and reports that are due. */
+  readonly openDue: () => Promise<void>;
+  /** Deletes what has run out. */
+  readonly purge: () => Promise<void>;
+  /** Looks who has left the workspace. */
+  readonly offboarding: OffboardingLook;
+  readonly pace: Pace;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** The time between two looks whether digests and reports are due. */
+const SCHEDULE_MS = 60_000;
+/** How long a jump of the clock waits for the registries before it looks for due work. */
+const CATCH_UP_MS = 10_000;
+/** The number of names that one process looks at in parallel. */
+const OBSERVED_AT_ONCE = 8;
+
+/** Starts with everything that is due. */
+export function startWork(deps: WorkDeps): Work {
+  const { bus, execution, notifications, names, pace, now, log } = deps;
+  const reconciler = createReconciler({
+    store: execution.store,
+    advance: (orderId, lane) => advance(execution, orderId, lane),
+    notifications,
+    notify: deps.notify,
+    leaseMs: pace.leaseMs,
+    notificationLeaseMs: pace.notificationLeaseMs,
+    periodMs: pace.periodMs,
+    now,
+    log,
+  });
+  const observing = createLoop({
+    name: 'looking at names',
+    parallel: OBSERVED_AT_ONCE,
+    periodMs: pace.periodMs,
+    claim: names.claimDue,
+    work: names.look,
+    log,
+  });
+  bus.on('orderChanged', (order) => reconciler.changed(order));
+  bus.on('notificationsDue', () => void reconciler.notifyDue());
+  bus.on('namesAdded', () => {
+    void reconciler.askRecords();
+    void observing.look();
+  });
+  reconciler.start();
+  observing.start();
+  const scheduling = repeat({
+    name: 'looking at the schedule',
+    everyMs: SCHEDULE_MS,
+    work: async () => {
+      await deps.openDue();
+      await reconciler.notifyDue();
+    },
+    log,
+  });
+  const purging = repeat({
+    name: 'purging what has run out',
+    everyMs: pace.purgeMs,
+    work: deps.purge,
+    log,
+  });
+  const offboarding = keepOffboarding(deps.offboarding);
+  const loops = [reconciler, observing, scheduling, purging];
+  const idle = async () => {
+    await Promise.all(loops.map((loop) => loop.idle()));
+  };
+  return {
+    async catchUp() {
+      const looking = Promise.all([
+        reconciler.catchUp(),
+        offboarding.lookIfDue(),
+        observing.look(),
+        purging.now(),
+      ]);
+      await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
+      await scheduling.now();
+      await Promise.race([reconciler.idle(), sleep(CATCH_UP_MS, undefined, { ref: false })]);
+    },
+    stop() {
+      offboarding.stop();
+      for (const loop of loops) loop.stop();
+    },
+    idle,
+  };
+}
