@@ -1,13 +1,19 @@
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+export const WEEK_MS = 7 * DAY_MS;
+
 /** Milliseconds of each unit, the longest first. */
 const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
+  ['d', DAY_MS],
+  ['h', HOUR_MS],
+  ['m', MINUTE_MS],
+  ['s', SECOND_MS],
 ] as const;
 
 /** Ten years. */
-const LONGEST_MS = 3_650 * 86_400_000;
+const LONGEST_MS = 3_650 * DAY_MS;
 
 /**
  * Reads a length of time as people write it in settings: `90s`, `15m`, `72h`, `7d`.
@@ -25,5 +31,5 @@ export function formatDuration(ms: number): string {
   for (const [unit, unitMs] of UNITS) {
     if (ms >= unitMs && ms % unitMs === 0) return `${ms / unitMs}${unit}`;
   }
-  return `${Math.ceil(ms / 1_000)}s`;
+  return `${Math.ceil(ms / SECOND_MS)}s`;
 }

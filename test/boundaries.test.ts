@@ -15,8 +15,8 @@ const SRC = join(ROOT, 'src');
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   http: [],
   service: ['http'],
-  zones: [],
-  rdap: ['http'],
+  zones: ['duration.ts'],
+  rdap: ['http', 'duration.ts'],
   dns: [],
   'log.ts': [],
   'duration.ts': [],
@@ -28,7 +28,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'canonical-json.ts': [],
   'events.ts': ['money', 'names', 'orders', 'policy', 'notifications.ts'],
   'metrics.ts': ['orders'],
-  'server.ts': ['log.ts'],
+  'server.ts': ['log.ts', 'readiness.ts'],
   'config.ts': ['service', 'duration.ts', 'money', 'orders', 'dns'],
   'settings.ts': ['config.ts', 'duration.ts'],
   accounts: ['service', 'log.ts'],
@@ -44,6 +44,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'zones',
     'config.ts',
     'log.ts',
+    'duration.ts',
   ],
   expiry: [
     'accounts',
@@ -56,6 +57,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'events.ts',
     'log.ts',
     'notifications.ts',
+    'duration.ts',
   ],
   names: [
     'accounts',
@@ -70,6 +72,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'zones',
     'log.ts',
     'notifications.ts',
+    'duration.ts',
   ],
   'reconcile.ts': ['orders', 'notifications.ts', 'log.ts'],
   // The use cases' edges: neither knows the other.
@@ -97,9 +100,19 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'log.ts',
     'http',
     'notifications.ts',
+    'duration.ts',
   ],
   // Takes what people do to the subject that handles it.
-  'slack/inbound': ['slack', 'slack/kit', 'slack/outbound', 'accounts', 'service', 'zones', 'log.ts'],
+  'slack/inbound': [
+    'slack',
+    'slack/kit',
+    'slack/outbound',
+    'accounts',
+    'service',
+    'zones',
+    'log.ts',
+    'duration.ts',
+  ],
   // The subjects, and the table of what people can do.
   slack: [
     'slack/kit',
@@ -119,12 +132,26 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'notifications.ts',
     'settings.ts',
     'log.ts',
+    'duration.ts',
   ],
-  'start.ts': ['config.ts', 'log.ts', 'slack/inbound', 'slack/outbound', 'store'],
+  'start.ts': [
+    'config.ts',
+    'log.ts',
+    'slack/inbound',
+    'slack/outbound',
+    'store',
+    'bus.ts',
+    'metrics.ts',
+    'readiness.ts',
+    'seams.ts',
+    'server.ts',
+    'settings.ts',
+    'shutdown.ts',
+    'slack',
+  ],
   // Joins all parts.
   'bot.ts': [
     'csv.ts',
-    'notifications.ts',
     'start.ts',
     'accounts',
     'service',
@@ -135,19 +162,26 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'money',
     'orders',
     'policy',
-    'reconcile.ts',
-    'server.ts',
     'settings.ts',
     'rdap',
     'names',
     'slack',
     'slack/inbound',
-    'slack/kit',
     'slack/outbound',
     'store',
+    'bus.ts',
+    'readiness.ts',
+    'seams.ts',
+    'shutdown.ts',
+    'work.ts',
   ],
   // The process. Nothing in here imports it.
   'main.ts': ['bot.ts', 'start.ts', 'config.ts', 'log.ts', 'store'],
+  'bus.ts': ['orders'],
+  'readiness.ts': [],
+  'seams.ts': ['notifications.ts', 'orders', 'policy', 'slack/outbound'],
+  'shutdown.ts': ['log.ts', 'orders', 'work.ts'],
+  'work.ts': ['bus.ts', 'log.ts', 'names', 'notifications.ts', 'orders', 'reconcile.ts', 'seams.ts'],
 };
 
 /** Packages that belong to one part alone. */
@@ -172,7 +206,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 
 /** Modules that a view may use, not only name the types of: all of them pure. */
 const PURE = [
-  /^collections\.ts$/,
+  /^(collections|duration)\.ts$/,
   /^accounts\/account\.ts$/,
   /^expiry\/(chart|deadline)\.ts$/,
   /^money\/(amount|budget|order-cost|prices|spend|waiting)\.ts$/,

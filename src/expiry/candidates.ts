@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../duration.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
 import { lifecycleAt } from '../zones/lifecycle.ts';
 import { documentedZones } from '../zones/rules.ts';
@@ -14,9 +15,6 @@ export interface CandidateRange {
   readonly until: Date;
 }
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
-const SECOND_MS = 1_000;
 /**
  * Ranges are moments, while the plan counts calendar days of any time zone. This many days may lie between the two.
  */

@@ -1,10 +1,9 @@
+import { DAY_MS } from '../duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
 import { calendarDay, dayNumber, numberedDay } from '../zones/calendar-day.ts';
 
 /** A calendar day as YYYY-MM-DD; such days compare as text. */
 export type Day = string;
-
-const DAY_MS = 86_400_000;
 
 /**
  * Whole calendar days from one day to another; negative when `to` is earlier. Daylight saving does not

@@ -1,5 +1,6 @@
 import { groupBy } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
+import { DAY_MS, WEEK_MS } from '../duration.ts';
 import { DISPUTE_DAYS } from '../names/dates.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
@@ -25,8 +26,6 @@ import { lastScheduled } from './schedule.ts';
 type Due = DueReminder<WatchedReminder>;
 type DuePlanned = DueReminder<PlannedReminder>;
 
-const DAY_MS = 86_400_000;
-const WEEK_MS = 7 * DAY_MS;
 /** Names in one message, each with its buttons. */
 const NAMES_PER_MESSAGE = 20;
 /** Names that are read and claimed at once. What is due beyond them follows afterwards. */

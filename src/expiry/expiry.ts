@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
+import { DAY_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import type { MessagePlace } from '../notifications.ts';
 import type { Order } from '../orders/order.ts';
@@ -112,7 +113,6 @@ export interface Expiry {
   follow(order: Order, n: number): Promise<void>;
 }
 
-const DAY_MS = 86_400_000;
 /** How long an expired name stays on the list: through its auto-renew grace and redemption. */
 const SHOWN_AFTER_EXPIRY_DAYS = 80;
 /** How long a name that was deleted before its expiry is on the list: while it can be restored, and until it is released. */

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
+import { DAY_MS } from '../duration.ts';
 import { Secret } from '../service/secret.ts';
 import { type CalendarOptions, calendarFeed } from './calendar.ts';
 import { LOOK_BACK_DAYS } from './marks.ts';
@@ -19,7 +20,6 @@ export interface FeedDeps {
 }
 
 const TOKEN_BYTES = 32;
-const DAY_MS = 86_400_000;
 
 /**
  * The private address of a person's feed, created at the first call.

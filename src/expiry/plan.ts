@@ -1,4 +1,5 @@
 import { groupBy } from '../collections.ts';
+import { DAY_MS } from '../duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
 import { isDeletionAssumed, type Lifecycle, type LifePhase, lifecycleAt } from '../zones/lifecycle.ts';
@@ -70,7 +71,6 @@ export interface DigestGroup<Watched extends WatchedName = WatchedName> {
   readonly reminders: readonly DueReminder<Watched>[];
 }
 
-const DAY_MS = 86_400_000;
 /**
  * The most urgent first: names that can be saved and are lost soonest, then names that expire later, then names that
  * cannot be saved.

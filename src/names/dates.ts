@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../duration.ts';
 import { zoneFor } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import { isDeleted, type RecordProblem, type Registration, type RegistryLook } from './registry-record.ts';
@@ -42,8 +43,6 @@ export interface DatedOrder {
   readonly doneAt: Date;
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const DEFAULT_GRACE_DAYS = 45;
 /** A registry's record may be behind a deletion by this much. */
 const DELETION_DELAY_MS = HOUR_MS;

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../duration.ts';
 import { isUnsettled, type NameHistory } from './history.ts';
 
 /*
@@ -19,9 +20,6 @@ export interface ScheduledName {
 
 export type LookKind = 'dns' | 'registry';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** The time around the end of a registration, before it and after it until the name is released. */
 const NEAR_MS = 60 * DAY_MS;
 const AFTER_END_MS = 120 * DAY_MS;

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import type { RdapClient } from '../rdap/client.ts';
 import { newAlarms } from './alarm.ts';
@@ -40,7 +41,6 @@ interface Looks {
   readonly registryTurn: Date | undefined;
 }
 
-const HOUR_MS = 3_600_000;
 const ATTEMPTS = 20;
 
 /**

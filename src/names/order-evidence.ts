@@ -1,4 +1,5 @@
 import { isDemoContext } from '../accounts/account.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../duration.ts';
 import type { RegistryLook as Confirmation } from '../orders/accepted.ts';
 import type { Evidence } from '../orders/evidence.ts';
 import { type Order, type OrderItem, periodOf } from '../orders/order.ts';
@@ -30,9 +31,6 @@ export interface LostAnswer {
   readonly now: Date;
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** The registry's clock may be behind ours by this much. */
 const SKEW_MS = 5 * MINUTE_MS;
 /** If the last look is older than this before the request, something may have changed in between. */

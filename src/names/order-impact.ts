@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDemoContext } from '../accounts/account.ts';
 import type { DnsClient } from '../dns/client.ts';
+import { DAY_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import type { ImpactAtApproval } from '../orders/decide.ts';
 import type { DelegationLook } from '../orders/delegation.ts';
@@ -78,7 +79,6 @@ export interface Impacts {
   warnedAt(order: Order): Promise<Date | undefined>;
 }
 
-const DAY_MS = 86_400_000;
 /** Names are looked at daily at least; what was seen before that warns no more. */
 const MAX_AGE_MS = 2 * DAY_MS;
 /** The time for a look that a person waits for whom Slack gives three seconds to open a form. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../duration.ts';
 import { isSameRegistrarName } from '../rdap/registrar-name.ts';
 import { partOf } from './facts.ts';
 import type { NameHistory } from './history.ts';
@@ -25,7 +26,6 @@ export type Distrust =
   | { readonly code: 'registrar_unseen'; readonly before: string }
   | { readonly code: 'transferred'; readonly at: Date };
 
-const DAY_MS = 86_400_000;
 /** A transfer is completed within this time, or has failed. */
 const TRANSFER_MS = 60 * DAY_MS;
 

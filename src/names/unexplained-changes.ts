@@ -1,3 +1,4 @@
+import { DAY_MS } from '../duration.ts';
 import { ALARM_FACTS, type FactName, type FactValue, isSameSet, REGISTRY_FACTS } from './facts.ts';
 import type { FactChange, NameHistory } from './history.ts';
 
@@ -115,8 +116,6 @@ export interface ChangedName {
   readonly knownChanges: readonly KnownChange[];
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Clocks of the bot, the service and the registry may differ by this much. */
 const SKEW_MS = 5 * 60_000;
 const DEFAULT_TRANSFER_DAYS = 5;

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../duration.ts';
 import { changeOrder } from './change.ts';
 import { unconfirmedItems } from './due.ts';
 import type { Order, OrderItem } from './order.ts';
@@ -11,7 +12,6 @@ export type RegistryLook = 'shown' | 'not_shown' | 'unknown';
 /** Looks whether what the service accepted has happened. Implemented by expiry. */
 export type LookAtRegistry = (order: Order, item: OrderItem) => Promise<RegistryLook>;
 
-const DAY_MS = 86_400_000;
 /** What the registry does not show this long after it was accepted is told, while there is time to ask the service. */
 const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
   // A transfer goes through five days after it was asked for.

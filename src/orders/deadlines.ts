@@ -1,11 +1,10 @@
+import { DAY_MS, MINUTE_MS } from '../duration.ts';
 import type { Demand } from '../policy/evaluate.ts';
 
 /*
  * How long an order waits: when approvers are reminded, when others are called, when it expires. Pure.
  */
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Nobody is reminded sooner than this for a name that expires soon. */
 const SHORTEST_WAIT_MS = 15 * MINUTE_MS;
 const SOON_MS = 7 * DAY_MS;

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../duration.ts';
 import { changeOrder } from './change.ts';
 import { delegatedItems } from './due.ts';
 import { type Order, type OrderItem, UNDO_HOURS, undoableUntil } from './order.ts';
@@ -13,7 +14,6 @@ export type DelegationLook =
 
 export type LookAtDelegation = (order: Order, item: OrderItem) => Promise<DelegationLook>;
 
-const HOUR_MS = 3_600_000;
 /** Nameservers that have just been set up get this long before they are reported as not answering. */
 const SETTLING_MS = HOUR_MS;
 

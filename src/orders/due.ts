@@ -1,3 +1,4 @@
+import { DAY_MS, MINUTE_MS } from '../duration.ts';
 import {
   FOLLOWED_TASKS,
   LOOKED_UP_TASKS,
@@ -22,8 +23,6 @@ export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
   observation: ['SUCCEEDED', 'FAILED', 'UNKNOWN'],
 };
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Public records are asked often for this long, while people wait, and once an hour after that. */
 const OFTEN_MS = 60 * MINUTE_MS;
 const OFTEN_EVERY_MS = 5 * MINUTE_MS;

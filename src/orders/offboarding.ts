@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
+import { DAY_MS, HOUR_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import { changeOrder } from './change.ts';
 import type { Directory, OrderStore } from './ports.ts';
@@ -94,9 +95,6 @@ async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
   }
   return isComplete;
 }
-
-const DAY_MS = 24 * 60 * 60_000;
-const HOUR_MS = 60 * 60_000;
 
 export interface Offboarding {
   /** Asks when a day has passed, and waits for a look that is under way. Never throws. */

@@ -1,4 +1,5 @@
 import { Agent } from 'undici';
+import { DAY_MS } from '../duration.ts';
 import { exchange, HttpExchangeError } from '../http/exchange.ts';
 import { HostBusyError, HostRateLimiter } from '../http/host-rate-limiter.ts';
 import { createAddressGuard, PrivateAddressError, type Resolve } from '../http/public-address.ts';
@@ -83,7 +84,6 @@ export interface RdapClient {
   close(): Promise<void>;
 }
 
-const DAY_MS = 86_400_000;
 const BOOTSTRAP_KEPT_MS = DAY_MS;
 const BOOTSTRAP_RETRY_MS = 10 * 60_000;
 const MAX_BYTES = 1_048_576;

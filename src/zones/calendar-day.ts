@@ -1,9 +1,10 @@
+import { DAY_MS } from '../duration.ts';
+
 /*
  * Calendar days as YYYY-MM-DD in any time zone. A long list of names asks for several days a name, and `Intl` is slow;
  * so the offsets of a time zone, and the days as text, are remembered.
  */
 
-const DAY_MS = 86_400_000;
 /** The most days that are remembered, about thirty years of them. */
 const MAX_REMEMBERED = 10_000;
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../duration.ts';
 import { calendarDay, dayNumber, numberedDay } from './calendar-day.ts';
 import type { LifecycleProfile, ZoneProfile } from './zone.ts';
 
@@ -48,8 +49,6 @@ export interface LifeDates {
   /** When the name was deleted, if it was. */
   readonly deletedAt?: Date | undefined;
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Follows a name through its life (service API, Domain lifecycle). Days are stretches of 24 hours after the

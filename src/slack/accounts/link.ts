@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import type { LinkOutcome } from '../../accounts/accounts.ts';
 import { present } from '../../collections.ts';
+import { HOUR_MS } from '../../duration.ts';
 import type { Credential } from '../../service/authenticator/signature.ts';
 import { Secret } from '../../service/secret.ts';
 import {
@@ -33,7 +34,7 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import type { Field, FormValues } from '../kit/form.ts';
-import { createLimiter, HOUR_MS, type Limiter } from '../kit/limiter.ts';
+import { createLimiter, type Limiter } from '../kit/limiter.ts';
 import { factsOf } from '../orders/answer.view.ts';
 import { formatContext } from '../orders/order.view.ts';
 import { openForm } from '../orders/ordering.ts';

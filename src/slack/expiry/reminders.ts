@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../duration.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
@@ -29,7 +30,6 @@ import { formatWatchRefusal } from './watch-list.view.ts';
  * is read again.
  */
 
-const DAY_MS = 86_400_000;
 /** Longer values cannot be options of a menu. */
 const MAX_PICK = 150;
 

@@ -1,12 +1,13 @@
 import type { SlackViewMiddlewareArgs, ViewSubmitAction } from '@slack/bolt';
 import type { z } from 'zod';
+import { MINUTE_MS } from '../../duration.ts';
 import type { Interaction, Needs, SlackDeps } from '../feature.ts';
 import { unknownCommand } from '../help/help.view.ts';
 import { publishHome } from '../home/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../index.ts';
 import { count, type Message, section, textMessage } from '../kit/blocks.ts';
 import { noticeView } from '../kit/form.ts';
-import { createLimiter, MINUTE_MS } from '../kit/limiter.ts';
+import { createLimiter } from '../kit/limiter.ts';
 import { likelyLine, parseCommandLine } from '../kit/parse.ts';
 import { orderOfCardBlock } from '../orders/card.view.ts';
 import { openForm } from '../orders/ordering.ts';

@@ -9,8 +9,6 @@ export interface Limiter {
   giveBack(personId: string): void;
 }
 
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 60 * MINUTE_MS;
 /** With more people than this, those who did nothing for a whole window are forgotten. */
 const MAX_PEOPLE = 1_000;
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { DAY_MS } from '../../duration.ts';
 import { isCalendarDay } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
 import { code, count, type Message, textMessage } from '../kit/blocks.ts';
@@ -17,7 +18,6 @@ import { AUDIT_COLUMNS, orderLines, teamEventRow } from './audit.view.ts';
  * The audit log as a CSV file, for admins.
  */
 
-const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
 
 /** Whole days in UTC, including the last one. */

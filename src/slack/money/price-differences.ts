@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../duration.ts';
 import { priceDifferences } from '../../money/answered-amounts.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
 import type { MoneyReportStore, PriceStore } from '../../money/ports.ts';
@@ -11,8 +12,6 @@ export interface PriceDifferenceDeps extends AdminPlannerDeps {
   readonly prices: Pick<PriceStore, 'list'>;
   readonly reports: Pick<MoneyReportStore, 'answers'>;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Opens the report on the answers of yesterday. */
 export async function openPriceDifferences(deps: {

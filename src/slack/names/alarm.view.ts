@@ -1,4 +1,5 @@
 import { present } from '../../collections.ts';
+import { HOUR_MS } from '../../duration.ts';
 import type { Alarm } from '../../names/alarm.ts';
 import {
   type AlarmKind,
@@ -43,8 +44,6 @@ export const HAPPENED: Readonly<Record<AlarmKind, string>> = {
   pending_delete: 'It is being deleted.',
   unregistered: 'Its registry has no record of it any more.',
 };
-
-const HOUR_MS = 3_600_000;
 
 /**
  * The message of an alarm. It says how the alarm stands now.

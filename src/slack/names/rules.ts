@@ -1,4 +1,5 @@
 import { isDemoContext } from '../../accounts/account.ts';
+import { DAY_MS } from '../../duration.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { type DomainName, displayName, parseDomainName, parseZone } from '../../zones/names.ts';
@@ -33,7 +34,6 @@ async function runRules(call: CommandCall): Promise<void> {
   await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
 }
 
-const DAY_MS = 86_400_000;
 /** The most orders of one name that are searched for a lock of its transfers. */
 const ORDERS_LOOKED_AT = 50;
 

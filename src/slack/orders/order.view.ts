@@ -1,6 +1,7 @@
 import type { Button } from '@slack/types';
 import { accountName, isDemoContext } from '../../accounts/account.ts';
 import { present } from '../../collections.ts';
+import { DAY_MS } from '../../duration.ts';
 import type { OrderLogEntry } from '../../events.ts';
 import type { Impact } from '../../names/impact.ts';
 import {
@@ -108,8 +109,6 @@ export function itemText(order: Order, item: OrderItem): string {
     ? 'Accepted'
     : ITEM_WORDS[item.state];
 }
-
-const DAY_MS = 86_400_000;
 
 /** What follows after the service accepted an item, and by when, if the document tells. */
 export function nextSteps(order: Order, item: OrderItem): string[] {

@@ -1,5 +1,6 @@
 import type { KnownBlock } from '@slack/types';
 import { present } from '../../collections.ts';
+import { DAY_MS } from '../../duration.ts';
 import type { Interface } from '../../service/task.ts';
 import type { PREREG_FILTERS, Preregistration, Preregistrations } from '../../service/tasks/prereg.ts';
 import { displayName } from '../../zones/names.ts';
@@ -295,8 +296,6 @@ function phaseLine(label: string, record: Preregistration, phase: Phase, now: Da
   const { start, end } = told;
   return `*${label}*: from ${quote(start ?? 'a moment that is not told')} until ${quote(end ?? 'a moment that is not told')}${formatEnd(end, now)}`;
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * How far away an end is, in days. Hours are left out, because the time zone of a moment over XML is not

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
+import { HOUR_MS, MINUTE_MS } from '../../duration.ts';
 import type { Directory } from '../../orders/ports.ts';
-import { createLimiter, createSlots, HOUR_MS, MINUTE_MS } from '../kit/limiter.ts';
+import { createLimiter, createSlots } from '../kit/limiter.ts';
 import { createCache } from './cache.ts';
 import { okResponse, SlackApiError, type SlackWeb } from './web.ts';
 

@@ -1,10 +1,11 @@
+import { DAY_MS } from '../../duration.ts';
+
 /* The hours in which a person is not disturbed: the night of their own time zone. Pure. */
 
 const QUIET_FROM_HOUR = 22;
 const QUIET_UNTIL_HOUR = 7;
 /** Every time zone’s hours begin at a whole quarter of an hour. */
 const STEP_MS = 15 * 60_000;
-const DAY_MS = 86_400_000;
 
 /**
  * Until when a message to a person waits: 7:00 in their time zone, if it is night there.

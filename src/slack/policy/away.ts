@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../duration.ts';
 import type { StandIn } from '../../policy/approvals.ts';
 import { isCalendarDay } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature, Interaction } from '../feature.ts';
@@ -6,7 +7,6 @@ import { backText } from '../log/told-event.view.ts';
 
 /* Absences: who approves instead of somebody, and until when. */
 
-const DAY_MS = 86_400_000;
 const MAX_DAYS = 366;
 const USAGE =
   'Say until when and who stands in for you, such as `/domain away 2026-12-24 @carol` or `/domain away 2w @carol`.';

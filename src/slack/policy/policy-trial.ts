@@ -1,4 +1,5 @@
 import { isTeamAccount } from '../../accounts/account.ts';
+import { DAY_MS } from '../../duration.ts';
 import { amountsByName } from '../../money/order-cost.ts';
 import { decidedOrder, factOrderOf, factSourcesOf, policySettings } from '../../orders/demand.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
@@ -28,7 +29,6 @@ import {
 
 /* Tries a policy before it is published: with one line, or with past orders. */
 
-const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 365;
 /** The number of orders that one replay holds in memory. If there are more, the newest are used. */
