@@ -11,16 +11,18 @@ import { z } from 'zod';
  */
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
-const FOLDERS = ['accounts', 'expiry', 'orders', 'service', 'zones'];
+const FOLDERS = ['accounts', 'expiry', 'money', 'names', 'orders', 'policy', 'rdap', 'service', 'zones'];
 
 /**
  * What is stored as words, and read whatever the views say by then; a product id; the rows of tasks with their words; the
- * words that answers of the service are made of; a zone's profile, which quotes the service's document.
+ * words that answers of the service are made of; the names of rules that people start with; a zone's profile, which
+ * quotes the service's document.
  */
 const WORDS_BELONG_HERE: ReadonlySet<string> = new Set([
   'expiry/calendar.ts',
-  'expiry/refresh.ts',
   'orders/tasks.ts',
+  'policy/rule-text.ts',
+  'policy/starting-points.ts',
   'service/redact.ts',
   'zones/rest.ts',
 ]);

@@ -67,6 +67,6 @@ export interface MoneyReportStore {
   /** What the service answered to names that cost money and were carried out, on live systems. */
   answers(from: Date, to: Date): Promise<readonly PricedAnswer[]>;
   /** Names of the watch list that were decided to be let go from `from` until before `to`. */
-  letGo(from: Date, to: Date): Promise<readonly string[]>;
+  lapsed(from: Date, to: Date): Promise<readonly string[]>;
   decisions(from: Date, to: Date): Promise<readonly Decision[]>;
 }

@@ -161,7 +161,7 @@ export function createFactChanges(deps: FactChangesDeps): FactChanges {
       const outcome = await pending.confirm(id, by, now());
       return outcome.kind === 'confirmed'
         ? { ok: true, pending: outcome.pending }
-        : { ok: false, refusal: { code: `change_${outcome.kind === 'stale' ? 'stale' : 'gone'}` } };
+        : { ok: false, refusal: { code: outcome.kind === 'stale' ? 'change_stale' : 'change_gone' } };
     },
 
     async dismiss(id, by) {

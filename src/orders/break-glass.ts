@@ -1,6 +1,6 @@
 import { peopleAmong, requestersOf, type WaitingDecision, waitingDecision } from './approvers.ts';
 import { type ChangeOutcome, changeOrder } from './change.ts';
-import { type DecideDeps, letGo, moneyOf, withImpact } from './decide.ts';
+import { clearForSending, type DecideDeps, moneyOf, withImpact } from './decide.ts';
 import { isRequester, type Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -19,7 +19,7 @@ export async function approveInEmergency(
   userId: string,
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
-  return letGo(deps, orderId, (order, agreedExcess, findObstacle) =>
+  return clearForSending(deps, orderId, (order, agreedExcess, findObstacle) =>
     withImpact(deps, order, async (isImpactUnknown) => {
       const grounds = await emergencyGrounds(deps, order, userId);
       if ('refusal' in grounds) return grounds;

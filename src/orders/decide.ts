@@ -91,7 +91,7 @@ export async function approveOrder(
   userId: string,
   reason?: string,
 ): Promise<ChangeOutcome> {
-  return letGo(deps, orderId, async (order, agreedExcess, findObstacle) => {
+  return clearForSending(deps, orderId, async (order, agreedExcess, findObstacle) => {
     // Who lets a paused order go on presses another button.
     if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
     const press = { userId, agreedExcess };
@@ -219,7 +219,7 @@ export async function moneyOf(deps: DecideDeps, order: Order, given: readonly Pr
  * @param decide is told by how much the card said that the order exceeds budgets when the person pressed, and asks what
  * stands in the way of the order at the point at which it may be said to the person
  */
-export async function letGo(
+export async function clearForSending(
   deps: Pick<DecideDeps, 'store' | 'findAccount' | 'directory' | 'servicePlaces' | 'now'>,
   orderId: string,
   decide: (order: Order, agreedExcess: Order['shownExcess'], findObstacle: FindObstacle) => Promise<Decision>,
@@ -246,7 +246,7 @@ export async function letGo(
   if (!outcome.ok && (outcome.refusal.code === 'excess_unseen' || outcome.refusal.code === 'over_budget'))
     await deps.store.requestNotification(orderId, deps.now());
   const goesOn = isPart && outcome.ok && (outcome.order.state === 'PENDING' || isPaused(outcome.order));
-  return goesOn ? letGo(deps, orderId, decide) : outcome;
+  return goesOn ? clearForSending(deps, orderId, decide) : outcome;
 }
 
 /** The approvals that count at one moment. */

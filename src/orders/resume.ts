@@ -1,6 +1,6 @@
 import { refusalOfNonApprover, refusalToDecide } from './approval-rights.ts';
 import type { ChangeOutcome, Decision } from './change.ts';
-import { type DecideDeps, letGo, weighPress } from './decide.ts';
+import { clearForSending, type DecideDeps, weighPress } from './decide.ts';
 import type { Refusal } from './refusal.ts';
 import { isPaused } from './waves.ts';
 
@@ -9,7 +9,7 @@ import { isPaused } from './waves.ts';
  * gone wrong so far does not pause it again. An approval that is not enough is kept until the others have been given.
  */
 export function resumeOrder(deps: DecideDeps, orderId: string, userId: string): Promise<ChangeOutcome> {
-  return letGo(deps, orderId, async (order, agreedExcess, findObstacle): Promise<Decision> => {
+  return clearForSending(deps, orderId, async (order, agreedExcess, findObstacle): Promise<Decision> => {
     if (!isPaused(order)) return { refusal: { code: 'not_paused' } };
     const weighed = await weighPress(deps, order, { userId, agreedExcess }, findObstacle, (policy) =>
       order.requesterId === userId ? undefined : refusalOfNonApprover(policy, userId, 'resume'),

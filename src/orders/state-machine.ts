@@ -113,7 +113,7 @@ function confirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transi
 /** An approval of a paused order that is not enough for it to go on is kept until others have approved, too. */
 function approved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
   if (order.state === 'APPROVED' && !isPaused(order)) return undefined;
-  if (isOver(order, now)) return TIME_IS_OVER;
+  if (hasExpired(order, now)) return TIME_IS_OVER;
   // Those who approved before may press again: somebody whose approval had lapsed may be an approver again.
   const former = order.approvals.find((approval) => approval.userId === event.by);
   const approvals = withApproval(order, event, now);
@@ -187,7 +187,7 @@ function emergencyApproved(
   now: Date,
 ): Transition | undefined {
   const { type, by, agreedExcess: _, over, price, isImpactUnknown, ...grounds } = event;
-  if (isOver(order, now)) return TIME_IS_OVER;
+  if (hasExpired(order, now)) return TIME_IS_OVER;
   if (isRequester(order, by)) return refused({ code: 'own_emergency' });
   const detail = {
     statement: order.statementHash,
@@ -248,7 +248,7 @@ function escalated(order: Order, event: EventOf<'escalated'>, now: Date): Transi
 }
 
 function asked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
-  if (isOver(order, now)) return TIME_IS_OVER;
+  if (hasExpired(order, now)) return TIME_IS_OVER;
   const { by, question, expiresAt, remindAt, escalateAt } = event;
   return changedOrder(
     order,
@@ -400,7 +400,7 @@ function resumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition
   const { bulk } = order;
   const { type, by, validApprovers, progress, budget } = event;
   if (bulk?.pause === undefined) return undefined;
-  if (isOver(order, now)) return TIME_IS_OVER;
+  if (hasExpired(order, now)) return TIME_IS_OVER;
   if (!progress.isApproved)
     return refused({ code: 'approvals_missing', requirements: progress.requirements });
   if (budget.over.length > 0 && budget.admins.length === 0)
@@ -627,7 +627,7 @@ function refused(refusal: Refusal): Transition {
 
 const TIME_IS_OVER = refused({ code: 'time_is_over' });
 
-function isOver({ expiresAt }: Order, now: Date): boolean {
+function hasExpired({ expiresAt }: Order, now: Date): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
 

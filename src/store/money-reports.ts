@@ -44,7 +44,7 @@ export function createMoneyReportStore({ run }: Pick<Database, 'run'>): MoneyRep
         }));
     },
 
-    letGo: async (from, to) => {
+    lapsed: async (from, to) => {
       const rows = await run(Prisma.sql`
         SELECT name FROM domains
         WHERE lapse_confirmed_at >= ${from} AND lapse_confirmed_at < ${to} ORDER BY name`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { policyIssueSentence } from '../../src/policy/issue-sentences.ts';
 import { parseRules, type RuleText, ruleToText } from '../../src/policy/rule-text.ts';
+import { policyIssueSentence } from '../../src/slack/policy/policy-issue.view.ts';
 import fc, { runs } from '../support/properties.ts';
 import { rules, VOCABULARY } from './arbitraries.ts';
 

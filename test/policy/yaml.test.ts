@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { policyIssueSentence } from '../../src/policy/issue-sentences.ts';
 import { MAX_YAML_LENGTH, policyFromYaml, policyToYaml } from '../../src/policy/yaml.ts';
+import { policyIssueSentence } from '../../src/slack/policy/policy-issue.view.ts';
 import fc, { runs } from '../support/properties.ts';
 import { rules, VOCABULARY } from './arbitraries.ts';
 

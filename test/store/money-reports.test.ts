@@ -34,5 +34,5 @@ test('what was let go counts in its month, and by its decision', async () => {
       },
     });
   const month = [new Date('2026-11-01T00:00:00Z'), new Date('2026-12-01T00:00:00Z')] as const;
-  expect(await store.letGo(...month)).toEqual(['in.rest']);
+  expect(await store.lapsed(...month)).toEqual(['in.rest']);
 });

@@ -41,14 +41,6 @@ import { openForm } from '../orders/ordering.ts';
 import { refreshing } from '../refresh-form.ts';
 import { formatLinkRefusal } from './link.view.ts';
 
-/** How many refused credentials one person may try. */
-const LINK_TRIES_PER_HOUR = 10;
-
-/** Limits how many refused credentials each person tries. */
-export function limitLinkTries(): Limiter {
-  return createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS);
-}
-
 /*
  * Linked accounts: each person works with their own credentials at the domain service.
  */
@@ -59,6 +51,14 @@ const METHODS = [
   { value: 'two_factor', text: 'User, password and two-factor token' },
 ] as const;
 type Method = (typeof METHODS)[number]['value'];
+
+/** How many refused credentials one person may try. */
+const LINK_TRIES_PER_HOUR = 10;
+
+/** Limits how many refused credentials each person tries. */
+export function limitLinkTries(): Limiter {
+  return createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS);
+}
 
 const METHOD_FIELD: Field = {
   name: 'method',

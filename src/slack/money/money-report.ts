@@ -14,7 +14,7 @@ export interface MoneyReportDeps {
   readonly prices: Pick<PriceStore, 'list'>;
   readonly spending: SpendStore;
   readonly budgets: Pick<BudgetStore, 'standings'>;
-  readonly reports: Pick<MoneyReportStore, 'letGo' | 'decisions'>;
+  readonly reports: Pick<MoneyReportStore, 'lapsed' | 'decisions'>;
   readonly now: () => Date;
 }
 
@@ -79,11 +79,11 @@ async function figuresOf(deps: MoneyReportDeps, span: SpendSpan, timeZone: strin
   const { text: month, from, to } = span;
   const now = deps.now();
   const today = utcDayOf(now);
-  const [list, purchases, unknownOutcomes, letGo, renewals, budgets, decisions] = await Promise.all([
+  const [list, purchases, unknownOutcomes, lapsed, renewals, budgets, decisions] = await Promise.all([
     deps.prices.list(),
     spending.purchases(from, to),
     spending.unknownOutcomes(from, to),
-    reports.letGo(from, to),
+    reports.lapsed(from, to),
     spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
     deps.budgets.standings(utcDayOf(new Date(to.getTime() - 1))),
     reports.decisions(from, to),
@@ -95,7 +95,7 @@ async function figuresOf(deps: MoneyReportDeps, span: SpendSpan, timeZone: strin
     spent,
     byTask,
     unknownOutcomes,
-    saved: renewalsOf(list, letGo, today),
+    saved: renewalsOf(list, lapsed, today),
     ahead,
     aheadTotal: totalOf(ahead),
     budgets,

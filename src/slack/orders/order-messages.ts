@@ -189,7 +189,7 @@ async function planOrder(deps: OrderPlannerDeps, planned: PlannedOrder): Promise
   if (card === undefined) return;
   if (cards.every(({ state }) => state !== 'pending')) await recordExcess(deps, order, extras.budgets);
   const waiting = { ...planned, card };
-  await copyCard(deps, waiting, { ...wanted, approvalChannel, isOverBudget: isOver(extras.budgets) });
+  await copyCard(deps, waiting, { ...wanted, approvalChannel, isOverBudget: exceedsBudget(extras.budgets) });
   const inThread = { ...planned, thread: threadOf(order, card), since: wanted.since };
   await sendProgress(deps, inThread);
   const replyTo = (entry: OrderLogEntry) =>
@@ -262,7 +262,7 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
     undoOffer(deps, order, now),
   ]);
   const otherAdmins = deps.admins.filter((userId) => !isRequester(order, userId));
-  const isForAdmins = isOver(budgets) && otherAdmins.length > 0 && waitsForAdminAlone(history);
+  const isForAdmins = exceedsBudget(budgets) && otherAdmins.length > 0 && waitsForAdminAlone(history);
   const awaited =
     decision === undefined || decision.demand.requirements.length === 0
       ? formerApprovers(order, settings.approvers)
@@ -282,7 +282,7 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
   return { extras, otherAdmins, isForAdmins, approvalChannel: settings.approvalChannel };
 }
 
-function isOver(budgets: CardExtras['budgets']): boolean {
+function exceedsBudget(budgets: CardExtras['budgets']): boolean {
   return budgets !== undefined && budgets.over.length > 0;
 }
 

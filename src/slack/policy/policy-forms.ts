@@ -1,5 +1,4 @@
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
-import { policyIssueSentence, policyIssueText } from '../../policy/issue-sentences.ts';
 import { DECISIONS, isGroup, type PolicyRule } from '../../policy/policy.ts';
 import {
   type PolicyIssue,
@@ -32,6 +31,7 @@ import type { Field, Form, FormValues } from '../kit/form.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type GroupMenus, withGroups, withTypedIds } from './people-fields.ts';
 import { START_LABELS } from './policy.view.ts';
+import { policyIssueSentence, policyIssueText } from './policy-issue.view.ts';
 import { ruleSentence } from './policy-rule.view.ts';
 import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
 

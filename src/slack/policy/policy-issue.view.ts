@@ -1,5 +1,5 @@
-import type { PolicyIssue, PolicyIssueCode } from './rule-text.ts';
-import type { YamlIssue, YamlIssueCode } from './yaml.ts';
+import type { PolicyIssue, PolicyIssueCode } from '../../policy/rule-text.ts';
+import type { YamlIssue, YamlIssueCode } from '../../policy/yaml.ts';
 
 /*
  * The sentence for an issue of a policy, which says what to write instead. What was written is quoted as it is:
