@@ -45,6 +45,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'config.ts',
     'log.ts',
     'duration.ts',
+    'compare-and-swap.ts',
   ],
   expiry: [
     'accounts',
@@ -58,6 +59,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'log.ts',
     'notifications.ts',
     'duration.ts',
+    'compare-and-swap.ts',
   ],
   names: [
     'accounts',
@@ -73,6 +75,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'log.ts',
     'notifications.ts',
     'duration.ts',
+    'compare-and-swap.ts',
   ],
   'reconcile.ts': ['orders', 'notifications.ts', 'log.ts'],
   // The use cases' edges: neither knows the other.
@@ -182,6 +185,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'seams.ts': ['notifications.ts', 'orders', 'policy', 'slack/outbound'],
   'shutdown.ts': ['log.ts', 'orders', 'work.ts'],
   'work.ts': ['bus.ts', 'log.ts', 'names', 'notifications.ts', 'orders', 'reconcile.ts', 'seams.ts'],
+  'compare-and-swap.ts': [],
 };
 
 /** Packages that belong to one part alone. */

@@ -32,7 +32,7 @@ const REASONS_FOR_THE_LOG =
   /^(another database,|its heartbeat|nobody was at work|the server|a redirect,|contradicts itself,|answered with|has nothing) /;
 
 /** `log.warn(…)`, `new StoreError(…)`, `serviceError(…)` and its like. */
-const CALLS_FOR_THE_LOG = /^(?:(?:\w+\.)*log\.\w+|\w*Error|failure|super)$/;
+const CALLS_FOR_THE_LOG = /^(?:(?:\w+\.)*log\.\w+|\w*Error|failure|super|compareAndSwap)$/;
 /**
  * What the service's client calls its activities, and what it found wrong with an answer: parts of messages of errors.
  */

@@ -1,9 +1,8 @@
+import { compareAndSwap } from '../compare-and-swap.ts';
 import type { WatchDecision } from '../events.ts';
 import { NO_DATES } from '../names/dates.ts';
 import type { NameObservation } from '../names/ports.ts';
 import type { WatchedDomain, WatchListStore } from './ports.ts';
-
-const ATTEMPTS = 20;
 
 /**
  * Changes a name of the watch list by compare-and-swap, and tries again when somebody else changed
@@ -20,15 +19,18 @@ export async function changeWatched(
   decision?: (after: WatchedDomain) => WatchDecision,
   observation?: NameObservation,
 ): Promise<WatchedDomain | undefined> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const known = await store.find(name);
-    if (known === undefined) return undefined;
-    const after = decide(known);
-    if (after === undefined) return known;
-    if (await store.change(known, after, decision?.(after), observation))
-      return { ...after, version: known.version + 1 };
-  }
-  throw new Error(`changing ${name} on the watch list: others changed it ${ATTEMPTS} times meanwhile`);
+  const { domain } = await compareAndSwap(
+    `changing ${name} on the watch list`,
+    () => store.find(name),
+    async (known) => {
+      const after = known && decide(known);
+      if (known === undefined || after === undefined) return { domain: known };
+      return (await store.change(known, after, decision?.(after), observation))
+        ? { domain: { ...after, version: known.version + 1 } }
+        : undefined;
+    },
+  );
+  return domain;
 }
 
 /** A new entry of the list, of which nothing is known yet. */

@@ -1,3 +1,4 @@
+import { compareAndSwap } from '../compare-and-swap.ts';
 import type { AlarmDecision } from '../events.ts';
 import { type Alarm, type AlarmChange, type AlarmRefusal, escalate, sayOurs } from './alarm.ts';
 import type { AlarmStore } from './ports.ts';
@@ -37,16 +38,18 @@ export function createAlarms({ store, isGuarded, trustRegistrar, changed, now }:
     decide: (alarm: Alarm) => AlarmChange,
     decisionOf: (after: Alarm) => AlarmDecision,
   ): Promise<AlarmChange> {
-    for (;;) {
-      const before = await store.find(id);
-      if (before === undefined) return { ok: false, refusal: NOT_FOUND };
-      const decided = decide(before);
-      if (!decided.ok) return decided;
-      if (await store.change(before, decided.alarm, decisionOf(decided.alarm), now())) {
+    return compareAndSwap<Alarm | undefined, AlarmChange>(
+      `changing alarm ${id}`,
+      () => store.find(id),
+      async (before) => {
+        if (before === undefined) return { ok: false, refusal: NOT_FOUND };
+        const decided = decide(before);
+        if (!decided.ok) return decided;
+        if (!(await store.change(before, decided.alarm, decisionOf(decided.alarm), now()))) return undefined;
         changed(id);
         return decided;
-      }
-    }
+      },
+    );
   }
 
   return {

@@ -1,3 +1,4 @@
+import { compareAndSwap } from '../compare-and-swap.ts';
 import { HOUR_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import type { RdapClient } from '../rdap/client.ts';
@@ -40,8 +41,6 @@ interface Looks {
   readonly registry: RegistryLook | undefined;
   readonly registryTurn: Date | undefined;
 }
-
-const ATTEMPTS = 20;
 
 /**
  * Looks at a watched name if a look is due, and keeps the result. The names of one registry share its budget; when that
@@ -112,13 +111,16 @@ async function changeRecord(
   found: NameRecord | undefined,
   change: (known: NameRecord) => Promise<LookResult>,
 ): Promise<LookResult | undefined> {
-  let known = found;
-  for (let attempt = 0; attempt < ATTEMPTS && known !== undefined; attempt += 1) {
-    const result = await change(known);
-    if (await store.save(known, result)) return result;
-    known = await store.find(name);
-  }
-  return undefined;
+  const { kept } = await compareAndSwap(
+    `keeping what was seen of ${name}`,
+    async (tries) => (tries === 0 ? found : store.find(name)),
+    async (known) => {
+      if (known === undefined) return { kept: undefined };
+      const result = await change(known);
+      return (await store.save(known, result)) ? { kept: result } : undefined;
+    },
+  );
+  return kept;
 }
 
 /** The name after looks at it. */

@@ -1,3 +1,4 @@
+import { compareAndSwap } from '../compare-and-swap.ts';
 import type { Order, OrderEvent } from './order.ts';
 import type { CommitOutcome, OrderCommit, OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
@@ -19,9 +20,6 @@ export type ChangeOutcome =
       readonly order: Order | undefined;
     };
 
-/** More concurrent changes of one order than this mean that something is wrong. */
-const MAX_ATTEMPTS = 50;
-
 /**
  * Reads an order, decides, and commits by compare-and-swap. When somebody else committed first, it reads and decides
  * again.
@@ -35,30 +33,24 @@ export async function changeOrder(
   decide: (order: Order) => Decision | Promise<Decision>,
   known?: Order,
 ): Promise<ChangeOutcome> {
-  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const before = (tries === 0 ? known : undefined) ?? (await deps.store.load(orderId));
-    if (before === undefined) return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
-    const decision = await decide(before);
-    if ('refusal' in decision) {
-      if (before === known) continue;
-      return { ok: false, refusal: decision.refusal, order: before };
-    }
-    const result = transition(before, decision.event, deps.now());
-    if (!result.ok) {
-      if (before === known) continue;
-      return { ok: false, refusal: result.refusal, order: before };
-    }
-    const committed = await deps.store.commit({
-      before,
-      after: result.order,
-      log: result.log,
-      ...decision.extra,
-    });
-    if (committed.ok) return { ok: true, order: result.order, before };
-    const refusal = refusalOfConflict(committed);
-    if (refusal !== undefined) return { ok: false, refusal, order: before };
-  }
-  throw new Error(`changing order ${orderId}: others kept changing it`);
+  return compareAndSwap<Order | undefined, ChangeOutcome>(
+    `changing order ${orderId}`,
+    async (tries) => (tries === 0 ? known : undefined) ?? deps.store.load(orderId),
+    async (before) => {
+      if (before === undefined) return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
+      const refused = (refusal: Refusal) =>
+        before === known ? undefined : ({ ok: false, refusal, order: before } as const);
+      const decision = await decide(before);
+      if ('refusal' in decision) return refused(decision.refusal);
+      const result = transition(before, decision.event, deps.now());
+      if (!result.ok) return refused(result.refusal);
+      const { order: after, log } = result;
+      const committed = await deps.store.commit({ before, after, log, ...decision.extra });
+      if (committed.ok) return { ok: true, order: after, before };
+      const refusal = refusalOfConflict(committed);
+      return refusal && { ok: false, refusal, order: before };
+    },
+  );
 }
 
 /** Why a commit is refused; undefined when somebody else only committed first. */

@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import { decodeFile, MAX_CSV_BYTES } from '../csv.ts';
-import { type FieldErrors, type SubmissionCall, textOf } from './feature.ts';
+import { type SubmissionCall, textOf } from './feature.ts';
 import { unreadableFileText } from './kit/csv-issue.view.ts';
-import type { Field } from './kit/form.ts';
+import { type FieldErrors, type FieldLook, field } from './kit/form.ts';
 import { SlackApiError } from './outbound/web.ts';
 
 /*
@@ -9,15 +10,23 @@ import { SlackApiError } from './outbound/web.ts';
  */
 
 const FILE = 'file';
+const ROWS = 'rows';
 
-/** The field for the file, beside the one that the same text can be pasted in. */
-export function fileField(label: string, fileTypes: readonly string[], hint: string): Field {
-  return { name: FILE, label, kind: 'file', optional: true, fileTypes, hint };
+/** The fields of a text that is attached as a file, or pasted into the other one. */
+export function attachedFields<Name extends string>(
+  look: { readonly label: string; readonly fileTypes: readonly string[]; readonly hint: string },
+  name: Name,
+  pasted: Omit<FieldLook, 'kind'>,
+) {
+  return {
+    [FILE]: field({ ...look, kind: 'file' }, z.string().optional()),
+    [name]: field({ ...pasted, kind: 'lines' }, z.array(z.string()).optional()),
+  };
 }
 
-/** The field for a CSV file. */
-export function csvField(hint: string): Field {
-  return fileField('CSV file', ['csv', 'txt', 'tsv'], hint);
+/** The same for rows of CSV. */
+export function csvFields(hint: string, pasted: Omit<FieldLook, 'kind'>) {
+  return attachedFields({ label: 'CSV file', fileTypes: ['csv', 'txt', 'tsv'], hint }, ROWS, pasted);
 }
 
 export type AttachedText =
@@ -36,7 +45,7 @@ export interface AttachedTextOptions {
 
 /** Reads the CSV file of a form that also has a field for its rows. */
 export function attachedCsv(call: SubmissionCall): Promise<AttachedText> {
-  return attachedText(call, { field: 'rows', missing: 'Attach a CSV file, or paste its rows here.' });
+  return attachedText(call, { field: ROWS, missing: 'Attach a CSV file, or paste its rows here.' });
 }
 
 /** Reads what was attached or pasted. */

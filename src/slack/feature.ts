@@ -22,7 +22,14 @@ import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingChange, SettingsStore } from '../settings.ts';
 import type { Message } from './kit/blocks.ts';
-import type { Form, FormOrigin, FormValues, FormView } from './kit/form.ts';
+import {
+  type FieldErrors,
+  type Form,
+  type FormOrigin,
+  type FormValues,
+  type FormView,
+  linesIn,
+} from './kit/form.ts';
 import type { Limiter } from './kit/limiter.ts';
 import { cleanReason } from './kit/parse.ts';
 import type { ShownCard } from './orders/order-messages.ts';
@@ -173,9 +180,6 @@ export interface SubmissionCall extends Interaction {
   readonly origin: FormOrigin;
 }
 
-/** What is wrong with the values of a form, by field. */
-export type FieldErrors = Readonly<Record<string, string>>;
-
 /** Another view in the place of a form. Long work runs in `meanwhile`, which may change that view again. */
 export interface NextView {
   readonly view: ModalView;
@@ -280,16 +284,6 @@ export function formOrigin({ channelId = '', threadTs }: Interaction, subject?: 
   return { channelId, threadTs, subject };
 }
 
-/** Several issues at one field become one text. */
-export function joinErrors(
-  issues: Iterable<readonly [field: string, issue: string]>,
-): Record<string, string> {
-  const errors: Record<string, string> = {};
-  for (const [field, issue] of issues)
-    errors[field] = errors[field] === undefined ? issue : `${errors[field]} ${issue}`;
-  return errors;
-}
-
 /** A form as it is shown for these values. */
 export async function renderForm(
   feature: FormFeature,
@@ -319,7 +313,5 @@ export function reasonOf(values: FormValues): string | undefined {
 
 /** A value of a form as lines, or as what was picked; blank ones left out. */
 export function linesOf(values: FormValues, name: string): string[] {
-  const value = values[name];
-  const lines = typeof value === 'string' ? value.split(/[\r\n]+/) : (value ?? []);
-  return lines.map((line) => line.trim()).filter((line) => line !== '');
+  return linesIn(values[name]);
 }

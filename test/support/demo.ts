@@ -331,13 +331,34 @@ export async function until(
  * @returns the HTTP status
  */
 export async function deliverSigned(
-  { workspace, botUrl }: Pick<TestDemo, 'workspace' | 'botUrl'>,
+  demo: Pick<TestDemo, 'workspace' | 'botUrl'>,
   contentType: string,
   body: string,
 ): Promise<number> {
+  const response = await postSigned(demo, contentType, body);
+  await response.text();
+  return response.status;
+}
+
+/** Delivers an interaction as Slack does. @returns what Slack is answered, parsed; undefined when that is empty */
+export async function sendSigned(
+  demo: Pick<TestDemo, 'workspace' | 'botUrl'>,
+  payload: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+  const response = await postSigned(demo, 'application/x-www-form-urlencoded', body);
+  const text = await response.text();
+  return text === '' ? undefined : JSON.parse(text);
+}
+
+function postSigned(
+  { workspace, botUrl }: Pick<TestDemo, 'workspace' | 'botUrl'>,
+  contentType: string,
+  body: string,
+): Promise<Response> {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const mac = createHmac('sha256', workspace.signingSecret).update(`v0:${timestamp}:${body}`);
-  const response = await fetch(`${botUrl}/slack/events`, {
+  return fetch(`${botUrl}/slack/events`, {
     method: 'POST',
     body,
     headers: {
@@ -346,6 +367,4 @@ export async function deliverSigned(
       'x-slack-signature': `v0=${mac.digest('hex')}`,
     },
   });
-  await response.text();
-  return response.status;
 }

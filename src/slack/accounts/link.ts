@@ -13,7 +13,6 @@ import {
   formOrigin,
   type Interaction,
   isAdmin,
-  linesOf,
   type SlackDeps,
   type SubmissionCall,
   type Submitted,
@@ -33,7 +32,15 @@ import {
   section,
   textMessage,
 } from '../kit/blocks.ts';
-import type { Field, FormValues } from '../kit/form.ts';
+import {
+  type Field,
+  type FieldErrors,
+  type FieldLook,
+  type FormValues,
+  field,
+  fieldsOf,
+  readForm,
+} from '../kit/form.ts';
 import { createLimiter, type Limiter } from '../kit/limiter.ts';
 import { factsOf } from '../orders/answer.view.ts';
 import { formatContext } from '../orders/order.view.ts';
@@ -60,72 +67,7 @@ export function limitLinkTries(): Limiter {
   return createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS);
 }
 
-const METHOD_FIELD: Field = {
-  name: 'method',
-  label: 'How you sign in',
-  kind: 'choice',
-  options: METHODS,
-  dispatches: true,
-};
-const USER: Field = { name: 'user', label: 'User name', kind: 'text' };
-const CONTEXT: Field = {
-  name: 'context',
-  label: 'Context',
-  kind: 'number',
-  hint: '1 is the demo system; 4, or your own number, is the live one.',
-};
-const PASSWORD: Field = {
-  name: 'password',
-  label: 'Password',
-  kind: 'secret',
-  hint: 'Kept sealed; nobody sees it.',
-};
-
-const FIELDS: Readonly<Record<Method, readonly Field[]>> = {
-  password: [METHOD_FIELD, USER, CONTEXT, PASSWORD],
-  trusted_application: [
-    METHOD_FIELD,
-    { name: 'uuid', label: 'Application’s UUID', kind: 'text' },
-    { name: 'application', label: 'Application’s name', kind: 'text' },
-    PASSWORD,
-  ],
-  two_factor: [
-    METHOD_FIELD,
-    USER,
-    CONTEXT,
-    PASSWORD,
-    {
-      name: 'token',
-      label: 'Token',
-      kind: 'secret',
-      optional: true,
-      hint: 'Six digits from your authenticator. With a token alone the link lasts as long as one session of the service, about 10 minutes.',
-    },
-    {
-      name: 'totpSecret',
-      label: 'Shared secret',
-      kind: 'secret',
-      optional: true,
-      hint: 'The text behind your authenticator’s QR code. With it I make the tokens myself.',
-    },
-  ],
-};
-
-/** For admins: whose account it is to be. Nothing but a trusted application is nobody's own. */
-const TEAM_FIELD: Field = {
-  name: 'team',
-  label: 'Whose account it is',
-  kind: 'choices',
-  optional: true,
-  options: [{ value: 'true', text: 'The team’s account' }],
-  hint: 'People without an account of their own may then ask; what is approved goes out with this one.',
-};
-
-function fieldsFor(method: Method, call: Interaction): readonly Field[] {
-  const { deps, person } = call;
-  const canBeTeams = method === 'trusted_application' && isAdmin(deps, person);
-  return canBeTeams ? [...FIELDS[method], TEAM_FIELD] : FIELDS[method];
-}
+const METHOD: FieldLook = { label: 'How you sign in', kind: 'choice', options: METHODS, dispatches: true };
 
 const SEEN = /^[^\p{Cc}\p{Cs}]*$/u;
 const UNSEEN = 'It contains a character that cannot be seen. Type it again.';
@@ -135,86 +77,121 @@ function nameField(missing: string, tooLong: string) {
 }
 
 const userInContext = {
-  user: nameField('Give your user name.', 'That is too long for a user name.'),
-  context: z
-    .string('Give the context’s number, such as 4.')
-    .trim()
-    .regex(/^[1-9]\d{0,9}$/, 'Give the context’s number, such as 4.')
-    .transform(Number)
-    .pipe(z.number().max(2_147_483_647, 'That number is too large for a context.')),
+  user: field(
+    { label: 'User name', kind: 'text' },
+    nameField('Give your user name.', 'That is too long for a user name.'),
+  ),
+  context: field(
+    {
+      label: 'Context',
+      kind: 'number',
+      hint: '1 is the demo system; 4, or your own number, is the live one.',
+    },
+    z
+      .string('Give the context’s number, such as 4.')
+      .regex(/^[1-9]\d{0,9}$/, 'Give the context’s number, such as 4.')
+      .transform(Number)
+      .pipe(z.number().max(2_147_483_647, 'That number is too large for a context.')),
+  ),
 };
-const secretText = z
-  .string('Give the password.')
-  .min(1, 'Give the password.')
-  .max(1_000, 'That is too long for a password.')
-  .regex(SEEN, UNSEEN)
-  .transform((text) => new Secret(text));
-
-function secretIfAny(text: string | undefined): Secret | undefined {
-  return text === undefined || text === '' ? undefined : new Secret(text);
-}
-
-const typedCredential = z.discriminatedUnion('method', [
-  z.object({ method: z.literal('password'), ...userInContext, password: secretText }),
-  z.object({
-    method: z.literal('trusted_application'),
-    uuid: z
-      .string('Give the application’s UUID.')
-      .trim()
-      .regex(/^[0-9A-Fa-f-]{8,64}$/, 'Give the UUID as the service shows it, such as 0b0f7c1e-….'),
-    application: nameField('Give the application’s name.', 'That is too long for a name.'),
-    password: secretText,
-  }),
+const password = field(
+  { label: 'Password', kind: 'secret', hint: 'Kept sealed; nobody sees it.' },
   z
+    .string('Give the password.')
+    .max(1_000, 'That is too long for a password.')
+    .regex(SEEN, UNSEEN)
+    .transform((text) => new Secret(text)),
+);
+
+const sealed = (text: string) => (text === '' ? undefined : new Secret(text));
+
+/** What each way to sign in asks for. */
+const CREDENTIALS = {
+  password: z.object({ method: field(METHOD, z.literal('password')), ...userInContext, password }),
+  trusted_application: z.object({
+    method: field(METHOD, z.literal('trusted_application')),
+    uuid: field(
+      { label: 'Application’s UUID', kind: 'text' },
+      z
+        .string('Give the application’s UUID.')
+        .regex(/^[0-9A-Fa-f-]{8,64}$/, 'Give the UUID as the service shows it, such as 0b0f7c1e-….'),
+    ),
+    application: field(
+      { label: 'Application’s name', kind: 'text' },
+      nameField('Give the application’s name.', 'That is too long for a name.'),
+    ),
+    password,
+  }),
+  two_factor: z
     .object({
-      method: z.literal('two_factor'),
+      method: field(METHOD, z.literal('two_factor')),
       ...userInContext,
-      password: secretText,
-      token: z
-        .string()
-        .trim()
-        .regex(/^(\d{6})?$/, 'A token has six digits.')
-        .optional()
-        .transform(secretIfAny),
-      totpSecret: z
-        .string()
-        .transform((text) => text.replace(/[\s-]/g, '').toUpperCase())
-        .pipe(
-          z
-            .string()
-            .regex(
-              /^([A-Z2-7]{16,}=*)?$/,
-              'The shared secret has letters A–Z and digits 2–7, at least 16 of them.',
-            ),
-        )
-        .optional()
-        .transform(secretIfAny),
+      password,
+      token: field(
+        {
+          label: 'Token',
+          kind: 'secret',
+          hint: 'Six digits from your authenticator. With a token alone the link lasts as long as one session of the service, about 10 minutes.',
+        },
+        z
+          .string()
+          .trim()
+          .regex(/^(\d{6})?$/, 'A token has six digits.')
+          .transform(sealed)
+          .optional(),
+      ),
+      totpSecret: field(
+        {
+          label: 'Shared secret',
+          kind: 'secret',
+          hint: 'The text behind your authenticator’s QR code. With it I make the tokens myself.',
+        },
+        z
+          .string()
+          .transform((text) => text.replace(/[\s-]/g, '').toUpperCase())
+          .pipe(
+            z
+              .string()
+              .regex(
+                /^([A-Z2-7]{16,}=*)?$/,
+                'The shared secret has letters A–Z and digits 2–7, at least 16 of them.',
+              ),
+          )
+          .transform(sealed)
+          .optional(),
+      ),
     })
-    .refine((fields) => fields.token !== undefined || fields.totpSecret !== undefined, {
+    .refine(({ token, totpSecret }) => token !== undefined || totpSecret !== undefined, {
       path: ['token'],
       error: 'Give a token or the shared secret.',
     }),
-]);
+} satisfies Readonly<Record<Method, z.ZodObject>>;
+
+/** For admins: whose account it is to be. Nothing but a trusted application is nobody's own. */
+const whose = z.object({
+  team: field(
+    {
+      label: 'Whose account it is',
+      kind: 'choices',
+      options: [{ value: 'true', text: 'The team’s account' }],
+      hint: 'People without an account of their own may then ask; what is approved goes out with this one.',
+    },
+    z.array(z.literal('true')).default([]),
+  ),
+});
+
+function fieldsFor(method: Method, call: Interaction): readonly Field[] {
+  const { deps, person } = call;
+  const canBeTeams = method === 'trusted_application' && isAdmin(deps, person);
+  return [...fieldsOf(CREDENTIALS[method]), ...(canBeTeams ? fieldsOf(whose) : [])];
+}
 
 function methodOf(values: FormValues): Method {
   return METHODS.find(({ value }) => value === values['method'])?.value ?? 'password';
 }
 
-/** The credential that was typed, or what is wrong with it, by field. */
-function credentialOf(
-  values: FormValues,
-): { readonly credential: Credential } | { readonly errors: Record<string, string> } {
-  const parsed = typedCredential.safeParse({ ...values, method: methodOf(values) });
-  if (!parsed.success) {
-    return {
-      errors: Object.fromEntries(parsed.error.issues.map((issue) => [String(issue.path[0]), issue.message])),
-    };
-  }
-  return { credential: parsed.data };
-}
-
 const linkForm: FormFeature = {
-  form: { name: 'link', title: 'Link an account', submit: 'Link', fields: FIELDS.password },
+  form: { name: 'link', title: 'Link an account', submit: 'Link', fields: fieldsOf(CREDENTIALS.password) },
   needs: 'member',
 
   render(call, _origin, values) {
@@ -231,10 +208,11 @@ const linkForm: FormFeature = {
   },
 
   async submit(call): Promise<Submitted> {
-    const read = credentialOf(call.values);
+    const method = methodOf(call.values);
+    const read = readForm(CREDENTIALS[method], { ...call.values, method });
     if ('errors' in read) return read;
     const { linkTries, log } = call.deps;
-    const owner = ownerOf(call, read.credential);
+    const owner = ownerOf(call, read.value);
     if ('errors' in owner) return owner;
     const seconds = linkTries.take(call.person.id);
     if (seconds !== undefined) {
@@ -256,9 +234,11 @@ function ownerOf(
   credential: Credential,
 ):
   | { readonly isTeam: boolean; readonly link: () => Promise<LinkOutcome> }
-  | { readonly errors: Record<string, string> } {
+  | { readonly errors: FieldErrors } {
   const { accounts } = deps;
-  if (linesOf(values, 'team').length === 0)
+  const read = readForm(whose, values);
+  if ('errors' in read) return read;
+  if (read.value.team.length === 0)
     return { isTeam: false, link: () => accounts.link(person.id, credential) };
   if (!isAdmin(deps, person))
     return { errors: { team: 'Only admins can link the team’s account. Nothing was stored.' } };

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { BULK_TASKS } from '../../orders/bulk-columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
 import { isFinal, type Order } from '../../orders/order.ts';
@@ -5,18 +6,10 @@ import { dropDraft } from '../../orders/request.ts';
 import { resumeOrder } from '../../orders/resume.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { isPaused } from '../../orders/waves.ts';
-import { attachedCsv, csvField } from '../attached-text.ts';
-import {
-  type ActionCall,
-  type CommandCall,
-  type Feature,
-  type FormFeature,
-  reasonOf,
-  type Submitted,
-  textOf,
-} from '../feature.ts';
+import { attachedCsv, csvFields } from '../attached-text.ts';
+import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
 import { code, context } from '../kit/blocks.ts';
-import { REASON_TO_APPROVERS } from '../kit/form.ts';
+import { field, fieldsOf, readForm, reasonField } from '../kit/form.ts';
 import { nearest } from '../kit/parse.ts';
 import { whereAllIsShown } from '../orders/look.ts';
 import { changing } from '../orders/order-buttons.ts';
@@ -29,29 +22,29 @@ import { placePlan } from './bulk-plan.ts';
  * One task for hundreds of names: a file is read and checked as a whole, and becomes one order.
  */
 
+const planned = z.object({
+  task: field(
+    {
+      label: 'Task',
+      kind: 'choice',
+      options: BULK_TASKS.map((task) => ({ value: task, text: taskNamed(task).words.title })),
+    },
+    z.enum(BULK_TASKS, 'Choose a task.'),
+  ),
+  ...csvFields(`A header and a row a name, at most ${MAX_ROWS} rows.`, {
+    label: 'Or the rows as text',
+    placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
+    hint: 'A header and a row a name. Besides name: period; nameservers; ownerc, adminc, techc; auth. Nothing is asked for before you see the plan.',
+  }),
+  reason: reasonField('Shown to the approvers.'),
+});
+
 const bulkForm: FormFeature = {
   form: {
     name: 'bulk',
     title: 'Many names at once',
     submit: 'Check',
-    fields: [
-      {
-        name: 'task',
-        label: 'Task',
-        kind: 'choice',
-        options: BULK_TASKS.map((task) => ({ value: task, text: taskNamed(task).words.title })),
-      },
-      csvField(`A header and a row a name, at most ${MAX_ROWS} rows.`),
-      {
-        name: 'rows',
-        label: 'Or the rows as text',
-        kind: 'lines',
-        optional: true,
-        placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
-        hint: 'A header and a row a name. Besides name: period; nameservers; ownerc, adminc, techc; auth. Nothing is asked for before you see the plan.',
-      },
-      REASON_TO_APPROVERS,
-    ],
+    fields: fieldsOf(planned),
   },
   needs: 'account',
   render: () => ({
@@ -63,8 +56,9 @@ const bulkForm: FormFeature = {
   }),
 
   async submit(call): Promise<Submitted> {
-    const task = BULK_TASKS.find((each) => each === textOf(call.values, 'task'));
-    if (task === undefined) return { errors: { task: 'Choose a task.' } };
+    const form = readForm(planned, call.values);
+    if ('errors' in form) return form;
+    const { task, reason } = form.value;
     const given = await attachedCsv(call);
     if ('errors' in given) return given;
     const { text, field } = given;
@@ -72,7 +66,7 @@ const bulkForm: FormFeature = {
     if (refusal !== undefined) return { say: refusal };
     const read = await readBulkFile(task, text);
     if (!read.ok) return { errors: { [field]: fileIssues(read.issues, task, nearest) } };
-    const say = await placePlan(call, call.origin, { task, ...read, reason: reasonOf(call.values) });
+    const say = await placePlan(call, call.origin, { task, ...read, reason });
     return { say };
   },
 };

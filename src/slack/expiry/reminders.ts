@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { DAY_MS } from '../../duration.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
@@ -11,12 +12,19 @@ import {
   formOrigin,
   type Interaction,
   linesOf,
-  reasonOf,
   type Submitted,
-  textOf,
 } from '../feature.ts';
 import { count, escapeText, LIMITS, lines, type Message, section, textMessage } from '../kit/blocks.ts';
-import { type Field, type Form, type FormOrigin, REASON, REASON_TO_APPROVERS } from '../kit/form.ts';
+import {
+  type Form,
+  type FormOrigin,
+  field,
+  fieldsOf,
+  GIVEN,
+  neededReason,
+  readForm,
+  reasonField,
+} from '../kit/form.ts';
 import { knownOfLapse } from '../log/event-notifications.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
@@ -121,13 +129,16 @@ function openWith(form: FormFeature) {
   };
 }
 
-const PERIOD: Field = { name: 'period', label: 'Period in years', kind: 'number' };
-
+const renewed = z.object({
+  names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Tick at least one name.')),
+  period: field({ label: 'Period in years', kind: 'number' }, GIVEN),
+  reason: reasonField('Shown to the approvers.'),
+});
 const renewManyFields: Form = {
   name: 'renew_many',
   title: 'Renew domains',
   submit: 'Ask',
-  fields: [{ name: 'names', label: 'Names', kind: 'picks' }, PERIOD, REASON_TO_APPROVERS],
+  fields: fieldsOf(renewed),
 };
 
 /** Renews the names that are ticked, of a digest or of a filter's results. */
@@ -162,20 +173,19 @@ export const renewManyForm: FormFeature = {
   },
 
   async submit(call): Promise<Submitted> {
+    const read = readForm(renewed, call.values);
+    if ('errors' in read) return read;
     const { subject } = call.origin;
     const origin = subject === undefined ? call.origin : await cardOrigin(call, channelOfPlace(subject));
-    const outcome = await placeOrder(call, origin, {
-      task: 'renew',
-      input: { names: linesOf(call.values, 'names'), period: textOf(call.values, 'period') ?? '1' },
-      reason: reasonOf(call.values),
-    });
+    const { names, period, reason } = read.value;
+    const outcome = await placeOrder(call, origin, { task: 'renew', input: { names, period }, reason });
     if (outcome.kind === 'invalid') {
       return { errors: errorsByField(fieldProblems(outcome.issues)) };
     }
     if (outcome.kind === 'open_already') {
       // The other names stay ticked, so that an issue of one name does not make people tick the rest again.
       return {
-        errors: { names: await openAlreadyAtField(call, outcome.order, linesOf(call.values, 'names')) },
+        errors: { names: await openAlreadyAtField(call, outcome.order, names) },
       };
     }
     const said = await outcomeMessage(call, outcome);
@@ -186,14 +196,19 @@ export const renewManyForm: FormFeature = {
 /** The snooze that is offered, if that many days are left. */
 const SNOOZE_DAYS = 7;
 
+const snoozed = z.object({
+  days: field(
+    { label: 'Days', kind: 'number', range: { min: 1, max: MAX_SNOOZE_DAYS } },
+    // What is no number of days is refused with what is left of the name's time.
+    GIVEN.transform(Number),
+  ),
+  reason: reasonField('Stands in the thread.'),
+});
 const snoozeFields: Form = {
   name: 'snooze',
   title: 'Snooze',
   submit: 'Snooze',
-  fields: [
-    { name: 'days', label: 'Days', kind: 'number', range: { min: 1, max: MAX_SNOOZE_DAYS } },
-    { ...REASON, hint: 'Stands in the thread.' },
-  ],
+  fields: fieldsOf(snoozed),
 };
 
 const snoozeForm: FormFeature = {
@@ -222,8 +237,9 @@ const snoozeForm: FormFeature = {
   },
 
   async submit(call) {
-    const reason = reasonOf(call.values);
-    const days = Number(textOf(call.values, 'days') ?? SNOOZE_DAYS);
+    const read = readForm(snoozed, call.values);
+    if ('errors' in read) return read;
+    const { days, reason } = read.value;
     const { deps, origin, person } = call;
     const outcome = await deps.expiry.snooze(origin.subject ?? '', days, person.id, reason, placeIn(origin));
     if (!outcome.ok) return { errors: { days: formatWatchRefusal(outcome.refusal) } };
@@ -232,14 +248,16 @@ const snoozeForm: FormFeature = {
   },
 };
 
+const lapsing = z.object({
+  reason: neededReason('Stands beside the decision. Somebody else has to confirm it.'),
+});
+
 const lapseForm: FormFeature = {
   form: {
     name: 'lapse',
     title: 'Let lapse',
     submit: 'Let lapse',
-    fields: [
-      { ...REASON, optional: false, hint: 'Stands beside the decision. Somebody else has to confirm it.' },
-    ],
+    fields: fieldsOf(lapsing),
   },
   needs: 'linked',
 
@@ -256,9 +274,10 @@ const lapseForm: FormFeature = {
   },
 
   async submit(call) {
-    const reason = reasonOf(call.values);
-    if (reason === undefined) return { errors: { reason: 'Give a reason.' } };
+    const read = readForm(lapsing, call.values);
+    if ('errors' in read) return read;
     const { deps, origin, person } = call;
+    const { reason } = read.value;
     const outcome = await deps.expiry.requestLapse(origin.subject ?? '', person.id, reason, placeIn(origin));
     if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
     deps.notifyDue();

@@ -5,7 +5,6 @@ import type { z } from 'zod';
 import {
   type FormFeature,
   type Interaction,
-  joinErrors,
   type NextView,
   renderForm,
   type SlackDeps,
@@ -13,7 +12,7 @@ import {
 } from '../feature.ts';
 import { publishHome } from '../home/home.ts';
 import { escapeText, type Message, section, textMessage } from '../kit/blocks.ts';
-import { type FormOrigin, type FormValues, formView, noticeView } from '../kit/form.ts';
+import { type FormOrigin, type FormValues, formView, joinErrors, noticeView } from '../kit/form.ts';
 import { withPlainNames } from '../outbound/plain-names.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import type { Acknowledgement } from './acknowledgement.ts';

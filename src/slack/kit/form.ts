@@ -1,4 +1,5 @@
 import type { InputBlock, KnownBlock, ModalView } from '@slack/types';
+import { z } from 'zod';
 import {
   context,
   escapeText,
@@ -9,6 +10,7 @@ import {
   section,
   truncate,
 } from './blocks.ts';
+import { cleanReason } from './parse.ts';
 
 /**
  * A field of a form, declared once. The view, the reading of the submission and the place of errors all follow from
@@ -44,11 +46,112 @@ export interface Field {
   readonly dispatches?: boolean;
 }
 
-/** A reason that people may give. */
-export const REASON: Field = { name: 'reason', label: 'Reason', kind: 'text', optional: true };
+/** How a field looks. It may be left empty where its schema says so. */
+export interface FieldLook extends Omit<Field, 'name' | 'optional'> {
+  /** It has to be filled in, although its schema reads nothing too: what is wrong is found elsewhere. */
+  readonly isNeeded?: boolean;
+}
 
-/** The same, for those who approve. */
-export const REASON_TO_APPROVERS: Field = { ...REASON, hint: 'Shown to the approvers.' };
+const LOOKS = new WeakMap<z.core.$ZodType, FieldLook>();
+
+/**
+ * A field with its schema, for the object that declares a form. The schema gets the trimmed text that was typed, or a list
+ * of what was picked or typed line by line; undefined where nothing was. What it says of an issue stands at the field.
+ */
+export function field<Schema extends z.ZodType>(look: FieldLook, schema: Schema): Schema {
+  // A schema may be used by several fields.
+  const own = schema.clone();
+  LOOKS.set(own, look);
+  return own;
+}
+
+/** A text that has to be given. */
+export const GIVEN = z.string('Fill this in.');
+
+/** A reason that people may give, on one line. */
+export const REASON = z.string().transform(cleanReason).optional();
+const REASON_LOOK: FieldLook = { label: 'Reason', kind: 'text' };
+
+/** The field of a reason. */
+export function reasonField(hint?: string) {
+  return field({ ...REASON_LOOK, ...(hint === undefined ? {} : { hint }) }, REASON);
+}
+
+/** The field of a reason that has to be given. */
+export function neededReason(hint: string, label = REASON_LOOK.label) {
+  return field({ ...REASON_LOOK, label, hint }, GIVEN_REASON);
+}
+
+const GIVEN_REASON = z
+  .string('Give a reason.')
+  .transform((text) => cleanReason(text) ?? '')
+  .refine((reason) => reason !== '', 'Give a reason.');
+
+/** The same reason as a field of forms whose values are read otherwise. */
+export const REASON_TO_APPROVERS: Field = {
+  ...REASON_LOOK,
+  name: 'reason',
+  optional: true,
+  hint: 'Shown to the approvers.',
+};
+
+/** The fields of a declared form, in their order. */
+export function fieldsOf(declared: z.ZodObject): Field[] {
+  return Object.entries(declared.shape).map(([name, schema]) => {
+    const found = LOOKS.get(schema);
+    if (found === undefined) throw new Error(`the field ${name} has no look`);
+    const { isNeeded = false, ...look } = found;
+    const isOptional = !isNeeded && z.safeParse(schema, undefined).success;
+    return { name, ...look, ...(isOptional ? { optional: true } : {}) };
+  });
+}
+
+/** What is wrong with the values of a form, by field. */
+export type FieldErrors = Readonly<Record<string, string>>;
+
+/** What was submitted of a declared form, or what is wrong with it: all at once. */
+export function readForm<Declared extends z.ZodObject>(
+  declared: Declared,
+  values: FormValues,
+): { readonly value: z.output<Declared> } | { readonly errors: FieldErrors } {
+  const given = Object.entries(declared.shape).map(([name, schema]) => [
+    name,
+    givenOf(LOOKS.get(schema)?.kind, values[name]),
+  ]);
+  const read = declared.safeParse(Object.fromEntries(given));
+  return read.success
+    ? { value: read.data }
+    : { errors: joinErrors(read.error.issues.map(({ path, message }) => [String(path[0]), message])) };
+}
+
+/** Fields of which several values are read. */
+const LISTS: ReadonlySet<Field['kind'] | undefined> = new Set(['lines', 'picks', 'choices', 'people']);
+
+function givenOf(kind: Field['kind'] | undefined, value: string | readonly string[] | undefined) {
+  if (LISTS.has(kind)) {
+    const items = linesIn(value);
+    return items.length === 0 ? undefined : items;
+  }
+  // Blanks may belong to a password.
+  const text = kind === 'secret' ? joined(value) : joined(value)?.trim();
+  return text === '' ? undefined : text;
+}
+
+/** A value of a form as lines, or as what was picked; blank ones left out. */
+export function linesIn(value: string | readonly string[] | undefined): string[] {
+  const lines = typeof value === 'string' ? value.split(/[\r\n]+/) : (value ?? []);
+  return lines.map((line) => line.trim()).filter((line) => line !== '');
+}
+
+/** Several issues at one field become one text. */
+export function joinErrors(
+  issues: Iterable<readonly [field: string, issue: string]>,
+): Record<string, string> {
+  const errors: Record<string, string> = {};
+  for (const [name, issue] of issues)
+    errors[name] = errors[name] === undefined ? issue : `${errors[name]} ${issue}`;
+  return errors;
+}
 
 export interface Form {
   /** `callback_id`. */

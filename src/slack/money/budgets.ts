@@ -1,8 +1,9 @@
+import { z } from 'zod';
 import { formatDecimal, parseAmount } from '../../money/amount.ts';
 import { BUDGET_SPANS, type Budget } from '../../money/budget.ts';
-import { type Feature, type FormFeature, type SubmissionCall, type Submitted, textOf } from '../feature.ts';
+import type { Feature, FormFeature, SubmissionCall, Submitted } from '../feature.ts';
 import { context, textMessage } from '../kit/blocks.ts';
-import type { Form } from '../kit/form.ts';
+import { type FieldLook, type Form, field, fieldsOf, readForm } from '../kit/form.ts';
 import { opening } from '../orders/ordering.ts';
 import { budgetLine } from './budget.view.ts';
 import { PRICE_ISSUES } from './price.view.ts';
@@ -12,35 +13,47 @@ import { PRICE_ISSUES } from './price.view.ts';
 /** Like the tag of a name: letters, digits, hyphen and underscore. */
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u;
 
-const form: Form = {
-  name: 'budget',
-  title: 'Budget',
-  submit: 'Save',
-  fields: [
-    {
-      name: 'tag',
-      label: 'Tag',
-      kind: 'text',
-      optional: true,
-      placeholder: 'brand',
-      hint: 'Empty: all names.',
-    },
-    { name: 'amount', label: 'Amount', kind: 'text', placeholder: '1000.00' },
-    {
-      name: 'span',
-      label: 'For',
-      kind: 'choice',
-      options: BUDGET_SPANS.map((span) => ({ value: span, text: `a ${span}` })),
-    },
-  ],
-};
+/** What a budget's form asks for. @param currency ISO 4217 code of the amount */
+const budgetFields = (currency: string) =>
+  z.object({
+    tag: field(
+      { label: 'Tag', kind: 'text', placeholder: 'brand', hint: 'Empty: all names.' },
+      z
+        .string()
+        .toLowerCase()
+        .regex(TAG, 'Give one tag of letters, digits and hyphens, such as brand.')
+        .optional(),
+    ),
+    amount: field(AMOUNT, amountIn(currency)),
+    span: field(
+      {
+        label: 'For',
+        kind: 'choice',
+        options: BUDGET_SPANS.map((span) => ({ value: span, text: `a ${span}` })),
+      },
+      z.enum(BUDGET_SPANS, 'Choose a month or a year.'),
+    ),
+  });
 
-const editFields: Form = {
-  ...form,
-  fields: form.fields.map((field) =>
-    field.name === 'amount' ? { ...field, optional: true, hint: 'Empty: the budget is removed.' } : field,
-  ),
-};
+const AMOUNT: FieldLook = { label: 'Amount', kind: 'text', placeholder: '1000.00' };
+
+/** The same for a budget that is there. */
+const editFields = (currency: string) =>
+  budgetFields(currency).extend({
+    amount: field({ ...AMOUNT, hint: 'Empty: the budget is removed.' }, amountIn(currency).optional()),
+  });
+
+/** An amount with a point before the decimals. */
+function amountIn(currency: string) {
+  return z.string(PRICE_ISSUES.not_an_amount).transform((text, context) => {
+    const read = parseAmount(text, currency);
+    if (read.ok) return read.amount;
+    context.addIssue(PRICE_ISSUES[read.issue]);
+    return z.NEVER;
+  });
+}
+
+const FORM: Omit<Form, 'fields'> = { name: 'budget', title: 'Budget', submit: 'Save' };
 
 const GONE = 'This budget is not there any more. Close this and look at `/domain spend` again.';
 
@@ -49,14 +62,15 @@ async function find({ deps }: Pick<SubmissionCall, 'deps'>, id: string): Promise
 }
 
 const budgetForm: FormFeature = {
-  form,
+  form: { ...FORM, fields: fieldsOf(budgetFields('EUR')) },
   needs: 'admin',
 
   async render(call, origin, values) {
     const budget = origin.subject === undefined ? undefined : await find(call, origin.subject);
     const { currency } = budget?.amount ?? call.deps;
+    const declared = origin.subject === undefined ? budgetFields(currency) : editFields(currency);
     return {
-      form: origin.subject === undefined ? form : editFields,
+      form: { ...FORM, fields: fieldsOf(declared) },
       values: {
         ...(budget === undefined
           ? { span: 'month' }
@@ -76,45 +90,36 @@ const budgetForm: FormFeature = {
 
 async function add(call: SubmissionCall): Promise<Submitted> {
   const { budgets, currency, now } = call.deps;
-  const tag = textOf(call.values, 'tag')?.toLowerCase();
-  const amount = parseAmount(textOf(call.values, 'amount') ?? '', currency);
-  const given = textOf(call.values, 'span');
-  const span = BUDGET_SPANS.find((each) => each === given);
-  const errors = {
-    ...(tag === undefined || TAG.test(tag)
-      ? {}
-      : { tag: 'Give one tag of letters, digits and hyphens, such as brand.' }),
-    ...(amount.ok ? {} : { amount: PRICE_ISSUES[amount.issue] }),
-    ...(span === undefined ? { span: 'Choose a month or a year.' } : {}),
-  };
-  if (!amount.ok || span === undefined || Object.keys(errors).length > 0) return { errors };
-  const outcome = await budgets.add({ tag, span, amount: amount.amount }, call.person.id, now());
+  const read = readForm(budgetFields(currency), call.values);
+  if ('errors' in read) return read;
+  const { tag, span, amount } = read.value;
+  const outcome = await budgets.add({ tag, span, amount }, call.person.id, now());
   return outcome === 'taken'
     ? {
         errors: { span: 'There is a budget of this for that time already. Change that one.' },
       }
-    : saved(call, `Saved: the budget of ${budgetLine({ id: '', tag, span, amount: amount.amount })}.`);
+    : saved(call, `Saved: the budget of ${budgetLine({ id: '', tag, span, amount })}.`);
 }
 
 async function edit(call: SubmissionCall, id: string): Promise<Submitted> {
   const { budgets, now } = call.deps;
   const budget = await find(call, id);
   if (budget === undefined) return { errors: { amount: GONE } };
+  const read = readForm(editFields(budget.amount.currency), call.values);
+  if ('errors' in read) return read;
+  const { tag, span, amount } = read.value;
   const another = 'Another tag or time is another budget: close this and add it.';
-  if (textOf(call.values, 'tag')?.toLowerCase() !== budget.tag) return { errors: { tag: another } };
-  if (textOf(call.values, 'span') !== budget.span) return { errors: { span: another } };
-  const text = textOf(call.values, 'amount');
-  if (text === undefined) {
+  if (tag !== budget.tag) return { errors: { tag: another } };
+  if (span !== budget.span) return { errors: { span: another } };
+  if (amount === undefined) {
     await budgets.remove(id, call.person.id, now());
     return saved(call, `Removed: the budget of ${budgetLine(budget)}.`);
   }
-  const read = parseAmount(text, budget.amount.currency);
-  if (!read.ok) return { errors: { amount: PRICE_ISSUES[read.issue] } };
-  const outcome = await budgets.setAmount(id, read.amount.minor, call.person.id, now());
+  const outcome = await budgets.setAmount(id, amount.minor, call.person.id, now());
   if (outcome === 'gone') return { errors: { amount: GONE } };
   return outcome === 'same'
     ? { say: textMessage('Nothing was changed: the budget says this already.') }
-    : saved(call, `Saved: the budget of ${budgetLine({ ...budget, amount: read.amount })}.`);
+    : saved(call, `Saved: the budget of ${budgetLine({ ...budget, amount })}.`);
 }
 
 /** Cards of waiting orders show the budgets, so they are shown again. */

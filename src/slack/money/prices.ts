@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { formatDecimal } from '../../money/amount.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
 import type { ListedPrice } from '../../money/ports.ts';
@@ -5,7 +6,7 @@ import { isSamePrice, PRICED_TASKS, type PriceEdit, priceEdits, priceKey } from 
 import { PRICE_COLUMNS, PRICE_FIELDS, priceCells, readPrice, readPrices } from '../../money/read-prices.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { loosenedPrices } from '../../policy/loosening.ts';
-import { attachedCsv, csvField } from '../attached-text.ts';
+import { attachedCsv, csvFields } from '../attached-text.ts';
 import {
   type ActionCall,
   type Feature,
@@ -14,10 +15,10 @@ import {
   isAdmin,
   type SubmissionCall,
   type Submitted,
-  textOf,
 } from '../feature.ts';
 import { context, count, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
+import { field, fieldsOf, readForm } from '../kit/form.ts';
 import { opening } from '../orders/ordering.ts';
 import { MAX_WAITING_PRICES } from '../policy/pending-change.view.ts';
 import { waitWithPrices } from '../policy/pending-changes.ts';
@@ -34,37 +35,48 @@ function find(list: readonly ListedPrice[], id: string | undefined): ListedPrice
   return list.find((price) => price.id === id);
 }
 
+/** What is wrong with a price is found where the rows of a file are read too. */
+const typed = z.string().default('');
+const priced = z.object({
+  zone: field({ label: 'Zone', kind: 'text', placeholder: 'rest', isNeeded: true }, typed),
+  task: field(
+    {
+      label: 'Task',
+      kind: 'choice',
+      options: PRICED_TASKS.map((task) => ({ value: task, text: task })),
+      isNeeded: true,
+    },
+    typed,
+  ),
+  period: field(
+    {
+      label: 'Years',
+      kind: 'number',
+      range: { min: 1, max: 99 },
+      hint: 'For create and renew. Without a price for several years, that of 1 year counts for each.',
+    },
+    typed,
+  ),
+  amount: field({ label: 'Amount', kind: 'text', placeholder: '18.00', isNeeded: true }, typed),
+  valid_from: field(
+    {
+      label: 'Valid from',
+      kind: 'text',
+      placeholder: '2026-11-01',
+      hint: 'The first day, as YYYY-MM-DD. The price before it stays in the list.',
+      isNeeded: true,
+    },
+    typed,
+  ),
+  source: field({ label: 'Source', kind: 'text', placeholder: 'Contract of 3 October, page 2', isNeeded: true }, typed),
+});
+
 const priceForm: FormFeature = {
   form: {
     name: 'price',
     title: 'Price',
     submit: 'Save',
-    fields: [
-      { name: 'zone', label: 'Zone', kind: 'text', placeholder: 'rest' },
-      {
-        name: 'task',
-        label: 'Task',
-        kind: 'choice',
-        options: PRICED_TASKS.map((task) => ({ value: task, text: task })),
-      },
-      {
-        name: 'period',
-        label: 'Years',
-        kind: 'number',
-        optional: true,
-        range: { min: 1, max: 99 },
-        hint: 'For create and renew. Without a price for several years, that of 1 year counts for each.',
-      },
-      { name: 'amount', label: 'Amount', kind: 'text', placeholder: '18.00' },
-      {
-        name: 'valid_from',
-        label: 'Valid from',
-        kind: 'text',
-        placeholder: '2026-11-01',
-        hint: 'The first day, as YYYY-MM-DD. The price before it stays in the list.',
-      },
-      { name: 'source', label: 'Source', kind: 'text', placeholder: 'Contract of 3 October, page 2' },
-    ],
+    fields: fieldsOf(priced),
   },
   needs: 'admin',
 
@@ -95,8 +107,9 @@ const priceForm: FormFeature = {
     const list = await prices.list();
     const edited = find(list, subject);
     if (subject !== undefined && edited === undefined) return { errors: { zone: GONE } };
-    const texts = Object.fromEntries(PRICE_FIELDS.map((field) => [field, textOf(call.values, field)]));
-    const read = readPrice(texts, edited?.amount.currency ?? currency);
+    const given = readForm(priced, call.values);
+    if ('errors' in given) return given;
+    const read = readPrice(given.value, edited?.amount.currency ?? currency);
     if (!read.ok) return errors(read.issues);
     const after = read.price;
     if (edited === undefined) return save(call, list, priceEdits(list, [after]), 'zone');
@@ -147,22 +160,20 @@ const CHANGED_MEANWHILE =
   'Somebody has changed the price list at the same moment, so nothing of this was saved. Send it once more.';
 const TOO_MANY_WAIT = `More than ${MAX_WAITING_PRICES} of these prices would wait for another admin, who has to see each: a rule of the policy looks at amounts. Import them in smaller parts.`;
 
+const imported = z.object(
+  csvFields('As the export gives it.', {
+    label: 'Or the prices as text',
+    placeholder: `${PRICE_FIELDS.join(',')}\nrest,renew,1,18.00,2026-11-01,Contract 7`,
+    hint: 'A header and a price a line. The same zone, task, period and day takes the place of the former price; nothing else is touched.',
+  }),
+);
+
 const pricesImportForm: FormFeature = {
   form: {
     name: 'prices_import',
     title: 'Import prices',
     submit: 'Import',
-    fields: [
-      csvField('As the export gives it.'),
-      {
-        name: 'rows',
-        label: 'Or the prices as text',
-        kind: 'lines',
-        optional: true,
-        placeholder: `${PRICE_FIELDS.join(',')}\nrest,renew,1,18.00,2026-11-01,Contract 7`,
-        hint: 'A header and a price a line. The same zone, task, period and day takes the place of the former price; nothing else is touched.',
-      },
-    ],
+    fields: fieldsOf(imported),
   },
   needs: 'admin',
   render: (call) => ({

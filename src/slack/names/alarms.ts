@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { AlarmRefusal } from '../../names/alarm.ts';
 import { waitingFor } from '../../orders/approvers.ts';
 import { displayName } from '../../zones/names.ts';
@@ -7,11 +8,10 @@ import {
   type FormFeature,
   type Interaction,
   isAdmin,
-  reasonOf,
   type Submitted,
 } from '../feature.ts';
 import { code, escapeText, lines, mention } from '../kit/blocks.ts';
-import { REASON } from '../kit/form.ts';
+import { fieldsOf, neededReason, readForm } from '../kit/form.ts';
 import { openForm } from '../orders/ordering.ts';
 
 /*
@@ -45,12 +45,14 @@ async function refusalOfPerson(call: Interaction): Promise<string | undefined> {
   return NOT_ALLOWED;
 }
 
+const ours = z.object({ reason: neededReason('Who did it, where, and why. Stands in the thread.') });
+
 const oursForm: FormFeature = {
   form: {
     name: 'alert_ours',
     title: 'This was us',
     submit: 'It was us',
-    fields: [{ ...REASON, optional: false, hint: 'Who did it, where, and why. Stands in the thread.' }],
+    fields: fieldsOf(ours),
   },
   needs: 'member',
 
@@ -70,13 +72,13 @@ const oursForm: FormFeature = {
   },
 
   async submit(call): Promise<Submitted> {
-    const reason = reasonOf(call.values);
-    if (reason === undefined) return { errors: { reason: 'Give a reason.' } };
+    const read = readForm(ours, call.values);
+    if ('errors' in read) return read;
     const notAllowed = await refusalOfPerson(call);
     if (notAllowed !== undefined) return { errors: { reason: notAllowed } };
     const outcome = await call.deps.names.alarms.sayOurs(call.origin.subject ?? '', {
       by: call.person.id,
-      reason,
+      reason: read.value.reason,
     });
     return outcome.ok ? { say: undefined } : { errors: { reason: refusalText(outcome.refusal) } };
   },

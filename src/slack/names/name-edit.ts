@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type DetailsChange, MAX_NOTE, type NameDetails, readTags } from '../../names/portfolio.ts';
 import { displayName, parseDomainName } from '../../zones/names.ts';
 import { formatWatchRefusal } from '../expiry/watch-list.view.ts';
@@ -9,10 +10,9 @@ import {
   linesOf,
   type SubmissionCall,
   type Submitted,
-  textOf,
 } from '../feature.ts';
 import { ownSentence, textMessage } from '../kit/blocks.ts';
-import type { Field, Form, FormValues } from '../kit/form.ts';
+import { type FieldLook, type Form, field, fieldsOf, readForm } from '../kit/form.ts';
 import { cleanReason } from '../kit/parse.ts';
 import { openForm } from '../orders/ordering.ts';
 import { editedText } from './fact-changes.ts';
@@ -24,66 +24,97 @@ import { zoneIssueText } from './zone-issue.view.ts';
  * What people set for names: owner, tags, channel and note, for one name or for several ticked ones.
  */
 
-const OWNER: Field = {
-  name: 'owner',
+const OWNER: FieldLook = {
   label: 'Owner',
   kind: 'person',
-  optional: true,
   hint: 'Is mentioned in its reminders, or told directly where no channel is set.',
 };
-const TAGS: Field = {
-  name: 'tags',
+const TAGS: FieldLook = {
   label: 'Tags',
   kind: 'text',
-  optional: true,
   placeholder: 'brand, client-acme',
   hint: 'Rules, budgets and filters go by them. A name tagged guarded is looked at every few hours.',
 };
-const CHANNEL: Field = {
-  name: 'channel',
+const CHANNEL: FieldLook = {
   label: 'Channel',
   kind: 'channel',
-  optional: true,
   hint: 'Its reminders go there instead of the common channel, and its alarms besides. Invite me there first.',
 };
-const NOTE: Field = { name: 'note', label: 'Note', kind: 'text', optional: true };
+const NOTE: FieldLook = { label: 'Note', kind: 'text' };
+
+const id = z.string().optional();
+const note = z
+  .string()
+  .transform(cleanReason)
+  .refine((text) => text === undefined || text.length <= MAX_NOTE, `Use at most ${MAX_NOTE} characters.`)
+  .optional();
+const tags = z.string().default('').transform(tagsIn);
+/** In the forms where something can be taken away. */
+const clear = z.array(z.enum(['owner', 'channel'])).default([]);
+
+/** Tags as they are typed. */
+function tagsIn(text: string, context: z.RefinementCtx): readonly string[] {
+  const read = readTags(text);
+  if (read.ok) return read.tags;
+  context.addIssue(read.issues.map(tagIssueText).join(' '));
+  return z.NEVER;
+}
+
+const one = z.object({
+  owner: field(OWNER, id),
+  tags: field(TAGS, tags),
+  channel: field(CHANNEL, id),
+  note: field(NOTE, note),
+});
+
+const several = z.object({
+  names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Tick at least one name.')),
+  owner: field({ ...OWNER, hint: 'Left empty, each keeps its owner.' }, id),
+  tags: field(
+    {
+      ...TAGS,
+      hint: 'Added to those that each name has. With a hyphen in front, -brand, a tag is taken away.',
+    },
+    z
+      .string()
+      .default('')
+      .transform((text, context) => {
+        const words = text.split(/[\s,;]+/);
+        const isRemoved = (word: string) => /^[-–—]./.test(word);
+        const added = words.filter((word) => !isRemoved(word)).join(' ');
+        const removed = words.filter(isRemoved).map((word) => word.slice(1));
+        return { added: tagsIn(added, context), removed: tagsIn(removed.join(' '), context) };
+      }),
+  ),
+  channel: field({ ...CHANNEL, hint: 'Left empty, each keeps its channel.' }, id),
+  note: field({ ...NOTE, hint: 'Left empty, each keeps its note.' }, note),
+});
 
 const form: Form = {
   name: 'name_edit',
   title: 'Owner, tags, channel',
   submit: 'Save',
-  fields: [OWNER, TAGS, CHANNEL, NOTE],
+  fields: fieldsOf(one),
 };
 
 /** Slack's menus of people and channels cannot be emptied, so a checkbox clears them. */
-function clearField(details: Pick<NameDetails, 'owner' | 'channel'>): Field[] {
+function withClear(declared: z.ZodObject, details: Pick<NameDetails, 'owner' | 'channel'>): z.ZodObject {
   const options = [
     ...(details.owner === undefined ? [] : [{ value: 'owner', text: 'No owner' }]),
     ...(details.channel === undefined ? [] : [{ value: 'channel', text: 'No channel of its own' }]),
   ];
   return options.length === 0
-    ? []
-    : [{ name: 'clear', label: 'Take away', kind: 'choices', options, optional: true }];
+    ? declared
+    : declared.extend({ clear: field({ label: 'Take away', kind: 'choices', options }, clear) });
 }
 
 const ANY = { owner: '', channel: '' };
+const CLEARABLE = { clear: field({ label: 'Take away', kind: 'choices' }, clear) };
 
 function severalForm(names: readonly string[]): Form {
   const options = names.map((name) => ({ value: name, text: displayName(name) }));
-  return {
-    ...form,
-    fields: [
-      { name: 'names', label: 'Names', kind: 'picks', options },
-      { ...OWNER, hint: 'Left empty, each keeps its owner.' },
-      {
-        ...TAGS,
-        hint: 'Added to those that each name has. With a hyphen in front, -brand, a tag is taken away.',
-      },
-      { ...CHANNEL, hint: 'Left empty, each keeps its channel.' },
-      { ...NOTE, hint: 'Left empty, each keeps its note.' },
-      ...clearField(ANY),
-    ],
-  };
+  const fields = fieldsOf(withClear(several, ANY));
+  return { ...form, fields: fields.map((each) => (each.name === 'names' ? { ...each, options } : each)) };
 }
 
 export const nameEditForm: FormFeature = {
@@ -98,7 +129,7 @@ export const nameEditForm: FormFeature = {
     if (details === undefined) return {};
     const { owner, tags, channel, note } = details;
     return {
-      form: { ...form, fields: [...form.fields, ...clearField(details)] },
+      form: { ...form, fields: fieldsOf(withClear(one, details)) },
       values: {
         ...(owner === undefined ? {} : { owner }),
         tags: tags.join(', '),
@@ -114,63 +145,39 @@ export const nameEditForm: FormFeature = {
 };
 
 /** The values of the fields that one name and several have in common. */
-function pickedChange(values: FormValues): Pick<DetailsChange, 'owner' | 'channel'> {
-  const cleared = linesOf(values, 'clear');
-  const [owner, channel] = [textOf(values, 'owner'), textOf(values, 'channel')];
+function pickedChange(picked: {
+  readonly owner?: string | undefined;
+  readonly channel?: string | undefined;
+  readonly clear: readonly string[];
+}): Pick<DetailsChange, 'owner' | 'channel'> {
+  const { owner, channel, clear: cleared } = picked;
   return {
     ...(cleared.includes('owner') ? { owner: null } : owner === undefined ? {} : { owner }),
     ...(cleared.includes('channel') ? { channel: null } : channel === undefined ? {} : { channel }),
   };
 }
 
-/** A note on one line, or what is wrong with it. */
-function readNote(values: FormValues): { readonly note: string | undefined } | { readonly issue: string } {
-  const note = cleanReason(textOf(values, 'note') ?? '');
-  return note !== undefined && note.length > MAX_NOTE
-    ? { issue: `Use at most ${MAX_NOTE} characters.` }
-    : { note };
-}
-
 async function saveOne(call: SubmissionCall, name: string): Promise<Submitted> {
-  const { values } = call;
-  const [tags, note] = [readTags(textOf(values, 'tags') ?? ''), readNote(values)];
-  const errors = {
-    ...(tags.ok ? {} : { tags: tags.issues.map(tagIssueText).join(' ') }),
-    ...('issue' in note ? { note: note.issue } : {}),
-  };
-  if (!tags.ok || 'issue' in note) return { errors };
+  const read = readForm(one.extend(CLEARABLE), call.values);
+  if ('errors' in read) return read;
   if ((await call.deps.portfolio.find(name)) === undefined) {
     return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
   }
-  const change = { ...pickedChange(values), tags: tags.tags, note: note.note ?? null };
-  return save(call, new Map([[name, change]]));
+  const { tags: set, note: said = null } = read.value;
+  return save(call, new Map([[name, { ...pickedChange(read.value), tags: set, note: said }]]));
 }
 
 async function saveSeveral(call: SubmissionCall): Promise<Submitted> {
-  const { values } = call;
-  const words = (textOf(values, 'tags') ?? '').split(/[\s,;]+/);
-  const isRemoved = (word: string) => /^[-–—]./.test(word);
-  const added = readTags(words.filter((word) => !isRemoved(word)).join(' '));
-  const removed = readTags(
-    words
-      .filter(isRemoved)
-      .map((word) => word.slice(1))
-      .join(' '),
-  );
-  const note = readNote(values);
-  const issues = [added, removed].flatMap((read) => (read.ok ? [] : read.issues));
-  const errors = {
-    ...(issues.length === 0 ? {} : { tags: issues.map(tagIssueText).join(' ') }),
-    ...('issue' in note ? { note: note.issue } : {}),
-  };
-  if (!added.ok || !removed.ok || 'issue' in note) return { errors };
+  const read = readForm(several.extend(CLEARABLE), call.values);
+  if ('errors' in read) return read;
+  const { names, tags: edited, note: said } = read.value;
   const change: DetailsChange = {
-    ...pickedChange(values),
-    addTags: added.tags,
-    removeTags: removed.tags,
-    ...(note.note === undefined ? {} : { note: note.note }),
+    ...pickedChange(read.value),
+    addTags: edited.added,
+    removeTags: edited.removed,
+    ...(said === undefined ? {} : { note: said }),
   };
-  return save(call, new Map(linesOf(values, 'names').map((name) => [name, change])));
+  return save(call, new Map(names.map((name) => [name, change])));
 }
 
 async function save(call: SubmissionCall, changes: ReadonlyMap<string, DetailsChange>): Promise<Submitted> {

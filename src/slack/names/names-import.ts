@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { readImport } from '../../names/details-import.ts';
-import { attachedCsv, csvField } from '../attached-text.ts';
+import { attachedCsv, csvFields } from '../attached-text.ts';
 import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
+import { fieldsOf } from '../kit/form.ts';
 import { opening } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { changesFile } from './changes-file.ts';
@@ -17,22 +19,20 @@ import { ownersIssueText } from './portfolio.view.ts';
 /** Plans with more changes than a message shows are also sent as a file. */
 const FILE_FROM = 20;
 
+const imported = z.object(
+  csvFields('As the export gives it.', {
+    label: 'Or the names as text',
+    placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
+    hint: 'A header and a name a line, as the export gives it. A missing column leaves what is set, an empty cell clears it. Nothing is changed before you have seen what would be.',
+  }),
+);
+
 export const namesImportForm: FormFeature = {
   form: {
     name: 'names_import',
     title: 'Import owners, tags',
     submit: 'Show changes',
-    fields: [
-      csvField('As the export gives it.'),
-      {
-        name: 'rows',
-        label: 'Or the names as text',
-        kind: 'lines',
-        optional: true,
-        placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
-        hint: 'A header and a name a line, as the export gives it. A missing column leaves what is set, an empty cell clears it. Nothing is changed before you have seen what would be.',
-      },
-    ],
+    fields: fieldsOf(imported),
   },
   needs: 'member',
   async submit(call) {

@@ -1,4 +1,5 @@
 import type { KnownBlock } from '@slack/types';
+import { z } from 'zod';
 import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import { needsTypedName } from '../../names/impact.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
@@ -32,13 +33,21 @@ import {
   type FormFeature,
   formOrigin,
   type Interaction,
-  reasonOf,
   type Submitted,
   textOf,
   viewerOf,
 } from '../feature.ts';
 import { code, context, escapeText, lines, type Message, section, textMessage } from '../kit/blocks.ts';
-import { type Field, type Form, noticeView, REASON, verbatim } from '../kit/form.ts';
+import {
+  type Form,
+  field,
+  fieldsOf,
+  neededReason,
+  noticeView,
+  readForm,
+  reasonField,
+  verbatim,
+} from '../kit/form.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { sendFile } from '../send-file.ts';
 import { answersText, answersView, fitsView } from './answer.view.ts';
@@ -256,16 +265,19 @@ function reasonForm(
     reason: string | undefined,
   ) => Promise<ChangeOutcome>,
   intro: (call: Interaction, subject: string) => Promise<readonly KnownBlock[]> = async () => [],
-  field: Field = { ...REASON, hint: 'Stands in the thread and in the audit log.' },
+  reason: z.ZodType<string | undefined> = reasonField('Stands in the thread and in the audit log.'),
 ): FormFeature {
-  const full: Form = { ...form, fields: [field] };
+  const declared = z.object({ reason });
+  const full: Form = { ...form, fields: fieldsOf(declared) };
   return {
     form: full,
     needs: 'member',
     render: async (call, origin) => ({ intro: await intro(call, origin.subject ?? '') }),
     async submit(call): Promise<Submitted> {
       const { deps, origin, person, values } = call;
-      const outcome = await act(deps.orders, origin.subject ?? '', person.id, reasonOf(values));
+      const read = readForm(declared, values);
+      if ('errors' in read) return read;
+      const outcome = await act(deps.orders, origin.subject ?? '', person.id, read.value.reason);
       return outcome.ok ? { say: undefined } : { errors: { reason: refusalText(outcome.refusal) } };
     },
   };
@@ -279,12 +291,10 @@ const approveForm = reasonForm(
   approveOrder,
 );
 
-const EMERGENCY_REASON: Field = {
-  ...REASON,
-  label: 'Why can it not wait?',
-  optional: false,
-  hint: 'Everybody who could have approved reads it, and it stands in the thread and in the audit log.',
-};
+const EMERGENCY_REASON = neededReason(
+  'Everybody who could have approved reads it, and it stands in the thread and in the audit log.',
+  'Why can it not wait?',
+);
 
 /** An admin approves alone; another one reviews that afterwards. The subject is the order's id. */
 const breakGlassForm = reasonForm(
@@ -298,27 +308,31 @@ const breakGlassForm = reasonForm(
   EMERGENCY_REASON,
 );
 
+const asked = z.object({
+  question: field(
+    {
+      label: 'What do you want to know?',
+      kind: 'text',
+      hint: 'Stands in the thread, where the person who asked answers. The time that is left starts anew.',
+    },
+    z.string('Type what you want to know.'),
+  ),
+});
+
 /** The subject is the order's id. */
 const askForm: FormFeature = {
   form: {
     name: 'ask_back',
     title: 'Ask back',
     submit: 'Ask',
-    fields: [
-      {
-        name: 'question',
-        label: 'What do you want to know?',
-        kind: 'text',
-        hint: 'Stands in the thread, where the person who asked answers. The time that is left starts anew.',
-      },
-    ],
+    fields: fieldsOf(asked),
   },
   needs: 'member',
   async submit(call): Promise<Submitted> {
-    const question = textOf(call.values, 'question') ?? '';
-    if (question === '') return { errors: { question: 'Type what you want to know.' } };
+    const read = readForm(asked, call.values);
+    if ('errors' in read) return read;
     const { subject = '' } = call.origin;
-    const outcome = await askRequester(call.deps.orders, subject, call.person.id, question);
+    const outcome = await askRequester(call.deps.orders, subject, call.person.id, read.value.question);
     return outcome.ok ? { say: undefined } : { errors: { question: refusalText(outcome.refusal) } };
   },
 };

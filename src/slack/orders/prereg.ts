@@ -17,7 +17,6 @@ import {
   type ActionCall,
   type CommandCall,
   type Feature,
-  type FieldErrors,
   type FormFeature,
   type Interaction,
   linesOf,
@@ -33,7 +32,7 @@ import {
   quote,
   textMessage,
 } from '../kit/blocks.ts';
-import { type Field, type FormValues, noticeView } from '../kit/form.ts';
+import { type Field, type FieldErrors, type FormValues, noticeView } from '../kit/form.ts';
 import { refreshing } from '../refresh-form.ts';
 import { interfaceNote } from './interface.view.ts';
 import { openFromLine } from './ordering.ts';

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import { DECISIONS, isGroup, type PolicyRule } from '../../policy/policy.ts';
 import {
@@ -16,18 +17,17 @@ import {
   startingPoint,
 } from '../../policy/starting-points.ts';
 import { policyFromYaml, policyToYaml } from '../../policy/yaml.ts';
-import { attachedText, fileField } from '../attached-text.ts';
-import {
-  type FieldErrors,
-  type FormFeature,
-  joinErrors,
-  linesOf,
-  type SubmissionCall,
-  type Submitted,
-  textOf,
-} from '../feature.ts';
+import { attachedFields, attachedText } from '../attached-text.ts';
+import { type FormFeature, linesOf, type SubmissionCall, type Submitted, textOf } from '../feature.ts';
 import { context, LIMITS, section, truncate } from '../kit/blocks.ts';
-import type { Field, Form, FormValues } from '../kit/form.ts';
+import {
+  type Field,
+  type FieldErrors,
+  type Form,
+  type FormValues,
+  fieldsOf,
+  joinErrors,
+} from '../kit/form.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type GroupMenus, withGroups, withTypedIds } from './people-fields.ts';
 import { START_LABELS } from './policy.view.ts';
@@ -311,26 +311,28 @@ async function replaceAll(
   };
 }
 
+const pastedPolicy = z.object(
+  attachedFields(
+    {
+      label: 'YAML file',
+      fileTypes: ['yaml', 'yml', 'txt'],
+      hint: 'As the download gives it. It takes the place of the text below.',
+    },
+    'rules',
+    {
+      label: 'Or the policy as text',
+      placeholder: '- rule_name: redirects are free\n  tasks: [redirect]\n  names: ["*"]\n  decision: free',
+      hint: 'All rules, in their order. They take the place of the draft’s.',
+    },
+  ),
+);
+
 export const yamlForm: FormFeature = {
   form: {
     name: 'policy_import',
     title: 'Policy from YAML',
     submit: 'Make it the draft',
-    fields: [
-      fileField(
-        'YAML file',
-        ['yaml', 'yml', 'txt'],
-        'As the download gives it. It takes the place of the text below.',
-      ),
-      {
-        name: 'rules',
-        label: 'Or the policy as text',
-        kind: 'lines',
-        optional: true,
-        placeholder: '- rule_name: redirects are free\n  tasks: [redirect]\n  names: ["*"]\n  decision: free',
-        hint: 'All rules, in their order. They take the place of the draft’s.',
-      },
-    ],
+    fields: fieldsOf(pastedPolicy),
   },
   needs: 'admin',
 

@@ -15,11 +15,9 @@ import {
 import {
   type ActionCall,
   type Feature,
-  type FieldErrors,
   type FormFeature,
   formOrigin,
   type Interaction,
-  joinErrors,
   linesOf,
   renderForm,
   type SlackDeps,
@@ -27,7 +25,14 @@ import {
   type Submitted,
 } from '../feature.ts';
 import { context, count, mention, mentionApprover, section, textMessage } from '../kit/blocks.ts';
-import { type Field, type Form, type FormValues, formView } from '../kit/form.ts';
+import {
+  type Field,
+  type FieldErrors,
+  type Form,
+  type FormValues,
+  formView,
+  joinErrors,
+} from '../kit/form.ts';
 import { openForm } from '../orders/ordering.ts';
 import { postMessage } from '../outbound/post-message.ts';
 import { channelError } from '../outbound/slack-error.view.ts';

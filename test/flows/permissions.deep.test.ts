@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import { ACTIONS, COMMANDS, FORMS } from '../../src/slack/index.ts';
+import { DOMAINS, sendSigned, textOf, useTestDemo } from '../support/demo.ts';
+
+/*
+ * The table of what people can do says who may: each row is tried as somebody who may not, and as a member without an
+ * account.
+ */
+
+const t = useTestDemo();
+
+/** Of another workspace; a member who is no admin and has no account; an admin without an account. */
+const [STRANGER, MEMBER, ADMIN] = ['U0DAVE', 'U0CAROL', 'U0ADA'];
+
+const REFUSALS = {
+  member: /Only members of this workspace/,
+  admin: /Only admins can do this/,
+  account: /You have no linked account yet/,
+} as const;
+const REFUSED = new RegExp(
+  Object.values(REFUSALS)
+    .map(({ source }) => source)
+    .join('|'),
+);
+
+const ROWS = [
+  ...[...COMMANDS.values()].map(({ name, needs }) => ({ kind: 'command', id: name, needs }) as const),
+  ...[...ACTIONS.values()].map(({ id, needs }) => ({ kind: 'action', id, needs }) as const),
+  ...[...FORMS.values()].map(({ form, needs }) => ({ kind: 'form', id: form.name, needs }) as const),
+];
+type Row = (typeof ROWS)[number];
+
+let tried = 0;
+
+/** What a person is told who does this. */
+async function answerTo(userId: string, { kind, id }: Row): Promise<string> {
+  const person = t.workspace.as(userId);
+  const told = person.ephemerals().length;
+  const views = person.openedViews().length;
+  tried += 1;
+  const trigger = `${tried}.permissions`;
+  if (kind === 'command') await person.command(DOMAINS, `/domain ${id}`);
+  else {
+    const common = {
+      trigger_id: trigger,
+      team: { id: t.workspace.teamId },
+      user: { id: userId, team_id: userId === STRANGER ? 'T0OTHER' : t.workspace.teamId },
+    };
+    const answer = await sendSigned(
+      t,
+      kind === 'action'
+        ? {
+            ...common,
+            type: 'block_actions',
+            channel: { id: DOMAINS },
+            actions: [{ type: 'button', action_id: id, block_id: 'b', action_ts: trigger, value: 'none' }],
+          }
+        : {
+            ...common,
+            type: 'view_submission',
+            view: {
+              id: `V${tried}`,
+              type: 'modal',
+              callback_id: id,
+              private_metadata: JSON.stringify({ channelId: DOMAINS }),
+              state: { values: {} },
+            },
+          },
+    );
+    if (kind === 'form') return JSON.stringify(answer);
+  }
+  return t.workspace.waitFor(
+    () => {
+      const message = person.ephemerals()[told];
+      if (message !== undefined) return textOf({ blocks: message.blocks });
+      return person.openedViews().length > views ? 'a form' : undefined;
+    },
+    { what: `an answer to ${userId} of ${kind} ${id}` },
+  );
+}
+
+test.each(ROWS.filter(({ needs }) => needs !== 'nothing'))('$kind $id is for no stranger', async (row) => {
+  expect(await answerTo(STRANGER, row)).toMatch(REFUSALS.member);
+});
+
+test.each(ROWS.filter(({ needs }) => needs === 'admin'))('$kind $id is for admins', async (row) => {
+  expect(await answerTo(MEMBER, row)).toMatch(REFUSALS.admin);
+});
+
+test.each(ROWS.filter(({ needs }) => needs === 'linked' || needs === 'account'))(
+  '$kind $id is for those with an account',
+  async (row) => {
+    expect(await answerTo(MEMBER, row)).toMatch(REFUSALS.account);
+  },
+);
+
+test.each(
+  ROWS.filter(({ kind, needs }) => kind === 'command' && (needs === 'member' || needs === 'nothing')),
+)('$kind $id is for every member', async (row) => {
+  expect(await answerTo(MEMBER, row)).not.toMatch(REFUSED);
+});
+
+test.each(ROWS.filter(({ kind, needs }) => kind === 'command' && needs === 'admin'))(
+  '$kind $id is done for an admin',
+  async (row) => {
+    expect(await answerTo(ADMIN, row)).not.toMatch(REFUSED);
+  },
+);
+
+test('who may do what is as it was decided', async () => {
+  const lines = ROWS.map(({ kind, id, needs }) => `${needs}: ${kind} ${id}`).toSorted();
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('../fixtures/permissions.txt');
+});

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { field, fieldsOf, GIVEN, neededReason, readForm, reasonField } from '../../../src/slack/kit/form.ts';
+
+/* A form is declared once: its fields, what is read of them, and what is wrong with it. */
+
+const short = z.string().max(3, 'Use at most 3 characters.');
+const declared = z.object({
+  name: field({ label: 'Name', kind: 'text' }, GIVEN.pipe(short)),
+  nick: field({ label: 'Nick', kind: 'text', hint: 'If you have one.' }, short.optional()),
+  hosts: field({ label: 'Hosts', kind: 'lines' }, z.array(z.string()).default([])),
+  code: field({ label: 'Code', kind: 'secret' }, z.string().optional()),
+});
+
+test('the fields are shown in their order, and what may be left out is optional', () => {
+  expect(fieldsOf(declared)).toEqual([
+    { name: 'name', label: 'Name', kind: 'text' },
+    { name: 'nick', label: 'Nick', kind: 'text', hint: 'If you have one.', optional: true },
+    { name: 'hosts', label: 'Hosts', kind: 'lines', optional: true },
+    { name: 'code', label: 'Code', kind: 'secret', optional: true },
+  ]);
+});
+
+test('a schema without a look is no field', () => {
+  expect(() => fieldsOf(z.object({ name: GIVEN }))).toThrow('the field name has no look');
+});
+
+describe('what was submitted', () => {
+  test('is read as it was typed or picked, without blanks around it', () => {
+    const values = { name: ' Ada ', hosts: ' a \n\n b', code: ' 1 ', other: 'x' };
+    expect(readForm(declared, values)).toEqual({ value: { name: 'Ada', hosts: ['a', 'b'], code: ' 1 ' } });
+    expect(readForm(declared, { name: 'Ada', nick: ' ', hosts: ['a', 'b'] })).toEqual({
+      value: { name: 'Ada', hosts: ['a', 'b'] },
+    });
+  });
+
+  test('is refused with all that is wrong, each at its field', () => {
+    expect(readForm(declared, { name: '  ', nick: 'longer' })).toEqual({
+      errors: { name: 'Fill this in.', nick: 'Use at most 3 characters.' },
+    });
+  });
+});
+
+test('a reason is on one line, and has to be given where it is needed', () => {
+  const free = z.object({ reason: reasonField() });
+  expect(readForm(free, { reason: 'one\ntwo' })).toEqual({ value: { reason: 'one two' } });
+  expect(readForm(free, {})).toEqual({ value: {} });
+  const needed = z.object({ reason: neededReason('Stands in the thread.') });
+  expect(readForm(needed, { reason: ' \n ' })).toEqual({ errors: { reason: 'Give a reason.' } });
+  expect(fieldsOf(needed)).toMatchObject([{ name: 'reason', label: 'Reason', kind: 'text' }]);
+  expect(fieldsOf(needed)[0]).not.toHaveProperty('optional');
+});
