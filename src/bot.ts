@@ -32,7 +32,7 @@ import { limitLinkTries } from './slack/accounts/link.ts';
 import { departureOf } from './slack/admins/admins.ts';
 import { formatCalendarEvent } from './slack/expiry/calendar.view.ts';
 import { isAdminNow, type SlackDeps } from './slack/feature.ts';
-import { isSignedBySlack } from './slack/inbound/signature.ts';
+import { isSignedBySlack } from './slack/inbound/slack-signature.ts';
 import { openMoneyReport } from './slack/money/money-report.ts';
 import { openPriceDifferences } from './slack/money/price-differences.ts';
 import { adoptCard, refreshWaitingCards } from './slack/orders/order-messages.ts';

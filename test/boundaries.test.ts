@@ -216,7 +216,7 @@ const PURE = [
   /^money\/(amount|budget|order-cost|prices|spend|waiting)\.ts$/,
   /^names\/(dates|facts|filter|impact|portfolio|presets|timeline|unexplained-changes)\.ts$/,
   /^orders\/(bulk-columns|input-issue|order|record-finding|summary|tasks|waves)\.ts$/,
-  /^policy\/(change-log|describe|policy|starting-points|stored-demand)\.ts$/,
+  /^policy\/(change-log|policy|rule-parts|starting-points|stored-demand)\.ts$/,
   /^zones\//,
   /^slack\/kit\//,
   /^slack\/.*\.view\.ts$/,

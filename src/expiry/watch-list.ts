@@ -1,5 +1,5 @@
 import type { MessagePlace } from '../notifications.ts';
-import { changeWatched, newlyWatched } from './change.ts';
+import { changeWatched, newlyWatched } from './change-watched.ts';
 import {
   type DateIssue,
   type NameIssue,

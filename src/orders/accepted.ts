@@ -1,5 +1,5 @@
 import { DAY_MS } from '../duration.ts';
-import { changeOrder } from './change.ts';
+import { changeOrder } from './change-order.ts';
 import { unconfirmedItems } from './due.ts';
 import type { Order, OrderItem } from './order.ts';
 import type { NextStep } from './order-task.ts';

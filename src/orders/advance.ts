@@ -1,5 +1,5 @@
 import { type LookAtRegistry, recordRegistryConfirmations } from './accepted.ts';
-import { changeOrder } from './change.ts';
+import { changeOrder } from './change-order.ts';
 import { expireOrder, remindApprovers } from './decide.ts';
 import { type LookAtDelegation, recordDelegations } from './delegation.ts';
 import { DUE_LANES, dueAt, unfollowedItems } from './due.ts';

@@ -1,6 +1,6 @@
 import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
-import { type ChangeOutcome, changeOrder } from './change.ts';
+import { type ChangeOutcome, changeOrder } from './change-order.ts';
 import { waitingMoments } from './deadlines.ts';
 import type { DecideDeps } from './decide.ts';
 import { currentDemand } from './demand.ts';

@@ -1,5 +1,5 @@
 import { peopleAmong, requestersOf, type WaitingDecision, waitingDecision } from './approvers.ts';
-import { type ChangeOutcome, changeOrder } from './change.ts';
+import { type ChangeOutcome, changeOrder } from './change-order.ts';
 import { clearForSending, type DecideDeps, moneyOf, withImpact } from './decide.ts';
 import { isRequester, type Order } from './order.ts';
 import type { Refusal } from './refusal.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { accountName } from '../accounts/account.ts';
 import type { OrderLogEntry } from '../events.ts';
-import type { Decision } from './change.ts';
+import type { Decision } from './change-order.ts';
 import type { Order } from './order.ts';
 import type { OrderStore } from './ports.ts';
 import { type ServicePlaces, verifiedStatement } from './statement.ts';

@@ -10,8 +10,7 @@ import {
   readPeople,
   requestersOf,
 } from './approvers.ts';
-import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from './budget.ts';
-import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
+import { type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
 import { stopIfChanged } from './check-statement.ts';
 import { askedDemand, type CurrentDemand, currentDemand, type DemandDeps } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
@@ -24,6 +23,7 @@ import {
   type OrderItem,
   waitingItems,
 } from './order.ts';
+import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from './order-budget.ts';
 import { accountGone, checkMembers, type FindAccount, partiesOf } from './parties.ts';
 import type { Directory, OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';

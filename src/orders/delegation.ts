@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../duration.ts';
-import { changeOrder } from './change.ts';
+import { changeOrder } from './change-order.ts';
 import { delegatedItems } from './due.ts';
 import { type Order, type OrderItem, UNDO_HOURS, undoableUntil } from './order.ts';
 import type { LookDeps, OrderStore } from './ports.ts';

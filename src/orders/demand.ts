@@ -9,9 +9,9 @@ import {
   requirementKey,
   stricter,
 } from '../policy/evaluate.ts';
-import { type FactOrder, type FactSources, gatherFacts } from '../policy/facts.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { PolicySource } from '../policy/ports.ts';
+import { type FactOrder, type FactSources, gatherFacts } from '../policy/rule-facts.ts';
 import type { Order, OrderTaskName } from './order.ts';
 import type { Directory, RuleFacts } from './ports.ts';
 import { taskNamed } from './tasks.ts';

@@ -1,4 +1,4 @@
-import { type ChangeOutcome, changeOrder } from './change.ts';
+import { type ChangeOutcome, changeOrder } from './change-order.ts';
 import { currentDemand, type DemandDeps } from './demand.ts';
 import type { OrderStore } from './ports.ts';
 

@@ -1,4 +1,4 @@
-import { changeOrder } from './change.ts';
+import { changeOrder } from './change-order.ts';
 import { unknownItems } from './due.ts';
 import { EVIDENCE, inputOfItem, type Order, type OrderItem } from './order.ts';
 import type { LookDeps } from './ports.ts';

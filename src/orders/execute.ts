@@ -8,7 +8,7 @@ import type { ServiceClient } from '../service/client.ts';
 import type { Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
-import { type ChangeOutcome, changeOrder, type Decision } from './change.ts';
+import { type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
 import {
   changedParts,
   isSameRequest,
@@ -22,7 +22,7 @@ import type { CompletedRequest, OrderTask, OutgoingRequest } from './order-task.
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
 import type { Directory, OrderStore } from './ports.ts';
-import { inputOwner, itemInputOwner, resultOwner } from './request.ts';
+import { inputOwner, itemInputOwner, resultOwner } from './request-order.ts';
 import {
   decideRetry,
   fullResponse,

@@ -3,7 +3,7 @@ import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { DAY_MS, HOUR_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
-import { changeOrder } from './change.ts';
+import { changeOrder } from './change-order.ts';
 import type { Directory, OrderStore } from './ports.ts';
 
 /*

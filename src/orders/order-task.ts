@@ -3,14 +3,16 @@ import { distinct } from '../collections.ts';
 import type { NameKind } from '../policy/subject.ts';
 import type { CallOptions, ServiceClient } from '../service/client.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
-import { describeRequest, type RequestDescription, withSecrets } from '../service/describe.ts';
 import type { Envelope } from '../service/envelope.ts';
 import { type AvailableInterfaces, chooseInterface, taskInterfaces } from '../service/interfaces.ts';
+import { describeRequest, type RequestDescription, withSecrets } from '../service/request-description.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret, SecretCommitment } from '../service/secret.ts';
 import type { Effect, Interface, ServiceTask, TaskOutline } from '../service/task.ts';
 import { parseDomainName, zoneOfUnreadable } from '../zones/names.ts';
 import { zoneFor } from '../zones/rules.ts';
+import type { ZoneProfile } from '../zones/zone.ts';
+import { zoneIssue } from '../zones/zone-issue.ts';
 import {
   type Charge,
   chargeOf,
@@ -19,9 +21,7 @@ import {
   type TaskNote,
   transferLockAfter,
   type ZoneTask,
-} from '../zones/tasks.ts';
-import type { ZoneProfile } from '../zones/zone.ts';
-import { zoneIssue } from '../zones/zone-issue.ts';
+} from '../zones/zone-tasks.ts';
 import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint, InterfaceConstraints } from './interface-constraint.ts';
 import type { OrderTaskName } from './order.ts';

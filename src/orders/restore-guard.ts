@@ -1,5 +1,5 @@
 import type { Log } from '../log.ts';
-import { changeOrder } from './change.ts';
+import { changeOrder } from './change-order.ts';
 import type { OrderStore } from './ports.ts';
 
 /*

@@ -1,5 +1,5 @@
 import { refusalOfNonApprover, refusalToDecide } from './approval-rights.ts';
-import type { ChangeOutcome, Decision } from './change.ts';
+import type { ChangeOutcome, Decision } from './change-order.ts';
 import { clearForSending, type DecideDeps, weighPress } from './decide.ts';
 import type { Refusal } from './refusal.ts';
 import { isPaused } from './waves.ts';

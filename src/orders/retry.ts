@@ -15,7 +15,7 @@ import {
   retryableItems,
 } from './order.ts';
 import type { Refusal } from './refusal.ts';
-import { type OrderRequest, type RequestDeps, type RequestOutcome, requestOrder } from './request.ts';
+import { type OrderRequest, type RequestDeps, type RequestOutcome, requestOrder } from './request-order.ts';
 import { taskNamed } from './tasks.ts';
 
 export type RetryOutcome =

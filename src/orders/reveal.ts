@@ -3,7 +3,7 @@ import type { Secret } from '../service/secret.ts';
 import type { Order } from './order.ts';
 import type { OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
-import { resultOwner } from './request.ts';
+import { resultOwner } from './request-order.ts';
 
 export type RevealOutcome =
   | {

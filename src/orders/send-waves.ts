@@ -1,4 +1,4 @@
-import type { ChangeOutcome, Decision } from './change.ts';
+import type { ChangeOutcome, Decision } from './change-order.ts';
 import { rulesChanged } from './decide.ts';
 import { type Order, type OrderItem, waitingItems } from './order.ts';
 import { nextItems, reasonToPause } from './waves.ts';

@@ -1,6 +1,6 @@
 import { refusalOfNonApprover } from './approval-rights.ts';
 import { approversOf } from './approvers.ts';
-import { type ChangeOutcome, changeOrder } from './change.ts';
+import { type ChangeOutcome, changeOrder } from './change-order.ts';
 import type { DecideDeps } from './decide.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import { isFinal, type Order, waitingItems } from './order.ts';

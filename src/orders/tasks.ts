@@ -15,8 +15,8 @@ import { redirectUpdate } from '../service/tasks/redirect.ts';
 import { sslContactUpdate } from '../service/tasks/ssl-contact.ts';
 import { userCreate } from '../service/tasks/user.ts';
 import { checkNameServers, checkPeriod } from '../zones/rules.ts';
-import { contactsNote, daysNote } from '../zones/tasks.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
+import { contactsNote, daysNote } from '../zones/zone-tasks.ts';
 import {
   contactId,
   contextNumber,

@@ -3,7 +3,7 @@ import { approversOf } from './approvers.ts';
 import type { DecideDeps } from './decide.ts';
 import { isRequester, type Order, UNDO_HOURS, undoableUntil } from './order.ts';
 import type { Refusal } from './refusal.ts';
-import { type RequestDeps, type RequestOutcome, requestOrder } from './request.ts';
+import { type RequestDeps, type RequestOutcome, requestOrder } from './request-order.ts';
 
 /** The nameservers that a name had before an order changed them, as far as it is known. */
 export type FormerNameServers =

@@ -9,7 +9,6 @@ import { accountOf, type CredentialAccount, credentialSecrets } from './authenti
 import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { readAddress } from './codec/json.ts';
-import type { RequestDescription } from './describe.ts';
 import { ServiceError } from './errors.ts';
 import { chooseInterface, credentialInterfaces } from './interfaces.ts';
 import {
@@ -23,6 +22,7 @@ import {
   send,
   serviceError,
 } from './request.ts';
+import type { RequestDescription } from './request-description.ts';
 import type { RequestIssue } from './request-issue.ts';
 import type { AnsweredTask, Effect, Interface, ServiceTask } from './task.ts';
 

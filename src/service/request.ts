@@ -24,11 +24,11 @@ import {
   type ServiceAddress,
 } from './codec/json.ts';
 import { decodeXml, writeRequest, writeXml } from './codec/xml.ts';
-import { describeRequest, type RequestDescription } from './describe.ts';
 import type { Envelope } from './envelope.ts';
 import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from './errors.ts';
 import { isRecord } from './record.ts';
 import { createMask, MAX_BYTES, maskEnvelope } from './redact.ts';
+import { describeRequest, type RequestDescription } from './request-description.ts';
 import { MASK, Secret } from './secret.ts';
 import type { AnsweredTask, Interface, Reading, ServiceTask } from './task.ts';
 

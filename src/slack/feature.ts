@@ -15,7 +15,7 @@ import type { FactsChange, PortfolioStore, PresetStore } from '../names/ports.ts
 import type { NotificationStore } from '../notifications.ts';
 import type { DecideDeps } from '../orders/decide.ts';
 import type { Order } from '../orders/order.ts';
-import type { RequestDeps } from '../orders/request.ts';
+import type { RequestDeps } from '../orders/request-order.ts';
 import type { Statement } from '../orders/statement.ts';
 import type { Viewer } from '../orders/visibility.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/change.ts';
+import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { afterSuccess, followOrder } from '../../src/expiry/follow.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readConfig, type TeamSettings } from '../../src/config.ts';
-import { newlyWatched } from '../../src/expiry/change.ts';
+import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { openDigest } from '../../src/expiry/digest.ts';
 import type {
   DigestHead,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/change.ts';
+import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { utcDay } from '../../src/expiry/days.ts';
 import { collectDue } from '../../src/expiry/digest.ts';
 import type { ReminderKey, WatchedDomain } from '../../src/expiry/ports.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { changeWatched } from '../../src/expiry/change.ts';
+import { changeWatched } from '../../src/expiry/change-watched.ts';
 import {
   confirmLapse,
   importNames,

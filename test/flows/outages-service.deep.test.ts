@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
 import { approveOrder } from '../../src/orders/decide.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
-import { confirmOrder } from '../../src/orders/request.ts';
+import { confirmOrder } from '../../src/orders/request-order.ts';
 import { ORDER_TASKS } from '../../src/orders/tasks.ts';
 import type { Credential } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { amountInAnswer } from '../../src/money/answered-amounts.ts';
 import { priceEdits } from '../../src/money/prices.ts';
 import { approveOrder } from '../../src/orders/decide.ts';
-import { confirmOrder } from '../../src/orders/request.ts';
+import { confirmOrder } from '../../src/orders/request-order.ts';
 import { Secret } from '../../src/service/secret.ts';
 import {
   createPriceDifferencePlanner,

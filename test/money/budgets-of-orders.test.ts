@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AnyOrderLogEntry } from '../../src/events.ts';
 import { approveOrder, cancelOrder, denyOrder, expireOrder } from '../../src/orders/decide.ts';
-import { confirmOrder } from '../../src/orders/request.ts';
+import { confirmOrder } from '../../src/orders/request-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { resumeOrder } from '../../src/orders/resume.ts';
 import { stopOrder } from '../../src/orders/stop.ts';

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type Scene, setScene, startSandboxService, theft } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/change.ts';
+import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { createLog } from '../../src/log.ts';
 import { findDependents } from '../../src/names/dependents.ts';
 import { unseen } from '../../src/names/facts.ts';

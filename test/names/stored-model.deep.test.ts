@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/change.ts';
+import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { createLog } from '../../src/log.ts';
 import { newAlarms } from '../../src/names/alarm.ts';
 import { type Facts, seen } from '../../src/names/facts.ts';

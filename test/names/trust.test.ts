@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/change.ts';
+import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { afterSuccess } from '../../src/expiry/follow.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { datesAfterLook } from '../../src/names/dates.ts';

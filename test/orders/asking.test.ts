@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Account } from '../../src/accounts/account.ts';
 import { approveOrder, cancelOrder } from '../../src/orders/decide.ts';
-import { confirmOrder, inputOwner, newOrderId, resultOwner } from '../../src/orders/request.ts';
+import { confirmOrder, inputOwner, newOrderId, resultOwner } from '../../src/orders/request-order.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { costOf } from '../../src/money/prices.ts';
 import { approveInEmergency, signOff } from '../../src/orders/break-glass.ts';
-import type { ChangeOutcome } from '../../src/orders/change.ts';
+import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import { approveOrder, type DecideDeps } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { retryOrder } from '../../src/orders/retry.ts';

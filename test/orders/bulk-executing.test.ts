@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readBulkFile } from '../../src/orders/bulk-csv.ts';
 import { approveOrder, denyOrder } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
-import { confirmOrder } from '../../src/orders/request.ts';
+import { confirmOrder } from '../../src/orders/request-order.ts';
 import { resumeOrder } from '../../src/orders/resume.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { isPaused } from '../../src/orders/waves.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ChangeOutcome } from '../../src/orders/change.ts';
+import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import { approveOrder, denyOrder, type ImpactAtApproval } from '../../src/orders/decide.ts';
 import { refusedNames, rulesRefusing } from '../../src/orders/demand.ts';
-import { confirmOrder } from '../../src/orders/request.ts';
+import { confirmOrder } from '../../src/orders/request-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';
 import { stopOrder } from '../../src/orders/stop.ts';

@@ -1,6 +1,6 @@
 import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { changeOrder } from '../../src/orders/change.ts';
+import { changeOrder } from '../../src/orders/change-order.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry.ts';

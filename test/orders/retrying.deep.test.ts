@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ChangeOutcome } from '../../src/orders/change.ts';
+import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import { approveOrder, cancelOrder } from '../../src/orders/decide.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';

@@ -18,7 +18,7 @@ import {
   type RequestDeps,
   type RequestOutcome,
   requestOrder,
-} from '../../src/orders/request.ts';
+} from '../../src/orders/request-order.ts';
 import type { RetryOutcome } from '../../src/orders/retry.ts';
 import { hashOfStatement, type ServicePlaces, statementOf } from '../../src/orders/statement.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';

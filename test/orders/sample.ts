@@ -8,7 +8,7 @@ import {
 import type { ServicePlaces } from '../../src/orders/statement.ts';
 import type { Bulk } from '../../src/orders/waves.ts';
 import type { Demand } from '../../src/policy/evaluate.ts';
-import type { RequestDescription } from '../../src/service/describe.ts';
+import type { RequestDescription } from '../../src/service/request-description.ts';
 import { summaryText } from '../../src/slack/orders/summary.view.ts';
 
 /** The moment at which sample orders are asked for. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { approveOrder } from '../../src/orders/decide.ts';
-import { confirmOrder } from '../../src/orders/request.ts';
+import { confirmOrder } from '../../src/orders/request-order.ts';
 import { type StatedRequest, type StatedValue, statementOf } from '../../src/orders/statement.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from '../../src/orders/tasks.ts';
 import { accountOf, type Credential } from '../../src/service/authenticator/signature.ts';

@@ -9,7 +9,7 @@ import {
   taskNamed,
 } from '../../src/orders/tasks.ts';
 import type { WireValue } from '../../src/service/codec/wire.ts';
-import type { RequestDescription } from '../../src/service/describe.ts';
+import type { RequestDescription } from '../../src/service/request-description.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { type FieldProblem, fieldProblems } from '../../src/slack/orders/input-issue.view.ts';
 import { formatTaskNote } from '../../src/slack/orders/task-notes.view.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { ORDER_TASK_NAMES, ORDER_TASKS, taskNamed } from '../../src/orders/tasks.ts';
-import { describeRule } from '../../src/policy/describe.ts';
 import { diffPolicies } from '../../src/policy/diff.ts';
 import { evaluate } from '../../src/policy/evaluate.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { replay } from '../../src/policy/replay.ts';
+import { describeRule } from '../../src/policy/rule-parts.ts';
 import { parseRules } from '../../src/policy/rule-text.ts';
 import {
   fillStartingPoint,

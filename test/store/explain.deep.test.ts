@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
-import { newlyWatched } from '../../src/expiry/change.ts';
+import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import type { FollowedName, WatchedDomain } from '../../src/expiry/ports.ts';
 import type { Subject } from '../../src/notifications.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/change.ts';
+import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { readImport } from '../../src/names/details-import.ts';
 import { readFilter } from '../../src/names/filter.ts';
 import type { FactsChange, FoundName, NameCursor, PortfolioStore } from '../../src/names/ports.ts';

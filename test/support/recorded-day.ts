@@ -17,7 +17,7 @@ import { askRequester } from '../../src/orders/ask.ts';
 import { approveInEmergency, signOff } from '../../src/orders/break-glass.ts';
 import { approveOrder, cancelOrder, denyOrder } from '../../src/orders/decide.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
-import { confirmOrder, requestOrder } from '../../src/orders/request.ts';
+import { confirmOrder, requestOrder } from '../../src/orders/request-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { resumeOrder } from '../../src/orders/resume.ts';
 import { retryOrder } from '../../src/orders/retry.ts';

@@ -1,7 +1,7 @@
 import type { HttpRequest } from '../../http/exchange.ts';
-import type { RequestDescription } from '../describe.ts';
 import { type Envelope, readEnvelope } from '../envelope.ts';
 import { assertDepth, assertSize } from '../redact.ts';
+import type { RequestDescription } from '../request-description.ts';
 import { Secret } from '../secret.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import { isWireList, type WireValue } from './wire.ts';

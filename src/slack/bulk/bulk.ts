@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BULK_TASKS } from '../../orders/bulk-columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
 import { isFinal, type Order } from '../../orders/order.ts';
-import { dropDraft } from '../../orders/request.ts';
+import { dropDraft } from '../../orders/request-order.ts';
 import { resumeOrder } from '../../orders/resume.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { isPaused } from '../../orders/waves.ts';
@@ -11,8 +11,8 @@ import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '.
 import { code, context } from '../kit/blocks.ts';
 import { field, fieldsOf, readForm, reasonField } from '../kit/form.ts';
 import { nearest } from '../kit/parse.ts';
-import { whereAllIsShown } from '../orders/look.ts';
 import { changing } from '../orders/order-buttons.ts';
+import { whereAllIsShown } from '../orders/order-look.ts';
 import { openForm, refusalOfAccount } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { fileIssues } from './bulk.view.ts';

@@ -68,7 +68,10 @@ const priced = z.object({
     },
     typed,
   ),
-  source: field({ label: 'Source', kind: 'text', placeholder: 'Contract of 3 October, page 2', isNeeded: true }, typed),
+  source: field(
+    { label: 'Source', kind: 'text', placeholder: 'Contract of 3 October, page 2', isNeeded: true },
+    typed,
+  ),
 });
 
 const priceForm: FormFeature = {

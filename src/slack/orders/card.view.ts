@@ -10,7 +10,7 @@ import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
 import { isPaused } from '../../orders/waves.ts';
-import type { Charge } from '../../zones/tasks.ts';
+import type { Charge } from '../../zones/zone-tasks.ts';
 import { bulkBlocks, pauseButtons, pausedText } from '../bulk/bulk.view.ts';
 import { type Term, termText } from '../expiry/expiry.view.ts';
 import {

@@ -7,7 +7,7 @@ import { askRequester, refusalToAsk } from '../../orders/ask.ts';
 import { approveInEmergency, refusalToBreakGlass, signOff } from '../../orders/break-glass.ts';
 import { BULK_TASKS } from '../../orders/bulk-columns.ts';
 import type { BulkRow } from '../../orders/bulk-csv.ts';
-import type { ChangeOutcome } from '../../orders/change.ts';
+import type { ChangeOutcome } from '../../orders/change-order.ts';
 import {
   approveOrder,
   cancelOrder,
@@ -17,7 +17,7 @@ import {
 } from '../../orders/decide.ts';
 import { LOOKED_UP_TASKS, type Order } from '../../orders/order.ts';
 import type { Refusal } from '../../orders/refusal.ts';
-import { type ConfirmOutcome, confirmOrder } from '../../orders/request.ts';
+import { type ConfirmOutcome, confirmOrder } from '../../orders/request-order.ts';
 import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
 import { retryOrder } from '../../orders/retry.ts';
 import { revealSecret } from '../../orders/reveal.ts';
@@ -53,9 +53,9 @@ import { sendFile } from '../send-file.ts';
 import { answersText, answersView, fitsView } from './answer.view.ts';
 import { transferForm } from './domains.ts';
 import { impactLines } from './impact.view.ts';
-import { lookActions, whereAllIsShown } from './look.ts';
 import { orderTitle, seenInRecords } from './order.view.ts';
 import { valuesFromInput } from './order-form.ts';
+import { lookActions, whereAllIsShown } from './order-look.ts';
 import { impactAtAsking, openAlready, openForm, outcomeMessage, retriedMessage } from './ordering.ts';
 import { refusalText } from './refusal.view.ts';
 import { userForm } from './users.ts';

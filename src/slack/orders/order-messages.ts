@@ -12,7 +12,6 @@ import { addYears } from '../../names/dates.ts';
 import type { Impacts } from '../../names/order-impact.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../notifications.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
-import { budgetedItems } from '../../orders/budget.ts';
 import {
   accountOwner,
   isFinal,
@@ -21,6 +20,7 @@ import {
   periodOf,
   undoableUntil,
 } from '../../orders/order.ts';
+import { budgetedItems } from '../../orders/order-budget.ts';
 import type { FirstExpiry, OrderStore } from '../../orders/ports.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { isPaused } from '../../orders/waves.ts';

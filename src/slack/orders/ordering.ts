@@ -3,7 +3,7 @@ import type { Impact } from '../../names/impact.ts';
 import type { BulkRequest } from '../../orders/bulk-request.ts';
 import { rulesRefusing } from '../../orders/demand.ts';
 import { isOpen, type Order, type OrderTaskName } from '../../orders/order.ts';
-import { requestOrder } from '../../orders/request.ts';
+import { requestOrder } from '../../orders/request-order.ts';
 import type { RetryOutcome } from '../../orders/retry.ts';
 import { retryOrder } from '../../orders/retry.ts';
 import { taskNamed } from '../../orders/tasks.ts';

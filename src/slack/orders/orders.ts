@@ -8,8 +8,8 @@ import { actions, code, context, escapeText, lines, type Message, message, plain
 import { answerButtons, answerLines } from './answer.view.ts';
 import { orderCard } from './card.view.ts';
 import { breakGlassButtons, signOffButtons } from './emergency.view.ts';
-import { readExtras } from './look.ts';
 import { itemName, lookButton, ordersTable } from './order.view.ts';
+import { readExtras } from './order-look.ts';
 import { orderHistory } from './thread.view.ts';
 
 /* Lists of orders, and a single order with its history. */

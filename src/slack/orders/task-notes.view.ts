@@ -1,4 +1,4 @@
-import type { TaskNote } from '../../zones/tasks.ts';
+import type { TaskNote } from '../../zones/zone-tasks.ts';
 
 /* What somebody must know before they agree to a task, for cards and confirmations. Plain text. */
 

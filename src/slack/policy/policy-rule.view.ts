@@ -2,9 +2,14 @@ import { present } from '../../collections.ts';
 import { formatAmount } from '../../money/amount.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
-import { describeRule, type NamePart, type PersonPart, type RuleDescription } from '../../policy/describe.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
 import { isGroup, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
+import {
+  describeRule,
+  type NamePart,
+  type PersonPart,
+  type RuleDescription,
+} from '../../policy/rule-parts.ts';
 import { displayName } from '../../zones/names.ts';
 import { capitalized, code, count, mentionApprover, quote } from '../kit/blocks.ts';
 

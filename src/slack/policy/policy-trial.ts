@@ -5,9 +5,9 @@ import { decidedOrder, factOrderOf, factSourcesOf, policySettings } from '../../
 import type { OrderTaskName } from '../../orders/order.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
 import { evaluate } from '../../policy/evaluate.ts';
-import { type FactOrder, type FactSources, gatherFacts } from '../../policy/facts.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { type PastOrder, replay } from '../../policy/replay.ts';
+import { type FactOrder, type FactSources, gatherFacts } from '../../policy/rule-facts.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, isAdmin, type SlackDeps } from '../feature.ts';
 import { code, count, escapeText, textMessage } from '../kit/blocks.ts';

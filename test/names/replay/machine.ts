@@ -1,4 +1,4 @@
-import { newlyWatched } from '../../../src/expiry/change.ts';
+import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import { afterSuccess } from '../../../src/expiry/follow.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
 import { newAlarms } from '../../../src/names/alarm.ts';

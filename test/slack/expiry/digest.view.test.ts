@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/change.ts';
+import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import { asReminder } from '../../../src/expiry/digest.ts';
 import { groupForDigest, planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/change.ts';
+import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import type { Deadline } from '../../../src/expiry/deadline.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import { termText } from '../../../src/slack/expiry/expiry.view.ts';

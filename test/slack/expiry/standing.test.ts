@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/change.ts';
+import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import { shiftDay } from '../../../src/expiry/days.ts';
 import { deadlineOf } from '../../../src/expiry/deadline.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';

@@ -1,6 +1,6 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/change.ts';
+import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import { escalate, type NewAlarm, newAlarms, sayOurs } from '../../../src/names/alarm.ts';
 import type { AlarmStore, NameRecordStore } from '../../../src/names/ports.ts';
 import type { NotificationStore, Subject } from '../../../src/notifications.ts';

@@ -5,13 +5,13 @@ import { ORDER_TASK_NAMES, taskNamed } from '../../../src/orders/tasks.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { type Message, message } from '../../../src/slack/kit/blocks.ts';
 import { answerLines } from '../../../src/slack/orders/answer.view.ts';
-import { lookView } from '../../../src/slack/orders/look.view.ts';
 import {
   confirmMessage,
   type HistoryEvent,
   orderLine,
   ordersTable,
 } from '../../../src/slack/orders/order.view.ts';
+import { lookView } from '../../../src/slack/orders/order-look.view.ts';
 import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
 import { orderEvent } from '../../support/log.ts';
 import fc from '../../support/properties.ts';

@@ -6,7 +6,7 @@ import { ORDER_TASK_NAMES, type OrderTaskName, taskNamed } from '../../../src/or
 import { planCells } from '../../../src/slack/bulk/bulk.view.ts';
 import { type HomeData, homeBlocks } from '../../../src/slack/home/home.view.ts';
 import type { AnyBlock } from '../../../src/slack/kit/blocks.ts';
-import { lookView } from '../../../src/slack/orders/look.view.ts';
+import { lookView } from '../../../src/slack/orders/order-look.view.ts';
 import { commonFacts, statementPages } from '../../../src/slack/orders/statement.view.ts';
 import { newBulk } from '../../orders/sample.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';

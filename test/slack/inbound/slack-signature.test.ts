@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../../../src/service/secret.ts';
-import { isSignedBySlack } from '../../../src/slack/inbound/signature.ts';
+import { isSignedBySlack } from '../../../src/slack/inbound/slack-signature.ts';
 
 /** The example of Slack's own page on verifying requests. */
 const EXAMPLE = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { evaluate, type PolicyFacts, type PolicySettings } from '../../src/policy/evaluate.ts';
-import { type FactOrder, type FactSources, gatherFacts } from '../../src/policy/facts.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
+import { type FactOrder, type FactSources, gatherFacts } from '../../src/policy/rule-facts.ts';
 import { rule } from './sample.ts';
 
 const ORDER: FactOrder = {

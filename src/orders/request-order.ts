@@ -9,9 +9,8 @@ import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { AvailableInterfaces } from '../service/interfaces.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
-import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from './budget.ts';
 import { type BulkRequest, checkRows, newBulk } from './bulk-request.ts';
-import { changeOrder } from './change.ts';
+import { changeOrder } from './change-order.ts';
 import { type WaitingMoments, waitingMoments } from './deadlines.ts';
 import {
   approvalsRequiredBy,
@@ -31,6 +30,7 @@ import {
   type OrderItem,
   type OrderTaskName,
 } from './order.ts';
+import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from './order-budget.ts';
 import type { OrderTask } from './order-task.ts';
 import type { FirstExpiry, OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';

@@ -8,7 +8,7 @@ import { type Action, type ActionCall, formOrigin, type Interaction, isAdmin, vi
 import { updateOpenView } from '../refresh-form.ts';
 import type { CardExtras } from './card.view.ts';
 import { decisionApprovers } from './decision.view.ts';
-import { LOOK, lookView } from './look.view.ts';
+import { LOOK, lookView } from './order-look.view.ts';
 import { budgetsNow, costNow, standingMessages, termNow } from './order-messages.ts';
 import { refusalText } from './refusal.view.ts';
 

@@ -4,8 +4,8 @@ import { zoneIssueText } from '../../src/slack/names/zone-issue.view.ts';
 import { formatTaskNote } from '../../src/slack/orders/task-notes.view.ts';
 import { general } from '../../src/zones/general.ts';
 import { rest } from '../../src/zones/rest.ts';
-import { chargeOf, checkTask, describeTask, type ZoneTask } from '../../src/zones/tasks.ts';
 import type { ZoneProfile } from '../../src/zones/zone.ts';
+import { chargeOf, checkTask, describeTask, type ZoneTask } from '../../src/zones/zone-tasks.ts';
 
 /** The tasks of domains, as the orders' rows have them. */
 const TASKS: Readonly<Record<string, ZoneTask>> = Object.fromEntries(
