@@ -266,7 +266,7 @@ function partOf(file: string): string {
 test('the imports are read at all', () => {
   expect(FILES.length).toBeGreaterThan(100);
   expect(IMPORTS).toContainEqual({
-    from: 'slack/orders/domains.ts',
+    from: 'slack/orders/prereg.ts',
     to: 'slack/feature.ts',
     ours: true,
     type: false,

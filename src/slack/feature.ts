@@ -301,11 +301,6 @@ export function textOf(values: FormValues, name: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** Several values of a form, each as one text. */
-export function textsOf(values: FormValues, ...names: readonly string[]) {
-  return Object.fromEntries(names.map((name) => [name, textOf(values, name)] as const));
-}
-
 /** The reason that a form gives, if any. */
 export function reasonOf(values: FormValues): string | undefined {
   return cleanReason(textOf(values, 'reason') ?? '');

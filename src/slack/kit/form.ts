@@ -69,7 +69,7 @@ export function field<Schema extends z.ZodType>(look: FieldLook, schema: Schema)
 export const GIVEN = z.string('Fill this in.');
 
 /** A reason that people may give, on one line. */
-export const REASON = z.string().transform(cleanReason).optional();
+const REASON = z.string().transform(cleanReason).optional();
 const REASON_LOOK: FieldLook = { label: 'Reason', kind: 'text' };
 
 /** The field of a reason. */
@@ -86,14 +86,6 @@ const GIVEN_REASON = z
   .string('Give a reason.')
   .transform((text) => cleanReason(text) ?? '')
   .refine((reason) => reason !== '', 'Give a reason.');
-
-/** The same reason as a field of forms whose values are read otherwise. */
-export const REASON_TO_APPROVERS: Field = {
-  ...REASON_LOOK,
-  name: 'reason',
-  optional: true,
-  hint: 'Shown to the approvers.',
-};
 
 /** The fields of a declared form, in their order. */
 export function fieldsOf(declared: z.ZodObject): Field[] {

@@ -1,52 +1,42 @@
+import { z } from 'zod';
 import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
 import { parseDomainName } from '../../zones/names.ts';
-import {
-  type Command,
-  type CommandCall,
-  type Feature,
-  type FormFeature,
-  linesOf,
-  textOf,
-  textsOf,
-} from '../feature.ts';
+import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
 import { code } from '../kit/blocks.ts';
-import type { Field, FormValues } from '../kit/form.ts';
-import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
+import { type FieldLook, type FormValues, field } from '../kit/form.ts';
+import { orderForm, pick, readSecret, type SecretField, TYPED } from './order-form.ts';
 import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
 /* The tasks for domains. Each runs at once when the line is complete, and opens its form when it is not. */
 
-const NAME: Field = { name: 'name', label: 'Domain name', kind: 'text', placeholder: 'cafe.rest' };
+const NAME: FieldLook = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isNeeded: true };
+const name = z.string().default('');
+/** Names or hosts, one or several a line. */
+const names = z.array(z.string()).default([]).transform(splitNames);
 
-export const NAMESERVERS: Field = {
-  name: 'nameServers',
+export const NAMESERVERS: FieldLook = {
   label: 'Nameservers',
   kind: 'lines',
   placeholder: 'ns1.example.net\nns2.example.net',
   hint: 'One a line.',
 };
+const nameServers = field({ ...NAMESERVERS, isNeeded: true }, names);
 
-const DELEGATION: readonly Field[] = [
-  {
-    name: 'ownerc',
-    label: 'Owner contact',
-    kind: 'number',
-    hint: 'The contact’s id at the domain service. In .rest each of the three contacts needs an e-mail address there.',
-  },
-  { name: 'adminc', label: 'Admin contact', kind: 'number' },
-  { name: 'techc', label: 'Tech contact', kind: 'number' },
-  NAMESERVERS,
-];
+const NAMED = { name: field(NAME, name) };
+const contact = (label: string, hint?: string) =>
+  field({ label, kind: 'number', isNeeded: true, ...(hint === undefined ? {} : { hint }) }, TYPED);
 
-function delegationInput(values: FormValues) {
-  return {
-    name: textOf(values, 'name') ?? '',
-    ...textsOf(values, 'ownerc', 'adminc', 'techc'),
-    nameServers: splitNames(linesOf(values, 'nameServers')),
-  };
-}
+const DELEGATION = {
+  ownerc: contact(
+    'Owner contact',
+    'The contact’s id at the domain service. In .rest each of the three contacts needs an e-mail address there.',
+  ),
+  adminc: contact('Admin contact'),
+  techc: contact('Tech contact'),
+  nameServers,
+};
 
 function recallDelegation(last: FormValues): FormValues {
   return pick(last, 'ownerc', 'adminc', 'techc', 'nameServers');
@@ -60,8 +50,7 @@ const AUTH: SecretField = {
 
 const createForm = orderForm({
   task: 'create',
-  fields: [NAME, ...DELEGATION],
-  input: delegationInput,
+  fields: z.object({ ...NAMED, ...DELEGATION }),
   recalls: recallDelegation,
   recallsFrom: ['create', 'transfer'],
   presetKinds: ['contacts', 'nameservers'],
@@ -69,18 +58,20 @@ const createForm = orderForm({
 
 export const transferForm = orderForm({
   task: 'transfer',
-  fields: [
-    NAME,
-    {
-      name: 'auth',
-      label: 'Auth code',
-      kind: 'secret',
-      hint: 'From the losing registrar. Kept sealed until the order ends; nobody sees it.',
-    },
+  fields: z.object({
+    ...NAMED,
+    auth: field(
+      {
+        label: 'Auth code',
+        kind: 'secret',
+        hint: 'From the losing registrar. Kept sealed until the order ends; nobody sees it.',
+        isNeeded: true,
+      },
+      TYPED,
+    ),
     ...DELEGATION,
-  ],
+  }),
   secretField: AUTH,
-  input: delegationInput,
   recalls: recallDelegation,
   recallsFrom: ['transfer', 'create'],
   presetKinds: ['contacts', 'nameservers'],
@@ -88,35 +79,33 @@ export const transferForm = orderForm({
 
 export const renewForm = orderForm({
   task: 'renew',
-  fields: [
-    {
-      name: 'names',
-      label: 'Domain names',
-      kind: 'lines',
-      placeholder: 'cafe.rest',
-      hint: 'One a line; they become one order.',
-    },
-    {
-      name: 'period',
-      label: 'Period in years',
-      kind: 'number',
-      hint: 'The service’s document gives the period no unit; it is taken for years.',
-    },
-  ],
-  input: (values) => ({
-    names: splitNames(linesOf(values, 'names')),
-    period: textOf(values, 'period') ?? '1',
+  fields: z.object({
+    names: field(
+      {
+        label: 'Domain names',
+        kind: 'lines',
+        placeholder: 'cafe.rest',
+        hint: 'One a line; they become one order.',
+        isNeeded: true,
+      },
+      names,
+    ),
+    period: field(
+      {
+        label: 'Period in years',
+        kind: 'number',
+        hint: 'The service’s document gives the period no unit; it is taken for years.',
+        isNeeded: true,
+      },
+      z.string().default('1'),
+    ),
   }),
   presets: () => ({ period: '1' }),
 });
 
 const nameserversForm = orderForm({
   task: 'nameservers',
-  fields: [NAME, NAMESERVERS],
-  input: (values) => {
-    const { name, nameServers } = delegationInput(values);
-    return { name, nameServers };
-  },
+  fields: z.object({ ...NAMED, nameServers }),
   recalls: (last) => pick(last, 'nameServers'),
   presetKinds: ['nameservers'],
 });
@@ -135,8 +124,9 @@ interface DomainTask {
 function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
   const form = orderForm({
     task,
-    fields: [formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) }],
-    input: (values) => ({ name: textOf(values, 'name') ?? '' }),
+    fields: z.object({
+      name: field(formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) }, name),
+    }),
   });
   const command: Command = {
     usage: `${task} NAME`,

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type Account, accountName } from '../../accounts/account.ts';
 import type { PresetKind } from '../../names/presets.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
@@ -18,8 +19,11 @@ import {
   type FormOrigin,
   type FormValues,
   type FormView,
+  field,
+  fieldsOf,
   formView,
-  REASON_TO_APPROVERS,
+  readForm,
+  reasonField,
 } from '../kit/form.ts';
 import { type FieldProblem, fieldProblems } from './input-issue.view.ts';
 import { interfaceNote, TIES } from './interface.view.ts';
@@ -34,8 +38,11 @@ const BOTH: AvailableInterfaces = { json: true, xml: true };
 
 export interface OrderFormOptions {
   readonly task: OrderTaskName;
-  /** The fields for the interfaces that an account reaches; `reason` is added to them. */
-  readonly fields: readonly Field[] | ((reach: AvailableInterfaces) => readonly Field[]);
+  /**
+   * The fields for the interfaces that an account reaches; `reason` is added to them. They take what was typed as it is:
+   * the task says what is wrong with it.
+   */
+  readonly fields: z.ZodObject | ((reach: AvailableInterfaces) => z.ZodObject);
   /** For tasks that both interfaces can carry out. */
   readonly interfaces?: {
     /** What only XML has, as the beginning of a sentence. */
@@ -43,8 +50,8 @@ export interface OrderFormOptions {
     /** What a person should know who chooses an interface, where no field decides. */
     readonly choice?: string;
   };
-  /** The task's input from what was typed in these fields. */
-  readonly input: (values: FormValues) => unknown;
+  /** The task's input, where it is not just what was typed. */
+  readonly input?: (typed: Readonly<Record<string, unknown>>) => unknown;
   /** The values of fields that the line does not set. */
   readonly presets?: (account: Account | undefined) => FormValues;
   /** The values to take from the person's last order of the task. */
@@ -76,20 +83,28 @@ export function readSecret(typed: string): SecretRead {
   return { secret: new Secret(typed) };
 }
 
+/** A text that a task checks. */
+export const TYPED = z.string().optional();
+/** Lines that a task checks; none are left out of its input. */
+export const TYPED_LINES = z.array(z.string()).optional();
+/** What is never part of a task's input. */
+const REASONED = z.object({ reason: reasonField('Shown to the approvers.') });
+
 /** The interface to use, where an account reaches both and no other field decides. */
-function interfaceField(hint: string): Field {
-  return {
-    name: 'interface',
-    label: 'Interface of the service',
-    kind: 'choice',
-    optional: true,
-    options: [
-      { value: 'json', text: 'JSON' },
-      { value: 'xml', text: 'XML' },
-    ],
-    hint,
-    dispatches: true,
-  };
+function interfaceField(hint: string) {
+  return field(
+    {
+      label: 'Interface of the service',
+      kind: 'choice',
+      options: [
+        { value: 'json', text: 'JSON' },
+        { value: 'xml', text: 'XML' },
+      ],
+      hint,
+      dispatches: true,
+    },
+    TYPED,
+  );
 }
 
 /** The team's presets of some kinds, if there are any. The chosen one fills fields and is not part of the order. */
@@ -120,11 +135,28 @@ function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValu
 export function orderForm(options: OrderFormOptions): FormFeature {
   const { words } = taskNamed(options.task);
   const choice = options.interfaces?.choice;
+  const declaredFor = (reach: AvailableInterfaces, values: FormValues): z.ZodObject => {
+    const { fields } = options;
+    const declared = typeof fields === 'function' ? fields(chosenReach(reach, values)) : fields;
+    return choice === undefined || !reach.json || !reach.xml
+      ? declared
+      : declared.extend({ interface: interfaceField(choice) });
+  };
   const fieldsFor = (reach: AvailableInterfaces, values: FormValues): readonly Field[] => [
-    ...(typeof options.fields === 'function' ? options.fields(chosenReach(reach, values)) : options.fields),
-    ...(choice === undefined || !reach.json || !reach.xml ? [] : [interfaceField(choice)]),
-    REASON_TO_APPROVERS,
+    ...fieldsOf(declaredFor(reach, values)),
+    ...fieldsOf(REASONED),
   ];
+  /** The task's input from what was typed, without its secret. */
+  const inputOf = (values: FormValues): unknown => {
+    const read = readForm(declaredFor(BOTH, {}), values);
+    const typed = 'errors' in read ? {} : read.value;
+    const input = Object.fromEntries(
+      Object.entries(typed).filter(
+        ([name, value]) => value !== undefined && name !== options.secretField?.name,
+      ),
+    );
+    return options.input?.(input) ?? input;
+  };
   const reachOf = ({ deps }: Interaction, account: Account | undefined): AvailableInterfaces =>
     account === undefined
       ? BOTH
@@ -142,7 +174,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     const presets = options.presets?.(account) ?? {};
     const shown = { ...presets, ...(await recall(call, account, options, values)), ...values };
     const offered = await presetField(call, options.presetKinds ?? []);
-    const [tied] = taskNamed(options.task).constraints(options.input(shown)).xml;
+    const [tied] = taskNamed(options.task).constraints(inputOf(shown)).xml;
     const because = tied && TIES[tied.what];
     return {
       form: { ...form, fields: [...offered, ...fieldsFor(reach, shown)] },
@@ -165,7 +197,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
 
   /** The issues of the fields that were not found wrong before, so that all issues are shown at once. */
   function otherProblems(values: FormValues, found: readonly FieldProblem[]): readonly FieldProblem[] {
-    const checked = taskNamed(options.task).check(options.input(values));
+    const checked = taskNamed(options.task).check(inputOf(values));
     const fields = new Set(found.map(({ field }) => field));
     return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
   }
@@ -180,7 +212,7 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     }
     const outcome = await placeOrder(call, call.origin, {
       task: options.task,
-      input: options.input(values),
+      input: inputOf(values),
       reason: reasonOf(values),
       ...(secret === undefined ? {} : { secret }),
     });
@@ -196,11 +228,11 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     needs: 'account',
     refusal: async (call, values = {}) =>
       (await refusalOfAccount(call, options.task)) ??
-      (await refusalOfPolicy(call, options.task, options.input(values))),
+      (await refusalOfPolicy(call, options.task, inputOf(values))),
     render,
 
     issuesOf(given) {
-      const checked = taskNamed(options.task).check(options.input(given));
+      const checked = taskNamed(options.task).check(inputOf(given));
       if (checked.ok) return {};
       // A field that the line leaves out is no issue yet, because the form asks for it.
       return errorsByField(

@@ -49,7 +49,7 @@ const CONTENT: Readonly<Record<PresetKind, readonly Field[]>> = {
     { name: 'adminc', label: 'Admin contact', kind: 'number', optional: true },
     { name: 'techc', label: 'Tech contact', kind: 'number', optional: true },
   ],
-  nameservers: [NAMESERVERS],
+  nameservers: [{ name: 'nameServers', ...NAMESERVERS }],
 };
 
 const formFor = (kind: PresetKind): Form => ({

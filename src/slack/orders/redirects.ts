@@ -1,61 +1,67 @@
+import { z } from 'zod';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
-import { type Feature, textsOf } from '../feature.ts';
-import type { Field, FormValues } from '../kit/form.ts';
+import type { Feature } from '../feature.ts';
+import { type FieldLook, type FormValues, field } from '../kit/form.ts';
 import { refreshing } from '../refresh-form.ts';
-import { orderForm, pick } from './order-form.ts';
+import { orderForm, pick, TYPED } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 
 /* Redirects from a name or an address to a target. */
 
-const SOURCE: Field = {
-  name: 'source',
-  label: 'Source',
-  kind: 'text',
-  placeholder: 'www.cafe.rest',
-  hint: 'The redirect that is there already; its source and type stay. A leading http:// and a last slash are taken off.',
-};
-const TARGET: Field = {
-  name: 'target',
+const SOURCE = field(
+  {
+    label: 'Source',
+    kind: 'text',
+    placeholder: 'www.cafe.rest',
+    hint: 'The redirect that is there already; its source and type stay. A leading http:// and a last slash are taken off.',
+    isNeeded: true,
+  },
+  TYPED,
+);
+const TARGET: FieldLook = {
   label: 'Target',
   kind: 'text',
   placeholder: 'https://www.example.com/menu',
   hint: 'Where it leads from now on: an address with its scheme, or a host with a dot.',
+  isNeeded: true,
 };
 
 const options = (...values: readonly string[]) => values.map((value) => ({ value, text: value }));
 
 /** Every type and mode that the document shows for each interface (service API, section "Redirect"). */
-function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
-  return [
-    SOURCE,
-    xml
-      ? {
-          ...TARGET,
-          hint: 'An address with its scheme, or a host with a dot; an e-mail address for the type email.',
-        }
-      : TARGET,
-    {
-      name: 'type',
-      label: 'Type',
-      kind: 'choice',
-      options: options(...(json ? ['DOMAIN'] : []), ...(xml ? ['domain', 'email'] : [])),
-      dispatches: true,
-    },
-    {
-      name: 'mode',
-      label: 'Mode',
-      kind: 'choice',
-      options: options(...(json ? ['HTTP'] : []), ...(xml ? ['frame', 'single'] : [])),
-      dispatches: true,
-    },
-    ...(xml
-      ? ([
-          { name: 'title', label: 'Title', kind: 'text', optional: true },
-          { name: 'backup', label: 'Backup target', kind: 'text', optional: true },
-        ] as const)
-      : []),
-  ];
+function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
+  const overXml = 'An address with its scheme, or a host with a dot; an e-mail address for the type email.';
+  const shared = z.object({
+    source: SOURCE,
+    target: field(xml ? { ...TARGET, hint: overXml } : TARGET, TYPED),
+    type: field(
+      {
+        label: 'Type',
+        kind: 'choice',
+        options: options(...(json ? ['DOMAIN'] : []), ...(xml ? ['domain', 'email'] : [])),
+        dispatches: true,
+        isNeeded: true,
+      },
+      TYPED,
+    ),
+    mode: field(
+      {
+        label: 'Mode',
+        kind: 'choice',
+        options: options(...(json ? ['HTTP'] : []), ...(xml ? ['frame', 'single'] : [])),
+        dispatches: true,
+        isNeeded: true,
+      },
+      TYPED,
+    ),
+  });
+  return xml
+    ? shared.extend({
+        title: field({ label: 'Title', kind: 'text' }, TYPED),
+        backup: field({ label: 'Backup target', kind: 'text' }, TYPED),
+      })
+    : shared;
 }
 
 /** Title and backup belong to one redirect, while targets are often the same. */
@@ -68,7 +74,6 @@ const redirectForm = orderForm({
   task: 'redirect',
   fields: fieldsFor,
   interfaces: { xmlHas: 'E-mail redirects, the modes frame and single, titles and backup targets' },
-  input: (values) => textsOf(values, 'source', 'target', 'type', 'mode', 'title', 'backup'),
   presets: (account) =>
     account?.method === 'two_factor' ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' },
   recalls: recallRedirect,

@@ -1,69 +1,55 @@
+import { z } from 'zod';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
-import { type Feature, linesOf, textsOf } from '../feature.ts';
+import type { Feature } from '../feature.ts';
 import { code } from '../kit/blocks.ts';
-import type { Field, FormValues } from '../kit/form.ts';
-import { orderForm } from './order-form.ts';
+import { type FieldLook, type FormValues, field } from '../kit/form.ts';
+import { orderForm, TYPED, TYPED_LINES } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 
 /*
  * Contacts of SSL certificates.
  */
 
-const ID: Field = {
-  name: 'id',
+const ID: FieldLook & { readonly hint: string } = {
   label: 'SSL contact',
   kind: 'number',
   hint: 'Its id at the service, taken for a whole number. What you leave empty below is not sent; the document does not say whether the service then keeps what it has.',
+  isNeeded: true,
 };
+const ADDRESS: FieldLook & { readonly hint: string } = {
+  label: 'Address',
+  kind: 'lines',
+  hint: 'Street and number, a line each.',
+};
+
+const text = (label: string, more: Partial<FieldLook> = {}) => field({ label, kind: 'text', ...more }, TYPED);
 
 /** Only the JSON interface documents a person's names (service API, section "SSL contact"). */
-const PERSON: readonly Field[] = [
-  { name: 'fname', label: 'First name', kind: 'text', optional: true },
-  { name: 'lname', label: 'Last name', kind: 'text', optional: true },
-];
-
-const SHARED: readonly Field[] = [
-  { name: 'title', label: 'Title', kind: 'text', optional: true },
-  { name: 'organization', label: 'Organization', kind: 'text', optional: true },
-  {
-    name: 'address',
-    label: 'Address',
-    kind: 'lines',
-    optional: true,
-    hint: 'Street and number, a line each.',
-  },
-  { name: 'pcode', label: 'Postal code', kind: 'text', optional: true },
-  { name: 'city', label: 'City', kind: 'text', optional: true },
-  { name: 'country', label: 'Country', kind: 'text', optional: true, placeholder: 'DE' },
-  { name: 'state', label: 'State', kind: 'text', optional: true },
-  { name: 'phone', label: 'Phone', kind: 'text', optional: true, placeholder: '+49-30-5550100' },
-  { name: 'fax', label: 'Fax', kind: 'text', optional: true },
-  { name: 'email', label: 'E-mail', kind: 'email', optional: true },
-];
-
-function fieldsFor({ json }: AvailableInterfaces): readonly Field[] {
-  return json ? [ID, ...PERSON, ...SHARED] : [ID, ...SHARED].map(overXml);
-}
+const PERSON = { fname: text('First name'), lname: text('Last name') };
 
 /** XML takes the address as one text. How several lines become one, and where the id goes, is not documented. */
-const XML_HINTS: Readonly<Record<string, string>> = {
-  id: `${ID.hint} Over XML the document shows no place for the id: it goes first in the contact.`,
-  address:
-    'Street and number, a line each. Over XML they go out as one text, joined by commas: the document does not say how.',
-};
-
-function overXml(field: Field): Field {
-  const hint = XML_HINTS[field.name];
-  return hint === undefined ? field : { ...field, hint };
-}
-
-function contactInput(values: FormValues) {
-  const address = linesOf(values, 'address');
-  return {
-    ...textsOf(values, ...[ID, ...PERSON, ...SHARED].map(({ name }) => name), 'interface'),
-    address: address.length === 0 ? undefined : address,
-  };
+function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
+  const [id, address] = json
+    ? [ID.hint, ADDRESS.hint]
+    : [
+        `${ID.hint} Over XML the document shows no place for the id: it goes first in the contact.`,
+        `${ADDRESS.hint} Over XML they go out as one text, joined by commas: the document does not say how.`,
+      ];
+  return z.object({
+    id: field({ ...ID, hint: id }, TYPED),
+    ...(json ? PERSON : {}),
+    title: text('Title'),
+    organization: text('Organization'),
+    address: field({ ...ADDRESS, hint: address }, TYPED_LINES),
+    pcode: text('Postal code'),
+    city: text('City'),
+    country: text('Country', { placeholder: 'DE' }),
+    state: text('State'),
+    phone: text('Phone', { placeholder: '+49-30-5550100' }),
+    fax: text('Fax'),
+    email: text('E-mail', { kind: 'email' }),
+  });
 }
 
 /** The last values are filled in for the same contact only; another id is another person. */
@@ -77,7 +63,6 @@ export const sslContactForm = orderForm({
   interfaces: {
     choice: 'JSON when left empty. XML takes the address as one text and has no first and last name.',
   },
-  input: contactInput,
   recalls: recallContact,
 });
 

@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
-import { type Feature, textOf, textsOf } from '../feature.ts';
-import type { Field, FormValues } from '../kit/form.ts';
+import type { Feature } from '../feature.ts';
+import { type FieldLook, field } from '../kit/form.ts';
 import { refreshing } from '../refresh-form.ts';
-import { orderForm, readSecret } from './order-form.ts';
+import { orderForm, readSecret, TYPED } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 
@@ -11,57 +12,52 @@ import { sslContactForm } from './ssl-contacts.ts';
  * Users and sub-users at the domain service.
  */
 
-const USER_FIELDS: readonly Field[] = [
-  { name: 'user', label: 'User name', kind: 'text' },
-  { name: 'context', label: 'Context', kind: 'number' },
-  { name: 'defaultEmail', label: 'E-mail', kind: 'email' },
-  {
-    name: 'password',
-    label: 'Password',
-    kind: 'secret',
-    optional: true,
-    hint: 'Empty: the service makes one, shown to you once.',
-  },
-  { name: 'language', label: 'Language', kind: 'text', optional: true, placeholder: 'en' },
-  { name: 'status', label: 'Status', kind: 'number', optional: true },
-  { name: 'substatus', label: 'Substatus', kind: 'number', optional: true },
-  {
-    name: 'parent_user',
-    label: 'Superior user',
-    kind: 'text',
-    optional: true,
-    hint: 'Only for a sub-user of a sub-user.',
-  },
-  { name: 'parent_context', label: 'Superior user’s context', kind: 'number', optional: true },
-];
+const text = (label: string, more: Partial<FieldLook> = {}) => field({ label, kind: 'text', ...more }, TYPED);
+const number = (label: string, more: Partial<FieldLook> = {}) => text(label, { kind: 'number', ...more });
 
-/** The JSON interface takes more fields of the superior user than XML. */
-const JSON_PARENT_FIELDS: readonly Field[] = [
-  { name: 'parent_defaultEmail', label: 'Superior user’s e-mail', kind: 'email', optional: true },
-  { name: 'parent_status', label: 'Superior user’s status', kind: 'number', optional: true },
-  { name: 'parent_substatus', label: 'Superior user’s substatus', kind: 'number', optional: true },
-];
-
-/** The document only shows that it may be given, and that a notice about the user answers it. */
-const MAIL_KEY: Field = {
-  name: 'user_mail_key',
-  label: 'Mail key (user_mail_key)',
-  kind: 'text',
-  optional: true,
-  hint: 'What the service does with it is not documented; it answers with a notice about the user.',
+const USER = {
+  user: text('User name', { isNeeded: true }),
+  context: number('Context', { isNeeded: true }),
+  defaultEmail: text('E-mail', { kind: 'email', isNeeded: true }),
+  password: text('Password', { kind: 'secret', hint: 'Empty: the service makes one, shown to you once.' }),
+  language: text('Language', { placeholder: 'en' }),
+  status: number('Status'),
+  substatus: number('Substatus'),
+  parent_user: text('Superior user', { hint: 'Only for a sub-user of a sub-user.' }),
+  parent_context: number('Superior user’s context'),
 };
 
-function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
-  return [...USER_FIELDS, ...(json ? JSON_PARENT_FIELDS : []), ...(xml ? [MAIL_KEY] : [])];
+/** The JSON interface takes more fields of the superior user than XML. */
+const JSON_PARENT = {
+  parent_defaultEmail: text('Superior user’s e-mail', { kind: 'email' }),
+  parent_status: number('Superior user’s status'),
+  parent_substatus: number('Superior user’s substatus'),
+};
+
+/** The document only shows that it may be given, and that a notice about the user answers it. */
+const MAIL_KEY = {
+  user_mail_key: text('Mail key (user_mail_key)', {
+    hint: 'What the service does with it is not documented; it answers with a notice about the user.',
+  }),
+};
+
+function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
+  return z.object({ ...USER, ...(json ? JSON_PARENT : {}), ...(xml ? MAIL_KEY : {}) });
 }
 
-function userInput(values: FormValues) {
-  const shared = ['user', 'context', 'defaultEmail', 'status', 'substatus'];
-  const parent = Object.fromEntries(shared.map((name) => [name, textOf(values, `parent_${name}`)]));
-  return {
-    ...textsOf(values, ...shared, 'language', 'user_mail_key', 'interface'),
-    ...(Object.values(parent).every((value) => value === undefined) ? {} : { parent }),
-  };
+const PARENT = /^parent_/;
+
+/** The superior user is an object of its own. */
+function userInput(typed: Readonly<Record<string, unknown>>) {
+  const entries = Object.entries(typed);
+  const own = entries.filter(([name]) => !PARENT.test(name));
+  const parent = entries
+    .filter(([name]) => PARENT.test(name))
+    .map(([name, value]) => [name.replace(PARENT, ''), value]);
+  return Object.fromEntries([
+    ...own,
+    ...(parent.length === 0 ? [] : [['parent', Object.fromEntries(parent)]]),
+  ]);
 }
 
 export const userForm = orderForm({
