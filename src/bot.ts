@@ -139,8 +139,7 @@ async function start(site: Site): Promise<Bot> {
     ...{ slack, stores, settings, vault, accounts, names, expiry },
     offboard: (userId) => offboard(leaving, userId),
   });
-  const { spacingMs } = pace;
-  const pause = spacingMs === undefined ? {} : { pauseMs: spacingMs };
+  const pause = pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs };
   const notify = createNotifier(deps, {
     notifications: stores.notifications,
     leaseMs: pace.notificationLeaseMs,

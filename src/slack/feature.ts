@@ -31,7 +31,6 @@ import {
   linesIn,
 } from './kit/form.ts';
 import type { Limiter } from './kit/limiter.ts';
-import { cleanReason } from './kit/parse.ts';
 import type { ShownCard } from './orders/order-messages.ts';
 import type { HomeWorkspace, Person, SlackDirectory } from './outbound/directory.ts';
 import type { ReadFile } from './outbound/download.ts';
@@ -299,11 +298,6 @@ export function textOf(values: FormValues, name: string): string | undefined {
   const value = values[name];
   const text = (typeof value === 'string' ? value : value?.join('\n'))?.trim();
   return text === '' ? undefined : text;
-}
-
-/** The reason that a form gives, if any. */
-export function reasonOf(values: FormValues): string | undefined {
-  return cleanReason(textOf(values, 'reason') ?? '');
 }
 
 /** A value of a form as lines, or as what was picked; blank ones left out. */

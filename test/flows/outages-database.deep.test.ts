@@ -57,6 +57,9 @@ describe('cut off', () => {
     await t.alice.command(DOMAINS, '/domain watch bar.rest 2030-01-01');
     const form = await openForm(t.workspace, t.alice, '/domain renew');
     await t.allShown();
+    await until('the new name was looked at in the DNS, after its registry', async () =>
+      (await kept()).some((row) => /^public\.domains .*"mx"/.test(row)),
+    );
     const before = await kept();
     const cards = t.workspace.messages(DOMAINS).length;
     proxy.cut();

@@ -34,7 +34,6 @@ import {
   formOrigin,
   type Interaction,
   type Submitted,
-  textOf,
   viewerOf,
 } from '../feature.ts';
 import { code, context, escapeText, lines, type Message, section, textMessage } from '../kit/blocks.ts';
@@ -138,20 +137,20 @@ async function mustTypeName({ deps }: Interaction, order: Order): Promise<boolea
   return impact === undefined || needsTypedName(impact);
 }
 
+const retyped = z.object({
+  name: field(
+    { label: 'Type the name again', kind: 'text', hint: 'The whole name, for example cafe.rest.' },
+    z.string('Type the name.'),
+  ),
+});
+
 /** The subject is the draft's id. */
 const confirmForm: FormFeature = {
   form: {
     name: 'confirm',
     title: 'Confirm',
     submit: 'Confirm',
-    fields: [
-      {
-        name: 'name',
-        label: 'Type the name again',
-        kind: 'text',
-        hint: 'The whole name, for example cafe.rest.',
-      },
-    ],
+    fields: fieldsOf(retyped),
   },
   needs: 'member',
   async render(call, origin) {
@@ -164,11 +163,13 @@ const confirmForm: FormFeature = {
     return { intro };
   },
   async submit(call): Promise<Submitted> {
+    const read = readForm(retyped, call.values);
+    if ('errors' in read) return read;
     const { orders } = call.deps;
     const orderId = call.origin.subject ?? '';
     const order = await orders.store.load(orderId);
     const name = order?.items[0]?.name;
-    const typed = parseDomainName(textOf(call.values, 'name') ?? '');
+    const typed = parseDomainName(read.value.name);
     if (name !== undefined && (!typed.ok || typed.value.ascii !== name)) {
       return {
         errors: { name: `This is another name. Type ${displayName(name)} to confirm, or close this.` },

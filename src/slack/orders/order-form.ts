@@ -8,7 +8,6 @@ import { Secret } from '../../service/secret.ts';
 import {
   type FormFeature,
   type Interaction,
-  reasonOf,
   type SubmissionCall,
   type Submitted,
   textOf,
@@ -210,10 +209,12 @@ export function orderForm(options: OrderFormOptions): FormFeature {
     if (problems.length > 0) {
       return { errors: errorsByField([...problems, ...otherProblems(values, problems)]) };
     }
+    const reasoned = readForm(REASONED, values);
+    if ('errors' in reasoned) return reasoned;
     const outcome = await placeOrder(call, call.origin, {
       task: options.task,
       input: inputOf(values),
-      reason: reasonOf(values),
+      reason: reasoned.value.reason,
       ...(secret === undefined ? {} : { secret }),
     });
     if (outcome.kind === 'invalid') return { errors: errorsByField(fieldProblems(outcome.issues)) };

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import {
   PRESET_FIELDS,
   PRESET_KINDS,
@@ -13,17 +14,16 @@ import {
   type FormFeature,
   formOrigin,
   type Interaction,
-  linesOf,
   renderForm,
   type SubmissionCall,
   type Submitted,
-  textOf,
 } from '../feature.ts';
 import { quote, textMessage } from '../kit/blocks.ts';
-import { type Field, type Form, type FormValues, formView } from '../kit/form.ts';
+import { type Form, type FormValues, field, fieldsOf, formView, readForm } from '../kit/form.ts';
 import { refreshing, updateOpenView } from '../refresh-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from './domains.ts';
 import { mayDecide } from './may-decide.ts';
+import { TYPED, TYPED_LINES } from './order-form.ts';
 import { openForm, opening } from './ordering.ts';
 import { presetIssueText, presetList } from './preset.view.ts';
 
@@ -32,31 +32,44 @@ import { presetIssueText, presetList } from './preset.view.ts';
  * preset decides which contacts and nameservers a name gets.
  */
 
-const NAME: Field = { name: 'preset_name', label: 'Name', kind: 'text', placeholder: 'Our DNS' };
-const KIND: Field = {
-  name: 'kind',
-  label: 'What it holds',
-  kind: 'choice',
-  options: [
-    { value: 'contacts', text: 'Contacts' },
-    { value: 'nameservers', text: 'Nameservers' },
-  ],
-  dispatches: true,
+const contact = (label: string) => field({ label, kind: 'number' }, TYPED);
+const CONTENT: Readonly<Record<PresetKind, z.ZodRawShape>> = {
+  contacts: {
+    ownerc: contact('Owner contact'),
+    adminc: contact('Admin contact'),
+    techc: contact('Tech contact'),
+  },
+  nameservers: { nameServers: field({ ...NAMESERVERS, isNeeded: true }, TYPED_LINES) },
 };
-const CONTENT: Readonly<Record<PresetKind, readonly Field[]>> = {
-  contacts: [
-    { name: 'ownerc', label: 'Owner contact', kind: 'number', optional: true },
-    { name: 'adminc', label: 'Admin contact', kind: 'number', optional: true },
-    { name: 'techc', label: 'Tech contact', kind: 'number', optional: true },
-  ],
-  nameservers: [{ name: 'nameServers', ...NAMESERVERS }],
-};
+
+/** What a preset's form asks for. What is wrong is found where presets are read. */
+const declaredFor = (kind: PresetKind) =>
+  z.object({
+    preset_name: field(
+      { label: 'Name', kind: 'text', placeholder: 'Our DNS', isNeeded: true },
+      z.string().default(''),
+    ),
+    kind: field(
+      {
+        label: 'What it holds',
+        kind: 'choice',
+        options: [
+          { value: 'contacts', text: 'Contacts' },
+          { value: 'nameservers', text: 'Nameservers' },
+        ],
+        dispatches: true,
+        isNeeded: true,
+      },
+      TYPED,
+    ),
+    ...CONTENT[kind],
+  });
 
 const formFor = (kind: PresetKind): Form => ({
   name: 'preset',
   title: 'Preset',
   submit: 'Save',
-  fields: [NAME, KIND, ...CONTENT[kind]],
+  fields: fieldsOf(declaredFor(kind)),
 });
 
 const NOT_A_DECIDER =
@@ -64,7 +77,7 @@ const NOT_A_DECIDER =
 const GONE = 'This preset is gone. Close this and look at `/domain presets` again.';
 
 const kindOf = (values: FormValues): PresetKind | undefined =>
-  PRESET_KINDS.find((kind) => kind === textOf(values, 'kind'));
+  PRESET_KINDS.find((kind) => kind === values['kind']);
 
 const presetForm: FormFeature = {
   form: formFor('contacts'),
@@ -90,10 +103,13 @@ async function submit(call: SubmissionCall): Promise<Submitted> {
   // Whoever was an approver when the form opened may not be one any more.
   if (!(await mayDecide(call))) return { errors: { preset_name: NOT_A_DECIDER } };
   const kind = kindOf(values) ?? 'contacts';
+  const given = readForm(declaredFor(kind), values);
+  if ('errors' in given) return given;
+  const typed: Readonly<Record<string, unknown>> = given.value;
   const fields = Object.fromEntries(
-    PRESET_FIELDS[kind].map((field) => [field, linesOf(values, field).join('\n')]),
+    PRESET_FIELDS[kind].map((name) => [name, [typed[name] ?? []].flat().join('\n')]),
   );
-  const read = readPreset({ name: textOf(values, 'preset_name') ?? '', kind, fields });
+  const read = readPreset({ name: given.value.preset_name, kind, fields });
   if (!read.ok) {
     const errors = Object.entries(read.issues).map(([field, issue]) => [field, presetIssueText(issue)]);
     return { errors: Object.fromEntries(errors) };

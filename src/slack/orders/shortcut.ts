@@ -1,52 +1,57 @@
+import { z } from 'zod';
 import { displayName } from '../../zones/names.ts';
+import { type FormFeature, linesOf, renderForm, type SubmissionCall, type Submitted } from '../feature.ts';
+import type { MenuOption } from '../kit/blocks.ts';
 import {
-  type FormFeature,
-  linesOf,
-  renderForm,
-  type SubmissionCall,
-  type Submitted,
-  textOf,
-} from '../feature.ts';
-import { type Field, type Form, type FormOrigin, type FormValues, formView } from '../kit/form.ts';
+  type Form,
+  type FormOrigin,
+  type FormValues,
+  field,
+  fieldsOf,
+  formView,
+  readForm,
+} from '../kit/form.ts';
 
 /*
  * The shortcuts: the same forms on any message, whose names are offered and whose thread gets the order's card, and
  * anywhere else.
  */
 
+const chosen = z.object({
+  task: field({ label: 'What to do', kind: 'choice' }, z.string('Choose what to do.')),
+  names: field(
+    {
+      label: 'Names in the message',
+      kind: 'picks',
+      hint: 'The form opens with those that are ticked.',
+    },
+    z.array(z.string()).default([]),
+  ),
+  // The global shortcut has no channel, so the person picks one.
+  channel: field(
+    {
+      label: 'Channel',
+      kind: 'channel',
+      hint: 'Where the order’s card goes. Left empty, it goes into our direct message.',
+    },
+    z.string().optional(),
+  ),
+});
+
 function menuOf(forms: readonly FormFeature[], names: readonly string[], origin: FormOrigin): Form {
-  const options = forms.map((each) => ({ value: each.form.name, text: each.form.title }));
-  return {
-    name: 'task_menu',
-    title: 'Domain task',
-    submit: 'Next',
-    fields: [
-      { name: 'task', label: 'What to do', kind: 'choice', options },
-      ...(names.length === 0 ? [] : [namesField(names)]),
-      ...(origin.channelId === '' ? [CHANNEL] : []),
-    ],
+  const options: Readonly<Record<string, readonly MenuOption[]>> = {
+    task: forms.map(({ form }) => ({ value: form.name, text: form.title })),
+    names: names.map((name) => ({ value: name, text: displayName(name) })),
   };
+  const shown = fieldsOf(chosen).filter(({ name }) =>
+    name === 'names' ? names.length > 0 : name !== 'channel' || origin.channelId === '',
+  );
+  const fields = shown.map((each) => ({
+    ...each,
+    ...(options[each.name] && { options: options[each.name] }),
+  }));
+  return { name: 'task_menu', title: 'Domain task', submit: 'Next', fields };
 }
-
-function namesField(names: readonly string[]): Field {
-  return {
-    name: 'names',
-    label: 'Names in the message',
-    kind: 'picks',
-    optional: true,
-    options: names.map((name) => ({ value: name, text: displayName(name) })),
-    hint: 'The form opens with those that are ticked.',
-  };
-}
-
-/** The global shortcut has no channel, so the person picks one. */
-const CHANNEL: Field = {
-  name: 'channel',
-  label: 'Channel',
-  kind: 'channel',
-  optional: true,
-  hint: 'Where the order’s card goes. Left empty, it goes into our direct message.',
-};
 
 /** @param forms the forms to offer */
 export function createTaskMenu(forms: readonly FormFeature[]): FormFeature {
@@ -59,15 +64,18 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature {
       return { form: menuOf(possible, linesOf(values, 'names'), origin) };
     },
     async submit(call): Promise<Submitted> {
-      const chosen = forms.find((each) => each.form.name === textOf(call.values, 'task'));
-      if (chosen === undefined) return { errors: { task: 'Choose what to do.' } };
-      const values = valuesFor(chosen, linesOf(call.values, 'names'));
-      const refusal = await chosen.refusal?.(call, values);
+      const read = readForm(chosen, call.values);
+      if ('errors' in read) return read;
+      const { task, names, channel } = read.value;
+      const feature = forms.find(({ form }) => form.name === task);
+      if (feature === undefined) return { errors: { task: 'Choose what to do.' } };
+      const values = valuesFor(feature, names);
+      const refusal = await feature.refusal?.(call, values);
       if (refusal !== undefined) return { errors: { task: refusal.text } };
       if (values === undefined) {
         return { errors: { names: 'This task takes one name. Tick one.' } };
       }
-      return { view: formView(await renderForm(chosen, call, await originFor(call), values)) };
+      return { view: formView(await renderForm(feature, call, await originFor(call, channel), values)) };
     },
   };
 }
@@ -86,10 +94,13 @@ function valuesFor({ form }: FormFeature, names: readonly string[]): FormValues 
   return names.length > 1 ? undefined : { [field]: name };
 }
 
-async function originFor({ origin, values, deps, person }: SubmissionCall): Promise<FormOrigin> {
+async function originFor(
+  { origin, deps, person }: SubmissionCall,
+  channel: string | undefined,
+): Promise<FormOrigin> {
   if (origin.channelId !== '') return origin;
   return {
     ...origin,
-    channelId: textOf(values, 'channel') ?? (await deps.directory.directMessage(person.id)),
+    channelId: channel ?? (await deps.directory.directMessage(person.id)),
   };
 }
