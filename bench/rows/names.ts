@@ -28,7 +28,7 @@ const FILTERS: readonly { readonly text: string; readonly byHand: string }[] = [
   },
   { text: 'owner:U0OWNER7', byHand: "owner_id = 'U0OWNER7'" },
   { text: 'zone:rest', byHand: "name LIKE '%.rest'" },
-  { text: 'registrar:sandbox', byHand: "record->>'registrar' ILIKE '%sandbox%'" },
+  { text: 'registrar:sandbox', byHand: "registrar ILIKE '%sandbox%'" },
   { text: 'contract', byHand: "(name LIKE '%contract%' OR note ILIKE '%contract%')" },
   { text: 'name777', byHand: "(name LIKE '%name777%' OR note ILIKE '%name777%')" },
   {
@@ -37,7 +37,7 @@ const FILTERS: readonly { readonly text: string; readonly byHand: string }[] = [
   },
 ];
 
-const COLUMNS = `name, expires_at, expiry_source, owner_id, tags, channel_id, note, record->>'registrar' AS registrar`;
+const COLUMNS = `name, expires_at, expiry_source, owner_id, tags, channel_id, note, registrar`;
 const responses = z.object({ responses: z.array(z.tuple([z.number(), z.string()])) });
 
 async function* measure(bench: Bench): AsyncGenerator<Line> {
