@@ -1,7 +1,7 @@
 /** The parts that are not ready, each with the reason; empty when all are. */
 export type Missing = Readonly<Record<string, string>>;
 
-/** What keeps the bot from working, for those who watch it. */
+/** Collects why the bot is not ready to work. */
 export interface Readiness {
   missing(): Promise<Missing>;
   /** @param look why the part is not ready; undefined when it is */

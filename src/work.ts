@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from './bus.ts';
 import type { Log } from './log.ts';
 import type { Names } from './names/names.ts';
-import type { NotificationStore } from './notifications.ts';
+import type { NotificationStore, Subject } from './notifications.ts';
 import { type AdvanceDeps, advance } from './orders/advance.ts';
 import { keepOffboarding, type OffboardingLook } from './orders/offboarding.ts';
 import { createLoop, createReconciler, repeat } from './reconcile.ts';
@@ -23,7 +23,7 @@ export interface WorkDeps {
   readonly execution: AdvanceDeps;
   readonly notifications: NotificationStore;
   /** Tells people of a subject. */
-  readonly notify: Parameters<typeof createReconciler>[0]['notify'];
+  readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
   readonly names: Pick<Names, 'claimDue' | 'look'>;
   /** Opens the digests and reports that are due. */
   readonly openDue: () => Promise<void>;

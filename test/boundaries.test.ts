@@ -80,6 +80,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'reconcile.ts': ['orders', 'notifications.ts', 'log.ts'],
   // The use cases' edges: neither knows the other.
   store: [
+    'metrics.ts',
     'accounts',
     'orders',
     'expiry',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { DNS_FAILURES } from '../dns/client.ts';
-import { isSameRegistrarName } from '../rdap/registrar-name.ts';
+import { mayBeSameRegistrar } from '../rdap/registrar-name.ts';
 
 /*
  * What can be known of a name. Values are lists of texts in a normal form (lower case, sorted, each once), so that two
@@ -172,7 +172,7 @@ function isSameRegistrar(one: FactValue, other: FactValue): boolean {
   if (oneId !== undefined && otherId !== undefined) return oneId === otherId;
   const [oneName, otherName] = [partOf(one, 'name'), partOf(other, 'name')];
   // One look gave only a number, the other only a name: nothing shows that they differ.
-  return oneName === undefined || otherName === undefined || isSameRegistrarName(oneName, otherName);
+  return mayBeSameRegistrar(oneName, otherName);
 }
 
 /** Whether two values have the same texts, in any sequence. */

@@ -4,7 +4,7 @@ import type { RegistryLook as Confirmation } from '../orders/accepted.ts';
 import type { Evidence } from '../orders/evidence.ts';
 import { type Order, type OrderItem, periodOf } from '../orders/order.ts';
 import type { RecordHint, RecordProof, RecordProofCode } from '../orders/record-finding.ts';
-import { isSameRegistrarName } from '../rdap/registrar-name.ts';
+import { mayBeSameRegistrar } from '../rdap/registrar-name.ts';
 import { addYears } from './dates.ts';
 import { type FactName, type FactValue, isSameSet, partOf } from './facts.ts';
 import { type KnownValue, type NameHistory, valuesOf } from './history.ts';
@@ -156,7 +156,7 @@ function seenBefore(history: NameHistory, fact: FactName, moment: Date): KnownVa
  */
 function isOf(registrar: FactValue | undefined, { registrar: now }: Registration): boolean {
   const was = registrar && partOf(registrar, 'name');
-  return was === undefined || now === undefined || isSameRegistrarName(was, now);
+  return mayBeSameRegistrar(was, now);
 }
 
 /** What a record shows: that it was done, or a hint for people. */

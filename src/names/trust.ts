@@ -1,5 +1,5 @@
 import { DAY_MS } from '../duration.ts';
-import { isSameRegistrarName } from '../rdap/registrar-name.ts';
+import { isSameRegistrarName, mayBeSameRegistrar } from '../rdap/registrar-name.ts';
 import { partOf } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import type { Registration } from './registry-record.ts';
@@ -56,18 +56,15 @@ export function isAtAnotherRegistrar(
   now: Date,
 ): boolean {
   const shown = partOf(history.registrar?.current?.value ?? [], 'name');
-  if (trusted?.registrar === undefined || shown === undefined || isTransferKnown(trusted, now)) return false;
-  return !isSameRegistrarName(trusted.registrar, shown);
+  if (trusted === undefined || isTransferKnown(trusted, now)) return false;
+  return !mayBeSameRegistrar(trusted.registrar, shown);
 }
 
 /** The new trusted record, once a record was trusted. */
 export function trustAfter(trusted: TrustedRecord | undefined, record: Seen, now: Date): TrustedRecord {
   const { registrar = trusted?.registrar } = record;
   const known = trusted?.transferKnownAt;
-  const isSame =
-    trusted?.registrar === undefined ||
-    registrar === undefined ||
-    isSameRegistrarName(trusted.registrar, registrar);
+  const isSame = mayBeSameRegistrar(trusted?.registrar, registrar);
   const hasCome =
     !isSame || (known !== undefined && (record.transferredAt?.getTime() ?? 0) >= known.getTime());
   const isOver = known !== undefined && now.getTime() - known.getTime() > TRANSFER_MS;

@@ -1,6 +1,7 @@
-import { DAY_MS } from '../duration.ts';
+import { DAY_MS, MINUTE_MS } from '../duration.ts';
 import { ALARM_FACTS, type FactName, type FactValue, isSameSet, REGISTRY_FACTS } from './facts.ts';
 import type { FactChange, NameHistory } from './history.ts';
+import { isDeleted } from './registry-record.ts';
 
 /*
  * Finds the changes of a name that no order explains. A change that several facts show is one: a registry's record and
@@ -117,7 +118,7 @@ export interface ChangedName {
 }
 
 /** Clocks of the bot, the service and the registry may differ by this much. */
-const SKEW_MS = 5 * 60_000;
+const SKEW_MS = 5 * MINUTE_MS;
 const DEFAULT_TRANSFER_DAYS = 5;
 /** A change that one fact shows is shown by the others within this time. */
 const SHOWN_BY_ALL_MS = 14 * DAY_MS;
@@ -258,19 +259,16 @@ function dateOf(changes: readonly FactChange[]): Pick<NameChange, 'expiry'> {
   return before === undefined || after === undefined ? {} : { expiry: { before, after } };
 }
 
-const DELETED: readonly string[] = ['redemption period', 'pending delete'];
-
 function statusChanges(change: FactChange, history: NameHistory): NameChange[] {
   const { before, after } = change;
   const gone = LOCKS.filter(
     (lock) => before.includes(lock) && !after.includes(lock) && !endsByItself(lock, change, history),
   );
   const isAdded = (status: string) => after.includes(status) && !before.includes(status);
-  const isDeleted = DELETED.some(isAdded) && !DELETED.some((status) => before.includes(status));
   return [
     ...gone.map((lock) => ofKind('lock_gone', change, [lock])),
     ...(isAdded('pending transfer') ? [ofKind('pending_transfer', change, ['pending transfer'])] : []),
-    ...(isDeleted ? [ofKind('pending_delete', change, ['pending delete'])] : []),
+    ...(isDeleted(after) && !isDeleted(before) ? [ofKind('pending_delete', change, ['pending delete'])] : []),
   ];
 }
 

@@ -2,14 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
+import type { OrderFigures } from '../metrics.ts';
 import { withStoreError } from './database.ts';
-
-/** Figures for operators. */
-export interface OrderFigures {
-  readonly byState: Readonly<Record<string, number>>;
-  /** How long the oldest approved order waits to be carried out, in seconds. */
-  readonly queueAgeSeconds: number;
-}
 
 /**
  * Looks at the database for health checks and metrics. It has connections of its own: orders may use up all of theirs.

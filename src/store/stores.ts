@@ -1,4 +1,4 @@
-import type { AccountStore } from '../accounts/account.ts';
+import type { AccountStore, TokenSteps } from '../accounts/account.ts';
 import type { EventLog } from '../events.ts';
 import type { FeedStore, ReminderStore, WatchListStore } from '../expiry/ports.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
@@ -47,7 +47,7 @@ export interface InstallationStores {
   readonly installation: InstallationStore;
   readonly orders: OrderStore;
   readonly accounts: AccountStore;
-  readonly tokenSteps: ReturnType<typeof createTokenStepStore>;
+  readonly tokenSteps: TokenSteps;
   readonly savedSettings: SettingsStore;
   readonly watchList: WatchListStore;
   readonly feeds: FeedStore;

@@ -68,24 +68,23 @@ export function field<Schema extends z.ZodType>(look: FieldLook, schema: Schema)
 /** A text that has to be given. */
 export const GIVEN = z.string('Fill this in.');
 
-/** A reason that people may give, on one line. */
-const REASON = z.string().transform(cleanReason).optional();
-const REASON_LOOK: FieldLook = { label: 'Reason', kind: 'text' };
+const REASON: FieldLook = { label: 'Reason', kind: 'text' };
+/** On one line. */
+const reason = z.string().transform(cleanReason).optional();
+const givenReason = z
+  .string('Give a reason.')
+  .transform((text) => cleanReason(text) ?? '')
+  .refine((text) => text !== '', 'Give a reason.');
 
-/** The field of a reason. */
-export function reasonField(hint?: string) {
-  return field({ ...REASON_LOOK, ...(hint === undefined ? {} : { hint }) }, REASON);
+/** The field of a reason that people may give. */
+export function reasonField(hint: string) {
+  return field({ ...REASON, hint }, reason);
 }
 
 /** The field of a reason that has to be given. */
-export function neededReason(hint: string, label = REASON_LOOK.label) {
-  return field({ ...REASON_LOOK, label, hint }, GIVEN_REASON);
+export function neededReason(hint: string, label = REASON.label) {
+  return field({ ...REASON, label, hint }, givenReason);
 }
-
-const GIVEN_REASON = z
-  .string('Give a reason.')
-  .transform((text) => cleanReason(text) ?? '')
-  .refine((reason) => reason !== '', 'Give a reason.');
 
 /** The fields of a declared form, in their order. */
 export function fieldsOf(declared: z.ZodObject): Field[] {

@@ -5,7 +5,7 @@ import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
 import { code } from '../kit/blocks.ts';
 import { type FieldLook, type FormValues, field } from '../kit/form.ts';
-import { orderForm, pick, readSecret, type SecretField, TYPED } from './order-form.ts';
+import { orderForm, pick, readSecret, type SecretField, typedField } from './order-form.ts';
 import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
@@ -25,14 +25,13 @@ export const NAMESERVERS: FieldLook = {
 const nameServers = field({ ...NAMESERVERS, isNeeded: true }, names);
 
 const NAMED = { name: field(NAME, name) };
-const contact = (label: string, hint?: string) =>
-  field({ label, kind: 'number', isNeeded: true, ...(hint === undefined ? {} : { hint }) }, TYPED);
+const contact = (label: string, more: Partial<FieldLook> = {}) =>
+  typedField(label, { kind: 'number', isNeeded: true, ...more });
 
 const DELEGATION = {
-  ownerc: contact(
-    'Owner contact',
-    'The contact’s id at the domain service. In .rest each of the three contacts needs an e-mail address there.',
-  ),
+  ownerc: contact('Owner contact', {
+    hint: 'The contact’s id at the domain service. In .rest each of the three contacts needs an e-mail address there.',
+  }),
   adminc: contact('Admin contact'),
   techc: contact('Tech contact'),
   nameServers,
@@ -60,15 +59,11 @@ export const transferForm = orderForm({
   task: 'transfer',
   fields: z.object({
     ...NAMED,
-    auth: field(
-      {
-        label: 'Auth code',
-        kind: 'secret',
-        hint: 'From the losing registrar. Kept sealed until the order ends; nobody sees it.',
-        isNeeded: true,
-      },
-      TYPED,
-    ),
+    auth: typedField('Auth code', {
+      kind: 'secret',
+      hint: 'From the losing registrar. Kept sealed until the order ends; nobody sees it.',
+      isNeeded: true,
+    }),
     ...DELEGATION,
   }),
   secretField: AUTH,

@@ -15,6 +15,7 @@ import {
 import { code, context } from '../kit/blocks.ts';
 import {
   type Field,
+  type FieldLook,
   type FormOrigin,
   type FormValues,
   type FormView,
@@ -86,6 +87,11 @@ export function readSecret(typed: string): SecretRead {
 export const TYPED = z.string().optional();
 /** Lines that a task checks; none are left out of its input. */
 export const TYPED_LINES = z.array(z.string()).optional();
+/** A field whose text a task checks. */
+export function typedField(label: string, more: Partial<FieldLook> = {}) {
+  return field({ label, kind: 'text', ...more }, TYPED);
+}
+
 /** What is never part of a task's input. */
 const REASONED = z.object({ reason: reasonField('Shown to the approvers.') });
 

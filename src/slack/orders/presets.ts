@@ -23,7 +23,7 @@ import { type Form, type FormValues, field, fieldsOf, formView, readForm } from 
 import { refreshing, updateOpenView } from '../refresh-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from './domains.ts';
 import { mayDecide } from './may-decide.ts';
-import { TYPED, TYPED_LINES } from './order-form.ts';
+import { TYPED, TYPED_LINES, typedField } from './order-form.ts';
 import { openForm, opening } from './ordering.ts';
 import { presetIssueText, presetList } from './preset.view.ts';
 
@@ -32,7 +32,7 @@ import { presetIssueText, presetList } from './preset.view.ts';
  * preset decides which contacts and nameservers a name gets.
  */
 
-const contact = (label: string) => field({ label, kind: 'number' }, TYPED);
+const contact = (label: string) => typedField(label, { kind: 'number' });
 const CONTENT: Readonly<Record<PresetKind, z.ZodRawShape>> = {
   contacts: {
     ownerc: contact('Owner contact'),

@@ -4,21 +4,16 @@ import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { type FieldLook, type FormValues, field } from '../kit/form.ts';
 import { refreshing } from '../refresh-form.ts';
-import { orderForm, pick, TYPED } from './order-form.ts';
+import { orderForm, pick, TYPED, typedField } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 
 /* Redirects from a name or an address to a target. */
 
-const SOURCE = field(
-  {
-    label: 'Source',
-    kind: 'text',
-    placeholder: 'www.cafe.rest',
-    hint: 'The redirect that is there already; its source and type stay. A leading http:// and a last slash are taken off.',
-    isNeeded: true,
-  },
-  TYPED,
-);
+const SOURCE = typedField('Source', {
+  placeholder: 'www.cafe.rest',
+  hint: 'The redirect that is there already; its source and type stay. A leading http:// and a last slash are taken off.',
+  isNeeded: true,
+});
 const TARGET: FieldLook = {
   label: 'Target',
   kind: 'text',
@@ -58,8 +53,8 @@ function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
   });
   return xml
     ? shared.extend({
-        title: field({ label: 'Title', kind: 'text' }, TYPED),
-        backup: field({ label: 'Backup target', kind: 'text' }, TYPED),
+        title: typedField('Title'),
+        backup: typedField('Backup target'),
       })
     : shared;
 }

@@ -4,7 +4,7 @@ import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { code } from '../kit/blocks.ts';
 import { type FieldLook, type FormValues, field } from '../kit/form.ts';
-import { orderForm, TYPED, TYPED_LINES } from './order-form.ts';
+import { orderForm, TYPED, TYPED_LINES, typedField } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 
 /*
@@ -23,10 +23,8 @@ const ADDRESS: FieldLook & { readonly hint: string } = {
   hint: 'Street and number, a line each.',
 };
 
-const text = (label: string, more: Partial<FieldLook> = {}) => field({ label, kind: 'text', ...more }, TYPED);
-
 /** Only the JSON interface documents a person's names (service API, section "SSL contact"). */
-const PERSON = { fname: text('First name'), lname: text('Last name') };
+const PERSON = { fname: typedField('First name'), lname: typedField('Last name') };
 
 /** XML takes the address as one text. How several lines become one, and where the id goes, is not documented. */
 function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
@@ -39,16 +37,16 @@ function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
     id: field({ ...ID, hint: id }, TYPED),
     ...(json ? PERSON : {}),
-    title: text('Title'),
-    organization: text('Organization'),
+    title: typedField('Title'),
+    organization: typedField('Organization'),
     address: field({ ...ADDRESS, hint: address }, TYPED_LINES),
-    pcode: text('Postal code'),
-    city: text('City'),
-    country: text('Country', { placeholder: 'DE' }),
-    state: text('State'),
-    phone: text('Phone', { placeholder: '+49-30-5550100' }),
-    fax: text('Fax'),
-    email: text('E-mail', { kind: 'email' }),
+    pcode: typedField('Postal code'),
+    city: typedField('City'),
+    country: typedField('Country', { placeholder: 'DE' }),
+    state: typedField('State'),
+    phone: typedField('Phone', { placeholder: '+49-30-5550100' }),
+    fax: typedField('Fax'),
+    email: typedField('E-mail', { kind: 'email' }),
   });
 }
 

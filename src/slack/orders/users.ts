@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import { type FieldLook, field } from '../kit/form.ts';
+import type { FieldLook } from '../kit/form.ts';
 import { refreshing } from '../refresh-form.ts';
-import { orderForm, readSecret, TYPED } from './order-form.ts';
+import { orderForm, readSecret, typedField } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 
@@ -12,31 +12,34 @@ import { sslContactForm } from './ssl-contacts.ts';
  * Users and sub-users at the domain service.
  */
 
-const text = (label: string, more: Partial<FieldLook> = {}) => field({ label, kind: 'text', ...more }, TYPED);
-const number = (label: string, more: Partial<FieldLook> = {}) => text(label, { kind: 'number', ...more });
+const number = (label: string, more: Partial<FieldLook> = {}) =>
+  typedField(label, { kind: 'number', ...more });
 
 const USER = {
-  user: text('User name', { isNeeded: true }),
+  user: typedField('User name', { isNeeded: true }),
   context: number('Context', { isNeeded: true }),
-  defaultEmail: text('E-mail', { kind: 'email', isNeeded: true }),
-  password: text('Password', { kind: 'secret', hint: 'Empty: the service makes one, shown to you once.' }),
-  language: text('Language', { placeholder: 'en' }),
+  defaultEmail: typedField('E-mail', { kind: 'email', isNeeded: true }),
+  password: typedField('Password', {
+    kind: 'secret',
+    hint: 'Empty: the service makes one, shown to you once.',
+  }),
+  language: typedField('Language', { placeholder: 'en' }),
   status: number('Status'),
   substatus: number('Substatus'),
-  parent_user: text('Superior user', { hint: 'Only for a sub-user of a sub-user.' }),
+  parent_user: typedField('Superior user', { hint: 'Only for a sub-user of a sub-user.' }),
   parent_context: number('Superior user’s context'),
 };
 
 /** The JSON interface takes more fields of the superior user than XML. */
 const JSON_PARENT = {
-  parent_defaultEmail: text('Superior user’s e-mail', { kind: 'email' }),
+  parent_defaultEmail: typedField('Superior user’s e-mail', { kind: 'email' }),
   parent_status: number('Superior user’s status'),
   parent_substatus: number('Superior user’s substatus'),
 };
 
 /** The document only shows that it may be given, and that a notice about the user answers it. */
 const MAIL_KEY = {
-  user_mail_key: text('Mail key (user_mail_key)', {
+  user_mail_key: typedField('Mail key (user_mail_key)', {
     hint: 'What the service does with it is not documented; it answers with a notice about the user.',
   }),
 };

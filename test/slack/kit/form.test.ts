@@ -42,7 +42,7 @@ describe('what was submitted', () => {
 });
 
 test('a reason is on one line, and has to be given where it is needed', () => {
-  const free = z.object({ reason: reasonField() });
+  const free = z.object({ reason: reasonField('Stands in the thread.') });
   expect(readForm(free, { reason: 'one\ntwo' })).toEqual({ value: { reason: 'one two' } });
   expect(readForm(free, {})).toEqual({ value: {} });
   const needed = z.object({ reason: neededReason('Stands in the thread.') });
