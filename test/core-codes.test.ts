@@ -1,16 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parseAst } from 'rolldown/parseAst';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import { CALLS_FOR_THE_LOG, type Exempt, filesIn, findIn, nodesIn, textsOf } from './support/sentences.ts';
 
 /*
  * The core speaks in codes: what people read stands in the views of `slack`. Words for the log and for errors that are thrown
  * stay where they are.
  */
 
-const SRC = fileURLToPath(new URL('../src', import.meta.url));
 const FOLDERS = ['accounts', 'expiry', 'money', 'names', 'orders', 'policy', 'rdap', 'service', 'zones'];
 
 /**
@@ -31,70 +26,19 @@ const WORDS_BELONG_HERE: ReadonlySet<string> = new Set([
 const REASONS_FOR_THE_LOG =
   /^(another database,|its heartbeat|nobody was at work|the server|a redirect,|contradicts itself,|answered with|has nothing) /;
 
-/** `log.warn(…)`, `new StoreError(…)`, `serviceError(…)` and its like. */
-const CALLS_FOR_THE_LOG = /^(?:(?:\w+\.)*log\.\w+|\w*Error|failure|super|compareAndSwap)$/;
-/**
- * What the service's client calls its activities, and what it found wrong with an answer: parts of messages of errors.
- */
-const PROPERTIES_FOR_THE_LOG = /^(?:activity|name|unreadable|what)$/;
+/** What the service's client calls its activities, and what it found wrong with an answer: parts of messages of errors. */
+const FOR_THE_LOG: Exempt = { calls: CALLS_FOR_THE_LOG, properties: /^(?:activity|name|unreadable|what)$/ };
 
-const node = z.looseObject({ type: z.string(), start: z.number(), end: z.number() });
-const call = node.extend({ callee: node });
-const property = node.extend({ key: node });
-type Node = z.output<typeof node>;
-
-/** Whether a call or a property only words something for the log. */
-function isForTheLog(source: string, at: Node): boolean {
-  const isText = (part: Node, pattern: RegExp) => pattern.test(source.slice(part.start, part.end));
-  if (at.type === 'Property') return isText(property.parse(at).key, PROPERTIES_FOR_THE_LOG);
-  if (at.type !== 'CallExpression' && at.type !== 'NewExpression') return false;
-  return isText(call.parse(at).callee, CALLS_FOR_THE_LOG);
-}
-
-/** All parts of a source but those that only word something for the log. */
-function spokenNodes(source: string): Node[] {
-  const found: Node[] = [];
-  const walk = (value: unknown): void => {
-    if (Array.isArray(value)) value.forEach(walk);
-    const at = node.safeParse(value).data;
-    if (at === undefined || isForTheLog(source, at)) return;
-    found.push(at);
-    Object.values(at).forEach(walk);
-  };
-  walk(parseAst(source, { lang: 'ts' }));
-  return found;
-}
-
-/** Literals of four or more words. */
 function sentencesIn(source: string): string[] {
-  return spokenNodes(source)
-    .filter(({ type }) => type === 'Literal' || type === 'TemplateLiteral')
-    .map(({ start, end }) => source.slice(start, end))
-    .filter((text) => /^['"`]/.test(text))
-    .map((text) => text.slice(1, -1))
-    .filter((text) => text.split(/\s+/).filter((word) => /^[\p{P}]*\p{L}/u.test(word)).length >= 4)
-    .filter((text) => !REASONS_FOR_THE_LOG.test(text));
+  return textsOf(4, source, FOR_THE_LOG).filter((text) => !REASONS_FOR_THE_LOG.test(text));
 }
 
 /** Where the message of an error is used for something else than the log. */
 function messagesIn(source: string): string[] {
-  return spokenNodes(source)
+  return nodesIn(source, FOR_THE_LOG)
     .filter(({ type }) => type === 'MemberExpression')
     .map(({ start, end }) => source.slice(start, end))
     .filter((text) => /\b(?:cause|err|error|refusal)\.message$/.test(text));
-}
-
-function filesIn(folder: string): string[] {
-  return readdirSync(join(SRC, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => `${folder}/${name}`);
-}
-
-/** What is found in the files of a folder, with the file's name before it. */
-function findIn(files: readonly string[], find: (source: string) => readonly string[]): string[] {
-  return files.flatMap((file) =>
-    find(readFileSync(join(SRC, file), 'utf8')).map((text) => `${file}: ${text}`),
-  );
 }
 
 describe('a sentence is found', () => {

@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseAst } from 'rolldown/parseAst';
+import { z } from 'zod';
+
+/* Finds in the sources what people read. */
+
+const SRC = fileURLToPath(new URL('../../src', import.meta.url));
+
+const node = z.looseObject({ type: z.string(), start: z.number(), end: z.number() });
+const call = node.extend({ callee: node });
+const property = node.extend({ key: node });
+const literal = node.extend({ value: z.string() });
+const template = node.extend({
+  quasis: z.array(z.looseObject({ value: z.looseObject({ cooked: z.string() }) })),
+});
+type Node = z.output<typeof node>;
+
+/** Calls and properties, as they are written, in which nothing is looked for. */
+export interface Exempt {
+  readonly calls: RegExp;
+  readonly properties: RegExp;
+}
+
+/** `log.warn(…)`, `new StoreError(…)`, `serviceError(…)` and its like. */
+export const CALLS_FOR_THE_LOG = /^(?:(?:\w+\.)*log\.\w+|\w*Error|failure|super|compareAndSwap)$/;
+
+function isExempt(source: string, at: Node, { calls, properties }: Exempt): boolean {
+  const isText = (part: Node, pattern: RegExp) => pattern.test(source.slice(part.start, part.end));
+  if (at.type === 'Property') return isText(property.parse(at).key, properties);
+  if (at.type !== 'CallExpression' && at.type !== 'NewExpression') return false;
+  return isText(call.parse(at).callee, calls);
+}
+
+/** All parts of a source but those that are exempt. */
+export function nodesIn(source: string, exempt: Exempt): Node[] {
+  const found: Node[] = [];
+  const walk = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(walk);
+    const at = node.safeParse(value).data;
+    if (at === undefined || isExempt(source, at, exempt)) return;
+    found.push(at);
+    Object.values(at).forEach(walk);
+  };
+  walk(parseAst(source, { lang: 'ts' }));
+  return found;
+}
+
+/** The words of each text of a source: `Use at most ${most} characters.` has four. */
+function textsIn(source: string, exempt: Exempt): string[] {
+  return nodesIn(source, exempt).flatMap((at) => {
+    if (at.type === 'Literal') return literal.safeParse(at).data?.value ?? [];
+    if (at.type !== 'TemplateLiteral') return [];
+    return template
+      .parse(at)
+      .quasis.map(({ value }) => value.cooked)
+      .join('…');
+  });
+}
+
+/** Texts of so many words. */
+export function textsOf(words: number, source: string, exempt: Exempt): string[] {
+  return textsIn(source, exempt).filter(
+    (text) => text.split(/\s+/).filter((word) => /^\p{P}*\p{L}/u.test(word)).length >= words,
+  );
+}
+
+/** The sources of a folder of `src`, by their names from there. */
+export function filesIn(folder: string): string[] {
+  return readdirSync(join(SRC, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `${folder}/${name}`)
+    .sort();
+}
+
+/** What is found in files of `src`, with the file's name before it. */
+export function findIn(files: readonly string[], find: (source: string) => readonly string[]): string[] {
+  return files.flatMap((file) =>
+    find(readFileSync(join(SRC, file), 'utf8')).map((text) => `${file}: ${text}`),
+  );
+}
