@@ -3,6 +3,8 @@ import { MoreIcon } from './icons.tsx';
 
 export interface MenuEntry {
   text: string;
+  /** Tells entries apart; the text, when left out. */
+  value?: string;
   run(): void;
 }
 
@@ -10,10 +12,12 @@ interface MenuProps {
   /** What the button is called. */
   label: string;
   entries: readonly MenuEntry[];
+  /** The `action_id` that it stands for. */
+  action?: string;
 }
 
 /** A button with a menu in the browser's top layer, so that no pane cuts it off. */
-export function Menu({ label, entries }: MenuProps) {
+export function Menu({ label, entries, action }: MenuProps) {
   const id = useId();
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -47,6 +51,7 @@ export function Menu({ label, entries }: MenuProps) {
         aria-haspopup="menu"
         aria-expanded={open}
         popovertarget={id}
+        data-action={action}
       >
         <MoreIcon />
       </button>
@@ -64,9 +69,10 @@ export function Menu({ label, entries }: MenuProps) {
           else if (document.activeElement === document.body) button.current?.focus();
         }}
       >
-        {entries.map(({ text, run }) => (
+        {entries.map(({ text, value = text, run }) => (
           <button
-            key={text}
+            key={value}
+            data-value={value}
             type="button"
             role="menuitem"
             tabIndex={-1}

@@ -104,7 +104,8 @@ export class Actor {
   }
 
   /**
-   * Presses a button of a message or of a view.
+   * Presses a button of a message or of a view, or chooses it in an overflow menu whose options are named
+   * `<button>:<value>`.
    * @throws Error when this person sees no such button; it lists those that they see
    */
   click(target: Message | View | string, actionId: string, which: Which = {}): Promise<ActResult> {
@@ -225,9 +226,13 @@ export class Actor {
         : this.ephemerals(given.channel).find((own) => own.ts === given.ts);
     if (!message)
       throw new Error(`${this.user.real_name} does not see the message ${given.ts} in ${channel.name}`);
-    const placed = pick(message.blocks, actionId, which, `message "${message.text.slice(0, 60)}"`);
+    const { placed, chosen } = press(
+      message.blocks,
+      actionId,
+      which,
+      `message "${message.text.slice(0, 60)}"`,
+    );
     const triggerId = core.triggers.issue({ userId: this.user.id });
-    const chosen = isMenu(placed.element) ? filled(placed, which.value ?? null) : undefined;
     const action = actionEntry(placed, chosen, core.state.nextTs());
     const payload = messageActionsPayload(core, this.user, channel, message, action, triggerId);
     return acted(await core.deliverer.deliver('interactive', payload), triggerId);
@@ -235,8 +240,8 @@ export class Actor {
 
   async #clickInView(viewId: string, actionId: string, which: Which): Promise<ActResult> {
     const view = this.#view(viewId);
-    const placed = pick(view.blocks, actionId, which, `view ${view.callback_id || view.id}`);
-    return this.#dispatchView(view, placed, undefined);
+    const { placed, chosen } = press(view.blocks, actionId, which, `view ${view.callback_id || view.id}`);
+    return this.#dispatchView(view, placed, chosen);
   }
 
   async #dispatchView(view: View, placed: Placed, entry: JsonObject | undefined): Promise<ActResult> {
@@ -297,8 +302,8 @@ function acted(answer: DeliveryAnswer, triggerId: string): ActResult {
 
 function listed(blocks: JsonObject[]): string {
   const ids = placedElements(blocks).map(({ actionId, element }) => {
-    const value = textOf(element, 'value');
-    return value === undefined ? actionId : `${actionId}=${value}`;
+    const value = textOf(element, 'value') ?? optionValues(element).join('|');
+    return value === '' ? actionId : `${actionId}=${value}`;
   });
   return ids.length > 0 ? `it has ${ids.join(', ')}` : 'it has no elements to act on';
 }
@@ -317,14 +322,47 @@ function pick(blocks: JsonObject[], actionId: string, which: Which, where: strin
   return placed;
 }
 
+/** What is pressed, with what is chosen in it where it is a menu. */
+function press(
+  blocks: JsonObject[],
+  actionId: string,
+  which: Which,
+  where: string,
+): { placed: Placed; chosen: JsonObject | undefined } {
+  const option = optionOfOverflow(blocks, actionId, which);
+  if (option) return { placed: option.placed, chosen: filled(option.placed, option.value) };
+  const placed = pick(blocks, actionId, which, where);
+  return { placed, chosen: isMenu(placed.element) ? filled(placed, which.value ?? null) : undefined };
+}
+
+/** The option of an overflow menu that stands for a button; undefined where the button itself is there, or several do. */
+function optionOfOverflow(
+  blocks: JsonObject[],
+  actionId: string,
+  { value, blockId }: Which,
+): { placed: Placed; value: string } | undefined {
+  const all = placedElements(blocks);
+  if (all.some((placed) => placed.actionId === actionId)) return undefined;
+  const found = all
+    .filter((placed) => placed.element['type'] === 'overflow')
+    .filter((placed) => blockId === undefined || placed.blockId === blockId)
+    .flatMap((placed) => optionValues(placed.element).map((each) => ({ placed, value: each })))
+    .filter((option) =>
+      value === undefined ? option.value.startsWith(`${actionId}:`) : option.value === `${actionId}:${value}`,
+    );
+  return found.length === 1 ? found[0] : undefined;
+}
+
 function isMenu(element: JsonObject): boolean {
-  return element['type'] === 'static_select';
+  return element['type'] === 'static_select' || element['type'] === 'overflow';
+}
+
+function optionValues(element: JsonObject): string[] {
+  return objectsOf(element, 'options').flatMap((option) => textOf(option, 'value') ?? []);
 }
 
 function offers(element: JsonObject, value: string): boolean {
-  return isMenu(element)
-    ? objectsOf(element, 'options').some((option) => option['value'] === value)
-    : element['value'] === value;
+  return isMenu(element) ? optionValues(element).includes(value) : element['value'] === value;
 }
 
 function withValue(view: View, { blockId, actionId }: Placed, value: JsonObject): View {

@@ -22,7 +22,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     check: (check, block, at) =>
       check.text(block, 'text', at, { max: LIMITS.header.text, plain: true, required: true }),
   },
-  section: { surfaces: ALL, fields: ['text', 'fields'], check: checkSection },
+  section: { surfaces: ALL, fields: ['text', 'fields', 'accessory'], check: checkSection },
   context: {
     surfaces: ALL,
     fields: ['elements'],
@@ -121,7 +121,8 @@ function checkTogether(check: Checker, blocks: JsonObject[], pointer: string): v
 /** The interactive elements directly inside a block. */
 export function elementsOf(block: JsonObject): JsonObject[] {
   if (block['type'] === 'actions') return objectsOf(block, 'elements');
-  return isObject(block['element']) ? [block['element']] : [];
+  const single = block[block['type'] === 'section' ? 'accessory' : 'element'];
+  return isObject(single) ? [single] : [];
 }
 
 /** The length of all text that a block shows, for the limit of a whole message; tables have a limit of their own. */
@@ -143,6 +144,8 @@ function checkSection(check: Checker, block: JsonObject, at: string): void {
   })) {
     check.textObject(item, place, { max: LIMITS.section.fieldText });
   }
+  const accessory = check.child(block, 'accessory', at);
+  if (accessory) checkElement(check, accessory, `${at}/accessory`, 'section');
 }
 
 /** The pieces that each type of rich text may contain. */

@@ -3,7 +3,7 @@ import { type Checker, isObject, objectsOf, textOf } from './problems.ts';
 import type { JsonObject } from './protocol.ts';
 
 /** The place of an element; it decides which types are allowed. */
-export type Place = 'actions' | 'input';
+export type Place = 'actions' | 'input' | 'section';
 
 interface Kind {
   /** Where it may stand. */
@@ -19,7 +19,7 @@ const TYPED = ['placeholder', 'initial_value'];
  */
 const KINDS: Readonly<Record<string, Kind>> = {
   button: {
-    places: ['actions'],
+    places: ['actions', 'section'],
     fields: ['text', 'value', 'style', 'accessibility_label'],
     check: (check, button, at) => {
       const { text, value, accessibilityLabel } = LIMITS.button;
@@ -28,6 +28,11 @@ const KINDS: Readonly<Record<string, Kind>> = {
       check.string(button, 'style', at, { oneOf: ['primary', 'danger'] });
       check.string(button, 'accessibility_label', at, { max: accessibilityLabel });
     },
+  },
+  overflow: {
+    places: ['actions', 'section'],
+    fields: ['options'],
+    check: (check, menu, at) => checkOptions(check, menu, at, LIMITS.overflow.options),
   },
   plain_text_input: {
     places: ['input'],

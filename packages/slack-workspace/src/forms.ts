@@ -40,6 +40,7 @@ const STATE: Readonly<Record<string, StateRule>> = {
   number_input: TEXT,
   email_text_input: TEXT,
   static_select: OPTION,
+  overflow: OPTION,
   checkboxes: OPTIONS,
   multi_static_select: OPTIONS,
   multi_users_select: { shape: 'ids', field: 'selected_users', initial: 'initial_users' },
@@ -62,7 +63,8 @@ export function initialValues(blocks: JsonObject[]): StateValues {
   const values: StateValues = {};
   for (const { blockId, element, actionId } of placedElements(blocks)) {
     const rule = ruleOf(element);
-    if (!rule) continue;
+    // An overflow menu keeps nothing of what was chosen.
+    if (!rule || element['type'] === 'overflow') continue;
     const start = element[rule.initial] ?? (takesSeveral(rule) ? [] : null);
     values[blockId] = {
       ...values[blockId],

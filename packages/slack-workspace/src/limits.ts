@@ -40,6 +40,7 @@ export const LIMITS = {
   element: { actionId: 255, placeholder: 150 },
   button: { text: 75, value: 2_000, accessibilityLabel: 75 },
   select: { options: 100 },
+  overflow: { options: 5 },
   choices: { options: 10 },
   option: { text: 75, value: 150 },
   textInput: { text: 3_000 },

@@ -71,7 +71,10 @@ function plainText(payload: JsonObject, field: string): View['title'] {
 export function nameBlocks(blocks: JsonObject[], seed: string): JsonObject[] {
   return blocks.map((block, index) => {
     const named: JsonObject = { ...block, block_id: textOf(block, 'block_id') ?? `${seed}-b${index}` };
-    if (isObject(block['element'])) named['element'] = nameElement(block['element'], `${seed}-a${index}`);
+    for (const place of ['element', 'accessory']) {
+      const element = block[place];
+      if (isObject(element)) named[place] = nameElement(element, `${seed}-a${index}`);
+    }
     if (block['type'] === 'actions') {
       named['elements'] = objectsOf(block, 'elements').map((element, place) =>
         nameElement(element, `${seed}-a${index}-${place}`),

@@ -188,6 +188,46 @@ describe('a Bolt app over HTTP', () => {
     );
   });
 
+  test('chooses a button in an overflow menu, in a message and in the Home tab', async () => {
+    const chosen: unknown[] = [];
+    running.app.action('order_more', async ({ ack, body }) => {
+      await ack();
+      if (body.type === 'block_actions') chosen.push(...body.actions);
+    });
+    const option = (value: string) => ({ text: plain(value), value });
+    const blocks = [
+      {
+        type: 'section' as const,
+        text: plain('Renew cafe.rest'),
+        accessory: {
+          type: 'overflow' as const,
+          action_id: 'order_more',
+          options: ['order_ask:o1', 'order_cancel:o1'].map(option),
+        },
+      },
+    ];
+    const { client } = running.app;
+    await client.chat.postMessage({ channel: 'C0DOMAINS', text: 'Renew cafe.rest', blocks });
+    await client.views.publish({ user_id: 'U0BOB', view: { type: 'home', blocks } });
+    const bob = workspace.as('U0BOB');
+    const posted = await cardIn('C0DOMAINS');
+    await bob.click(posted, 'order_cancel', { value: 'o1' });
+    await bob.click(posted, 'order_more', { value: 'order_ask:o1' });
+    const home = bob.homeView();
+    if (home === undefined) throw new Error('no Home tab was published');
+    await bob.click(home, 'order_cancel');
+    expect(chosen.map((action) => JSON.parse(JSON.stringify(action)))).toMatchObject(
+      ['order_cancel:o1', 'order_ask:o1', 'order_cancel:o1'].map((value) => ({
+        type: 'overflow',
+        action_id: 'order_more',
+        selected_option: option(value),
+      })),
+    );
+    await expect(async () => bob.click(posted, 'order_approve')).rejects.toThrow(
+      'has no element order_approve; it has order_more=order_ask:o1|order_cancel:o1',
+    );
+  });
+
   test('delivers message shortcuts and the opening of the Home tab', async () => {
     running.app.shortcut('domain_here', async ({ ack, shortcut, client }) => {
       await ack();

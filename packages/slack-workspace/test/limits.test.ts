@@ -35,6 +35,11 @@ const chart = (series: object[], categories: string[] = ['l0'], title = 't') => 
   chart: { type: 'bar', series, axis_config: { categories } },
 });
 const series = (name: string, count = 1) => ({ name, data: points(count) });
+const overflow = (count: number) => ({
+  type: 'overflow',
+  action_id: 'o',
+  options: many(count, (i) => option(`order_ask:${i}`)),
+});
 const select = (more: object) => ({ type: 'static_select', action_id: 's', ...more });
 
 const find = (blocks: object[], surface: Surface): string[] => {
@@ -146,6 +151,18 @@ describe('blocks', () => {
       [input(select({ options: many(100, (i) => option(`${i}`)) }))],
       [input(select({ options: many(101, (i) => option(`${i}`)) }))],
       'no more than 100 items allowed [json-pointer:/blocks/0/element/options]',
+    ],
+    [
+      'options of an overflow menu',
+      [{ ...section('s'), accessory: overflow(5) }],
+      [{ ...section('s'), accessory: overflow(6) }],
+      'no more than 5 items allowed [json-pointer:/blocks/0/accessory/options]',
+    ],
+    [
+      'a menu in a row of buttons',
+      [actions(button(), overflow(1))],
+      [actions(button(), overflow(0))],
+      'no fewer than 1 items allowed [json-pointer:/blocks/0/elements/1/options]',
     ],
     [
       'text of an option',
@@ -312,10 +329,10 @@ const UNSUPPORTED: readonly (readonly [what: string, pointer: string, surface: S
     input({ type: 'plain_text_input' }),
   ],
   [
-    'the field `accessory`',
-    '/blocks/0/accessory',
+    'the element `static_select` in a block of the type `section`',
+    '/blocks/0/accessory/type',
     'message',
-    { ...section('s'), accessory: button({ value: 'v' }) },
+    { ...section('s'), accessory: select({ options: [option('v')] }) },
   ],
   [
     'the element `checkboxes` in a block of the type `actions`',

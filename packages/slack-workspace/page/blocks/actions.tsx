@@ -2,6 +2,7 @@ import { useChat, useSurface } from '../chat.ts';
 import { withEmoji } from '../emoji.ts';
 import { inputKey, optionsOf, type Placed, placed } from '../forms.ts';
 import { type JsonObject, objectsOf, textOf, wordsOf } from '../json.ts';
+import { Menu } from '../menu.tsx';
 
 export function ActionsBlock({ block }: { block: JsonObject }) {
   return (
@@ -9,11 +10,33 @@ export function ActionsBlock({ block }: { block: JsonObject }) {
       {objectsOf(block, 'elements').map((element, index) => {
         const place = placed(block, element);
         if (place === undefined) return undefined;
-        const Element = element['type'] === 'static_select' ? Menu : Button;
-        return <Element key={String(element['action_id'] ?? index)} place={place} />;
+        return <ActionElement key={String(element['action_id'] ?? index)} place={place} />;
       })}
     </div>
   );
+}
+
+/** A button, or a menu that acts at once. */
+export function ActionElement({ place }: { place: Placed }) {
+  switch (textOf(place.element, 'type')) {
+    case 'static_select':
+      return <Select place={place} />;
+    case 'overflow':
+      return <Overflow place={place} />;
+    default:
+      return <Button place={place} />;
+  }
+}
+
+/** The menu behind ⋯. */
+function Overflow({ place }: { place: Placed }) {
+  const { press } = useSurface();
+  const entries = optionsOf(place.element).map(({ text, value }) => ({
+    text: withEmoji(text),
+    value,
+    run: () => press(place, value),
+  }));
+  return <Menu label="More actions" action={place.actionId} entries={entries} />;
 }
 
 function Button({ place }: { place: Placed }) {
@@ -37,7 +60,7 @@ function Button({ place }: { place: Placed }) {
 }
 
 /** A menu that sends a choice at once, and can be used again. */
-function Menu({ place }: { place: Placed }) {
+function Select({ place }: { place: Placed }) {
   const { press, pending } = useSurface();
   const { element, actionId } = place;
   const placeholder = wordsOf(element, 'placeholder') || 'Select an option';

@@ -1,5 +1,7 @@
+import { placed } from '../forms.ts';
 import { type JsonObject, objectOf, objectsOf } from '../json.ts';
 import { TextObject } from '../mrkdwn-text.tsx';
+import { ActionElement } from './actions.tsx';
 
 export function HeaderBlock({ block }: { block: JsonObject }) {
   return (
@@ -12,8 +14,14 @@ export function HeaderBlock({ block }: { block: JsonObject }) {
 export function SectionBlock({ block }: { block: JsonObject }) {
   const text = objectOf(block, 'text');
   const fields = objectsOf(block, 'fields');
+  const accessory = placed(block, objectOf(block, 'accessory'));
   return (
     <>
+      {accessory && (
+        <div class="accessory">
+          <ActionElement place={accessory} />
+        </div>
+      )}
       {text && <TextObject text={text} />}
       {fields.length > 0 && (
         <div class="fields">
