@@ -205,21 +205,14 @@ export interface Command {
   /** Starts with a verb, ends without a full stop. */
   readonly summary: string;
   readonly example: string;
-  readonly needs: Needs;
   run(call: CommandCall): Promise<void>;
-}
-
-/** A command with its name. */
-export interface NamedCommand extends Command {
-  readonly name: string;
 }
 
 /** What a form shows otherwise than it is declared. */
 type Rendered = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
 
-export interface FormFeature {
-  readonly form: Form;
-  readonly needs: Needs;
+export interface FormFeature<Name extends string = string> {
+  readonly form: Form<Name>;
   /**
    * Why the form would be filled in for nothing: the person's active account cannot do what it is for, or the policy
    * refuses it for the values that the form opens with. Undefined when neither is so.
@@ -232,10 +225,9 @@ export interface FormFeature {
   submit(call: SubmissionCall): Promise<Submitted>;
 }
 
-export interface Action {
+export interface Action<Id extends string = string> {
   /** `action_id`. */
-  readonly id: string;
-  readonly needs: Needs;
+  readonly id: Id;
   run(call: ActionCall): Promise<void>;
 }
 
@@ -246,10 +238,11 @@ export interface Feature {
   readonly actions?: readonly Action[];
 }
 
-export function withName(command: Command): NamedCommand {
-  const [name = ''] = command.usage.split(' ');
-  return { ...command, name };
-}
+/** A command, form or action with what must hold before it runs. */
+export type Permitted<Thing> = Thing & { readonly needs: Needs };
+
+/** A command with its name. */
+export type NamedCommand = Permitted<Command> & { readonly name: string };
 
 /** Whether a person may change the settings and read the audit log. */
 export function isAdmin(deps: Pick<SlackDeps, 'admins'>, person: Person): boolean {

@@ -5,7 +5,7 @@ import { expiring } from './expiry/expiring.ts';
 import { importing } from './expiry/import.ts';
 import { reminders } from './expiry/reminders.ts';
 import { watch } from './expiry/watch.ts';
-import { type Action, type Feature, type FormFeature, type NamedCommand, withName } from './feature.ts';
+import type { Action, Command, Feature, FormFeature, NamedCommand, Needs, Permitted } from './feature.ts';
 import { createHelp } from './help/help.ts';
 import { audit } from './log/audit.ts';
 import { budgets } from './money/budgets.ts';
@@ -31,70 +31,241 @@ import { away } from './policy/away.ts';
 import { policy } from './policy/policy.ts';
 import { settings } from './policy/settings.ts';
 
-/* Everything that people can do, by subject. A new subject gets a line here. */
+/*
+ * Everything that people can do, by subject, and what must hold before any of it runs. A new command, form or button gets its
+ * row here. Who may do something to one order, name or preset is decided where it is done.
+ */
 
-const SUBJECTS: readonly Feature[] = [
-  link,
-  domains,
-  redirects,
-  sslContacts,
-  prereg,
-  users,
-  name,
-  alarms,
-  nameEdit,
-  factChanges,
-  names,
-  namesImport,
-  presets,
-  rules,
-  orders,
-  orderButtons,
-  bulk,
-  away,
-  watch,
-  importing,
-  expiring,
-  calendar,
-  prices,
-  budgets,
-  spend,
-  reminders,
-  policy,
-  settings,
-  audit,
-];
+type NameOf<Each> = Each extends Command
+  ? CommandName<Each['usage']>
+  : Each extends FormFeature<infer Name> | Action<infer Name>
+    ? Name
+    : never;
+type CommandName<Usage extends string> = Usage extends `${infer Name} ${string}` ? Name : Usage;
+
+/** What must hold, by name. What follows from the tasks has one row. */
+type Row<Name extends string> = string extends Name ? Needs : { readonly [Each in Name]: Needs };
+
+/** A row for everything that a feature declares, and for nothing else. */
+type Rows<Declared extends Feature> = {
+  readonly [Part in keyof Declared]: Declared[Part] extends readonly (infer Each)[]
+    ? Row<NameOf<Each>>
+    : never;
+};
+
+interface Subject {
+  readonly commands: readonly NamedCommand[];
+  readonly forms: readonly Permitted<FormFeature>[];
+  readonly actions: readonly Permitted<Action>[];
+}
+
+type LooseRows = { readonly [Part in keyof Feature]?: Needs | Readonly<Record<string, Needs>> };
+
+function subject<const Declared extends Feature>(feature: Declared, rows: Rows<Declared>): Subject;
+function subject({ commands = [], forms = [], actions = [] }: Feature, rows: LooseRows): Subject {
+  const needsOf = (part: keyof Feature, name: string): Needs => {
+    const row = rows[part];
+    const needs = typeof row === 'object' ? row[name] : row;
+    if (needs === undefined) throw new Error(`nothing says what must hold for ${name}`);
+    return needs;
+  };
+  return {
+    commands: commands.map((command) => {
+      const [name = ''] = command.usage.split(' ');
+      return { ...command, name, needs: needsOf('commands', name) };
+    }),
+    forms: forms.map((each) => ({ ...each, needs: needsOf('forms', each.form.name) })),
+    actions: actions.map((each) => ({ ...each, needs: needsOf('actions', each.id) })),
+  };
+}
 
 /** The forms that the message shortcut offers. */
 const TASK_FORMS: readonly FormFeature[] = [domains, redirects, sslContacts, users, prereg].flatMap(
-  ({ forms }) => forms ?? [],
+  ({ forms }): readonly FormFeature[] => forms,
 );
 
-/** The form of the message shortcut, in which a person chooses a task. */
-export const TASK_MENU: FormFeature = createTaskMenu(TASK_FORMS);
+/** The shortcuts, and the form in which a person chooses a task. */
+export const TASK_MENU: Permitted<FormFeature> = { ...createTaskMenu(TASK_FORMS), needs: 'account' };
 
-function byKey<T>(list: readonly T[], key: (item: T) => string): ReadonlyMap<string, T> {
-  const map = new Map(list.map((item) => [key(item), item]));
+const SUBJECTS: readonly Subject[] = [
+  subject(
+    createHelp(() => [...COMMANDS.values()]),
+    { commands: { help: 'nothing' }, actions: { help_all: 'nothing' } },
+  ),
+  subject(link, {
+    commands: { link: 'member', unlink: 'member', whoami: 'member', use: 'member' },
+    forms: { link: 'member' },
+    actions: { method: 'member', home_link: 'member', whoami_details: 'member' },
+  }),
+  // Every task for domains.
+  subject(domains, { commands: 'account', forms: 'account' }),
+  subject(redirects, {
+    commands: { redirect: 'account' },
+    forms: { redirect: 'account' },
+    actions: { type: 'account', mode: 'account' },
+  }),
+  subject(sslContacts, { commands: { 'ssl-contact': 'account' }, forms: { 'ssl-contact': 'account' } }),
+  subject(prereg, {
+    commands: { prereg: 'linked' },
+    forms: { prereg: 'linked' },
+    actions: {
+      prereg_next: 'linked',
+      prereg_previous: 'linked',
+      prereg_open: 'linked',
+      operator: 'linked',
+      order: 'linked',
+    },
+  }),
+  subject(users, {
+    commands: { user: 'account' },
+    forms: { user: 'account' },
+    actions: { interface: 'account' },
+  }),
+  subject(name, { commands: { name: 'member' } }),
+  subject(alarms, {
+    forms: { alert_ours: 'member' },
+    actions: { alert_ours: 'member', alert_raise: 'member' },
+  }),
+  subject(nameEdit, { forms: { name_edit: 'member' }, actions: { name_edit: 'member' } }),
+  subject(factChanges, {
+    actions: { facts_confirm: 'member', facts_dismiss: 'member', facts_look: 'member' },
+  }),
+  subject(names, {
+    commands: { names: 'member' },
+    actions: {
+      names_next: 'member',
+      names_previous: 'member',
+      names_renew: 'account',
+      names_edit: 'member',
+      names_export: 'member',
+    },
+  }),
+  subject(namesImport, {
+    forms: { names_import: 'member' },
+    actions: { names_import: 'member', names_import_apply: 'member' },
+  }),
+  subject(presets, {
+    commands: { presets: 'member' },
+    forms: { preset: 'member' },
+    actions: {
+      preset_add: 'member',
+      preset_edit: 'member',
+      preset_delete: 'member',
+      preset: 'account',
+      kind: 'member',
+    },
+  }),
+  subject(rules, { commands: { rules: 'member' } }),
+  subject(orders, { commands: { orders: 'member', order: 'member' } }),
+  subject(orderButtons, {
+    forms: {
+      confirm: 'member',
+      approve: 'member',
+      break_glass: 'member',
+      ask_back: 'member',
+      deny: 'member',
+      settle: 'member',
+    },
+    actions: {
+      order_look: 'member',
+      order_look_next: 'member',
+      order_look_previous: 'member',
+      order_approve: 'member',
+      order_approve_comment: 'member',
+      order_break_glass: 'member',
+      order_sign_off: 'member',
+      order_ask: 'member',
+      order_deny: 'member',
+      order_cancel: 'member',
+      order_stop: 'member',
+      order_confirm: 'member',
+      order_retry: 'member',
+      order_undo: 'member',
+      order_reveal: 'member',
+      order_data: 'member',
+      order_resolve_done: 'member',
+      order_resolve_failed: 'member',
+    },
+  }),
+  subject(bulk, {
+    commands: { bulk: 'account' },
+    forms: { bulk: 'account' },
+    actions: { bulk_drop: 'member', order_resume: 'member' },
+  }),
+  subject(away, { commands: { away: 'member', back: 'member' } }),
+  subject(watch, { commands: { watch: 'member', unwatch: 'member' } }),
+  subject(importing, { commands: { import: 'member' }, forms: { import: 'member' } }),
+  subject(expiring, {
+    commands: { expiring: 'member' },
+    actions: { expiring_next: 'member', expiring_previous: 'member' },
+  }),
+  subject(calendar, { commands: { calendar: 'member' } }),
+  subject(prices, {
+    commands: { prices: 'member' },
+    forms: { price: 'admin', prices_import: 'admin' },
+    actions: {
+      price_add: 'admin',
+      price_edit: 'admin',
+      prices_import: 'admin',
+      prices_export: 'member',
+    },
+  }),
+  subject(budgets, { forms: { budget: 'admin' }, actions: { budget_add: 'admin', budget_edit: 'admin' } }),
+  subject(spend, { commands: { spend: 'member' }, actions: { spend_export: 'member' } }),
+  subject(reminders, {
+    forms: { renew_many: 'account', snooze: 'linked', lapse: 'linked' },
+    actions: {
+      reminder_renew: 'account',
+      reminder_restore: 'account',
+      reminder_renew_many: 'account',
+      reminder_snooze: 'linked',
+      reminder_lapse: 'linked',
+      lapse_confirm: 'linked',
+    },
+  }),
+  subject(policy, {
+    commands: { policy: 'member' },
+    forms: { policy_rule: 'admin', policy_import: 'admin', policy_start: 'admin' },
+    actions: {
+      policy_add: 'admin',
+      policy_edit: 'admin',
+      policy_up: 'admin',
+      policy_remove: 'admin',
+      policy_page_before: 'admin',
+      policy_page_after: 'admin',
+      policy_discard: 'admin',
+      policy_publish: 'admin',
+      policy_confirm: 'admin',
+      policy_download: 'member',
+      policy_upload: 'admin',
+      policy_start: 'admin',
+    },
+  }),
+  subject(settings, {
+    commands: { settings: 'admin' },
+    forms: { settings: 'admin' },
+    actions: { home_settings: 'admin', settings_confirm: 'admin', settings_dismiss: 'admin' },
+  }),
+  subject(audit, { commands: { audit: 'admin' } }),
+];
+
+function byName<Thing>(list: readonly Thing[], nameOf: (thing: Thing) => string): ReadonlyMap<string, Thing> {
+  const map = new Map(list.map((thing) => [nameOf(thing), thing]));
   if (map.size !== list.length) throw new Error('two features share a name');
   return map;
 }
 
-const HELP: Feature = createHelp(SUBJECTS.flatMap(({ commands }) => commands ?? []));
-
 /** Subcommands by name. */
-export const COMMANDS: ReadonlyMap<string, NamedCommand> = byKey(
-  [HELP, ...SUBJECTS].flatMap(({ commands }) => commands ?? []).map(withName),
+export const COMMANDS = byName(
+  SUBJECTS.flatMap(({ commands }) => commands),
   ({ name }) => name,
 );
 
 /** Forms by `callback_id`. */
-export const FORMS: ReadonlyMap<string, FormFeature> = byKey(
-  [TASK_MENU, ...SUBJECTS.flatMap(({ forms }) => forms ?? [])],
-  ({ form }) => form.name,
-);
+export const FORMS = byName([TASK_MENU, ...SUBJECTS.flatMap(({ forms }) => forms)], ({ form }) => form.name);
 
 /** Buttons and menus by `action_id`. */
-export const ACTIONS: ReadonlyMap<string, Action> = byKey(
-  [HELP, ...SUBJECTS].flatMap(({ actions }) => actions ?? []),
+export const ACTIONS = byName(
+  SUBJECTS.flatMap(({ actions }) => actions),
   ({ id }) => id,
 );

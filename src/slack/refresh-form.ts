@@ -27,10 +27,12 @@ export async function updateOpenView(
  * kept.
  * @param features the forms that have such a menu
  */
-export function refreshing(field: string, ...features: readonly [FormFeature, ...FormFeature[]]): Action {
+export function refreshing<const Name extends string>(
+  field: Name,
+  ...features: readonly FormFeature[]
+): Action<Name> {
   return {
     id: field,
-    needs: features[0].needs,
     async run(call) {
       const { view, value } = call;
       const feature = features.find(({ form }) => form.name === view?.form);

@@ -190,9 +190,8 @@ function methodOf(values: FormValues): Method {
   return METHODS.find(({ value }) => value === values['method'])?.value ?? 'password';
 }
 
-const linkForm: FormFeature = {
+const linkForm: FormFeature<'link'> = {
   form: { name: 'link', title: 'Link an account', submit: 'Link', fields: fieldsOf(CREDENTIALS.password) },
-  needs: 'member',
 
   render(call, _origin, values) {
     const method = methodOf(values);
@@ -449,41 +448,37 @@ async function showDetails(call: ActionCall): Promise<void> {
   }
 }
 
-export const link: Feature = {
+export const link = {
   commands: [
     {
       usage: 'link',
       summary: 'Link your credentials at the domain service',
       example: '/domain link',
-      needs: 'member',
       run: openLinkForm,
     },
     {
       usage: 'unlink [CONTEXT]',
       summary: 'Forget your credentials',
       example: '/domain unlink 4',
-      needs: 'member',
       run: runUnlink,
     },
     {
       usage: 'whoami',
       summary: 'Show your linked accounts, without secrets',
       example: '/domain whoami',
-      needs: 'member',
       run: runWhoami,
     },
     {
       usage: 'use CONTEXT',
       summary: 'Choose which linked account is active',
       example: '/domain use 4',
-      needs: 'member',
       run: runUse,
     },
   ],
   forms: [linkForm],
   actions: [
     refreshing('method', linkForm),
-    { id: 'home_link', needs: 'member', run: openLinkForm },
-    { id: 'whoami_details', needs: 'member', run: showDetails },
+    { id: 'home_link', run: openLinkForm },
+    { id: 'whoami_details', run: showDetails },
   ],
-};
+} as const satisfies Feature;

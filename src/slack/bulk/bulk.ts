@@ -39,14 +39,13 @@ const planned = z.object({
   reason: reasonField('Shown to the approvers.'),
 });
 
-const bulkForm: FormFeature = {
+const bulkForm: FormFeature<'bulk'> = {
   form: {
     name: 'bulk',
     title: 'Many names at once',
     submit: 'Check',
     fields: fieldsOf(planned),
   },
-  needs: 'account',
   render: () => ({
     intro: [
       context(
@@ -103,19 +102,18 @@ function resumedText(title: string, order: Order): string {
     : `It goes on: ${title}.`;
 }
 
-export const bulk: Feature = {
+export const bulk = {
   commands: [
     {
       usage: 'bulk [TASK]',
       summary: 'Ask for one task for up to 2,000 names, from a CSV',
       example: '/domain bulk renew',
-      needs: 'account',
       run: runBulk,
     },
   ],
   forms: [bulkForm],
   actions: [
-    { id: 'bulk_drop', needs: 'member', run: drop },
-    { id: 'order_resume', needs: 'member', run: whereAllIsShown(changing(resumeOrder, resumedText)) },
+    { id: 'bulk_drop', run: drop },
+    { id: 'order_resume', run: whereAllIsShown(changing(resumeOrder, resumedText)) },
   ],
-};
+} as const satisfies Feature;

@@ -37,14 +37,13 @@ async function runCalendar(call: CommandCall): Promise<void> {
   );
 }
 
-export const calendar: Feature = {
+export const calendar = {
   commands: [
     {
       usage: 'calendar [reset]',
       summary: 'Show the address of your calendar feed of what expires',
       example: '/domain calendar',
-      needs: 'member',
       run: runCalendar,
     },
   ],
-};
+} as const satisfies Feature;

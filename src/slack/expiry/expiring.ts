@@ -38,18 +38,17 @@ function readNumber(text: string, max = Number.MAX_SAFE_INTEGER): number | undef
   return value !== undefined && value <= max ? value : undefined;
 }
 
-export const expiring: Feature = {
+export const expiring = {
   commands: [
     {
       usage: 'expiring [DAYS]',
       summary: 'List what expires, within 90 days or as many as you say',
       example: '/domain expiring 30',
-      needs: 'member',
       run: runExpiring,
     },
   ],
   actions: [
-    { id: 'expiring_next', needs: 'member', run: turnPage },
-    { id: 'expiring_previous', needs: 'member', run: turnPage },
+    { id: 'expiring_next', run: turnPage },
+    { id: 'expiring_previous', run: turnPage },
   ],
-};
+} as const satisfies Feature;

@@ -12,7 +12,7 @@ import { importProgress, importReport } from './expiry.view.ts';
 /** Lists with more lines than this report their progress. */
 const SLOW_LINES = 1_000;
 
-const form: Form = {
+const form: Form<'import'> = {
   name: 'import',
   title: 'Watch many names',
   submit: 'Import',
@@ -27,9 +27,8 @@ const form: Form = {
   ],
 };
 
-const importForm: FormFeature = {
+const importForm: FormFeature<'import'> = {
   form,
-  needs: 'member',
 
   async submit(call) {
     const typed = typedText(call);
@@ -59,15 +58,14 @@ function typedText({ values }: SubmissionCall): string {
   return typeof value === 'string' ? value : value.join('\n');
 }
 
-export const importing: Feature = {
+export const importing = {
   commands: [
     {
       usage: 'import',
       summary: 'Put many names on the watch list',
       example: '/domain import',
-      needs: 'member',
       run: (call) => openForm(call, importForm, { channelId: call.channelId }),
     },
   ],
   forms: [importForm],
-};
+} as const satisfies Feature;

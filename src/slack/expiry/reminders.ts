@@ -5,7 +5,6 @@ import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import {
-  type Action,
   type ActionCall,
   type Feature,
   type FormFeature,
@@ -134,7 +133,7 @@ const renewed = z.object({
   period: field({ label: 'Period in years', kind: 'number' }, GIVEN),
   reason: reasonField('Shown to the approvers.'),
 });
-const renewManyFields: Form = {
+const renewManyFields: Form<'renew_many'> = {
   name: 'renew_many',
   title: 'Renew domains',
   submit: 'Ask',
@@ -142,9 +141,8 @@ const renewManyFields: Form = {
 };
 
 /** Renews the names that are ticked, of a digest or of a filter's results. */
-export const renewManyForm: FormFeature = {
+export const renewManyForm: FormFeature<'renew_many'> = {
   form: renewManyFields,
-  needs: 'account',
   refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
@@ -204,16 +202,15 @@ const snoozed = z.object({
   ),
   reason: reasonField('Stands in the thread.'),
 });
-const snoozeFields: Form = {
+const snoozeFields: Form<'snooze'> = {
   name: 'snooze',
   title: 'Snooze',
   submit: 'Snooze',
   fields: fieldsOf(snoozed),
 };
 
-const snoozeForm: FormFeature = {
+const snoozeForm: FormFeature<'snooze'> = {
   form: snoozeFields,
-  needs: 'linked',
 
   async render(call, origin, values) {
     const { daysLeft, until, action } =
@@ -252,14 +249,13 @@ const lapsing = z.object({
   reason: neededReason('Stands beside the decision. Somebody else has to confirm it.'),
 });
 
-const lapseForm: FormFeature = {
+const lapseForm: FormFeature<'lapse'> = {
   form: {
     name: 'lapse',
     title: 'Let lapse',
     submit: 'Let lapse',
     fields: fieldsOf(lapsing),
   },
-  needs: 'linked',
 
   async render(call, origin) {
     const name = origin.subject ?? '';
@@ -297,13 +293,14 @@ function placeIn({ channelId, threadTs }: FormOrigin) {
   return { channelId, threadTs };
 }
 
-const ACTIONS: readonly Action[] = [
-  { id: 'reminder_renew', needs: 'account', run: openRenew },
-  { id: 'reminder_restore', needs: 'account', run: openRestore },
-  { id: 'reminder_renew_many', needs: 'account', run: openRenewMany },
-  { id: 'reminder_snooze', needs: 'linked', run: openWith(snoozeForm) },
-  { id: 'reminder_lapse', needs: 'linked', run: openWith(lapseForm) },
-  { id: 'lapse_confirm', needs: 'linked', run: confirmLapse },
-];
-
-export const reminders: Feature = { forms: [renewManyForm, snoozeForm, lapseForm], actions: ACTIONS };
+export const reminders = {
+  forms: [renewManyForm, snoozeForm, lapseForm],
+  actions: [
+    { id: 'reminder_renew', run: openRenew },
+    { id: 'reminder_restore', run: openRestore },
+    { id: 'reminder_renew_many', run: openRenewMany },
+    { id: 'reminder_snooze', run: openWith(snoozeForm) },
+    { id: 'reminder_lapse', run: openWith(lapseForm) },
+    { id: 'lapse_confirm', run: confirmLapse },
+  ],
+} as const satisfies Feature;

@@ -90,21 +90,19 @@ async function runUnwatch(call: CommandCall): Promise<void> {
   );
 }
 
-export const watch: Feature = {
+export const watch = {
   commands: [
     {
       usage: 'watch NAME [YYYY-MM-DD]',
       summary: 'Put a name on the expiry watch list',
       example: '/domain watch cafe.rest',
-      needs: 'member',
       run: runWatch,
     },
     {
       usage: 'unwatch NAME',
       summary: 'Take a name off the watch list',
       example: '/domain unwatch cafe.rest',
-      needs: 'member',
       run: runUnwatch,
     },
   ],
-};
+} as const satisfies Feature;

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type ActionCall,
-  type Command,
   type CommandCall,
   type Feature,
   type Interaction,
   isAdmin,
-  withName,
+  type NamedCommand,
 } from '../feature.ts';
 import { nearest } from '../kit/parse.ts';
 import { type HelpReader, helpFor, helpForAll, helpOverview, unknownCommand } from './help.view.ts';
@@ -40,14 +39,14 @@ async function readerOf(call: Interaction): Promise<HelpReader> {
   return Promise.race([known, sleep(READER_MS, ANYBODY, { ref: false })]);
 }
 
-/** @param others all other subcommands */
-export function createHelp(others: readonly Command[]): Feature {
-  const help: Command = {
+/** @param listCommands all subcommands, help among them */
+export function createHelp(listCommands: () => readonly NamedCommand[]) {
+  const help = {
     usage: 'help [SUBCOMMAND]',
     summary: 'Show what I can do',
     example: '/domain help renew',
-    needs: 'nothing',
     async run(call: CommandCall) {
+      const commands = listCommands();
       const [word] = call.words;
       // Help changes nothing, so it is acknowledged before the reader is known.
       call.acknowledge();
@@ -59,12 +58,11 @@ export function createHelp(others: readonly Command[]): Feature {
         command === undefined ? unknownCommand(word, nearest(word.toLowerCase(), names)) : helpFor(command),
       );
     },
-  };
-  const commands = [help, ...others].map(withName);
+  } as const;
 
   async function showAll(call: ActionCall): Promise<void> {
     call.acknowledge();
-    await call.respond(helpForAll(commands, await readerOf(call)), { replace: true });
+    await call.respond(helpForAll(listCommands(), await readerOf(call)), { replace: true });
   }
-  return { commands: [help], actions: [{ id: 'help_all', needs: 'nothing', run: showAll }] };
+  return { commands: [help], actions: [{ id: 'help_all', run: showAll }] } as const satisfies Feature;
 }

@@ -193,7 +193,7 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
   return isFromHome ? payload.user.id : undefined;
 };
 
-const SHORTCUT = { needs: 'account', activity: 'shortcut' } as const;
+const SHORTCUT = { needs: TASK_MENU.needs, activity: 'shortcut' };
 
 /** What both shortcuts have in common. */
 function shortcutOf(payload: z.infer<typeof globalShortcutPayload>) {

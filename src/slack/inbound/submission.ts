@@ -6,6 +6,7 @@ import {
   type FormFeature,
   type Interaction,
   type NextView,
+  type Permitted,
   renderForm,
   type SlackDeps,
   type Submitted,
@@ -40,7 +41,7 @@ const ownAcknowledgement = (): Acknowledgement => ({
 /** Passes a submitted form to its feature, and shows the outcome to the person. */
 export async function submitForm(
   deps: SlackDeps,
-  feature: FormFeature,
+  feature: Permitted<FormFeature>,
   payload: z.infer<typeof viewPayload>,
   origin: FormOrigin,
   ack: Ack,
@@ -80,7 +81,7 @@ export async function submitForm(
 /** Never throws: whoever filled in a form gets the answer in it. */
 async function submitted(
   deps: SlackDeps,
-  feature: FormFeature,
+  feature: Permitted<FormFeature>,
   delivery: Delivery,
   values: FormValues,
   origin: FormOrigin,

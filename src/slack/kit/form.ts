@@ -144,9 +144,9 @@ export function joinErrors(
   return errors;
 }
 
-export interface Form {
+export interface Form<Name extends string = string> {
   /** `callback_id`. */
-  readonly name: string;
+  readonly name: Name;
   readonly title: string;
   readonly submit: string;
   readonly fields: readonly Field[];

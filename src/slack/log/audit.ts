@@ -108,14 +108,13 @@ async function exported(call: CommandCall, span: Span, path: string, progress: P
   return textMessage(`The audit log from ${days} (UTC) is in our direct message: ${count(rows, 'line')}.`);
 }
 
-export const audit: Feature = {
+export const audit = {
   commands: [
     {
       usage: 'audit [FROM] [TO]',
       summary: 'Get the audit log as a CSV file: the last 30 days, or those you say',
       example: '/domain audit 2026-01-01 2026-03-31',
-      needs: 'admin',
       run: runAudit,
     },
   ],
-};
+} as const satisfies Feature;

@@ -53,7 +53,7 @@ function amountIn(currency: string) {
   });
 }
 
-const FORM: Omit<Form, 'fields'> = { name: 'budget', title: 'Budget', submit: 'Save' };
+const FORM: Omit<Form<'budget'>, 'fields'> = { name: 'budget', title: 'Budget', submit: 'Save' };
 
 const GONE = 'This budget is not there any more. Close this and look at `/domain spend` again.';
 
@@ -61,9 +61,8 @@ async function find({ deps }: Pick<SubmissionCall, 'deps'>, id: string): Promise
   return (await deps.budgets.list()).find((budget) => budget.id === id);
 }
 
-const budgetForm: FormFeature = {
+const budgetForm: FormFeature<'budget'> = {
   form: { ...FORM, fields: fieldsOf(budgetFields('EUR')) },
-  needs: 'admin',
 
   async render(call, origin, values) {
     const budget = origin.subject === undefined ? undefined : await find(call, origin.subject);
@@ -129,7 +128,7 @@ async function saved({ deps, person }: SubmissionCall, said: string): Promise<Su
   return { say: textMessage(said) };
 }
 
-export const budgets: Feature = {
+export const budgets = {
   forms: [budgetForm],
   actions: [opening('budget_add', budgetForm), opening('budget_edit', budgetForm, ({ value }) => value)],
-};
+} as const satisfies Feature;

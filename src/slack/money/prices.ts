@@ -74,14 +74,13 @@ const priced = z.object({
   ),
 });
 
-const priceForm: FormFeature = {
+const priceForm: FormFeature<'price'> = {
   form: {
     name: 'price',
     title: 'Price',
     submit: 'Save',
     fields: fieldsOf(priced),
   },
-  needs: 'admin',
 
   async render(call, origin, values) {
     const edited = find(await call.deps.prices.list(), origin.subject);
@@ -171,14 +170,13 @@ const imported = z.object(
   }),
 );
 
-const pricesImportForm: FormFeature = {
+const pricesImportForm: FormFeature<'prices_import'> = {
   form: {
     name: 'prices_import',
     title: 'Import prices',
     submit: 'Import',
     fields: fieldsOf(imported),
   },
-  needs: 'admin',
   render: (call) => ({
     intro: [context(`Amounts are in ${call.deps.currency}, unless a column \`currency\` says otherwise.`)],
   }),
@@ -211,13 +209,12 @@ async function exportPrices(call: ActionCall): Promise<void> {
   );
 }
 
-export const prices: Feature = {
+export const prices = {
   commands: [
     {
       usage: 'prices',
       summary: 'Show the price list; admins change it',
       example: '/domain prices',
-      needs: 'member',
       run: runPrices,
     },
   ],
@@ -226,6 +223,6 @@ export const prices: Feature = {
     opening('price_add', priceForm),
     opening('price_edit', priceForm, ({ value }) => value),
     opening('prices_import', pricesImportForm),
-    { id: 'prices_export', needs: 'member', run: exportPrices },
+    { id: 'prices_export', run: exportPrices },
   ],
-};
+} as const satisfies Feature;

@@ -101,24 +101,22 @@ async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
   );
 }
 
-export const spend: Feature = {
+export const spend = {
   commands: [
     {
       usage: 'spend [YEAR or MONTH]',
       summary: 'Show what was spent and what is ahead, by the price list',
       example: '/domain spend 2026-11',
-      needs: 'member',
       run: runSpend,
     },
   ],
   actions: [
     {
       id: 'spend_export',
-      needs: 'member',
       run: async (call) => {
         const span = readSpan(call.value);
         if (span !== undefined) await exportSpend(call, span);
       },
     },
   ],
-};
+} as const satisfies Feature;

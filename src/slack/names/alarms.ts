@@ -47,14 +47,13 @@ async function refusalOfPerson(call: Interaction): Promise<string | undefined> {
 
 const ours = z.object({ reason: neededReason('Who did it, where, and why. Stands in the thread.') });
 
-const oursForm: FormFeature = {
+const oursForm: FormFeature<'alert_ours'> = {
   form: {
     name: 'alert_ours',
     title: 'This was us',
     submit: 'It was us',
     fields: fieldsOf(ours),
   },
-  needs: 'member',
 
   async render(call, origin) {
     const alarm = await call.deps.names.alarms.find(origin.subject ?? '');
@@ -107,10 +106,10 @@ async function raise(call: ActionCall): Promise<void> {
   );
 }
 
-export const alarms: Feature = {
+export const alarms = {
   forms: [oursForm],
   actions: [
-    { id: 'alert_ours', needs: 'member', run: openOurs },
-    { id: 'alert_raise', needs: 'member', run: raise },
+    { id: 'alert_ours', run: openOurs },
+    { id: 'alert_raise', run: raise },
   ],
-};
+} as const satisfies Feature;

@@ -90,7 +90,7 @@ const several = z.object({
   note: field({ ...NOTE, hint: 'Left empty, each keeps its note.' }, note),
 });
 
-const form: Form = {
+const form: Form<'name_edit'> = {
   name: 'name_edit',
   title: 'Owner, tags, channel',
   submit: 'Save',
@@ -117,9 +117,8 @@ function severalForm(names: readonly string[]): Form {
   return { ...form, fields: fields.map((each) => (each.name === 'names' ? { ...each, options } : each)) };
 }
 
-export const nameEditForm: FormFeature = {
+export const nameEditForm: FormFeature<'name_edit'> = {
   form,
-  needs: 'member',
 
   async render(call, origin, values) {
     if (origin.subject === undefined) {
@@ -200,7 +199,7 @@ async function openNameEdit(call: ActionCall): Promise<void> {
   await openForm(call, nameEditForm, formOrigin(call, name));
 }
 
-export const nameEdit: Feature = {
+export const nameEdit = {
   forms: [nameEditForm],
-  actions: [{ id: 'name_edit', needs: 'member', run: openNameEdit }],
-};
+  actions: [{ id: 'name_edit', run: openNameEdit }],
+} as const satisfies Feature;

@@ -50,14 +50,13 @@ async function runName(call: CommandCall): Promise<void> {
   );
 }
 
-export const name: Feature = {
+export const name = {
   commands: [
     {
       usage: 'name NAME',
       summary: 'Show all that is known of a name: dates, registrar, what lives on it, its history',
       example: '/domain name cafe.rest',
-      needs: 'member',
       run: runName,
     },
   ],
-};
+} as const satisfies Feature;

@@ -27,14 +27,13 @@ const imported = z.object(
   }),
 );
 
-export const namesImportForm: FormFeature = {
+export const namesImportForm: FormFeature<'names_import'> = {
   form: {
     name: 'names_import',
     title: 'Import owners, tags',
     submit: 'Show changes',
     fields: fieldsOf(imported),
   },
-  needs: 'member',
   async submit(call) {
     const given = await attachedCsv(call);
     if ('errors' in given) return given;
@@ -64,10 +63,7 @@ async function applyImport(call: ActionCall): Promise<void> {
   await call.respond(await editedText(call, outcome, false));
 }
 
-export const namesImport: Feature = {
+export const namesImport = {
   forms: [namesImportForm],
-  actions: [
-    opening('names_import', namesImportForm),
-    { id: 'names_import_apply', needs: 'member', run: applyImport },
-  ],
-};
+  actions: [opening('names_import', namesImportForm), { id: 'names_import_apply', run: applyImport }],
+} as const satisfies Feature;

@@ -246,22 +246,21 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   );
 }
 
-export const names: Feature = {
+export const names = {
   commands: [
     {
       usage: 'names [FILTER…]',
       summary:
         'Find names by tag, owner, zone, registrar, expiry or text; `names export` and `names import` take a CSV',
       example: '/domain names tag:brand expiring<60',
-      needs: 'member',
       run: runNames,
     },
   ],
   actions: [
-    { id: 'names_next', needs: 'member', run: turnPage },
-    { id: 'names_previous', needs: 'member', run: turnPage },
-    { id: 'names_renew', needs: 'account', run: openRenew },
-    { id: 'names_edit', needs: 'member', run: openEdit },
-    { id: 'names_export', needs: 'member', run: (call) => exportNames(call, stateOf(call).filter) },
+    { id: 'names_next', run: turnPage },
+    { id: 'names_previous', run: turnPage },
+    { id: 'names_renew', run: openRenew },
+    { id: 'names_edit', run: openEdit },
+    { id: 'names_export', run: (call) => exportNames(call, stateOf(call).filter) },
   ],
-};
+} as const satisfies Feature;

@@ -69,14 +69,13 @@ async function datesOf(
   };
 }
 
-export const rules: Feature = {
+export const rules = {
   commands: [
     {
       usage: 'rules [NAME or ZONE]',
       summary: 'Show what a zone allows: tasks, charges, limits and dates',
       example: '/domain rules cafe.rest',
-      needs: 'member',
       run: runRules,
     },
   ],
-};
+} as const satisfies Feature;

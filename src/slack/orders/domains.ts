@@ -127,7 +127,6 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
     usage: `${task} NAME`,
     summary: words.summary,
     example: `/domain ${task} cafe.rest`,
-    needs: 'account',
     async run(call) {
       const names = splitNames(call.words);
       const [name] = names;
@@ -198,7 +197,7 @@ function ownCommand(
   task: OrderTaskName,
   { usage, example, run }: Pick<Command, 'usage' | 'example' | 'run'>,
 ): Command {
-  return { usage, summary: taskNamed(task).words.summary, example, needs: 'account', run };
+  return { usage, summary: taskNamed(task).words.summary, example, run };
 }
 
 /** The tasks that need more than one name, or whose form is opened elsewhere too. */
@@ -243,10 +242,10 @@ const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
   .filter(({ zoneTask }) => zoneTask !== undefined)
   .map((task) => OWN_FORMS[task.name] ?? oneName(task));
 
-export const domains: Feature = {
+export const domains = {
   commands: TASKS.map(({ command }) => command),
   forms: TASKS.map(({ form }) => form),
-};
+} as const satisfies Feature;
 
 /** The forms that presets fill. */
 export const FORMS_WITH_PRESETS: readonly FormFeature[] = [createForm, transferForm, nameserversForm];

@@ -27,7 +27,6 @@ import { maySee } from '../../orders/visibility.ts';
 import { displayName, parseDomainName } from '../../zones/names.ts';
 import { placePlan } from '../bulk/bulk-plan.ts';
 import {
-  type Action,
   type ActionCall,
   type Feature,
   type FormFeature,
@@ -145,14 +144,13 @@ const retyped = z.object({
 });
 
 /** The subject is the draft's id. */
-const confirmForm: FormFeature = {
+const confirmForm: FormFeature<'confirm'> = {
   form: {
     name: 'confirm',
     title: 'Confirm',
     submit: 'Confirm',
     fields: fieldsOf(retyped),
   },
-  needs: 'member',
   async render(call, origin) {
     const order = await call.deps.orders.store.load(origin.subject ?? '');
     const impact = order && (await call.deps.names.impacts.found(order));
@@ -257,8 +255,8 @@ async function showAnswers(call: ActionCall): Promise<void> {
 }
 
 /** A form that asks for a reason before it acts on an order. */
-function reasonForm(
-  form: Omit<Form, 'fields'>,
+function reasonForm<const Name extends string>(
+  form: Omit<Form<Name>, 'fields'>,
   act: (
     deps: OrderDeps,
     subject: string,
@@ -267,12 +265,11 @@ function reasonForm(
   ) => Promise<ChangeOutcome>,
   intro: (call: Interaction, subject: string) => Promise<readonly KnownBlock[]> = async () => [],
   reason: z.ZodType<string | undefined> = reasonField('Stands in the thread and in the audit log.'),
-): FormFeature {
+): FormFeature<Name> {
   const declared = z.object({ reason });
-  const full: Form = { ...form, fields: fieldsOf(declared) };
+  const full: Form<Name> = { ...form, fields: fieldsOf(declared) };
   return {
     form: full,
-    needs: 'member',
     render: async (call, origin) => ({ intro: await intro(call, origin.subject ?? '') }),
     async submit(call): Promise<Submitted> {
       const { deps, origin, person, values } = call;
@@ -321,14 +318,13 @@ const asked = z.object({
 });
 
 /** The subject is the order's id. */
-const askForm: FormFeature = {
+const askForm: FormFeature<'ask_back'> = {
   form: {
     name: 'ask_back',
     title: 'Ask back',
     submit: 'Ask',
     fields: fieldsOf(asked),
   },
-  needs: 'member',
   async submit(call): Promise<Submitted> {
     const read = readForm(asked, call.values);
     if ('errors' in read) return read;
@@ -373,45 +369,39 @@ function openResolve(found: 'done' | 'failed') {
   return openAbout(resolveForm, refusalToResolve, ({ id }) => `${id}:${found}`);
 }
 
-const BUTTONS: readonly Action[] = [
-  { id: 'order_approve', needs: 'member', run: whereAllIsShown(changing(approveOrder, approvedText)) },
-  {
-    id: 'order_approve_comment',
-    needs: 'member',
-    run: whereAllIsShown(openAbout(approveForm, refusalToApprove)),
-  },
-  {
-    id: 'order_break_glass',
-    needs: 'member',
-    run: whereAllIsShown(openAbout(breakGlassForm, refusalToBreakGlass)),
-  },
-  {
-    id: 'order_sign_off',
-    needs: 'member',
-    run: changing(signOff, (title) => `Signed off: ${title}. The review is closed.`),
-  },
-  { id: 'order_ask', needs: 'member', run: openAbout(askForm, refusalToAsk) },
-  { id: 'order_deny', needs: 'member', run: openAbout(denyForm, refusalToDeny) },
-  {
-    id: 'order_cancel',
-    needs: 'member',
-    run: changing(cancelOrder, (title) => `Cancelled: ${title}. Nothing was sent.`),
-  },
-  {
-    id: 'order_stop',
-    needs: 'member',
-    run: changing(stopOrder, (title) => `Stopped: ${title}. What waited is not sent any more.`),
-  },
-  { id: 'order_confirm', needs: 'member', run: confirm },
-  { id: 'order_retry', needs: 'member', run: retry },
-  { id: 'order_undo', needs: 'member', run: undo },
-  { id: 'order_reveal', needs: 'member', run: reveal },
-  { id: 'order_data', needs: 'member', run: showAnswers },
-  { id: 'order_resolve_done', needs: 'member', run: openResolve('done') },
-  { id: 'order_resolve_failed', needs: 'member', run: openResolve('failed') },
-];
-
-export const orderButtons: Feature = {
+export const orderButtons = {
   forms: [confirmForm, approveForm, breakGlassForm, askForm, denyForm, resolveForm],
-  actions: [...lookActions, ...BUTTONS],
-};
+  actions: [
+    ...lookActions,
+    { id: 'order_approve', run: whereAllIsShown(changing(approveOrder, approvedText)) },
+    {
+      id: 'order_approve_comment',
+      run: whereAllIsShown(openAbout(approveForm, refusalToApprove)),
+    },
+    {
+      id: 'order_break_glass',
+      run: whereAllIsShown(openAbout(breakGlassForm, refusalToBreakGlass)),
+    },
+    {
+      id: 'order_sign_off',
+      run: changing(signOff, (title) => `Signed off: ${title}. The review is closed.`),
+    },
+    { id: 'order_ask', run: openAbout(askForm, refusalToAsk) },
+    { id: 'order_deny', run: openAbout(denyForm, refusalToDeny) },
+    {
+      id: 'order_cancel',
+      run: changing(cancelOrder, (title) => `Cancelled: ${title}. Nothing was sent.`),
+    },
+    {
+      id: 'order_stop',
+      run: changing(stopOrder, (title) => `Stopped: ${title}. What waited is not sent any more.`),
+    },
+    { id: 'order_confirm', run: confirm },
+    { id: 'order_retry', run: retry },
+    { id: 'order_undo', run: undo },
+    { id: 'order_reveal', run: reveal },
+    { id: 'order_data', run: showAnswers },
+    { id: 'order_resolve_done', run: openResolve('done') },
+    { id: 'order_resolve_failed', run: openResolve('failed') },
+  ],
+} as const satisfies Feature;

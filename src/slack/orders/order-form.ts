@@ -137,7 +137,9 @@ function chosenReach(reach: AvailableInterfaces, { interface: chosen }: FormValu
 }
 
 /** Declares the form of a task. */
-export function orderForm(options: OrderFormOptions): FormFeature {
+export function orderForm<const Task extends OrderTaskName>(
+  options: OrderFormOptions & { readonly task: Task },
+): FormFeature<Task> {
   const { words } = taskNamed(options.task);
   const choice = options.interfaces?.choice;
   const declaredFor = (reach: AvailableInterfaces, values: FormValues): z.ZodObject => {
@@ -232,7 +234,6 @@ export function orderForm(options: OrderFormOptions): FormFeature {
 
   return {
     form,
-    needs: 'account',
     refusal: async (call, values = {}) =>
       (await refusalOfAccount(call, options.task)) ??
       (await refusalOfPolicy(call, options.task, inputOf(values))),

@@ -96,8 +96,8 @@ function turning(step: 1 | -1): Action['run'] {
   return (call) => look(call, (call.view?.origin.page ?? 1) + step);
 }
 
-export const lookActions: readonly Action[] = [
-  { id: 'order_look', needs: 'member', run: (call) => look(call, 1) },
-  { id: 'order_look_next', needs: 'member', run: turning(1) },
-  { id: 'order_look_previous', needs: 'member', run: turning(-1) },
-];
+export const lookActions = [
+  { id: 'order_look', run: (call) => look(call, 1) },
+  { id: 'order_look_next', run: turning(1) },
+  { id: 'order_look_previous', run: turning(-1) },
+] as const satisfies readonly Action[];

@@ -250,14 +250,13 @@ export async function openForm(
  * A button that opens a form.
  * @param subjectOf what the form is about
  */
-export function opening(
-  id: string,
+export function opening<const Id extends string>(
+  id: Id,
   feature: FormFeature,
   subjectOf: (call: ActionCall) => string | undefined = () => undefined,
-): Action {
+): Action<Id> {
   return {
     id,
-    needs: feature.needs,
     run: (call) => openForm(call, feature, formOrigin(call, subjectOf(call))),
   };
 }

@@ -123,21 +123,19 @@ async function runOrder(call: CommandCall): Promise<void> {
   );
 }
 
-export const orders: Feature = {
+export const orders = {
   commands: [
     {
       usage: 'orders [pending, mine, review or NAME]',
       summary: 'List orders',
       example: '/domain orders pending',
-      needs: 'member',
       run: runOrders,
     },
     {
       usage: 'order ID',
       summary: 'Show one order with its history',
       example: '/domain order 7k2m9qx4h1ab',
-      needs: 'member',
       run: runOrder,
     },
   ],
-};
+} as const satisfies Feature;

@@ -487,9 +487,8 @@ function typedQuery(values: FormValues): {
   return { typed, errors };
 }
 
-const preregForm: FormFeature = {
+const preregForm: FormFeature<'prereg'> = {
   form: { name: 'prereg', title: 'Find preregistrations', submit: 'Search', fields: fieldsFor(BOTH) },
-  needs: 'linked',
   // A search is no order, so it never goes out with the team’s account.
   refusal: async (call) => ((await call.account()) === undefined ? NOT_LINKED : undefined),
 
@@ -516,22 +515,21 @@ const preregForm: FormFeature = {
   },
 };
 
-export const prereg: Feature = {
+export const prereg = {
   commands: [
     {
       usage: 'prereg [TEXT]',
       summary: 'Find preregistrations',
       example: '/domain prereg cafe.rest',
-      needs: 'linked',
       run: runPrereg,
     },
   ],
   forms: [preregForm],
   actions: [
-    { id: 'prereg_next', needs: 'linked', run: turnPage },
-    { id: 'prereg_previous', needs: 'linked', run: turnPage },
-    { id: 'prereg_open', needs: 'linked', run: openRecord },
+    { id: 'prereg_next', run: turnPage },
+    { id: 'prereg_previous', run: turnPage },
+    { id: 'prereg_open', run: openRecord },
     refreshing('operator', preregForm),
     refreshing('order', preregForm),
   ],
-};
+} as const satisfies Feature;

@@ -7,7 +7,6 @@ import {
   readPreset,
 } from '../../names/presets.ts';
 import {
-  type Action,
   type ActionCall,
   type CommandCall,
   type Feature,
@@ -65,7 +64,7 @@ const declaredFor = (kind: PresetKind) =>
     ...CONTENT[kind],
   });
 
-const formFor = (kind: PresetKind): Form => ({
+const formFor = (kind: PresetKind): Form<'preset'> => ({
   name: 'preset',
   title: 'Preset',
   submit: 'Save',
@@ -79,9 +78,8 @@ const GONE = 'This preset is gone. Close this and look at `/domain presets` agai
 const kindOf = (values: FormValues): PresetKind | undefined =>
   PRESET_KINDS.find((kind) => kind === values['kind']);
 
-const presetForm: FormFeature = {
+const presetForm: FormFeature<'preset'> = {
   form: formFor('contacts'),
-  needs: 'member',
   refusal: async (call) => ((await mayDecide(call)) ? undefined : textMessage(NOT_A_DECIDER)),
 
   async render(call, origin, values) {
@@ -166,24 +164,21 @@ async function fillFromPreset(call: ActionCall): Promise<void> {
   await updateOpenView(call.deps.web, view.id, { ...filled, blocks: emptied }, filled);
 }
 
-const ACTIONS: readonly Action[] = [
-  opening('preset_add', presetForm),
-  { id: 'preset_edit', needs: 'member', run: openEdit },
-  { id: 'preset_delete', needs: 'member', run: deletePreset },
-  { id: 'preset', needs: 'account', run: fillFromPreset },
-  refreshing('kind', presetForm),
-];
-
-export const presets: Feature = {
+export const presets = {
   commands: [
     {
       usage: 'presets',
       summary: 'Show named sets of contacts and nameservers that forms offer; approvers change them',
       example: '/domain presets',
-      needs: 'member',
       run: runPresets,
     },
   ],
   forms: [presetForm],
-  actions: ACTIONS,
-};
+  actions: [
+    opening('preset_add', presetForm),
+    { id: 'preset_edit', run: openEdit },
+    { id: 'preset_delete', run: deletePreset },
+    { id: 'preset', run: fillFromPreset },
+    refreshing('kind', presetForm),
+  ],
+} as const satisfies Feature;

@@ -74,13 +74,12 @@ const redirectForm = orderForm({
   recalls: recallRedirect,
 });
 
-export const redirects: Feature = {
+export const redirects = {
   commands: [
     {
       usage: 'redirect [SOURCE]',
       summary: taskNamed('redirect').words.summary,
       example: '/domain redirect www.cafe.rest',
-      needs: 'account',
       run: (call) => {
         const [word] = call.words;
         const values = word === undefined ? {} : { source: word };
@@ -90,4 +89,4 @@ export const redirects: Feature = {
   ],
   forms: [redirectForm],
   actions: [refreshing('type', redirectForm), refreshing('mode', redirectForm)],
-};
+} as const satisfies Feature;

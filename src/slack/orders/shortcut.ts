@@ -38,7 +38,11 @@ const chosen = z.object({
   ),
 });
 
-function menuOf(forms: readonly FormFeature[], names: readonly string[], origin: FormOrigin): Form {
+function menuOf(
+  forms: readonly FormFeature[],
+  names: readonly string[],
+  origin: FormOrigin,
+): Form<'task_menu'> {
   const options: Readonly<Record<string, readonly MenuOption[]>> = {
     task: forms.map(({ form }) => ({ value: form.name, text: form.title })),
     names: names.map((name) => ({ value: name, text: displayName(name) })),
@@ -54,10 +58,9 @@ function menuOf(forms: readonly FormFeature[], names: readonly string[], origin:
 }
 
 /** @param forms the forms to offer */
-export function createTaskMenu(forms: readonly FormFeature[]): FormFeature {
+export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task_menu'> {
   return {
     form: menuOf(forms, [], { channelId: '-' }),
-    needs: 'account',
     async render(call, origin, values) {
       const refusals = await Promise.all(forms.map((each) => each.refusal?.(call)));
       const possible = forms.filter((_, index) => refusals[index] === undefined);

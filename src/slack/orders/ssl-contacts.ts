@@ -64,13 +64,12 @@ export const sslContactForm = orderForm({
   recalls: recallContact,
 });
 
-export const sslContacts: Feature = {
+export const sslContacts = {
   commands: [
     {
       usage: 'ssl-contact [ID]',
       summary: taskNamed('ssl-contact').words.summary,
       example: '/domain ssl-contact 501',
-      needs: 'account',
       run: (call) => {
         const [id] = call.words;
         if (id !== undefined && !/^\d{1,10}$/.test(id)) {
@@ -83,4 +82,4 @@ export const sslContacts: Feature = {
     },
   ],
   forms: [sslContactForm],
-};
+} as const satisfies Feature;

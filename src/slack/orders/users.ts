@@ -75,16 +75,15 @@ export const userForm = orderForm({
   secretField: { name: 'password', read: readSecret },
 });
 
-export const users: Feature = {
+export const users = {
   commands: [
     {
       usage: 'user',
       summary: taskNamed('user').words.summary,
       example: '/domain user',
-      needs: 'account',
       run: (call) => openFromLine(call, userForm, {}, { words: call.words, used: 0 }),
     },
   ],
   forms: [userForm],
   actions: [refreshing('interface', userForm, sslContactForm)],
-};
+} as const satisfies Feature;

@@ -95,21 +95,19 @@ async function refresh({ refreshWaitingCards, log }: Interaction['deps']): Promi
   await refreshWaitingCards().catch((err: unknown) => log.warn({ err }, 'showing who stands in on cards'));
 }
 
-export const away: Feature = {
+export const away = {
   commands: [
     {
       usage: 'away UNTIL @PERSON',
       summary: 'Have somebody approve in your place while you are away',
       example: '/domain away 2w @carol',
-      needs: 'member',
       run: runAway,
     },
     {
       usage: 'back',
       summary: 'End that somebody stands in for you',
       example: '/domain back',
-      needs: 'member',
       run: runBack,
     },
   ],
-};
+} as const satisfies Feature;

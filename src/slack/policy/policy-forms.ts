@@ -115,7 +115,7 @@ const FIELDS: Readonly<Record<RuleField, Omit<Field, 'name'>>> = {
   },
 };
 
-const FORM: Form = {
+const FORM: Form<'policy_rule'> = {
   name: 'policy_rule',
   title: 'Rule',
   submit: 'Save to the draft',
@@ -249,9 +249,8 @@ async function submitRule(call: SubmissionCall): Promise<Submitted> {
   };
 }
 
-export const ruleForm: FormFeature = {
+export const ruleForm: FormFeature<'policy_rule'> = {
   form: FORM,
-  needs: 'admin',
 
   async render(call, origin, values) {
     const { deps, person } = call;
@@ -327,14 +326,13 @@ const pastedPolicy = z.object(
   ),
 );
 
-export const yamlForm: FormFeature = {
+export const yamlForm: FormFeature<'policy_import'> = {
   form: {
     name: 'policy_import',
     title: 'Policy from YAML',
     submit: 'Make it the draft',
     fields: fieldsOf(pastedPolicy),
   },
-  needs: 'admin',
 
   async render(call, origin, values) {
     const { revision, rules } = await editedRules(call);
@@ -377,7 +375,7 @@ const ROLE_LABELS: Readonly<Record<Role, string>> = {
   security: 'Security',
 };
 
-const START_FORM: Form = {
+const START_FORM: Form<'policy_start'> = {
   name: 'policy_start',
   title: 'Start from',
   submit: 'Make it the draft',
@@ -414,9 +412,8 @@ function filled(start: StartingPoint, values: FormValues) {
   return { rules: fillStartingPoint(start, people), errors };
 }
 
-export const startForm: FormFeature = {
+export const startForm: FormFeature<'policy_start'> = {
   form: START_FORM,
-  needs: 'admin',
 
   async render(call, origin) {
     const start = startOf({ origin });

@@ -170,29 +170,28 @@ async function start(call: ActionCall): Promise<void> {
   if (name !== undefined) await openForm(call, startForm, formOrigin(call, name));
 }
 
-export const policy: Feature = {
+export const policy = {
   commands: [
     {
       usage: 'policy [test LINE or replay DAYS]',
       summary: 'Show who decides what, and which rule decides a line; admins change the rules',
       example: '/domain policy test renew cafe.rest 2',
-      needs: 'member',
       run: runPolicy,
     },
   ],
   forms: [ruleForm, yamlForm, startForm],
   actions: [
-    { id: 'policy_add', needs: 'admin', run: (call) => openRule(call, undefined) },
-    { id: 'policy_edit', needs: 'admin', run: (call) => openRule(call, readRuleValue(call.value).name) },
-    { id: 'policy_up', needs: 'admin', run: moveUp },
-    { id: 'policy_remove', needs: 'admin', run: remove },
-    { id: 'policy_page_before', needs: 'admin', run: showPage },
-    { id: 'policy_page_after', needs: 'admin', run: showPage },
-    { id: 'policy_discard', needs: 'admin', run: discard },
-    { id: 'policy_publish', needs: 'admin', run: publish },
-    { id: 'policy_confirm', needs: 'admin', run: confirm },
-    { id: 'policy_download', needs: 'member', run: download },
+    { id: 'policy_add', run: (call) => openRule(call, undefined) },
+    { id: 'policy_edit', run: (call) => openRule(call, readRuleValue(call.value).name) },
+    { id: 'policy_up', run: moveUp },
+    { id: 'policy_remove', run: remove },
+    { id: 'policy_page_before', run: showPage },
+    { id: 'policy_page_after', run: showPage },
+    { id: 'policy_discard', run: discard },
+    { id: 'policy_publish', run: publish },
+    { id: 'policy_confirm', run: confirm },
+    { id: 'policy_download', run: download },
     opening('policy_upload', yamlForm),
-    { id: 'policy_start', needs: 'admin', run: start },
+    { id: 'policy_start', run: start },
   ],
-};
+} as const satisfies Feature;

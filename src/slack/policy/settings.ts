@@ -156,7 +156,7 @@ const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
   reminder_channel: ':calendar: Reminders of expiring domains come here from now on',
 };
 
-const form: Form = {
+const form: Form<'settings'> = {
   name: 'settings',
   title: 'Settings',
   submit: 'Save',
@@ -327,9 +327,8 @@ async function saveAtOnce(
 /** So many changes that wait fit into the form, with its fields. */
 const WAITING_SHOWN = 3;
 
-const settingsForm: FormFeature = {
+const settingsForm: FormFeature<'settings'> = {
   form,
-  needs: 'admin',
 
   async render(call, origin, values) {
     const { deps, person } = call;
@@ -393,13 +392,12 @@ function deciding(decide: (call: ActionCall) => Promise<void>) {
   };
 }
 
-export const settings: Feature = {
+export const settings = {
   commands: [
     {
       usage: 'settings',
       summary: 'Change who approves, what waits for approval and when reminders go out',
       example: '/domain settings',
-      needs: 'admin',
       run: openSettings,
     },
   ],
@@ -407,10 +405,9 @@ export const settings: Feature = {
   actions: [
     {
       id: 'home_settings',
-      needs: 'admin',
       run: openSettings,
     },
-    { id: 'settings_confirm', needs: 'admin', run: deciding(confirmChange) },
-    { id: 'settings_dismiss', needs: 'admin', run: deciding(dismissChange) },
+    { id: 'settings_confirm', run: deciding(confirmChange) },
+    { id: 'settings_dismiss', run: deciding(dismissChange) },
   ],
-};
+} as const satisfies Feature;
