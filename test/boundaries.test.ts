@@ -270,7 +270,7 @@ test('the imports are read at all', () => {
     from: 'slack/orders/prereg.ts',
     to: 'slack/feature.ts',
     ours: true,
-    type: false,
+    type: true,
   });
   expect(IMPORTS.some(({ from, to }) => from === 'slack/inbound/app.ts' && to === '@slack/bolt')).toBe(true);
 });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { decodeFile, MAX_CSV_BYTES } from '../csv.ts';
-import { type SubmissionCall, textOf } from './feature.ts';
+import type { SubmissionCall } from './feature.ts';
 import { unreadableFileText } from './kit/csv-issue.view.ts';
-import { type FieldErrors, type FieldLook, field } from './kit/form.ts';
+import { type FieldErrors, type FieldLook, field, linesIn } from './kit/form.ts';
 import { SlackApiError } from './outbound/web.ts';
 
 /*
@@ -54,12 +54,13 @@ export async function attachedText(
   { field, missing, isPrefilled = false }: AttachedTextOptions,
 ): Promise<AttachedText> {
   const { deps, values } = call;
-  const pasted = textOf(values, field);
-  const address = [values[FILE] ?? []].flat().find((each) => each !== '');
-  if (address !== undefined && pasted !== undefined && !isPrefilled)
+  // With the blanks inside it, which mean something in YAML.
+  const pasted = [values[field] ?? []].flat().join('\n').trim();
+  const [address] = linesIn(values[FILE]);
+  if (address !== undefined && pasted !== '' && !isPrefilled)
     return { errors: { [field]: 'Give it as a file or as text, not both.' } };
   if (address === undefined)
-    return pasted === undefined ? { errors: { [field]: missing } } : { text: pasted, field };
+    return pasted === '' ? { errors: { [field]: missing } } : { text: pasted, field };
   try {
     const decoded = decodeFile(await deps.readFile(address));
     return decoded.ok

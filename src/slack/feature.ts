@@ -22,14 +22,7 @@ import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingChange, SettingsStore } from '../settings.ts';
 import type { Message } from './kit/blocks.ts';
-import {
-  type FieldErrors,
-  type Form,
-  type FormOrigin,
-  type FormValues,
-  type FormView,
-  linesIn,
-} from './kit/form.ts';
+import type { FieldErrors, Form, FormOrigin, FormValues, FormView } from './kit/form.ts';
 import type { Limiter } from './kit/limiter.ts';
 import type { ShownCard } from './orders/order-messages.ts';
 import type { HomeWorkspace, Person, SlackDirectory } from './outbound/directory.ts';
@@ -284,16 +277,4 @@ export async function renderForm(
   values: FormValues,
 ): Promise<FormView> {
   return { form: feature.form, origin, values, ...(await feature.render?.(call, origin, values)) };
-}
-
-/** A value of a form as one text, trimmed; undefined when empty. */
-export function textOf(values: FormValues, name: string): string | undefined {
-  const value = values[name];
-  const text = (typeof value === 'string' ? value : value?.join('\n'))?.trim();
-  return text === '' ? undefined : text;
-}
-
-/** A value of a form as lines, or as what was picked; blank ones left out. */
-export function linesOf(values: FormValues, name: string): string[] {
-  return linesIn(values[name]);
 }

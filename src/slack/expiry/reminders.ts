@@ -10,7 +10,6 @@ import {
   type FormFeature,
   formOrigin,
   type Interaction,
-  linesOf,
   type Submitted,
 } from '../feature.ts';
 import { count, escapeText, LIMITS, lines, type Message, section, textMessage } from '../kit/blocks.ts';
@@ -20,6 +19,7 @@ import {
   field,
   fieldsOf,
   GIVEN,
+  linesIn,
   neededReason,
   readForm,
   reasonField,
@@ -149,7 +149,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     // A form from the portfolio carries its names, one from a digest the digest’s id.
     const names =
       origin.subject === undefined
-        ? await call.deps.expiry.renewableAmong(linesOf(values, 'names'))
+        ? await call.deps.expiry.renewableAmong(linesIn(values['names']))
         : await call.deps.expiry.renewable(
             placeOf(origin.subject).digestId,
             placeOf(origin.subject).destination,

@@ -28,6 +28,7 @@ export interface Field {
     | 'choice'
     | 'choices'
     | 'picks'
+    | 'groups'
     | 'person'
     | 'people'
     | 'channel'
@@ -36,7 +37,10 @@ export interface Field {
   readonly hint?: string;
   readonly optional?: boolean;
   readonly placeholder?: string;
-  /** For `choice` (menu), `choices` (checkboxes) and `picks` (menu of several). */
+  /**
+   * For `choice` (menu), `choices` (checkboxes) and `picks` (menu of several). `groups` is a menu of several whose options,
+   * the workspace's user groups, are known when the form opens.
+   */
   readonly options?: readonly MenuOption[];
   /** For `file`: the endings that are taken. */
   readonly fileTypes?: readonly string[];
@@ -116,7 +120,13 @@ export function readForm<Declared extends z.ZodObject>(
 }
 
 /** Fields of which several values are read. */
-const LISTS: ReadonlySet<Field['kind'] | undefined> = new Set(['lines', 'picks', 'choices', 'people']);
+const LISTS: ReadonlySet<Field['kind'] | undefined> = new Set([
+  'lines',
+  'picks',
+  'choices',
+  'groups',
+  'people',
+]);
 
 function givenOf(kind: Field['kind'] | undefined, value: string | readonly string[] | undefined) {
   if (LISTS.has(kind)) {
@@ -292,6 +302,7 @@ function element(field: Field, value: string | readonly string[] | undefined): I
     case 'choice':
     case 'choices':
     case 'picks':
+    case 'groups':
       return menu(field, value);
     case 'person':
     case 'people':

@@ -7,12 +7,11 @@ import {
   type Feature,
   type FormFeature,
   formOrigin,
-  linesOf,
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
 import { ownSentence, textMessage } from '../kit/blocks.ts';
-import { type FieldLook, type Form, field, fieldsOf, readForm } from '../kit/form.ts';
+import { type FieldLook, type Form, field, fieldsOf, linesIn, readForm } from '../kit/form.ts';
 import { cleanReason } from '../kit/parse.ts';
 import { openForm } from '../orders/ordering.ts';
 import { editedText } from './fact-changes.ts';
@@ -122,7 +121,7 @@ export const nameEditForm: FormFeature<'name_edit'> = {
 
   async render(call, origin, values) {
     if (origin.subject === undefined) {
-      return { form: severalForm(linesOf(values, 'names')) };
+      return { form: severalForm(linesIn(values['names'])) };
     }
     const details = await call.deps.portfolio.find(origin.subject);
     if (details === undefined) return {};

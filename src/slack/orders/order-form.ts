@@ -5,13 +5,7 @@ import type { OrderTaskName } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import { Secret } from '../../service/secret.ts';
-import {
-  type FormFeature,
-  type Interaction,
-  type SubmissionCall,
-  type Submitted,
-  textOf,
-} from '../feature.ts';
+import type { FormFeature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { code, context } from '../kit/blocks.ts';
 import {
   type Field,
@@ -22,6 +16,7 @@ import {
   field,
   fieldsOf,
   formView,
+  linesIn,
   readForm,
   reasonField,
 } from '../kit/form.ts';
@@ -244,7 +239,7 @@ export function orderForm<const Task extends OrderTaskName>(
       if (checked.ok) return {};
       // A field that the line leaves out is no issue yet, because the form asks for it.
       return errorsByField(
-        fieldProblems(checked.issues).filter(({ field }) => textOf(given, field) !== undefined),
+        fieldProblems(checked.issues).filter(({ field }) => linesIn(given[field]).length > 0),
       );
     },
 

@@ -13,15 +13,7 @@ import {
 } from '../../service/tasks/prereg.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../accounts/link.view.ts';
-import {
-  type ActionCall,
-  type CommandCall,
-  type Feature,
-  type FormFeature,
-  type Interaction,
-  linesOf,
-  textOf,
-} from '../feature.ts';
+import type { ActionCall, CommandCall, Feature, FormFeature, Interaction } from '../feature.ts';
 import {
   code,
   context,
@@ -32,17 +24,11 @@ import {
   quote,
   textMessage,
 } from '../kit/blocks.ts';
-import { type Field, type FieldErrors, type FormValues, noticeView } from '../kit/form.ts';
+import { type FieldErrors, type FormValues, field, fieldsOf, noticeView, readForm } from '../kit/form.ts';
 import { refreshing } from '../refresh-form.ts';
 import { interfaceNote } from './interface.view.ts';
 import { openFromLine } from './ordering.ts';
-import {
-  PREREG_KEYS,
-  type PreregFilter,
-  type PreregQuery,
-  preregPage,
-  preregRecords,
-} from './prereg.view.ts';
+import { PREREG_KEYS, type PreregQuery, preregPage, preregRecords } from './prereg.view.ts';
 import { requestIssueText } from './request-issue.view.ts';
 
 /* Preregistrations: a person searches with their own account, and only they see the result. */
@@ -50,6 +36,7 @@ import { requestIssueText } from './request-issue.view.ts';
 const PAGE = 20;
 /** Rows of a table in Slack. */
 const MAX_LIMIT = 100;
+const WRONG_LIMIT = `Give a whole number from 1 to ${MAX_LIMIT}: a message shows no more records.`;
 /** A search only reads, so its timeout is shorter than that of an order. */
 const SEARCH_MS = 20_000;
 /** A view has to be opened within 3 seconds of the click. */
@@ -107,32 +94,27 @@ function labelOf(text: string): string | undefined {
   return host.ok ? host.value.ascii.slice(0, -'.example'.length) : undefined;
 }
 
-/** A filter's value as it is sent, or what is wrong with it. */
-function readFilter(
-  key: PreregFilter,
-  text: string,
-): { readonly value: string } | { readonly problem: string } {
-  if (key === 'sld') {
-    const value = labelOf(text);
-    return value === undefined
-      ? { problem: 'Give the name without its ending: letters, digits and hyphens, such as cafe.' }
-      : { value };
-  }
-  if (key === 'tld' || key === 'subtld') {
-    const labels = text.replace(/\.$/, '').split('.').map(labelOf);
-    if (labels.includes(undefined)) return { problem: 'Give the ending alone, such as rest.' };
-    return key === 'tld' && labels.length > 1
-      ? { problem: 'Give the last part alone, such as uk; co.uk belongs in the field below.' }
-      : { value: labels.join('.') };
-  }
-  if (key === 'id') {
-    return /^[\w%*-]{1,64}$/.test(text) ? { value: text } : { problem: 'Give the preregistration’s id.' };
-  }
+/** The labels of an ending. People type it with a dot in front. */
+function endingOf(text: string): string | undefined {
+  const labels = text.replace(/^\./, '').replace(/\.$/, '').split('.').map(labelOf);
+  return labels.includes(undefined) ? undefined : labels.join('.');
+}
+
+/** A moment, or the day alone. */
+function momentOf(text: string): string | undefined {
   const [, day, time, seconds = ':00'] = MOMENT.exec(text) ?? [];
-  if (day !== undefined) return { value: `${day} ${time === undefined ? '00:00:00' : `${time}${seconds}`}` };
-  return WILDCARD.test(text) && /^[\d :T%*-]{1,40}$/.test(text)
-    ? { value: text }
-    : { problem: 'Give the moment as 2027-03-01 12:00:00, or the day alone.' };
+  if (day !== undefined) return `${day} ${time === undefined ? '00:00:00' : `${time}${seconds}`}`;
+  return WILDCARD.test(text) && /^[\d :T%*-]{1,40}$/.test(text) ? text : undefined;
+}
+
+/** The value of a filter as it is sent. @param issue said of a text that {@link read} cannot read */
+function filter(read: (text: string) => string | undefined, issue: string) {
+  return z.string().transform((text, context) => {
+    const value = read(text);
+    if (value !== undefined) return value;
+    context.addIssue(issue);
+    return z.NEVER;
+  });
 }
 
 /** XML for what it alone documents, and where the account does not reach JSON. */
@@ -145,12 +127,11 @@ type ReadQuery = { readonly query: PreregQuery } | { readonly errors: FieldError
 const NO_WILDCARDS =
   'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
 
-/** Checks a search as a whole: its values, and whether one interface can carry it out. */
-function checkQuery(typed: PreregQuery, reach: AvailableInterfaces): ReadQuery {
+/** What is wrong with a search as a whole: whether one interface can carry it out. */
+function tieErrors(typed: PreregQuery, reach: AvailableInterfaces): FieldErrors {
   const errors: Record<string, string> = {};
   const ties = tiesOf(typed);
   const [xml] = ties.xml;
-  const via = interfaceFor(typed, reach);
   if (xml !== undefined && ties.json.length > 0) {
     errors['operator'] =
       `EQUAL goes over the JSON interface alone, and ${xml.what} over the XML interface alone. Choose like, or leave the other out.`;
@@ -158,28 +139,21 @@ function checkQuery(typed: PreregQuery, reach: AvailableInterfaces): ReadQuery {
     errors[xml.field] =
       'This goes over the service’s XML interface alone, whose address is not set here. Ask whoever runs me to set SERVICE_XML_URL.';
   }
-  const filters: Partial<Record<PreregFilter, string>> = {};
-  for (const key of PREREG_FILTERS) {
-    const text = typed.filters[key];
-    if (text === undefined) continue;
-    const read = readFilter(key, text);
-    if ('problem' in read) errors[key] = read.problem;
-    else if (via === 'json' && WILDCARD.test(read.value)) errors[key] = NO_WILDCARDS;
-    else filters[key] = read.value;
+  if (interfaceFor(typed, reach) === 'json') {
+    for (const key of PREREG_FILTERS) {
+      if (WILDCARD.test(typed.filters[key] ?? '')) errors[key] = NO_WILDCARDS;
+    }
   }
-  return Object.keys(errors).length > 0 ? { errors } : { query: { ...typed, filters } };
+  return errors;
 }
 
 /** `cafe`, `cafe.rest`, `cafe.co.uk` or `.rest`. */
 function queryOfText(text: string, reach: AvailableInterfaces): ReadQuery {
   const at = text.indexOf('.');
-  const sld = at === -1 ? text : text.slice(0, at);
-  const ending = at === -1 ? '' : text.slice(at + 1).replace(/\.$/, '');
-  const filters = {
-    ...(sld === '' ? {} : { sld }),
-    ...(at === -1 ? {} : { [ending.includes('.') ? 'subtld' : 'tld']: ending }),
-  };
-  return checkQuery({ filters, children: true, keys: [], offset: 0, limit: PAGE }, reach);
+  if (at === -1) return readQuery({ sld: text, ...EVERYBODYS }, reach);
+  const ending = text.slice(at);
+  const isLong = ending.replace(/\.$/, '').lastIndexOf('.') > 0;
+  return readQuery({ sld: text.slice(0, at), [isLong ? 'subtld' : 'tld']: ending, ...EVERYBODYS }, reach);
 }
 
 interface Searcher {
@@ -337,155 +311,166 @@ async function openRecord(call: ActionCall): Promise<void> {
   await call.respond(message(`Preregistration ${escapeText(name)}`, blocks));
 }
 
-const options = (...values: readonly string[]) => values.map((value) => ({ value, text: value }));
+const moment = (label: string) =>
+  field(
+    { label, kind: 'text', placeholder: '2027-03-01 00:00:00' },
+    filter(momentOf, 'Give the moment as 2027-03-01 12:00:00, or the day alone.').optional(),
+  );
 
-const A_MOMENT = { kind: 'text', optional: true, placeholder: '2027-03-01 00:00:00' } as const;
+const ending = filter(endingOf, 'Give the ending alone, such as rest.');
 
-/** The search's form, with what only one interface has (service API, section "Preregistration search"). */
-function fieldsFor({ json, xml }: AvailableInterfaces): readonly Field[] {
-  return [
-    ...FILTER_FIELDS,
-    operatorField(json, xml),
-    ...(xml ? ORDER_FIELDS : []),
-    ...PAGE_FIELDS,
-    columnsField(xml),
-    ...(xml ? [OTHER_KEYS] : []),
-  ];
-}
-
-const FILTER_FIELDS: readonly Field[] = [
-  {
-    name: 'sld',
-    label: 'Name',
-    kind: 'text',
-    optional: true,
-    placeholder: 'cafe',
-    hint: 'Without its ending. Empty: all names.',
-  },
-  { name: 'tld', label: 'Ending', kind: 'text', optional: true, placeholder: 'rest' },
-  { name: 'subtld', label: 'Ending of several parts', kind: 'text', optional: true, placeholder: 'co.uk' },
-  { name: 'id', label: 'Id of the preregistration', kind: 'text', optional: true },
-  { name: 'prereg_config.confirmation_start', label: 'Confirmation starts', ...A_MOMENT },
-  { name: 'prereg_config.confirmation_end', label: 'Confirmation ends', ...A_MOMENT },
-  { name: 'prereg_config.period_start', label: 'Phase starts', ...A_MOMENT },
-  { name: 'prereg_config.period_end', label: 'Phase ends', ...A_MOMENT },
-];
-
-function operatorField(json: boolean, xml: boolean): Field {
-  return {
-    name: 'operator',
-    label: 'How values are compared',
-    kind: 'choice',
-    optional: true,
-    options: [
-      ...(json ? [{ value: 'EQUAL', text: 'EQUAL: exactly the same' }] : []),
-      ...(xml ? [{ value: 'like', text: 'like: alike, as the service sees it' }] : []),
-    ],
-    hint: 'EQUAL is what the JSON interface shows, like what the XML interface shows. With EQUAL, % and * stand for nothing.',
-    dispatches: true,
-  };
-}
-
-const ORDER_FIELDS: readonly Field[] = [
-  {
-    name: 'order',
-    label: 'Sorted by',
-    kind: 'choice',
-    optional: true,
-    options: options(...ORDER_KEYS),
-    dispatches: true,
-  },
-  {
-    name: 'order_mode',
-    label: 'Direction',
-    kind: 'choice',
-    optional: true,
-    options: [{ value: 'asc', text: 'Ascending (asc)' }],
-    hint: 'The document shows no other direction.',
-  },
-];
-
-const PAGE_FIELDS: readonly Field[] = [
-  {
-    name: 'children',
-    label: 'Whose',
-    kind: 'choices',
-    optional: true,
-    options: [{ value: 'true', text: 'Those of sub-users too (children)' }],
-  },
-  {
-    name: 'limit',
-    label: 'Records a page',
-    kind: 'number',
-    optional: true,
-    hint: `1 to ${MAX_LIMIT}; ${PAGE} when left empty.`,
-  },
-];
-
-function columnsField(xml: boolean): Field {
-  return {
-    name: 'keys',
-    label: 'Show as well',
-    kind: 'choices',
-    optional: true,
-    options: [
-      { value: 'tmch_mark', text: 'Trademark claim (tmch_mark)' },
-      { value: 'extension', text: 'Extension data (extension)' },
-      { value: 'nsentry', text: 'Nameserver entries (nsentry)' },
-      ...(xml
-        ? [
-            { value: 'ownerc', text: 'Owner contact (ownerc)' },
-            { value: 'zonec', text: 'Zone contact (zonec)' },
-          ]
-        : []),
-    ],
-  };
-}
-
-const OTHER_KEYS: Field = {
-  name: 'key',
-  label: 'Other keys',
-  kind: 'lines',
-  optional: true,
-  hint: 'Further fields of a record by their names at the service, one a line.',
-};
-
-/** People type an ending with a dot in front. */
-function typedFilter(values: FormValues, key: PreregFilter): string | undefined {
-  const text = textOf(values, key);
-  return key === 'tld' || key === 'subtld' ? text?.replace(/^\./, '') : text;
-}
-
-/** A search as it was typed, with the issues of its shape. */
-function typedQuery(values: FormValues): {
-  readonly typed: PreregQuery;
-  readonly errors: Record<string, string>;
-} {
-  const errors: Record<string, string> = {};
-  const limitText = textOf(values, 'limit') ?? String(PAGE);
-  const limit = isCount(limitText) ? Number(limitText) : 0;
-  if (limit < 1 || limit > MAX_LIMIT) {
-    errors['limit'] = `Give a whole number from 1 to ${MAX_LIMIT}: a message shows no more records.`;
-  }
-  const others = linesOf(values, 'key');
-  const wrong = others.find((key) => !keyName.safeParse(key).success);
-  if (wrong !== undefined || others.length > 10) {
-    errors['key'] = 'Give at most 10 keys, one a line, of letters, digits and _, such as zonec.';
-  }
-  const operator = textOf(values, 'operator');
-  const typed: PreregQuery = {
-    filters: Object.fromEntries(PREREG_FILTERS.map((key) => [key, typedFilter(values, key)])),
-    operator: operator === 'EQUAL' || operator === 'like' ? operator : undefined,
-    order: ORDER_KEYS.find((key) => key === textOf(values, 'order')),
-    children: values['children'] === undefined || linesOf(values, 'children').includes('true'),
-    keys: [...new Set([...linesOf(values, 'keys'), ...others])].filter(
-      (key) => keyName.safeParse(key).success,
+/** What a search asks for, with the options that one interface has (service API, section "Preregistration search"). */
+const searchFields = ({ json, xml }: AvailableInterfaces) =>
+  z.object({
+    sld: field(
+      { label: 'Name', kind: 'text', placeholder: 'cafe', hint: 'Without its ending. Empty: all names.' },
+      filter(
+        labelOf,
+        'Give the name without its ending: letters, digits and hyphens, such as cafe.',
+      ).optional(),
     ),
+    tld: field(
+      { label: 'Ending', kind: 'text', placeholder: 'rest' },
+      ending
+        .refine(
+          (text) => !text.includes('.'),
+          'Give the last part alone, such as uk; co.uk belongs in the field below.',
+        )
+        .optional(),
+    ),
+    subtld: field(
+      { label: 'Ending of several parts', kind: 'text', placeholder: 'co.uk' },
+      ending.optional(),
+    ),
+    id: field(
+      { label: 'Id of the preregistration', kind: 'text' },
+      z
+        .string()
+        .regex(/^[\w%*-]{1,64}$/, 'Give the preregistration’s id.')
+        .optional(),
+    ),
+    'prereg_config.confirmation_start': moment('Confirmation starts'),
+    'prereg_config.confirmation_end': moment('Confirmation ends'),
+    'prereg_config.period_start': moment('Phase starts'),
+    'prereg_config.period_end': moment('Phase ends'),
+    operator: field(
+      {
+        label: 'How values are compared',
+        kind: 'choice',
+        options: [
+          ...(json ? [{ value: 'EQUAL', text: 'EQUAL: exactly the same' }] : []),
+          ...(xml ? [{ value: 'like', text: 'like: alike, as the service sees it' }] : []),
+        ],
+        hint: 'EQUAL is what the JSON interface shows, like what the XML interface shows. With EQUAL, % and * stand for nothing.',
+        dispatches: true,
+      },
+      z.enum(['EQUAL', 'like']).optional().catch(undefined),
+    ),
+    order: field(
+      {
+        label: 'Sorted by',
+        kind: 'choice',
+        options: ORDER_KEYS.map((value) => ({ value, text: value })),
+        dispatches: true,
+      },
+      z.enum(ORDER_KEYS).optional().catch(undefined),
+    ),
+    order_mode: field(
+      {
+        label: 'Direction',
+        kind: 'choice',
+        options: [{ value: 'asc', text: 'Ascending (asc)' }],
+        hint: 'The document shows no other direction.',
+      },
+      z.string().optional(),
+    ),
+    children: field(
+      {
+        label: 'Whose',
+        kind: 'choices',
+        options: [{ value: 'true', text: 'Those of sub-users too (children)' }],
+      },
+      z.array(z.string()).optional(),
+    ),
+    limit: field(
+      { label: 'Records a page', kind: 'number', hint: `1 to ${MAX_LIMIT}; ${PAGE} when left empty.` },
+      z
+        .string()
+        .default(String(PAGE))
+        .refine(isCount, WRONG_LIMIT)
+        .transform(Number)
+        .refine((limit) => limit >= 1 && limit <= MAX_LIMIT, WRONG_LIMIT),
+    ),
+    keys: field(
+      {
+        label: 'Show as well',
+        kind: 'choices',
+        options: [
+          { value: 'tmch_mark', text: 'Trademark claim (tmch_mark)' },
+          { value: 'extension', text: 'Extension data (extension)' },
+          { value: 'nsentry', text: 'Nameserver entries (nsentry)' },
+          ...(xml
+            ? [
+                { value: 'ownerc', text: 'Owner contact (ownerc)' },
+                { value: 'zonec', text: 'Zone contact (zonec)' },
+              ]
+            : []),
+        ],
+      },
+      z.array(z.string()).default([]),
+    ),
+    key: field(
+      {
+        label: 'Other keys',
+        kind: 'lines',
+        hint: 'Further fields of a record by their names at the service, one a line.',
+      },
+      z
+        .array(z.string())
+        .default([])
+        .refine(
+          (keys) => keys.length <= 10 && keys.every((key) => keyName.safeParse(key).success),
+          'Give at most 10 keys, one a line, of letters, digits and _, such as zonec.',
+        ),
+    ),
+  });
+
+const SEARCH = searchFields(BOTH);
+/** Fields that only the XML interface has. */
+const XML_FIELDS: ReadonlySet<string> = new Set(['order', 'order_mode', 'key']);
+
+const fieldsFor = (reach: AvailableInterfaces) =>
+  fieldsOf(searchFields(reach)).filter(({ name }) => reach.xml || !XML_FIELDS.has(name));
+
+/** A search as it was typed, without the fields that cannot be read, and what is wrong with those. */
+function typedQuery(values: FormValues): { readonly typed: PreregQuery; readonly errors: FieldErrors } {
+  const read = readForm(SEARCH, values);
+  if ('errors' in read) {
+    const readable = Object.entries(values).filter(([name]) => read.errors[name] === undefined);
+    return { ...typedQuery(Object.fromEntries(readable)), errors: read.errors };
+  }
+  const { operator, order, limit, children, keys, key, ...given } = read.value;
+  const typed: PreregQuery = {
+    filters: Object.fromEntries(
+      PREREG_FILTERS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+    ),
+    operator,
+    order,
+    children: children?.includes('true') === true,
+    keys: [...new Set([...keys, ...key])].filter((each) => keyName.safeParse(each).success),
     offset: 0,
     limit,
   };
-  return { typed, errors };
+  return { typed, errors: {} };
 }
+
+function readQuery(values: FormValues, reach: AvailableInterfaces): ReadQuery {
+  const { typed, errors } = typedQuery(values);
+  const all = { ...errors, ...tieErrors(typed, reach) };
+  return Object.keys(all).length > 0 ? { errors: all } : { query: typed };
+}
+
+const EVERYBODYS = { children: ['true'] };
 
 const preregForm: FormFeature<'prereg'> = {
   form: { name: 'prereg', title: 'Find preregistrations', submit: 'Search', fields: fieldsFor(BOTH) },
@@ -498,7 +483,7 @@ const preregForm: FormFeature<'prereg'> = {
     const because = tiesOf(typedQuery(values).typed).xml[0]?.what;
     return {
       form: { ...preregForm.form, fields: fieldsFor(reach) },
-      values: { children: ['true'], ...values },
+      values: { ...EVERYBODYS, ...values },
       intro: [
         context(interfaceNote(account, reach, because, 'Searches with like, an order or further keys')),
       ],
@@ -506,12 +491,9 @@ const preregForm: FormFeature<'prereg'> = {
   },
 
   async submit(call) {
-    const { typed, errors } = typedQuery(call.values);
     const reach = (await searcherOf(call))?.reach ?? BOTH;
-    const read = checkQuery(typed, reach);
-    const all = { ...errors, ...('errors' in read ? read.errors : {}) };
-    if (Object.keys(all).length > 0 || 'errors' in read) return { errors: all };
-    return { say: await search(call, read.query) };
+    const read = readQuery({ ...EVERYBODYS, ...call.values }, reach);
+    return 'errors' in read ? read : { say: await search(call, read.query) };
   },
 };
 

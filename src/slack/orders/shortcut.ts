@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { displayName } from '../../zones/names.ts';
-import { type FormFeature, linesOf, renderForm, type SubmissionCall, type Submitted } from '../feature.ts';
+import { type FormFeature, renderForm, type SubmissionCall, type Submitted } from '../feature.ts';
 import type { MenuOption } from '../kit/blocks.ts';
 import {
   type Form,
@@ -9,6 +9,7 @@ import {
   field,
   fieldsOf,
   formView,
+  linesIn,
   readForm,
 } from '../kit/form.ts';
 
@@ -64,7 +65,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
     async render(call, origin, values) {
       const refusals = await Promise.all(forms.map((each) => each.refusal?.(call)));
       const possible = forms.filter((_, index) => refusals[index] === undefined);
-      return { form: menuOf(possible, linesOf(values, 'names'), origin) };
+      return { form: menuOf(possible, linesIn(values['names']), origin) };
     },
     async submit(call): Promise<Submitted> {
       const read = readForm(chosen, call.values);

@@ -1,16 +1,10 @@
 import { z } from 'zod';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
-import { DECISIONS, isGroup, type PolicyRule } from '../../policy/policy.ts';
-import {
-  type PolicyIssue,
-  parseRules,
-  RULE_FIELDS,
-  type RuleField,
-  type RuleText,
-  ruleToText,
-} from '../../policy/rule-text.ts';
+import { DECISIONS, type PolicyRule } from '../../policy/policy.ts';
+import { type PolicyIssue, parseRules, type RuleField, ruleToText } from '../../policy/rule-text.ts';
 import {
   fillStartingPoint,
+  ROLES,
   type Role,
   STARTING_POINTS,
   type StartingPoint,
@@ -18,18 +12,19 @@ import {
 } from '../../policy/starting-points.ts';
 import { policyFromYaml, policyToYaml } from '../../policy/yaml.ts';
 import { attachedFields, attachedText } from '../attached-text.ts';
-import { type FormFeature, linesOf, type SubmissionCall, type Submitted, textOf } from '../feature.ts';
+import type { FormFeature, SubmissionCall, Submitted } from '../feature.ts';
 import { context, LIMITS, section, truncate } from '../kit/blocks.ts';
 import {
-  type Field,
   type FieldErrors,
   type Form,
   type FormValues,
+  field,
   fieldsOf,
   joinErrors,
+  readForm,
 } from '../kit/form.ts';
 import { fingerprint } from './fingerprint.ts';
-import { type GroupMenus, withGroups, withTypedIds } from './people-fields.ts';
+import { ITEMS, peopleValues, withGroups, withoutGroups, withTypedIds } from './people-fields.ts';
 import { START_LABELS } from './policy.view.ts';
 import { policyIssueSentence, policyIssueText } from './policy-issue.view.ts';
 import { ruleSentence } from './policy-rule.view.ts';
@@ -37,130 +32,125 @@ import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
 
 /* The forms of the policy: a rule, a YAML file, a policy to start from. All of them change only the draft. */
 
-const GROUP_MENUS: GroupMenus = {
-  by: { name: 'by_groups', label: 'Or whoever belongs to' },
-  approvers: { name: 'approver_groups', label: 'Approver groups' },
-  escalate_to: { name: 'escalate_groups', label: 'Groups to call' },
-};
-
 const DECISION_LABELS = {
   free: 'Nobody has to decide',
   approve: 'It needs approval',
   refuse: 'It is refused',
 } as const;
 
-const FIELDS: Readonly<Record<RuleField, Omit<Field, 'name'>>> = {
-  rule_name: { label: 'Name of the rule', kind: 'text', placeholder: 'Transfers of the brand' },
-  tasks: {
-    label: 'Tasks',
-    kind: 'picks',
-    options: [
-      { value: 'all', text: 'Everything' },
-      { value: 'charge', text: 'What costs money' },
-      { value: 'risk', text: 'What can lose a name or take it down' },
-      ...ORDER_TASK_NAMES.map((name) => ({ value: name, text: `${name}: ${taskNamed(name).words.title}` })),
-    ],
-  },
-  names: {
-    label: 'Names',
-    kind: 'lines',
-    placeholder: '*.rest',
-    hint: 'One a line: * for every name, *.rest for all under it, cafe.rest, tag:brand.',
-  },
-  by: {
-    label: 'Only if asked for by',
-    kind: 'people',
-    optional: true,
-    hint: 'Empty: everybody who may ask.',
-  },
-  over: {
-    label: 'Only over this amount',
-    kind: 'text',
-    optional: true,
-    placeholder: '100.00',
-    hint: 'Of the whole order. A price that is not known counts as over.',
-  },
-  decision: {
-    label: 'Decision',
-    kind: 'choice',
-    options: DECISIONS.map((value) => ({ value, text: DECISION_LABELS[value] })),
-  },
-  approvers: { label: 'Approvers', kind: 'people', optional: true, hint: 'People who may approve.' },
-  needed: {
-    label: 'Approvals needed',
-    kind: 'number',
-    optional: true,
-    range: { min: 1, max: 20 },
-    hint: 'Empty: 1.',
-  },
-  ttl: {
-    label: 'An order expires after',
-    kind: 'text',
-    optional: true,
-    placeholder: '48h',
-    hint: 'A number with s, m, h or d. Empty: as the settings say.',
-  },
-  remind_after: { label: 'Approvers are reminded after', kind: 'text', optional: true, placeholder: '4h' },
-  escalate_after: { label: 'Others are called after', kind: 'text', optional: true, placeholder: '12h' },
-  escalate_to: { label: 'Who is called then', kind: 'people', optional: true },
-  break_glass: {
-    label: 'In an emergency',
-    kind: 'choice',
-    optional: true,
-    options: [
-      { value: 'false', text: 'It waits all the same' },
-      { value: 'true', text: 'An admin may carry it out alone' },
-    ],
-    hint: 'With a reason, told to all who could have decided, and open for review until another admin signs it off.',
-  },
-};
+const TYPED = z.string().optional();
 
+/** What a rule's form asks for. What is wrong is found where the rules of a file are read too. */
+const declared = z.object({
+  rule_name: field(
+    { label: 'Name of the rule', kind: 'text', placeholder: 'Transfers of the brand', isNeeded: true },
+    TYPED,
+  ),
+  tasks: field(
+    {
+      label: 'Tasks',
+      kind: 'picks',
+      options: [
+        { value: 'all', text: 'Everything' },
+        { value: 'charge', text: 'What costs money' },
+        { value: 'risk', text: 'What can lose a name or take it down' },
+        ...ORDER_TASK_NAMES.map((name) => ({ value: name, text: `${name}: ${taskNamed(name).words.title}` })),
+      ],
+      isNeeded: true,
+    },
+    ITEMS,
+  ),
+  names: field(
+    {
+      label: 'Names',
+      kind: 'lines',
+      placeholder: '*.rest',
+      hint: 'One a line: * for every name, *.rest for all under it, cafe.rest, tag:brand.',
+      isNeeded: true,
+    },
+    ITEMS,
+  ),
+  by: field({ label: 'Only if asked for by', kind: 'people', hint: 'Empty: everybody who may ask.' }, ITEMS),
+  by_groups: field({ label: 'Or whoever belongs to', kind: 'groups' }, ITEMS),
+  over: field(
+    {
+      label: 'Only over this amount',
+      kind: 'text',
+      placeholder: '100.00',
+      hint: 'Of the whole order. A price that is not known counts as over.',
+    },
+    TYPED,
+  ),
+  decision: field(
+    {
+      label: 'Decision',
+      kind: 'choice',
+      options: DECISIONS.map((value) => ({ value, text: DECISION_LABELS[value] })),
+      isNeeded: true,
+    },
+    TYPED,
+  ),
+  approvers: field({ label: 'Approvers', kind: 'people', hint: 'People who may approve.' }, ITEMS),
+  approver_groups: field({ label: 'Approver groups', kind: 'groups' }, ITEMS),
+  needed: field(
+    { label: 'Approvals needed', kind: 'number', range: { min: 1, max: 20 }, hint: 'Empty: 1.' },
+    TYPED,
+  ),
+  ttl: field(
+    {
+      label: 'An order expires after',
+      kind: 'text',
+      placeholder: '48h',
+      hint: 'A number with s, m, h or d. Empty: as the settings say.',
+    },
+    TYPED,
+  ),
+  remind_after: field({ label: 'Approvers are reminded after', kind: 'text', placeholder: '4h' }, TYPED),
+  escalate_after: field({ label: 'Others are called after', kind: 'text', placeholder: '12h' }, TYPED),
+  escalate_to: field({ label: 'Who is called then', kind: 'people' }, ITEMS),
+  escalate_groups: field({ label: 'Groups to call', kind: 'groups' }, ITEMS),
+  break_glass: field(
+    {
+      label: 'In an emergency',
+      kind: 'choice',
+      options: [
+        { value: 'false', text: 'It waits all the same' },
+        { value: 'true', text: 'An admin may carry it out alone' },
+      ],
+      hint: 'With a reason, told to all who could have decided, and open for review until another admin signs it off.',
+    },
+    TYPED,
+  ),
+});
+
+const FIELDS = fieldsOf(declared);
 const FORM: Form<'policy_rule'> = {
   name: 'policy_rule',
   title: 'Rule',
   submit: 'Save to the draft',
-  fields: RULE_FIELDS.map((name) => ({ name, ...FIELDS[name] })),
+  fields: withoutGroups(FIELDS),
 };
 
 /** Used where Slack refuses the pickers. */
-export const plainRuleForm: Form = {
-  ...FORM,
-  fields: FORM.fields.map(withTypedIds),
-};
+export const plainRuleForm: Form = { ...FORM, fields: withTypedIds(FIELDS) };
 
-/** Ids that were picked or typed; a pasted mention is reduced to its id. */
-function idsOf(values: FormValues, ...fields: readonly string[]): string[] {
-  return fields
-    .flatMap((field) => linesOf(values, field))
-    .flatMap((line) => line.replace(/\|[^<>]*>/g, '>').split(/[\s,;]+/))
-    .filter((id) => id !== '');
-}
-
-/** The values of a form, as a file would have them. */
-function ruleTextOf(values: FormValues): RuleText {
-  const text: Partial<Record<RuleField, string | readonly string[]>> = {};
-  for (const field of RULE_FIELDS) {
-    const menu = GROUP_MENUS[field];
-    const isList = menu !== undefined || field === 'tasks' || field === 'names';
-    const value = isList
-      ? idsOf(values, field, ...(menu === undefined ? [] : [menu.name]))
-      : (textOf(values, field) ?? '');
-    if (value.length > 0) text[field] = value;
-  }
-  return text;
+/** What was submitted, as a file would have it. */
+function ruleTextOf({ by_groups, approver_groups, escalate_groups, ...typed }: z.output<typeof declared>) {
+  const by = [...typed.by, ...by_groups];
+  const approvers = [...typed.approvers, ...approver_groups];
+  const escalate_to = [...typed.escalate_to, ...escalate_groups];
+  const fields = Object.entries({ ...typed, by, approvers, escalate_to });
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined && value.length > 0));
 }
 
 /** The fields of a form that shows a rule. */
 function valuesOfRule(rule: PolicyRule, currency: string): FormValues {
-  const values: Record<string, string | readonly string[]> = { ...ruleToText(rule, currency) };
-  for (const field of RULE_FIELDS) {
-    const menu = GROUP_MENUS[field];
-    const ids = values[field];
-    if (menu === undefined || ids === undefined || typeof ids === 'string') continue;
-    values[field] = ids.filter((id) => !isGroup(id));
-    values[menu.name] = ids.filter(isGroup);
-  }
-  return values;
+  return {
+    ...ruleToText(rule, currency),
+    ...peopleValues('by', 'by_groups', rule.by),
+    ...peopleValues('approvers', 'approver_groups', rule.approvers),
+    ...peopleValues('escalate_to', 'escalate_groups', rule.escalateTo),
+  };
 }
 
 function ruleFingerprint(rule: PolicyRule): string {
@@ -203,7 +193,9 @@ function readRule(
   others: readonly PolicyRule[],
   currency: string,
 ): { readonly rule: PolicyRule } | { readonly errors: FieldErrors } {
-  const texts = [...others.map((rule) => ruleToText(rule, currency)), ruleTextOf(values)];
+  const given = readForm(declared, values);
+  if ('errors' in given) return given;
+  const texts = [...others.map((rule) => ruleToText(rule, currency)), ruleTextOf(given.value)];
   const read = parseRules(texts, { tasks: [...ORDER_TASK_NAMES], currency });
   const rule = read.ok ? read.rules.at(-1) : undefined;
   if (rule !== undefined) return { rule };
@@ -260,10 +252,9 @@ export const ruleForm: FormFeature<'policy_rule'> = {
       ...(edited === undefined ? { break_glass: 'false' } : valuesOfRule(edited, deps.currency)),
       ...values,
     };
-    const set = idsOf(shown, 'by_groups', 'approver_groups', 'escalate_groups');
     const sentence = edited && ruleSentence(edited, await deps.directory.localeOf(person.id));
     return {
-      form: { ...FORM, fields: await withGroups(deps, FORM.fields, GROUP_MENUS, [...new Set(set)]) },
+      form: { ...FORM, fields: await withGroups(deps, FIELDS, shown) },
       values: shown,
       intro: [
         ...(sentence === undefined ? [] : [section(sentence)]),
@@ -277,13 +268,16 @@ export const ruleForm: FormFeature<'policy_rule'> = {
   submit: submitRule,
 };
 
+/** Fields of people and groups. */
+const PEOPLE: ReadonlySet<string> = new Set(['by', 'approvers', 'escalate_to'] satisfies RuleField[]);
+
 /** The values of a rule with people and groups as one text each, for {@link plainRuleForm}. */
 export function plainValues(rule: PolicyRule | undefined, currency: string): FormValues {
   const values = rule === undefined ? {} : ruleToText(rule, currency);
   return Object.fromEntries(
     Object.entries(values).map(([field, value]) => [
       field,
-      field in GROUP_MENUS && typeof value !== 'string' ? value.join(',') : value,
+      PEOPLE.has(field) && typeof value !== 'string' ? value.join(',') : value,
     ]),
   );
 }
@@ -375,52 +369,52 @@ const ROLE_LABELS: Readonly<Record<Role, string>> = {
   security: 'Security',
 };
 
+const groupsOfRole = (role: string) => `${role}_groups`;
+
+/** Who has which role. */
+const rolesForm = (roles: readonly Role[]) =>
+  z.object(
+    Object.fromEntries(
+      roles.flatMap((role) => [
+        [role, field({ label: ROLE_LABELS[role], kind: 'people' }, ITEMS)],
+        [groupsOfRole(role), field({ label: `${ROLE_LABELS[role]}: groups`, kind: 'groups' }, ITEMS)],
+      ]),
+    ),
+  );
+
 const START_FORM: Form<'policy_start'> = {
   name: 'policy_start',
   title: 'Start from',
   submit: 'Make it the draft',
-  fields: Object.entries(ROLE_LABELS).map(([name, label]) => ({
-    name,
-    label,
-    kind: 'people',
-    optional: true,
-  })),
+  fields: withoutGroups(fieldsOf(rolesForm(ROLES))),
 };
-
-const groupsOfRole = (role: string) => `${role}_groups`;
-
-const ROLE_MENUS: GroupMenus = Object.fromEntries(
-  Object.entries(ROLE_LABELS).map(([role, label]) => [
-    role,
-    { name: groupsOfRole(role), label: `${label}: groups` },
-  ]),
-);
 
 function startOf(call: Pick<SubmissionCall, 'origin'>): StartingPoint {
   const [wanted] = (call.origin.subject ?? '').split(' ');
   return startingPoint(STARTING_POINTS.find((name) => name === wanted) ?? 'small_team');
 }
 
-/** The text of the starting point that a form names, and what is missing, by field. */
-function filled(start: StartingPoint, values: FormValues) {
-  const people: Partial<Record<Role, readonly string[]>> = {};
-  const errors: Record<string, string> = {};
-  for (const role of start.roles) {
-    people[role] = idsOf(values, role, groupsOfRole(role));
-    if (people[role].length === 0) errors[role] = 'Pick at least one person or group.';
-  }
-  return { rules: fillStartingPoint(start, people), errors };
+/** The people and groups of each role, or which are missing. */
+function readRoles(roles: readonly Role[], values: FormValues) {
+  const read = readForm(rolesForm(roles), values);
+  if ('errors' in read) return read;
+  const people = Object.fromEntries(
+    roles.map((role) => [role, [role, groupsOfRole(role)].flatMap((name) => read.value[name] ?? [])]),
+  );
+  const missing = roles.filter((role) => people[role]?.length === 0);
+  return missing.length === 0
+    ? { people }
+    : { errors: joinErrors(missing.map((role) => [role, 'Pick at least one person or group.'])) };
 }
 
 export const startForm: FormFeature<'policy_start'> = {
   form: START_FORM,
 
-  async render(call, origin) {
+  async render(call, origin, values) {
     const start = startOf({ origin });
-    const roles = START_FORM.fields.filter(({ name }) => start.roles.some((role) => role === name));
     const [{ revision, rules }, fields] = await Promise.all([
       editedRules(call),
-      withGroups(call.deps, roles, ROLE_MENUS, []),
+      withGroups(call.deps, fieldsOf(rolesForm(start.roles)), values),
     ]);
     const replaced = rules.length === 0 ? '' : ' It takes the place of the rules of the draft.';
     return {
@@ -437,8 +431,9 @@ export const startForm: FormFeature<'policy_start'> = {
 
   async submit(call) {
     const start = startOf(call);
-    const { rules, errors } = filled(start, call.values);
-    if (Object.keys(errors).length > 0) return { errors };
+    const given = readRoles(start.roles, call.values);
+    if ('errors' in given) return given;
+    const rules = fillStartingPoint(start, given.people);
     const read = parseRules(rules, { tasks: [...ORDER_TASK_NAMES], currency: call.deps.currency });
     const [firstRole = 'managers'] = start.roles;
     if (read.ok) return replaceAll(call, read.rules, firstRole);

@@ -1,8 +1,7 @@
+import { z } from 'zod';
 import { present } from '../../collections.ts';
 import type { TeamSettings } from '../../config.ts';
-import { ORDER_TASK_NAMES } from '../../orders/tasks.ts';
 import { loosenedSettings } from '../../policy/loosening.ts';
-import { isGroup } from '../../policy/policy.ts';
 import {
   CHANNEL_SETTINGS,
   type ChannelSetting,
@@ -18,7 +17,6 @@ import {
   type FormFeature,
   formOrigin,
   type Interaction,
-  linesOf,
   renderForm,
   type SlackDeps,
   type SubmissionCall,
@@ -28,10 +26,14 @@ import { context, count, mention, mentionApprover, section, textMessage } from '
 import {
   type Field,
   type FieldErrors,
+  type FieldLook,
   type Form,
   type FormValues,
+  field,
+  fieldsOf,
   formView,
   joinErrors,
+  readForm,
 } from '../kit/form.ts';
 import { openForm } from '../orders/ordering.ts';
 import { postMessage } from '../outbound/post-message.ts';
@@ -42,108 +44,65 @@ import { approverErrors, lookUpPeople, withChanges } from './approver-errors.ts'
 import { fingerprint } from './fingerprint.ts';
 import { waitingBlocks } from './pending-change.view.ts';
 import { confirmChange, dismissChange, waitingChanges, waitWithSettings } from './pending-changes.ts';
-import { type GroupMenu, type GroupMenus, withGroups, withTypedIds } from './people-fields.ts';
-import { PEOPLE_SETTINGS, type PeopleSetting, SETTING_LABELS, settingLines } from './settings.view.ts';
+import {
+  ITEMS,
+  itemsIn,
+  peopleValues,
+  withGroups,
+  withoutGroups,
+  withoutMarkup,
+  withTypedIds,
+} from './people-fields.ts';
+import { SETTING_LOOKS, settingLines } from './settings.view.ts';
 
 /*
  * The team's settings: who approves, what waits for approval, when reminders go out. For admins.
  */
 
-const FIELDS: Readonly<Record<SettingName, Omit<Field, 'name' | 'label'>>> = {
-  approvers: {
-    kind: 'people',
-    // Groups alone are enough.
-    optional: true,
-    hint: 'People who may approve.',
-  },
-  approvals_required: {
-    kind: 'number',
-    hint: 'What waits already needs the larger of this and the number that it was asked with.',
-  },
-  approval_tasks: {
-    kind: 'picks',
-    optional: true,
-    options: ORDER_TASK_NAMES.map((name) => ({ value: name, text: name })),
-    hint: 'The others are carried out at once, unless a rule of /domain policy says otherwise.',
-  },
-  approval_ttl: {
-    kind: 'text',
-    placeholder: '72h',
-    hint: 'A number with s, m, h or d, such as 72h or 7d.',
-  },
-  approval_remind_after: {
-    kind: 'text',
-    placeholder: '4h',
-    hint: 'Once an order, with the same units.',
-  },
-  allow_self_approval: {
-    kind: 'choice',
-    options: [
-      { value: 'false', text: 'No, somebody else has to' },
-      { value: 'true', text: 'Yes' },
-    ],
-  },
-  approval_channel: {
-    kind: 'channel',
-    optional: true,
-    hint: 'The card of what waits is posted here too. I have to be in it: /invite @Domain Steward.',
-  },
-  approval_escalate_after: {
-    kind: 'text',
-    placeholder: '24h',
-    hint: 'Once an order that still waits, with the same units.',
-  },
-  approval_escalate_to: {
-    kind: 'people',
-    optional: true,
-    hint: 'Nobody, and no group: the admins.',
-  },
-  alert_channel: {
-    kind: 'channel',
-    optional: true,
-    hint: 'I have to be in it: /invite @Domain Steward. Empty: the channel of the expiry reminders.',
-  },
-  report_channel: {
-    kind: 'channel',
-    optional: true,
-    hint: 'I have to be in it: /invite @Domain Steward. Empty: the channel of the expiry reminders.',
-  },
-  reminder_channel: {
-    kind: 'channel',
-    optional: true,
-    hint: 'I have to be in it: /invite @Domain Steward. Empty: no reminders.',
-  },
-  reminder_days: {
-    kind: 'text',
-    placeholder: '60,30,14,7,3,1',
-    hint: 'Whole numbers, separated by commas.',
-  },
-  reminder_cron: {
-    kind: 'text',
-    placeholder: '0 9 * * *',
-    hint: 'A cron line: minute, hour, day of the month, month, day of the week. 0 9 * * 1-5 is 9:00 from Monday to Friday.',
-  },
-  reminder_timezone: {
-    kind: 'text',
-    placeholder: 'Europe/Berlin',
-  },
-};
-
-const GROUPS = {
+/** The menus of groups behind the settings that name people. */
+const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly look: FieldLook }>> = {
   approvers: {
     name: 'approver_groups',
-    label: 'Approver groups',
-    hint: 'Whoever belongs to one of these user groups may approve too.',
+    look: {
+      label: 'Approver groups',
+      kind: 'groups',
+      hint: 'Whoever belongs to one of these user groups may approve too.',
+    },
   },
   approval_escalate_to: {
     name: 'approval_escalate_groups',
-    label: 'Groups that are called then',
+    look: { label: 'Groups that are called then', kind: 'groups' },
   },
-} satisfies GroupMenus & Record<PeopleSetting, GroupMenu>;
+};
 
-function isPeopleSetting(name: string): name is PeopleSetting {
-  return PEOPLE_SETTINGS.some((each) => each === name);
+const LIST = ITEMS.transform((items) => items.join(','));
+
+/**
+ * What was typed or picked, as the text of the setting's variable. Slack leaves out what may be empty and is; anything else
+ * that is left out stays as it is. What is wrong is found where the environment is read too.
+ */
+function textOfSetting(name: SettingName, { kind }: FieldLook): z.ZodType<string | undefined> {
+  if (kind === 'people' || kind === 'picks') return LIST;
+  if (kind === 'channel') return z.string().default('').transform(withoutMarkup);
+  return z
+    .string()
+    .transform((text) => (name === 'reminder_days' ? itemsIn(text).join(',') : withoutMarkup(text)))
+    .optional();
 }
+
+const declared = z.object(
+  Object.fromEntries(
+    SETTING_NAMES.flatMap((name): [string, z.ZodType<string | undefined>][] => {
+      const [look, groups] = [SETTING_LOOKS[name], GROUPS[name]];
+      const schema = textOfSetting(name, look);
+      const isNeeded = schema.parse(undefined) === undefined;
+      return [
+        [name, field({ ...look, isNeeded }, schema)],
+        ...present([groups && ([groups.name, field(groups.look, LIST)] as [string, typeof LIST])]),
+      ];
+    }),
+  ),
+);
 
 /** What cards of waiting orders say. */
 const CARD_SETTINGS: readonly SettingName[] = ['approvers', 'approvals_required', 'approval_tasks'];
@@ -156,11 +115,12 @@ const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
   reminder_channel: ':calendar: Reminders of expiring domains come here from now on',
 };
 
+const FIELDS = fieldsOf(declared);
 const form: Form<'settings'> = {
   name: 'settings',
   title: 'Settings',
   submit: 'Save',
-  fields: SETTING_NAMES.map((name) => ({ name, label: SETTING_LABELS[name], ...FIELDS[name] })),
+  fields: withoutGroups(FIELDS),
 };
 
 const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
@@ -173,36 +133,13 @@ const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
 /** Used where Slack refuses the pickers. */
 const plainForm: Form = {
   ...form,
-  fields: form.fields.map(
+  fields: withTypedIds(FIELDS).map(
     (field): Field =>
       field.kind === 'channel'
         ? { ...field, kind: 'text', hint: `The channel’s id. ${EMPTY_CHANNELS[field.name] ?? ''}`.trim() }
-        : withTypedIds(field),
+        : field,
   ),
 };
-
-/** Slack's markup of a person, group or channel, as it is pasted. It becomes the id. */
-const MARKUP = /<(?:@|#|!subteam\^)([A-Z0-9]+)(?:\|[^>]*)?>/g;
-/** Settings with several values, separated by blanks, commas or semicolons. */
-const LISTS: ReadonlySet<SettingName> = new Set([...PEOPLE_SETTINGS, 'approval_tasks', 'reminder_days']);
-
-/** The text that a setting's variable would have for what was typed. */
-function typedText(values: FormValues, name: SettingName): string {
-  const value = isPeopleSetting(name) ? pickedIn(values, name) : (values[name] ?? '');
-  const text = (typeof value === 'string' ? value : value.join(',')).replace(MARKUP, ' $1 ').trim();
-  return LISTS.has(name)
-    ? text
-        .split(/[\s,;]+/)
-        .filter((part) => part !== '')
-        .join(',')
-    : text;
-}
-
-/** The picked people and groups. A text holds both already: ids that were pasted, or sent by a program. */
-function pickedIn(values: FormValues, name: PeopleSetting): string | readonly string[] {
-  const people = values[name] ?? [];
-  return typeof people === 'string' ? people : [...people, ...linesOf(values, GROUPS[name].name)];
-}
 
 /** The same people or tasks in another order are no change. */
 function keepOrder<Each extends string>(chosen: readonly Each[], before: readonly Each[]): readonly Each[] {
@@ -215,12 +152,14 @@ function readSettings(
   values: FormValues,
   current: TeamSettings,
 ): { readonly settings: TeamSettings } | { readonly errors: FieldErrors } {
+  const read = readForm(declared, values);
+  if ('errors' in read) return read;
   const before = settingsAsText(current);
-  // A setting that the form did not show stays as it is. Slack also leaves out an optional input that was
-  // emptied.
-  const isLeftOut = (name: SettingName) => values[name] === undefined && FIELDS[name].optional !== true;
   const typed = Object.fromEntries(
-    SETTING_NAMES.map((name) => [name, isLeftOut(name) ? before[name] : typedText(values, name)]),
+    SETTING_NAMES.map((name) => {
+      const texts = [read.value[name] ?? before[name], read.value[GROUPS[name]?.name ?? '']];
+      return [name, texts.filter((text) => text !== undefined && text !== '').join(',')];
+    }),
   );
   const { data: settings, error } = teamSettings.safeParse(typed);
   if (settings === undefined)
@@ -337,23 +276,19 @@ const settingsForm: FormFeature<'settings'> = {
       waitingChanges(deps),
       deps.directory.localeOf(person.id),
     ]);
-    const { approvers, approvalEscalateTo } = current;
-    const set = [...new Set([...approvers, ...approvalEscalateTo])].filter(isGroup);
-    const isPerson = (id: string) => !isGroup(id);
+    const shown = {
+      ...settingsAsText(current),
+      ...peopleValues('approvers', 'approver_groups', current.approvers),
+      ...peopleValues('approval_escalate_to', 'approval_escalate_groups', current.approvalEscalateTo),
+      approval_tasks: current.approvalTasks,
+      ...values,
+    };
     return {
-      form: { ...form, fields: await withGroups(call.deps, form.fields, GROUPS, set) },
+      form: { ...form, fields: await withGroups(deps, FIELDS, shown) },
       origin: { ...origin, subject: origin.subject ?? fingerprint(settingsAsText(current)) },
-      values: {
-        ...settingsAsText(current),
-        approvers: approvers.filter(isPerson),
-        [GROUPS.approvers.name]: approvers.filter(isGroup),
-        approval_escalate_to: approvalEscalateTo.filter(isPerson),
-        [GROUPS.approval_escalate_to.name]: approvalEscalateTo.filter(isGroup),
-        approval_tasks: current.approvalTasks,
-        ...values,
-      },
+      values: shown,
       intro: present([
-        section(`Approvers now: ${approvers.map(mentionApprover).join(', ')}`),
+        section(`Approvers now: ${current.approvers.map(mentionApprover).join(', ')}`),
         context('What you save here wins over the environment. Who changed what stands in the audit log.'),
         ...waiting
           .slice(0, WAITING_SHOWN)
