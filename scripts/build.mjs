@@ -1,6 +1,6 @@
 // Builds the program, the packages and the demo, and their pages with rolldown. With `--page`, the pages alone.
 import { spawnSync } from 'node:child_process';
-import { cp, readdir } from 'node:fs/promises';
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
@@ -8,17 +8,23 @@ import { build } from 'rolldown';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const workspacePage = join(root, 'packages/slack-workspace/page');
 const demoPage = join(root, 'demo/page');
+const verifier = join(root, 'packages/ledger-verify');
 
 if (!process.argv.includes('--page')) compile();
 await buildPage([workspacePage], join(root, 'packages/slack-workspace/dist/page'));
 await buildPage([workspacePage, demoPage], join(root, 'dist/demo/page'));
+await buildFile(join(verifier, 'page'), join(verifier, 'dist/verify.html'));
 
 function compile() {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const { status } = spawnSync(process.execPath, [compiler, '-b', 'tsconfig.build.json', 'demo'], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    [compiler, '-b', 'tsconfig.build.json', 'packages/ledger-verify', 'demo'],
+    {
+      cwd: root,
+      stdio: 'inherit',
+    },
+  );
   if (status !== 0) process.exit(status ?? 1);
 }
 
@@ -41,4 +47,20 @@ async function buildPage(folders, target) {
     const assets = files.filter((file) => /\.(html|css|svg)$/.test(file));
     await Promise.all(assets.map((file) => cp(join(folder, file), join(target, file))));
   }
+}
+
+/** Builds a page into one file, which works without a server: a browser loads no module from a file. */
+async function buildFile(folder, target) {
+  const { output } = await build({
+    input: join(folder, 'main.ts'),
+    platform: 'browser',
+    write: false,
+    output: { format: 'iife', minify: true },
+  });
+  const script = output[0].code.replaceAll('</script', '<\\/script');
+  const page = await readFile(join(folder, 'index.html'), 'utf8');
+  await writeFile(
+    target,
+    page.replace('/*SCRIPT*/', () => script),
+  );
 }

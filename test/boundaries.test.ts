@@ -196,7 +196,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
   [/^(@prisma\/|pg$)/, ['store']],
   [/^@domain-steward\/embedded-postgres$/, ['main.ts', 'start.ts', 'store']],
   // What only tests and the demo need.
-  [/^@domain-steward\//, []],
+  [/^(@domain-steward\/|domain-steward-verify$)/, []],
   // The bench alone compares with it.
   [/^pg-boss/, []],
   [/^undici/, ['http', 'service', 'rdap', 'slack/outbound']],
@@ -352,32 +352,35 @@ const Manifest = z.object({
   devDependencies: z.record(z.string(), z.string()).default({}),
 });
 
-describe.each(['embedded-postgres', 'sandbox-service', 'slack-workspace'])('the package %s', (name) => {
-  const folder = join(ROOT, 'packages', name);
-  const files = sourcesOf(folder).filter((file) => /^(src|page)\//.test(file));
-  const imports = importsOf(folder, files);
+describe.each(['embedded-postgres', 'ledger-verify', 'sandbox-service', 'slack-workspace'])(
+  'the package %s',
+  (name) => {
+    const folder = join(ROOT, 'packages', name);
+    const files = sourcesOf(folder).filter((file) => /^(src|page)\//.test(file));
+    const imports = importsOf(folder, files);
 
-  test('knows nothing of the product and of the other packages', () => {
-    expect(imports.length).toBeGreaterThan(10);
-    const wrong = imports.filter(({ to, ours }) =>
-      ours ? !/^(src|page)\//.test(to) : /^(@domain-steward\/|#)/.test(to),
-    );
-    expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
-  });
+    test('knows nothing of the product and of the other packages', () => {
+      expect(imports.length).toBeGreaterThan(10);
+      const wrong = imports.filter(({ to, ours }) =>
+        ours ? !/^(src|page)\//.test(to) : /^(@domain-steward\/|#)/.test(to),
+      );
+      expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+    });
 
-  test('declares what it imports', () => {
-    const { dependencies, devDependencies } = Manifest.parse(
-      JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')),
-    );
-    const used = imports.filter(({ to, ours }) => !ours && !to.startsWith('node:')).map(({ to }) => to);
-    const packages = new Set(used.map((to) => /^(@[^/]+\/)?[^/]+/.exec(to)?.[0] ?? to));
-    expect([...packages].sort()).toEqual(
-      Object.keys({ ...dependencies, ...devDependencies })
-        .filter((each) => !each.startsWith('@types/'))
-        .sort(),
-    );
-  });
-});
+    test('declares what it imports', () => {
+      const { dependencies, devDependencies } = Manifest.parse(
+        JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')),
+      );
+      const used = imports.filter(({ to, ours }) => !ours && !to.startsWith('node:')).map(({ to }) => to);
+      const packages = new Set(used.map((to) => /^(@[^/]+\/)?[^/]+/.exec(to)?.[0] ?? to));
+      expect([...packages].sort()).toEqual(
+        Object.keys({ ...dependencies, ...devDependencies })
+          .filter((each) => !each.startsWith('@types/'))
+          .sort(),
+      );
+    });
+  },
+);
 
 test('the demo reaches the bot and the packages by their names', () => {
   const folder = join(ROOT, 'demo');

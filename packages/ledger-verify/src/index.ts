@@ -1,0 +1,12 @@
+export type { Bytes } from './bytes.ts';
+export type { Cryptography } from './cryptography.ts';
+export { nodeCryptography } from './node-cryptography.ts';
+export {
+  type Anchor,
+  type Difference,
+  type DifferenceCode,
+  type Known,
+  type Report,
+  reportLines,
+} from './report.ts';
+export { verify } from './verify.ts';

@@ -1,0 +1,214 @@
+import { type Bytes, toHex, utf8 } from './bytes.ts';
+import { canonicalJson } from './canonical-json.ts';
+import type { Cryptography } from './cryptography.ts';
+import { leafHash, treeHead } from './merkle.ts';
+import { type Differences, type Known, naming, type Report } from './report.ts';
+import { type Anchored, type CheckedSeal, createSealCheck } from './seals.ts';
+import type { EventLine, ForgottenBy, Header, Line, SealLine } from './shapes.ts';
+
+/** What is found of a file whose lines arrive one after the other. */
+export interface FileCheck {
+  line(line: Line, number: number): Promise<void>;
+  end(): Promise<Omit<Report, 'verdict' | 'file' | 'key' | 'order' | 'differences'>>;
+}
+
+/** More events than this are not looked for one by one: the number itself is wrong. */
+const MAX_GAP = 1_000_000;
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
+}
+
+/** Events that were forgotten, by whom. */
+export function collectForgotten() {
+  const all = new Map<string, { count: number; by: string; from: string; to: string }>();
+  return {
+    add({ at, by }: ForgottenBy) {
+      const known = all.get(by) ?? { count: 0, by, from: at, to: at };
+      const from = at < known.from ? at : known.from;
+      all.set(by, { by, count: known.count + 1, from, to: at > known.to ? at : known.to });
+    },
+    all: () => [...all.values()],
+  };
+}
+
+/** The leaf of an event: that of its canonical form, or the one that was kept of it. */
+export async function leafOf(cryptography: Cryptography, { content, leaf }: EventLine): Promise<Bytes> {
+  if (leaf !== undefined) return leaf;
+  return leafHash(cryptography, utf8(canonicalJson(content ?? null)));
+}
+
+/** The sequence of numbers that grow by one: which are missing, and which stand where they should not. */
+function createSequence(what: string, differences: Differences) {
+  const missing = new Set<number>();
+  let first: number | undefined;
+  let next: number | undefined;
+  return {
+    missing,
+    /** @returns whether the number is new */
+    take(n: number, where: string): boolean {
+      first ??= n;
+      next ??= n;
+      if (n > next) {
+        if (n - next > MAX_GAP)
+          differences.add('changed', `${what} ${n} is numbered far beyond the one before it`);
+        else for (const left of range(next, n - 1)) missing.add(left);
+      } else if (n < next) {
+        const isLate = missing.delete(n) || n < first;
+        for (const left of range(n + 1, first - 1)) missing.add(left);
+        first = Math.min(first, n);
+        if (isLate) differences.add('reordered', `${what} ${n} stands after later ones${where}`);
+        else differences.add('added', `${what} ${n} stands here again${where}`);
+        return isLate;
+      }
+      missing.delete(n);
+      next = n + 1;
+      return true;
+    },
+    end() {
+      if (missing.size > 0) differences.add('dropped', `${naming(what, missing)}: not in the file`);
+    },
+  };
+}
+
+/** Verifies a ledger: events, and after those that it covers a seal. */
+export async function createLedgerCheck(
+  header: Header,
+  known: Known,
+  cryptography: Cryptography,
+  differences: Differences,
+): Promise<FileCheck> {
+  const seals = await createSealCheck(header, known, cryptography, differences);
+  const forgotten = collectForgotten();
+  const events = createSequence('event', differences);
+  const sealNumbers = createSequence('seal', differences);
+  /** Leaves of events that no seal has covered yet. */
+  const uncovered = new Map<number, Bytes>();
+  let first: SealLine | undefined;
+  let last: CheckedSeal | undefined;
+  let lastAt = '';
+  let count = 0;
+  let sealCount = 0;
+
+  async function event(line: EventLine, where: string): Promise<void> {
+    if (!events.take(line.seq, where)) return;
+    count += 1;
+    if (line.forgotten !== undefined) forgotten.add(line.forgotten);
+    if (last !== undefined && line.seq <= last.to) {
+      differences.add('reordered', `event ${line.seq} stands after the seal that covers it${where}`);
+      return;
+    }
+    uncovered.set(line.seq, await leafOf(cryptography, line));
+  }
+
+  async function covered({ n, from, to, root }: SealLine): Promise<void> {
+    const isHuge = to - from > MAX_GAP;
+    const seqs = isHuge ? [] : range(from, to);
+    const leaves = seqs.flatMap((seq) => uncovered.get(seq) ?? []);
+    const isWhole = leaves.length === seqs.length && !isHuge;
+    if (isHuge) differences.add('changed', `seal ${n} says that it covers ${to - from + 1} events`);
+    for (const seq of seqs) if (!uncovered.delete(seq)) events.missing.add(seq);
+    if (isWhole && toHex(await treeHead(cryptography, leaves)) !== root)
+      differences.add('changed', `${naming('event', seqs)}: not what seal ${n} sealed`);
+    const early = [...uncovered.keys()].filter((seq) => seq > to);
+    if (early.length > 0)
+      differences.add(
+        'reordered',
+        `${naming('event', early)}: before seal ${n}, which ends with event ${to}`,
+      );
+    const others = [...uncovered.keys()].filter((seq) => seq < from);
+    if (others.length > 0) differences.add('added', `${naming('event', others)}: covered by no seal`);
+    for (const seq of others) uncovered.delete(seq);
+  }
+
+  async function seal(line: SealLine, where: string): Promise<void> {
+    if (!sealNumbers.take(line.n, where)) return;
+    sealCount += 1;
+    if (last !== undefined && last.n + 1 === line.n && line.from !== last.to + 1)
+      differences.add(
+        'changed',
+        `seal ${line.n} begins with event ${line.from}, the one before ends with ${last.to}`,
+      );
+    if (line.n === 1 && line.from !== 1)
+      differences.add('changed', `seal 1 begins with event ${line.from} and not with 1`);
+    first ??= line;
+    last = await seals.check(line, last);
+    lastAt = line.at;
+    await covered(line);
+  }
+
+  function compareEnds(): string[] {
+    const unknown: string[] = [];
+    if (first === undefined || last === undefined) {
+      if (known.anchors.length === 0) return ['There is no seal in the file, so nothing in it is proved.'];
+      differences.add(
+        'cut',
+        `${naming(
+          'seal',
+          known.anchors.map(({ n }) => n),
+        )}: anchored, but there is no seal in the file`,
+      );
+      return unknown;
+    }
+    const start = first.n;
+    const end = last.n;
+    const numbers = known.anchors.map(({ n }) => n);
+    const after = numbers.filter((n) => n > end);
+    if (after.length > 0)
+      differences.add(
+        'cut',
+        `the file ends with seal ${end}, but ${naming('seal', after)} was anchored: the end is missing`,
+      );
+    if (start === 1 || numbers.includes(start - 1)) return unknown;
+    const before = numbers.filter((n) => n < start);
+    if (before.length > 0)
+      differences.add(
+        'cut',
+        `the file begins with seal ${start}, but ${naming('seal', before)} was anchored: the beginning is missing`,
+      );
+    else
+      unknown.push(
+        `The file begins with seal ${start}: whether something was cut off before it can only be told with the anchor of seal ${start - 1} (--anchor ${start - 1}:HEX).`,
+      );
+    return unknown;
+  }
+
+  return {
+    async line(line, number) {
+      const where = ` (line ${number})`;
+      if (line.type === 'event') await event(line, where);
+      else if (line.type === 'seal') await seal(line, where);
+      else differences.add('added', `a line that no ledger has: ${line.type}${where}`);
+    },
+    async end() {
+      if (uncovered.size > 0)
+        differences.add(
+          'cut',
+          `${naming('event', uncovered.keys())}: no seal follows that covers it: the end was cut off, or it was added`,
+        );
+      events.end();
+      sealNumbers.end();
+      const unknown = compareEnds();
+      const anchored = seals.anchored.at(-1);
+      const found = { anchored, forgotten: forgotten.all(), unknown, notes: [] };
+      if (first === undefined || last === undefined)
+        return { ...found, events: undefined, seals: undefined, proved: [] };
+      const span = { from: first.from, to: last.to, count };
+      return {
+        ...found,
+        events: span,
+        seals: { from: first.n, to: last.n, count: sealCount },
+        proved: [
+          `${count} events (${span.from} to ${span.to}) are all there, as they were sealed and in their sequence.`,
+          `${sealCount} seals (${first.n} to ${last.n}), each chained to the one before, are signed by ${header.key}; the newest says ${lastAt}.`,
+          ...(anchored === undefined ? [] : [anchoredText(anchored)]),
+        ],
+      };
+    },
+  };
+}
+
+/** What an anchor that fits proves. */
+export function anchoredText({ seal, to, at }: Anchored): string {
+  return `Anchor ${seal} fits: what was sealed up to event ${to} stood so when that seal left, which says ${at}.`;
+}

@@ -1,0 +1,46 @@
+import type { Json, JsonObject } from './canonical-json.ts';
+import { isJsonObject } from './canonical-json.ts';
+
+/** The lines of a file that arrives in pieces, without their ends. @throws {TypeError} for what is not UTF-8 */
+export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  let rest = '';
+  for await (const piece of pieces) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest;
+}
+
+/** The object that a line has. @returns undefined for what is none, or could be read as two different ones */
+export function readObject(line: string): JsonObject | undefined {
+  try {
+    const value: Json = JSON.parse(line);
+    if (!isJsonObject(value)) return undefined;
+    return JSON.stringify(value) === line || !hasDoubledMember(line) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
+
+/** Whether an object in a valid JSON text names a member twice: readers differ in which of the two they take. */
+function hasDoubledMember(text: string): boolean {
+  const open: (Set<string> | undefined)[] = [];
+  let last = '';
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') open.push(token === '{' ? new Set() : undefined);
+    else if (token === '}' || token === ']') open.pop();
+    else if (token === ':') {
+      const name: string = JSON.parse(last);
+      const names = open.at(-1);
+      if (names?.has(name) === true) return true;
+      names?.add(name);
+    }
+    last = token;
+  }
+  return false;
+}

@@ -1,0 +1,67 @@
+import { type Bytes, concat } from './bytes.ts';
+import type { Cryptography } from './cryptography.ts';
+
+/* The hashing of RFC 6962, section 2.1. */
+
+const LEAF = Uint8Array.of(0);
+const NODE = Uint8Array.of(1);
+
+export async function leafHash({ sha256 }: Cryptography, entry: Bytes): Promise<Bytes> {
+  return sha256(concat(LEAF, entry));
+}
+
+async function nodeHash({ sha256 }: Cryptography, left: Bytes, right: Bytes): Promise<Bytes> {
+  return sha256(concat(NODE, left, right));
+}
+
+/** The tree head over leaves, level by level: a node without a neighbour moves up as it is. */
+export async function treeHead(cryptography: Cryptography, leaves: readonly Bytes[]): Promise<Bytes> {
+  let level = leaves;
+  while (level.length > 1) {
+    const above: Bytes[] = [];
+    for (let at = 0; at < level.length; at += 2) {
+      const [left, right] = level.slice(at, at + 2);
+      if (left !== undefined)
+        above.push(right === undefined ? left : await nodeHash(cryptography, left, right));
+    }
+    level = above;
+  }
+  return level[0] ?? cryptography.sha256(new Uint8Array());
+}
+
+/** Where a leaf stands in a tree, and the hashes beside its way up. */
+export interface InclusionPath {
+  readonly index: number;
+  readonly size: number;
+  readonly path: readonly Bytes[];
+}
+
+/**
+ * The tree head that a path leads to (RFC 9162, section 2.1.3.2, which has the verification that RFC 6962 leaves open).
+ * @returns undefined for a path that fits no tree of that size
+ */
+export async function headOfPath(
+  cryptography: Cryptography,
+  leaf: Bytes,
+  { index, size, path }: InclusionPath,
+): Promise<Bytes | undefined> {
+  if (index < 0 || index >= size) return undefined;
+  let head = leaf;
+  let node = index;
+  let last = size - 1;
+  for (const sibling of path) {
+    if (last === 0) return undefined;
+    if (node % 2 === 1 || node === last) {
+      head = await nodeHash(cryptography, sibling, head);
+      while (node % 2 === 0 && node !== 0) {
+        node /= 2;
+        last = Math.floor(last / 2);
+      }
+    } else {
+      head = await nodeHash(cryptography, head, sibling);
+    }
+    node = Math.floor(node / 2);
+    last = Math.floor(last / 2);
+  }
+  return last === 0 ? head : undefined;
+}

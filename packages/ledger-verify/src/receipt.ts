@@ -1,0 +1,191 @@
+import { toHex, utf8 } from './bytes.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
+import type { Cryptography } from './cryptography.ts';
+import { anchoredText, collectForgotten, type FileCheck, leafOf } from './ledger.ts';
+import { headOfPath } from './merkle.ts';
+import { type Differences, type Known, naming } from './report.ts';
+import { type CheckedSeal, createSealCheck } from './seals.ts';
+import type { EventLine, Header, PathLine, SealLine, StatementLine } from './shapes.ts';
+
+interface Receipt {
+  readonly statements: StatementLine[];
+  readonly events: Map<number, EventLine>;
+  readonly paths: Map<number, PathLine>;
+  readonly seals: Map<number, SealLine>;
+}
+
+/** Verifies the receipt of one order: that each of its events stands in the ledger, and that they are about its statement. */
+export async function createReceiptCheck(
+  header: Header,
+  known: Known,
+  cryptography: Cryptography,
+  differences: Differences,
+): Promise<FileCheck> {
+  const receipt: Receipt = { statements: [], events: new Map(), paths: new Map(), seals: new Map() };
+  const checkSeals = await createSealCheck(header, known, cryptography, differences);
+
+  /** Lines of a kind are numbered, grow, and stand once. */
+  function keep<Line>(lines: Map<number, Line>, n: number, line: Line, what: string, where: string): void {
+    const last = [...lines.keys()].at(-1) ?? 0;
+    if (lines.has(n)) differences.add('added', `${what} ${n} stands here again${where}`);
+    else if (n < last) differences.add('reordered', `${what} ${n} stands after later ones${where}`);
+    if (!lines.has(n)) lines.set(n, line);
+  }
+
+  return {
+    async line(line, number) {
+      const where = ` (line ${number})`;
+      if (line.type === 'statement') receipt.statements.push(line);
+      else if (line.type === 'event') keep(receipt.events, line.seq, line, 'event', where);
+      else if (line.type === 'path') keep(receipt.paths, line.seq, line, 'the path of event', where);
+      else if (line.type === 'seal') keep(receipt.seals, line.n, line, 'seal', where);
+    },
+    async end() {
+      let last: CheckedSeal | undefined;
+      for (const seal of receipt.seals.values()) {
+        const isNext = last !== undefined && last.n + 1 === seal.n;
+        last = await checkSeals.check(seal, isNext ? last : undefined);
+      }
+      await checkPaths(receipt, cryptography, differences);
+      const about = checkOrder(header, receipt, differences);
+      const stated = await checkStatement(header, receipt, cryptography, differences);
+      const forgotten = collectForgotten();
+      for (const event of receipt.events.values()) if (event.forgotten) forgotten.add(event.forgotten);
+      const seqs = [...receipt.events.keys()];
+      const numbers = [...receipt.seals.keys()];
+      const [from = 0] = seqs;
+      const [firstSeal = 0] = numbers;
+      const anchored =
+        checkSeals.anchored.find(({ to }) => to >= (seqs.at(-1) ?? 0)) ?? checkSeals.anchored.at(-1);
+      const unused = known.anchors.filter(({ n }) => !receipt.seals.has(n));
+      const isEmpty = seqs.length === 0 || numbers.length === 0;
+      return {
+        events: isEmpty ? undefined : { from, to: seqs.at(-1) ?? from, count: seqs.length },
+        seals: isEmpty
+          ? undefined
+          : { from: firstSeal, to: numbers.at(-1) ?? firstSeal, count: numbers.length },
+        anchored,
+        forgotten: forgotten.all(),
+        proved: [
+          `${seqs.length} events of order ${header.order} stand in the ledger, as they are here (${naming('event', seqs)}).`,
+          `The seals over them (${naming('seal', numbers)}) are signed by ${header.key}.`,
+          ...stated.proved,
+          ...(anchored === undefined ? [] : [anchoredText(anchored)]),
+        ],
+        unknown: [...(isEmpty ? ['There are no events and seals in the receipt.'] : []), ...stated.unknown],
+        notes: [
+          ...about,
+          ...(unused.length === 0
+            ? []
+            : [
+                `${naming(
+                  'seal',
+                  unused.map(({ n }) => n),
+                )}: anchored, but not in this receipt, so the anchor says nothing of it.`,
+              ]),
+          'A receipt proves what stands in it. That nothing of the order was left out proves the ledger.',
+        ],
+      };
+    },
+  };
+}
+
+async function checkPaths(
+  receipt: Receipt,
+  cryptography: Cryptography,
+  differences: Differences,
+): Promise<void> {
+  const { events, paths, seals } = receipt;
+  const unproved = [...events.keys()].filter((seq) => !paths.has(seq));
+  if (unproved.length > 0)
+    differences.add('dropped', `${naming('event', unproved)}: the path into the ledger is missing`);
+  for (const path of paths.values()) {
+    const { seq, index, size } = path;
+    const event = events.get(seq);
+    const seal = seals.get(path.seal);
+    if (event === undefined)
+      differences.add('dropped', `event ${seq}: there is a path for it, but it is missing`);
+    else if (seal === undefined)
+      differences.add('dropped', `seal ${path.seal}, to which event ${seq} belongs, is missing`);
+    else if (index !== seq - seal.from || size !== seal.to - seal.from + 1)
+      differences.add('changed', `the path of event ${seq} is not one into seal ${seal.n}`);
+    else {
+      const head = await headOfPath(cryptography, await leafOf(cryptography, event), path);
+      if (head === undefined || toHex(head) !== seal.root)
+        differences.add('changed', `event ${seq}: it, or its path, is not what seal ${seal.n} sealed`);
+    }
+  }
+}
+
+function membersOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** @returns what there is to say of events that are about something else */
+function checkOrder({ order }: Header, { events }: Receipt, differences: Differences): string[] {
+  const strangers = [...events.values()].filter(({ content }) => {
+    const { kind, id } = membersOf(content?.['subject']);
+    return kind === 'order' && id !== order;
+  });
+  if (strangers.length > 0)
+    differences.add(
+      'added',
+      `${naming(
+        'event',
+        strangers.map(({ seq }) => seq),
+      )}: about another order than ${order}`,
+    );
+  const others = [...events.values()].filter(
+    ({ content }) => content !== undefined && membersOf(content['subject'])['kind'] !== 'order',
+  );
+  return others.length === 0
+    ? []
+    : [
+        `${naming(
+          'event',
+          others.map(({ seq }) => seq),
+        )}: about no order, such as keys that were vouched for.`,
+      ];
+}
+
+/** Whether what the events say they are about is the statement. */
+async function checkStatement(
+  { order }: Header,
+  { statements, events }: Receipt,
+  { sha256 }: Cryptography,
+  differences: Differences,
+): Promise<{ readonly proved: string[]; readonly unknown: string[] }> {
+  const [line] = statements;
+  if (statements.length > 1)
+    differences.add('added', `${statements.length} statements: there is one a receipt`);
+  if (line === undefined) {
+    differences.add('dropped', 'the statement is missing');
+    return { proved: [], unknown: [] };
+  }
+  const hash = toHex(await sha256(utf8(canonicalJson(line.statement))));
+  if (line.statement['order'] !== order)
+    differences.add('changed', `the statement is that of another order than ${order}`);
+  const named = [...events.values()].flatMap(({ seq, content }) => {
+    const { statement } = membersOf(content?.['data']);
+    return typeof statement === 'string' ? [{ seq, statement }] : [];
+  });
+  const others = named.filter(({ statement }) => statement !== hash).map(({ seq }) => seq);
+  if (others.length > 0)
+    differences.add('changed', `the statement is not the one that ${naming('event', others)} name`);
+  if (named.length === 0)
+    return {
+      proved: [],
+      unknown: [
+        'No event in the receipt names the statement, so it is not known to be the one that was decided about.',
+      ],
+    };
+  return {
+    proved: [
+      `The statement (${hash}) is the one that ${naming(
+        'event',
+        named.map(({ seq }) => seq),
+      )} name.`,
+    ],
+    unknown: [],
+  };
+}

@@ -1,0 +1,117 @@
+/**
+ * What does not fit: something was changed, left out, put into another sequence, or added; the beginning or the end is missing;
+ * or another key signed.
+ */
+export type DifferenceCode = 'changed' | 'dropped' | 'reordered' | 'added' | 'cut' | 'key';
+
+export interface Difference {
+  readonly code: DifferenceCode;
+  /** A sentence. */
+  readonly text: string;
+}
+
+/** What a file proves. */
+export interface Report {
+  readonly verdict: 'proved' | 'differs' | 'cannot_tell';
+  readonly file: 'ledger' | 'receipt' | undefined;
+  /** Fingerprint of the key that the file says signed it. */
+  readonly key: string | undefined;
+  readonly order: string | undefined;
+  readonly events: { readonly from: number; readonly to: number; readonly count: number } | undefined;
+  readonly seals: { readonly from: number; readonly to: number; readonly count: number } | undefined;
+  /** The newest anchor that fits. */
+  readonly anchored: { readonly seal: number; readonly to: number; readonly at: string } | undefined;
+  readonly forgotten: readonly {
+    readonly count: number;
+    readonly by: string;
+    readonly from: string;
+    readonly to: string;
+  }[];
+  /** Sentences: what is proved, and by what. */
+  readonly proved: readonly string[];
+  readonly differences: readonly Difference[];
+  /** Sentences: why it cannot be told whether everything fits, and what would tell. */
+  readonly unknown: readonly string[];
+  /** Sentences: what is not proved, though everything fits. */
+  readonly notes: readonly string[];
+}
+
+/** An anchor: a seal's number, and the hash of its canonical form in hex. */
+export interface Anchor {
+  readonly n: number;
+  readonly hash: string;
+}
+
+/** What is known besides the file. */
+export interface Known {
+  /** Fingerprint of the key that has to have signed. */
+  readonly key: string | undefined;
+  readonly anchors: readonly Anchor[];
+  /** Fingerprints of the passkeys that may vouch for others. */
+  readonly roots: readonly string[] | undefined;
+}
+
+/** Collects what does not fit. */
+export interface Differences {
+  add(code: DifferenceCode, text: string): void;
+  readonly all: readonly Difference[];
+}
+
+/** A file that is wrong from end to end must not fill the memory. */
+const MAX_DIFFERENCES = 1_000;
+
+export function collectDifferences(): Differences {
+  const all: Difference[] = [];
+  return {
+    all,
+    add(code, text) {
+      if (all.length < MAX_DIFFERENCES) all.push({ code, text });
+    },
+  };
+}
+
+/** Counts as ranges: `3, 5 to 9`. */
+function rangesText(numbers: Iterable<number>): string {
+  const ranges: [number, number][] = [];
+  for (const each of [...numbers].sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && each === last[1] + 1) last[1] = each;
+    else ranges.push([each, each]);
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ');
+}
+
+/** `event 3`, `events 3, 5 to 9` */
+export function naming(what: string, numbers: Iterable<number>): string {
+  const all = [...numbers];
+  return `${what}${all.length === 1 ? '' : 's'} ${rangesText(all)}`;
+}
+
+const CODES: Readonly<Record<DifferenceCode, string>> = {
+  changed: 'CHANGED',
+  dropped: 'DROPPED',
+  reordered: 'REORDERED',
+  added: 'ADDED',
+  cut: 'CUT',
+  key: 'OTHER KEY',
+};
+const VERDICTS: Readonly<Record<Report['verdict'], string>> = {
+  proved: 'PROVED',
+  differs: 'NOT PROVED: something does not fit',
+  cannot_tell: 'CANNOT TELL',
+};
+/** Of more than this the first are shown: one change has many consequences. */
+const SHOWN = 20;
+
+/** A report in plain words, a line each. */
+export function reportLines({ verdict, proved, differences, unknown, notes }: Report): string[] {
+  const rest = differences.length - SHOWN;
+  return [
+    VERDICTS[verdict],
+    ...differences.slice(0, SHOWN).map(({ code, text }) => `  ✗ ${CODES[code]}: ${text}`),
+    ...(rest > 0 ? [`  … and ${rest} more`] : []),
+    ...unknown.map((text) => `  ? ${text}`),
+    ...proved.map((text) => `  ✓ ${text}`),
+    ...notes.map((text) => `  - ${text}`),
+  ];
+}

@@ -1,0 +1,73 @@
+import { type Bytes, toBase64Url, toHex, utf8 } from './bytes.ts';
+import type { Cryptography } from './cryptography.ts';
+import type { Differences, Known } from './report.ts';
+import type { Header, SealLine } from './shapes.ts';
+
+/** The fingerprint of a public key, as the bot says it. */
+async function fingerprintOf({ sha256 }: Cryptography, spki: Bytes): Promise<string> {
+  return `SHA256:${toBase64Url(await sha256(spki))}`;
+}
+
+/** Where the newest anchor that fits is: what it anchors was there when the seal had left. */
+export interface Anchored {
+  readonly seal: number;
+  /** The last event that it covers. */
+  readonly to: number;
+  readonly at: string;
+}
+
+/** A seal that was looked at. */
+export interface CheckedSeal {
+  readonly n: number;
+  readonly to: number;
+  /** SHA-256 of its canonical form. */
+  readonly hash: string;
+}
+
+export interface SealCheck {
+  /** @returns what the next seal is held against */
+  check(seal: SealLine, before: CheckedSeal | undefined): Promise<CheckedSeal>;
+  /** Seals whose anchors fit, in the sequence in which they were met. */
+  readonly anchored: readonly Anchored[];
+}
+
+/** What is said of every seal, wherever it stands: who signed it, what it follows, and what anchors say of it. */
+export async function createSealCheck(
+  { key, publicKey }: Header,
+  known: Known,
+  cryptography: Cryptography,
+  differences: Differences,
+): Promise<SealCheck> {
+  const fingerprint = await fingerprintOf(cryptography, publicKey);
+  if (fingerprint !== key)
+    differences.add('key', `the public key in the file is ${fingerprint}, but it calls it ${key}`);
+  if (known.key !== undefined && known.key !== fingerprint)
+    differences.add('key', `the file is signed by ${fingerprint}, and not by ${known.key}`);
+  const nothing = toHex(await cryptography.sha256(new Uint8Array()));
+  const anchored: Anchored[] = [];
+
+  return {
+    anchored,
+    async check(seal, before) {
+      const { n } = seal;
+      const hash = toHex(await cryptography.sha256(utf8(seal.canonical)));
+      if (!(await cryptography.verify('Ed25519', publicKey, seal.signature, utf8(seal.signed))))
+        differences.add('changed', `the key has not signed seal ${n} as it stands here`);
+      if (n === 1 && seal.prev !== nothing)
+        differences.add('changed', 'seal 1 says that another one was before it');
+      if (before !== undefined && before.n + 1 === n && before.hash !== seal.prev)
+        differences.add(
+          'changed',
+          `seal ${n} does not follow seal ${n - 1} as it stands here: one was replaced`,
+        );
+      for (const anchor of known.anchors) {
+        if (anchor.n === n && anchor.hash !== hash)
+          differences.add('changed', `seal ${n} is not the one that was anchored: it was replaced`);
+        else if (anchor.n === n) anchored.push({ seal: n, to: seal.to, at: seal.at });
+        else if (anchor.n === n - 1 && before === undefined && anchor.hash !== seal.prev)
+          differences.add('changed', `seal ${n} does not follow the seal ${n - 1} that was anchored`);
+      }
+      return { n, to: seal.to, hash };
+    },
+  };
+}

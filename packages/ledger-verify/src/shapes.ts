@@ -1,0 +1,161 @@
+import { type Bytes, hashOfHex, ofBase64 } from './bytes.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
+
+/* The lines of a ledger and of a receipt. What a line has too much or too little makes it none. */
+
+/** The first line. */
+export interface Header {
+  readonly kind: 'ledger' | 'receipt';
+  /** Fingerprint of the key that signs seals. */
+  readonly key: string;
+  /** Its SPKI. */
+  readonly publicKey: Bytes;
+  /** Of a receipt. */
+  readonly order: string | undefined;
+}
+
+export interface ForgottenBy {
+  readonly at: string;
+  readonly by: string;
+}
+
+export interface EventLine {
+  readonly type: 'event';
+  readonly seq: number;
+  /** Undefined when it was forgotten. */
+  readonly content: JsonObject | undefined;
+  readonly forgotten: ForgottenBy | undefined;
+  /** The hash that was kept of what was forgotten. */
+  readonly leaf: Bytes | undefined;
+}
+
+export interface SealLine {
+  readonly type: 'seal';
+  readonly n: number;
+  readonly from: number;
+  readonly to: number;
+  readonly root: string;
+  readonly prev: string;
+  readonly at: string;
+  readonly signature: Bytes;
+  readonly canonical: string;
+  /** What the signature is over. */
+  readonly signed: string;
+}
+
+export interface PathLine {
+  readonly type: 'path';
+  readonly seq: number;
+  readonly seal: number;
+  readonly index: number;
+  readonly size: number;
+  readonly path: readonly Bytes[];
+}
+
+export interface StatementLine {
+  readonly type: 'statement';
+  readonly statement: JsonObject;
+}
+
+/** Where the bot says that a seal has left. It proves nothing by itself: whoever made the file wrote it. */
+export interface AnchorLine {
+  readonly type: 'anchor';
+  readonly n: number;
+  readonly hash: string;
+}
+
+export type Line = EventLine | SealLine | PathLine | StatementLine | AnchorLine;
+
+function isCount(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function hasExactly(object: JsonObject, names: readonly string[]): boolean {
+  return Object.keys(object).length === names.length && names.every((name) => Object.hasOwn(object, name));
+}
+
+/** @returns undefined for no header; `version` for one of a version that is not known here */
+export function readHeader(object: JsonObject): Header | 'version' | undefined {
+  const { type, version, key, public: spki, order } = object;
+  if (type !== 'ledger' && type !== 'receipt') return undefined;
+  if (isCount(version) && version !== 1) return 'version';
+  const names = ['type', 'version', 'key', 'public', ...(type === 'receipt' ? ['order'] : [])];
+  const publicKey = ofBase64(spki);
+  if (!hasExactly(object, names) || version !== 1 || typeof key !== 'string' || publicKey === undefined)
+    return undefined;
+  if (type === 'receipt' && typeof order !== 'string') return undefined;
+  return { kind: type, key, publicKey, order: typeof order === 'string' ? order : undefined };
+}
+
+export function readLine(object: JsonObject): Line | undefined {
+  switch (object['type']) {
+    case 'event':
+      return readEvent(object);
+    case 'seal':
+      return readSeal(object);
+    case 'path':
+      return readPath(object);
+    case 'statement': {
+      const { statement } = object;
+      return hasExactly(object, ['type', 'statement']) && isJsonObject(statement)
+        ? { type: 'statement', statement }
+        : undefined;
+    }
+    case 'anchor': {
+      const { n, hash } = object;
+      return isCount(n) && hashOfHex(hash) !== undefined
+        ? { type: 'anchor', n, hash: String(hash) }
+        : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function readEvent(object: JsonObject): EventLine | undefined {
+  const { seq, forgotten, leaf } = object;
+  if (!isCount(seq) || seq === 0) return undefined;
+  if (forgotten === undefined) {
+    const names = ['type', 'seq', 'at', 'kind', 'subject', 'actor', 'data'];
+    if (!hasExactly(object, names)) return undefined;
+    return { type: 'event', seq, content: object, forgotten: undefined, leaf: undefined };
+  }
+  const hash = hashOfHex(leaf);
+  if (!hasExactly(object, ['type', 'seq', 'forgotten', 'leaf']) || hash === undefined) return undefined;
+  if (!isJsonObject(forgotten) || !hasExactly(forgotten, ['at', 'by'])) return undefined;
+  const { at, by } = forgotten;
+  if (typeof at !== 'string' || typeof by !== 'string') return undefined;
+  return { type: 'event', seq, content: undefined, forgotten: { at, by }, leaf: hash };
+}
+
+function readSeal(object: JsonObject): SealLine | undefined {
+  const { n, from, to, root, prev, at, signature, ...others } = object;
+  if (Object.keys(others).length !== 1 || !isCount(n) || n === 0 || !isCount(from) || !isCount(to))
+    return undefined;
+  const bytes = ofBase64(signature);
+  if (from === 0 || to < from || bytes === undefined || typeof at !== 'string') return undefined;
+  if (hashOfHex(root) === undefined || hashOfHex(prev) === undefined) return undefined;
+  const { signature: _, ...unsigned } = object;
+  const texts = { root: String(root), prev: String(prev), at };
+  const canonical = canonicalJson(object);
+  return {
+    type: 'seal',
+    n,
+    from,
+    to,
+    ...texts,
+    signature: bytes,
+    canonical,
+    signed: canonicalJson(unsigned),
+  };
+}
+
+function readPath(object: JsonObject): PathLine | undefined {
+  const { seq, seal, index, size, path } = object;
+  if (!hasExactly(object, ['type', 'seq', 'seal', 'index', 'size', 'path']) || !Array.isArray(path))
+    return undefined;
+  const hashes = path.flatMap((hash) => hashOfHex(hash) ?? []);
+  if (!isCount(seq) || !isCount(seal) || !isCount(index) || !isCount(size) || hashes.length !== path.length)
+    return undefined;
+  return { type: 'path', seq, seal, index, size, path: hashes };
+}

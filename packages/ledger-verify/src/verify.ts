@@ -1,0 +1,102 @@
+import type { Cryptography } from './cryptography.ts';
+import { createLedgerCheck } from './ledger.ts';
+import { linesOf, readObject } from './lines.ts';
+import { createReceiptCheck } from './receipt.ts';
+import { collectDifferences, type Differences, type Known, type Report } from './report.ts';
+import { type Header, readHeader, readLine } from './shapes.ts';
+
+const CHECKS = { ledger: createLedgerCheck, receipt: createReceiptCheck };
+
+const NOTHING = {
+  ...{ file: undefined, key: undefined, order: undefined, events: undefined, seals: undefined },
+  ...{ anchored: undefined, forgotten: [], proved: [], differences: [], notes: [] },
+};
+
+function cannotTell(why: string): Report {
+  return { ...NOTHING, verdict: 'cannot_tell', unknown: [why] };
+}
+
+/**
+ * Verifies a ledger or a receipt.
+ * @param pieces the file's bytes
+ */
+export async function verify(
+  pieces: AsyncIterable<Uint8Array>,
+  known: Known,
+  cryptography: Cryptography,
+): Promise<Report> {
+  const lines = linesOf(pieces);
+  const differences = collectDifferences();
+  try {
+    const first = await lines.next();
+    const object = first.done === true ? undefined : readObject(first.value);
+    const header = object && readHeader(object);
+    if (header === undefined)
+      return cannotTell(
+        'The file does not begin as a ledger or a receipt does: it is neither, or its first line was changed.',
+      );
+    if (header === 'version')
+      return cannotTell(
+        'The file is of a later version than this program knows. Use a newer domain-steward-verify.',
+      );
+    return await verifyLines(header, lines, known, cryptography, differences);
+  } catch (error) {
+    // What `TextDecoder` throws for bytes that are no text.
+    if (!(error instanceof TypeError)) throw error;
+    differences.add('changed', 'the file has bytes that are no text (UTF-8)');
+    return { ...NOTHING, verdict: 'differs', differences: differences.all, unknown: [] };
+  }
+}
+
+async function verifyLines(
+  header: Header,
+  lines: AsyncIterable<string>,
+  known: Known,
+  cryptography: Cryptography,
+  differences: Differences,
+): Promise<Report> {
+  const check = await CHECKS[header.kind](header, known, cryptography, differences);
+  let number = 1;
+  for await (const text of lines) {
+    number += 1;
+    const object = readObject(text);
+    const line = object && readLine(object);
+    if (line === undefined)
+      differences.add('changed', `line ${number} cannot be read as a line of a ${header.kind}`);
+    else await check.line(line, number);
+  }
+  const found = await check.end();
+  const fits = differences.all.length === 0;
+  return {
+    ...found,
+    file: header.kind,
+    key: header.key,
+    order: header.order,
+    verdict: fits ? (found.unknown.length === 0 ? 'proved' : 'cannot_tell') : 'differs',
+    differences: differences.all,
+    // Sentences that rest on everything fitting.
+    proved: fits ? found.proved : [],
+    notes: fits ? [...found.forgotten.map(forgottenText), ...found.notes, ...outsideText(known, found)] : [],
+  };
+}
+
+function forgottenText({ count, by, from, to }: Report['forgotten'][number]): string {
+  const when = from === to ? `at ${from}` : `between ${from} and ${to}`;
+  return `The content of ${count} ${count === 1 ? 'event' : 'events'} was forgotten by ${by} ${when}: their hashes are still there.`;
+}
+
+/** What rests on the file alone, because nothing outside of it was given. */
+function outsideText(known: Known, { anchored }: Pick<Report, 'anchored'>): string[] {
+  return [
+    ...(known.key === undefined && anchored === undefined
+      ? [
+          'Whose key it is was not told: compare its fingerprint with the one that the bot says (--key), for anybody can make a file of their own.',
+        ]
+      : []),
+    ...(anchored === undefined
+      ? [
+          'No anchor was given that fits: whoever has the key could have made the whole file anew, or cut its end (--anchor).',
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,160 @@
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+
+/* Makes ledgers and receipts by the definition of their format, in the plainest way: no code of the verifier. */
+
+export interface Event {
+  readonly type: 'event';
+  readonly seq: number;
+  readonly [member: string]: unknown;
+}
+
+export interface Seal {
+  readonly type: 'seal';
+  readonly n: number;
+  readonly from: number;
+  readonly to: number;
+  readonly [member: string]: unknown;
+}
+
+export function sha256(...parts: readonly (string | Uint8Array)[]): Buffer {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+/** RFC 8785 for values without anything unusual. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
+}
+
+export function leafOf(event: Event): Buffer {
+  const leaf = event['leaf'];
+  return typeof leaf === 'string' ? Buffer.from(leaf, 'hex') : sha256(Uint8Array.of(0), canonical(event));
+}
+
+/** The largest power of two below a number. */
+function splitOf(size: number): number {
+  let split = 1;
+  while (split * 2 < size) split *= 2;
+  return split;
+}
+
+/** MTH of RFC 6962, as it stands there. */
+function treeHead(leaves: readonly Buffer[]): Buffer {
+  const [only] = leaves;
+  if (only === undefined) return sha256('');
+  if (leaves.length === 1) return only;
+  const split = splitOf(leaves.length);
+  return sha256(Uint8Array.of(1), treeHead(leaves.slice(0, split)), treeHead(leaves.slice(split)));
+}
+
+/** PATH of RFC 6962, as it stands there. */
+export function pathOf(index: number, leaves: readonly Buffer[]): Buffer[] {
+  if (leaves.length <= 1) return [];
+  const split = splitOf(leaves.length);
+  const [left, right] = [leaves.slice(0, split), leaves.slice(split)];
+  return index < split
+    ? [...pathOf(index, left), treeHead(right)]
+    : [...pathOf(index - split, right), treeHead(left)];
+}
+
+export interface Signer {
+  readonly privateKey: KeyObject;
+  readonly fingerprint: string;
+  readonly spki: Buffer;
+}
+
+export function makeSigner(): Signer {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const spki = publicKey.export({ format: 'der', type: 'spki' });
+  return { privateKey, spki, fingerprint: `SHA256:${sha256(spki).toString('base64url')}` };
+}
+
+export function hashOfSeal(seal: Seal | undefined): string {
+  return (seal === undefined ? sha256('') : sha256(canonical(seal))).toString('hex');
+}
+
+export function makeSeal(signer: Signer, before: Seal | undefined, events: readonly Event[]): Seal {
+  const n = (before?.n ?? 0) + 1;
+  const unsigned = {
+    ...{ type: 'seal' as const, n, from: events[0]?.seq ?? 0, to: events.at(-1)?.seq ?? 0 },
+    root: treeHead(events.map(leafOf)).toString('hex'),
+    prev: hashOfSeal(before),
+    at: new Date(Date.UTC(2026, 10, 1, 12) + n * 60_000).toISOString(),
+  };
+  const signature = sign(null, Buffer.from(canonical(unsigned)), signer.privateKey).toString('base64');
+  return { ...unsigned, signature };
+}
+
+export type Line = { readonly type: string; readonly [member: string]: unknown };
+
+function headerOf(signer: Signer, more: object = { type: 'ledger' }): Line {
+  const header = {
+    type: 'ledger',
+    version: 1,
+    key: signer.fingerprint,
+    public: signer.spki.toString('base64'),
+  };
+  return { ...header, ...more };
+}
+
+export interface Ledger {
+  readonly signer: Signer;
+  readonly lines: readonly Line[];
+  readonly events: readonly Event[];
+  readonly seals: readonly Seal[];
+}
+
+/** Events in seals of these sizes. */
+export function makeLedger(events: readonly Event[], sizes: Iterable<number>, signer = makeSigner()): Ledger {
+  const lines: Line[] = [headerOf(signer)];
+  const seals: Seal[] = [];
+  let at = 0;
+  for (const size of sizes) {
+    const sealed = events.slice(at, at + size);
+    if (sealed.length === 0) break;
+    const seal = makeSeal(signer, seals.at(-1), sealed);
+    seals.push(seal);
+    lines.push(...sealed, seal);
+    at += size;
+  }
+  return { signer, lines, events: events.slice(0, at), seals };
+}
+
+export const STATEMENT = {
+  version: 1,
+  order: 'zr0gsgvnnxvt',
+  task: 'renew',
+  items: [{ n: 1, name: 'cafe.rest' }],
+};
+
+/** A receipt of the events of a ledger that are about an order. */
+export function makeReceipt(
+  { signer, events, seals }: Ledger,
+  order: string,
+  statement: object = STATEMENT,
+): Line[] {
+  const own = events.filter((event) => canonical(event).includes(`"id":"${order}"`));
+  const proofs = own.map((event) => {
+    const seal = seals.find(({ to }) => to >= event.seq);
+    if (seal === undefined) throw new Error('not sealed');
+    const leaves = events.slice(seal.from - 1, seal.to).map(leafOf);
+    const index = event.seq - seal.from;
+    const path = pathOf(index, leaves).map((hash) => hash.toString('hex'));
+    return { seal, line: { type: 'path', seq: event.seq, seal: seal.n, index, size: leaves.length, path } };
+  });
+  return [
+    headerOf(signer, { type: 'receipt', order }),
+    { type: 'statement', statement },
+    ...own,
+    ...proofs.map(({ line }) => line),
+    ...new Set(proofs.map(({ seal }) => seal)),
+  ];
+}
+
+export function textOf(lines: readonly Line[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}

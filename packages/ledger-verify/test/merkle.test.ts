@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest';
+import { toHex } from '../src/bytes.ts';
+import { headOfPath, leafHash, treeHead } from '../src/merkle.ts';
+import { nodeCryptography } from '../src/node-cryptography.ts';
+import { webCryptography } from '../src/web-cryptography.ts';
+import { pathOf } from './make-ledger.ts';
+
+/** The leaves and heads that implementations of Certificate Transparency test with. */
+const LEAVES = [
+  '',
+  '00',
+  '10',
+  '2021',
+  '3031',
+  '40414243',
+  '5051525354555657',
+  '606162636465666768696a6b6c6d6e6f',
+];
+const HEADS = [
+  '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
+  'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125',
+  'aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77',
+  'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7',
+  '4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4',
+  '76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef',
+  'ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c',
+  '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328',
+];
+
+it.each([
+  ['Node', nodeCryptography],
+  ['browsers', webCryptography],
+])('gives the heads of RFC 6962, with the cryptography of %s', async (_name, cryptography) => {
+  const leaves = await Promise.all(
+    LEAVES.map((leaf) => leafHash(cryptography, Uint8Array.from(Buffer.from(leaf, 'hex')))),
+  );
+  for (const [index, head] of HEADS.entries())
+    expect(toHex(await treeHead(cryptography, leaves.slice(0, index + 1)))).toBe(head);
+});
+
+it('finds the head of every path of every small tree, and of no path that was changed', async () => {
+  const leaves = Array.from({ length: 33 }, (_, n) => Buffer.alloc(32, n));
+  for (let size = 1; size <= leaves.length; size += 1) {
+    const tree = leaves.slice(0, size);
+    const head = toHex(
+      await treeHead(
+        nodeCryptography,
+        tree.map((leaf) => Uint8Array.from(leaf)),
+      ),
+    );
+    for (const [index, leaf] of tree.entries()) {
+      const path = pathOf(index, tree).map((hash) => Uint8Array.from(hash));
+      const headOf = async (changed: object) => {
+        const found = await headOfPath(nodeCryptography, Uint8Array.from(leaf), {
+          index,
+          size,
+          path,
+          ...changed,
+        });
+        return found && toHex(found);
+      };
+      expect(await headOf({})).toBe(head);
+      expect(await headOf({ path: [...path, Uint8Array.from(leaf)] })).not.toBe(head);
+      if (size > 1) expect(await headOf({ path: path.slice(1) })).not.toBe(head);
+      if (size > 1) expect(await headOf({ index: (index + 1) % size })).not.toBe(head);
+    }
+  }
+});
