@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
+import { type Account, APPLICATION_SLOT } from '../../accounts/account.ts';
 import type { LinkOutcome } from '../../accounts/accounts.ts';
-import { present } from '../../collections.ts';
 import { HOUR_MS } from '../../duration.ts';
 import type { Credential } from '../../service/authenticator/signature.ts';
 import { Secret } from '../../service/secret.ts';
@@ -17,21 +16,7 @@ import {
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
-import {
-  actions,
-  button,
-  code,
-  count,
-  escapeText,
-  firstOf,
-  lines,
-  mention,
-  message,
-  moment,
-  quote,
-  section,
-  textMessage,
-} from '../kit/blocks.ts';
+import { section, textMessage } from '../kit/blocks.ts';
 import {
   type Field,
   type FieldErrors,
@@ -42,22 +27,30 @@ import {
   readForm,
 } from '../kit/form.ts';
 import { createLimiter, type Limiter } from '../kit/limiter.ts';
-import { factsOf } from '../orders/answer.view.ts';
-import { formatContext } from '../orders/order.view.ts';
 import { openForm } from '../orders/ordering.ts';
 import { refreshing } from '../refresh-form.ts';
-import { formatLinkRefusal } from './link.view.ts';
+import {
+  activeText,
+  detailsMessage,
+  forgottenText,
+  formatLinkRefusal,
+  LINK,
+  linkedText,
+  noSuchSlot,
+  teamLinkedText,
+  tooManyTriesText,
+  UNLINK,
+  UNLINKED_SINCE,
+  whichToForget,
+  whichToUse,
+  whoamiMessage,
+} from './link.view.ts';
 
 /*
  * Linked accounts: each person works with their own credentials at the domain service.
  */
 
-const METHODS = [
-  { value: 'password', text: 'User and password' },
-  { value: 'trusted_application', text: 'Trusted application' },
-  { value: 'two_factor', text: 'User, password and two-factor token' },
-] as const;
-type Method = (typeof METHODS)[number]['value'];
+type Method = Account['method'];
 
 /** How many refused credentials one person may try. */
 const LINK_TRIES_PER_HOUR = 10;
@@ -67,13 +60,22 @@ export function limitLinkTries(): Limiter {
   return createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS);
 }
 
-const METHOD: FieldLook = { label: 'How you sign in', kind: 'choice', options: METHODS, dispatches: true };
+const method = z.enum(['password', 'trusted_application', 'two_factor']);
+const METHOD: FieldLook = {
+  label: 'How you sign in',
+  kind: 'choice',
+  options: [
+    { value: 'password', text: 'User and password' },
+    { value: 'trusted_application', text: 'Trusted application' },
+    { value: 'two_factor', text: 'User, password and two-factor token' },
+  ],
+  dispatches: true,
+};
 
-const SEEN = /^[^\p{Cc}\p{Cs}]*$/u;
-const UNSEEN = 'It contains a character that cannot be seen. Type it again.';
+const VISIBLE = /^[^\p{Cc}\p{Cs}]*$/u;
 
 function nameField(missing: string, tooLong: string) {
-  return z.string(missing).trim().min(1, missing).max(255, tooLong).regex(SEEN, UNSEEN);
+  return z.string(missing).trim().min(1, missing).max(255, tooLong).regex(VISIBLE, LINK.unseen);
 }
 
 const userInContext = {
@@ -99,7 +101,7 @@ const password = field(
   z
     .string('Give the password.')
     .max(1_000, 'That is too long for a password.')
-    .regex(SEEN, UNSEEN)
+    .regex(VISIBLE, LINK.unseen)
     .transform((text) => new Secret(text)),
 );
 
@@ -187,7 +189,7 @@ function fieldsFor(method: Method, call: Interaction): readonly Field[] {
 }
 
 function methodOf(values: FormValues): Method {
-  return METHODS.find(({ value }) => value === values['method'])?.value ?? 'password';
+  return method.safeParse(values['method']).data ?? 'password';
 }
 
 const linkForm: FormFeature<'link'> = {
@@ -198,11 +200,7 @@ const linkForm: FormFeature<'link'> = {
     return {
       form: { ...linkForm.form, fields: fieldsFor(method, call) },
       values: { ...values, method },
-      intro: [
-        section(
-          'Your own credentials at the domain service. They are checked, sealed, and used for what you ask for only.',
-        ),
-      ],
+      intro: [section(LINK.intro)],
     };
   },
 
@@ -216,9 +214,7 @@ const linkForm: FormFeature<'link'> = {
     const seconds = linkTries.take(call.person.id);
     if (seconds !== undefined) {
       log.warn({ userId: call.person.id }, 'a person tries credentials again and again');
-      const wait = count(Math.ceil(seconds / 60), 'minute');
-      const why = `Too many tries within an hour, so the service was not asked. Wait ${wait}, then try once more; whoever runs the account there can say which credentials are right.`;
-      return { errors: { password: why } };
+      return { errors: { password: tooManyTriesText(seconds) } };
     }
     const outcome = await owner.link();
     if (outcome.kind !== 'refused') linkTries.giveBack(call.person.id);
@@ -239,35 +235,9 @@ function ownerOf(
   if ('errors' in read) return read;
   if (read.value.team.length === 0)
     return { isTeam: false, link: () => accounts.link(person.id, credential) };
-  if (!isAdmin(deps, person))
-    return { errors: { team: 'Only admins can link the team’s account. Nothing was stored.' } };
-  if (credential.method !== 'trusted_application')
-    return { errors: { team: 'Only a trusted application can be the team’s account. Nothing was stored.' } };
+  if (!isAdmin(deps, person)) return { errors: { team: LINK.teamByAdmins } };
+  if (credential.method !== 'trusted_application') return { errors: { team: LINK.teamIsApplication } };
   return { isTeam: true, link: () => accounts.team.link(person.id, credential) };
-}
-
-function teamLinkedText({ account, replaced }: LinkOutcome & { readonly kind: 'linked' }): string {
-  const gone =
-    replaced === undefined
-      ? ''
-      : ` It takes the place of ${code(accountName(replaced))}, which is forgotten: orders that wait with that one will not be sent.`;
-  return `:white_check_mark: Stored as the *team’s account*: ${code(accountName(account))}, not yet used. The service documents no way to check it, so its first use tells. People without an account of their own can ask now; what they ask for goes out with it once it is approved.${gone} \`/domain unlink team\` forgets it.`;
-}
-
-function linkedText({ account, verified, replaced }: LinkOutcome & { readonly kind: 'linked' }): string {
-  const name = code(accountName(account));
-  const where = formatContext(account.context);
-  const limits =
-    account.method === 'two_factor'
-      ? ' A two-factor account can work with users, redirects, SSL contacts and preregistrations; domain tasks need an account with a password.'
-      : '';
-  const gone =
-    replaced === undefined
-      ? ''
-      : ` It takes the place of ${code(accountName(replaced))} (${METHOD_WORDS[replaced.method]}), which is forgotten: orders that wait with that one will not be sent.`;
-  return verified
-    ? `:white_check_mark: Linked: ${name}, ${where}. It is your active account now.${gone}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
-    : `:white_check_mark: Stored: ${name}, not yet used. The service documents no way to check it, so its first use tells. It is your active account now.${gone}`;
 }
 
 /** Opens the form. It may be opened from the Home tab, which has no channel. */
@@ -286,108 +256,36 @@ function slotOf(word: string): string {
 const TEAM_WORD = 'team';
 
 async function unlinkTeam({ deps, person, respond }: CommandCall): Promise<void> {
-  if (!isAdmin(deps, person))
-    return respond('Only admins can unlink the team’s account. Ask a workspace admin or owner.');
+  if (!isAdmin(deps, person)) return respond(UNLINK.teamByAdmins);
   const gone = await deps.accounts.team.unlink(person.id);
   await respond(
-    gone === undefined
-      ? 'No team’s account is linked, so there is nothing to forget.'
-      : `Forgotten: the team’s account, ${code(accountName(gone))}. ${await unsentOrdersText(deps, [gone])}`,
+    gone === undefined ? UNLINK.noTeam : forgottenText([gone], await unsentOrders(deps, [gone]), true),
   );
 }
 
-/** What becomes of the orders that use accounts which were forgotten. */
-async function unsentOrdersText({ orders }: SlackDeps, gone: readonly Account[]): Promise<string> {
-  const ids = await orders.store.unfinishedOf(gone.map(({ id }) => id));
-  if (ids.length === 0) return 'No order waits for it.';
-  return `Nothing more is sent of ${count(ids.length, 'order')}: ${firstOf(ids.map(code), SHOWN_ORDERS)}.`;
+/** The orders that use accounts which were forgotten. */
+function unsentOrders({ orders }: SlackDeps, gone: readonly Account[]): Promise<readonly string[]> {
+  return orders.store.unfinishedOf(gone.map(({ id }) => id));
 }
-
-const SHOWN_ORDERS = 10;
 
 async function runUnlink(call: CommandCall): Promise<void> {
   const [word] = call.words;
   if (word?.toLowerCase() === TEAM_WORD) return unlinkTeam(call);
   const accounts = await call.deps.accounts.list(call.person.id);
-  if (accounts.length === 0)
-    return call.respond('You have no linked account, so there is nothing to forget.');
+  if (accounts.length === 0) return call.respond(UNLINK.none);
   const chosen = word === undefined ? accounts : accounts.filter((account) => account.slot === slotOf(word));
   if (chosen.length === 0 && word !== undefined) return call.respond(noSuchSlot(accounts));
-  if (word === undefined && accounts.length > 1) {
-    const list = accounts
-      .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(accountName(account))}`)
-      .join('\n');
-    return call.respond(`You have ${accounts.length} linked accounts. Say which one to forget:\n${list}`);
-  }
+  if (word === undefined && accounts.length > 1) return call.respond(whichToForget(accounts));
   const gone = await call.deps.accounts.unlink(call.person.id, chosen[0]?.slot);
-  await call.respond(
-    `Forgotten: ${gone.map((account) => code(accountName(account))).join(', ')}. ${await unsentOrdersText(call.deps, gone)}`,
-  );
+  await call.respond(forgottenText(gone, await unsentOrders(call.deps, gone)));
 }
 
 async function runUse(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const accounts = await call.deps.accounts.list(call.person.id);
-  if (word === undefined)
-    return call.respond(`Say which context, such as \`/domain use 4\`.\n${accountList(accounts)}`);
+  if (word === undefined) return call.respond(whichToUse(accounts));
   const account = await call.deps.accounts.use(call.person.id, slotOf(word));
-  await call.respond(
-    account === undefined
-      ? noSuchSlot(accounts)
-      : `Active now: ${code(accountName(account))}, ${formatContext(account.context)}.`,
-  );
-}
-
-/** What was typed may be a password, so it is not repeated. */
-function noSuchSlot(accounts: readonly Account[]): string {
-  return `You have no account linked for this.\n${accountList(accounts)}`;
-}
-
-function accountList(accounts: readonly Account[]): string {
-  if (accounts.length === 0) return 'You have no linked account. Type `/domain link`.';
-  return accounts.map(accountLine).join('\n');
-}
-
-const METHOD_WORDS: Readonly<Record<Method, string>> = {
-  password: 'password',
-  trusted_application: 'trusted application',
-  two_factor: 'two-factor',
-};
-
-function accountLine(account: Account): string {
-  const checked =
-    account.verifiedAt === undefined ? 'not yet used' : `last checked ${moment(account.verifiedAt)}`;
-  const name = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
-  return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(accountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${formatProfile(account)}`;
-}
-
-/** What the service said about the user when the account was last checked, on a line of its own. */
-function formatProfile({ profile, method }: Account): string {
-  if (profile === undefined) {
-    return method === 'password'
-      ? ''
-      : '\n      The document shows no login that tells more of such an account.';
-  }
-  const { defaultEmail, status, substatus, language, owner } = profile;
-  const parts = present([
-    defaultEmail !== undefined && `e-mail ${quote(defaultEmail)}`,
-    status !== undefined && `status ${status}${substatus === undefined ? '' : `, substatus ${substatus}`}`,
-    owner?.user !== undefined &&
-      `owner ${quote(owner.user)}${owner.context === undefined ? '' : ` in context ${owner.context}`}`,
-    language !== undefined && `language ${quote(language)}`,
-  ]);
-  return parts.length === 0 ? '' : `\n      The service says: ${parts.join(', ')}`;
-}
-
-/** That there is an account of the team, who linked it, and whether the reader's orders go out with it. */
-function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
-  if (team === undefined) return '';
-  const by = team.linkedBy === undefined ? '' : `, linked by ${mention(team.linkedBy)}`;
-  const checked = team.verifiedAt === undefined ? 'not yet used' : `last used ${moment(team.verifiedAt)}`;
-  const use = hasOwn
-    ? 'Yours go out with your own.'
-    : 'Yours go out with it, because you have none of your own.';
-  return `\n:busts_in_silhouette: *The team’s account*: ${code(accountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${by}. Only approved orders use it. ${use}`;
+  await call.respond(account === undefined ? noSuchSlot(accounts) : activeText(account));
 }
 
 async function runWhoami(call: CommandCall): Promise<void> {
@@ -395,24 +293,8 @@ async function runWhoami(call: CommandCall): Promise<void> {
     call.deps.accounts.list(call.person.id),
     call.deps.accounts.team.current(),
   ]);
-  const text = `${accountList(accounts)}${accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : ''}${teamAccountLine(team, accounts.length > 0)}`;
-  const asked = accounts.find(({ active, method }) => active && method === 'password');
-  await call.respond(
-    message(text, [
-      ...lines(text.split('\n')),
-      ...(asked === undefined
-        ? []
-        : actions('whoami', [
-            button('whoami_details', 'Ask for rights, profile and customer', asked.id, {
-              label: `Ask the service for more of ${accountName(asked)}`,
-            }),
-          ])),
-    ]),
-  );
+  await call.respond(whoamiMessage(accounts, team));
 }
-
-/** The number of facts that a message shows; a list of rights can be long. */
-const MAX_FACTS = 60;
 
 /**
  * Shows everything that the service tells about a login: acl, profile and customer. Only the account's owner
@@ -422,30 +304,9 @@ async function showDetails(call: ActionCall): Promise<void> {
   const { accounts } = call.deps;
   const mine = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);
   const outcome = mine === undefined ? undefined : await accounts.lookUp(mine.id);
-  if (mine === undefined || outcome === undefined) {
-    return call.respond('This account is not linked any more. `/domain whoami` shows those that are.');
-  }
-  switch (outcome.kind) {
-    case 'failed':
-      return call.respond(escapeText(formatLinkRefusal(outcome.refusal)));
-    case 'not_documented':
-      return call.respond('The document shows no login that tells more of such an account.');
-    case 'told': {
-      const facts = factsOf(outcome.record);
-      const left = facts.length - MAX_FACTS;
-      await call.respond(
-        message(`What the service knows of ${escapeText(accountName(mine))}`, [
-          ...lines([
-            `*What the service knows of ${code(accountName(mine))}*`,
-            ...facts
-              .slice(0, MAX_FACTS)
-              .map(([name, value]) => `• ${quote(name, 100)}: ${quote(value, 300)}`),
-            left > 0 && `• and ${left} more`,
-          ]),
-        ]),
-      );
-    }
-  }
+  await call.respond(
+    mine === undefined || outcome === undefined ? UNLINKED_SINCE : detailsMessage(mine, outcome),
+  );
 }
 
 export const link = {

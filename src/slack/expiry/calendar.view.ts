@@ -1,6 +1,7 @@
 import type { CalendarName, CalendarText } from '../../expiry/calendar.ts';
 import type { ExpirySource } from '../../names/dates.ts';
 import { displayName } from '../../zones/names.ts';
+import { code, context, type Message, message, section } from '../kit/blocks.ts';
 
 const SOURCES: Readonly<Record<ExpirySource, string>> = {
   rdap: 'The registry’s public record gives this date.',
@@ -17,4 +18,22 @@ export function formatCalendarEvent({ name, source, lapsing }: CalendarName): Ca
         summary: `${shown} expires`,
         description: `${SOURCES[source]}\nRenew it in Slack with /domain renew ${name}`,
       };
+}
+
+export const CALENDAR_USAGE =
+  '`/domain calendar` shows the address of your feed, `/domain calendar reset` makes a new one.';
+export const ADDRESS_SEALED =
+  'I cannot show the address of your feed here, because one of my keys is missing. The address goes on working. Try again in a few minutes, or have a new address with `/domain calendar reset`: then the former one is gone.';
+
+/** The address of a person's feed. @param isNew in the place of a former one */
+export function feedMessage(address: string, isNew: boolean): Message {
+  const lead = isNew
+    ? 'Your feed of the watch list has a new address. The former one is gone; subscribe to this one instead:'
+    : 'Subscribe to this address in your calendar to see when names expire:';
+  return message(lead, [
+    section(`${lead}\n${code(address)}`),
+    context(
+      'Whoever has the address can read the feed, so keep it to yourself. `/domain calendar reset` makes a new one.',
+    ),
+  ]);
 }

@@ -1,6 +1,6 @@
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
-import { expiringPage, LIST_LENGTH } from './expiry.view.ts';
+import { expiringPage, expiringUsage, LIST_LENGTH } from './expiry.view.ts';
 
 /* The list of expiring names, in pages. */
 
@@ -11,9 +11,7 @@ async function runExpiring(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
   const days = word === undefined ? DEFAULT_DAYS : readNumber(word, MAX_DAYS);
   if (days === undefined || rest.length > 0) {
-    return call.respond(
-      `Give the days as one whole number up to ${MAX_DAYS}, such as \`/domain expiring 30\`.`,
-    );
+    return call.respond(expiringUsage(MAX_DAYS));
   }
   await call.respond(await page(call, days, 0));
 }

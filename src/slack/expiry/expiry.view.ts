@@ -15,6 +15,7 @@ import {
   count,
   day,
   escapeText,
+  LIMITS,
   type Message,
   mention,
   message,
@@ -255,4 +256,32 @@ export function formatName(asciiName: string): string {
 /** Who did something, with the reason if there is one. */
 export function byWhom(userId: string, reason: string | undefined): string {
   return `${mention(userId)}${reason === undefined ? '' : `: “${quote(reason, 500)}”`}`;
+}
+
+export function expiringUsage(maxDays: number): string {
+  return `Give the days as one whole number up to ${maxDays}, such as \`/domain expiring 30\`.`;
+}
+
+/** Said instead of renewing by an old reminder. */
+export function renewedSinceText(name: string, until: Day): string {
+  return `${formatName(name)} was renewed since this reminder: it expires on ${formatDay(until)} now. To renew it all the same, type \`/domain renew ${name}\`.`;
+}
+
+export const NOTHING_TO_RENEW =
+  'Nothing of this digest is left to renew: all was renewed or decided meanwhile.';
+
+/** Said of a reminder whose name was taken off the watch list. */
+export function unwatchedSinceText(name: string): string {
+  return `${formatName(name)} is not on the watch list any more. \`/domain watch ${escapeText(name)}\` puts it back.`;
+}
+
+/** Which names a menu offers to renew. @param most how many become one order */
+export function renewHint(found: number, most: number): string {
+  return found > LIMITS.options
+    ? `The ${LIMITS.options} most urgent of ${found} stand here; ${most} become one order at most. Press the button again for more.`
+    : `Those you tick become one order, of ${most} at most.`;
+}
+
+export function lapseText(name: string): string {
+  return `${formatName(name)} is not renewed, and lost some time after it expires.`;
 }

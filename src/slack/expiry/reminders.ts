@@ -12,7 +12,7 @@ import {
   type Interaction,
   type Submitted,
 } from '../feature.ts';
-import { count, escapeText, LIMITS, lines, type Message, section, textMessage } from '../kit/blocks.ts';
+import { count, escapeText, lines, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
   type Form,
   type FormOrigin,
@@ -29,7 +29,15 @@ import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from '../orders/ordering.ts';
-import { formatDay, formatDays, formatName } from './expiry.view.ts';
+import {
+  formatDay,
+  formatDays,
+  lapseText,
+  NOTHING_TO_RENEW,
+  renewedSinceText,
+  renewHint,
+  unwatchedSinceText,
+} from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /*
@@ -88,10 +96,7 @@ async function renewedSince(call: ActionCall): Promise<Message | undefined> {
   const { at, source } = domain.expiry;
   const daysLeft = (at.getTime() - call.deps.now().getTime()) / DAY_MS;
   if (daysLeft <= Math.max(0, ...reminderDays) + 1) return undefined;
-  const day = formatDay(expiryDay(at, source, reminderTimezone));
-  return textMessage(
-    `${formatName(domain.name)} was renewed since this reminder: it expires on ${day} now. To renew it all the same, type \`/domain renew ${domain.name}\`.`,
-  );
+  return textMessage(renewedSinceText(domain.name, expiryDay(at, source, reminderTimezone)));
 }
 
 async function openRenew(call: ActionCall): Promise<void> {
@@ -111,19 +116,14 @@ async function openRenewMany(call: ActionCall): Promise<void> {
   const origin = { ...(await cardOrigin(call, channelOfPlace(call.value))), subject: call.value };
   const { digestId, destination } = placeOf(call.value);
   const names = await call.deps.expiry.renewable(digestId, destination);
-  if (names.length === 0) {
-    return call.respond('Nothing of this digest is left to renew: all was renewed or decided meanwhile.');
-  }
+  if (names.length === 0) return call.respond(NOTHING_TO_RENEW);
   await openForm(call, renewManyForm, origin, { period: '1' });
 }
 
 function openWith(form: FormFeature) {
   return async (call: ActionCall): Promise<void> => {
     const domain = await call.deps.expiry.find(call.value);
-    if (domain === undefined)
-      return call.respond(
-        `${formatName(call.value)} is not on the watch list any more. \`/domain watch ${escapeText(call.value)}\` puts it back.`,
-      );
+    if (domain === undefined) return call.respond(unwatchedSinceText(call.value));
     await openForm(call, form, await threadOrigin(call));
   };
 }
@@ -160,10 +160,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
         value: domain.name,
         text: `${displayName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${formatDays(daysLeft)}`,
       }));
-    const hint =
-      options.length > LIMITS.options
-        ? `The ${LIMITS.options} most urgent of ${options.length} stand here; ${MAX_NAMES} become one order at most. Press the button again for more.`
-        : `Those you tick become one order, of ${MAX_NAMES} at most.`;
+    const hint = renewHint(options.length, MAX_NAMES);
     const fields = renewManyFields.fields.map((field) =>
       field.name === 'names' ? { ...field, options, hint } : field,
     );
@@ -262,10 +259,7 @@ const lapseForm: FormFeature<'lapse'> = {
     // Slack waits for the form, so nobody is asked.
     const known = await knownOfLapse(call.deps, name, call.deps.names.impacts.stored(name, 'lapse'));
     return {
-      intro: [
-        section(`${formatName(name)} is not renewed, and lost some time after it expires.`),
-        ...lines(known),
-      ],
+      intro: [section(lapseText(name)), ...lines(known)],
     };
   },
 

@@ -213,3 +213,19 @@ export function budgetLines(standings: readonly BudgetStanding[], locale?: strin
     return `• ${escapeText(tagText(budget.tag))}, ${periodText(period)}: ${used} of ${amountsText([budget.amount], locale)} ${budgetBar(standing)}`;
   });
 }
+
+/** What is said about changes of budgets. */
+export const BUDGET = {
+  gone: 'This budget is not there any more. Close this and look at `/domain spend` again.',
+  taken: 'There is a budget of this for that time already. Change that one.',
+  another: 'Another tag or time is another budget: close this and add it.',
+  same: 'Nothing was changed: the budget says this already.',
+  saved: (budget: Omit<Budget, 'id'>) => `Saved: the budget of ${budgetLine(budget)}.`,
+  removed: (budget: Budget) => `Removed: the budget of ${budgetLine(budget)}.`,
+} as const;
+
+/** Above the form of a budget. @param budget the one that is there */
+export function budgetIntro(budget: Budget | undefined, currency: string): string {
+  const now = budget === undefined ? '' : `Now: ${budgetLine(budget)}. `;
+  return `${now}In ${currency}, months and years in UTC. Who changes what stands in the audit log.`;
+}

@@ -5,7 +5,7 @@ import type { Feature, FormFeature, SubmissionCall, Submitted } from '../feature
 import { context, textMessage } from '../kit/blocks.ts';
 import { type FieldLook, type Form, field, fieldsOf, readForm } from '../kit/form.ts';
 import { opening } from '../orders/ordering.ts';
-import { budgetLine } from './budget.view.ts';
+import { BUDGET, budgetIntro } from './budget.view.ts';
 import { PRICE_ISSUES } from './price.view.ts';
 
 /* The team's budgets: everybody sees them with what was spent, and admins change them. */
@@ -55,8 +55,6 @@ function amountIn(currency: string) {
 
 const FORM: Omit<Form<'budget'>, 'fields'> = { name: 'budget', title: 'Budget', submit: 'Save' };
 
-const GONE = 'This budget is not there any more. Close this and look at `/domain spend` again.';
-
 async function find({ deps }: Pick<SubmissionCall, 'deps'>, id: string): Promise<Budget | undefined> {
   return (await deps.budgets.list()).find((budget) => budget.id === id);
 }
@@ -76,11 +74,7 @@ const budgetForm: FormFeature<'budget'> = {
           : { tag: budget.tag ?? '', span: budget.span, amount: formatDecimal(budget.amount) }),
         ...values,
       },
-      intro: [
-        context(
-          `${budget === undefined ? '' : `Now: ${budgetLine(budget)}. `}In ${currency}, months and years in UTC. Who changes what stands in the audit log.`,
-        ),
-      ],
+      intro: [context(budgetIntro(budget, currency))],
     };
   },
 
@@ -94,31 +88,28 @@ async function add(call: SubmissionCall): Promise<Submitted> {
   const { tag, span, amount } = read.value;
   const outcome = await budgets.add({ tag, span, amount }, call.person.id, now());
   return outcome === 'taken'
-    ? {
-        errors: { span: 'There is a budget of this for that time already. Change that one.' },
-      }
-    : saved(call, `Saved: the budget of ${budgetLine({ id: '', tag, span, amount })}.`);
+    ? { errors: { span: BUDGET.taken } }
+    : saved(call, BUDGET.saved({ tag, span, amount }));
 }
 
 async function edit(call: SubmissionCall, id: string): Promise<Submitted> {
   const { budgets, now } = call.deps;
   const budget = await find(call, id);
-  if (budget === undefined) return { errors: { amount: GONE } };
+  if (budget === undefined) return { errors: { amount: BUDGET.gone } };
   const read = readForm(editFields(budget.amount.currency), call.values);
   if ('errors' in read) return read;
   const { tag, span, amount } = read.value;
-  const another = 'Another tag or time is another budget: close this and add it.';
-  if (tag !== budget.tag) return { errors: { tag: another } };
-  if (span !== budget.span) return { errors: { span: another } };
+  if (tag !== budget.tag) return { errors: { tag: BUDGET.another } };
+  if (span !== budget.span) return { errors: { span: BUDGET.another } };
   if (amount === undefined) {
     await budgets.remove(id, call.person.id, now());
-    return saved(call, `Removed: the budget of ${budgetLine(budget)}.`);
+    return saved(call, BUDGET.removed(budget));
   }
   const outcome = await budgets.setAmount(id, amount.minor, call.person.id, now());
-  if (outcome === 'gone') return { errors: { amount: GONE } };
+  if (outcome === 'gone') return { errors: { amount: BUDGET.gone } };
   return outcome === 'same'
-    ? { say: textMessage('Nothing was changed: the budget says this already.') }
-    : saved(call, `Saved: the budget of ${budgetLine({ ...budget, amount })}.`);
+    ? { say: textMessage(BUDGET.same) }
+    : saved(call, BUDGET.saved({ ...budget, amount }));
 }
 
 /** Cards of waiting orders show the budgets, so they are shown again. */

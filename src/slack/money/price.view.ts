@@ -294,3 +294,15 @@ export function pricesSaved(edits: readonly PriceEdit[]): string {
   ]);
   return `${joined(parts)}. Orders that wait for approval show the prices of the list as it is now.`;
 }
+
+/** What is said about changes of the list. */
+export const PRICES = {
+  gone: 'This price is not on the list any more. Close this and look at `/domain prices` again.',
+  changedMeanwhile:
+    'Somebody has changed the price list at the same moment, so nothing of this was saved. Send it once more.',
+  tooManyWait: (most: number) =>
+    `More than ${most} of these prices would wait for another admin, who has to see each: a rule of the policy looks at amounts. Import them in smaller parts.`,
+  intro: (currency: string) => `In ${currency}. Who changes what stands in the audit log.`,
+  importIntro: (currency: string) =>
+    `Amounts are in ${currency}, unless a column \`currency\` says otherwise.`,
+} as const;

@@ -23,13 +23,11 @@ import { opening } from '../orders/ordering.ts';
 import { MAX_WAITING_PRICES } from '../policy/pending-change.view.ts';
 import { waitWithPrices } from '../policy/pending-changes.ts';
 import { sendFile } from '../send-file.ts';
-import { lineIssues, PRICE_ISSUES, priceList, pricesSaved } from './price.view.ts';
+import { lineIssues, PRICE_ISSUES, PRICES, priceList, pricesSaved } from './price.view.ts';
 
 /*
  * The team's price list: everybody sees it, admins change it.
  */
-
-const GONE = 'This price is not on the list any more. Close this and look at `/domain prices` again.';
 
 function find(list: readonly ListedPrice[], id: string | undefined): ListedPrice | undefined {
   return list.find((price) => price.id === id);
@@ -99,7 +97,7 @@ const priceForm: FormFeature<'price'> = {
             }),
         ...values,
       },
-      intro: [context(`In ${currency}. Who changes what stands in the audit log.`)],
+      intro: [context(PRICES.intro(currency))],
     };
   },
 
@@ -108,7 +106,7 @@ const priceForm: FormFeature<'price'> = {
     const { subject } = call.origin;
     const list = await prices.list();
     const edited = find(list, subject);
-    if (subject !== undefined && edited === undefined) return { errors: { zone: GONE } };
+    if (subject !== undefined && edited === undefined) return { errors: { zone: PRICES.gone } };
     const given = readForm(priced, call.values);
     if ('errors' in given) return given;
     const read = readPrice(given.value, edited?.amount.currency ?? currency);
@@ -145,9 +143,11 @@ async function save(
   const { prices, policies, now, log } = call.deps;
   const { rules } = await policies.current();
   const waiting = loosenedPrices(list, edits, { rules, factsOf: taskNamed, today: utcDayOf(now()) });
-  if (waiting.length > MAX_WAITING_PRICES) return { errors: { [field]: TOO_MANY_WAIT } };
+  if (waiting.length > MAX_WAITING_PRICES)
+    return { errors: { [field]: PRICES.tooManyWait(MAX_WAITING_PRICES) } };
   const atOnce = edits.filter((edit) => !waiting.includes(edit));
-  if (!(await prices.save(atOnce, call.person.id, now()))) return { errors: { [field]: CHANGED_MEANWHILE } };
+  if (!(await prices.save(atOnce, call.person.id, now())))
+    return { errors: { [field]: PRICES.changedMeanwhile } };
   if (atOnce.length > 0) {
     log.info({ by: call.person.id, edits: atOnce.length }, 'price list changed');
     // Cards of waiting orders show prices.
@@ -157,10 +157,6 @@ async function save(
   const saved = waiting.length > 0 && atOnce.length === 0 ? [] : [pricesSaved(atOnce)];
   return { say: textMessage([...saved, ...waits].join('\n')) };
 }
-
-const CHANGED_MEANWHILE =
-  'Somebody has changed the price list at the same moment, so nothing of this was saved. Send it once more.';
-const TOO_MANY_WAIT = `More than ${MAX_WAITING_PRICES} of these prices would wait for another admin, who has to see each: a rule of the policy looks at amounts. Import them in smaller parts.`;
 
 const imported = z.object(
   csvFields('As the export gives it.', {
@@ -178,7 +174,7 @@ const pricesImportForm: FormFeature<'prices_import'> = {
     fields: fieldsOf(imported),
   },
   render: (call) => ({
-    intro: [context(`Amounts are in ${call.deps.currency}, unless a column \`currency\` says otherwise.`)],
+    intro: [context(PRICES.importIntro(call.deps.currency))],
   }),
   async submit(call) {
     const { prices, currency } = call.deps;

@@ -12,11 +12,10 @@ import {
 } from '../../money/spend.ts';
 import { seesAll } from '../../orders/visibility.ts';
 import { type CommandCall, type Feature, type Interaction, isAdmin, viewerOf } from '../feature.ts';
-import { code } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { createNamer } from '../log/actor-names.ts';
 import { sendFile } from '../send-file.ts';
-import { SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from './spend.view.ts';
+import { noSpanText, SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } from './spend.view.ts';
 
 /*
  * What was spent, and what is ahead.
@@ -29,10 +28,7 @@ async function runSpend(call: CommandCall): Promise<void> {
   const [word = String(call.deps.now().getUTCFullYear()), ...more] = call.words;
   const span = more.length === 0 ? readSpan(word) : undefined;
   if (span === undefined) {
-    const given = code(call.words.join(' '));
-    return call.respond(
-      `${given} is no year or month. Give one, such as \`/domain spend 2026\` or \`/domain spend 2026-11\`.`,
-    );
+    return call.respond(noSpanText(call.words.join(' ')));
   }
   await call.respond(spendMessage(await figures(call, span)));
 }

@@ -7,6 +7,7 @@ import {
   actions,
   button,
   type Cell,
+  code,
   context,
   count,
   header,
@@ -178,4 +179,9 @@ export function spendRows(
     ...ahead.flatMap((line) => rowsOf('ahead', line.key, line)),
     ...(unused.names === 0 ? [] : rowsOf('unused', '', unused)),
   ];
+}
+
+/** Said of what is no year or month. */
+export function noSpanText(given: string): string {
+  return `${code(given)} is no year or month. Give one, such as \`/domain spend 2026\` or \`/domain spend 2026-11\`.`;
 }

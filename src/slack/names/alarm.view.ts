@@ -1,6 +1,7 @@
+import type { SectionBlock } from '@slack/types';
 import { present } from '../../collections.ts';
 import { HOUR_MS } from '../../duration.ts';
-import type { Alarm } from '../../names/alarm.ts';
+import type { Alarm, AlarmRefusal } from '../../names/alarm.ts';
 import {
   type AlarmKind,
   isOfAlarm,
@@ -240,4 +241,38 @@ function buttons({ id, name, state, explained }: Alarm) {
     state !== 'escalated' &&
       button('alert_raise', 'Raise it', id, { style: 'danger', label: `Raise it: ${title}` }),
   ]);
+}
+
+/** Why nothing was done about an alarm. */
+export function alarmRefusalText(refusal: AlarmRefusal): string {
+  switch (refusal.code) {
+    case 'no_such_alarm':
+      return 'I do not know this alarm any more. `/domain name` shows what is known of the name.';
+    case 'explained_already':
+      return `${mention(refusal.by)} said already that this was ours. If that is wrong, tell them and the approvers.`;
+    case 'escalated_already':
+      return `${mention(refusal.by)} raised this already: owner, approvers and admins were told.`;
+    case 'needs_another_person':
+      return 'You said so already. The name is guarded, so another approver or admin has to say it too.';
+  }
+}
+
+/** Why a person may not say that a change was ours. */
+export const NOT_ALLOWED = {
+  nobody: 'Only approvers and admins can say that a change was ours. Tell one of them, or press *Raise it*.',
+  unknown: 'Slack does not tell me at the moment whether you are an approver. Try again in a minute.',
+} as const;
+
+/** What it means to say that a change was ours. */
+export function oursIntro(name: string, isGuarded: boolean): SectionBlock[] {
+  const advice = isGuarded
+    ? 'The name is guarded: two persons have to say so.'
+    : 'If you are not sure, do not.';
+  return lines([
+    `You say that the change of *${escapeText(displayName(name))}* was made by this team. From then on I take it for right and raise it no further. ${advice}`,
+  ]);
+}
+
+export function raisedText(name: string): string {
+  return `You raised ${code(displayName(name))}: its owner, the approvers and the admins are told.`;
 }

@@ -98,13 +98,17 @@ const form: Form<'name_edit'> = {
 
 /** Slack's menus of people and channels cannot be emptied, so a checkbox clears them. */
 function withClear(declared: z.ZodObject, details: Pick<NameDetails, 'owner' | 'channel'>): z.ZodObject {
-  const options = [
-    ...(details.owner === undefined ? [] : [{ value: 'owner', text: 'No owner' }]),
-    ...(details.channel === undefined ? [] : [{ value: 'channel', text: 'No channel of its own' }]),
-  ];
-  return options.length === 0
-    ? declared
-    : declared.extend({ clear: field({ label: 'Take away', kind: 'choices', options }, clear) });
+  const { owner, channel } = details;
+  if (owner === undefined && channel === undefined) return declared;
+  const look: FieldLook = {
+    label: 'Take away',
+    kind: 'choices',
+    options: [
+      ...(owner === undefined ? [] : [{ value: 'owner', text: 'No owner' }]),
+      ...(channel === undefined ? [] : [{ value: 'channel', text: 'No channel of its own' }]),
+    ],
+  };
+  return declared.extend({ clear: field(look, clear) });
 }
 
 const ANY = { owner: '', channel: '' };

@@ -3,7 +3,7 @@ import { parseDomainName } from '../../zones/names.ts';
 import { waitingNow } from '../expiry/waiting.ts';
 import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
 import { ownSentence } from '../kit/blocks.ts';
-import { nameScreen } from './name.view.ts';
+import { NAME_USAGE, nameScreen } from './name.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
 /*
@@ -17,7 +17,7 @@ const ALARMS_READ = 20;
 async function runName(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
   if (word === undefined || more.length > 0) {
-    return call.respond('Give one name, such as `/domain name cafe.rest`.');
+    return call.respond(NAME_USAGE);
   }
   const parsed = parseDomainName(word);
   if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));

@@ -346,3 +346,5 @@ function unseenReason(known: KnownName, fact: FactName): UnseenReason | undefine
   if (found === undefined) return known.isFirstLook ? 'timeout' : 'stale';
   return found.unseen?.reason;
 }
+
+export const NAME_USAGE = 'Give one name, such as `/domain name cafe.rest`.';

@@ -7,7 +7,7 @@ import { opening } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { changesFile } from './changes-file.ts';
 import { editedText } from './fact-changes.ts';
-import { importIssuesText, importPlan } from './names-import.view.ts';
+import { importIssuesText, importPlan, PLAN_GONE } from './names-import.view.ts';
 import { ownersIssue } from './owners.ts';
 import { ownersIssueText } from './portfolio.view.ts';
 
@@ -54,11 +54,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
 /** Applies exactly what was shown, or nothing: the plan is identified by the hash of its changes. */
 async function applyImport(call: ActionCall): Promise<void> {
   const outcome = await call.deps.facts.applyImport(call.value, call.person.id, formOrigin(call));
-  if (outcome === 'gone') {
-    return call.respond(
-      'This plan was applied already, or is older than a day. Import the file again to see.',
-    );
-  }
+  if (outcome === 'gone') return call.respond(PLAN_GONE);
   if ('stale' in outcome) return call.respond(importPlan(outcome.stale, true));
   await call.respond(await editedText(call, outcome, false));
 }

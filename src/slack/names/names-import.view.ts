@@ -78,3 +78,6 @@ export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isAne
     context(`${count(same, 'name')} as in the file already. The plan is kept for a day.`),
   ]);
 }
+
+export const PLAN_GONE =
+  'This plan was applied already, or is older than a day. Import the file again to see.';

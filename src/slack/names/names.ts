@@ -16,7 +16,7 @@ import { openForm } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { nameEditForm } from './name-edit.ts';
 import { namesImportForm } from './names-import.ts';
-import { filterIssueText, NAMES_PAGE, namesPage } from './portfolio.view.ts';
+import { filterIssueText, NAMES_PAGE, NO_NAMES, namesPage } from './portfolio.view.ts';
 
 /* The portfolio: names found by a filter, page by page, and actions on all found names. */
 
@@ -199,16 +199,14 @@ async function openRenew(call: ActionCall): Promise<void> {
   const found = await foundNames(call);
   if (found === undefined) return;
   const names = (await call.deps.expiry.renewableAmong(found)).map(({ domain }) => domain.name);
-  if (names.length === 0) {
-    return call.respond('None of these names can be renewed: all were decided about or are lost.');
-  }
+  if (names.length === 0) return call.respond(NO_NAMES.toRenew);
   await openForm(call, renewManyForm, formOrigin(call), { names, period: '1' });
 }
 
 async function openEdit(call: ActionCall): Promise<void> {
   const names = await foundNames(call);
   if (names === undefined) return;
-  if (names.length === 0) return call.respond('None of these names is watched any more.');
+  if (names.length === 0) return call.respond(NO_NAMES.toEdit);
   await openForm(call, nameEditForm, formOrigin(call), { names });
 }
 
@@ -236,7 +234,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
     if (cursor === undefined || rows.length < EXPORT_BATCH) break;
     query = { ...query, cursor };
   }
-  if (lines.length === 1) return call.respond('No name is found, so there is no file.');
+  if (lines.length === 1) return call.respond(NO_NAMES.toExport);
   await call.respond(
     await sendFile(call, {
       text: csvFile(lines),

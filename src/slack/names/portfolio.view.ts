@@ -215,3 +215,10 @@ export function ownersIssueText(issue: OwnersIssue): string {
       return 'Slack does not tell me at this moment whether these people are members. Try again in a minute; nothing was changed.';
   }
 }
+
+/** Said where a filter finds no name for an action. */
+export const NO_NAMES = {
+  toRenew: 'None of these names can be renewed: all were decided about or are lost.',
+  toEdit: 'None of these names is watched any more.',
+  toExport: 'No name is found, so there is no file.',
+} as const;

@@ -6,7 +6,7 @@ import { type DomainName, displayName, parseDomainName, parseZone } from '../../
 import { checkName, documentedZones, zoneFor } from '../../zones/rules.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { ownSentence } from '../kit/blocks.ts';
-import { type NameDates, rulesMessage, type TransferLock, zonesMessage } from './rules.view.ts';
+import { type NameDates, RULES_USAGE, rulesMessage, type TransferLock, zonesMessage } from './rules.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
 /* What a zone allows, and the phase of a watched name's life. */
@@ -14,7 +14,7 @@ import { zoneIssueText } from './zone-issue.view.ts';
 async function runRules(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
   if (word === undefined) return call.respond(zonesMessage(documentedZones()));
-  if (more.length > 0) return call.respond('Give one name or one zone, such as `/domain rules cafe.rest`.');
+  if (more.length > 0) return call.respond(RULES_USAGE);
   const { reminderTimezone: timeZone } = await call.deps.settings();
   const at = { now: call.deps.now(), timeZone };
 

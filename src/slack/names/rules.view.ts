@@ -297,3 +297,5 @@ function registryBlocks(zone: ZoneProfile): AnyBlock[] {
     ),
   ];
 }
+
+export const RULES_USAGE = 'Give one name or one zone, such as `/domain rules cafe.rest`.';

@@ -72,3 +72,19 @@ export function issueText(issue: InputIssue): string {
 export function fieldProblems(issues: readonly InputIssue[]): FieldProblem[] {
   return issues.map((issue) => ({ field: issue.field, problem: issueText(issue) }));
 }
+
+const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' });
+const SUFFIXES: Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> = { one: 'st', two: 'nd', few: 'rd' };
+
+function ordinal(place: number): string {
+  return `${place}${SUFFIXES[ORDINALS.select(place)] ?? 'th'}`;
+}
+
+/** Said of the words of a line that a form has no field for, by their places. */
+export function unusedWords(first: number, last: number): string {
+  const places =
+    first === last
+      ? `${ordinal(first)} word`
+      : `${ordinal(first)} ${last === first + 1 ? 'and' : 'to'} ${ordinal(last)} words`;
+  return `I did not use the ${places} of your line. Check the fields below.`;
+}

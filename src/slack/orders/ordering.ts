@@ -23,9 +23,9 @@ import {
 } from '../feature.ts';
 import { code, count, escapeText, type Message, textMessage } from '../kit/blocks.ts';
 import type { FormOrigin, FormValues } from '../kit/form.ts';
-import { formView, unusedWords } from '../kit/form.ts';
+import { formView } from '../kit/form.ts';
 import { SlackApiError } from '../outbound/web.ts';
-import { issueText } from './input-issue.view.ts';
+import { issueText, unusedWords } from './input-issue.view.ts';
 import { confirmMessage, orderTitle, STATES } from './order.view.ts';
 import { refusalText } from './refusal.view.ts';
 import { requestIssueText } from './request-issue.view.ts';

@@ -2,9 +2,9 @@ import type { TeamSettings } from '../../config.ts';
 import { isGroup } from '../../policy/policy.ts';
 import { type SettingChange, settingsAsText, teamSettings } from '../../settings.ts';
 import type { SlackDeps } from '../feature.ts';
-import { count } from '../kit/blocks.ts';
 import { approverError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
+import { NO_APPROVERS, noMemberText, tooFewText } from './settings.view.ts';
 
 /* Whether the people whom settings name can be reached, and are enough to approve. */
 
@@ -33,8 +33,7 @@ export async function lookUpPeople(
         for (const member of await directory.groupMembers(id)) people.add(member);
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
       else {
-        const name = await directory.nameOf(id);
-        return `${name ?? id} is not a member of this workspace. Take them out.`;
+        return noMemberText((await directory.nameOf(id)) ?? id);
       }
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
@@ -54,11 +53,8 @@ export async function approverErrors(
 ): Promise<Readonly<Record<string, string>>> {
   const people = await lookUpPeople(deps, settings.approvers);
   if (typeof people === 'string') return { approvers: people };
-  if (people.size === 0)
-    return { approvers: 'These groups have no members, so nobody could approve. Name somebody.' };
+  if (people.size === 0) return { approvers: NO_APPROVERS };
   return people.size < settings.approvalsRequired
-    ? {
-        approvals_required: `There ${people.size === 1 ? 'is' : 'are'} ${count(people.size, 'approver')}: an order that needs ${settings.approvalsRequired} could never go out.`,
-      }
+    ? { approvals_required: tooFewText(people.size, settings.approvalsRequired) }
     : {};
 }

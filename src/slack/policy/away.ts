@@ -2,14 +2,12 @@ import { DAY_MS } from '../../duration.ts';
 import type { StandIn } from '../../policy/approvals.ts';
 import { isCalendarDay } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature, Interaction } from '../feature.ts';
-import { code, mention, mentionApprover, moment } from '../kit/blocks.ts';
 import { backText } from '../log/told-event.view.ts';
+import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
 
 /* Absences: who approves instead of somebody, and until when. */
 
 const MAX_DAYS = 366;
-const USAGE =
-  'Say until when and who stands in for you, such as `/domain away 2026-12-24 @carol` or `/domain away 2w @carol`.';
 
 /** The first moment at which somebody is back: after a day (UTC), or in some days or weeks. */
 function readUntil(word: string, now: Date): Date | undefined {
@@ -29,24 +27,20 @@ function readPerson(word: string): string | undefined {
 /** What the line asks for, checked without any request; or what is wrong with it. */
 function readLine({ words, person, deps }: CommandCall): StandIn | string {
   const [first, second, ...rest] = words;
-  if (first === undefined || second === undefined || rest.length > 0) return USAGE;
+  if (first === undefined || second === undefined || rest.length > 0) return AWAY.usage;
   const isPersonFirst = /^[<@]/.test(first);
   const untilWord = isPersonFirst ? second : first;
   const personWord = isPersonFirst ? first : second;
   const now = deps.now();
   const until = readUntil(untilWord, now);
-  if (until === undefined)
-    return `${code(untilWord)} is neither a day nor a length of time. Give a day such as \`2026-12-24\`, or \`5d\` or \`2w\`.`;
-  if (until <= now) return `${code(untilWord)} is over already. Give a day that is ahead.`;
-  if (until.getTime() - now.getTime() > MAX_DAYS * DAY_MS)
-    return 'That is more than a year ahead. Give an earlier day; you can do this again then.';
+  if (until === undefined) return AWAY.noTime(untilWord);
+  if (until <= now) return AWAY.over(untilWord);
+  if (until.getTime() - now.getTime() > MAX_DAYS * DAY_MS) return AWAY.tooLate;
   const [, groupId] = /^<!subteam\^(S[A-Z0-9]+)/.exec(personWord) ?? [];
-  if (groupId !== undefined)
-    return `${mentionApprover(groupId)} is a group. Choose one person, such as \`/domain away 2w @carol\`.`;
+  if (groupId !== undefined) return AWAY.group(groupId);
   const userId = readPerson(personWord);
-  if (userId === undefined)
-    return `I do not know who ${code(personWord)} is. Type @ and choose the person from Slack’s list. If you did, an admin has to set \`should_escape: true\` for \`/domain\` in the app’s manifest.`;
-  if (userId === person.id) return 'You cannot stand in for yourself. Choose somebody else.';
+  if (userId === undefined) return AWAY.nobody(personWord);
+  if (userId === person.id) return AWAY.self;
   return { userId, until };
 }
 
@@ -55,35 +49,20 @@ async function runAway(call: CommandCall): Promise<void> {
   const standIn = readLine(call);
   if (typeof standIn === 'string') return call.respond(standIn);
   const membership = await deps.directory.membership(standIn.userId);
-  if (membership !== 'member') return call.respond(notAMember(standIn.userId, membership));
+  if (membership !== 'member') return call.respond(AWAY[membership](standIn.userId));
   const now = deps.now();
   await deps.standIns.begin(person.id, standIn, now);
   const others = await deps.standIns.current(now);
-  const until = moment(standIn.until);
-  const own = others.get(standIn.userId);
   call.acknowledge();
   deps.notifyDue();
   await refresh(deps);
-  const passedOn =
-    own === undefined
-      ? ''
-      : ` ${mention(standIn.userId)} is away too, until ${moment(own.until)}: nobody stands in for both of you.`;
-  await call.respond(
-    `${mention(standIn.userId)} stands in for you until ${until}. They approve what you could approve, but nothing that either of you asked for.${passedOn} \`/domain back\` ends it earlier.`,
-  );
-}
-
-function notAMember(userId: string, membership: 'left' | 'unknown'): string {
-  return membership === 'left'
-    ? `${mention(userId)} is not a full member of this workspace. Choose somebody who is.`
-    : `Slack does not tell me whether ${mention(userId)} is a member. Nothing has changed. Try again in a minute.`;
+  await call.respond(awayText(standIn, others.get(standIn.userId)));
 }
 
 async function runBack(call: CommandCall): Promise<void> {
   const { deps, person } = call;
   const ended = await deps.standIns.end(person.id, deps.now());
-  if (ended === undefined)
-    return call.respond('Nobody stands in for you. `/domain away UNTIL @PERSON` asks somebody to.');
+  if (ended === undefined) return call.respond(NOT_AWAY);
   call.acknowledge();
   deps.notifyDue();
   await refresh(deps);

@@ -118,6 +118,7 @@ export const NOT_CONFIRMED = {
   gone: 'This does not wait any more: somebody confirmed or dropped it, or its time ran out. `/domain settings` shows what waits.',
   stale:
     'What this changes is not any more as it was when it was asked for, so nothing was done and it does not wait any more. If it is still wanted, it has to be asked for again.',
+  impossible: (why: string) => `Nothing was changed. ${why}`,
 } as const;
 
 /** Why the wait begins, for who asked; mrkdwn. */

@@ -68,7 +68,7 @@ export async function confirmChange(call: ActionCall): Promise<void> {
   if (waiting.kind === 'settings' && waiting.change.some(({ name }) => COUNTED.has(name))) {
     const next = withChanges(await deps.settings(), waiting.change);
     const [error] = Object.values(await approverErrors(deps, next));
-    if (error !== undefined) return call.respond(`Nothing was changed. ${error}`);
+    if (error !== undefined) return call.respond(NOT_CONFIRMED.impossible(error));
   }
   const { kind } = await deps.pendingChanges[waiting.kind].confirm(value, person.id, deps.now());
   if (kind !== 'confirmed') return call.respond(NOT_CONFIRMED[kind]);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ORDER_TASK_NAMES, taskNamed } from '../../orders/tasks.ts';
-import { DECISIONS, type PolicyRule } from '../../policy/policy.ts';
+import type { PolicyRule } from '../../policy/policy.ts';
 import { type PolicyIssue, parseRules, type RuleField, ruleToText } from '../../policy/rule-text.ts';
 import {
   fillStartingPoint,
@@ -25,18 +25,12 @@ import {
 } from '../kit/form.ts';
 import { fingerprint } from './fingerprint.ts';
 import { ITEMS, peopleValues, withGroups, withoutGroups, withTypedIds } from './people-fields.ts';
-import { START_LABELS } from './policy.view.ts';
-import { policyIssueSentence, policyIssueText } from './policy-issue.view.ts';
+import { DRAFT, NOTES, ROLE_LABELS, savedNote, startIntro } from './policy.view.ts';
+import { formIssueText, policyIssueSentence, policyIssueText } from './policy-issue.view.ts';
 import { ruleSentence } from './policy-rule.view.ts';
 import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
 
 /* The forms of the policy: a rule, a YAML file, a policy to start from. All of them change only the draft. */
-
-const DECISION_LABELS = {
-  free: 'Nobody has to decide',
-  approve: 'It needs approval',
-  refuse: 'It is refused',
-} as const;
 
 const TYPED = z.string().optional();
 
@@ -85,7 +79,11 @@ const declared = z.object({
     {
       label: 'Decision',
       kind: 'choice',
-      options: DECISIONS.map((value) => ({ value, text: DECISION_LABELS[value] })),
+      options: [
+        { value: 'free', text: 'Nobody has to decide' },
+        { value: 'approve', text: 'It needs approval' },
+        { value: 'refuse', text: 'It is refused' },
+      ],
       isNeeded: true,
     },
     TYPED,
@@ -167,22 +165,6 @@ function subjectOf(subject: string) {
   return { fingerprint: subject.slice(0, at), name: subject.slice(at + 1) };
 }
 
-/** What is wrong, in the words of the form where those of a file do not fit. */
-function formIssueText(issue: PolicyIssue): string {
-  switch (issue.code) {
-    case 'missing':
-      return issue.field === 'approvers'
-        ? 'Choose who may approve: people here, or groups below.'
-        : policyIssueText(issue);
-    case 'not_for_this_decision':
-      return 'Only a rule that needs approval has this. Leave it empty, or choose that decision.';
-    case 'more_than_people':
-      return `It needs ${issue.given} people and names ${issue.instead[0]}. Choose more approvers, or enter ${issue.instead[0]}.`;
-    default:
-      return policyIssueText(issue);
-  }
-}
-
 function errorsOf(issues: readonly PolicyIssue[]): FieldErrors {
   return joinErrors(issues.map((issue) => [issue.field ?? 'rule_name', formIssueText(issue)]));
 }
@@ -204,14 +186,9 @@ function readRule(
   if (own.length > 0) return { errors: errorsOf(own) };
   const [other] = issues;
   return {
-    errors: { rule_name: other === undefined ? 'This rule cannot be read.' : policyIssueSentence(other) },
+    errors: { rule_name: other === undefined ? DRAFT.unreadable : policyIssueSentence(other) },
   };
 }
-
-const GONE: FieldErrors = {
-  rule_name:
-    'Somebody has changed or removed this rule since you opened it, and nothing of yours was saved. Close this and look at the rule again: /domain policy.',
-};
 
 async function submitRule(call: SubmissionCall): Promise<Submitted> {
   const { subject } = call.origin;
@@ -221,7 +198,7 @@ async function submitRule(call: SubmissionCall): Promise<Submitted> {
     const found = rules.findIndex(({ name }) => name === edited?.name);
     const before = rules[found];
     if (edited !== undefined && (before === undefined || ruleFingerprint(before) !== edited.fingerprint)) {
-      return { problem: GONE };
+      return { problem: { rule_name: DRAFT.ruleGone } };
     }
     const read = readRule(
       call.values,
@@ -236,7 +213,7 @@ async function submitRule(call: SubmissionCall): Promise<Submitted> {
   return {
     say: await shownPolicy(call, {
       page: pageOf(index),
-      note: `:white_check_mark: Saved to the draft, as rule ${index + 1}.`,
+      note: savedNote(index + 1),
     }),
   };
 }
@@ -258,9 +235,7 @@ export const ruleForm: FormFeature<'policy_rule'> = {
       values: shown,
       intro: [
         ...(sentence === undefined ? [] : [section(sentence)]),
-        context(
-          `It is saved to the draft, which changes nothing until it is published. Amounts are in ${deps.currency}.`,
-        ),
+        context(DRAFT.ruleIntro(deps.currency)),
       ],
     };
   },
@@ -285,9 +260,6 @@ export function plainValues(rule: PolicyRule | undefined, currency: string): For
 /** The longest error that Slack shows at a field, approximately. */
 const ISSUES_LENGTH = 1_900;
 
-const CHANGED_MEANWHILE =
-  'Somebody has changed the draft since you opened this, and nothing was saved. Close this, look at /domain policy and open it again.';
-
 /** Replaces all the rules that a form was opened on. */
 async function replaceAll(
   call: SubmissionCall,
@@ -297,10 +269,10 @@ async function replaceAll(
   const { deps, person, origin } = call;
   const [, expected = ''] = /^\S* (.*)$/.exec(origin.subject ?? '') ?? [];
   const saved = await deps.policies.saveDraft(rules, expected, person.id, deps.now());
-  if (saved === undefined) return { errors: { [field]: CHANGED_MEANWHILE } };
+  if (saved === undefined) return { errors: { [field]: DRAFT.changedMeanwhile } };
   deps.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy replaced');
   return {
-    say: await shownPolicy(call, { note: ':white_check_mark: This is the draft now.' }),
+    say: await shownPolicy(call, { note: NOTES.replaced }),
   };
 }
 
@@ -335,13 +307,7 @@ export const yamlForm: FormFeature<'policy_import'> = {
     return {
       origin: { ...origin, subject: origin.subject ?? `yaml ${revision}` },
       values: { ...(fits ? { rules: text } : {}), ...values },
-      intro: [
-        context(
-          fits
-            ? 'Nothing is in force until it is published and another admin confirms it.'
-            : 'What is there now is too long for the field below. Attach the file that takes its place.',
-        ),
-      ],
+      intro: [context(fits ? DRAFT.fileIntro : DRAFT.tooLong)],
     };
   },
 
@@ -359,14 +325,6 @@ export const yamlForm: FormFeature<'policy_import'> = {
     const sentences = read.issues.map(policyIssueSentence);
     return { errors: { [given.field]: truncate(sentences.join('\n'), ISSUES_LENGTH) } };
   },
-};
-
-const ROLE_LABELS: Readonly<Record<Role, string>> = {
-  managers: 'Managers',
-  finance: 'Finance',
-  legal: 'Legal',
-  brand_owners: 'Owners of the brand',
-  security: 'Security',
 };
 
 const groupsOfRole = (role: string) => `${role}_groups`;
@@ -404,7 +362,7 @@ function readRoles(roles: readonly Role[], values: FormValues) {
   const missing = roles.filter((role) => people[role]?.length === 0);
   return missing.length === 0
     ? { people }
-    : { errors: joinErrors(missing.map((role) => [role, 'Pick at least one person or group.'])) };
+    : { errors: joinErrors(missing.map((role) => [role, DRAFT.nobodyHasRole])) };
 }
 
 export const startForm: FormFeature<'policy_start'> = {
@@ -416,16 +374,10 @@ export const startForm: FormFeature<'policy_start'> = {
       editedRules(call),
       withGroups(call.deps, fieldsOf(rolesForm(start.roles)), values),
     ]);
-    const replaced = rules.length === 0 ? '' : ' It takes the place of the rules of the draft.';
     return {
       form: { ...START_FORM, fields },
       origin: { ...origin, subject: `${start.name} ${revision}` },
-      intro: [
-        section(
-          `*${START_LABELS[start.name]}*: ${start.rules.length} rules. Say who has which role; you can change every rule afterwards.${replaced}`,
-        ),
-        ...start.rules.map(({ rule_name: name }) => context(`• ${name}`)),
-      ],
+      intro: startIntro(start, rules.length > 0),
     };
   },
 

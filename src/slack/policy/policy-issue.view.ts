@@ -85,3 +85,19 @@ export function policyIssueSentence(issue: PolicyIssue | YamlIssue): string {
   const where = places.join(', ');
   return where === '' ? sentence : `${where.charAt(0).toUpperCase()}${where.slice(1)}: ${sentence}`;
 }
+
+/** What is wrong, in the words of the form where those of a file do not fit. */
+export function formIssueText(issue: PolicyIssue): string {
+  switch (issue.code) {
+    case 'missing':
+      return issue.field === 'approvers'
+        ? 'Choose who may approve: people here, or groups below.'
+        : policyIssueText(issue);
+    case 'not_for_this_decision':
+      return 'Only a rule that needs approval has this. Leave it empty, or choose that decision.';
+    case 'more_than_people':
+      return `It needs ${issue.given} people and names ${issue.instead[0]}. Choose more approvers, or enter ${issue.instead[0]}.`;
+    default:
+      return policyIssueText(issue);
+  }
+}

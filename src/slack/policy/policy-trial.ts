@@ -10,7 +10,7 @@ import { type PastOrder, replay } from '../../policy/replay.ts';
 import { type FactOrder, type FactSources, gatherFacts } from '../../policy/rule-facts.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, isAdmin, type SlackDeps } from '../feature.ts';
-import { code, count, escapeText, textMessage } from '../kit/blocks.ts';
+import { count, escapeText, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { nearest } from '../kit/parse.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
@@ -19,11 +19,13 @@ import { withProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import {
   needsFile,
+  REPLAY,
   REPLAY_COLUMNS,
   type ReplayedLine,
   replayCells,
   replayMessage,
   type ShownReplay,
+  TRIAL,
   trialMessage,
 } from './policy-trial.view.ts';
 
@@ -33,7 +35,6 @@ const DEFAULT_DAYS = 90;
 const MAX_DAYS = 365;
 /** The number of orders that one replay holds in memory. If there are more, the newest are used. */
 const MAX_PAST_ORDERS = 20_000;
-const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by @anna`';
 
 type ReadLine = { readonly order: FactOrder<OrderTaskName> } | { readonly problem: string };
 
@@ -45,21 +46,12 @@ function readTrialLine(words: readonly string[], asker: string): ReadLine {
   const [first = '', ...rest] = words[0] === '/domain' ? words.slice(1) : words;
   const task = ORDER_TASK_NAMES.find((name) => name === first.toLowerCase());
   if (task === undefined) {
-    const near = nearest(first.toLowerCase(), ORDER_TASK_NAMES);
-    const meant = near === undefined ? '' : ` Did you mean ${code(near)}?`;
-    return {
-      problem:
-        first === ''
-          ? `Give a line to try, ${EXAMPLE}.`
-          : `${code(first)} is no task that the policy decides about.${meant} Give a line ${EXAMPLE}.`,
-    };
+    return { problem: TRIAL.noTask(first, nearest(first.toLowerCase(), ORDER_TASK_NAMES)) };
   }
   const at = rest.findIndex((word) => word.toLowerCase() === 'by');
   const [, person] = at === -1 ? [] : (PERSON.exec(rest[at + 1] ?? '') ?? []);
   if (at !== -1 && (person === undefined || rest.length > at + 2)) {
-    return {
-      problem: `I cannot read who asks from ${code(rest.slice(at + 1).join(' '))}. End the line with ${code('by')} and the person’s member id, ${EXAMPLE}.`,
-    };
+    return { problem: TRIAL.noPerson(rest.slice(at + 1).join(' ')) };
   }
   const given = at === -1 ? rest : rest.slice(0, at);
   const names = given.flatMap((word) => word.split(/[,;]+/)).filter((name) => name !== '');
@@ -77,10 +69,10 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   if (zoneTask === undefined) {
     const names = given.flatMap((word) => namesIn({ [nameField]: word }));
     return names.length < given.length
-      ? { problem: `I cannot read ${code(given.join(' '))}. Give it as in the form, ${EXAMPLE}.` }
+      ? { problem: TRIAL.unreadable(given.join(' ')) }
       : { order: factOrderOf({ ...asked, names }) };
   }
-  if (given.length === 0) return { problem: `Give a name too, ${EXAMPLE}.` };
+  if (given.length === 0) return { problem: TRIAL.noName };
   const names: string[] = [];
   for (const word of given) {
     const name = parseDomainName(word);
@@ -119,27 +111,15 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
 /** `policy replay [DAYS]` */
 export async function runReplay(call: CommandCall, words: readonly string[]): Promise<void> {
   const { deps, person } = call;
-  if (!isAdmin(deps, person)) {
-    return call.respond(
-      'A replay lists what others asked for, so only admins can see it. Ask a workspace admin or owner.',
-    );
-  }
+  if (!isAdmin(deps, person)) return call.respond(REPLAY.forAdmins);
   const [word = String(DEFAULT_DAYS), ...more] = words;
   const days = /^\d{1,4}$/.test(word) && more.length === 0 ? Number(word) : 0;
-  if (days < 1 || days > MAX_DAYS) {
-    return call.respond(
-      `${code(words.join(' '))} is no number of days. Give one from 1 to ${MAX_DAYS}, such as \`/domain policy replay 90\`.`,
-    );
-  }
+  if (days < 1 || days > MAX_DAYS) return call.respond(REPLAY.noDays(words.join(' '), MAX_DAYS));
   const draft = await deps.policies.draft();
-  if (draft === undefined) {
-    return call.respond(
-      'There is no draft to try. Type `/domain policy` and change something first: that makes one.',
-    );
-  }
+  if (draft === undefined) return call.respond(REPLAY.noDraft);
   const shown = await withProgress(
     call.respond,
-    () => textMessage('I am going through the orders of that time and will say what I found.'),
+    () => textMessage(REPLAY.going),
     () => replayed(deps, days, draft.rules),
   );
   await call.respond(replayMessage(shown));

@@ -225,3 +225,29 @@ function demandCell({ outcome, requirements }: Demand): string {
     ? requirements.map(({ needed, approvers }) => `${needed} of ${approvers.join(' ')}`).join(' and ')
     : outcome;
 }
+
+const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by @anna`';
+
+/** Why a line cannot be tried. */
+export const TRIAL = {
+  noTask: (given: string, near: string | undefined) => {
+    const meant = near === undefined ? '' : ` Did you mean ${code(near)}?`;
+    return given === ''
+      ? `Give a line to try, ${EXAMPLE}.`
+      : `${code(given)} is no task that the policy decides about.${meant} Give a line ${EXAMPLE}.`;
+  },
+  noPerson: (given: string) =>
+    `I cannot read who asks from ${code(given)}. End the line with ${code('by')} and the person’s member id, ${EXAMPLE}.`,
+  unreadable: (given: string) => `I cannot read ${code(given)}. Give it as in the form, ${EXAMPLE}.`,
+  noName: `Give a name too, ${EXAMPLE}.`,
+} as const;
+
+/** What is said before a replay, or instead of one. */
+export const REPLAY = {
+  forAdmins:
+    'A replay lists what others asked for, so only admins can see it. Ask a workspace admin or owner.',
+  noDays: (given: string, most: number) =>
+    `${code(given)} is no number of days. Give one from 1 to ${most}, such as \`/domain policy replay 90\`.`,
+  noDraft: 'There is no draft to try. Type `/domain policy` and change something first: that makes one.',
+  going: 'I am going through the orders of that time and will say what I found.',
+} as const;

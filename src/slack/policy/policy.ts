@@ -3,13 +3,21 @@ import type { PolicyDraft } from '../../policy/ports.ts';
 import { STARTING_POINTS } from '../../policy/starting-points.ts';
 import { policyToYaml } from '../../policy/yaml.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
-import { code, type Message, mention } from '../kit/blocks.ts';
+import type { Message } from '../kit/blocks.ts';
 import { formView } from '../kit/form.ts';
 import { openForm, opening } from '../orders/ordering.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { sendFile } from '../send-file.ts';
 import { otherAdmins } from './pending-change-notifications.ts';
-import { confirmedMessage, publishedMessage, readRuleValue } from './policy.view.ts';
+import {
+  confirmedMessage,
+  NOT_CONFIRMED_POLICY,
+  NOTES,
+  publishedAlreadyNote,
+  publishedMessage,
+  readRuleValue,
+  unknownWordText,
+} from './policy.view.ts';
 import { plainRuleForm, plainValues, ruleForm, ruleSubject, startForm, yamlForm } from './policy-forms.ts';
 import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
 import { runReplay, runTrial } from './policy-trial.ts';
@@ -26,9 +34,7 @@ async function runPolicy(call: CommandCall): Promise<void> {
     case 'replay':
       return runReplay(call, rest);
     default:
-      return call.respond(
-        `${code(`/domain policy ${word ?? ''}`)} is nothing I know. \`/domain policy\` shows who decides what, \`/domain policy test renew cafe.rest 2\` tries a line, \`/domain policy replay 90\` tries the draft on past orders.`,
-      );
+      return call.respond(unknownWordText(word ?? ''));
   }
 }
 
@@ -37,7 +43,7 @@ async function openRule(call: ActionCall, name: string | undefined): Promise<voi
   const { rules } = await editedRules(call);
   const rule = rules.find((each) => each.name === name);
   if (name !== undefined && rule === undefined) {
-    return call.respond(await shownPolicy(call, { note: NOT_THERE }), { replace: true });
+    return call.respond(await shownPolicy(call, { note: NOTES.noRule }), { replace: true });
   }
   const origin = formOrigin(call, rule && ruleSubject(rule));
   try {
@@ -49,13 +55,11 @@ async function openRule(call: ActionCall, name: string | undefined): Promise<voi
   }
 }
 
-const NOT_THERE = ':information_source: This rule does not stand there any more. This is how it is now.';
-
 async function moveUp(call: ActionCall): Promise<void> {
   const { position, name } = readRuleValue(call.value);
   const problem = await editDraft(call, (rules) => {
     const moved = movedUp(rules, position, name);
-    return moved === undefined ? { problem: NOT_THERE } : { rules: moved };
+    return moved === undefined ? { problem: NOTES.noRule } : { rules: moved };
   });
   await showAgain(call, pageOf(position - 2), problem);
 }
@@ -64,7 +68,7 @@ async function remove(call: ActionCall): Promise<void> {
   const { position, name } = readRuleValue(call.value);
   const problem = await editDraft(call, (rules) => {
     const kept = withoutRule(rules, name);
-    return kept === undefined ? { problem: NOT_THERE } : { rules: kept };
+    return kept === undefined ? { problem: NOTES.noRule } : { rules: kept };
   });
   await showAgain(call, pageOf(position - 1), problem);
 }
@@ -82,30 +86,19 @@ async function discard(call: ActionCall): Promise<void> {
   const { deps, person } = call;
   const isDiscarded = await deps.policies.discardDraft(call.value, person.id, deps.now());
   if (isDiscarded) deps.log.info({ by: person.id }, 'draft of the policy discarded');
-  await showAgain(call, 0, isDiscarded ? ':wastebasket: The draft is discarded.' : STALE);
+  await showAgain(call, 0, isDiscarded ? NOTES.discarded : NOTES.stale);
 }
-
-const STALE =
-  ':information_source: This is not the draft any more that you saw: somebody has changed, discarded or confirmed it. Nothing was done. This is how it is now.';
 
 async function publish(call: ActionCall): Promise<void> {
   const { deps, person } = call;
   const outcome = await deps.policies.publish(call.value, person.id, deps.now());
   switch (outcome.kind) {
     case 'stale':
-      return showAgain(call, 0, STALE);
+      return showAgain(call, 0, NOTES.stale);
     case 'no_difference':
-      return showAgain(
-        call,
-        0,
-        ':information_source: The draft says what is in force already, so there is nothing to publish. Change a rule or discard it.',
-      );
+      return showAgain(call, 0, NOTES.noDifference);
     case 'published_already':
-      return showAgain(
-        call,
-        0,
-        `:information_source: ${outcome.by === person.id ? 'You have' : `${mention(outcome.by)} has`} published this draft already. It waits for another admin to press Confirm.`,
-      );
+      return showAgain(call, 0, publishedAlreadyNote(outcome.by, person.id));
     case 'published':
       call.acknowledge();
       deps.log.info({ by: person.id, revision: call.value }, 'policy published');
@@ -128,14 +121,10 @@ async function confirm(call: ActionCall): Promise<void> {
   const outcome = await deps.policies.confirm(call.value, person.id, deps.now());
   switch (outcome.kind) {
     case 'own':
-      return call.respond(
-        'You published this draft, so *another admin* has to confirm it. A workspace admin or owner can type `/domain policy` and press Confirm.',
-      );
+      return call.respond(NOT_CONFIRMED_POLICY.own);
     case 'not_published':
     case 'stale':
-      return call.respond(
-        'This is not what was published any more: somebody has changed, discarded or confirmed the draft. Nothing was done. See how it is now with `/domain policy`; what was changed has to be published again.',
-      );
+      return call.respond(NOT_CONFIRMED_POLICY.stale);
     case 'confirmed': {
       const { policy, before } = outcome;
       call.acknowledge();

@@ -1,14 +1,20 @@
-import type { Button } from '@slack/types';
+import type { Button, KnownBlock } from '@slack/types';
 import { present } from '../../collections.ts';
 import { loggedChanges } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import type { PolicyDraft, PublishedPolicy } from '../../policy/ports.ts';
-import { STARTING_POINTS, type StartingPointName } from '../../policy/starting-points.ts';
+import {
+  type Role,
+  STARTING_POINTS,
+  type StartingPoint,
+  type StartingPointName,
+} from '../../policy/starting-points.ts';
 import {
   type AnyBlock,
   actions,
   button,
+  code,
   context,
   count,
   divider,
@@ -60,7 +66,7 @@ export function readRuleValue(value: string): { readonly position: number; reado
   return { position: Number(position), name };
 }
 
-export const START_LABELS: Readonly<Record<StartingPointName, string>> = {
+const START_LABELS: Readonly<Record<StartingPointName, string>> = {
   small_team: 'Small team',
   agency: 'Agency',
   company: 'Company',
@@ -291,3 +297,67 @@ export function confirmedMessage(
     context('Who published what stands in the audit log.'),
   ]);
 }
+
+/** Said above the policy, of what was just done to its draft. */
+export const NOTES = {
+  noRule: ':information_source: This rule does not stand there any more. This is how it is now.',
+  stale:
+    ':information_source: This is not the draft any more that you saw: somebody has changed, discarded or confirmed it. Nothing was done. This is how it is now.',
+  discarded: ':wastebasket: The draft is discarded.',
+  noDifference:
+    ':information_source: The draft says what is in force already, so there is nothing to publish. Change a rule or discard it.',
+  replaced: ':white_check_mark: This is the draft now.',
+} as const;
+
+export function publishedAlreadyNote(by: string, reader: string): string {
+  return `:information_source: ${by === reader ? 'You have' : `${mention(by)} has`} published this draft already. It waits for another admin to press Confirm.`;
+}
+
+/** @param position from 1 */
+export function savedNote(position: number): string {
+  return `:white_check_mark: Saved to the draft, as rule ${position}.`;
+}
+
+/** Why a draft was not confirmed. */
+export const NOT_CONFIRMED_POLICY = {
+  own: 'You published this draft, so *another admin* has to confirm it. A workspace admin or owner can type `/domain policy` and press Confirm.',
+  stale:
+    'This is not what was published any more: somebody has changed, discarded or confirmed the draft. Nothing was done. See how it is now with `/domain policy`; what was changed has to be published again.',
+} as const;
+
+export function unknownWordText(word: string): string {
+  return `${code(`/domain policy ${word}`)} is nothing I know. \`/domain policy\` shows who decides what, \`/domain policy test renew cafe.rest 2\` tries a line, \`/domain policy replay 90\` tries the draft on past orders.`;
+}
+
+/** What is said in the forms of the draft. */
+export const DRAFT = {
+  ruleGone:
+    'Somebody has changed or removed this rule since you opened it, and nothing of yours was saved. Close this and look at the rule again: /domain policy.',
+  changedMeanwhile:
+    'Somebody has changed the draft since you opened this, and nothing was saved. Close this, look at /domain policy and open it again.',
+  unreadable: 'This rule cannot be read.',
+  nobodyHasRole: 'Pick at least one person or group.',
+  ruleIntro: (currency: string) =>
+    `It is saved to the draft, which changes nothing until it is published. Amounts are in ${currency}.`,
+  fileIntro: 'Nothing is in force until it is published and another admin confirms it.',
+  tooLong: 'What is there now is too long for the field below. Attach the file that takes its place.',
+} as const;
+
+/** A policy to start from, in the form that fills its roles. */
+export function startIntro({ name, rules }: StartingPoint, replacesRules: boolean): KnownBlock[] {
+  const replaced = replacesRules ? ' It takes the place of the rules of the draft.' : '';
+  return [
+    section(
+      `*${START_LABELS[name]}*: ${rules.length} rules. Say who has which role; you can change every rule afterwards.${replaced}`,
+    ),
+    ...rules.map((rule) => context(`• ${rule.rule_name}`)),
+  ];
+}
+
+export const ROLE_LABELS: Readonly<Record<Role, string>> = {
+  managers: 'Managers',
+  finance: 'Finance',
+  legal: 'Legal',
+  brand_owners: 'Owners of the brand',
+  security: 'Security',
+};

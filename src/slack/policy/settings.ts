@@ -22,7 +22,7 @@ import {
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
-import { context, count, mention, mentionApprover, section, textMessage } from '../kit/blocks.ts';
+import { context, mentionApprover, section, textMessage } from '../kit/blocks.ts';
 import {
   type Field,
   type FieldErrors,
@@ -53,7 +53,14 @@ import {
   withoutMarkup,
   withTypedIds,
 } from './people-fields.ts';
-import { SETTING_LOOKS, settingLines } from './settings.view.ts';
+import {
+  chosenChannelText,
+  EMPTY_CHANNELS,
+  moreWaitText,
+  SETTING_LOOKS,
+  SETTINGS,
+  settingLines,
+} from './settings.view.ts';
 
 /*
  * The team's settings: who approves, what waits for approval, when reminders go out. For admins.
@@ -107,14 +114,6 @@ const declared = z.object(
 /** What cards of waiting orders say. */
 const CARD_SETTINGS: readonly SettingName[] = ['approvers', 'approvals_required', 'approval_tasks'];
 
-/** What a channel is told when it is chosen, which also shows whether the bot may post there. */
-const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
-  approval_channel: ':ballot_box_with_check: Orders that wait for approval are shown here from now on',
-  alert_channel: ':rotating_light: Alarms about names come here from now on',
-  report_channel: ':moneybag: The report on each month’s money comes here from now on',
-  reminder_channel: ':calendar: Reminders of expiring domains come here from now on',
-};
-
 const FIELDS = fieldsOf(declared);
 const form: Form<'settings'> = {
   name: 'settings',
@@ -122,13 +121,6 @@ const form: Form<'settings'> = {
   submit: 'Save',
   fields: withoutGroups(FIELDS),
 };
-
-const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
-  approval_channel: 'Empty: orders are shown only where they were asked for.',
-  alert_channel: 'Empty: the channel of the expiry reminders.',
-  report_channel: 'Empty: the channel of the expiry reminders.',
-  reminder_channel: 'Empty: no reminders.',
-} satisfies Record<ChannelSetting, string>;
 
 /** Used where Slack refuses the pickers. */
 const plainForm: Form = {
@@ -185,7 +177,7 @@ async function channelErrors(
   channelId: string,
   by: string,
 ): Promise<FieldErrors> {
-  const message = textMessage(`${CHANNEL_PURPOSES[name]}, set by ${mention(by)}.`);
+  const message = textMessage(chosenChannelText(name, by));
   try {
     await postMessage(web, { channelId }, message);
     return {};
@@ -200,7 +192,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   const current = await deps.settings();
   if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(settingsAsText(current))) {
     return {
-      errors: { approvers: 'Somebody changed the settings meanwhile. Close this and open it again.' },
+      errors: { approvers: SETTINGS.changedMeanwhile },
     };
   }
   const read = readSettings(call.values, current);
@@ -213,7 +205,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
     after: after[name],
   }));
   const changed = new Set(changes.map(({ name }) => name));
-  if (changes.length === 0) return { say: textMessage('Nothing was changed.') };
+  if (changes.length === 0) return { say: textMessage(SETTINGS.same) };
   if (changed.has('approvers') || changed.has('approvals_required')) {
     const errors = await approverErrors(deps, read.settings);
     if (Object.keys(errors).length > 0) return { errors };
@@ -233,23 +225,13 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   if (loosened.has('approvers') && changed.has('approvals_required')) {
     // Until the new approvers are confirmed, the former ones alone have to be enough.
     const [error] = Object.values(await approverErrors(deps, withChanges(current, atOnce)));
-    if (error !== undefined) return { errors: { approvals_required: `${error} ${APART}` } };
+    if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
   }
   if (atOnce.length > 0) await saveAtOnce(call, atOnce);
   const waits = waiting.length === 0 ? [] : await waitWithSettings(call, waiting);
-  const saved =
-    atOnce.length === 0
-      ? []
-      : [
-          ':white_check_mark: Saved. It holds from now on, over what the environment says.',
-          ...settingLines(atOnce),
-        ];
+  const saved = atOnce.length === 0 ? [] : [SETTINGS.saved, ...settingLines(atOnce)];
   return { say: textMessage([...saved, ...waits].join('\n')) };
 }
-
-/** Said where more approvals are asked for than there are approvers before the new ones are confirmed. */
-const APART =
-  'The new approvers wait for another admin: save them first, and raise this once they are confirmed.';
 
 async function saveAtOnce(
   { deps, person }: SubmissionCall,
@@ -289,12 +271,11 @@ const settingsForm: FormFeature<'settings'> = {
       values: shown,
       intro: present([
         section(`Approvers now: ${current.approvers.map(mentionApprover).join(', ')}`),
-        context('What you save here wins over the environment. Who changed what stands in the audit log.'),
+        context(SETTINGS.intro),
         ...waiting
           .slice(0, WAITING_SHOWN)
           .flatMap((each) => waitingBlocks(each, { userId: person.id, locale })),
-        waiting.length > WAITING_SHOWN &&
-          context(`${count(waiting.length - WAITING_SHOWN, 'more change')} waits; decide about these first.`),
+        waiting.length > WAITING_SHOWN && context(moreWaitText(waiting.length - WAITING_SHOWN)),
       ]),
     };
   },

@@ -1,6 +1,6 @@
 import { ORDER_TASK_NAMES, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
-import type { SettingChange, SettingName } from '../../settings.ts';
-import { code, mentionApprover } from '../kit/blocks.ts';
+import type { ChannelSetting, SettingChange, SettingName } from '../../settings.ts';
+import { code, count, mention, mentionApprover } from '../kit/blocks.ts';
 import type { FieldLook } from '../kit/form.ts';
 
 /* Settings as people read them. */
@@ -139,4 +139,49 @@ function freedTasks({ before, after }: SettingChange): string[] {
       ? []
       : [`:warning: ${tasks.join(', ')}: ${words} and no longer waits for approval.`];
   });
+}
+
+export function noMemberText(name: string): string {
+  return `${name} is not a member of this workspace. Take them out.`;
+}
+
+export const NO_APPROVERS = 'These groups have no members, so nobody could approve. Name somebody.';
+
+/** Said of more approvals than there are people. */
+export function tooFewText(people: number, needed: number): string {
+  return `There ${people === 1 ? 'is' : 'are'} ${count(people, 'approver')}: an order that needs ${needed} could never go out.`;
+}
+
+/** What a channel is told when it is chosen, which also shows whether the bot may post there. */
+const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
+  approval_channel: ':ballot_box_with_check: Orders that wait for approval are shown here from now on',
+  alert_channel: ':rotating_light: Alarms about names come here from now on',
+  report_channel: ':moneybag: The report on each month’s money comes here from now on',
+  reminder_channel: ':calendar: Reminders of expiring domains come here from now on',
+};
+
+/** What a channel that is left empty means. */
+export const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
+  approval_channel: 'Empty: orders are shown only where they were asked for.',
+  alert_channel: 'Empty: the channel of the expiry reminders.',
+  report_channel: 'Empty: the channel of the expiry reminders.',
+  reminder_channel: 'Empty: no reminders.',
+} satisfies Record<ChannelSetting, string>;
+
+export function chosenChannelText(name: ChannelSetting, by: string): string {
+  return `${CHANNEL_PURPOSES[name]}, set by ${mention(by)}.`;
+}
+
+/** What is said about saving. */
+export const SETTINGS = {
+  intro: 'What you save here wins over the environment. Who changed what stands in the audit log.',
+  changedMeanwhile: 'Somebody changed the settings meanwhile. Close this and open it again.',
+  same: 'Nothing was changed.',
+  saved: ':white_check_mark: Saved. It holds from now on, over what the environment says.',
+  /** More approvals are asked for than there are approvers before the new ones are confirmed. */
+  apart: 'The new approvers wait for another admin: save them first, and raise this once they are confirmed.',
+} as const;
+
+export function moreWaitText(left: number): string {
+  return `${count(left, 'more change')} waits; decide about these first.`;
 }

@@ -1,0 +1,82 @@
+import { present } from '../../collections.ts';
+import { expiryDay } from '../../expiry/days.ts';
+import type { WatchedDomain } from '../../expiry/ports.ts';
+import type { WatchRefusal } from '../../expiry/watch-list.ts';
+import { isDateless } from '../../names/dates.ts';
+import type { KnownName } from '../../names/names.ts';
+import { day, escapeText, quote } from '../kit/blocks.ts';
+import { formatDoubt } from '../names/doubt.view.ts';
+import { DATE_OF_A_PERSON, datelessSentences } from './dateless.view.ts';
+import { formatDay, formatName } from './expiry.view.ts';
+import { formatWatchRefusal } from './watch-list.view.ts';
+
+/* What is said of a name that was put on the watch list, or taken off it. */
+
+export const WATCH_USAGE =
+  'Give one name, and its expiry if you know it, such as `/domain watch cafe.rest 2027-03-01`. Several names: `/domain import`.';
+export const UNWATCH_USAGE = 'Give one name, such as `/domain unwatch cafe.rest`.';
+
+export function notWatchedText(refusal: WatchRefusal): string {
+  return `Nothing was put on the watch list. ${escapeText(formatWatchRefusal(refusal))}`;
+}
+
+export function unwatchedText(name: string): string {
+  return `${formatName(name)} is off the watch list: nobody is reminded of it any more. \`/domain watch ${name}\` puts it back.`;
+}
+
+/** Whether neither the registry nor a person tells when a name expires. */
+export function isUndated(domain: WatchedDomain): boolean {
+  return isDateless(domain) && domain.expiry === undefined;
+}
+
+/** That a name is on the watch list, and what is known of its expiry. */
+export function watchedText(
+  {
+    domain,
+    known: isKnown,
+    dateNotTaken,
+  }: { readonly domain: WatchedDomain; readonly known: boolean; readonly dateNotTaken?: Date | undefined },
+  {
+    known,
+    timeZone,
+    now,
+    reminds,
+  }: {
+    /** What the DNS shows of a name whose registry tells no dates. */
+    readonly known: KnownName | undefined;
+    readonly timeZone: string;
+    readonly now: Date;
+    /** Whether there is a channel for reminders. */
+    readonly reminds: boolean;
+  },
+): string {
+  return present([
+    `${formatName(domain.name)} is ${isKnown ? 'on the watch list already' : 'on the watch list'}.`,
+    ...(isUndated(domain) ? datelessSentences(domain.name, known) : [formatDate(domain, timeZone, now)]),
+    isDateless(domain) && domain.expiry?.source === 'person' && DATE_OF_A_PERSON,
+    dateNotTaken !== undefined && `Your date, ${day(dateNotTaken)}, is not needed.`,
+    domain.doubt !== undefined &&
+      !isDateless(domain) &&
+      `Its registry could not tell: ${quote(formatDoubt(domain.doubt))}. I will ask again.`,
+    !reminds &&
+      'No reminder channel is set, so nobody is reminded: an admin can choose one with `/domain settings`.',
+  ]).join(' ');
+}
+
+function formatDate({ name, expiry }: WatchedDomain, timeZone: string, now: Date): string {
+  if (expiry === undefined) {
+    return `Its expiry is not known yet. If you know it: \`/domain watch ${name} 2027-03-01\`.`;
+  }
+  const when = formatDay(expiryDay(expiry.at, expiry.source, timeZone));
+  const isOver = expiry.at < now;
+  switch (expiry.source) {
+    case 'rdap':
+      return `It ${isOver ? 'expired' : 'expires'} ${when}, says its registry.`;
+    case 'order':
+      return `It expires about ${when}: an estimate from the last order.`;
+    case 'person':
+      return isOver
+        ? `It expired ${when}, as a person said. If the date is wrong: \`/domain watch ${name} 2027-03-01\`.`
+        : `It expires ${when}, as a person said.`;
+  }
+}
