@@ -14,7 +14,7 @@ import { createLog } from '../../src/log.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
 import type { NotificationStore } from '../../src/notifications.ts';
 import { withSaved } from '../../src/settings.ts';
-import { createPlacePlanner } from '../../src/slack/admins/unreachable-places.ts';
+import { createPlacePlanner } from '../../src/slack/admins/admins.ts';
 import { createDigestPlanner } from '../../src/slack/expiry/digest-notifications.ts';
 import { type Message, textMessage } from '../../src/slack/kit/blocks.ts';
 import type { SlackDirectory } from '../../src/slack/outbound/directory.ts';

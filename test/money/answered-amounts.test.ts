@@ -8,7 +8,7 @@ import { Secret } from '../../src/service/secret.ts';
 import {
   createPriceDifferencePlanner,
   openPriceDifferences,
-} from '../../src/slack/money/price-differences.ts';
+} from '../../src/slack/money/money-report.ts';
 import { createDirectory } from '../../src/slack/outbound/directory.ts';
 import { createSlackWeb } from '../../src/slack/outbound/web.ts';
 import { createMoneyReportStore } from '../../src/store/money-reports.ts';

@@ -1,3 +1,4 @@
+import type { TeamSettings } from '../../config.ts';
 import type { Account } from '../../accounts/account.ts';
 import { utcDay } from '../../expiry/days.ts';
 import type { Subject } from '../../notifications.ts';
@@ -11,7 +12,7 @@ import {
   type SendNotification,
 } from '../outbound/notify.ts';
 import type { SlackApiError } from '../outbound/web.ts';
-import { departedLinkerAlert, unreadableGroupAlert } from './unreachable.view.ts';
+import { departedLinkerAlert, unreachableAlert, unreadableGroupAlert } from './unreachable.view.ts';
 
 /** What planning messages to admins needs. */
 export interface AdminPlannerDeps {
@@ -77,6 +78,18 @@ export function createDeparturePlanner(
     // Slack takes no message to somebody who is gone.
     const admins = deps.admins.filter((admin) => admin !== userId);
     await notifyAdmins({ ...deps, admins }, send, departedLinkerAlert(account, userId));
+    return undefined;
+  };
+}
+
+/** Tells admins, once, of a place where nothing can be posted. It is forgotten when something can. */
+export function createPlacePlanner(
+  deps: AdminPlannerDeps & { readonly settings: () => Promise<TeamSettings> },
+): NotificationPlanner {
+  return async ({ id, refused = '' }, send) => {
+    const { approvalChannel, reminderChannel } = await deps.settings();
+    const use = id === approvalChannel ? 'approvals' : id === reminderChannel ? 'reminders' : 'other';
+    await notifyAdmins(deps, send, unreachableAlert(id, refused, use));
     return undefined;
   };
 }

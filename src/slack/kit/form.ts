@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { InputBlock, KnownBlock, ModalView } from '@slack/types';
 import { z } from 'zod';
 import {
@@ -357,4 +358,9 @@ function picker(field: Field, value: string | readonly string[] | undefined): In
         ...(text === undefined || text === '' ? {} : { initial_user: text }),
       };
   }
+}
+
+/** Identifies what a form shows, so that two people who edit it at once do not overwrite each other's changes. */
+export function fingerprint(shown: unknown): string {
+  return createHash('sha256').update(JSON.stringify(shown)).digest('base64url').slice(0, 16);
 }

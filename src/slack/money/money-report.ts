@@ -1,3 +1,6 @@
+import { DAY_MS } from '../../duration.ts';
+import { priceDifferences } from '../../money/answered-amounts.ts';
+import { type AdminPlannerDeps, notifyAdmins } from '../admins/admins.ts';
 import type { TeamSettings } from '../../config.ts';
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
@@ -6,7 +9,7 @@ import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../.
 import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../../money/spend.ts';
 import type { NotificationStore } from '../../notifications.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
-import { type MoneyReport, moneyReport } from './money-report.view.ts';
+import { differencesMessage, type MoneyReport, moneyReport } from './money-report.view.ts';
 
 /** What the monthly report needs. */
 export interface MoneyReportDeps {
@@ -21,7 +24,7 @@ export interface MoneyReportDeps {
 /** A bot that was off on the 1st posts the report until this day. After that it is skipped. */
 const LAST_DAY = 7;
 /** Longer than the twelve months ahead. */
-const AHEAD_MS = 366 * 86_400_000;
+const AHEAD_MS = 366 * DAY_MS;
 
 /** Opens the report of the previous month, with the first digest of a month or later. */
 export async function openMoneyReport(
@@ -100,5 +103,35 @@ async function figuresOf(deps: MoneyReportDeps, span: SpendSpan, timeZone: strin
     aheadTotal: totalOf(ahead),
     budgets,
     decisions,
+  };
+}
+
+/** What telling about differences needs. */
+export interface PriceDifferenceDeps extends AdminPlannerDeps {
+  readonly prices: Pick<PriceStore, 'list'>;
+  readonly reports: Pick<MoneyReportStore, 'answers'>;
+}
+
+/** Opens the report on the answers of yesterday. */
+export async function openPriceDifferences(deps: {
+  readonly notifications: Pick<NotificationStore, 'open'>;
+  readonly now: () => Date;
+}): Promise<void> {
+  const now = deps.now();
+  const yesterday = utcDayOf(new Date(now.getTime() - DAY_MS));
+  await deps.notifications.open({ kind: 'report', id: yesterday }, now);
+}
+
+/** Tells admins once, by direct message, where the answers of a day (YYYY-MM-DD) differ from the price list. */
+export function createPriceDifferencePlanner(deps: PriceDifferenceDeps): NotificationPlanner {
+  return async ({ id: day }, send) => {
+    const from = new Date(`${day}T00:00:00Z`);
+    const [list, answers] = await Promise.all([
+      deps.prices.list(),
+      deps.reports.answers(from, new Date(from.getTime() + DAY_MS)),
+    ]);
+    const found = priceDifferences(list, answers);
+    if (found.length > 0) await notifyAdmins(deps, send, differencesMessage(day, found));
+    return undefined;
   };
 }

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../duration.ts';
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
@@ -22,7 +23,7 @@ import { noSpanText, SPEND_COLUMNS, type SpendShown, spendMessage, spendRows } f
  */
 
 /** Longer than the twelve months of the chart. */
-const AHEAD_MS = 366 * 86_400_000;
+const AHEAD_MS = 366 * DAY_MS;
 
 async function runSpend(call: CommandCall): Promise<void> {
   const [word = String(call.deps.now().getUTCFullYear()), ...more] = call.words;

@@ -4,10 +4,11 @@ import type { FactsChange } from '../../names/ports.ts';
 import type { PendingChange } from '../../policy/pending-changes.ts';
 import type { ActionCall, Feature, Interaction } from '../feature.ts';
 import { approversToAsk } from '../policy/pending-change-notifications.ts';
-import { handOver } from '../send-file.ts';
-import { changesFile } from './changes-file.ts';
+import { handOver, type TextFile } from '../send-file.ts';
 import { endedFacts, factsRefusalText, waitingFacts, waitingText } from './fact-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
+import { count } from '../kit/blocks.ts';
+import { csvFile } from '../kit/csv-file.ts';
 
 /*
  * What decides about orders is itself decided by two: the question to the second person, and its buttons. A button carries
@@ -74,3 +75,30 @@ export const factChanges = {
     { id: 'facts_look', run: lookAtFacts },
   ],
 } as const satisfies Feature;
+
+const DETAILS = ['owner', 'tags', 'channel', 'note'] as const;
+
+/** All that changes of names, as a CSV file. */
+export function changesFile(changes: FactsChange['names']): TextFile {
+  const cells = (details: FactsChange['names'][number]['after']) =>
+    details === undefined
+      ? DETAILS.map(() => '')
+      : [details.owner ?? '', details.tags.join(' '), details.channel ?? '', details.note ?? ''];
+  const header = [
+    'name',
+    ...DETAILS.map((field) => `${field}_before`),
+    ...DETAILS.map((field) => `${field}_after`),
+    'watched_after',
+  ];
+  const rows = changes.map(({ name, before, after }) => [
+    name,
+    ...cells(before),
+    ...cells(after),
+    after === undefined ? 'no' : 'yes',
+  ]);
+  return {
+    text: csvFile([header, ...rows]),
+    filename: 'domain-steward-names-plan.csv',
+    what: `The plan with ${count(changes.length, 'change')}`,
+  };
+}

@@ -5,8 +5,7 @@ import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../
 import { fieldsOf } from '../kit/form.ts';
 import { opening } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
-import { changesFile } from './changes-file.ts';
-import { editedText } from './fact-changes.ts';
+import { changesFile, editedText } from './fact-changes.ts';
 import { importIssuesText, importPlan, PLAN_GONE } from './names-import.view.ts';
 import { ownersIssue } from './owners.ts';
 import { ownersIssueText } from './portfolio.view.ts';

@@ -4,19 +4,7 @@ import type { Price, PriceEdit } from '../../money/prices.ts';
 import { priceKey } from '../../money/prices.ts';
 import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
 import type { SettingChange } from '../../settings.ts';
-import {
-  actions,
-  button,
-  context,
-  count,
-  day,
-  lines,
-  type Message,
-  mention,
-  message,
-  moment,
-  section,
-} from '../kit/blocks.ts';
+import { actions, button, context, count, day, lines, type Message, mention, message, moment, section, code } from '../kit/blocks.ts';
 import { settingLines } from './settings.view.ts';
 
 /* Changes of settings and prices that wait for another admin. */
@@ -127,4 +115,11 @@ export function waitsText(waiting: WaitingChange, locale: string): string[] {
     `:hourglass_flowing_sand: *Waits for another admin*, until ${moment(waiting.expiresAt)}. ${WHY[waiting.kind]} Until then nothing of this changes:`,
     ...changeLines(waiting, locale),
   ];
+}
+
+/** Says who is asked to confirm, and what to do where nobody is. @param command shows the button, too */
+export function askedText(asked: readonly string[], command: string): string {
+  return asked.length === 0
+    ? `:warning: *I know of no other admin to ask*: nobody confirms alone what they asked for. A workspace admin or owner can type ${code(command)} and press Confirm. If you are the only one, have somebody made an admin of the workspace, or add their id to \`ADMINS\` where I run.`
+    : `I have asked ${asked.map(mention).join(', ')}.`;
 }

@@ -20,10 +20,10 @@ import {
   type FormValues,
   field,
   fieldsOf,
+  fingerprint,
   joinErrors,
   readForm,
 } from '../kit/form.ts';
-import { fingerprint } from './fingerprint.ts';
 import { ITEMS, peopleValues, withGroups, withoutGroups, withTypedIds } from './people-fields.ts';
 import { DRAFT, NOTES, ROLE_LABELS, savedNote, startIntro } from './policy.view.ts';
 import { formIssueText, policyIssueSentence, policyIssueText } from './policy-issue.view.ts';

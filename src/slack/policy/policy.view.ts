@@ -28,7 +28,7 @@ import {
   section,
   truncateMarkup,
 } from '../kit/blocks.ts';
-import { askedText } from './asked-admins.view.ts';
+import { askedText } from './pending-change.view.ts';
 import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.ts';
 
 /* The policy as people read it: the version in force, the draft with its buttons, and what publishing asks for. */

@@ -31,6 +31,7 @@ import {
   type FormValues,
   field,
   fieldsOf,
+  fingerprint,
   formView,
   joinErrors,
   readForm,
@@ -41,7 +42,6 @@ import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { approverErrors, lookUpPeople, withChanges } from './approver-errors.ts';
-import { fingerprint } from './fingerprint.ts';
 import { waitingBlocks } from './pending-change.view.ts';
 import { confirmChange, dismissChange, waitingChanges, waitWithSettings } from './pending-changes.ts';
 import {

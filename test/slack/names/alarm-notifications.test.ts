@@ -5,7 +5,7 @@ import { escalate, type NewAlarm, newAlarms, sayOurs } from '../../../src/names/
 import type { AlarmStore, NameRecordStore } from '../../../src/names/ports.ts';
 import type { NotificationStore, Subject } from '../../../src/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
-import { createPlacePlanner } from '../../../src/slack/admins/unreachable-places.ts';
+import { createPlacePlanner } from '../../../src/slack/admins/admins.ts';
 import { type AlarmPlannerDeps, createAlarmPlanner } from '../../../src/slack/names/alarm-notifications.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify } from '../../../src/slack/outbound/notify.ts';
