@@ -5,10 +5,7 @@ import { priceEdits } from '../../src/money/prices.ts';
 import { approveOrder } from '../../src/orders/decide.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { Secret } from '../../src/service/secret.ts';
-import {
-  createPriceDifferencePlanner,
-  openPriceDifferences,
-} from '../../src/slack/money/money-report.ts';
+import { createPriceDifferencePlanner, openPriceDifferences } from '../../src/slack/money/money-report.ts';
 import { createDirectory } from '../../src/slack/outbound/directory.ts';
 import { createSlackWeb } from '../../src/slack/outbound/web.ts';
 import { createMoneyReportStore } from '../../src/store/money-reports.ts';

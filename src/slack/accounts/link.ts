@@ -16,7 +16,7 @@ import {
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
-import { section, textMessage } from '../kit/blocks.ts';
+import { actions, lines, message, section, textMessage } from '../kit/blocks.ts';
 import {
   type Field,
   type FieldErrors,
@@ -31,6 +31,7 @@ import { openForm } from '../orders/ordering.ts';
 import { refreshing } from '../refresh-form.ts';
 import {
   activeText,
+  detailsButton,
   detailsMessage,
   forgottenText,
   formatLinkRefusal,
@@ -43,7 +44,7 @@ import {
   UNLINKED_SINCE,
   whichToForget,
   whichToUse,
-  whoamiMessage,
+  whoamiText,
 } from './link.view.ts';
 
 /*
@@ -293,7 +294,10 @@ async function runWhoami(call: CommandCall): Promise<void> {
     call.deps.accounts.list(call.person.id),
     call.deps.accounts.team.current(),
   ]);
-  await call.respond(whoamiMessage(accounts, team));
+  const text = whoamiText(accounts, team);
+  const asked = accounts.find(({ active, method }) => active && method === 'password');
+  const details = asked === undefined ? [] : actions('whoami', [detailsButton(asked)]);
+  await call.respond(message(text, [...lines(text.split('\n')), ...details]));
 }
 
 /**

@@ -1,8 +1,8 @@
+import type { Button } from '@slack/types';
 import { type Account, accountName } from '../../accounts/account.ts';
 import type { LinkOutcome, LinkRefusal, LookUpOutcome, ServiceStatement } from '../../accounts/accounts.ts';
 import { present } from '../../collections.ts';
 import {
-  actions,
   button,
   code,
   count,
@@ -187,19 +187,15 @@ function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
 }
 
 /** A person's accounts, and the team's. */
-export function whoamiMessage(accounts: readonly Account[], team: Account | undefined): Message {
-  const text = `${accountList(accounts)}${accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : ''}${teamAccountLine(team, accounts.length > 0)}`;
-  const asked = accounts.find(({ active, method }) => active && method === 'password');
-  return message(text, [
-    ...lines(text.split('\n')),
-    ...(asked === undefined
-      ? []
-      : actions('whoami', [
-          button('whoami_details', 'Ask for rights, profile and customer', asked.id, {
-            label: `Ask the service for more of ${accountName(asked)}`,
-          }),
-        ])),
-  ]);
+export function whoamiText(accounts: readonly Account[], team: Account | undefined): string {
+  const use = accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : '';
+  return `${accountList(accounts)}${use}${teamAccountLine(team, accounts.length > 0)}`;
+}
+
+export function detailsButton(account: Account): Button {
+  return button('whoami_details', 'Ask for rights, profile and customer', account.id, {
+    label: `Ask the service for more of ${accountName(account)}`,
+  });
 }
 
 export const UNLINKED_SINCE = 'This account is not linked any more. `/domain whoami` shows those that are.';

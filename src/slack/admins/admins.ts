@@ -1,5 +1,5 @@
-import type { TeamSettings } from '../../config.ts';
 import type { Account } from '../../accounts/account.ts';
+import type { TeamSettings } from '../../config.ts';
 import { utcDay } from '../../expiry/days.ts';
 import type { Subject } from '../../notifications.ts';
 import type { Message } from '../kit/blocks.ts';

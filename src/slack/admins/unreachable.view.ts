@@ -7,10 +7,7 @@ const CONSEQUENCES = {
     where: 'where approvers are to find every waiting order',
     until: 'Until I can, I write to each approver.',
   },
-  other: {
-    where: 'where I have something to tell',
-    until: 'I do not tell it there until I can.',
-  },
+  other: { where: 'where I have something to tell', until: 'I do not tell it there until I can.' },
 };
 
 /** Nothing can be posted in a channel. @param why Slack's code */

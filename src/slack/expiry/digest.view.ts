@@ -101,11 +101,7 @@ export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown
 /** What is lost first comes first, whatever its phase; of one day, the name that costs most. */
 function byAtStake(reminders: readonly Reminder[], waitingOf: WaitingOf) {
   return reminders
-    .map((reminder) => ({
-      reminder,
-      deadline: deadlineOf(reminder),
-      stake: stakeOf(waitingOf(reminder)),
-    }))
+    .map((reminder) => ({ reminder, deadline: deadlineOf(reminder), stake: stakeOf(waitingOf(reminder)) }))
     .sort((a, b) => byDeadline(a.deadline, b.deadline) || byStake(a.stake, b.stake));
 }
 

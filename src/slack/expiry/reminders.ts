@@ -247,12 +247,7 @@ const lapsing = z.object({
 });
 
 const lapseForm: FormFeature<'lapse'> = {
-  form: {
-    name: 'lapse',
-    title: 'Let lapse',
-    submit: 'Let lapse',
-    fields: fieldsOf(lapsing),
-  },
+  form: { name: 'lapse', title: 'Let lapse', submit: 'Let lapse', fields: fieldsOf(lapsing) },
 
   async render(call, origin) {
     const name = origin.subject ?? '';

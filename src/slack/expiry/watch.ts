@@ -1,3 +1,4 @@
+import { expiryDay } from '../../expiry/days.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type CommandCall, type Feature, formOrigin } from '../feature.ts';
 import { escapeText } from '../kit/blocks.ts';
@@ -18,19 +19,21 @@ import { formatWatchRefusal } from './watch-list.view.ts';
 
 async function runWatch(call: CommandCall): Promise<void> {
   const [name, date, ...rest] = call.words;
-  if (name === undefined || rest.length > 0) {
-    return call.respond(WATCH_USAGE);
-  }
+  if (name === undefined || rest.length > 0) return call.respond(WATCH_USAGE);
   const outcome = await call.deps.expiry.watch(name, date, call.person.id);
   if (!outcome.ok) return call.respond(notWatchedText(outcome.refusal));
-  const { domain } = outcome;
+  const { domain, known, dateNotTaken } = outcome;
   const { reminderTimezone, reminderChannel } = await call.deps.settings();
+  const { expiry } = domain;
   await call.respond(
-    watchedText(outcome, {
-      known: isUndated(domain) ? await dnsOf(call, domain.name) : undefined,
-      timeZone: reminderTimezone,
+    watchedText({
+      domain,
+      wasWatched: known,
+      lastDay: expiry && expiryDay(expiry.at, expiry.source, reminderTimezone),
+      dns: isUndated(domain) ? await dnsOf(call, domain.name) : undefined,
+      dateNotTaken,
+      hasReminders: reminderChannel !== undefined,
       now: call.deps.now(),
-      reminds: reminderChannel !== undefined,
     }),
   );
 }
@@ -45,9 +48,7 @@ async function dnsOf({ deps }: CommandCall, name: string): Promise<KnownName | u
 
 async function runUnwatch(call: CommandCall): Promise<void> {
   const [name, ...rest] = call.words;
-  if (name === undefined || rest.length > 0) {
-    return call.respond(UNWATCH_USAGE);
-  }
+  if (name === undefined || rest.length > 0) return call.respond(UNWATCH_USAGE);
   // Without its entry a name would lose its tags, and rules that go by them would decide otherwise.
   const waiting = await call.deps.facts.requestUnwatch(name, call.person.id, formOrigin(call));
   if (waiting !== undefined) return call.respond(await askSecondPerson(call, waiting));

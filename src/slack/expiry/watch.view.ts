@@ -1,5 +1,5 @@
 import { present } from '../../collections.ts';
-import { expiryDay } from '../../expiry/days.ts';
+import type { Day } from '../../expiry/days.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { WatchRefusal } from '../../expiry/watch-list.ts';
 import { isDateless } from '../../names/dates.ts';
@@ -29,45 +29,41 @@ export function isUndated(domain: WatchedDomain): boolean {
   return isDateless(domain) && domain.expiry === undefined;
 }
 
+/** A name that was put on the watch list. */
+export interface Watched {
+  readonly domain: WatchedDomain;
+  readonly wasWatched: boolean;
+  /** The last day on which it is paid for, where one is known. */
+  readonly lastDay: Day | undefined;
+  /** What the DNS shows of a name whose registry tells no dates. */
+  readonly dns: KnownName | undefined;
+  /** A date that was typed, where the registry tells one. */
+  readonly dateNotTaken: Date | undefined;
+  readonly hasReminders: boolean;
+  readonly now: Date;
+}
+
 /** That a name is on the watch list, and what is known of its expiry. */
-export function watchedText(
-  {
-    domain,
-    known: isKnown,
-    dateNotTaken,
-  }: { readonly domain: WatchedDomain; readonly known: boolean; readonly dateNotTaken?: Date | undefined },
-  {
-    known,
-    timeZone,
-    now,
-    reminds,
-  }: {
-    /** What the DNS shows of a name whose registry tells no dates. */
-    readonly known: KnownName | undefined;
-    readonly timeZone: string;
-    readonly now: Date;
-    /** Whether there is a channel for reminders. */
-    readonly reminds: boolean;
-  },
-): string {
+export function watchedText(watched: Watched): string {
+  const { domain, wasWatched, dns, dateNotTaken, hasReminders } = watched;
   return present([
-    `${formatName(domain.name)} is ${isKnown ? 'on the watch list already' : 'on the watch list'}.`,
-    ...(isUndated(domain) ? datelessSentences(domain.name, known) : [formatDate(domain, timeZone, now)]),
+    `${formatName(domain.name)} is ${wasWatched ? 'on the watch list already' : 'on the watch list'}.`,
+    ...(isUndated(domain) ? datelessSentences(domain.name, dns) : [formatDate(watched)]),
     isDateless(domain) && domain.expiry?.source === 'person' && DATE_OF_A_PERSON,
     dateNotTaken !== undefined && `Your date, ${day(dateNotTaken)}, is not needed.`,
     domain.doubt !== undefined &&
       !isDateless(domain) &&
       `Its registry could not tell: ${quote(formatDoubt(domain.doubt))}. I will ask again.`,
-    !reminds &&
+    !hasReminders &&
       'No reminder channel is set, so nobody is reminded: an admin can choose one with `/domain settings`.',
   ]).join(' ');
 }
 
-function formatDate({ name, expiry }: WatchedDomain, timeZone: string, now: Date): string {
-  if (expiry === undefined) {
+function formatDate({ domain: { name, expiry }, lastDay, now }: Watched): string {
+  if (expiry === undefined || lastDay === undefined) {
     return `Its expiry is not known yet. If you know it: \`/domain watch ${name} 2027-03-01\`.`;
   }
-  const when = formatDay(expiryDay(expiry.at, expiry.source, timeZone));
+  const when = formatDay(lastDay);
   const isOver = expiry.at < now;
   switch (expiry.source) {
     case 'rdap':

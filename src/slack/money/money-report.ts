@@ -1,13 +1,13 @@
-import { DAY_MS } from '../../duration.ts';
-import { priceDifferences } from '../../money/answered-amounts.ts';
-import { type AdminPlannerDeps, notifyAdmins } from '../admins/admins.ts';
 import type { TeamSettings } from '../../config.ts';
+import { DAY_MS } from '../../duration.ts';
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
+import { priceDifferences } from '../../money/answered-amounts.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../../money/ports.ts';
 import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../../money/spend.ts';
 import type { NotificationStore } from '../../notifications.ts';
+import { type AdminPlannerDeps, notifyAdmins } from '../admins/admins.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { differencesMessage, type MoneyReport, moneyReport } from './money-report.view.ts';
 

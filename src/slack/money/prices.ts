@@ -73,12 +73,7 @@ const priced = z.object({
 });
 
 const priceForm: FormFeature<'price'> = {
-  form: {
-    name: 'price',
-    title: 'Price',
-    submit: 'Save',
-    fields: fieldsOf(priced),
-  },
+  form: { name: 'price', title: 'Price', submit: 'Save', fields: fieldsOf(priced) },
 
   async render(call, origin, values) {
     const edited = find(await call.deps.prices.list(), origin.subject);
@@ -167,15 +162,8 @@ const imported = z.object(
 );
 
 const pricesImportForm: FormFeature<'prices_import'> = {
-  form: {
-    name: 'prices_import',
-    title: 'Import prices',
-    submit: 'Import',
-    fields: fieldsOf(imported),
-  },
-  render: (call) => ({
-    intro: [context(PRICES.importIntro(call.deps.currency))],
-  }),
+  form: { name: 'prices_import', title: 'Import prices', submit: 'Import', fields: fieldsOf(imported) },
+  render: (call) => ({ intro: [context(PRICES.importIntro(call.deps.currency))] }),
   async submit(call) {
     const { prices, currency } = call.deps;
     const given = await attachedCsv(call);

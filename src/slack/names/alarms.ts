@@ -27,12 +27,7 @@ async function refusalOfPerson(call: Interaction): Promise<string | undefined> {
 const ours = z.object({ reason: neededReason('Who did it, where, and why. Stands in the thread.') });
 
 const oursForm: FormFeature<'alert_ours'> = {
-  form: {
-    name: 'alert_ours',
-    title: 'This was us',
-    submit: 'It was us',
-    fields: fieldsOf(ours),
-  },
+  form: { name: 'alert_ours', title: 'This was us', submit: 'It was us', fields: fieldsOf(ours) },
 
   async render(call, origin) {
     const alarm = await call.deps.names.alarms.find(origin.subject ?? '');

@@ -3,12 +3,12 @@ import { GUARDED } from '../../names/portfolio.ts';
 import type { FactsChange } from '../../names/ports.ts';
 import type { PendingChange } from '../../policy/pending-changes.ts';
 import type { ActionCall, Feature, Interaction } from '../feature.ts';
+import { count } from '../kit/blocks.ts';
+import { csvFile } from '../kit/csv-file.ts';
 import { approversToAsk } from '../policy/pending-change-notifications.ts';
 import { handOver, type TextFile } from '../send-file.ts';
 import { endedFacts, factsRefusalText, waitingFacts, waitingText } from './fact-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
-import { count } from '../kit/blocks.ts';
-import { csvFile } from '../kit/csv-file.ts';
 
 /*
  * What decides about orders is itself decided by two: the question to the second person, and its buttons. A button carries

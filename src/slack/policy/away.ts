@@ -82,11 +82,6 @@ export const away = {
       example: '/domain away 2w @carol',
       run: runAway,
     },
-    {
-      usage: 'back',
-      summary: 'End that somebody stands in for you',
-      example: '/domain back',
-      run: runBack,
-    },
+    { usage: 'back', summary: 'End that somebody stands in for you', example: '/domain back', run: runBack },
   ],
 } as const satisfies Feature;

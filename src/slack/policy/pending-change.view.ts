@@ -4,7 +4,20 @@ import type { Price, PriceEdit } from '../../money/prices.ts';
 import { priceKey } from '../../money/prices.ts';
 import type { KnownChange, PendingChange } from '../../policy/pending-changes.ts';
 import type { SettingChange } from '../../settings.ts';
-import { actions, button, context, count, day, lines, type Message, mention, message, moment, section, code } from '../kit/blocks.ts';
+import {
+  actions,
+  button,
+  code,
+  context,
+  count,
+  day,
+  lines,
+  type Message,
+  mention,
+  message,
+  moment,
+  section,
+} from '../kit/blocks.ts';
 import { settingLines } from './settings.view.ts';
 
 /* Changes of settings and prices that wait for another admin. */

@@ -1,7 +1,13 @@
 import type { PendingChanges } from '../../policy/pending-changes.ts';
 import type { ActionCall, Interaction, SlackDeps } from '../feature.ts';
 import { approverErrors, withChanges } from './approver-errors.ts';
-import { changeEnded, NOT_CONFIRMED, type WaitingChange, waitsText, askedText } from './pending-change.view.ts';
+import {
+  askedText,
+  changeEnded,
+  NOT_CONFIRMED,
+  type WaitingChange,
+  waitsText,
+} from './pending-change.view.ts';
 import { otherAdmins } from './pending-change-notifications.ts';
 
 /* Changes of settings and prices that loosen what decides. Another admin confirms them. */

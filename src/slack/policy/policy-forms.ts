@@ -211,10 +211,7 @@ async function submitRule(call: SubmissionCall): Promise<Submitted> {
   });
   if (errors !== undefined) return { errors };
   return {
-    say: await shownPolicy(call, {
-      page: pageOf(index),
-      note: savedNote(index + 1),
-    }),
+    say: await shownPolicy(call, { page: pageOf(index), note: savedNote(index + 1) }),
   };
 }
 

@@ -319,10 +319,7 @@ export const settings = {
   ],
   forms: [settingsForm],
   actions: [
-    {
-      id: 'home_settings',
-      run: openSettings,
-    },
+    { id: 'home_settings', run: openSettings },
     { id: 'settings_confirm', run: deciding(confirmChange) },
     { id: 'settings_dismiss', run: deciding(dismissChange) },
   ],

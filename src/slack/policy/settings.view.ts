@@ -7,11 +7,7 @@ import type { FieldLook } from '../kit/form.ts';
 
 /** How the form asks for each setting. */
 export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
-  approvers: {
-    label: 'Approvers',
-    kind: 'people',
-    hint: 'People who may approve.',
-  },
+  approvers: { label: 'Approvers', kind: 'people', hint: 'People who may approve.' },
   approvals_required: {
     label: 'Approvals needed for an order',
     kind: 'number',
@@ -86,11 +82,7 @@ export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
     placeholder: '0 9 * * *',
     hint: 'A cron line: minute, hour, day of the month, month, day of the week. 0 9 * * 1-5 is 9:00 from Monday to Friday.',
   },
-  reminder_timezone: {
-    label: 'In which time zone',
-    kind: 'text',
-    placeholder: 'Europe/Berlin',
-  },
+  reminder_timezone: { label: 'In which time zone', kind: 'text', placeholder: 'Europe/Berlin' },
 };
 
 const LOOKS: ReadonlyMap<string, FieldLook> = new Map(Object.entries(SETTING_LOOKS));
