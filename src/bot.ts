@@ -332,7 +332,8 @@ function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts
     tagsOf,
     currency: config.currency,
     notifyDue: () => void bus.emit('notificationsDue'),
-    refreshWaitingCards: () => refreshWaitingCards(cards),
+    refreshWaitingCards: () =>
+      refreshWaitingCards(cards).catch((err: unknown) => log.warn({ err }, 'showing cards again')),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
     offboard: parts.offboard,
     homeTabs: createLatest('publishing a Home tab', log),

@@ -74,7 +74,7 @@ export interface SlackDeps extends HomeWorkspace {
   readonly tagsOf: TagsOf;
   /** ISO 4217 code of new prices. */
   readonly currency: string;
-  /** Shows the cards of waiting orders again, with current prices and approvers. */
+  /** Shows the cards of waiting orders again, with current prices and approvers. It never rejects. */
   readonly refreshWaitingCards: () => Promise<void>;
   /** Records a card of an order whose place was not known. */
   readonly adoptCard: (orderId: string, card: ShownCard) => Promise<void>;

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../duration.ts';
 import type { StandIn } from '../../policy/approvals.ts';
 import { isCalendarDay } from '../../zones/calendar-day.ts';
-import type { CommandCall, Feature, Interaction } from '../feature.ts';
+import type { CommandCall, Feature } from '../feature.ts';
 import { backText } from '../log/told-event.view.ts';
 import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
 
@@ -55,7 +55,8 @@ async function runAway(call: CommandCall): Promise<void> {
   const others = await deps.standIns.current(now);
   call.acknowledge();
   deps.notifyDue();
-  await refresh(deps);
+  // Cards name those who can approve.
+  await deps.refreshWaitingCards();
   await call.respond(awayText(standIn, others.get(standIn.userId)));
 }
 
@@ -65,13 +66,9 @@ async function runBack(call: CommandCall): Promise<void> {
   if (ended === undefined) return call.respond(NOT_AWAY);
   call.acknowledge();
   deps.notifyDue();
-  await refresh(deps);
+  // Cards name those who can approve.
+  await deps.refreshWaitingCards();
   await call.respond(backText(ended.userId));
-}
-
-/** Cards name those who can approve, so they are shown again. */
-async function refresh({ refreshWaitingCards, log }: Interaction['deps']): Promise<void> {
-  await refreshWaitingCards().catch((err: unknown) => log.warn({ err }, 'showing who stands in on cards'));
 }
 
 export const away = {

@@ -83,9 +83,7 @@ export async function confirmChange(call: ActionCall): Promise<void> {
     'a change was confirmed',
   );
   await showEnd(call, waiting, 'confirmed');
-  await deps
-    .refreshWaitingCards()
-    .catch((err: unknown) => deps.log.warn({ err }, 'showing a confirmed change on cards'));
+  await deps.refreshWaitingCards();
 }
 
 /** An admin drops a change that waits. */

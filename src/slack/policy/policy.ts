@@ -133,9 +133,7 @@ async function confirm(call: ActionCall): Promise<void> {
       const locale = await deps.directory.localeOf(person.id);
       await call.respond(confirmedMessage(policy, before.rules, locale), { replace: true });
       // What waits may need more by now, and its card says so.
-      await deps
-        .refreshWaitingCards()
-        .catch((err: unknown) => deps.log.warn({ err }, 'showing the policy on cards'));
+      await deps.refreshWaitingCards();
     }
   }
 }

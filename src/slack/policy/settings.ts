@@ -112,7 +112,7 @@ const declared = z.object(
 );
 
 /** What cards of waiting orders say. */
-const CARD_SETTINGS: readonly SettingName[] = ['approvers', 'approvals_required', 'approval_tasks'];
+const CARD_SETTINGS: ReadonlySet<string> = new Set(['approvers', 'approvals_required', 'approval_tasks']);
 
 const FIELDS = fieldsOf(declared);
 const form: Form<'settings'> = {
@@ -177,9 +177,8 @@ async function channelErrors(
   channelId: string,
   by: string,
 ): Promise<FieldErrors> {
-  const message = textMessage(chosenChannelText(name, by));
   try {
-    await postMessage(web, { channelId }, message);
+    await postMessage(web, { channelId }, textMessage(chosenChannelText(name, by)));
     return {};
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
@@ -191,9 +190,7 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
   const { deps, person } = call;
   const current = await deps.settings();
   if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(settingsAsText(current))) {
-    return {
-      errors: { approvers: SETTINGS.changedMeanwhile },
-    };
+    return { errors: { approvers: SETTINGS.changedMeanwhile } };
   }
   const read = readSettings(call.values, current);
   if ('errors' in read) return read;
@@ -239,10 +236,7 @@ async function saveAtOnce(
 ): Promise<void> {
   await deps.settingsStore.save(changes, person.id, deps.now());
   deps.log.info({ by: person.id, changes }, 'settings changed');
-  if (!CARD_SETTINGS.some((name) => changes.some((change) => change.name === name))) return;
-  await deps
-    .refreshWaitingCards()
-    .catch((err: unknown) => deps.log.warn({ err }, 'showing the settings on cards'));
+  if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await deps.refreshWaitingCards();
 }
 
 /** So many changes that wait fit into the form, with its fields. */
