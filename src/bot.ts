@@ -98,7 +98,7 @@ async function start(site: Site): Promise<Bot> {
   const { config, seams, now, log, bus, shutdown, readiness } = site;
   const { pace = PACE } = seams;
   const { server, metricsServer } = await startServers(site);
-  const database = await connectDatabase(site);
+  const { database, takeBackup } = await connectDatabase(site);
   const { slack, stores } = await connectSlack(site, database);
   const settings = async () => withSaved(config.team, await stores.savedSettings.all());
   const { vault, accounts } = openAccounts(site, stores, slack.bot.teamId);
@@ -182,6 +182,7 @@ async function start(site: Site): Promise<Bot> {
       await stores.orders.purgeExpired(now());
       await stores.purgePendingChanges(now());
     },
+    takeBackup,
     offboarding: { ...leaving, signal: shutdown.looking, ...pause },
     pace,
     now,

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import cronParser from 'cron-parser';
 import { z } from 'zod';
 import { parseDnsServers } from './dns/servers.ts';
@@ -17,6 +17,8 @@ export interface VaultKey {
 
 const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
 const DEFAULT_PORT = 3000;
+/** The value of `BACKUP_DIR` that turns daily backups off. */
+const NO_BACKUPS = 'none';
 
 function list(text: string): string[] {
   return text
@@ -232,6 +234,10 @@ const environment = z.object({
     .string()
     .default('./data')
     .transform((text) => resolve(text)),
+  BACKUP_DIR: z
+    .string()
+    .transform((text) => (text === NO_BACKUPS ? text : resolve(text)))
+    .optional(),
   ADMINS: z
     .string()
     .transform(list)
@@ -257,9 +263,9 @@ type Variable = keyof z.input<typeof environment> | Uppercase<keyof NamedSetting
 
 /** Every variable that is read, with an example for the message about wrong values. */
 export const VARIABLES: Readonly<Record<Variable, string>> = {
-  SLACK_BOT_TOKEN: 'xoxb-…',
+  SLACK_BOT_TOKEN: 'xoxb-your-bot-token',
   SLACK_SIGNING_SECRET: '32 hex digits from the app’s Basic Information page',
-  SLACK_APP_TOKEN: 'xapp-…',
+  SLACK_APP_TOKEN: 'xapp-your-app-level-token',
   SLACK_API_URL: 'https://slack.com/api/',
   PORT: '3000',
   METRICS_PORT: '9464',
@@ -276,6 +282,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   CREDENTIALS_KEYS: '2026-11:<base64 of 32 random bytes>, made with: openssl rand -base64 32',
   DATABASE_URL: 'postgresql://user:password@host:5432/database',
   DATA_DIR: './data',
+  BACKUP_DIR: './data/backups',
   ADMINS: 'U024BE7LH',
   ALLOW_ORG_MEMBERS: 'false',
   APPROVERS: 'U024BE7LH,S0614TZR7',
@@ -299,6 +306,8 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   LOG_LEVEL: 'info',
 };
 
+const VARIABLE_NAMES = Object.keys(VARIABLES);
+
 /** The settings cannot be used. `message` lists every problem and never a value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -309,30 +318,96 @@ export class ConfigError extends Error {
  * @param env the environment; empty values count as unset
  * @throws {ConfigError} that names every wrong variable, what is wrong, and an example
  */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const given = givenVariables(env);
+export function readConfig(env: Environment): Config {
+  const { given, problems: unreadable } = givenVariables(env, VARIABLE_NAMES);
   const parsed = environment.safeParse(given);
   const team = namedSettings.safeParse(
     Object.fromEntries(Object.entries(given).map(([name, text]) => [name.toLowerCase(), text])),
   );
-  const problems = problemsOf(given, [...(parsed.error?.issues ?? []), ...(team.error?.issues ?? [])]);
+  const issues = [...(parsed.error?.issues ?? []), ...(team.error?.issues ?? [])];
+  const problems = new Map([...problemsOf(given, issues), ...unreadable]);
   if (!parsed.success || !team.success || problems.size > 0) throw new ConfigError(formatProblems(problems));
   return configOf(parsed.data, team.data);
 }
 
-type GivenVariables = Readonly<Record<string, string>>;
+/** Variables of a process, by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
-function givenVariables(env: Readonly<Record<string, string | undefined>>): GivenVariables {
-  return Object.fromEntries(
-    Object.keys(VARIABLES).flatMap((name) => {
-      const value = env[name]?.trim();
-      return value === undefined || value === '' ? [] : [[name, value]];
-    }),
-  );
+type GivenVariables = Readonly<Record<string, string>>;
+type Problems = ReadonlyMap<string, string>;
+
+/** In the place of every variable, a file that holds its value may be named: `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
+const FILE_SUFFIX = '_FILE';
+
+/**
+ * The values of variables, from the environment or from the files that it names. Problems name no path: it may be a secret
+ * that was put into the wrong variable.
+ */
+function givenVariables(
+  env: Environment,
+  names: readonly string[],
+): { readonly given: GivenVariables; readonly problems: Problems } {
+  const given: Record<string, string> = {};
+  const problems = new Map<string, string>();
+  for (const name of names) {
+    const inFile = `${name}${FILE_SUFFIX}`;
+    const path = env[inFile]?.trim() ?? '';
+    let value = env[name]?.trim() ?? '';
+    if (value !== '' && path !== '') problems.set(name, `is given twice, by ${inFile} too`);
+    else if (path !== '') {
+      try {
+        value = readFileSync(path, 'utf8').trim();
+        if (value === '') problems.set(name, `is empty in the file that ${inFile} names`);
+      } catch (error) {
+        const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+        problems.set(name, `cannot be read from the file that ${inFile} names (${code})`);
+      }
+    }
+    if (value.includes(PLACEHOLDER)) problems.set(name, 'still has the placeholder of .env.example');
+    if (value !== '') given[name] = value;
+  }
+  return { given, problems };
+}
+
+/** Stands in `.env.example` wherever a value has to be filled in, and in no value that could be right. */
+const PLACEHOLDER = '…';
+
+/** Variables that nobody reads and whose names are nearly those of ones that are read, with these: they may be mistyped. */
+export function mistypedVariables(env: Environment): readonly (readonly [name: string, meant: string])[] {
+  const known = VARIABLE_NAMES.flatMap((name) => [name, `${name}${FILE_SUFFIX}`]);
+  const set = Object.keys(env).filter((name) => env[name] !== '' && !known.includes(name));
+  return set.flatMap((name) => {
+    const meant = known.find((other) => isNear(name.toUpperCase(), other));
+    return meant === undefined ? [] : [[name, meant] as const];
+  });
+}
+
+/** One letter in six may differ; or words are missing: `SLACK_TOKEN`. */
+function isNear(name: string, known: string): boolean {
+  const words = name.split('_');
+  const lacksWords = words.length > 1 && words.every((word) => known.split('_').includes(word));
+  return lacksWords || editDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
+}
+
+/** The least number of letters to add, remove or replace (Levenshtein). */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [index, letter] of [...from].entries()) {
+    let diagonal = index;
+    let left = index + 1;
+    row = row.map((above, column) => {
+      if (column > 0) {
+        left = Math.min(above + 1, left + 1, diagonal + (letter === to[column - 1] ? 0 : 1));
+      }
+      diagonal = above;
+      return left;
+    });
+  }
+  return row.at(-1) ?? 0;
 }
 
 /** What is wrong with each variable, and with variables that do not go together. */
-function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]): ReadonlyMap<string, string> {
+function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]): Problems {
   const problems = new Map<string, string>();
   for (const issue of issues) {
     const name = String(issue.path[0]).toUpperCase();
@@ -348,12 +423,19 @@ function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]):
   return problems;
 }
 
-function formatProblems(problems: ReadonlyMap<string, string>): string {
+function formatProblems(problems: Problems): string {
   const examples = new Map<string, string>(Object.entries(VARIABLES));
   const lines = [...problems].map(
     ([name, problem]) => `  ${name} ${problem} (example: ${examples.get(name)})`,
   );
   return `The settings cannot be used, ${problems.size} to mend:\n${lines.join('\n')}\nSet them in the environment or in a .env file.`;
+}
+
+/** Unless it is set, backups are taken of the embedded database alone: another one has backups of its own. */
+function backupDirOf(e: z.output<typeof environment>): string | undefined {
+  if (e.BACKUP_DIR === undefined)
+    return e.DATABASE_URL === undefined ? join(e.DATA_DIR, 'backups') : undefined;
+  return e.BACKUP_DIR === NO_BACKUPS ? undefined : e.BACKUP_DIR;
 }
 
 /** Everything that the README's table of settings names, checked. */
@@ -387,6 +469,8 @@ function configOf(e: z.output<typeof environment>, team: NamedSettings) {
     credentialsKeys: e.CREDENTIALS_KEYS,
     databaseUrl: e.DATABASE_URL,
     dataDir: e.DATA_DIR,
+    /** Where the bot itself takes a backup each day; undefined: it takes none. */
+    backupDir: backupDirOf(e),
     admins: e.ADMINS,
     /** Lets members of the organisation's other workspaces in (Enterprise Grid). */
     allowOrgMembers: e.ALLOW_ORG_MEMBERS,
@@ -401,8 +485,33 @@ function configOf(e: z.output<typeof environment>, team: NamedSettings) {
   };
 }
 
-/** Reads `.env`, if present, and the environment, which wins. */
-export function loadConfig(): Config {
+/** Where the database is: all that most of the operator's commands need. */
+export type DatabaseSettings = Pick<Config, 'databaseUrl' | 'dataDir'>;
+
+/** Checks the settings of the database alone, so that commands run where the bot's other settings are not known. */
+export function readDatabaseSettings(env: Environment): DatabaseSettings {
+  const shape = environment.pick({ DATABASE_URL: true, DATA_DIR: true });
+  const { given, problems } = givenVariables(env, Object.keys(shape.shape));
+  const parsed = shape.safeParse(given);
+  const all = new Map([
+    ...(parsed.error?.issues ?? []).map(({ path, message }) => [String(path[0]), message] as const),
+    ...problems,
+  ]);
+  if (!parsed.success || all.size > 0) throw new ConfigError(formatProblems(all));
+  return { databaseUrl: parsed.data.DATABASE_URL, dataDir: parsed.data.DATA_DIR };
+}
+
+/** The variables of the environment in whose lists a person stands. */
+export function variablesWith(env: Environment, person: string): readonly string[] {
+  return VARIABLE_NAMES.filter((name) => list(env[name] ?? '').includes(person));
+}
+
+/** Reads `.env`, if present, into the environment, which wins. */
+export function loadEnvironment(): Environment {
   if (existsSync('.env')) process.loadEnvFile('.env');
-  return readConfig(process.env);
+  return process.env;
+}
+
+export function loadConfig(): Config {
+  return readConfig(loadEnvironment());
 }

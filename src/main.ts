@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { startBot } from './bot.ts';
-import { ConfigError, loadConfig } from './config.ts';
+import { ConfigError, loadEnvironment, mistypedVariables, readConfig } from './config.ts';
 import { createLog } from './log.ts';
 import { StartError } from './start.ts';
 import { MigrationError } from './store/migrate.ts';
@@ -19,8 +19,11 @@ const FOR_OPERATORS = [ConfigError, StartError, MigrationError, EmbeddedPostgres
 async function main(): Promise<void> {
   const stopRequested = new AbortController();
   const starting = Promise.resolve().then(() => {
-    const config = loadConfig();
+    const env = loadEnvironment();
+    const config = readConfig(env);
     const log = createLog(config.logLevel);
+    for (const [variable, meant] of mistypedVariables(env))
+      log.warn({ variable, meant }, 'a variable that is not read has nearly the name of one that is');
     // An error of a library in one delivery must not end the bot for everybody. All state is in the database.
     process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
     return startBot(config, { log, signal: stopRequested.signal });

@@ -3,6 +3,7 @@ import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
 import type { Bus } from './bus.ts';
 import type { Config } from './config.ts';
+import { takeDailyBackup } from './daily-backup.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
@@ -23,6 +24,7 @@ import {
   SlackApiError,
   type SlackWeb,
 } from './slack/outbound/web.ts';
+import { takeBackup } from './store/backup.ts';
 import { type Database, openDatabase, StoreError } from './store/database.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 import { openProbe } from './store/probe.ts';
@@ -188,16 +190,15 @@ export async function startServers({ config, log, seams, metrics, readiness, shu
   return { server, metricsServer: await open('METRICS_PORT', metricsPort, opening) };
 }
 
+/** The database, and what takes its backup of the day where the bot takes any. */
+interface ConnectedDatabase {
+  readonly database: Database;
+  readonly takeBackup: () => Promise<void>;
+}
+
 /** Starts the embedded database where it is used, and brings the schema up to date. */
-export async function connectDatabase({
-  config,
-  log,
-  signal,
-  now,
-  metrics,
-  readiness,
-  shutdown,
-}: Site): Promise<Database> {
+export async function connectDatabase(site: Site): Promise<ConnectedDatabase> {
+  const { config, log, signal, now, metrics, readiness, shutdown } = site;
   const url = await findDatabase(config, log, shutdown.onClose);
   await retryAtStart('the database', log, signal, async () => migrateDatabase(url, log));
   const database = openDatabase({ url, log });
@@ -206,7 +207,16 @@ export async function connectDatabase({
   shutdown.onClose(() => probe.close());
   metrics.watchOrders(() => probe.figures(now()));
   readiness.watch('database', async () => ((await probe.ping()) ? undefined : 'does not answer'));
-  return database;
+  return { database, takeBackup: backupsOfDay(site, url) };
+}
+
+function backupsOfDay({ config: { backupDir: folder }, now, log }: Site, url: string): () => Promise<void> {
+  if (folder === undefined) return async () => undefined;
+  const backups = { folder, take: (path: string) => takeBackup(url, path) };
+  return async () => {
+    const path = await takeDailyBackup(backups, now());
+    if (path !== undefined) log.info({ path }, 'took the backup of the day');
+  };
 }
 
 /** Asks Slack who the bot is, and opens the stores of its team. */

@@ -29,6 +29,8 @@ export interface WorkDeps {
   readonly openDue: () => Promise<void>;
   /** Deletes what has run out. */
   readonly purge: () => Promise<void>;
+  /** Takes the backup of the day, where the bot takes any. */
+  readonly takeBackup: () => Promise<void>;
   /** Looks who has left the workspace. */
   readonly offboarding: OffboardingLook;
   readonly pace: Pace;
@@ -38,6 +40,8 @@ export interface WorkDeps {
 
 /** The time between two looks whether digests and reports are due. */
 const SCHEDULE_MS = 60_000;
+/** The time between two looks whether there is a backup of this day. */
+const BACKUP_MS = 10 * 60_000;
 /** How long a jump of the clock waits for the registries before it looks for due work. */
 const CATCH_UP_MS = 10_000;
 /** The number of names that one process looks at in parallel. */
@@ -88,6 +92,12 @@ export function startWork(deps: WorkDeps): Work {
     work: deps.purge,
     log,
   });
+  const backups = repeat({
+    name: 'taking the backup of the day',
+    everyMs: BACKUP_MS,
+    work: deps.takeBackup,
+    log,
+  });
   const offboarding = keepOffboarding(deps.offboarding);
   const loops = [reconciler, observing, scheduling, purging];
   const idle = async () => {
@@ -107,6 +117,8 @@ export function startWork(deps: WorkDeps): Work {
     },
     stop() {
       offboarding.stop();
+      // One under way is not waited for: its file never appears, and the next start takes it again.
+      backups.stop();
       for (const loop of loops) loop.stop();
     },
     idle,

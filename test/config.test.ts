@@ -3,9 +3,16 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inspect } from 'node:util';
+import { inspect, parseEnv } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig, readConfig, VARIABLES } from '../src/config.ts';
+import {
+  ConfigError,
+  loadConfig,
+  mistypedVariables,
+  readConfig,
+  readDatabaseSettings,
+  VARIABLES,
+} from '../src/config.ts';
 
 const key = randomBytes(32).toString('base64');
 const least = {
@@ -142,6 +149,7 @@ describe('the settings', () => {
       CREDENTIALS_KEYS: 'id:canary',
       DATABASE_URL: 'mysql://root:canary@db',
       DATA_DIR: '/tmp/anything',
+      BACKUP_DIR: '/tmp/anything',
       ADMINS: 'canary',
       APPROVERS: 'canary',
       APPROVALS_REQUIRED: '0',
@@ -166,7 +174,8 @@ describe('the settings', () => {
     };
     const message = problemsOf(wrong);
     for (const name of Object.keys(wrong)) {
-      if (name !== 'DATA_DIR') expect(message).toMatch(new RegExp(`^  ${name} .+ \\(example: .+\\)$`, 'm'));
+      if (!/^(DATA|BACKUP)_DIR$/.test(name))
+        expect(message).toMatch(new RegExp(`^  ${name} .+ \\(example: .+\\)$`, 'm'));
     }
     expect(message.toLowerCase()).not.toContain('canary');
   });
@@ -225,6 +234,75 @@ describe('the settings', () => {
         new RegExp(`1 to mend:\\n  ${name} (must|holds) .+ \\(example: .+\\)\\n`),
       );
     }
+  });
+
+  it('come from files where those are named, and are checked alike', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'domain-steward-secrets-'));
+    const file = async (name: string, text: string) => {
+      await writeFile(join(folder, name), text);
+      return join(folder, name);
+    };
+    const { SLACK_BOT_TOKEN: _token, ...rest } = least;
+    const token = await file('token', 'xoxb-from-a-file\n');
+    expect(readConfig({ ...rest, SLACK_BOT_TOKEN_FILE: token }).slack.botToken.reveal()).toBe(
+      'xoxb-from-a-file',
+    );
+    expect(readConfig({ ...least, LOG_LEVEL_FILE: await file('level', 'debug') }).logLevel).toBe('debug');
+    expect(
+      readDatabaseSettings({ DATABASE_URL_FILE: await file('url', 'postgres://db/x') }).databaseUrl?.reveal(),
+    ).toBe('postgres://db/x');
+    expect(problemsOf({ ...least, SLACK_BOT_TOKEN_FILE: token })).toContain(
+      'is given twice, by SLACK_BOT_TOKEN_FILE too',
+    );
+    expect(problemsOf({ ...rest, SLACK_BOT_TOKEN_FILE: await file('canary', 'canary') })).toContain(
+      'must be a bot token',
+    );
+    expect(problemsOf({ ...rest, SLACK_BOT_TOKEN_FILE: await file('empty', '\n') })).toContain(
+      'is empty in the file',
+    );
+    const missing = problemsOf({ ...rest, SLACK_BOT_TOKEN_FILE: 'xoxb-canary' });
+    expect(missing).toMatch(
+      /SLACK_BOT_TOKEN cannot be read from the file that SLACK_BOT_TOKEN_FILE names \(ENOENT\)/,
+    );
+    expect(missing).not.toContain('canary');
+    await rm(folder, { recursive: true });
+  });
+
+  it('refuse every placeholder that .env.example leaves, by name', () => {
+    const example = parseEnv(readFileSync(new URL('../.env.example', import.meta.url), 'utf8'));
+    const names = Object.keys(example);
+    expect(names).toEqual(expect.arrayContaining(['SLACK_BOT_TOKEN', 'CREDENTIALS_KEYS', 'APPROVERS']));
+    const message = problemsOf(Object.fromEntries(names.map((name) => [name, example[name] ?? ''])));
+    for (const name of names)
+      expect(message).toContain(`  ${name} still has the placeholder of .env.example (`);
+    expect(message).toContain(`${names.length} to mend`);
+  });
+
+  it('say which variables may be mistyped', () => {
+    const env = {
+      SLACK_BOT_TOKN: 'x',
+      slack_app_token: 'x',
+      APPROVER: 'x',
+      SLACK_TOKEN_FILE: 'x',
+      REMINDER_CRONS: 'x',
+    };
+    const innocent = {
+      ...least,
+      PATH: '/bin',
+      HOME: '/',
+      NODE_ENV: 'x',
+      PORT_FILE: '',
+      TZ: 'UTC',
+      npm_config_port: 'x',
+      LANG: 'C',
+    };
+    expect(mistypedVariables({ ...env, ...innocent })).toEqual([
+      ['SLACK_BOT_TOKN', 'SLACK_BOT_TOKEN'],
+      ['slack_app_token', 'SLACK_APP_TOKEN'],
+      ['APPROVER', 'APPROVERS'],
+      ['SLACK_TOKEN_FILE', 'SLACK_BOT_TOKEN_FILE'],
+      ['REMINDER_CRONS', 'REMINDER_CRON'],
+    ]);
   });
 
   it('read lists without blanks and repetitions, thresholds from the most distant', () => {

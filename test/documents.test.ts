@@ -47,7 +47,7 @@ describe.each(DOCUMENTS)('%s', (_name, path) => {
   });
 
   test('names scripts that exist', () => {
-    const missing = [...text.matchAll(/npm run ([\w:]+)/g)]
+    const missing = [...text.matchAll(/npm run ([\w:-]+)/g)]
       .map(([, script = '']) => script)
       .filter((script) => scripts[script] === undefined);
     expect(missing).toEqual([]);

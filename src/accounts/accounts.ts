@@ -14,7 +14,7 @@ import {
 } from './account.ts';
 import { credentialFromText, credentialToText } from './credential.ts';
 import { type AccountProfile, readProfile } from './profile.ts';
-import { type Sealed, UnknownKeyError, type Vault } from './vault.ts';
+import { type Sealed, UnknownKeyError, type Vault, VaultError } from './vault.ts';
 
 export type LinkOutcome =
   /** `verified` is false where the document shows no check of the credential: its first use shows whether it is good. */
@@ -126,6 +126,17 @@ interface HeldClient {
 /** With more clients than this the one that was idle longest is closed: each may hold a session at the service. */
 const MAX_CLIENTS = 500;
 const RESEAL_BATCH = 100;
+
+/** Whether an account's credential opens with the keys of the vault. */
+export function opensAccount(vault: Vault, account: Account, sealed: Sealed): boolean {
+  try {
+    vault.open(sealed, ownerOf(account));
+    return true;
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    return false;
+  }
+}
 
 /**
  * What a sealed credential is bound to: a row that is moved to another team, person or context does not open, nor does one

@@ -32,6 +32,8 @@ export interface MigrateOptions {
   readonly log?: (sentence: string) => void;
   /** The folder of the migrations; the package's own by default. */
   readonly folder?: string;
+  /** Applies no other migrations than these, all of which must be there; every one by default. */
+  readonly only?: readonly string[];
 }
 
 interface Migration {
@@ -74,7 +76,11 @@ const Recorded = z.array(
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const log = options.log ?? (() => undefined);
-  const migrations = await readMigrations(options.folder ?? OWN_MIGRATIONS);
+  const all = await readMigrations(options.folder ?? OWN_MIGRATIONS);
+  const { only } = options;
+  const unknown = only?.find((name) => !all.some((migration) => migration.name === name));
+  if (unknown !== undefined) throw newerRelease('backup', unknown);
+  const migrations = only === undefined ? all : all.filter(({ name }) => only.includes(name));
   const client = await connect(options.url);
   const applied: string[] = [];
   try {
@@ -156,10 +162,7 @@ function findNext(
           `the database has the migration ${name}: it was made by a version from before the first release, and none of those can be upgraded. Set DATABASE_URL or DATA_DIR to an empty place`,
         );
       }
-      throw new MigrationError(
-        'database_newer',
-        `the database has the migration ${name}, which this release does not know: a newer release has used it. Start that release, or restore the backup made before it`,
-      );
+      throw newerRelease('database', name);
     }
     if (finishedAt === null) {
       throw new MigrationError(
@@ -171,6 +174,13 @@ function findNext(
     done.add(name);
   }
   return migrations.find((migration) => !done.has(migration.name));
+}
+
+function newerRelease(what: 'database' | 'backup', migration: string): MigrationError {
+  return new MigrationError(
+    'database_newer',
+    `the ${what} has the migration ${migration}, which this release does not know: a newer release has used it. Start that release, or restore the backup made before it`,
+  );
 }
 
 async function readRecord(client: pg.Client): Promise<z.infer<typeof Recorded>> {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findSealedKeys } from '../../src/store/sealed-keys.ts';
 import { answerTo, DOMAINS, link, openForm, toldAfter, until } from '../support/demo.ts';
 import { IMPATIENT, type RunningBot, type Surroundings, startSurroundings } from '../support/harness.ts';
 import { ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
@@ -70,12 +70,9 @@ async function bothWork(): Promise<void> {
   await (await approvedAt(one, two)).ends('SUCCEEDED', 30_000);
 }
 
-/** What the guide has operators ask: the keys in use. */
+/** What `doctor` tells operators: the keys in use. */
 async function keysInUse(): Promise<string[]> {
-  const guide = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8');
-  const sql = /```sql\n(\s*SELECT 'accounts' AS what.*?)```/s.exec(guide)?.[1] ?? '';
-  const { rows } = await db.query<{ what: string; key_id: string }>(sql);
-  return rows.map(({ what, key_id }) => `${what} ${key_id}`).sort();
+  return (await findSealedKeys(db)).map(({ what, keyId }) => `${what} ${keyId}`).sort();
 }
 
 const stateOf = async (order: SeenOrder) =>

@@ -1,4 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { type Actor, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import pg from 'pg';
@@ -6,6 +12,8 @@ import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import { type Bot, startBot } from '../../src/bot.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
+import { takeBackup } from '../../src/store/backup.ts';
+import { restoreBackup } from '../../src/store/restore.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { link, textOf, until } from '../support/demo.ts';
 import { ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
@@ -153,3 +161,101 @@ test('after a short stop an approved order goes on; after a long one it is a per
   expect(textOf(await long.ends('UNKNOWN'))).toContain('slept for long');
   expect(chargesFor(service, 'olive.rest')).toBe(0);
 });
+
+test('a backup taken while people work is put back whole, and the promises hold on it', async () => {
+  await startAt(40 * MINUTE_MS);
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-backup-'));
+  const file = join(folder, 'backup.sql.gz');
+  const held = await approvedAndUnsent('noodle.rest');
+  // Orders are asked for, approved and carried out while the backup is taken.
+  const names = Array.from(
+    { length: 12 },
+    (_, n) => service.state.addDomain({ name: `load${n}.rest`, context: 4 }).name,
+  );
+  const asked = names.map(async (name) => {
+    const order = await ask(workspace, alice, `/domain renew ${name}`, undefined, name);
+    await bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED', 20_000);
+  });
+  const [manifest] = await Promise.all([takeBackup(database.url, file), ...asked]);
+  expect(manifest.orders.underWay).toBeGreaterThan(0);
+  expect(manifest.keys).toEqual(['test']);
+  const before = charges();
+  service.faults.clear();
+  await stop();
+
+  const restored = await createTestDatabase('empty');
+  await restoreBackup(restored.url, createReadStream(file), () => undefined);
+  await expect(restoreBackup(restored.url, createReadStream(file), () => undefined)).rejects.toThrow(
+    'is not empty',
+  );
+  expect(await inconsistent(restored.url)).toEqual([]);
+  const former = database;
+  database = restored;
+  await startAt(41 * MINUTE_MS);
+  expect(textOf(await held.ends('UNKNOWN'))).toContain('put back from a backup');
+  const { rows } = await onDatabase((client) =>
+    client.query("SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING')"),
+  );
+  expect(rows, 'orders that might go out again').toEqual([]);
+  expect(charges(), 'requests that cost money since').toEqual(before);
+  // New events follow the old ones, and what was asked for before the backup can be approved.
+  await ask(workspace, alice, '/domain renew bistro.rest');
+  await stop();
+  await former.drop();
+  await rm(folder, { recursive: true });
+});
+
+test('a backup that was cut or changed leaves nothing behind', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-backup-'));
+  const file = join(folder, 'backup.sql.gz');
+  await takeBackup(database.url, file);
+  const bytes = await readFile(file);
+  const text = gunzipSync(bytes).toString('latin1');
+  const spoiled: Record<string, Buffer> = {
+    cut: bytes.subarray(0, Math.floor(bytes.length / 2)),
+    'one letter is another': gzipSync(Buffer.from(text.replace('U0ALICE', 'U0ALICF'), 'latin1')),
+    'a row is missing': gzipSync(
+      Buffer.from(text.replace(/(COPY public\."events"[^\n]*\n)[^\n]*\n/, '$1'), 'latin1'),
+    ),
+    'the end is missing': gzipSync(Buffer.from(text.slice(0, text.indexOf('-- end of backup')), 'latin1')),
+  };
+  for (const [what, content] of Object.entries(spoiled)) {
+    const empty = await createTestDatabase('empty');
+    const loading = restoreBackup(empty.url, Readable.from([content]), () => undefined);
+    await expect(loading, what).rejects.toThrow('cut short or was changed');
+    const client = new pg.Client(empty.url);
+    await client.connect();
+    expect((await client.query('SELECT FROM orders UNION ALL SELECT FROM events')).rowCount, what).toBe(0);
+    await client.end();
+    await empty.drop();
+  }
+  await rm(folder, { recursive: true });
+});
+
+async function onDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Rows that contradict each other: an order whose last event tells of another state, or rows without their order. */
+async function inconsistent(url: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(
+    `SELECT o.id, o.state FROM orders o WHERE (SELECT count(*) FROM order_items i WHERE i.order_id = o.id) = 0
+       OR (o.state = 'SUCCEEDED' AND NOT EXISTS (SELECT FROM events e WHERE e.subject_id = o.id AND e.data::text LIKE '%SUCCEEDED%'))`,
+  );
+  await client.end();
+  return rows;
+}
+
+/** How many requests that cost money the service has seen. */
+function charges(): number {
+  return service.requests.filter(({ task }) => task === 'domain.renew').length;
+}

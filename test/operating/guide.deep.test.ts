@@ -6,24 +6,25 @@ import { z } from 'zod';
 import { VARIABLES } from '../../src/config.ts';
 import { draftBase } from '../../src/policy/drafts.ts';
 import { openDatabase } from '../../src/store/database.ts';
+import { FORGETTING_SQL, forgetPerson } from '../../src/store/forget-person.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
+import { purge } from '../../src/store/purge.ts';
+import { findSealedKeys, SEALED_COLUMNS } from '../../src/store/sealed-keys.ts';
 import { rule } from '../policy/sample.ts';
 import { answerTo, openedAfter, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { RELEASED_OPTIONS } from '../support/released-options.ts';
 
 /*
- * What the guide for operators tells them to run, run.
+ * What the guide for operators rests on: the commands for records, the settings, the image.
  */
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-let guide: string;
 const t = useTestDemo();
 let client: pg.Client;
 
 beforeAll(async () => {
-  guide = await read('docs/operating.md');
   client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
   const renewed = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
@@ -61,30 +62,53 @@ async function keepPolicies(): Promise<void> {
   await database.close();
 }
 
-/** The SQL in the guide that holds a text. */
-function sqlWith(text: string): string {
-  const blocks = [...guide.matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql ?? '');
-  const found = blocks.find((sql) => sql.includes(text));
-  if (found === undefined) throw new Error(`the guide holds no SQL with ${text}`);
-  return found;
-}
-
 const count = async (table: string) =>
   (await client.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]?.n;
 
-describe('the SQL of the guide', () => {
-  test('names the keys in use', async () => {
-    const { rows } = await client.query(sqlWith('sealed_input_key_id'));
-    expect(rows.map(({ what, key_id }) => `${what} ${key_id}`).sort()).toEqual([
+/** In how many rows Alice stands. */
+const traces = async () => (await t.dump()).split('\n').filter((row) => row.includes('U0ALICE')).length;
+
+describe('the commands for records', () => {
+  test('know the keys in use', async () => {
+    const keys = await findSealedKeys(client);
+    expect(keys.map(({ what, keyId }) => `${what} ${keyId}`)).toEqual([
       'accounts demo',
       'calendars demo',
       'results demo',
     ]);
   });
 
-  test('forgets a person', async () => {
-    expect(await t.dump()).toContain('U0ALICE');
-    await client.query(sqlWith('DELETE FROM calendar_feeds').replaceAll(":'person'", "'U0ALICE'"));
+  test('know every table that has sealed values', async () => {
+    const { rows } = await client.query<{ place: string }>(
+      `SELECT table_name AS place FROM information_schema.columns
+       WHERE table_schema = 'public' AND data_type = 'bytea' AND column_name LIKE '%sealed%' ORDER BY 1`,
+    );
+    expect(SEALED_COLUMNS.map(([, table]) => table).toSorted()).toEqual(rows.map(({ place }) => place));
+  });
+
+  test('forget nobody whose order has not ended, or whom a setting names', async () => {
+    await client.query(`INSERT INTO settings (key, value, updated_by, updated_at)
+      VALUES ('approvers', '["U0ALICE"]', 'U0BOB', now())`);
+    const before = await traces();
+    expect(await forgetPerson(client, 'U0ALICE', { dryRun: false })).toEqual({
+      done: false,
+      needed: [{ kind: 'setting', name: 'approvers' }],
+    });
+    expect(await traces()).toBe(before);
+    await client.query("DELETE FROM settings WHERE key = 'approvers'");
+  });
+
+  test('forget a person; a dry run tells the same and changes nothing', async () => {
+    const before = await traces();
+    expect(before).toBeGreaterThan(10);
+    const dry = await forgetPerson(client, 'U0ALICE', { dryRun: true });
+    expect(await traces()).toBe(before);
+    const forgetting = await forgetPerson(client, 'U0ALICE', { dryRun: false });
+    expect(forgetting).toEqual(dry);
+    expect(forgetting).toMatchObject({
+      done: true,
+      changes: expect.arrayContaining([{ table: 'accounts', rows: 1 }]),
+    });
     const left = (await t.dump()).split('\n').filter((row) => /U0ALICE|"alice/.test(row));
     expect(left).toEqual([]);
     expect(await count('orders'), 'orders that are kept').toBe(2);
@@ -92,7 +116,7 @@ describe('the SQL of the guide', () => {
     expect(rows).toEqual([{ actor: 'former' }]);
   });
 
-  test('forgets a person wherever a column has people', async () => {
+  test('forget a person wherever a column has people', async () => {
     const { rows } = await client.query<{ place: string; column: string }>(
       `SELECT table_name AS place, column_name AS column FROM information_schema.columns
        WHERE table_schema = 'public' AND (column_name ~ '(^|_)by$' OR column_name IN
@@ -101,7 +125,7 @@ describe('the SQL of the guide', () => {
     const { rows: functions } = await client.query<{ body: string }>(
       `SELECT pg_get_functiondef('forget_person_in_events'::regproc) AS body`,
     );
-    const sql = `${sqlWith('DELETE FROM calendar_feeds')}${functions[0]?.body}`;
+    const sql = `${FORGETTING_SQL};${functions[0]?.body}`;
     const kept = rows.filter(
       ({ place, column }) =>
         !new RegExp(`DELETE FROM ${place}\\b[^;]*\\b${column} |UPDATE ${place}\\b[^;]*\\b${column} = `).test(
@@ -112,11 +136,15 @@ describe('the SQL of the guide', () => {
     expect(kept).toEqual([]);
   });
 
-  test('deletes what is old, and nothing else', async () => {
+  test('delete what is old, and nothing else; a dry run tells the same and changes nothing', async () => {
     await client.query(
       `UPDATE orders SET closed_at = closed_at - interval '4 years' WHERE task = 'authcode'`,
     );
-    await client.query(sqlWith("interval '3 years'"));
+    const before = new Date(Date.now() - 3 * 365 * 86_400_000);
+    const dry = await purge(client, before, { dryRun: true });
+    expect(await count('orders')).toBe(2);
+    expect(await purge(client, before, { dryRun: false })).toEqual(dry);
+    expect(dry).toEqual(expect.arrayContaining([{ table: 'orders', rows: 1 }]));
     expect(await count('orders')).toBe(1);
     for (const table of ['order_items', 'revealable_secrets']) {
       const { rowCount } = await client.query(`SELECT FROM ${table} x JOIN orders o ON o.id = x.order_id`);

@@ -55,7 +55,7 @@ test('acknowledgements, requests to the service and calls of Slack are timed and
 
 test('every metric that the example of alerts names is there', async () => {
   const example = rules.parse(
-    parse(await readFile(new URL('../../docs/alerts.example.yml', import.meta.url), 'utf8')),
+    parse(await readFile(new URL('../../deploy/prometheus/alerts.yml', import.meta.url), 'utf8')),
   );
   const all = example.groups.flatMap((group) => group.rules);
   expect(all.length).toBeGreaterThan(5);

@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const OWN_MIGRATIONS = new URL('../../prisma/migrations/', import.meta.url);
 const SCHEMA = new URL('../../prisma/schema.prisma', import.meta.url);
-const CLI = new URL('../../src/store/migrate-cli.ts', import.meta.url);
+const CLI = new URL('../../src/cli.ts', import.meta.url);
 
 let database: TestDatabase;
 let folder: string;
@@ -206,12 +206,12 @@ test('a database out of reach is named, without its password', async () => {
 describe('npm run migrate', () => {
   test('migrates the database of DATABASE_URL and says what it did', async () => {
     const env = { DATABASE_URL: database.url };
-    const first = startChild(CLI, { env, cwd: folder });
+    const first = startChild(CLI, { args: ['migrate'], env, cwd: folder });
     expect(await first.ended, first.output()).toBe(0);
     for (const name of await ownMigrations())
       expect(first.output()).toContain(`Applied the migration ${name}.`);
 
-    const second = startChild(CLI, { env, cwd: folder });
+    const second = startChild(CLI, { args: ['migrate'], env, cwd: folder });
     expect(await second.ended, second.output()).toBe(0);
     expect(second.output()).toContain('up to date');
   });
@@ -219,7 +219,7 @@ describe('npm run migrate', () => {
   test('with --serve leaves the embedded database as it is, and says how to reach it without its password', async () => {
     await chmod(folder, 0o755);
     const env = { DATABASE_URL: undefined, DATA_DIR: folder };
-    const child = startChild(CLI, { args: ['--serve'], env, cwd: folder });
+    const child = startChild(CLI, { args: ['migrate', '--serve'], env, cwd: folder });
     try {
       const [, file = '', port] = await child.line(
         /^PGPASSWORD="\$\(cat '(.*)'\)" psql .* -p (\d+) -U postgres/,
@@ -238,7 +238,11 @@ describe('npm run migrate', () => {
   });
 
   test('says in one sentence what is wrong, and exits with 1', async () => {
-    const child = startChild(CLI, { env: { DATABASE_URL: 'postgresql://127.0.0.1:1/x' }, cwd: folder });
+    const child = startChild(CLI, {
+      args: ['migrate'],
+      env: { DATABASE_URL: 'postgresql://127.0.0.1:1/x' },
+      cwd: folder,
+    });
     expect(await child.ended).toBe(1);
     expect(child.output()).toMatch(/^connecting to the database x at 127\.0\.0\.1:1: .*\n$/);
   });

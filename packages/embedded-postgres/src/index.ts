@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Binaries, findBinaries } from './binaries.ts';
-import { explainFileError, inUse } from './error.ts';
+import { EmbeddedPostgresError, explainFileError, inUse } from './error.ts';
 import { lockFolder } from './folder-lock.ts';
 import { type Home, prepareHome } from './home.ts';
-import { ensureRunning, type Server, stopServer } from './server.ts';
+import { ensureRunning, runningServerUrl, type Server, stopServer } from './server.ts';
 
 export { EmbeddedPostgresError } from './error.ts';
 
@@ -69,6 +69,22 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       return stopped;
     },
   };
+}
+
+/**
+ * Starts the embedded PostgreSQL, or uses the one that another process of this machine runs, which then keeps it. For work
+ * that takes a moment: nobody starts that server again for the one who joined.
+ * @throws {EmbeddedPostgresError} as {@link startEmbeddedPostgres}; `in_use` when it runs elsewhere
+ */
+export async function joinEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  try {
+    return await startEmbeddedPostgres(options);
+  } catch (error) {
+    if (!(error instanceof EmbeddedPostgresError) || error.problem !== 'in_use') throw error;
+    const url = await runningServerUrl(await prepareHome(options.dataDir));
+    if (url === undefined) throw error;
+    return { url, notes: [], stop: async () => undefined };
+  }
 }
 
 /** Keeps the server up until it is stopped. */

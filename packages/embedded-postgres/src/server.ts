@@ -101,6 +101,15 @@ export async function stopServer(
   return true;
 }
 
+/** The address of the server that accepts connections in this folder; undefined when none of this machine does. */
+export async function runningServerUrl(home: Home): Promise<string | undefined> {
+  const file = await readPidFile(home);
+  if (file?.status !== 'ready' || file.port === undefined) return undefined;
+  if ((await servesFolder(file.pid, home.data)) === 'no') return undefined;
+  const url = await serverUrl(home, file.port);
+  return (await answers(url, home)) ? url : undefined;
+}
+
 async function attach(home: Home): Promise<Server | undefined> {
   const since = Date.now();
   for (;;) {

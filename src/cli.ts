@@ -1,0 +1,96 @@
+import { parseArgs } from 'node:util';
+import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
+import { backupCommand } from './commands/backup.ts';
+import { type Command, CommandError, UsageError } from './commands/command.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { forgetPersonCommand } from './commands/forget-person.ts';
+import { migrateCommand } from './commands/migrate.ts';
+import { purgeCommand } from './commands/purge.ts';
+import { restoreCommand } from './commands/restore.ts';
+import { ConfigError, loadEnvironment } from './config.ts';
+import { BackupFileError } from './store/backup-file.ts';
+import { MigrationError } from './store/migrate.ts';
+import { DatabaseAccessError } from './store/session.ts';
+
+/*
+ * The operator's commands: `npm run NAME -- …`, or `node dist/cli.js NAME …` where there is no npm. Exit codes: 0 when it is
+ * done, 1 when it could not be done or something is wrong, 2 for arguments that the command does not take.
+ */
+
+const COMMANDS: ReadonlyMap<string, Command> = new Map([
+  ['doctor', doctorCommand],
+  ['backup', backupCommand],
+  ['restore', restoreCommand],
+  ['migrate', migrateCommand],
+  ['forget-person', forgetPersonCommand],
+  ['purge', purgeCommand],
+]);
+
+const FAILED = 1;
+const WRONG_USE = 2;
+
+/** Errors whose message tells the operator what to do. */
+const FOR_OPERATORS = [
+  BackupFileError,
+  CommandError,
+  ConfigError,
+  DatabaseAccessError,
+  EmbeddedPostgresError,
+  MigrationError,
+];
+
+async function main([name, ...rest]: readonly string[]): Promise<number> {
+  const command = name === undefined ? undefined : COMMANDS.get(name);
+  if (name === undefined || command === undefined) {
+    const asked = name === '--help' || name === '-h' || name === 'help';
+    (asked ? print : complain)(overview(asked ? undefined : name));
+    return asked ? 0 : WRONG_USE;
+  }
+  try {
+    const { values, positionals: args } = parseArgs({
+      args: rest,
+      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+    });
+    if (values['help'] === true) {
+      print(usageOf(name, command));
+      return 0;
+    }
+    return (await command.run({ args, values, env: loadEnvironment(), print })) ?? 0;
+  } catch (error) {
+    if (error instanceof UsageError || isArgumentError(error)) {
+      complain(`${error.message}\n\n${usageOf(name, command)}`);
+      return WRONG_USE;
+    }
+    const known = FOR_OPERATORS.some((type) => error instanceof type);
+    complain(
+      error instanceof Error ? ((known ? error.message : error.stack) ?? error.message) : String(error),
+    );
+    return FAILED;
+  }
+}
+
+/** What `parseArgs` throws for options that are not declared or lack a value. */
+function isArgumentError(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
+function usageOf(name: string, { usage, summary, details }: Command): string {
+  return `Usage: npm run ${name} -- ${usage}\n       node dist/cli.js ${name} ${usage}\n\nTo ${summary}.\n${details}`;
+}
+
+function overview(unknown: string | undefined): string {
+  const lines = [...COMMANDS].map(([name, { usage, summary }]) => `  ${name} ${usage}\n      ${summary}`);
+  const problem = unknown === undefined ? '' : `There is no command ${unknown}.\n\n`;
+  return `${problem}Usage: node dist/cli.js COMMAND …\n\n${lines.join('\n')}`;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function complain(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+process.exitCode = await main(process.argv.slice(2));

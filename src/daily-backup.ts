@@ -1,0 +1,53 @@
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** How long a daily backup is kept. */
+export const KEPT_DAYS = 14;
+const DAY_MS = 86_400_000;
+
+const DAILY = /^domain-steward-(\d{4}-\d\d-\d\d)\.sql\.gz$/;
+/** What a process that died while it took a backup leaves. */
+const PARTIAL = /^domain-steward-.*\.partial$/;
+
+export interface DailyBackups {
+  readonly folder: string;
+  /** Takes a backup into a file, which appears when it is complete. */
+  readonly take: (path: string) => Promise<unknown>;
+}
+
+/**
+ * Takes the backup of a day (UTC) unless it is there, and deletes those that are older than {@link KEPT_DAYS} days. Replicas
+ * that share a folder may take one at the same moment: the later one takes its place.
+ * @returns the path of the backup; undefined when it was there already
+ */
+export async function takeDailyBackup(
+  { folder, take }: DailyBackups,
+  now: Date,
+): Promise<string | undefined> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `domain-steward-${now.toISOString().slice(0, 10)}.sql.gz`);
+  const files = await readdir(folder);
+  if (files.some((file) => join(folder, file) === path)) return undefined;
+  await take(path);
+  const oldest = now.getTime() - KEPT_DAYS * DAY_MS;
+  for (const file of files) {
+    const day = DAILY.exec(file)?.[1];
+    const isOld = day !== undefined && Date.parse(day) < oldest;
+    if (isOld || (PARTIAL.test(file) && (await modifiedAt(join(folder, file))) < now.getTime() - DAY_MS))
+      await rm(join(folder, file), { force: true });
+  }
+  return path;
+}
+
+/** When the newest backup in the folder was completed, whoever took it; undefined when there is none. */
+export async function lastBackupAt(folder: string): Promise<Date | undefined> {
+  const files = await readdir(folder).catch(() => []);
+  const times = await Promise.all(
+    files.filter((file) => file.endsWith('.sql.gz')).map((file) => modifiedAt(join(folder, file))),
+  );
+  return times.length === 0 ? undefined : new Date(Math.max(...times));
+}
+
+async function modifiedAt(path: string): Promise<number> {
+  return (await stat(path).catch(() => undefined))?.mtimeMs ?? 0;
+}

@@ -1,0 +1,25 @@
+/** What a check has found. The sentences are for the operator. */
+export interface Finding {
+  /** What was looked at, in a few words. */
+  readonly subject: string;
+  /** `warning`: the bot works, but something is not as it should be. `wrong`: something does not work. */
+  readonly outcome: 'ok' | 'warning' | 'wrong';
+  readonly found: string;
+  /** What to do, where there is something to do. */
+  readonly action?: string;
+}
+
+export const ok = (subject: string, found: string): Finding => ({ subject, outcome: 'ok', found });
+export const warning = (subject: string, found: string, action: string): Finding => ({
+  ...{ subject, found, action },
+  outcome: 'warning',
+});
+export const wrong = (subject: string, found: string, action: string): Finding => ({
+  ...{ subject, found, action },
+  outcome: 'wrong',
+});
+
+/** One line: `ok       Database: PostgreSQL 18.1`. */
+export function formatFinding({ subject, outcome, found, action }: Finding): string {
+  return `${outcome.padEnd(7)}  ${subject}: ${found}${action === undefined ? '' : ` ${action}`}`;
+}

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+
+/*
+ * A backup is a script of SQL as `pg_dump --data-only` writes it, compressed with gzip: `zcat FILE | psql` loads it into a
+ * database that has the schema. Its first line says what it is and which schema it needs, its last one how many rows it has
+ * and a hash over everything before. This program executes no SQL of a file: it reads names and rows from it.
+ */
+
+const BEGIN = '-- domain-steward backup ';
+const END = '-- end of backup ';
+
+export const manifest = z.object({
+  format: z.literal(1),
+  takenAt: z.coerce.date(),
+  /** The migrations of the schema, the oldest first. */
+  migrations: z.array(z.string()),
+  tables: z.array(z.object({ name: z.string(), columns: z.array(z.string()) })),
+  /** The next value of each sequence is above this. */
+  sequences: z.record(z.string(), z.string()),
+  /** How many orders were approved and not known to be sent or answered, and how many waited for approval. */
+  orders: z.object({ underWay: z.number(), waiting: z.number() }),
+  /** The keys that are needed to open what is sealed in it. */
+  keys: z.array(z.string()),
+});
+/** What a backup says of itself. */
+export type Manifest = z.output<typeof manifest>;
+
+const ending = z.object({ rows: z.record(z.string(), z.number()), sha256: z.string() });
+
+/** The file is no backup, is cut short, or was changed. The message is for the operator. */
+export class BackupFileError extends Error {
+  override readonly name = 'BackupFileError';
+}
+
+export type Table = Manifest['tables'][number];
+
+/** A name as it stands in SQL. */
+export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
+export function copyStatement({ name, columns }: Table, direction: 'TO STDOUT' | 'FROM STDIN'): string {
+  return `COPY public.${quoted(name)} (${columns.map(quoted).join(', ')}) ${direction}`;
+}
+
+/** The pieces of a backup. @param rowsOf the rows of a table in PostgreSQL's text format, in any pieces */
+export async function* writeBackup(
+  head: Manifest,
+  rowsOf: (table: Table) => AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256');
+  const rows: Record<string, number> = {};
+  const piece = (bytes: Buffer | string) => {
+    hash.update(bytes);
+    return Buffer.from(bytes);
+  };
+  yield piece(`${BEGIN}${JSON.stringify(head)}\n`);
+  for (const table of head.tables) {
+    yield piece(`${copyStatement(table, 'FROM STDIN')};\n`);
+    let count = 0;
+    for await (const bytes of rowsOf(table)) {
+      // Only the end of a row is a line feed: in values it is written as \n.
+      for (const byte of bytes) if (byte === LINE_FEED) count += 1;
+      yield piece(bytes);
+    }
+    rows[table.name] = count;
+    yield piece('\\.\n');
+  }
+  for (const [name, value] of Object.entries(head.sequences)) {
+    yield piece(`SELECT pg_catalog.setval('public.${quoted(name)}', ${value}, true);\n`);
+  }
+  yield Buffer.from(`${END}${JSON.stringify({ rows, sha256: hash.digest('hex') })}\n`);
+}
+
+const LINE_FEED = 10;
+const END_OF_ROWS = '\\.\n';
+
+/** Reads a backup from the beginning to its end. */
+export class BackupReader {
+  readonly #lines: AsyncIterator<Buffer>;
+  readonly #hash = createHash('sha256');
+  readonly #rows: Record<string, number> = {};
+
+  constructor(pieces: AsyncIterable<Buffer>) {
+    this.#lines = linesOf(pieces);
+  }
+
+  /** @throws {BackupFileError} for a file that is none, or one of a later format */
+  async manifest(): Promise<Manifest> {
+    const line = await this.#next().catch(() => undefined);
+    if (line?.toString().startsWith(BEGIN) !== true)
+      throw new BackupFileError('This file is no backup of Domain Steward.');
+    const parsed = manifest.safeParse(parseJson(line.toString().slice(BEGIN.length)));
+    if (!parsed.success)
+      throw new BackupFileError('This backup was made by another release: its first line cannot be read.');
+    return parsed.data;
+  }
+
+  /** The rows of a table; the tables have to be read in the sequence of the manifest, each to its end. */
+  async *rowsOf(table: Table): AsyncGenerator<Buffer> {
+    const statement = (await this.#next()).toString();
+    if (statement !== `${copyStatement(table, 'FROM STDIN')};\n`) throw damaged();
+    for (let count = 0; ; count += 1) {
+      const line = await this.#next();
+      if (line.equals(Buffer.from(END_OF_ROWS))) {
+        this.#rows[table.name] = count;
+        return;
+      }
+      yield line;
+    }
+  }
+
+  /** Holds what was read against the last line. @throws {BackupFileError} when they differ */
+  async end(): Promise<void> {
+    for (;;) {
+      const before = this.#hash.copy().digest('hex');
+      const line = (await this.#next()).toString();
+      if (!line.startsWith(END)) continue;
+      const end = ending.safeParse(parseJson(line.slice(END.length)));
+      const rows = JSON.stringify(this.#rows);
+      if (!end.success || end.data.sha256 !== before || JSON.stringify(end.data.rows) !== rows)
+        throw damaged();
+      return;
+    }
+  }
+
+  async #next(): Promise<Buffer> {
+    const { value, done } = await this.#lines.next().catch(() => {
+      throw damaged();
+    });
+    if (done === true) throw damaged();
+    this.#hash.update(value);
+    return value;
+  }
+}
+
+function damaged(): BackupFileError {
+  return new BackupFileError(
+    'This backup is cut short or was changed. Nothing of it was kept; take another one.',
+  );
+}
+
+/** The lines of a stream, each with its line feed. */
+async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let begun: Buffer[] = [];
+  for await (const piece of pieces) {
+    let from = 0;
+    for (let at = piece.indexOf(LINE_FEED); at !== -1; at = piece.indexOf(LINE_FEED, from)) {
+      yield Buffer.concat([...begun, piece.subarray(from, at + 1)]);
+      begun = [];
+      from = at + 1;
+    }
+    if (from < piece.length) begun.push(piece.subarray(from));
+  }
+  if (begun.length > 0) yield Buffer.concat(begun);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import { z } from 'zod';
+import { copyStatement, type Manifest, type Table, writeBackup } from './backup-file.ts';
+import { findSealedKeys } from './sealed-keys.ts';
+import { withSession } from './session.ts';
+
+/**
+ * Takes a backup into a file, which appears under its name when it is complete and on disk. The bot may go on working: all
+ * of it is one moment of the database.
+ */
+export async function takeBackup(url: string, path: string): Promise<Manifest> {
+  const partial = `${path}.${randomUUID()}.partial`;
+  try {
+    // Only its owner may read what people do and what is sealed.
+    const taken = await backupTo(url, createWriteStream(partial, { mode: 0o600, flush: true }));
+    await rename(partial, path);
+    await syncFolder(dirname(path));
+    return taken;
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+}
+
+/** Takes a backup into a stream, which is ended. */
+export function backupTo(url: string, output: Writable): Promise<Manifest> {
+  return withSession(url, async (client) => {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const head = await describe(client);
+    const rowsOf = (table: Table) => client.query(copyTo(copyStatement(table, 'TO STDOUT')));
+    await pipeline(writeBackup(head, rowsOf), createGzip(), output);
+    await client.query('COMMIT');
+    return head;
+  });
+}
+
+/** A new name in a folder survives a crash of the machine when the folder was synced, too. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Prisma's record: a restore makes it by applying migrations. */
+const RECORD = '_prisma_migrations';
+
+const heads = z.tuple([
+  z.object({
+    takenAt: z.date(),
+    migrations: z.array(z.string()),
+    sequences: z.record(z.string(), z.string()),
+    underWay: z.number(),
+    waiting: z.number(),
+  }),
+]);
+
+/** `transaction_timestamp` of a snapshot's transaction may lie a moment before the snapshot, never after it. */
+const SELECT_HEAD = `
+  SELECT transaction_timestamp() AS "takenAt",
+    ARRAY(SELECT migration_name::text FROM ${RECORD} WHERE rolled_back_at IS NULL AND finished_at IS NOT NULL
+      ORDER BY migration_name) AS migrations,
+    (SELECT coalesce(json_object_agg(sequencename, last_value::text), '{}') FROM pg_sequences
+      WHERE schemaname = 'public' AND last_value IS NOT NULL) AS sequences,
+    (SELECT count(*)::int FROM orders WHERE state IN ('APPROVED', 'EXECUTING')) AS "underWay",
+    (SELECT count(*)::int FROM orders WHERE state = 'PENDING') AS waiting`;
+
+async function describe(client: pg.Client): Promise<Manifest> {
+  const [{ underWay, waiting, ...head }] = heads.parse((await client.query(SELECT_HEAD)).rows);
+  const keys = (await findSealedKeys(client)).map(({ keyId }) => keyId);
+  return {
+    format: 1,
+    ...head,
+    tables: await readTables(client),
+    orders: { underWay, waiting },
+    keys: [...new Set(keys)].sort(),
+  };
+}
+
+const tables = z.array(
+  z.object({ name: z.string(), columns: z.array(z.string()), needs: z.array(z.string()) }),
+);
+
+const SELECT_TABLES = `
+  SELECT c.relname AS name,
+    ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+      AND a.attgenerated = '' ORDER BY a.attnum) AS columns,
+    ARRAY(SELECT f.relname::text FROM pg_constraint k JOIN pg_class f ON f.oid = k.confrelid
+      WHERE k.conrelid = c.oid AND k.contype = 'f' AND f.oid <> c.oid) AS needs
+  FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> '${RECORD}'
+  ORDER BY c.relname`;
+
+/** The tables of the schema; those that others refer to come first. */
+export async function readTables(client: pg.ClientBase): Promise<Table[]> {
+  let left = tables.parse((await client.query(SELECT_TABLES)).rows);
+  const sorted: Table[] = [];
+  while (left.length > 0) {
+    const waiting = new Set(left.map(({ name }) => name));
+    const ready = left.filter(({ needs }) => !needs.some((name) => waiting.has(name)));
+    if (ready.length === 0)
+      throw new Error(`tables refer to each other in a circle: ${[...waiting].join(', ')}`);
+    sorted.push(...ready.map(({ name, columns }) => ({ name, columns })));
+    left = left.filter((table) => !ready.includes(table));
+  }
+  return sorted;
+}

@@ -1,0 +1,49 @@
+import type pg from 'pg';
+import { z } from 'zod';
+import { inTransaction, sumByTable, type TableChange } from './session.ts';
+
+/*
+ * Deletes what ended long ago. `delete_old_events` deletes the events of orders that are gone, and all other events from
+ * before the moment; the log's hashes stay.
+ */
+
+const OLD_ORDERS = 'SELECT id FROM orders WHERE closed_at < $1';
+
+/** `$1` is the moment. Rows that hang on orders go before them. */
+const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
+  [
+    'notifications',
+    `DELETE FROM notifications WHERE subject_kind = 'order' AND subject_id IN (${OLD_ORDERS})`,
+  ],
+  ...['approvals', 'revealable_secrets', 'order_answers', 'order_items'].map(
+    (table) => [table, `DELETE FROM ${table} WHERE order_id IN (${OLD_ORDERS})`] as const,
+  ),
+  ['orders', 'DELETE FROM orders WHERE closed_at < $1'],
+  ['reminders', 'DELETE FROM reminders WHERE claimed_at < $1'],
+  ['notifications', "DELETE FROM notifications WHERE subject_kind = 'digest' AND posted_at < $1"],
+];
+
+const counts = z.tuple([z.object({ n: z.number() })]);
+
+/**
+ * Deletes orders that ended before a moment, with all that belongs to them, and events, reminders and digests from before
+ * it. A dry run deletes nothing and tells what would be deleted.
+ */
+export function purge(
+  client: pg.Client,
+  before: Date,
+  options: { readonly dryRun: boolean },
+): Promise<readonly TableChange[]> {
+  return inTransaction(client, options, async () => {
+    const changes: TableChange[] = [];
+    for (const [table, sql] of STATEMENTS) {
+      changes.push({ table, rows: (await client.query(sql, [before])).rowCount ?? 0 });
+    }
+    const events = async () =>
+      counts.parse((await client.query('SELECT count(*)::int AS n FROM events')).rows)[0].n;
+    const total = await events();
+    await client.query('SELECT delete_old_events($1)', [before]);
+    changes.push({ table: 'events', rows: total - (await events()) });
+    return sumByTable(changes);
+  });
+}

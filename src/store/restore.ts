@@ -1,0 +1,81 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import type pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { z } from 'zod';
+import { readTables } from './backup.ts';
+import { BackupFileError, BackupReader, copyStatement, type Manifest, quoted } from './backup-file.ts';
+import { migrate } from './migrate.ts';
+import { DatabaseAccessError, inTransaction, withSession } from './session.ts';
+
+/**
+ * Loads a backup into an empty database: makes the schema that it was taken from, loads all rows in one transaction, and
+ * brings it to this release's schema.
+ * @returns what the backup says of itself
+ * @throws {DatabaseAccessError} when the database is not empty or a bot is at work on it
+ * @throws {BackupFileError} when the file cannot be used; nothing of it is kept then
+ */
+export function restoreBackup(
+  url: string,
+  file: Readable,
+  log: (sentence: string) => void,
+): Promise<Manifest> {
+  return withSession(url, async (client) => {
+    await refuseUnlessEmpty(client);
+    const reader = new BackupReader(unzipped(file));
+    const head = await reader.manifest();
+    await migrate({ url, log, only: head.migrations });
+    await inTransaction(client, { dryRun: false }, async () => {
+      await load(client, reader, head);
+      // The next start compares this with the transaction that wrote the row, and sees that it was put back.
+      await client.query("UPDATE heartbeats SET xact_id = '0'");
+    });
+    await migrate({ url, log });
+    await client.query('ANALYZE');
+    return head;
+  });
+}
+
+async function* unzipped(file: Readable): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip();
+  // What goes wrong is thrown where the pieces are read.
+  pipeline(file, gunzip).catch(() => undefined);
+  yield* gunzip;
+}
+
+const names = z.array(z.object({ name: z.string() }));
+
+async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query(
+    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'domain-steward'`,
+  );
+  if ((rowCount ?? 0) > 0)
+    throw new DatabaseAccessError('A bot is at work on this database. Stop every bot, then restore.');
+  for (const { name } of await readTables(client)) {
+    const filled = names.parse(
+      (await client.query(`SELECT '${name}' AS name FROM ${quoted(name)} LIMIT 1`)).rows,
+    );
+    if (filled.length > 0)
+      throw new DatabaseAccessError(
+        `This database is not empty: its table ${name} has rows. A backup is loaded into an empty one, so that nothing is lost by it.`,
+      );
+  }
+}
+
+async function load(client: pg.Client, reader: BackupReader, head: Manifest): Promise<void> {
+  const known = new Map((await readTables(client)).map(({ name, columns }) => [name, columns]));
+  for (const table of head.tables) {
+    const columns = known.get(table.name);
+    if (columns === undefined || table.columns.some((column) => !columns.includes(column)))
+      throw new BackupFileError(`This backup does not fit its schema: there is no such table ${table.name}.`);
+    await pipeline(
+      Readable.from(reader.rowsOf(table)),
+      client.query(copyFrom(copyStatement(table, 'FROM STDIN'))),
+    );
+  }
+  await reader.end();
+  for (const [name, value] of Object.entries(head.sequences)) {
+    await client.query('SELECT setval($1::regclass, $2::bigint, true)', [`public.${quoted(name)}`, value]);
+  }
+}

@@ -1,0 +1,71 @@
+import pg from 'pg';
+import { DURABLE_COMMITS } from './session-settings.ts';
+
+/** The operator's commands cannot use the database. The message is written for the operator. */
+export class DatabaseAccessError extends Error {
+  override readonly name = 'DatabaseAccessError';
+}
+
+/** A connection for one command: without the time limits of the bot's, because nobody waits for a click. */
+export async function withSession<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'domain-steward (command)',
+  });
+  // The query under way rejects with the error; without a listener it would end the process as well.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+  } catch (cause) {
+    throw new DatabaseAccessError(
+      `The database ${client.database ?? ''} at ${client.host}:${client.port} cannot be reached: ${reasonOf(cause)}`,
+      { cause },
+    );
+  }
+  try {
+    await client.query(`SET TIME ZONE 'UTC'; ${DURABLE_COMMITS}`);
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** An error of several addresses has no text of its own. */
+function reasonOf(cause: unknown): string {
+  if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join('; ');
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** What a statement did to a table. */
+export interface TableChange {
+  readonly table: string;
+  readonly rows: number;
+}
+
+/**
+ * Runs the work in a transaction; in a dry run all of it is done and rolled back, so that its figures are true.
+ * @throws whatever the work throws, after a rollback
+ */
+export async function inTransaction<T>(
+  client: pg.Client,
+  { dryRun }: { readonly dryRun: boolean },
+  work: () => Promise<T>,
+): Promise<T> {
+  await client.query('BEGIN');
+  try {
+    const result = await work();
+    await client.query(dryRun ? 'ROLLBACK' : 'COMMIT');
+    return result;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The rows of each table that were touched, all statements together; tables without any are left out. */
+export function sumByTable(changes: readonly TableChange[]): readonly TableChange[] {
+  const sums = new Map<string, number>();
+  for (const { table, rows } of changes) sums.set(table, (sums.get(table) ?? 0) + rows);
+  return [...sums].filter(([, rows]) => rows > 0).map(([table, rows]) => ({ table, rows }));
+}
