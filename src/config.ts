@@ -257,6 +257,7 @@ const environment = z.object({
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level')
     .default('info'),
+  LOG_FORMAT: z.enum(['json', 'pretty'], 'must be json or pretty').default('json'),
 });
 
 type Variable = keyof z.input<typeof environment> | Uppercase<keyof NamedSettings>;
@@ -304,6 +305,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   RDAP_BOOTSTRAP_URL: IANA_BOOTSTRAP,
   DNS_SERVERS: '192.0.2.53,[2001:db8::53]:5353',
   LOG_LEVEL: 'info',
+  LOG_FORMAT: 'json',
 };
 
 const VARIABLE_NAMES = Object.keys(VARIABLES);
@@ -482,6 +484,8 @@ function configOf(e: z.output<typeof environment>, team: NamedSettings) {
     /** The configured resolvers; undefined: those of the operating system. */
     dnsServers: e.DNS_SERVERS,
     logLevel: e.LOG_LEVEL,
+    /** `pretty`: lines for people. */
+    logFormat: e.LOG_FORMAT,
   };
 }
 

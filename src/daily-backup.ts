@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** How long a daily backup is kept. */
-export const KEPT_DAYS = 14;
+const KEPT_DAYS = 14;
 const DAY_MS = 86_400_000;
 
 const DAILY = /^domain-steward-(\d{4}-\d\d-\d\d)\.sql\.gz$/;
@@ -37,15 +37,6 @@ export async function takeDailyBackup(
       await rm(join(folder, file), { force: true });
   }
   return path;
-}
-
-/** When the newest backup in the folder was completed, whoever took it; undefined when there is none. */
-export async function lastBackupAt(folder: string): Promise<Date | undefined> {
-  const files = await readdir(folder).catch(() => []);
-  const times = await Promise.all(
-    files.filter((file) => file.endsWith('.sql.gz')).map((file) => modifiedAt(join(folder, file))),
-  );
-  return times.length === 0 ? undefined : new Date(Math.max(...times));
 }
 
 async function modifiedAt(path: string): Promise<number> {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import pretty from 'pino-pretty';
 
 /** A log without child loggers, because the bindings of a child would not be masked. */
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'>;
@@ -15,10 +16,17 @@ export function createLog(level: string, destination?: DestinationStream): Log {
     {
       level,
       formatters: { log: masked },
+      timestamp: stdTimeFunctions.isoTime,
       serializers: { err: describeError },
     },
     ...(destination === undefined ? [] : [destination]),
   );
+}
+
+/** Standard output with lines for people instead of JSON. */
+export function prettyOutput(): DestinationStream {
+  // In this thread, so that the last lines before an exit are written.
+  return pretty({ sync: true, ignore: 'pid,hostname', colorize: process.stdout.isTTY });
 }
 
 /** Names of values that must not be logged, as libraries spell them. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { startBot } from './bot.ts';
 import { ConfigError, loadEnvironment, mistypedVariables, readConfig } from './config.ts';
-import { createLog } from './log.ts';
+import { createLog, prettyOutput } from './log.ts';
 import { StartError } from './start.ts';
 import { MigrationError } from './store/migrate.ts';
 
@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   const starting = Promise.resolve().then(() => {
     const env = loadEnvironment();
     const config = readConfig(env);
-    const log = createLog(config.logLevel);
+    const log = createLog(config.logLevel, config.logFormat === 'pretty' ? prettyOutput() : undefined);
     for (const [variable, meant] of mistypedVariables(env))
       log.warn({ variable, meant }, 'a variable that is not read has nearly the name of one that is');
     // An error of a library in one delivery must not end the bot for everybody. All state is in the database.

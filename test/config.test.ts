@@ -170,6 +170,7 @@ describe('the settings', () => {
       REMINDER_TIMEZONE: 'Canary/Canary',
       RDAP_BOOTSTRAP_URL: 'canary',
       DNS_SERVERS: 'canary',
+      LOG_FORMAT: 'canary',
       LOG_LEVEL: 'canary',
     };
     const message = problemsOf(wrong);
@@ -227,6 +228,7 @@ describe('the settings', () => {
     ['REMINDER_CRON', ['*/5 * * * *', '0 9 * * 1-5'], ['0 9 * *', '0 0 9 * * *', '0 25 * * *', '0 0 31 2 *']],
     ['REMINDER_TIMEZONE', ['Europe/Berlin', 'UTC'], ['Berlin', 'GMT+25']],
     ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
+    ['LOG_FORMAT', ['json', 'pretty'], ['text', 'JSON']],
   ])('%s takes %j and nothing like %j', (name, good, bad) => {
     for (const value of good) expect(() => readConfig({ ...least, [name]: value }), value).not.toThrow();
     for (const value of bad) {

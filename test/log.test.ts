@@ -31,6 +31,12 @@ describe('the log', () => {
     expect(text(), 'what is no secret is said').toContain('"login":"alice"');
   });
 
+  it('tells times as people and machines read them', () => {
+    const { log, text } = captured();
+    log.info('now');
+    expect(text()).toMatch(/"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/);
+  });
+
   it('changes nothing of what it was given, and ends where values hold each other', () => {
     const { log, text } = captured();
     const ring: Record<string, unknown> = { at: new Date(0), token: 'canary' };

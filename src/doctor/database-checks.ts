@@ -34,7 +34,7 @@ export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
   ];
 }
 
-export function checkClock(subject: string, theirs: Date, ours: Date): Finding {
+function checkClock(subject: string, theirs: Date, ours: Date): Finding {
   const difference = theirs.getTime() - ours.getTime();
   if (Math.abs(difference) <= MAX_CLOCK_DIFFERENCE_MS) return ok(subject, 'in step with this machine.');
   const seconds = Math.round(Math.abs(difference) / 1_000);
@@ -83,7 +83,7 @@ export async function checkDisk(subject: string, folder: string): Promise<Findin
 }
 
 /** Free for this user on the disk of a folder; undefined where there is no such folder. */
-export async function freeBytes(folder: string): Promise<number | undefined> {
+async function freeBytes(folder: string): Promise<number | undefined> {
   const disk = await statfs(folder).catch(() => undefined);
   return disk === undefined ? undefined : disk.bavail * disk.bsize;
 }
