@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { decodeFile, MAX_CSV_BYTES } from '../csv.ts';
 import type { SubmissionCall } from './feature.ts';
+import { FILE_UNREADABLE, FILES_NOT_GRANTED, GIVEN_TWICE, NO_CSV_GIVEN } from './files.view.ts';
 import { unreadableFileText } from './kit/csv-issue.view.ts';
 import { type FieldErrors, type FieldLook, field, linesIn } from './kit/form.ts';
 import { SlackApiError } from './outbound/web.ts';
@@ -45,7 +46,7 @@ export interface AttachedTextOptions {
 
 /** Reads the CSV file of a form that also has a field for its rows. */
 export function attachedCsv(call: SubmissionCall): Promise<AttachedText> {
-  return attachedText(call, { field: ROWS, missing: 'Attach a CSV file, or paste its rows here.' });
+  return attachedText(call, { field: ROWS, missing: NO_CSV_GIVEN });
 }
 
 /** Reads what was attached or pasted. */
@@ -57,8 +58,7 @@ export async function attachedText(
   // With the blanks inside it, which mean something in YAML.
   const pasted = [values[field] ?? []].flat().join('\n').trim();
   const [address] = linesIn(values[FILE]);
-  if (address !== undefined && pasted !== '' && !isPrefilled)
-    return { errors: { [field]: 'Give it as a file or as text, not both.' } };
+  if (address !== undefined && pasted !== '' && !isPrefilled) return { errors: { [field]: GIVEN_TWICE } };
   if (address === undefined)
     return pasted === '' ? { errors: { [field]: missing } } : { text: pasted, field };
   try {
@@ -78,8 +78,8 @@ function unreadable({ code }: SlackApiError): string {
     case 'too_large':
       return unreadableFileText({ code: 'too_large', maxBytes: MAX_CSV_BYTES });
     case 'missing_scope':
-      return 'Slack does not let me read files here: a workspace admin can grant files:read. Paste the text instead.';
+      return FILES_NOT_GRANTED;
     default:
-      return 'I cannot read the file at this moment. Try again in a minute, or paste the text instead.';
+      return FILE_UNREADABLE;
   }
 }

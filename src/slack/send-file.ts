@@ -1,4 +1,5 @@
 import type { Interaction } from './feature.ts';
+import { handedOverText, notHandedOverText } from './files.view.ts';
 import { escapeText, type Message, textMessage } from './kit/blocks.ts';
 import { formatSlackError } from './outbound/slack-error.view.ts';
 import { uploadFile, uploadText } from './outbound/upload.ts';
@@ -24,7 +25,7 @@ export async function sendFile(
   call: Interaction,
   file: TextFile & { readonly told?: string },
 ): Promise<Message> {
-  const { what, told = `${what} is in our direct message.` } = file;
+  const { what, told = handedOverText(what) } = file;
   return (await handOver(call, file)) ?? textMessage(told);
 }
 
@@ -42,8 +43,7 @@ export async function handOver(
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     deps.log.warn({ err: error, by: person.id, filename }, 'handing over a file');
-    const { said, todo } = formatSlackError(error);
-    return textMessage(escapeText(`I cannot hand you the file. ${said} ${todo}`));
+    return textMessage(escapeText(notHandedOverText(formatSlackError(error))));
   }
   return undefined;
 }

@@ -24,7 +24,7 @@ export interface Exempt {
 }
 
 /** `log.warn(…)`, `new StoreError(…)`, `serviceError(…)` and its like. */
-export const CALLS_FOR_THE_LOG = /^(?:(?:\w+\.)*log\.\w+|\w*Error|failure|super|compareAndSwap)$/;
+export const CALLS_FOR_THE_LOG = /^(?:(?:\w+\.)*log(?:\.\w+|\[\w+\])|\w*Error|failure|super|compareAndSwap)$/;
 
 function isExempt(source: string, at: Node, { calls, properties }: Exempt): boolean {
   const isText = (part: Node, pattern: RegExp) => pattern.test(source.slice(part.start, part.end));

@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { Statement } from '../../orders/statement.ts';
-import { count, textMessage } from '../kit/blocks.ts';
+import { textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { createNamer } from '../log/actor-names.ts';
 import { AUDIT_COLUMNS, orderLines } from '../log/audit.view.ts';
@@ -14,7 +14,7 @@ import { postMessage } from '../outbound/post-message.ts';
 import { formatSlackError } from '../outbound/slack-error.view.ts';
 import { uploadText } from '../outbound/upload.ts';
 import { isTransient, SlackApiError, type SlackWeb } from '../outbound/web.ts';
-import { planCells, progressMessage } from './bulk.view.ts';
+import { noFileText, planCells, planComment, progressMessage, resultComment } from './bulk.view.ts';
 import { PLAN_FILE, SHARED } from './plan-rows.ts';
 
 /*
@@ -52,12 +52,11 @@ export async function sendFiles(deps: BulkMessageDeps, planned: PlannedThread): 
   const { order, history } = planned;
   if (order.bulk === undefined) return;
   const statement = deps.statementOf(order);
-  const rows = count(order.items.length, 'row');
   if (statement !== undefined)
     await sendFile(deps, planned, PLAN_FILE, {
       text: async () => csvFile(planCells(statement)),
       filename: `domain-steward-plan-${order.id}.csv`,
-      comment: `The plan: ${rows}.`,
+      comment: planComment(order),
     });
   // An end that is not known any more by now has a newer file.
   const last = history.findLast(({ kind }) => kind === 'finished');
@@ -65,7 +64,7 @@ export async function sendFiles(deps: BulkMessageDeps, planned: PlannedThread): 
   await sendFile(deps, planned, `file:${last.version}`, {
     text: () => resultCsv(deps, order),
     filename: `domain-steward-result-${order.id}.csv`,
-    comment: `The result: ${rows}, as they stand in the audit log.`,
+    comment: resultComment(order),
   });
 }
 
@@ -92,8 +91,7 @@ async function sendFile(
       } catch (error) {
         if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
         log.warn({ err: error, orderId: order.id, purpose }, 'sharing a file of an order');
-        const { said, todo } = formatSlackError(error);
-        return postMessage(web, thread, textMessage(`I cannot share a file here. ${said} ${todo}`));
+        return postMessage(web, thread, textMessage(noFileText(formatSlackError(error))));
       }
     },
   });

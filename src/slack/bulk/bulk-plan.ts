@@ -6,13 +6,13 @@ import type { BadRow, BulkRow } from '../../orders/bulk-csv.ts';
 import { refusedNames } from '../../orders/demand.ts';
 import { visibleIds } from '../../orders/visibility.ts';
 import { type Interaction, viewerOf } from '../feature.ts';
-import { type Message, mention, textMessage } from '../kit/blocks.ts';
+import { type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import type { FormOrigin } from '../kit/form.ts';
 import { ruleNames } from '../orders/decision.view.ts';
 import { notPlacedMessage, placeOrder } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
-import { leftOutCells, planMessage } from './bulk.view.ts';
+import { leftOutCells, planMessage, plannedAlreadyText } from './bulk.view.ts';
 
 /*
  * The plan of many rows, from a file or from what failed of an earlier one: checked against what is known, and kept as a draft
@@ -99,11 +99,7 @@ export async function placePlan(call: Interaction, origin: FormOrigin, asked: As
   });
   if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
   const { order } = outcome;
-  if (order.state !== 'DRAFT')
-    return textMessage(`This was asked for already. See it with \`/domain order ${order.id}\`.`);
-  return order.requesterId === call.person.id
+  return order.state === 'DRAFT' && order.requesterId === call.person.id
     ? planMessage(plan, order, cost)
-    : textMessage(
-        `${mention(order.requesterId)} is asking for it again: a plan waits for them to confirm it, for 15 minutes at most.`,
-      );
+    : textMessage(plannedAlreadyText(order));
 }

@@ -1,21 +1,19 @@
 import { z } from 'zod';
 import { BULK_TASKS } from '../../orders/bulk-columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../orders/bulk-csv.ts';
-import { isFinal, type Order } from '../../orders/order.ts';
 import { dropDraft } from '../../orders/request-order.ts';
 import { resumeOrder } from '../../orders/resume.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import { isPaused } from '../../orders/waves.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
-import { code, context } from '../kit/blocks.ts';
 import { field, fieldsOf, readForm, reasonField } from '../kit/form.ts';
 import { nearest } from '../kit/parse.ts';
 import { changing } from '../orders/order-buttons.ts';
+import { resumedText } from '../orders/order-buttons.view.ts';
 import { whereAllIsShown } from '../orders/order-look.ts';
 import { openForm, refusalOfAccount } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
-import { fileIssues } from './bulk.view.ts';
+import { AUTH_CODES_NOTE, bulkTasksText, DROPPED, fileIssues } from './bulk.view.ts';
 import { placePlan } from './bulk-plan.ts';
 
 /*
@@ -46,13 +44,7 @@ const bulkForm: FormFeature<'bulk'> = {
     submit: 'Check',
     fields: fieldsOf(planned),
   },
-  render: () => ({
-    intro: [
-      context(
-        'Auth codes in a file are kept sealed, row by row, and wiped when their row ends. The file itself, or what you paste, stays yours: delete it when you no longer need it.',
-      ),
-    ],
-  }),
+  render: () => ({ intro: [AUTH_CODES_NOTE] }),
 
   async submit(call): Promise<Submitted> {
     const form = readForm(planned, call.values);
@@ -74,11 +66,7 @@ async function runBulk(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words.map((each) => each.toLowerCase());
   const task = BULK_TASKS.find((each) => each === word);
   if (more.length > 0 || (word !== undefined && task === undefined)) {
-    const meant = nearest(word ?? '', BULK_TASKS);
-    const hint = meant === undefined ? '' : ` Did you mean \`/domain bulk ${meant}\`?`;
-    return call.respond(
-      `Many names at once can be asked for with one of ${BULK_TASKS.map(code).join(', ')}.${hint} The names go into the form.`,
-    );
+    return call.respond(bulkTasksText(nearest(word ?? '', BULK_TASKS)));
   }
   const values = {
     ...(task === undefined ? {} : { task }),
@@ -89,17 +77,9 @@ async function runBulk(call: CommandCall): Promise<void> {
 
 async function drop(call: ActionCall): Promise<void> {
   const refusal = await dropDraft(call.deps.orders, call.value, call.person.id);
-  await call.respond(refusal === undefined ? 'Dropped. Nothing was asked for.' : refusalText(refusal), {
+  await call.respond(refusal === undefined ? DROPPED : refusalText(refusal), {
     replace: refusal === undefined,
   });
-}
-
-function resumedText(title: string, order: Order): string {
-  if (isPaused(order))
-    return `Your approval counts: ${title}. It needs somebody else’s too before it goes on.`;
-  return isFinal(order.state)
-    ? `${title} was stopped, nothing more was sent. Its thread says why.`
-    : `It goes on: ${title}.`;
 }
 
 export const bulk = {

@@ -1,7 +1,7 @@
 import type { SectionBlock } from '@slack/types';
 import type { OrderCost } from '../../money/prices.ts';
 import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk.ts';
-import { BULK_COLUMNS, type BulkTask } from '../../orders/bulk-columns.ts';
+import { BULK_COLUMNS, BULK_TASKS, type BulkTask } from '../../orders/bulk-columns.ts';
 import type { FileIssue, RowIssue } from '../../orders/bulk-csv.ts';
 import { inputIssue } from '../../orders/input-issue.ts';
 import { type ItemState, type Order, waitingItems } from '../../orders/order.ts';
@@ -31,7 +31,7 @@ import { csvIssueText, unreadableFileText } from '../kit/csv-issue.view.ts';
 import { costFact } from '../money/price.view.ts';
 import { requirementLines } from '../orders/decision.view.ts';
 import { namesOf } from '../orders/impact.view.ts';
-import { issueText } from '../orders/input-issue.view.ts';
+import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
 import { fieldLine, statedFields } from '../orders/statement.view.ts';
 
 /*
@@ -72,7 +72,7 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
     case 'too_many_cells':
       return 'The row has more cells than the header. Part several nameservers by blanks.';
     case 'no_auth_code':
-      return 'Give the auth code: the losing registrar has it.';
+      return NO_AUTH_CODE;
     case 'auth_code_too_long':
       return 'The auth code is too long.';
     case 'auth_code_unseen':
@@ -351,3 +351,29 @@ function timeLeft(order: Order, ended: number, since: Date | undefined, now: Dat
     ? `About ${count(Math.round(seconds / 60), 'minute')} left.`
     : `About ${count(Math.round(seconds / 3_600), 'hour')} left.`;
 }
+
+export const AUTH_CODES_NOTE = context(
+  'Auth codes in a file are kept sealed, row by row, and wiped when their row ends. The file itself, or what you paste, stays yours: delete it when you no longer need it.',
+);
+
+/** The tasks that a file can ask for. */
+export function bulkTasksText(meant: string | undefined): string {
+  const hint = meant === undefined ? '' : ` Did you mean \`/domain bulk ${meant}\`?`;
+  return `Many names at once can be asked for with one of ${BULK_TASKS.map(code).join(', ')}.${hint} The names go into the form.`;
+}
+
+export const DROPPED = 'Dropped. Nothing was asked for.';
+
+/** Said of a plan that is asked for a second time. */
+export function plannedAlreadyText({ id, state, requesterId }: Order): string {
+  return state === 'DRAFT'
+    ? `${mention(requesterId)} is asking for it again: a plan waits for them to confirm it, for 15 minutes at most.`
+    : `This was asked for already. See it with \`/domain order ${id}\`.`;
+}
+
+/** What goes with the files in an order's thread. */
+export const planComment = ({ items }: Order) => `The plan: ${count(items.length, 'row')}.`;
+export const resultComment = ({ items }: Order) =>
+  `The result: ${count(items.length, 'row')}, as they stand in the audit log.`;
+export const noFileText = ({ said, todo }: { readonly said: string; readonly todo: string }) =>
+  `I cannot share a file here. ${said} ${todo}`;

@@ -1,4 +1,5 @@
-import { textMessage } from '../kit/blocks.ts';
+import { count, section, textMessage } from '../kit/blocks.ts';
+import { noticeView } from '../kit/form.ts';
 
 /* What people are told of a delivery as such: who may use the bot, and how long it takes. */
 
@@ -16,3 +17,26 @@ export const NOT_A_MEMBER = textMessage(
 export const NOT_OF_THE_ORGANISATION = textMessage(
   'Only members of this organisation can use Domain Steward, and guests are none. Ask somebody here to do it for you.',
 );
+
+export const NOT_AN_ADMIN = textMessage('Only admins can do this. Ask a workspace admin or owner.');
+export const ADMIN_UNKNOWN = textMessage(
+  'Slack does not tell me whether you are an admin. Try again in a minute.',
+);
+
+export const OPENED_TOO_LATE = 'Opening this took too long for Slack. Try once more.';
+
+export const tooManyMessage = (seconds: number) =>
+  textMessage(
+    `Too many commands and clicks within a minute: this one was not looked at. Try again in ${count(seconds, 'second')}.`,
+  );
+
+/** Shown for a form that another release of the bot opened. */
+export const UNKNOWN_FORM = noticeView('Domain Steward', [
+  section('I do not know this form any more, so nothing was done with it. Open it again, then submit it.'),
+]);
+
+/** Shown in the place of a form whose outcome takes longer. */
+export const CHECKING = section(
+  ':hourglass_flowing_sand: Checking. This view changes as soon as there is an answer.',
+);
+export const ANSWERED_ELSEWHERE = section('Done. The answer is in the channel, for you alone.');

@@ -5,7 +5,15 @@ import type { Person } from '../outbound/directory.ts';
 import { respond, respondWithRetries } from '../outbound/respond.ts';
 import { withinTrigger } from '../outbound/trigger.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
-import { DONE, NOT_A_MEMBER, NOT_OF_THE_ORGANISATION, SLOW } from './access.view.ts';
+import {
+  ADMIN_UNKNOWN,
+  DONE,
+  NOT_A_MEMBER,
+  NOT_AN_ADMIN,
+  NOT_OF_THE_ORGANISATION,
+  OPENED_TOO_LATE,
+  SLOW,
+} from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { errorMessage } from './error-message.ts';
 
@@ -79,7 +87,7 @@ export function interaction(
       } catch (error) {
         await undo?.();
         if (error instanceof SlackApiError && /trigger/.test(error.code ?? '')) {
-          await answer('Opening this took too long for Slack. Try once more.');
+          await answer(OPENED_TOO_LATE);
           return;
         }
         throw error;
@@ -92,13 +100,7 @@ export function interaction(
 async function refusal(call: Interaction, needs: Needs): Promise<Message | undefined> {
   const { deps, person } = call;
   if (!person.isMember) return deps.orgId === undefined ? NOT_A_MEMBER : NOT_OF_THE_ORGANISATION;
-  if (needs === 'admin' && !isAdmin(deps, person)) {
-    return textMessage(
-      person.isConfirmed
-        ? 'Only admins can do this. Ask a workspace admin or owner.'
-        : 'Slack does not tell me whether you are an admin. Try again in a minute.',
-    );
-  }
+  if (needs === 'admin' && !isAdmin(deps, person)) return person.isConfirmed ? NOT_AN_ADMIN : ADMIN_UNKNOWN;
   if (needs === 'linked' && (await call.account()) === undefined) return notLinked(call);
   if (needs === 'account' && (await call.orderAccount()) === undefined) return notLinked(call);
   return undefined;

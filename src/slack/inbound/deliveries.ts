@@ -5,13 +5,12 @@ import type { Interaction, Needs, SlackDeps } from '../feature.ts';
 import { unknownCommand } from '../help/help.view.ts';
 import { publishHome } from '../home/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../index.ts';
-import { count, type Message, section, textMessage } from '../kit/blocks.ts';
-import { noticeView } from '../kit/form.ts';
+import type { Message } from '../kit/blocks.ts';
 import { createLimiter } from '../kit/limiter.ts';
 import { likelyLine, parseCommandLine } from '../kit/parse.ts';
 import { orderOfCardBlock } from '../orders/card.view.ts';
 import { openForm } from '../orders/ordering.ts';
-import { NOT_A_MEMBER } from './access.view.ts';
+import { NOT_A_MEMBER, tooManyMessage, UNKNOWN_FORM } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { type Delivery, handle, interaction } from './authorize.ts';
 import { namesIn } from './names-in-text.ts';
@@ -38,11 +37,6 @@ interface Delivered {
 
 /** People do not type or press ten times a second. A program that does must not keep the bot from everybody else. */
 const COMMANDS_PER_MINUTE = 600;
-
-/** Shown for a form that another release of the bot opened. */
-const UNKNOWN_FORM = noticeView('Domain Steward', [
-  section('I do not know this form any more, so nothing was done with it. Open it again, then submit it.'),
-]);
 
 /** @param commandsPerMinute commands, shortcuts and presses per person */
 export function createDeliveryHandlers(
@@ -122,9 +116,7 @@ function createLimitedHandler(deps: SlackDeps, commandsPerMinute: number): Handl
     const seconds = commands.take(userId);
     if (seconds === undefined) return undefined;
     deps.log.warn({ userId }, 'a person uses more commands and buttons than anybody can');
-    return textMessage(
-      `Too many commands and clicks within a minute: this one was not looked at. Try again in ${count(seconds, 'second')}.`,
-    );
+    return tooManyMessage(seconds);
   }
 
   return async (delivery, what, run) => {

@@ -16,6 +16,7 @@ import { escapeText, type Message, section, textMessage } from '../kit/blocks.ts
 import { type FormOrigin, type FormValues, formView, joinErrors, noticeView } from '../kit/form.ts';
 import { withPlainNames } from '../outbound/plain-names.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
+import { ANSWERED_ELSEWHERE, CHECKING } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { authorize, type Delivery, interaction } from './authorize.ts';
 import { errorMessage } from './error-message.ts';
@@ -70,9 +71,7 @@ export async function submitForm(
   }
   await ack({
     response_action: 'update',
-    view: noticeView(feature.form.title, [
-      section(':hourglass_flowing_sand: Checking. This view changes as soon as there is an answer.'),
-    ]),
+    view: noticeView(feature.form.title, [CHECKING]),
   });
   await showLateOutcome(await outcome, feature, view.id, values, origin, teller);
   await refreshHome();
@@ -141,7 +140,7 @@ async function carryOn({ meanwhile }: NextView, viewId: string, teller: Interact
   try {
     await meanwhile(show);
   } catch (error) {
-    await teller.respond(errorMessage(log, error, 'a form’s work'));
+    await teller.respond(errorMessage(log, error, 'form work'));
   }
 }
 
@@ -167,9 +166,7 @@ async function showLateOutcome(
       await update(noticeView(feature.form.title, asSections(outcome.say ?? textMessage('Done.'))));
     } else {
       // Buttons and tables belong in the channel, because a view with them cannot stay open.
-      await update(
-        noticeView(feature.form.title, [section('Done. The answer is in the channel, for you alone.')]),
-      );
+      await update(noticeView(feature.form.title, [ANSWERED_ELSEWHERE]));
       await teller.respond(outcome.say);
     }
   } catch (error) {

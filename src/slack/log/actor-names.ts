@@ -1,12 +1,12 @@
 import { EVIDENCE } from '../../orders/order.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
-import type { NameOf } from './audit.view.ts';
+import { type NameOf, REGISTRY_RECORD } from './audit.view.ts';
 
 /** Names each person once an export; a person whom Slack does not name is their id. */
 export function createNamer(directory: Pick<SlackDirectory, 'nameOf'>): NameOf {
   const names = new Map<string, Promise<string>>();
   return (userId) => {
-    if (userId === EVIDENCE) return Promise.resolve('Registry record (RDAP)');
+    if (userId === EVIDENCE) return Promise.resolve(REGISTRY_RECORD);
     if (!/^[UW]/.test(userId)) return Promise.resolve('Domain Steward');
     const known =
       names.get(userId) ??

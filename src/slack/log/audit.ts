@@ -7,12 +7,22 @@ import { pipeline } from 'node:stream/promises';
 import { DAY_MS } from '../../duration.ts';
 import { isCalendarDay } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature, SlackDeps } from '../feature.ts';
-import { code, count, type Message, textMessage } from '../kit/blocks.ts';
+import { type Message, textMessage } from '../kit/blocks.ts';
 import { BYTE_ORDER_MARK, csvLine } from '../kit/csv-file.ts';
 import { withProgress } from '../outbound/progress.ts';
 import { handOver } from '../send-file.ts';
 import { createNamer } from './actor-names.ts';
 import { AUDIT_COLUMNS, orderLines, teamEventRow } from './audit.view.ts';
+import {
+  auditFileText,
+  auditSentText,
+  type ExportProgress,
+  notASpanText,
+  nothingHappenedText,
+  progressText,
+  type Span,
+  spanReversedText,
+} from './audit-export.view.ts';
 
 /*
  * The audit log as a CSV file, for admins.
@@ -20,23 +30,14 @@ import { AUDIT_COLUMNS, orderLines, teamEventRow } from './audit.view.ts';
 
 const DEFAULT_DAYS = 30;
 
-/** Whole days in UTC, including the last one. */
-interface Span {
-  readonly first: string;
-  readonly last: string;
-}
-
 function spanOf(words: readonly string[], now: Date): Span | { readonly problem: string } {
   const day = (at: number) => new Date(at).toISOString().slice(0, 10);
   const [first = day(now.getTime() - DEFAULT_DAYS * DAY_MS), last = day(now.getTime())] = words;
   const wrong = [first, last].find((word) => !isCalendarDay(word));
   if (words.length > 2 || wrong !== undefined) {
-    const what = wrong === undefined ? 'These are more than two dates' : `${code(wrong)} is not a date`;
-    return {
-      problem: `${what}. Give the first and the last day, such as \`/domain audit 2026-01-01 2026-03-31\`.`,
-    };
+    return { problem: notASpanText(wrong) };
   }
-  if (first > last) return { problem: `${code(first)} is after ${code(last)}. Give the earlier day first.` };
+  if (first > last) return { problem: spanReversedText(first, last) };
   return { first, last };
 }
 
@@ -61,7 +62,7 @@ async function runAudit(call: CommandCall): Promise<void> {
   if ('problem' in span) return call.respond(span.problem);
   // Slack needs the length first, so the file is written to disk before the upload.
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-audit-'));
-  const progress: Progress = { rows: 0, at: undefined, isWritten: false };
+  const progress: ExportProgress = { rows: 0, at: undefined, isWritten: false };
   const said = await withProgress(
     call.respond,
     () => textMessage(progressText(progress)),
@@ -70,26 +71,16 @@ async function runAudit(call: CommandCall): Promise<void> {
   await call.respond(said);
 }
 
-/** The progress of an export. */
-interface Progress {
-  rows: number;
-  /** The moment of the last line. */
-  at: Date | undefined;
-  isWritten: boolean;
-}
-
-function progressText({ rows, at, isWritten }: Progress): string {
-  if (isWritten) return `The audit log is written, ${count(rows, 'line')}. I am handing it to Slack.`;
-  const until = at === undefined ? '' : `, up to ${at.toISOString().slice(0, 10)}`;
-  return `Writing the audit log: ${count(rows, 'line')} so far${until}. I will say when it is there.`;
-}
-
 /** @returns what to tell the person */
-async function exported(call: CommandCall, span: Span, path: string, progress: Progress): Promise<Message> {
+async function exported(
+  call: CommandCall,
+  span: Span,
+  path: string,
+  progress: ExportProgress,
+): Promise<Message> {
   const { deps, person } = call;
   const from = new Date(`${span.first}T00:00:00Z`);
   const to = new Date(Date.parse(`${span.last}T00:00:00Z`) + DAY_MS);
-  const days = `${span.first} to ${span.last}`;
   const lines = csvOf(deps, from, to, (at) => {
     progress.rows += 1;
     progress.at = at;
@@ -97,15 +88,15 @@ async function exported(call: CommandCall, span: Span, path: string, progress: P
   await pipeline(Readable.from(lines), createWriteStream(path, { mode: 0o600 }));
   progress.isWritten = true;
   const { rows } = progress;
-  if (rows === 0) return textMessage(`Nothing happened from ${days} (UTC), so there is no file.`);
+  if (rows === 0) return textMessage(nothingHappenedText(span));
   const problem = await handOver(call, {
     path,
     filename: `domain-steward-audit-${span.first}-to-${span.last}.csv`,
-    what: `The audit log from ${days} (UTC): ${count(rows, 'line')}`,
+    what: auditFileText(span, rows),
   });
   if (problem !== undefined) return problem;
   deps.log.info({ by: person.id, ...span, rows }, 'audit log exported');
-  return textMessage(`The audit log from ${days} (UTC) is in our direct message: ${count(rows, 'line')}.`);
+  return textMessage(auditSentText(span, rows));
 }
 
 export const audit = {

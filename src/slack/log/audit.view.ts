@@ -14,6 +14,9 @@ import { retryReasonText, summaryText } from '../orders/summary.view.ts';
  * The log as rows of a table: one row for every event, but for one that concerns several rows of a bulk order.
  */
 
+/** The actor of what a registry's record settled. */
+export const REGISTRY_RECORD = 'Registry record (RDAP)';
+
 /** The header row. Programs read these names, so they stay. */
 export const AUDIT_COLUMNS = [
   'time_utc',

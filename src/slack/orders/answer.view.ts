@@ -103,3 +103,14 @@ export function answersView(order: Order, title: string, answers: readonly Store
     context('As it came, under the names that the service uses. Secrets are masked.'),
   ]);
 }
+
+export const NOTHING_MORE_SAID = 'Nothing more was kept of what the service said.';
+
+/** How a file of all answers is named, and what goes with it. */
+export function answersFile(order: Order, title: string) {
+  return {
+    filename: `domain-steward-order-${order.id}.json`,
+    what: `All that the service said: ${escapeText(title)}, order ${code(order.id)}`,
+    told: `The service said more of order ${code(order.id)} than a view holds. It is in our direct message, as a file.`,
+  };
+}

@@ -475,3 +475,8 @@ function cardButtons(order: Order, extras: CardExtras, isWhole: boolean) {
     lookButton(order),
   ];
 }
+
+/** Why the card of an order is in a direct message. */
+export function noPlaceHint(requesterId: string): string {
+  return `I cannot post where ${mention(requesterId)} asked, so this card is here, and approvers hear of it from me. Invite me there with \`/invite @Domain Steward\` to have the next one in that place.`;
+}

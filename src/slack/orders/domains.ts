@@ -3,8 +3,9 @@ import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
-import { code } from '../kit/blocks.ts';
 import { type FieldLook, type FormValues, field } from '../kit/form.ts';
+import { LAST_WORD_UNREAD, yearsLastText } from './asking.view.ts';
+import { NO_AUTH_CODE } from './input-issue.view.ts';
 import { orderForm, pick, readSecret, type SecretField, typedField } from './order-form.ts';
 import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
@@ -25,15 +26,15 @@ export const NAMESERVERS: FieldLook = {
 const nameServers = field({ ...NAMESERVERS, isNeeded: true }, names);
 
 const NAMED = { name: field(NAME, name) };
-const contact = (label: string, more: Partial<FieldLook> = {}) =>
+const contactField = (label: string, more: Partial<FieldLook> = {}) =>
   typedField(label, { kind: 'number', isNeeded: true, ...more });
 
 const DELEGATION = {
-  ownerc: contact('Owner contact', {
+  ownerc: contactField('Owner contact', {
     hint: 'The contact’s id at the domain service. In .rest each of the three contacts needs an e-mail address there.',
   }),
-  adminc: contact('Admin contact'),
-  techc: contact('Tech contact'),
+  adminc: contactField('Admin contact'),
+  techc: contactField('Tech contact'),
   nameServers,
 };
 
@@ -41,10 +42,9 @@ function recallDelegation(last: FormValues): FormValues {
   return pick(last, 'ownerc', 'adminc', 'techc', 'nameServers');
 }
 
-const GIVE_AUTH = 'Give the auth code: the losing registrar has it.';
 const AUTH: SecretField = {
   name: 'auth',
-  read: (typed) => (typed.trim() === '' ? { problem: GIVE_AUTH } : readSecret(typed.trim())),
+  read: (typed) => (typed.trim() === '' ? { problem: NO_AUTH_CODE } : readSecret(typed.trim())),
 };
 
 const createForm = orderForm({
@@ -154,15 +154,12 @@ async function runRenew(call: CommandCall): Promise<void> {
   if (names.length === 0) return openFromLine(call, renewForm, { period });
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
     // If the account cannot do it, that is said first, because no other line would help.
-    return call.respond(
-      (await refusalOfAccount(call, 'renew')) ??
-        `Nothing was asked for yet. The last word of your line is neither a whole name, such as cafe.rest, nor a number of years, such as 2.`,
-    );
+    return call.respond((await refusalOfAccount(call, 'renew')) ?? LAST_WORD_UNREAD);
   }
   const years = hasPeriod ? undefined : names.find(isNumber);
   if (years !== undefined) {
     const line = `/domain renew ${[...names.filter((name) => name !== years), years].join(' ')}`;
-    return call.respond(`Nothing was asked for yet. The number of years stands last: ${code(line)}.`);
+    return call.respond(yearsLastText(line));
   }
   await orderFromLine(call, 'renew', { names, period });
 }

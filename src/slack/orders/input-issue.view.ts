@@ -88,3 +88,10 @@ export function unusedWords(first: number, last: number): string {
       : `${ordinal(first)} ${last === first + 1 ? 'and' : 'to'} ${ordinal(last)} words`;
   return `I did not use the ${places} of your line. Check the fields below.`;
 }
+
+/** Said at a field whose value its menu does not offer. */
+export function notOfferedText(offered: readonly { readonly text: string }[]): string {
+  return `Choose one of these: ${offered.map(({ text }) => text).join(', ')}.`;
+}
+
+export const NO_AUTH_CODE = 'Give the auth code: the losing registrar has it.';

@@ -1,6 +1,5 @@
 import type { KnownBlock } from '@slack/types';
 import { z } from 'zod';
-import { APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
 import { needsTypedName } from '../../names/impact.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
 import { askRequester, refusalToAsk } from '../../orders/ask.ts';
@@ -24,7 +23,7 @@ import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
 import { undoOrder } from '../../orders/undo.ts';
 import { maySee } from '../../orders/visibility.ts';
-import { displayName, parseDomainName } from '../../zones/names.ts';
+import { parseDomainName } from '../../zones/names.ts';
 import { placePlan } from '../bulk/bulk-plan.ts';
 import {
   type ActionCall,
@@ -35,26 +34,31 @@ import {
   type Submitted,
   viewerOf,
 } from '../feature.ts';
-import { code, context, escapeText, lines, type Message, section, textMessage } from '../kit/blocks.ts';
-import {
-  type Form,
-  field,
-  fieldsOf,
-  neededReason,
-  noticeView,
-  readForm,
-  reasonField,
-  verbatim,
-} from '../kit/form.ts';
+import { escapeText, lines, type Message, section, textMessage } from '../kit/blocks.ts';
+import { type Form, field, fieldsOf, neededReason, noticeView, readForm, reasonField } from '../kit/form.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { sendFile } from '../send-file.ts';
-import { answersText, answersView, fitsView } from './answer.view.ts';
+import { answersFile, answersText, answersView, fitsView, NOTHING_MORE_SAID } from './answer.view.ts';
+import { otherAccountText, retriedMessage } from './asking.view.ts';
 import { transferForm } from './domains.ts';
 import { impactLines } from './impact.view.ts';
 import { orderTitle, seenInRecords } from './order.view.ts';
+import {
+  approvedText,
+  BREAK_GLASS_INTRO,
+  cancelledText,
+  confirmedText,
+  otherNameText,
+  secretView,
+  signedOffText,
+  stoppedText,
+  titleWithId,
+  UNDO_ASKED,
+  undoReason,
+} from './order-buttons.view.ts';
 import { valuesFromInput } from './order-form.ts';
 import { lookActions, whereAllIsShown } from './order-look.ts';
-import { impactAtAsking, openAlready, openForm, outcomeMessage, retriedMessage } from './ordering.ts';
+import { impactAtAsking, openAlready, openForm, outcomeMessage } from './ordering.ts';
 import { refusalText } from './refusal.view.ts';
 import { userForm } from './users.ts';
 
@@ -77,7 +81,7 @@ export function changing(
   return async (call: ActionCall): Promise<void> => {
     const outcome = await change(call.deps.orders, call.value, call.person.id);
     const said = outcome.ok
-      ? changed(`*${escapeText(orderTitle(outcome.order))}*, order ${code(outcome.order.id)}`, outcome.order)
+      ? changed(titleWithId(outcome.order), outcome.order)
       : refusalText(outcome.refusal);
     // A modal stands before the card and everything else that would say it.
     if (call.view !== undefined) {
@@ -87,24 +91,17 @@ export function changing(
   };
 }
 
-function approvedText(title: string, { state }: Order): string {
-  if (state === 'FAILED') return `${title} was stopped, nothing was sent. Its thread says why.`;
-  return state === 'PENDING'
-    ? `Your approval counts: ${title}. It needs somebody else’s too.`
-    : `Approved: ${title}. Its thread says how it ends.`;
-}
-
 /** The new order is confirmed and approved like any other order. */
 async function undo(call: ActionCall): Promise<void> {
   const outcome = await undoOrder(call.deps.orders, {
     orderId: call.value,
     userId: call.person.id,
-    reason: `Undo of order ${call.value}`,
+    reason: undoReason(call.value),
     deliveryId: call.deliveryId,
     formerNameServers: call.deps.names.impacts.former,
   });
   const said = await outcomeMessage(call, outcome);
-  await (said === undefined ? call.respondIfLate('Asked for. Its card follows.') : call.respond(said));
+  await (said === undefined ? call.respondIfLate(UNDO_ASKED) : call.respond(said));
 }
 
 async function confirm(call: ActionCall): Promise<void> {
@@ -125,7 +122,7 @@ async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Pro
     case 'refused':
       return textMessage(refusalText(outcome.refusal));
     case 'confirmed':
-      return textMessage(`Confirmed: ${escapeText(orderTitle(outcome.order))}. Its card follows.`);
+      return textMessage(confirmedText(outcome.order));
   }
 }
 
@@ -169,9 +166,7 @@ const confirmForm: FormFeature<'confirm'> = {
     const name = order?.items[0]?.name;
     const typed = parseDomainName(read.value.name);
     if (name !== undefined && (!typed.ok || typed.value.ascii !== name)) {
-      return {
-        errors: { name: `This is another name. Type ${displayName(name)} to confirm, or close this.` },
-      };
+      return { errors: { name: otherNameText(name) } };
     }
     return {
       say: await confirmedMessage(call, await confirmOrder(orders, orderId, call.person.id)),
@@ -191,15 +186,7 @@ async function retry(call: ActionCall): Promise<void> {
 /** Opens the form again with everything but the secret, for the account of the order. */
 async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   const account = await call.orderAccount();
-  if (account?.id !== order.account.id) {
-    if (order.account.isTeamAccount === true)
-      return call.respond(
-        'This was asked for with the team’s account, and you have one of your own by now. Ask for it anew with `/domain`.',
-      );
-    return call.respond(
-      `This was asked for with ${code(accountName(order.account))}, which is not your active account. Choose it with \`/domain use ${order.account.context ?? APPLICATION_SLOT}\`, then press again.`,
-    );
-  }
+  if (account?.id !== order.account.id) return call.respond(otherAccountText(order.account));
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
   await openForm(call, order.task === 'transfer' ? transferForm : userForm, origin, {
     ...valuesFromInput(order.input),
@@ -223,12 +210,7 @@ async function reveal(call: ActionCall): Promise<void> {
       call.deps.log.error({ err, orderId: call.value }, 'opening the secret result of an order');
     return call.respond(refusalText(refusal));
   }
-  const title = outcome.order.task === 'authcode' ? 'Auth code' : 'Generated password';
-  const view = noticeView(title, [
-    section(escapeText(orderTitle(outcome.order))),
-    verbatim(outcome.secret.reveal()),
-    context('Shown once. When you close this it is gone: copy it now.'),
-  ]);
+  const view = secretView(outcome.order, outcome.secret.reveal());
   await call.open(view, { undo: outcome.giveBack });
 }
 
@@ -241,16 +223,11 @@ async function showAnswers(call: ActionCall): Promise<void> {
   ]);
   if (order === undefined || !(await maySee(orders, order, viewerOf(call))))
     return call.respond(refusalText({ code: 'no_such_order' }));
-  if (answers.length === 0) return call.respond('Nothing more was kept of what the service said.');
+  if (answers.length === 0) return call.respond(NOTHING_MORE_SAID);
   const title = orderTitle(order);
   if (fitsView(answers)) return call.open(answersView(order, title, answers));
   await call.respond(
-    await sendFile(call, {
-      text: answersText(order, answers),
-      filename: `domain-steward-order-${order.id}.json`,
-      what: `All that the service said: ${escapeText(title)}, order ${code(order.id)}`,
-      told: `The service said more of order ${code(order.id)} than a view holds. It is in our direct message, as a file.`,
-    }),
+    await sendFile(call, { text: answersText(order, answers), ...answersFile(order, title) }),
   );
 }
 
@@ -298,11 +275,7 @@ const EMERGENCY_REASON = neededReason(
 const breakGlassForm = reasonForm(
   { name: 'break_glass', title: 'Approve alone', submit: 'Approve alone' },
   approveInEmergency,
-  async () => [
-    section(
-      'You approve this *alone*, and it is sent at once. Everybody who could have approved is told, with your reason. It stays open for review until another admin signs it off.',
-    ),
-  ],
+  async () => [BREAK_GLASS_INTRO],
   EMERGENCY_REASON,
 );
 
@@ -384,17 +357,17 @@ export const orderButtons = {
     },
     {
       id: 'order_sign_off',
-      run: changing(signOff, (title) => `Signed off: ${title}. The review is closed.`),
+      run: changing(signOff, signedOffText),
     },
     { id: 'order_ask', run: openAbout(askForm, refusalToAsk) },
     { id: 'order_deny', run: openAbout(denyForm, refusalToDeny) },
     {
       id: 'order_cancel',
-      run: changing(cancelOrder, (title) => `Cancelled: ${title}. Nothing was sent.`),
+      run: changing(cancelOrder, cancelledText),
     },
     {
       id: 'order_stop',
-      run: changing(stopOrder, (title) => `Stopped: ${title}. What waited is not sent any more.`),
+      run: changing(stopOrder, stoppedText),
     },
     { id: 'order_confirm', run: confirm },
     { id: 'order_retry', run: retry },

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { type Account, accountName } from '../../accounts/account.ts';
+import type { Account } from '../../accounts/account.ts';
 import type { PresetKind } from '../../names/presets.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import { Secret } from '../../service/secret.ts';
 import type { FormFeature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
-import { code, context } from '../kit/blocks.ts';
+import { context } from '../kit/blocks.ts';
 import {
   type Field,
   type FieldLook,
@@ -20,9 +20,10 @@ import {
   readForm,
   reasonField,
 } from '../kit/form.ts';
-import { type FieldProblem, fieldProblems } from './input-issue.view.ts';
+import { accountChangedText, retriedMessage } from './asking.view.ts';
+import { type FieldProblem, fieldProblems, issueText, notOfferedText } from './input-issue.view.ts';
 import { interfaceNote, TIES } from './interface.view.ts';
-import { outcomeMessage, placeOrder, refusalOfAccount, refusalOfPolicy, retriedMessage } from './ordering.ts';
+import { outcomeMessage, placeOrder, refusalOfAccount, refusalOfPolicy } from './ordering.ts';
 
 /*
  * The form of a task that becomes an order. It is filled from the line and from the person's last order, and read back
@@ -71,10 +72,9 @@ const MAX_SECRET = 1_000;
 /** A secret on one line, or none. */
 export function readSecret(typed: string): SecretRead {
   if (typed === '') return { secret: undefined };
-  if (typed.length > MAX_SECRET) return { problem: `Use at most ${MAX_SECRET} characters.` };
-  if (/[\p{Cc}\p{Cs}]/u.test(typed)) {
-    return { problem: 'It contains a character that cannot be seen. Type it again.' };
-  }
+  if (typed.length > MAX_SECRET)
+    return { problem: issueText({ field: '', code: 'text_too_long', max: MAX_SECRET }) };
+  if (/[\p{Cc}\p{Cs}]/u.test(typed)) return { problem: issueText({ field: '', code: 'unseen_character' }) };
   return { secret: new Secret(typed) };
 }
 
@@ -191,9 +191,7 @@ export function orderForm<const Task extends OrderTaskName>(
   /** Asks again when the account has changed: values that were typed for one account are not sent with another. */
   async function askAgain(call: SubmissionCall, account: Account): Promise<Submitted> {
     const again = await render(call, call.origin, call.values);
-    const problems = [
-      `Your active account is ${code(accountName(account))} now, another one than when this form opened. Nothing was asked for yet. Check the fields, then submit again.`,
-    ];
+    const problems = [accountChangedText(account)];
     return { view: formView({ ...again, problems }) };
   }
 
@@ -279,8 +277,7 @@ function choiceProblems(field: Field, values: FormValues): FieldProblem[] {
   const offered = (field.options ?? []).some(({ value }) => value === chosen);
   const empty = chosen === undefined || chosen === '';
   if (offered || (empty && field.optional === true)) return [];
-  const list = (field.options ?? []).map(({ text }) => text).join(', ');
-  return [{ field: field.name, problem: `Choose one of these: ${list}.` }];
+  return [{ field: field.name, problem: notOfferedText(field.options ?? []) }];
 }
 
 function secretOf(

@@ -8,6 +8,7 @@ import { type Action, type ActionCall, formOrigin, type Interaction, isAdmin, vi
 import { updateOpenView } from '../refresh-form.ts';
 import type { CardExtras } from './card.view.ts';
 import { decisionApprovers } from './decision.view.ts';
+import { ROWS_UNSEEN } from './order-buttons.view.ts';
 import { LOOK, lookView } from './order-look.view.ts';
 import { budgetsNow, costNow, standingMessages, termNow } from './order-messages.ts';
 import { refusalText } from './refusal.view.ts';
@@ -83,11 +84,7 @@ async function couldSeeAll({ deps, person, channelId, value, view }: ActionCall)
 export function whereAllIsShown(run: Action['run']): Action['run'] {
   return async (call) => {
     if (await couldSeeAll(call)) return run(call);
-    await look(
-      call,
-      1,
-      'Its rows did not stand where you pressed, so nothing has changed yet. They stand here: look at them, then press again.',
-    );
+    await look(call, 1, ROWS_UNSEEN);
   };
 }
 

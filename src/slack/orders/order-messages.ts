@@ -26,7 +26,7 @@ import type { Statement } from '../../orders/statement.ts';
 import { isPaused } from '../../orders/waves.ts';
 import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
 import type { Term } from '../expiry/expiry.view.ts';
-import { type Message, mention } from '../kit/blocks.ts';
+import type { Message } from '../kit/blocks.ts';
 import { overBudgetReply, waitsForAdminAlone } from '../money/budget.view.ts';
 import { repricedReply } from '../money/price.view.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
@@ -38,7 +38,7 @@ import {
   type WantedNotification,
 } from '../outbound/notify.ts';
 import type { SlackWeb } from '../outbound/web.ts';
-import { type CardExtras, orderCard, type UndoOffer } from './card.view.ts';
+import { type CardExtras, noPlaceHint, orderCard, type UndoOffer } from './card.view.ts';
 import { decisionApprovers, isRuled } from './decision.view.ts';
 import { tellOfChangedStatement, tellOfEmergency } from './order-notices.ts';
 import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
@@ -210,12 +210,12 @@ function firstCard(
   wanted: Pick<WantedNotification, 'version' | 'since' | 'metadata'>,
 ): WantedNotification {
   const { channelId, threadTs, requesterId } = order;
-  const hint = `I cannot post where ${mention(requesterId)} asked, so this card is here, and approvers hear of it from me. Invite me there with \`/invite @Domain Steward\` to have the next one in that place.`;
   return {
     ...wanted,
     purpose: CARD,
     places: [async () => ({ channelId, threadTs }), directMessageTo(directory, requesterId)],
-    message: (place) => orderCard(order, place === 0 ? extras : { ...extras, hint }),
+    message: (place) =>
+      orderCard(order, place === 0 ? extras : { ...extras, hint: noPlaceHint(requesterId) }),
     returns: true,
     mustArrive: true,
   };

@@ -1,16 +1,14 @@
-import { type Account, accountName, isTeamAccount } from '../../accounts/account.ts';
+import { type Account, isTeamAccount } from '../../accounts/account.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { BulkRequest } from '../../orders/bulk-request.ts';
 import { rulesRefusing } from '../../orders/demand.ts';
-import { isOpen, type Order, type OrderTaskName } from '../../orders/order.ts';
+import type { Order, OrderTaskName } from '../../orders/order.ts';
 import { requestOrder } from '../../orders/request-order.ts';
 import type { RetryOutcome } from '../../orders/retry.ts';
 import { retryOrder } from '../../orders/retry.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { maySee } from '../../orders/visibility.ts';
 import type { Secret } from '../../service/secret.ts';
-import { displayName } from '../../zones/names.ts';
-import { NOT_LINKED } from '../accounts/link.view.ts';
 import {
   type Action,
   type ActionCall,
@@ -21,14 +19,20 @@ import {
   renderForm,
   viewerOf,
 } from '../feature.ts';
-import { code, count, escapeText, type Message, textMessage } from '../kit/blocks.ts';
+import { type Message, textMessage } from '../kit/blocks.ts';
 import type { FormOrigin, FormValues } from '../kit/form.ts';
 import { formView } from '../kit/form.ts';
 import { SlackApiError } from '../outbound/web.ts';
-import { issueText, unusedWords } from './input-issue.view.ts';
-import { confirmMessage, orderTitle, STATES } from './order.view.ts';
+import {
+  askedForText,
+  incapableText,
+  notAskedMessage,
+  openAlreadyAtFieldText,
+  openAlreadyText,
+} from './asking.view.ts';
+import { unusedWords } from './input-issue.view.ts';
+import { confirmMessage } from './order.view.ts';
 import { refusalText } from './refusal.view.ts';
-import { requestIssueText } from './request-issue.view.ts';
 
 /* What all tasks that become orders share: placing the order, and saying the result. */
 
@@ -83,22 +87,7 @@ export async function notPlacedMessage(
   call: Interaction,
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
 ): Promise<Message> {
-  switch (outcome.kind) {
-    case 'not_linked':
-      return NOT_LINKED;
-    case 'unsupported':
-      return textMessage(`Your account cannot do this. ${escapeText(requestIssueText(outcome.issue))}`);
-    case 'invalid':
-      return textMessage(problemList(outcome.issues.map(issueText)));
-    case 'open_already':
-      return openAlready(call, outcome.order);
-    case 'refused':
-      return textMessage(refusalText(outcome.refusal));
-    case 'needs_secret':
-      return textMessage('Its secret part was not kept. Press Retry again and type it.');
-    case 'needs_plan':
-      return textMessage('Press Retry again: I make a plan of the rows that failed.');
-  }
+  return outcome.kind === 'open_already' ? openAlready(call, outcome.order) : notAskedMessage(outcome);
 }
 
 /** The draft to be confirmed, with the impact on the name as far as it can be found while the person waits. */
@@ -114,54 +103,18 @@ export function impactAtAsking({ deps }: Interaction, order: Order): Promise<Imp
   });
 }
 
-/** What is said to a person who retries an order, now or for a second time. */
-export function retriedMessage({ id, state }: Order): Message {
-  return isOpen(state)
-    ? textMessage(`Asked for again as order ${code(id)}. Its card follows.`)
-    : textMessage(
-        `This was retried already, as order ${code(id)}, which is ${STATES[state].words}. See it with \`/domain order ${id}\`.`,
-      );
-}
-
-const SHOWN_PROBLEMS = 10;
-
-/** The issues, up to a number that people still read, and that nothing was done. */
-function problemList(problems: readonly string[]): string {
-  const [only, ...others] = problems;
-  if (only !== undefined && others.length === 0) return `Nothing was asked for yet. ${escapeText(only)}`;
-  const shown = problems.slice(0, SHOWN_PROBLEMS).map((problem) => `• ${escapeText(problem)}`);
-  const left = problems.length - shown.length;
-  return ['Nothing was asked for yet.', ...shown, ...(left > 0 ? [`• … and ${left} more.`] : [])].join('\n');
-}
-
-/** The refusal of a second order for the same task and name, with the way to the open one. */
+/** The refusal of a second order for the same task and name. */
 export async function openAlready(call: Interaction, order: Order): Promise<Message> {
-  if (!(await maySee(call.deps.orders, order, viewerOf(call)))) {
-    return textMessage(
-      'Nothing was asked for yet. There is an open order for this already. It is private: the person who asked, approvers and admins see it. Ask an approver.',
-    );
-  }
-  return textMessage(
-    `Nothing was asked for yet. There is an open order for this already: ${code(order.id)} *${escapeText(orderTitle(order))}*, asked by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`,
-  );
+  return textMessage(openAlreadyText(order, await maySee(call.deps.orders, order, viewerOf(call))));
 }
 
-/**
- * The same for the field of a form that stays open, in plain text: errors at fields have no markup.
- * @param names as the form gives them, in ASCII
- */
+/** The same at a field. */
 export async function openAlreadyAtField(
   call: Interaction,
   order: Order,
   names: readonly string[],
 ): Promise<string> {
-  const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
-  const [first = orderTitle(order), ...others] = shared.map(displayName);
-  const which = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
-  const out = `Nothing was asked for yet. Take ${others.length === 0 ? 'the name' : 'them'} out and ask again`;
-  return (await maySee(call.deps.orders, order, viewerOf(call)))
-    ? `${which}: an order is open already, ${order.id}. ${out}, or see the order with /domain order ${order.id}.`
-    : `${which}: a private order is open already. ${out}, or ask an approver.`;
+  return openAlreadyAtFieldText(order, names, await maySee(call.deps.orders, order, viewerOf(call)));
 }
 
 /** Why the person's active account cannot do a task and what to do instead; undefined when it can. */
@@ -172,14 +125,8 @@ export async function refusalOfAccount(
 ): Promise<Message | undefined> {
   const active = account ?? (await call.orderAccount());
   if (active === undefined) return undefined;
-  const why = taskNamed(task).unsupported(call.deps.orders.interfacesOf(active));
-  if (why === undefined) return undefined;
-  const name = code(accountName(active));
-  return textMessage(
-    active.method === 'two_factor' && taskNamed(task).zoneTask !== undefined
-      ? `${name} signs in with two factors, and the service takes no domain tasks that way. It can work with users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you have one already, choose it with \`/domain use CONTEXT\`.`
-      : `${name} cannot do this. ${escapeText(requestIssueText(why))}`,
-  );
+  const issue = taskNamed(task).unsupported(call.deps.orders.interfacesOf(active));
+  return issue && textMessage(incapableText(active, taskNamed(task), issue));
 }
 
 /**
@@ -212,14 +159,7 @@ export async function orderFromLine(call: CommandCall, task: OrderTaskName, inpu
   const outcome = await placeOrder(call, { channelId: call.channelId }, { task, input, reason: call.reason });
   const message = await outcomeMessage(call, outcome);
   if (message !== undefined) await call.respond(message);
-  else if (outcome.kind === 'accepted') await call.respondIfLate(askedFor(outcome.order));
-}
-
-/** Said where the card alone would leave a person waiting. */
-function askedFor(order: Order): Message {
-  return textMessage(
-    `Asked for: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card says how it stands.`,
-  );
+  else if (outcome.kind === 'accepted') await call.respondIfLate(askedForText(outcome.order));
 }
 
 /**

@@ -4,22 +4,28 @@ import type { OrderFilter } from '../../orders/ports.ts';
 import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
-import { actions, code, context, escapeText, lines, type Message, message, plain } from '../kit/blocks.ts';
+import { actions, escapeText, lines, message } from '../kit/blocks.ts';
 import { answerButtons, answerLines } from './answer.view.ts';
 import { orderCard } from './card.view.ts';
 import { breakGlassButtons, signOffButtons } from './emergency.view.ts';
-import { itemName, lookButton, ordersTable } from './order.view.ts';
+import { itemName, lookButton } from './order.view.ts';
+import {
+  LISTS,
+  listOfName,
+  noSuchOrderText,
+  ORDERS_READ,
+  ordersMessage,
+  WHICH_ORDER,
+} from './order-list.view.ts';
 import { readExtras } from './order-look.ts';
 import { orderHistory } from './thread.view.ts';
 
 /* Lists of orders, and a single order with its history. */
 
-const LIST_LENGTH = 20;
-
 async function runOrders(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const { filter, title, none } = filterFor(word, call.person.id);
-  const wanted = { ...filter, limit: LIST_LENGTH + 1 };
+  const wanted = { ...filter, limit: ORDERS_READ };
   const orders = await visibleOrders(call.deps.orders, viewerOf(call), wanted);
   if (orders.length === 0) return call.respond(none);
   await call.respond(ordersMessage(title, orders));
@@ -29,50 +35,20 @@ function filterFor(
   word: string | undefined,
   userId: string,
 ): { readonly filter: Omit<OrderFilter, 'limit'>; readonly title: string; readonly none: string } {
-  if (word === undefined)
-    return {
-      filter: {},
-      title: 'Latest orders',
-      none: 'There are no orders yet. Ask for something, such as `/domain renew cafe.rest`.',
-    };
-  const list = word.toLowerCase();
-  if (list === 'pending') {
-    return {
-      filter: { states: ['PENDING'] },
-      title: 'Orders that wait for approval',
-      none: 'Nothing waits for approval.',
-    };
+  if (word === undefined) return { filter: {}, ...LISTS.latest };
+  switch (word.toLowerCase()) {
+    case 'pending':
+      return { filter: { states: ['PENDING'] }, ...LISTS.pending };
+    case 'review':
+      return { filter: { isReviewOpen: true }, ...LISTS.review };
+    case 'mine':
+      return { filter: { requesterId: userId }, ...LISTS.mine };
+    default: {
+      const parsed = parseDomainName(word);
+      const name = parsed.ok ? parsed.value.ascii : word;
+      return { filter: { name }, ...listOfName(name) };
+    }
   }
-  if (list === 'review') {
-    return {
-      filter: { isReviewOpen: true },
-      title: 'Emergency approvals that wait for an admin to sign them off',
-      none: 'Nothing waits to be signed off.',
-    };
-  }
-  if (list === 'mine') {
-    return {
-      filter: { requesterId: userId },
-      title: 'Your orders',
-      none: 'You have not asked for anything yet.',
-    };
-  }
-  const parsed = parseDomainName(word);
-  const name = parsed.ok ? parsed.value.ascii : word;
-  return {
-    filter: { name },
-    title: `Orders for ${code(name)}`,
-    none: `There are no orders for ${code(name)}.`,
-  };
-}
-
-function ordersMessage(title: string, orders: readonly Order[]): Message {
-  return message(title, [
-    ordersTable(plain(title), orders.slice(0, LIST_LENGTH)),
-    context(
-      `${orders.length > LIST_LENGTH ? `The latest ${LIST_LENGTH}. ` : ''}One with its history: \`/domain order ID\`.`,
-    ),
-  ]);
 }
 
 /** What the service said about an item, with its name where there are several. */
@@ -94,17 +70,10 @@ function emergencyButtons(
 
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
-  if (id === undefined)
-    return call.respond(
-      'Say which order, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.',
-    );
+  if (id === undefined) return call.respond(WHICH_ORDER);
   const order = await call.deps.orders.store.load(id.toLowerCase());
-  if (order === undefined || !(await maySee(call.deps.orders, order, viewerOf(call)))) {
-    const list = id.includes('.')
-      ? `${code(`/domain orders ${id}`)} lists those of a name.`
-      : '`/domain orders` lists the latest.';
-    return call.respond(`There is no order ${code(id)}. ${list}`);
-  }
+  if (order === undefined || !(await maySee(call.deps.orders, order, viewerOf(call))))
+    return call.respond(noSuchOrderText(id));
   const extras = await readExtras(call, order);
   const card = orderCard(order, extras);
   await call.respond(

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { ServiceClient } from '../../service/client.ts';
 import { ServiceError } from '../../service/errors.ts';
 import { type AvailableInterfaces, taskInterfaces } from '../../service/interfaces.ts';
-import { NOT_SENDABLE } from '../../service/request-issue.ts';
 import type { Interface } from '../../service/task.ts';
 import {
   PREREG_FILTERS,
@@ -14,29 +13,34 @@ import {
 import { parseDomainName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../accounts/link.view.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Interaction } from '../feature.ts';
-import {
-  code,
-  context,
-  count,
-  escapeText,
-  type Message,
-  message,
-  quote,
-  textMessage,
-} from '../kit/blocks.ts';
+import { context, escapeText, type Message, message } from '../kit/blocks.ts';
 import { type FieldErrors, type FormValues, field, fieldsOf, noticeView, readForm } from '../kit/form.ts';
 import { refreshing } from '../refresh-form.ts';
 import { interfaceNote } from './interface.view.ts';
 import { openFromLine } from './ordering.ts';
-import { PREREG_KEYS, type PreregQuery, preregPage, preregRecords } from './prereg.view.ts';
-import { requestIssueText } from './request-issue.view.ts';
+import {
+  equalAndXmlText,
+  GIVE_ONE_NAME,
+  LIST_OVER,
+  NO_WILDCARDS,
+  noWildcardsText,
+  PREREG_KEYS,
+  type PreregQuery,
+  preregGoneText,
+  preregPage,
+  preregRecords,
+  type SearchTie,
+  searchFailed,
+  tieText,
+  XML_HAS,
+  XML_OUT_OF_REACH,
+} from './prereg.view.ts';
 
 /* Preregistrations: a person searches with their own account, and only they see the result. */
 
 const PAGE = 20;
 /** Rows of a table in Slack. */
 const MAX_LIMIT = 100;
-const WRONG_LIMIT = `Give a whole number from 1 to ${MAX_LIMIT}: a message shows no more records.`;
 /** A search only reads, so its timeout is shorter than that of an order. */
 const SEARCH_MS = 20_000;
 /** A view has to be opened within 3 seconds of the click. */
@@ -67,17 +71,17 @@ const query = z.object({
   limit: z.int().positive().max(MAX_LIMIT),
 });
 
-/** The parts of a search that only one interface documents: the field, and its label. */
-type SearchTies = Readonly<Record<Interface, readonly { readonly field: string; readonly what: string }[]>>;
+/** A part of a search that only one interface documents, and its field. */
+const tie = (field: string, what: SearchTie) => ({ field, what });
 
-function tiesOf({ operator, order, keys }: Pick<PreregQuery, 'operator' | 'order' | 'keys'>): SearchTies {
+function tiesOf({ operator, order, keys }: Pick<PreregQuery, 'operator' | 'order' | 'keys'>) {
   const further = keys.find((key) => !PREREG_KEYS.some((known) => known === key));
   return {
-    json: operator === 'EQUAL' ? [{ field: 'operator', what: 'the operator EQUAL' }] : [],
+    json: operator === 'EQUAL' ? [tie('operator', { code: 'equal' })] : [],
     xml: [
-      ...(operator === 'like' ? [{ field: 'operator', what: 'the operator like' }] : []),
-      ...(order === undefined ? [] : [{ field: 'order', what: 'an order' }]),
-      ...(further === undefined ? [] : [{ field: 'key', what: `the key ${further}` }]),
+      ...(operator === 'like' ? [tie('operator', { code: 'like' })] : []),
+      ...(order === undefined ? [] : [tie('order', { code: 'order' })]),
+      ...(further === undefined ? [] : [tie('key', { code: 'key', key: further })]),
     ],
   };
 }
@@ -108,7 +112,7 @@ function momentOf(text: string): string | undefined {
 }
 
 /** The value of a filter as it is sent. @param issue said of a text that {@link read} cannot read */
-function filter(read: (text: string) => string | undefined, issue: string) {
+function filterSchema(read: (text: string) => string | undefined, issue: string) {
   return z.string().transform((text, context) => {
     const value = read(text);
     if (value !== undefined) return value;
@@ -124,20 +128,15 @@ function interfaceFor(wanted: PreregQuery, reach: AvailableInterfaces): Interfac
 
 type ReadQuery = { readonly query: PreregQuery } | { readonly errors: FieldErrors };
 
-const NO_WILDCARDS =
-  'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
-
 /** What is wrong with a search as a whole: whether one interface can carry it out. */
 function tieErrors(typed: PreregQuery, reach: AvailableInterfaces): FieldErrors {
   const errors: Record<string, string> = {};
   const ties = tiesOf(typed);
   const [xml] = ties.xml;
   if (xml !== undefined && ties.json.length > 0) {
-    errors['operator'] =
-      `EQUAL goes over the JSON interface alone, and ${xml.what} over the XML interface alone. Choose like, or leave the other out.`;
+    errors['operator'] = equalAndXmlText(xml.what);
   } else if (xml !== undefined && !reach.xml) {
-    errors[xml.field] =
-      'This goes over the service’s XML interface alone, whose address is not set here. Ask whoever runs me to set SERVICE_XML_URL.';
+    errors[xml.field] = XML_OUT_OF_REACH;
   }
   if (interfaceFor(typed, reach) === 'json') {
     for (const key of PREREG_FILTERS) {
@@ -214,32 +213,7 @@ async function search(call: Interaction, wanted: PreregQuery): Promise<Message> 
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     call.deps.log.info({ err: error }, 'a search for preregistrations failed');
-    return textMessage(explain(error));
-  }
-}
-
-function explain(error: ServiceError): string {
-  const said = [error.code, error.text].filter((part) => part !== undefined && part !== '').join(' ');
-  const transaction = error.stid === undefined ? '' : ` Transaction ${code(error.stid)}.`;
-  const quoted = `${said === '' ? '' : ` It says: ${quote(said, 500)}`}${transaction}`;
-  switch (error.kind) {
-    case 'auth':
-      return `The service did not accept your linked account. Renew it with \`/domain link\`, then search again.${quoted}`;
-    case 'refused':
-      return `The service refused this search.${quoted}`;
-    case 'busy':
-      return `The service is busy. Wait a minute, then search again.${quoted}`;
-    case 'token_used':
-      return `The one-time token of this half minute is used up. Search again in ${count(Math.ceil((error.retryAfterMs ?? 0) / 1_000), 'second')}.`;
-    case 'unsupported':
-    case 'invalid_input':
-      return `This search cannot be sent. ${escapeText(requestIssueText(error.issue ?? NOT_SENDABLE))}`;
-    case 'not_sent':
-    case 'unknown_outcome':
-    case 'invalid_response':
-      return said === ''
-        ? `The service gave no answer that can be read. Search again in a few minutes; nothing was changed.${error.ctid === undefined ? '' : ` Client transaction ${code(error.ctid)}.`}`
-        : `The service gave no clear answer. Search again in a few minutes; nothing was changed.${quoted}`;
+    return searchFailed(error);
   }
 }
 
@@ -251,23 +225,14 @@ async function runPrereg(call: CommandCall): Promise<void> {
   const read = more.length > 0 ? undefined : queryOfText(text, searcher.reach);
   if (read !== undefined && 'query' in read) return call.respond(await search(call, read.query));
   if (read !== undefined && Object.values(read.errors).includes(NO_WILDCARDS)) {
-    const advice = searcher.reach.xml
-      ? 'Give the whole name, or open the form with `/domain prereg` and choose the operator like.'
-      : 'Give the whole name.';
-    return call.respond(
-      `Nothing was searched for. Your account searches for exactly what is typed, so % and * stand for nothing. ${advice}`,
-    );
+    return call.respond(noWildcardsText(searcher.reach.xml));
   }
-  await call.respond(
-    'Give one name to search for, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.',
-  );
+  await call.respond(GIVE_ONE_NAME);
 }
 
 async function turnPage(call: ActionCall): Promise<void> {
   const wanted = readButton(call.value);
-  if (wanted === undefined) {
-    return call.respond('This list cannot be turned any more. Search again with `/domain prereg`.');
-  }
+  if (wanted === undefined) return call.respond(LIST_OVER);
   await call.respond(await search(call, wanted), { replace: true });
 }
 
@@ -299,13 +264,9 @@ async function openRecord(call: ActionCall): Promise<void> {
     records = (await ask(call, searcher, wanted, via)).records.filter((record) => record['name'] === name);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return call.respond(explain(error));
+    return call.respond(searchFailed(error));
   }
-  if (records.length === 0) {
-    return call.respond(
-      `There is no preregistration of ${code(name)} any more. Search again with \`/domain prereg\`.`,
-    );
-  }
+  if (records.length === 0) return call.respond(preregGoneText(name));
   const blocks = preregRecords(name, records, call.deps.now());
   if (performance.now() - clickedAt < OPEN_MS) return call.open(noticeView('Preregistration', blocks));
   await call.respond(message(`Preregistration ${escapeText(name)}`, blocks));
@@ -314,17 +275,17 @@ async function openRecord(call: ActionCall): Promise<void> {
 const moment = (label: string) =>
   field(
     { label, kind: 'text', placeholder: '2027-03-01 00:00:00' },
-    filter(momentOf, 'Give the moment as 2027-03-01 12:00:00, or the day alone.').optional(),
+    filterSchema(momentOf, 'Give the moment as 2027-03-01 12:00:00, or the day alone.').optional(),
   );
 
-const ending = filter(endingOf, 'Give the ending alone, such as rest.');
+const ending = filterSchema(endingOf, 'Give the ending alone, such as rest.');
 
 /** What a search asks for, with the options that one interface has (service API, section "Preregistration search"). */
 const searchFields = ({ json, xml }: AvailableInterfaces) =>
   z.object({
     sld: field(
       { label: 'Name', kind: 'text', placeholder: 'cafe', hint: 'Without its ending. Empty: all names.' },
-      filter(
+      filterSchema(
         labelOf,
         'Give the name without its ending: letters, digits and hyphens, such as cafe.',
       ).optional(),
@@ -397,9 +358,11 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
       z
         .string()
         .default(String(PAGE))
-        .refine(isCount, WRONG_LIMIT)
-        .transform(Number)
-        .refine((limit) => limit >= 1 && limit <= MAX_LIMIT, WRONG_LIMIT),
+        .refine(
+          (text) => isCount(text) && Number(text) >= 1 && Number(text) <= MAX_LIMIT,
+          `Give a whole number from 1 to ${MAX_LIMIT}: a message shows no more records.`,
+        )
+        .transform(Number),
     ),
     keys: field(
       {
@@ -480,13 +443,11 @@ const preregForm: FormFeature<'prereg'> = {
   async render(call, _origin, values) {
     const account = await call.account();
     const reach = (await searcherOf(call))?.reach ?? BOTH;
-    const because = tiesOf(typedQuery(values).typed).xml[0]?.what;
+    const [because] = tiesOf(typedQuery(values).typed).xml;
     return {
       form: { ...preregForm.form, fields: fieldsFor(reach) },
       values: { ...EVERYBODYS, ...values },
-      intro: [
-        context(interfaceNote(account, reach, because, 'Searches with like, an order or further keys')),
-      ],
+      intro: [context(interfaceNote(account, reach, because && tieText(because.what), XML_HAS))],
     };
   },
 

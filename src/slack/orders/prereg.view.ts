@@ -1,6 +1,7 @@
 import type { KnownBlock } from '@slack/types';
 import { present } from '../../collections.ts';
 import { DAY_MS } from '../../duration.ts';
+import type { ServiceError } from '../../service/errors.ts';
 import type { Interface } from '../../service/task.ts';
 import type { PREREG_FILTERS, Preregistration, Preregistrations } from '../../service/tasks/prereg.ts';
 import { displayName } from '../../zones/names.ts';
@@ -8,6 +9,7 @@ import {
   type AnyBlock,
   actions,
   button,
+  code,
   context,
   count,
   divider,
@@ -20,8 +22,10 @@ import {
   quote,
   section,
   table,
+  textMessage,
 } from '../kit/blocks.ts';
 import { factsOf } from './answer.view.ts';
+import { requestIssueText } from './request-issue.view.ts';
 
 /* The results of a search for preregistrations: a table, and one record in full. */
 
@@ -324,3 +328,75 @@ function formatData(value: unknown): string {
     .map(([name, inner]) => (/^(?:user|context|id|\d+)?$/.test(name) ? inner : `${name}: ${inner}`))
     .join(', ');
 }
+
+/** Why a search found nothing out. */
+export function searchFailed(error: ServiceError): Message {
+  return textMessage(failureText(error));
+}
+
+function failureText(error: ServiceError): string {
+  const said = [error.code, error.text].filter((part) => part !== undefined && part !== '').join(' ');
+  const transaction = error.stid === undefined ? '' : ` Transaction ${code(error.stid)}.`;
+  const quoted = `${said === '' ? '' : ` It says: ${quote(said, 500)}`}${transaction}`;
+  switch (error.kind) {
+    case 'auth':
+      return `The service did not accept your linked account. Renew it with \`/domain link\`, then search again.${quoted}`;
+    case 'refused':
+      return `The service refused this search.${quoted}`;
+    case 'busy':
+      return `The service is busy. Wait a minute, then search again.${quoted}`;
+    case 'token_used':
+      return `The one-time token of this half minute is used up. Search again in ${count(Math.ceil((error.retryAfterMs ?? 0) / 1_000), 'second')}.`;
+    case 'unsupported':
+    case 'invalid_input':
+      return `This search cannot be sent. ${escapeText(requestIssueText(error.issue ?? { code: 'not_sendable' }))}`;
+    case 'not_sent':
+    case 'unknown_outcome':
+    case 'invalid_response':
+      return said === ''
+        ? `The service gave no answer that can be read. Search again in a few minutes; nothing was changed.${error.ctid === undefined ? '' : ` Client transaction ${code(error.ctid)}.`}`
+        : `The service gave no clear answer. Search again in a few minutes; nothing was changed.${quoted}`;
+  }
+}
+
+/** What only one interface documents of a search. */
+export type SearchTie =
+  | { readonly code: 'equal' | 'like' | 'order' }
+  | { readonly code: 'key'; readonly key: string };
+
+export function tieText(tie: SearchTie): string {
+  switch (tie.code) {
+    case 'equal':
+      return 'the operator EQUAL';
+    case 'like':
+      return 'the operator like';
+    case 'order':
+      return 'an order';
+    case 'key':
+      return `the key ${tie.key}`;
+  }
+}
+
+export const equalAndXmlText = (xml: SearchTie) =>
+  `EQUAL goes over the JSON interface alone, and ${tieText(xml)} over the XML interface alone. Choose like, or leave the other out.`;
+export const XML_OUT_OF_REACH =
+  'This goes over the service’s XML interface alone, whose address is not set here. Ask whoever runs me to set SERVICE_XML_URL.';
+export const NO_WILDCARDS =
+  'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
+
+/** The same for a name on a line. */
+export function noWildcardsText(reachesXml: boolean): string {
+  const advice = reachesXml
+    ? 'Give the whole name, or open the form with `/domain prereg` and choose the operator like.'
+    : 'Give the whole name.';
+  return `Nothing was searched for. Your account searches for exactly what is typed, so % and * stand for nothing. ${advice}`;
+}
+
+export const GIVE_ONE_NAME =
+  'Give one name to search for, such as `/domain prereg cafe` or `/domain prereg cafe.rest`. `/domain prereg` alone opens the form.';
+export const LIST_OVER = 'This list cannot be turned any more. Search again with `/domain prereg`.';
+export const preregGoneText = (name: string) =>
+  `There is no preregistration of ${code(name)} any more. Search again with \`/domain prereg\`.`;
+
+/** What only the XML interface has for a search. */
+export const XML_HAS = 'Searches with like, an order or further keys';

@@ -73,3 +73,9 @@ export function presetIssueText(issue: PresetIssue): string {
       return zoneIssueText(issue.host);
   }
 }
+
+export const PRESETS_NOT_YOURS =
+  'Only approvers and admins change presets: they decide which contacts and nameservers a name gets.';
+export const PRESET_GONE = 'This preset is gone. Close this and look at `/domain presets` again.';
+export const PRESET_NAME_TAKEN = 'Another preset is called so. Choose another name.';
+export const presetSavedText = (name: string) => `Saved: “${quote(name)}”. Forms offer it from now on.`;

@@ -17,14 +17,21 @@ import {
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
-import { quote, textMessage } from '../kit/blocks.ts';
+import { textMessage } from '../kit/blocks.ts';
 import { type Form, type FormValues, field, fieldsOf, formView, readForm } from '../kit/form.ts';
 import { refreshing, updateOpenView } from '../refresh-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from './domains.ts';
 import { mayDecide } from './may-decide.ts';
 import { TYPED, TYPED_LINES, typedField } from './order-form.ts';
 import { openForm, opening } from './ordering.ts';
-import { presetIssueText, presetList } from './preset.view.ts';
+import {
+  PRESET_GONE,
+  PRESET_NAME_TAKEN,
+  PRESETS_NOT_YOURS,
+  presetIssueText,
+  presetList,
+  presetSavedText,
+} from './preset.view.ts';
 
 /*
  * Named sets of contacts and nameservers. Everybody uses them, but only approvers and admins change them, because a
@@ -71,16 +78,12 @@ const formFor = (kind: PresetKind): Form<'preset'> => ({
   fields: fieldsOf(declaredFor(kind)),
 });
 
-const NOT_A_DECIDER =
-  'Only approvers and admins change presets: they decide which contacts and nameservers a name gets.';
-const GONE = 'This preset is gone. Close this and look at `/domain presets` again.';
-
 const kindOf = (values: FormValues): PresetKind | undefined =>
   PRESET_KINDS.find((kind) => kind === values['kind']);
 
 const presetForm: FormFeature<'preset'> = {
   form: formFor('contacts'),
-  refusal: async (call) => ((await mayDecide(call)) ? undefined : textMessage(NOT_A_DECIDER)),
+  refusal: async (call) => ((await mayDecide(call)) ? undefined : textMessage(PRESETS_NOT_YOURS)),
 
   async render(call, origin, values) {
     const edited = await find(call, origin.subject);
@@ -99,7 +102,7 @@ async function find({ deps }: Interaction, id: string | undefined): Promise<Pres
 async function submit(call: SubmissionCall): Promise<Submitted> {
   const { values, deps, person } = call;
   // Whoever was an approver when the form opened may not be one any more.
-  if (!(await mayDecide(call))) return { errors: { preset_name: NOT_A_DECIDER } };
+  if (!(await mayDecide(call))) return { errors: { preset_name: PRESETS_NOT_YOURS } };
   const kind = kindOf(values) ?? 'contacts';
   const given = readForm(declaredFor(kind), values);
   if ('errors' in given) return given;
@@ -120,13 +123,11 @@ async function submit(call: SubmissionCall): Promise<Submitted> {
   switch (outcome) {
     case 'saved':
       deps.log.info({ by: person.id, preset: read.preset.name }, 'preset saved');
-      return {
-        say: textMessage(`Saved: “${quote(read.preset.name)}”. Forms offer it from now on.`),
-      };
+      return { say: textMessage(presetSavedText(read.preset.name)) };
     case 'taken':
-      return { errors: { preset_name: 'Another preset is called so. Choose another name.' } };
+      return { errors: { preset_name: PRESET_NAME_TAKEN } };
     case 'gone':
-      return { errors: { preset_name: GONE } };
+      return { errors: { preset_name: PRESET_GONE } };
   }
 }
 
@@ -136,15 +137,15 @@ async function runPresets(call: CommandCall): Promise<void> {
 }
 
 async function openEdit(call: ActionCall): Promise<void> {
-  if ((await find(call, call.value)) === undefined) return call.respond(GONE);
+  if ((await find(call, call.value)) === undefined) return call.respond(PRESET_GONE);
   await openForm(call, presetForm, formOrigin(call, call.value));
 }
 
 async function deletePreset(call: ActionCall): Promise<void> {
-  if (!(await mayDecide(call))) return call.respond(NOT_A_DECIDER);
+  if (!(await mayDecide(call))) return call.respond(PRESETS_NOT_YOURS);
   const { presets, now, log } = call.deps;
   const removed = await presets.remove(call.value, call.person.id, now());
-  if (removed === undefined) return call.respond(GONE);
+  if (removed === undefined) return call.respond(PRESET_GONE);
   log.info({ by: call.person.id, preset: removed.name }, 'preset deleted');
   await call.respond(presetList(await presets.list(), true), { replace: true });
 }

@@ -26,10 +26,17 @@ const options = (...values: readonly string[]) => values.map((value) => ({ value
 
 /** Every type and mode that the document shows for each interface (service API, section "Redirect"). */
 function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
-  const overXml = 'An address with its scheme, or a host with a dot; an e-mail address for the type email.';
   const shared = z.object({
     source: SOURCE,
-    target: field(xml ? { ...TARGET, hint: overXml } : TARGET, TYPED),
+    target: field(
+      xml
+        ? {
+            ...TARGET,
+            hint: 'An address with its scheme, or a host with a dot; an e-mail address for the type email.',
+          }
+        : TARGET,
+      TYPED,
+    ),
     type: field(
       {
         label: 'Type',

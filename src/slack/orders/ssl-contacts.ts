@@ -2,44 +2,37 @@ import { z } from 'zod';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import { code } from '../kit/blocks.ts';
-import { type FieldLook, type FormValues, field } from '../kit/form.ts';
-import { orderForm, TYPED, TYPED_LINES, typedField } from './order-form.ts';
+import { type FormValues, field } from '../kit/form.ts';
+import { noContactIdText } from './asking.view.ts';
+import { orderForm, TYPED_LINES, typedField } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 
 /*
  * Contacts of SSL certificates.
  */
 
-const ID: FieldLook & { readonly hint: string } = {
-  label: 'SSL contact',
-  kind: 'number',
-  hint: 'Its id at the service, taken for a whole number. What you leave empty below is not sent; the document does not say whether the service then keeps what it has.',
-  isNeeded: true,
-};
-const ADDRESS: FieldLook & { readonly hint: string } = {
-  label: 'Address',
-  kind: 'lines',
-  hint: 'Street and number, a line each.',
-};
-
 /** Only the JSON interface documents a person's names (service API, section "SSL contact"). */
 const PERSON = { fname: typedField('First name'), lname: typedField('Last name') };
 
 /** XML takes the address as one text. How several lines become one, and where the id goes, is not documented. */
 function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
-  const [id, address] = json
-    ? [ID.hint, ADDRESS.hint]
-    : [
-        `${ID.hint} Over XML the document shows no place for the id: it goes first in the contact.`,
-        `${ADDRESS.hint} Over XML they go out as one text, joined by commas: the document does not say how.`,
-      ];
   return z.object({
-    id: field({ ...ID, hint: id }, TYPED),
+    id: typedField('SSL contact', {
+      kind: 'number',
+      hint: `Its id at the service, taken for a whole number. What you leave empty below is not sent; the document does not say whether the service then keeps what it has.${json ? '' : ' Over XML the document shows no place for the id: it goes first in the contact.'}`,
+      isNeeded: true,
+    }),
     ...(json ? PERSON : {}),
     title: typedField('Title'),
     organization: typedField('Organization'),
-    address: field({ ...ADDRESS, hint: address }, TYPED_LINES),
+    address: field(
+      {
+        label: 'Address',
+        kind: 'lines',
+        hint: `Street and number, a line each.${json ? '' : ' Over XML they go out as one text, joined by commas: the document does not say how.'}`,
+      },
+      TYPED_LINES,
+    ),
     pcode: typedField('Postal code'),
     city: typedField('City'),
     country: typedField('Country', { placeholder: 'DE' }),
@@ -72,11 +65,7 @@ export const sslContacts = {
       example: '/domain ssl-contact 501',
       run: (call) => {
         const [id] = call.words;
-        if (id !== undefined && !/^\d{1,10}$/.test(id)) {
-          return call.respond(
-            `${code(id)} is no contact’s id. Give its number, such as \`/domain ssl-contact 501\`.`,
-          );
-        }
+        if (id !== undefined && !/^\d{1,10}$/.test(id)) return call.respond(noContactIdText(id));
         return openFromLine(call, sslContactForm, id === undefined ? {} : { id });
       },
     },

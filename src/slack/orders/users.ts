@@ -12,29 +12,29 @@ import { sslContactForm } from './ssl-contacts.ts';
  * Users and sub-users at the domain service.
  */
 
-const number = (label: string, more: Partial<FieldLook> = {}) =>
+const numberField = (label: string, more: Partial<FieldLook> = {}) =>
   typedField(label, { kind: 'number', ...more });
 
 const USER = {
   user: typedField('User name', { isNeeded: true }),
-  context: number('Context', { isNeeded: true }),
+  context: numberField('Context', { isNeeded: true }),
   defaultEmail: typedField('E-mail', { kind: 'email', isNeeded: true }),
   password: typedField('Password', {
     kind: 'secret',
     hint: 'Empty: the service makes one, shown to you once.',
   }),
   language: typedField('Language', { placeholder: 'en' }),
-  status: number('Status'),
-  substatus: number('Substatus'),
+  status: numberField('Status'),
+  substatus: numberField('Substatus'),
   parent_user: typedField('Superior user', { hint: 'Only for a sub-user of a sub-user.' }),
-  parent_context: number('Superior user’s context'),
+  parent_context: numberField('Superior user’s context'),
 };
 
 /** The JSON interface takes more fields of the superior user than XML. */
 const JSON_PARENT = {
   parent_defaultEmail: typedField('Superior user’s e-mail', { kind: 'email' }),
-  parent_status: number('Superior user’s status'),
-  parent_substatus: number('Superior user’s substatus'),
+  parent_status: numberField('Superior user’s status'),
+  parent_substatus: numberField('Superior user’s substatus'),
 };
 
 /** The document only shows that it may be given, and that a notice about the user answers it. */

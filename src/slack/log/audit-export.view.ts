@@ -1,0 +1,38 @@
+import { code, count } from '../kit/blocks.ts';
+
+/* What is said of the audit log as a file. */
+
+/** Whole days in UTC, including the last one. */
+export interface Span {
+  readonly first: string;
+  readonly last: string;
+}
+
+/** The progress of an export. */
+export interface ExportProgress {
+  rows: number;
+  /** The moment of the last line. */
+  at: Date | undefined;
+  isWritten: boolean;
+}
+
+export function progressText({ rows, at, isWritten }: ExportProgress): string {
+  if (isWritten) return `The audit log is written, ${count(rows, 'line')}. I am handing it to Slack.`;
+  const until = at === undefined ? '' : `, up to ${at.toISOString().slice(0, 10)}`;
+  return `Writing the audit log: ${count(rows, 'line')} so far${until}. I will say when it is there.`;
+}
+
+/** @param wrong a word that is no date */
+export function notASpanText(wrong: string | undefined): string {
+  const what = wrong === undefined ? 'These are more than two dates' : `${code(wrong)} is not a date`;
+  return `${what}. Give the first and the last day, such as \`/domain audit 2026-01-01 2026-03-31\`.`;
+}
+
+export const spanReversedText = (first: string, last: string) =>
+  `${code(first)} is after ${code(last)}. Give the earlier day first.`;
+export const nothingHappenedText = ({ first, last }: Span) =>
+  `Nothing happened from ${first} to ${last} (UTC), so there is no file.`;
+export const auditFileText = ({ first, last }: Span, rows: number) =>
+  `The audit log from ${first} to ${last} (UTC): ${count(rows, 'line')}`;
+export const auditSentText = ({ first, last }: Span, rows: number) =>
+  `The audit log from ${first} to ${last} (UTC) is in our direct message: ${count(rows, 'line')}.`;

@@ -1,0 +1,109 @@
+import { type Account, APPLICATION_SLOT, accountName } from '../../accounts/account.ts';
+import { isOpen, type Order } from '../../orders/order.ts';
+import type { OrderTask } from '../../orders/order-task.ts';
+import type { RetryOutcome } from '../../orders/retry.ts';
+import type { RequestIssue } from '../../service/request-issue.ts';
+import { displayName } from '../../zones/names.ts';
+import { NOT_LINKED } from '../accounts/link.view.ts';
+import { code, count, escapeText, type Message, textMessage } from '../kit/blocks.ts';
+import { issueText } from './input-issue.view.ts';
+import { orderTitle, STATES } from './order.view.ts';
+import { refusalText } from './refusal.view.ts';
+import { requestIssueText } from './request-issue.view.ts';
+
+/* What a person is told who asks for something, at once: that it is asked for, or why not. */
+
+/** Why nothing was asked for. */
+export function notAskedMessage(
+  outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' | 'open_already' }>,
+): Message {
+  switch (outcome.kind) {
+    case 'not_linked':
+      return NOT_LINKED;
+    case 'unsupported':
+      return textMessage(`Your account cannot do this. ${escapeText(requestIssueText(outcome.issue))}`);
+    case 'invalid':
+      return textMessage(problemList(outcome.issues.map(issueText)));
+    case 'refused':
+      return textMessage(refusalText(outcome.refusal));
+    case 'needs_secret':
+      return textMessage('Its secret part was not kept. Press Retry again and type it.');
+    case 'needs_plan':
+      return textMessage('Press Retry again: I make a plan of the rows that failed.');
+  }
+}
+
+const SHOWN_PROBLEMS = 10;
+
+/** The issues, up to a number that people still read, and that nothing was done. */
+function problemList(problems: readonly string[]): string {
+  const [only, ...others] = problems;
+  if (only !== undefined && others.length === 0) return `Nothing was asked for yet. ${escapeText(only)}`;
+  const shown = problems.slice(0, SHOWN_PROBLEMS).map((problem) => `• ${escapeText(problem)}`);
+  const left = problems.length - shown.length;
+  return ['Nothing was asked for yet.', ...shown, ...(left > 0 ? [`• … and ${left} more.`] : [])].join('\n');
+}
+
+/** The refusal of a second order for the same task and name, with the way to the open one. */
+export function openAlreadyText(order: Order, isSeen: boolean): string {
+  return isSeen
+    ? `Nothing was asked for yet. There is an open order for this already: ${code(order.id)} *${escapeText(orderTitle(order))}*, asked by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`
+    : 'Nothing was asked for yet. There is an open order for this already. It is private: the person who asked, approvers and admins see it. Ask an approver.';
+}
+
+/**
+ * The same for the field of a form that stays open, in plain text: errors at fields have no markup.
+ * @param names as the form gives them, in ASCII
+ */
+export function openAlreadyAtFieldText(order: Order, names: readonly string[], isSeen: boolean): string {
+  const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
+  const [first = orderTitle(order), ...others] = shared.map(displayName);
+  const which = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
+  const out = `Nothing was asked for yet. Take ${others.length === 0 ? 'the name' : 'them'} out and ask again`;
+  return isSeen
+    ? `${which}: an order is open already, ${order.id}. ${out}, or see the order with /domain order ${order.id}.`
+    : `${which}: a private order is open already. ${out}, or ask an approver.`;
+}
+
+/** Why an account cannot do a task, and what to do instead. */
+export function incapableText(account: Account, { zoneTask }: OrderTask, issue: RequestIssue): string {
+  const name = code(accountName(account));
+  return account.method === 'two_factor' && zoneTask !== undefined
+    ? `${name} signs in with two factors, and the service takes no domain tasks that way. It can work with users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you have one already, choose it with \`/domain use CONTEXT\`.`
+    : `${name} cannot do this. ${escapeText(requestIssueText(issue))}`;
+}
+
+/** Said where the card alone would leave a person waiting. */
+export function askedForText(order: Order): string {
+  return `Asked for: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card says how it stands.`;
+}
+
+/** What is said to a person who retries an order, now or for a second time. */
+export function retriedMessage({ id, state }: Order): Message {
+  return textMessage(
+    isOpen(state)
+      ? `Asked for again as order ${code(id)}. Its card follows.`
+      : `This was retried already, as order ${code(id)}, which is ${STATES[state].words}. See it with \`/domain order ${id}\`.`,
+  );
+}
+
+/** Why an order of another account cannot be retried with the person's present one. */
+export function otherAccountText({ isTeamAccount, ...account }: Order['account']): string {
+  return isTeamAccount === true
+    ? 'This was asked for with the team’s account, and you have one of your own by now. Ask for it anew with `/domain`.'
+    : `This was asked for with ${code(accountName(account))}, which is not your active account. Choose it with \`/domain use ${account.context ?? APPLICATION_SLOT}\`, then press again.`;
+}
+
+/** Said when the account has changed since a form was opened. */
+export function accountChangedText(account: Account): string {
+  return `Your active account is ${code(accountName(account))} now, another one than when this form opened. Nothing was asked for yet. Check the fields, then submit again.`;
+}
+
+/** Why a line of `renew` asks for nothing. */
+export const LAST_WORD_UNREAD =
+  'Nothing was asked for yet. The last word of your line is neither a whole name, such as cafe.rest, nor a number of years, such as 2.';
+export const yearsLastText = (line: string) =>
+  `Nothing was asked for yet. The number of years stands last: ${code(line)}.`;
+
+export const noContactIdText = (id: string) =>
+  `${code(id)} is no contact’s id. Give its number, such as \`/domain ssl-contact 501\`.`;
