@@ -40,9 +40,10 @@ import {
 import type { SlackWeb } from '../outbound/web.ts';
 import { type CardExtras, noPlaceHint, orderCard, type UndoOffer } from './card.view.ts';
 import { decisionApprovers, isRuled } from './decision.view.ts';
-import { tellOfChangedStatement, tellOfEmergency } from './order-notices.ts';
+import { emergencyNotice, toldOfEmergency } from './emergency.view.ts';
 import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
 import { copyCard, copyPurpose, isDirect, remindPeople } from './reach-approvers.ts';
+import { changedStatementOf, statementChangedNotice } from './statement-changed.view.ts';
 import { orderReply } from './thread.view.ts';
 
 export interface OrderPlannerDeps {
@@ -200,6 +201,53 @@ async function planOrder(deps: OrderPlannerDeps, planned: PlannedOrder): Promise
   await remindPeople(deps, waiting, { approvers: extras.approvers, isForAdmins });
   await tellOfEmergency(deps, planned);
   await tellOfChangedStatement(deps, planned);
+}
+
+/** By direct message: tells everybody who could have decided, and the other admins, that one admin approved an order alone. */
+async function tellOfEmergency(
+  deps: Pick<OrderPlannerDeps, 'admins' | 'directory'>,
+  planned: PlannedOrder,
+): Promise<void> {
+  const { order, history } = planned;
+  const entry = history.findLast((each) => each.kind === 'emergency_approved');
+  if (entry === undefined) return;
+  const people = new Set([...toldOfEmergency(entry), ...deps.admins]);
+  // Who asked hears of it in the thread.
+  for (const told of [entry.actor, order.requesterId]) people.delete(told);
+  const about = { about: `${entry.version}:${entry.kind}`, since: entry.at };
+  await sendOnce(deps, planned, people, { ...about, message: () => emergencyNotice(order, entry) });
+}
+
+/** Tells the admins that an order was not sent because it is not what was asked for any more. */
+async function tellOfChangedStatement(
+  deps: Pick<OrderPlannerDeps, 'admins' | 'directory'>,
+  planned: PlannedOrder,
+): Promise<void> {
+  const { order, history } = planned;
+  const changed = changedStatementOf(order);
+  if (changed === undefined) return;
+  await sendOnce(deps, planned, new Set(deps.admins), {
+    about: 'statement_changed',
+    since: history.at(-1)?.at ?? order.createdAt,
+    message: () => statementChangedNotice(order, changed),
+  });
+}
+
+async function sendOnce(
+  { directory }: Pick<OrderPlannerDeps, 'admins' | 'directory'>,
+  { order, send }: PlannedOrder,
+  people: ReadonlySet<string>,
+  { about, ...notice }: Pick<WantedNotification, 'since' | 'message'> & { readonly about: string },
+): Promise<void> {
+  for (const userId of people) {
+    await send({
+      ...notice,
+      purpose: `notice:${about}:${userId}`,
+      version: ONCE,
+      places: [directMessageTo(directory, userId)],
+      metadata: metadataOf(order),
+    });
+  }
 }
 
 /** The card, in the place where it was asked for; where the bot cannot post there, with who asked. */

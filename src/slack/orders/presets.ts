@@ -6,6 +6,7 @@ import {
   type PresetKind,
   readPreset,
 } from '../../names/presets.ts';
+import { waitingFor } from '../../orders/approvers.ts';
 import {
   type ActionCall,
   type CommandCall,
@@ -13,6 +14,7 @@ import {
   type FormFeature,
   formOrigin,
   type Interaction,
+  isAdmin,
   renderForm,
   type SubmissionCall,
   type Submitted,
@@ -21,7 +23,6 @@ import { textMessage } from '../kit/blocks.ts';
 import { type Form, type FormValues, field, fieldsOf, formView, readForm } from '../kit/form.ts';
 import { refreshing, updateOpenView } from '../refresh-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from './domains.ts';
-import { mayDecide } from './may-decide.ts';
 import { TYPED, TYPED_LINES, typedField } from './order-form.ts';
 import { openForm, opening } from './ordering.ts';
 import {
@@ -77,6 +78,14 @@ const formFor = (kind: PresetKind): Form<'preset'> => ({
   submit: 'Save',
   fields: fieldsOf(declaredFor(kind)),
 });
+
+/**
+ * Whether a person is an admin or an approver. Only they may change what the need for approval depends on.
+ */
+async function mayDecide({ deps, person }: Interaction): Promise<boolean> {
+  if (isAdmin(deps, person)) return true;
+  return (await waitingFor(deps.orders, person.id, [])).isApprover;
+}
 
 const kindOf = (values: FormValues): PresetKind | undefined =>
   PRESET_KINDS.find((kind) => kind === values['kind']);
