@@ -51,6 +51,7 @@ import {
   startServers,
 } from './start.ts';
 import type { Stores } from './store/stores.ts';
+import { createWebhooks, WEBHOOK_TIMEOUT_MS } from './webhooks/webhooks.ts';
 import { startWork } from './work.ts';
 
 export interface BotOptions {
@@ -124,6 +125,16 @@ async function start(site: Site): Promise<Bot> {
   const heartbeat = startHeartbeat(guard, known);
   shutdown.onClose(() => heartbeat.stop());
 
+  const webhooks = createWebhooks({
+    ...config.webhooks,
+    store: stores.webhooks,
+    timeoutMs: WEBHOOK_TIMEOUT_MS,
+    now,
+    log,
+    signal: shutdown.looking,
+  });
+  await retryAtStart('the database', log, site.signal, webhooks.open);
+
   const leaving = {
     store: stores.orders,
     accounts,
@@ -173,10 +184,15 @@ async function start(site: Site): Promise<Bot> {
     notifications,
     notify,
     names,
+    webhooks,
     async openDue() {
       await openDigest({ settings, reminders, now });
       await openMoneyReport({ settings, prices, spending, budgets, reports, notifications, now });
       await openPriceDifferences({ notifications, now });
+      await webhooks.queueDue(async () => {
+        await slack.token.check();
+        return slack.outage.current();
+      });
     },
     async purge() {
       await stores.orders.purgeExpired(now());

@@ -202,6 +202,22 @@ const vaultKeys = z.string().transform((text, context) => {
   return [first, ...rest] satisfies [VaultKey, ...VaultKey[]];
 });
 
+/** Addresses of webhooks. They may hold a secret, as those of Slack and PagerDuty do. */
+const webhookUrls = z
+  .string()
+  .transform(list)
+  .pipe(z.array(httpUrl.transform((url) => new Secret(url))))
+  .readonly();
+
+const webhookSecret = z
+  .string()
+  .refine((text) => {
+    const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
+    const { length } = Buffer.from(encoded, 'base64');
+    return encoded.length % 4 === 0 && length >= 24 && length <= 64;
+  }, 'must be whsec_ and the base64 of 24 to 64 bytes')
+  .transform((text) => new Secret(text));
+
 const secret = (pattern: RegExp, message: string) =>
   z
     .string()
@@ -219,6 +235,8 @@ const environment = z.object({
   PORT: wholeNumber(0, 65_535).default(DEFAULT_PORT),
   METRICS_PORT: wholeNumber(0, 65_535).optional(),
   PUBLIC_URL: httpUrl.transform((text) => text.replace(/\/+$/, '')).optional(),
+  WEBHOOK_URLS: webhookUrls.default([]),
+  WEBHOOK_SECRET: webhookSecret.optional(),
   SERVICE_JSON_URL: httpUrl.transform((text) => text.replace(/\/+$/, '')),
   SERVICE_XML_URL: httpUrl.optional(),
   SERVICE_AUTH: z.enum(['basic', 'session'], 'must be basic or session').default('basic'),
@@ -271,6 +289,8 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   PORT: '3000',
   METRICS_PORT: '9464',
   PUBLIC_URL: 'https://steward.example.com',
+  WEBHOOK_URLS: 'https://alerts.example.com/hook,http://10.0.0.5:8080/steward',
+  WEBHOOK_SECRET: 'whsec_<base64 of 32 random bytes>, made with: echo whsec_$(openssl rand -base64 32)',
   SERVICE_JSON_URL: 'https://service.example/v1',
   SERVICE_XML_URL: 'https://service.example/xml',
   SERVICE_AUTH: 'basic',
@@ -418,6 +438,9 @@ function problemsOf(given: GivenVariables, issues: readonly z.core.$ZodIssue[]):
   if (given['SLACK_APP_TOKEN'] === undefined && given['SLACK_SIGNING_SECRET'] === undefined) {
     problems.set('SLACK_SIGNING_SECRET', 'is required unless SLACK_APP_TOKEN turns on Socket Mode');
   }
+  if (given['WEBHOOK_URLS'] !== undefined && given['WEBHOOK_SECRET'] === undefined) {
+    problems.set('WEBHOOK_SECRET', 'is required with WEBHOOK_URLS');
+  }
   const port = Number(given['PORT'] ?? DEFAULT_PORT);
   if (port !== 0 && Number(given['METRICS_PORT']) === port) {
     problems.set('METRICS_PORT', 'must be another port than PORT');
@@ -454,6 +477,8 @@ function configOf(e: z.output<typeof environment>, team: NamedSettings) {
     port: e.PORT,
     /** Port of the metrics alone; undefined: they are served on `port`. */
     metricsPort: e.METRICS_PORT,
+    /** Where what matters is told besides Slack. */
+    webhooks: { urls: e.WEBHOOK_URLS, secret: e.WEBHOOK_SECRET },
     /** Where people reach the HTTP server, without a slash at the end; undefined: this machine's own address. */
     publicUrl: e.PUBLIC_URL,
     service: {

@@ -16,6 +16,7 @@ import type { SlackDeps } from './slack/feature.ts';
 import { createSlackApp, type SlackApp } from './slack/inbound/app.ts';
 import type { SlackMode } from './slack/inbound/receiver.ts';
 import { createDirectory, type SlackDirectory } from './slack/outbound/directory.ts';
+import { createOutageWatch, type OutageWatch } from './slack/outbound/outage.ts';
 import { createTokenHealth, type TokenHealth } from './slack/outbound/token-health.ts';
 import {
   createSlackWeb,
@@ -57,6 +58,7 @@ export interface Slack {
   readonly orgId: string | undefined;
   readonly directory: SlackDirectory;
   readonly token: TokenHealth;
+  readonly outage: OutageWatch;
 }
 
 /** How long the database or Slack may be away at start before the process gives up. */
@@ -226,9 +228,11 @@ export async function connectSlack(
 ): Promise<{ slack: Slack; stores: Stores }> {
   const { config, log, signal, now, seams, bus, metrics, readiness } = site;
   const token = createTokenHealth(() => identify(web), log);
+  const outage = createOutageWatch(now);
   const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, (method, outcome) => {
     metrics.slackCall(method, outcome);
     token.note(outcome);
+    outage.note(outcome);
   });
   const bot = await retryAtStart('Slack', log, signal, () => identify(web));
   readiness.watch('slack', async () => refusedToken(await token.check()) ?? 'not connected yet');
@@ -253,7 +257,7 @@ export async function connectSlack(
     orgId,
     onUnreadableGroup: (groupId, problem) => noteUnreadableGroup(noting, groupId, problem),
   });
-  return { slack: { web, bot, orgId, directory, token }, stores };
+  return { slack: { web, bot, orgId, directory, token, outage }, stores };
 }
 
 /** Starts taking deliveries from Slack. */

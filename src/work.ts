@@ -7,6 +7,7 @@ import { type AdvanceDeps, advance } from './orders/advance.ts';
 import { keepOffboarding, type OffboardingLook } from './orders/offboarding.ts';
 import { createLoop, createReconciler, repeat } from './reconcile.ts';
 import type { Pace } from './seams.ts';
+import type { Webhooks } from './webhooks/webhooks.ts';
 
 /** What is carried out whenever it is due. Rows say what is due, and replicas share it. */
 export interface Work {
@@ -25,6 +26,7 @@ export interface WorkDeps {
   /** Tells people of a subject. */
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
   readonly names: Pick<Names, 'claimDue' | 'look'>;
+  readonly webhooks: Pick<Webhooks, 'endpoints'>;
   /** Opens the digests and reports that are due. */
   readonly openDue: () => Promise<void>;
   /** Deletes what has run out. */
@@ -44,6 +46,8 @@ const SCHEDULE_MS = 60_000;
 const BACKUP_MS = 10 * 60_000;
 /** How long a jump of the clock waits for the registries before it looks for due work. */
 const CATCH_UP_MS = 10_000;
+/** The number of webhooks that one process sends to one endpoint in parallel. */
+const WEBHOOKS_AT_ONCE = 4;
 /** The number of names that one process looks at in parallel. */
 const OBSERVED_AT_ONCE = 8;
 
@@ -69,6 +73,17 @@ export function startWork(deps: WorkDeps): Work {
     work: names.look,
     log,
   });
+  // One loop for each, so that an endpoint which hangs holds up no other.
+  const webhooks = deps.webhooks.endpoints.map(({ host, claimDue, deliver }) =>
+    createLoop({
+      name: `webhooks to ${host}`,
+      parallel: WEBHOOKS_AT_ONCE,
+      periodMs: pace.periodMs,
+      claim: claimDue,
+      work: deliver,
+      log,
+    }),
+  );
   bus.on('orderChanged', (order) => reconciler.changed(order));
   bus.on('notificationsDue', () => void reconciler.notifyDue());
   bus.on('namesAdded', () => {
@@ -77,6 +92,7 @@ export function startWork(deps: WorkDeps): Work {
   });
   reconciler.start();
   observing.start();
+  for (const loop of webhooks) loop.start();
   const scheduling = repeat({
     name: 'looking at the schedule',
     everyMs: SCHEDULE_MS,
@@ -99,7 +115,7 @@ export function startWork(deps: WorkDeps): Work {
     log,
   });
   const offboarding = keepOffboarding(deps.offboarding);
-  const loops = [reconciler, observing, scheduling, purging];
+  const loops = [reconciler, observing, ...webhooks, scheduling, purging];
   const idle = async () => {
     await Promise.all(loops.map((loop) => loop.idle()));
   };
@@ -113,7 +129,9 @@ export function startWork(deps: WorkDeps): Work {
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
       await scheduling.now();
-      await Promise.race([reconciler.idle(), sleep(CATCH_UP_MS, undefined, { ref: false })]);
+      await Promise.all(webhooks.map((loop) => loop.look()));
+      const told = Promise.all([reconciler, ...webhooks].map((loop) => loop.idle()));
+      await Promise.race([told, sleep(CATCH_UP_MS, undefined, { ref: false })]);
     },
     stop() {
       offboarding.stop();

@@ -77,6 +77,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'duration.ts',
     'compare-and-swap.ts',
   ],
+  // What is told besides Slack: bodies, and the endpoints that get them.
+  webhooks: ['http', 'orders', 'service', 'zones', 'duration.ts', 'log.ts'],
   'reconcile.ts': ['orders', 'notifications.ts', 'log.ts'],
   // The use cases' edges: neither knows the other.
   store: [
@@ -87,7 +89,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'money',
     'names',
     'policy',
+    'webhooks',
     'collections.ts',
+    'duration.ts',
     'events.ts',
     'notifications.ts',
     'settings.ts',
@@ -181,6 +185,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'readiness.ts',
     'seams.ts',
     'shutdown.ts',
+    'webhooks',
     'work.ts',
   ],
   // What an operator does by hand.
@@ -192,7 +197,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'readiness.ts': [],
   'seams.ts': ['notifications.ts', 'orders', 'policy', 'slack/outbound'],
   'shutdown.ts': ['log.ts', 'orders', 'work.ts'],
-  'work.ts': ['bus.ts', 'log.ts', 'names', 'notifications.ts', 'orders', 'reconcile.ts', 'seams.ts'],
+  'work.ts': ['bus.ts', 'log.ts', 'names', 'notifications.ts', 'orders', 'reconcile.ts', 'seams.ts', 'webhooks'],
   'compare-and-swap.ts': [],
 };
 
@@ -211,6 +216,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
   [/^dns-packet/, ['dns']],
   [/^prom-client/, ['metrics.ts']],
   [/^pino/, ['log.ts']],
+  [/^standardwebhooks/, ['webhooks']],
   [/^yaml$/, ['policy']],
   [/^csv-parse/, ['csv.ts']],
   [/^csv-stringify/, ['slack/kit']],

@@ -23,6 +23,9 @@ const least = {
   APPROVERS: 'U0BOB, S0APPROVERS',
 };
 
+/** Its example says how to make one. */
+const webhookSecret = { WEBHOOK_SECRET: `whsec_${randomBytes(24).toString('base64')}` };
+
 function problemsOf(env: Record<string, string>): string {
   try {
     readConfig(env);
@@ -137,6 +140,8 @@ describe('the settings', () => {
       PORT: '70000',
       METRICS_PORT: 'canary',
       PUBLIC_URL: 'canary',
+      WEBHOOK_URLS: 'https://alerts.example,canary',
+      WEBHOOK_SECRET: 'whsec_canary',
       SERVICE_JSON_URL: 'ftp://canary',
       SERVICE_XML_URL: 'canary',
       SERVICE_AUTH: 'canary',
@@ -199,6 +204,11 @@ describe('the settings', () => {
     ['PORT', ['0', '65535'], ['65536', '-1', '80a', '1e3', ' ,']],
     ['SERVICE_JSON_URL', ['http://127.0.0.1:8080/v1'], ['service.example/v1', 'https://me:secret@x.example']],
     ['SERVICE_AUTH', ['session'], ['Session', 'cookie']],
+    [
+      'WEBHOOK_SECRET',
+      [webhookSecret.WEBHOOK_SECRET, `whsec_${randomBytes(64).toString('base64')}`],
+      [key, 'whsec_c2hvcnQ=', `whsec_${randomBytes(65).toString('base64')}`, `whsec_${'a'.repeat(33)}`],
+    ],
     [
       'DNS_SERVERS',
       ['192.0.2.53', '192.0.2.53:5353, [2001:db8::53]:53', '::1'],
@@ -325,7 +335,7 @@ describe('the settings', () => {
     const usable = Object.fromEntries(
       Object.entries(VARIABLES).filter(([name]) => !(name in least) && name !== 'SLACK_APP_TOKEN'),
     );
-    expect(() => readConfig({ ...least, ...usable })).not.toThrow();
+    expect(() => readConfig({ ...least, ...usable, ...webhookSecret })).not.toThrow();
     for (const name of ['SERVICE_JSON_URL', 'APPROVERS', 'SLACK_BOT_TOKEN'] as const) {
       expect(() => readConfig({ ...least, [name]: VARIABLES[name] }), name).not.toThrow();
     }
@@ -345,6 +355,8 @@ describe('the settings', () => {
       [...example.matchAll(/^#([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
     );
     const optional = [
+      'WEBHOOK_URLS',
+      'WEBHOOK_SECRET',
       'SLACK_APP_TOKEN',
       'SLACK_API_URL',
       'SERVICE_XML_URL',

@@ -143,16 +143,15 @@ export function messagesOf(
 
 function claimOf(due: Due): ReminderClaim {
   const { name, expiry, threshold, watched, lastThreshold, phase } = due;
+  const isLast = lastThreshold || phase !== 'registered';
   return {
     name,
     expiry,
     threshold,
     destination: watched.channel ?? watched.owner ?? COMMON,
     // Only one person is told, who may be away, and little time is left.
-    isCopied:
-      watched.channel === undefined &&
-      watched.owner !== undefined &&
-      (lastThreshold || phase !== 'registered'),
+    isCopied: watched.channel === undefined && watched.owner !== undefined && isLast,
+    lastIn: isLast ? phase : undefined,
   };
 }
 
@@ -193,7 +192,14 @@ function urgency({ threshold }: CandidateRange): number {
 function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Date): ReminderClaim {
   const weeks = Math.floor((now.getTime() - (renewed?.at ?? now).getTime()) / WEEK_MS);
   const day = utcDay(expiry?.at ?? addedAt);
-  return { name, expiry: day, threshold: DISPUTED_CODE + weeks, destination: COMMON, isCopied: false };
+  return {
+    name,
+    expiry: day,
+    threshold: DISPUTED_CODE + weeks,
+    destination: COMMON,
+    isCopied: false,
+    lastIn: undefined,
+  };
 }
 
 /** A name as the reminder plan needs it; undefined while no date is known. */

@@ -2,6 +2,7 @@ import type { Sealed } from '../accounts/vault.ts';
 import type { WatchDecision } from '../events.ts';
 import type { NameDates } from '../names/dates.ts';
 import type { Lapse, NameObservation } from '../names/ports.ts';
+import type { LifePhase } from '../zones/lifecycle.ts';
 import type { CalendarName } from './calendar.ts';
 import type { CandidateRange } from './candidates.ts';
 import type { Day } from './days.ts';
@@ -145,6 +146,8 @@ export interface ReminderClaim extends ReminderKey {
   readonly destination: Destination;
   /** It is told in the common channel too. */
   readonly isCopied: boolean;
+  /** Where it is a last reminder, which is told besides Slack: the phase that the name is in. */
+  readonly lastIn: LifePhase | undefined;
 }
 
 /** A reminder that a digest has claimed, or its copy in the common channel, with the name as it is now. */

@@ -64,6 +64,11 @@ function isDue(now: Date): Prisma.Sql {
     AND (n.shows IS DISTINCT FROM n.version::text OR n.attempts > 0 OR n.due_at > ${morning})))`;
 }
 
+/** Whether the plan `n` is due and of a subject that is told in Slack. */
+function isDueInSlack(now: Date): Prisma.Sql {
+  return Prisma.sql`n.subject_kind = ANY(${[...SUBJECT_KINDS]}::text[]) AND ${isDue(now)}`;
+}
+
 /** The plans of new subjects, for the statement that makes these. @param subjects a query of their team_id, subject_kind, subject_id and due_at */
 export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
@@ -86,7 +91,7 @@ export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: 
 
   return storeOf('notifications', {
     claimDue: async (now, leaseMs, limit) =>
-      subjectRows.parse(await run(claimDueSubjects(teamId, now, leaseMs, limit))),
+      subjectRows.parse(await run(claimDuePlans(teamId, isDueInSlack(now), leaseMs, limit))),
 
     claim: (subject, now, leaseMs) => claimed(claimSubject(teamId, subject, now, leaseMs)),
 
@@ -143,11 +148,12 @@ export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: 
   });
 }
 
-function claimDueSubjects(teamId: string, now: Date, leaseMs: number, limit: number) {
+/** Claims plans that no process has. Answers with the subjects of the longest due first. @param due which of the plans `n` */
+export function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: number) {
   return Prisma.sql`
       WITH due AS (
         SELECT n.subject_kind AS kind, n.subject_id AS id, n.due_at AS since FROM notifications n
-        WHERE n.team_id = ${teamId} AND n.purpose = 'plan' AND n.due_at IS NOT NULL AND ${isDue(now)}
+        WHERE n.team_id = ${teamId} AND n.purpose = 'plan' AND n.due_at IS NOT NULL AND ${due}
           AND ${isLeaseOver(Prisma.sql`n.lease_until`)}
         ORDER BY n.due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (

@@ -11,10 +11,12 @@ import type {
 } from '../expiry/ports.ts';
 import type { DateDoubt } from '../names/dates.ts';
 import { storedDoubt } from '../names/stored.ts';
+import type { WebhookEvent } from '../webhooks/messages.ts';
 import { jsonColumn, optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 import { columnsOf, DOMAIN_COLUMNS, expirySource } from './domain-rows.ts';
 import { EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
+import { queueWebhooks } from './webhooks.ts';
 
 /*
  * Statements of reminders that Prisma cannot express: names that can be due among very many, and claims of many
@@ -163,6 +165,11 @@ export function claimReminders(
   claims: readonly ReminderClaim[],
   now: Date,
 ): Prisma.Sql {
+  const last = claims.flatMap(({ name, expiry, lastIn }): readonly WebhookEvent[] =>
+    lastIn === undefined
+      ? []
+      : [{ type: 'reminder.last', at: now, data: { name, code: lastIn, expires: expiry } }],
+  );
   return Prisma.sql`
     WITH digest AS (
       UPDATE notifications SET version = version + 1
@@ -180,7 +187,7 @@ export function claimReminders(
     ), noted AS (
       UPDATE domains d SET reminded_threshold = LEAST(d.reminded_threshold, claimed.threshold)
       FROM claimed WHERE d.name = claimed.name AND ${EXPIRY_DAY} = claimed.expires_at
-    )
+    ), ${queueWebhooks(last, { teamId, where: Prisma.sql`w.subject IN (SELECT 'name:' || name FROM claimed)` })}
     SELECT name FROM claimed`;
 }
 

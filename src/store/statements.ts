@@ -3,6 +3,7 @@ import { FARTHEST_MS } from '../orders/clock.ts';
 import { DUE_LANES, dueAt, notificationDueAt } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { DueLane, OrderCommit, OrderCreation } from '../orders/ports.ts';
+import type { WebhookEvent } from '../webhooks/messages.ts';
 import { storableJson } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 import { eventsOf, insertEvents, keptEvents } from './events.ts';
@@ -10,6 +11,7 @@ import { isLeaseOver, leaseOf } from './leases.ts';
 import { insertPlans } from './notifications.ts';
 import { insertReservations } from './reservations.ts';
 import { LOG_POSITION } from './session-settings.ts';
+import { queueWebhooks } from './webhooks.ts';
 
 /*
  * Changing orders: all changes of a moment are one SQL statement, and so one round trip and one transaction. Calls of
@@ -83,7 +85,7 @@ export function insertOrder({
       ORDER BY i.open_key
     ), kept_events AS (${insertEvents(isDraft ? [] : events, { where: OF_CHANGED })}),
     ${insertApprovals(approvalRows(order.id, order.approvals))},
-    ${insertReservations(reservation === undefined ? [] : [{ orderId: order.id, reservation }])}
+    ${insertReservations(reservation === undefined ? [] : [{ orderId: order.id, reservation }])}${tellOfUnknown([order], at)}
     SELECT id FROM changed`;
 }
 
@@ -110,6 +112,10 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
     ),
   );
   const secrets = commits.flatMap(secretRows);
+  const at = orders.reduce(
+    (latest, { updated_at }) => (updated_at > latest ? updated_at : latest),
+    new Date(0),
+  );
   const answers = commits.flatMap(answerRows);
   const reservations = commits.flatMap(({ after, reservation }) =>
     reservation === undefined || after.state !== 'APPROVED' ? [] : [{ orderId: after.id, reservation }],
@@ -161,8 +167,30 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
           AS s (order_id text, n int, sealed text, key_id text, expires_at timestamptz) ON s.order_id = changed.id
         ON CONFLICT (order_id, n) DO UPDATE SET sealed = excluded.sealed, key_id = excluded.key_id,
           expires_at = excluded.expires_at, revealed_at = NULL
-      )
+      )${tellOfUnknown(
+        commits.filter(({ before }) => before.state !== 'UNKNOWN').map(({ after }) => after),
+        at,
+      )}
       SELECT id, (SELECT ${Prisma.raw(LOG_POSITION)}) AS position FROM changed`;
+}
+
+/** Parts of a `WITH` that tell besides Slack of orders whose outcome is not known any more; nothing for all others. */
+function tellOfUnknown(orders: readonly Order[], at: Date): Prisma.Sql {
+  const unknown = orders.filter(({ state }) => state === 'UNKNOWN');
+  if (unknown.length === 0) return Prisma.empty;
+  const events = unknown.map(
+    ({ id, task, items, isPrivate }): WebhookEvent => ({
+      type: 'order.unknown',
+      at,
+      data: {
+        order_id: id,
+        code: 'unknown',
+        task,
+        ...(isPrivate ? {} : { names: items.map(({ name }) => name) }),
+      },
+    }),
+  );
+  return Prisma.sql`, ${queueWebhooks(events, { where: Prisma.sql`w.subject IN (SELECT 'order:' || id FROM changed)` })}`;
 }
 
 /**

@@ -18,6 +18,7 @@ import type { Heartbeat } from '../orders/restore-guard.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingChange, SettingsStore } from '../settings.ts';
+import type { WebhookStore } from '../webhooks/ports.ts';
 import { createAccountStore } from './accounts.ts';
 import { createAlarmStore } from './alarms.ts';
 import { createBudgetStore } from './budgets.ts';
@@ -41,6 +42,7 @@ import { createSettingsStore, pendingSettings } from './settings.ts';
 import { createSpendStore } from './spend.ts';
 import { createStandInStore } from './stand-ins.ts';
 import { createTokenStepStore } from './token-steps.ts';
+import { createWebhookStore } from './webhooks.ts';
 
 /** The stores of one database that are used before it is known whose it is. */
 export interface InstallationStores {
@@ -77,6 +79,7 @@ export interface Stores extends InstallationStores {
   readonly impacts: ImpactStore;
   readonly alarms: AlarmStore;
   readonly events: EventLog;
+  readonly webhooks: WebhookStore;
 }
 
 /** @param orderChanged called with each order that was committed */
@@ -125,5 +128,6 @@ export function createStores(
     impacts: createImpactStore(database, teamId),
     alarms: createAlarmStore(database, teamId),
     events: createEventLog(database, teamId),
+    webhooks: createWebhookStore(database, teamId),
   };
 }

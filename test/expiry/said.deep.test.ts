@@ -74,7 +74,7 @@ async function open(): Promise<string> {
 }
 
 function claim(digestId: string, keys: readonly ReminderKey[]): Promise<number> {
-  const claims = keys.map((key) => ({ ...key, destination: '', isCopied: false }));
+  const claims = keys.map((key) => ({ ...key, destination: '', isCopied: false, lastIn: undefined }));
   return rig.reminders.claim(digestId, claims, rig.now);
 }
 
