@@ -257,7 +257,20 @@ test('a process that dies leaves a queue to the next, with the id; one that stop
   expect(namesAt(receiver)).toEqual(['cafe.rest', 'bar.rest', 'bar.rest']);
 });
 
-test('webhooks of one subject are numbered as they are committed, and none is lost beside the end of its queue', async () => {
+test('a queue does not end with a webhook that came since it was found empty', async () => {
+  const webhooks = await open([receiver.url]);
+  await queue(opened('cafe.rest'));
+  const [id = ''] = (await webhooks.endpoints[0]?.claimDue(10)) ?? [];
+  await store().remove(id, (await store().read(id))?.first?.id ?? '', 1_000);
+  const empty = await store().read(id);
+  expect(empty).toMatchObject({ version: 1, first: undefined });
+  await queue(opened('cafe.rest', 'registrar'));
+  expect(await store().close(id, 1)).toBe(false);
+  await webhooks.endpoints[0]?.deliver(id);
+  expect(typesAt(receiver)).toEqual(['incident.opened:registrar']);
+});
+
+test('of 40 webhooks that are queued while others are delivered none is lost', async () => {
   const webhooks = await open([receiver.url]);
   await Promise.all([
     ...Array.from({ length: 40 }, async (_, n) => queue({ ...opened('cafe.rest'), at: at(-n) })),
@@ -306,6 +319,17 @@ describe('an endpoint', () => {
     receiver.answers((response) => response.end());
     await runUntil(webhooks, 3_600);
     expect(await standing()).toEqual([{ refused: null, due: null }]);
+  });
+
+  test('of whose failure was told is not due again before it took something', async () => {
+    const webhooks = await open([receiver.url]);
+    receiver.answers(status(500));
+    await queue(opened('cafe.rest'));
+    await runUntil(webhooks, 3_600);
+    await rig.sql("UPDATE notifications SET due_at = NULL WHERE subject_kind = 'webhook_endpoint'");
+    receiver.answers(status(503));
+    await runUntil(webhooks, 9_000);
+    expect(await standing()).toEqual([{ refused: 'http_503', due: null }]);
   });
 
   test('that does not take a test is due at once', async () => {
