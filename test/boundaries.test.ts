@@ -197,7 +197,16 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'readiness.ts': [],
   'seams.ts': ['notifications.ts', 'orders', 'policy', 'slack/outbound'],
   'shutdown.ts': ['log.ts', 'orders', 'work.ts'],
-  'work.ts': ['bus.ts', 'log.ts', 'names', 'notifications.ts', 'orders', 'reconcile.ts', 'seams.ts', 'webhooks'],
+  'work.ts': [
+    'bus.ts',
+    'log.ts',
+    'names',
+    'notifications.ts',
+    'orders',
+    'reconcile.ts',
+    'seams.ts',
+    'webhooks',
+  ],
   'compare-and-swap.ts': [],
 };
 
