@@ -6,6 +6,7 @@ import { parseDnsServers } from './dns/servers.ts';
 import { parseDuration } from './duration.ts';
 import { exponentOf } from './money/amount.ts';
 import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES } from './orders/tasks.ts';
+import { DEFAULT_HEADER_PREFIX } from './service/authenticator/signature.ts';
 import { Secret } from './service/secret.ts';
 
 /** A key of the vault. Its id stands beside every ciphertext made with it. */
@@ -239,6 +240,11 @@ const environment = z.object({
   WEBHOOK_SECRET: webhookSecret.optional(),
   SERVICE_JSON_URL: httpUrl.transform((text) => text.replace(/\/+$/, '')),
   SERVICE_XML_URL: httpUrl.optional(),
+  // A token of RFC 9110, section 5.6.2.
+  SERVICE_HEADER_PREFIX: z
+    .string()
+    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the first part of a header’s name')
+    .default(DEFAULT_HEADER_PREFIX),
   SERVICE_AUTH: z.enum(['basic', 'session'], 'must be basic or session').default('basic'),
   SERVICE_XML_AUTH: z.enum(['auth', 'session'], 'must be auth or session').default('auth'),
   SERVICE_SESSION_PLACE: z.enum(['header', 'cookie'], 'must be header or cookie').default('header'),
@@ -293,6 +299,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   WEBHOOK_SECRET: 'whsec_<base64 of 32 random bytes>, made with: echo whsec_$(openssl rand -base64 32)',
   SERVICE_JSON_URL: 'https://service.example/v1',
   SERVICE_XML_URL: 'https://service.example/xml',
+  SERVICE_HEADER_PREFIX: DEFAULT_HEADER_PREFIX,
   SERVICE_AUTH: 'basic',
   SERVICE_XML_AUTH: 'auth',
   SERVICE_SESSION_PLACE: 'header',
@@ -484,6 +491,7 @@ function configOf(e: z.output<typeof environment>, team: NamedSettings) {
     service: {
       jsonUrl: e.SERVICE_JSON_URL,
       xmlUrl: e.SERVICE_XML_URL,
+      headerPrefix: e.SERVICE_HEADER_PREFIX,
       jsonAuth: e.SERVICE_AUTH,
       xmlAuth: e.SERVICE_XML_AUTH,
       sessionPlace: e.SERVICE_SESSION_PLACE,

@@ -45,6 +45,7 @@ describe('the settings', () => {
       service: {
         jsonUrl: 'https://service.example/v1',
         xmlUrl: undefined,
+        headerPrefix: 'X-Service-',
         jsonAuth: 'basic',
         xmlAuth: 'auth',
         sessionPlace: 'header',
@@ -144,6 +145,7 @@ describe('the settings', () => {
       WEBHOOK_SECRET: 'whsec_canary',
       SERVICE_JSON_URL: 'ftp://canary',
       SERVICE_XML_URL: 'canary',
+      SERVICE_HEADER_PREFIX: 'canary: ',
       SERVICE_AUTH: 'canary',
       SERVICE_XML_AUTH: 'canary',
       SERVICE_SESSION_PLACE: 'canary',
@@ -203,6 +205,7 @@ describe('the settings', () => {
   it.each([
     ['PORT', ['0', '65535'], ['65536', '-1', '80a', '1e3', ' ,']],
     ['SERVICE_JSON_URL', ['http://127.0.0.1:8080/v1'], ['service.example/v1', 'https://me:secret@x.example']],
+    ['SERVICE_HEADER_PREFIX', ['X-Acme-', 'acme.'], ['X Acme-', 'X-Acme:', 'X-Ácme-', 'x\r\ny: z']],
     ['SERVICE_AUTH', ['session'], ['Session', 'cookie']],
     [
       'WEBHOOK_SECRET',

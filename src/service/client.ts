@@ -5,7 +5,12 @@ import {
   type LoginExtras,
   type Verification,
 } from './authenticator/authenticator.ts';
-import { accountOf, type CredentialAccount, credentialSecrets } from './authenticator/signature.ts';
+import {
+  accountOf,
+  type CredentialAccount,
+  credentialSecrets,
+  DEFAULT_HEADER_PREFIX,
+} from './authenticator/signature.ts';
 import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { readAddress } from './codec/json.ts';
@@ -34,6 +39,8 @@ export interface ServiceClientOptions extends AuthenticatorOptions {
   readonly jsonUrl: string;
   /** Address that XML requests are posted to; without it XML tasks are `unsupported`. */
   readonly xmlUrl?: string | undefined;
+  /** The first part of the names of the service’s own headers; as its document has them when left out. */
+  readonly headerPrefix?: string | undefined;
   /** Clock for sessions, tokens and `Retry-After` dates, in milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -111,6 +118,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const clientContext: ClientContext = {
     dispatcher: agent,
     ...readAddresses(options),
+    headerPrefix: options.headerPrefix ?? DEFAULT_HEADER_PREFIX,
     now: options.now ?? Date.now,
     secrets: credentialSecrets(credential),
   };

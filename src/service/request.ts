@@ -37,6 +37,8 @@ export interface ClientContext {
   readonly dispatcher: Dispatcher;
   readonly jsonAddress: ServiceAddress;
   readonly xmlAddress: ServiceAddress | undefined;
+  /** The first part of the names of the service’s own headers. */
+  readonly headerPrefix: string;
   readonly now: () => number;
   /** Masked in every answer. */
   readonly secrets: readonly string[];
@@ -179,7 +181,7 @@ function prepareJson(
   const request = encodeJson(description, context.jsonAddress, general);
   const sign = (signature: JsonSignature): HttpRequest => ({
     ...request,
-    headers: [...request.headers, ...jsonSignatureHeaders(signature)],
+    headers: [...request.headers, ...jsonSignatureHeaders(signature, context.headerPrefix)],
   });
   return { via: 'json', sign };
 }

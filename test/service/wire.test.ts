@@ -273,6 +273,21 @@ describe('JSON requests, byte by byte', () => {
     expect(asText(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, [header]));
   });
 
+  it('carries the service’s own headers under the names of a deployment', async () => {
+    client = clientOf(service.origin, password, { headerPrefix: 'X-Acme-' });
+    await renew(client, {});
+    const headers = [`authorization: ${BASIC}`, 'x-acme-context: 4'];
+    expect(asText(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, headers));
+    await client.close();
+
+    client = clientOf(service.origin, password, { headerPrefix: 'X-Acme-', jsonAuth: 'session' });
+    await renew(client, {});
+    const session = ['x-acme-sessionid: abc-123'];
+    expect(asText(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, session));
+    await client.close();
+    expect(asText(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, session));
+  });
+
   it('login and logout', async () => {
     const user = { user: 'customer', context: 4, password: new Secret(PASSWORD) };
     const extras = { acl: true, profile: false, customer: true, timeout: 30 };

@@ -44,7 +44,7 @@ export type JsonSignature =
   | { readonly kind: 'basic'; readonly user: string; readonly password: Secret; readonly context?: number }
   | { readonly kind: 'session'; readonly id: Secret; readonly place: SessionPlace };
 
-/** Where a JSON request carries its session id: `X-Service-SessionId`, or the cookie `service_session`. */
+/** Where a JSON request carries its session id: the header `…SessionId`, or the cookie `service_session`. */
 export type SessionPlace = 'header' | 'cookie';
 
 /** The authentication block of an XML request. */
@@ -73,24 +73,34 @@ const SESSION_COOKIE = 'service_session';
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
+/** The first part of the names of the service’s own headers, as its document has them. */
+export const DEFAULT_HEADER_PREFIX = 'X-Service-';
+
 /**
  * The headers that sign a JSON request, as name, value, name, value.
+ * @param prefix the first part of the names of the service’s own headers
  * @throws InvalidInputError for a user or password that Basic authentication (RFC 7617) cannot carry unchanged.
  */
-export function jsonSignatureHeaders(signature: JsonSignature): string[] {
+export function jsonSignatureHeaders(signature: JsonSignature, prefix: string): string[] {
   switch (signature.kind) {
     case 'none':
       return [];
     case 'session':
       return signature.place === 'header'
-        ? ['x-service-sessionid', signature.id.reveal()]
+        ? [headerName(prefix, 'SessionId'), signature.id.reveal()]
         : ['cookie', `${SESSION_COOKIE}=${signature.id.reveal()}`];
     case 'basic': {
       const headers = ['authorization', `Basic ${basicToken(signature.user, signature.password)}`];
-      if (signature.context !== undefined) headers.push('x-service-context', String(signature.context));
+      if (signature.context !== undefined)
+        headers.push(headerName(prefix, 'Context'), String(signature.context));
       return headers;
     }
   }
+}
+
+/** Names of headers have no case (RFC 9110, section 5.1). */
+function headerName(prefix: string, name: 'Context' | 'SessionId'): string {
+  return `${prefix}${name}`.toLowerCase();
 }
 
 /** `base64(user:password)` in UTF-8. */
