@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Log } from '../log.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
 import { DatabaseUnverifiedError, KnownServer } from './known-server.ts';
+import { LivePool } from './live-pool.ts';
 import { DURABLE_COMMITS, SERVER } from './session-settings.ts';
 import { createStatementNames } from './statement-names.ts';
 
@@ -49,9 +50,13 @@ export interface DatabaseOptions {
   readonly log?: Log;
   /** Connections at once; further queries wait for one. */
   readonly maxConnections?: number;
+  /** A connection that nobody used for this long is asked whether it is alive. */
+  readonly checkAfterMs?: number;
 }
 
 const MAX_CONNECTIONS = 10;
+/** On a busy database hardly any connection is idle for so long, so that the check costs nothing there. */
+const CHECK_AFTER_MS = 50;
 /** The longest wait for a new connection, or for a free one of the pool. */
 const CONNECT_MS = 8_000;
 /** A connection that nobody uses is closed after this. It is long, because opening one is slow on a busy machine. */
@@ -78,10 +83,15 @@ const sessionResults = z
   .transform((results) => z.tuple([z.object({ server: z.string() })]).parse(results.at(-1)?.rows)[0].server);
 
 /** Opens the database; connects with the first query. No query hangs for ever, whatever the server does. */
-export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: DatabaseOptions): Database {
+export function openDatabase({
+  url,
+  log,
+  maxConnections = MAX_CONNECTIONS,
+  checkAfterMs = CHECK_AFTER_MS,
+}: DatabaseOptions): Database {
   const broken = (err: Error) => log?.warn({ err }, 'a connection to the database broke');
   const server = new KnownServer();
-  const pool = new pg.Pool({
+  const options: pg.PoolConfig = {
     connectionString: url,
     application_name: 'domain-steward',
     max: maxConnections,
@@ -92,7 +102,8 @@ export function openDatabase({ url, log, maxConnections = MAX_CONNECTIONS }: Dat
     onConnect: async (client) => {
       server.connected(client, sessionResults.parse(await client.query(SESSION)));
     },
-  });
+  };
+  const pool = new LivePool(options, checkAfterMs);
   // The query under way fails with the error. Without a listener the error would end the process as well.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', broken);

@@ -29,6 +29,11 @@ export class DatabaseProxy {
     for (const socket of this.#sockets) socket.pause();
   }
 
+  /** Forgets the connections that there are, as a firewall does: the next byte of a client ends its connection. */
+  forget(): void {
+    for (const socket of this.#sockets) socket.prependListener('data', () => socket.resetAndDestroy());
+  }
+
   mend(): void {
     const was = this.#state;
     this.#state = 'good';

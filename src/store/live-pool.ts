@@ -1,0 +1,49 @@
+import pg from 'pg';
+
+type Callback = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  done: (broken?: boolean | Error) => void,
+) => void;
+
+/**
+ * A pool that hands out no connection whose other end is gone. The first statement on such a one would fail although the
+ * database answers: in the moment after an outage, and where something between the two forgets idle connections.
+ */
+export class LivePool extends pg.Pool {
+  readonly #usedAt = new WeakMap<pg.PoolClient, number>();
+  readonly #checkAfterMs: number;
+
+  /** @param checkAfterMs a connection that nobody used for this long is asked whether it is alive */
+  constructor(options: pg.PoolConfig, checkAfterMs: number) {
+    super(options);
+    this.#checkAfterMs = checkAfterMs;
+    this.on('release', (_error, client) => this.#usedAt.set(client, performance.now()));
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: Callback): void;
+  override connect(callback?: Callback): Promise<pg.PoolClient> | undefined {
+    const connecting = this.#connectAlive();
+    if (callback === undefined) return connecting;
+    connecting.then(
+      (client) => callback(undefined, client, (broken) => client.release(broken)),
+      (error: Error) => callback(error, undefined, () => undefined),
+    );
+    return undefined;
+  }
+
+  async #connectAlive(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await super.connect();
+      const usedAt = this.#usedAt.get(client);
+      if (usedAt === undefined || performance.now() - usedAt < this.#checkAfterMs) return client;
+      try {
+        await client.query('SELECT');
+        return client;
+      } catch {
+        client.release(true);
+      }
+    }
+  }
+}
