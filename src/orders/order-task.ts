@@ -64,6 +64,8 @@ export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_reco
 export interface TaskWords {
   /** Stands before the name, the same everywhere: `Renew`. */
   readonly verb: string;
+  /** The same once it is done: `Renewed`. */
+  readonly done: string;
   /** The noun for several of its orders, inside a sentence: `renewals`. */
   readonly plural: string;
   /** Above its form, and in menus of tasks. */

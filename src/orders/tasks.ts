@@ -85,6 +85,7 @@ const create = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Register',
+    done: 'Registered',
     plural: 'registrations',
     title: 'Register a domain',
     summary: 'Register a new domain',
@@ -112,6 +113,7 @@ const transfer = defineOrderTask({
   nextStep: 'transfer_period',
   words: {
     verb: 'Transfer',
+    done: 'Transferred',
     plural: 'transfers',
     title: 'Transfer a domain',
     summary: 'Transfer a domain from another registrar',
@@ -141,6 +143,7 @@ const renew = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Renew',
+    done: 'Renewed',
     plural: 'renewals',
     title: 'Renew domains',
     summary: 'Renew one or several domains, for 1 year or as many as you say',
@@ -180,6 +183,7 @@ const restore = defineOrderTask({
   nextStep: 'manual_processing',
   words: {
     verb: 'Restore',
+    done: 'Restored',
     plural: 'restores',
     title: 'Restore a domain',
     summary: 'Restore a deleted domain within its redemption period',
@@ -202,6 +206,7 @@ const deleteDomain = defineOrderTask({
   risk: 'loses_name',
   words: {
     verb: 'Delete',
+    done: 'Deleted',
     plural: 'deletions',
     title: 'Delete a domain',
     summary: 'Delete a domain, after you confirm',
@@ -234,6 +239,7 @@ const ownerChange = defineOrderTask({
   formNote: { code: 'new_owner_not_sent' },
   words: {
     verb: 'Start the owner change of',
+    done: 'Started the owner change of',
     plural: 'owner changes',
     title: 'Start an owner change',
     summary: 'Start the owner change of a domain, after you confirm',
@@ -262,6 +268,7 @@ const authcode = defineOrderTask({
   risk: 'loses_name',
   words: {
     verb: 'Fetch the auth code of',
+    done: 'Fetched the auth code of',
     plural: 'auth codes',
     title: 'Fetch the auth code',
     summary: 'Fetch the auth code of a domain, shown to you alone',
@@ -285,6 +292,7 @@ const nameservers = defineOrderTask({
   risk: 'takes_down',
   words: {
     verb: 'Change the nameservers of',
+    done: 'Changed the nameservers of',
     plural: 'nameserver changes',
     title: 'Change nameservers',
     summary: 'Replace the nameservers of a domain',
@@ -331,6 +339,7 @@ const redirect = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Change the redirect',
+    done: 'Changed the redirect',
     plural: 'redirects',
     title: 'Change a redirect',
     summary: 'Change where a redirect leads',
@@ -376,6 +385,7 @@ const sslContact = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Change the SSL contact',
+    done: 'Changed the SSL contact',
     plural: 'SSL contacts',
     title: 'Change an SSL contact',
     summary: 'Change the contact of SSL certificates',
@@ -423,6 +433,7 @@ const user = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Create the user',
+    done: 'Created the user',
     plural: 'users',
     title: 'Create a user',
     summary: 'Create a user or a sub-user',

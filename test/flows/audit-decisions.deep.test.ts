@@ -102,7 +102,7 @@ test('an approval that lapsed is not among those that decided', async () => {
   await t.workspace.setUsergroup('S0APPROVERS', ['U0BOB', 'U0ADA', 'U0CAROL']);
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   await t.bob.click(order.card, 'order_approve');
-  await t.workspace.waitFor(() => textOf(order.card).includes('1 more of 2') || undefined, {
+  await t.workspace.waitFor(() => textOf(order.card).includes('1 of 2 approvals') || undefined, {
     what: 'the first approval',
   });
   await t.workspace.setUsergroup('S0APPROVERS', ['U0ADA', 'U0CAROL']);

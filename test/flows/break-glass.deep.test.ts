@@ -72,7 +72,7 @@ test('an admin approves alone, all hear of it, and another admin signs it off', 
     order,
     '*Approved by <@U0ADA> alone in an emergency*: “The &lt;shop&gt; is down” · open for review until another admin signs it off',
   );
-  expect(buttonsOf(order.card)).toEqual(['order_sign_off', 'order_look']);
+  expect(buttonsOf(order.card)).toEqual(['order_look', 'order_sign_off']);
   const thread = order.replies().map(textOf);
   expect(thread.filter((text) => text.includes('<@U0ADA> approved this alone in an emergency'))).toHaveLength(
     1,

@@ -2,6 +2,7 @@ import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, it } from 'vitest';
 import { priceEdits } from '../../src/money/prices.ts';
 import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { detailsOf } from '../support/looking.ts';
 import { ask, requestsOf } from '../support/orders.ts';
 import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
 
@@ -78,7 +79,7 @@ it('are made by admins alone, in a form that says what is wrong', async () => {
 
 it('stand on the card, and what does not fit waits for an admin and says so', async () => {
   const fits = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
-  expect(textOf(fits.card)).toContain(
+  expect(await detailsOf(t.workspace, t.bob, fits.card)).toContain(
     'Takes about €18.00 of the €20.00 left of the budget of all names for ',
   );
   await t.bob.click(fits.card, 'order_approve');
@@ -123,9 +124,10 @@ it('are changed, which brings the cards that wait up to date, and removed; the a
   await toldAfter(t.workspace, t.ada, async () => {
     closed(await t.ada.submit(larger, { amount: '100.00' }));
   });
-  await t.workspace.waitFor(() => (textOf(waiting.card).includes('of the €64.00 left') ? true : undefined), {
+  await t.workspace.waitFor(() => (textOf(waiting.card).includes('by €') ? undefined : true), {
     what: 'the card to show the budget as it is',
   });
+  expect(await detailsOf(t.workspace, t.ada, waiting.card)).toContain('of the €64.00 left');
   const removal = await formBehind('budget_edit');
   expect(
     await toldAfter(t.workspace, t.ada, async () => {
@@ -148,7 +150,8 @@ it('two presses of one admin at one moment let go what fits; the other waits unt
     await ask(t.workspace, t.alice, '/domain renew soup.rest'),
     await ask(t.workspace, t.alice, '/domain renew spoon.rest'),
   ];
-  for (const { card } of orders) expect(textOf(card)).toContain('of the €20.00 left of the budget');
+  for (const { card } of orders)
+    expect(await detailsOf(t.workspace, t.ada, card)).toContain('of the €20.00 left of the budget');
   await Promise.all(orders.map(({ card }) => t.ada.click(card, 'order_approve')));
   const waiting = await t.workspace.waitFor(
     () => orders.find((order) => textOf(order.card).includes('by €16.00')),

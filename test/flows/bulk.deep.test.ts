@@ -11,7 +11,7 @@ const t = useTestDemo();
 
 const names = (...labels: string[]) => labels.map((label) => `${label}.rest`);
 
-test('is one card with a table, one approval, and one request a name', async () => {
+test('is one card with all names, one approval, and one request a name', async () => {
   const before = t.workspace.messages(DOMAINS).length;
   const order = await ask(
     t.workspace,
@@ -23,8 +23,7 @@ test('is one card with a table, one approval, and one request a name', async () 
     task: 'renew',
     names: names('sushi', 'tapas', 'tavern').join(','),
   });
-  const table = order.card.blocks.find(({ type }) => type === 'data_table');
-  expect(JSON.stringify(table?.['rows'])).toMatch(/sushi\.rest.*tapas\.rest.*tavern\.rest/);
+  expect(textOf(order.card)).toContain('sushi.rest, tapas.rest, tavern.rest');
   expect(textOf(order.card)).toMatch(/3 names for 2 years/);
 
   await t.bob.click(order.card, 'order_approve');
@@ -62,8 +61,8 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
   const retried = await orderAfter(t.workspace, () => t.bob.click(reply, 'order_retry'));
   await retried.becomes('PENDING');
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
-  expect(textOf(retried.card), 'who asks now').toMatch(/Asked by <@U0BOB>/);
-  expect(textOf(retried.card), 'whose account it is').toMatch(/alice in context 4` of <@U0ALICE>/);
+  expect(textOf(retried.card), 'who asks now').toMatch(/<@U0BOB>/);
+  expect(textOf(retried.card), 'whose account it is').toMatch(/With the account of <@U0ALICE>.*alice\/4/s);
   const heard = await t.workspace.waitFor(() => retried.replies()[0], { what: 'Alice to hear of it' });
   expect(textOf(heard)).toMatch(/<@U0ALICE>, <@U0BOB> asks again for .* with your account/);
   expect(heard.notifies).toEqual(expect.arrayContaining(['U0ALICE']));

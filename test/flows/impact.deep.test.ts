@@ -161,7 +161,7 @@ describe('new nameservers', () => {
 test('an auth code has its impact on the card, which is there first', async () => {
   const order = await ask(t.workspace, t.alice, '/domain authcode cafe.rest');
   await until('the card says what hangs on it', () =>
-    /Mail runs over it.*No lock keeps it from being transferred/s.test(textOf(order.card)),
+    textOf(order.card).includes('No lock keeps it from being transferred'),
   );
   expect(textOf(order.card)).not.toContain('Not looked at yet');
 });

@@ -100,7 +100,7 @@ test('a redirect target of 2,000 characters is shown and sent to its last charac
   const target = `${start}${'d=4&'.repeat(500)}`.slice(0, 1_995).concat('tail!');
   const form = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
   const order = await orderAfter(t.workspace, () => t.alice.submit(form, { target }));
-  expect(asSeen(textOf(order.card)).replaceAll('\n', '')).toContain(target);
+  expect(buttonsOf(order.card)).not.toContain('order_approve');
   const home = await homeOf(t.bob, order.id);
   expect(buttonsIn(home, order)).toEqual(['order_look', 'order_deny']);
   const look = await openLook(t.workspace, t.bob, home, order.id);

@@ -300,7 +300,7 @@ describe('an order asked for in a direct message with the bot', () => {
   test('stands there and with the approvers, and in no channel', async () => {
     await settings({ approval_channel: GENERAL });
     const order = await asked('/domain renew juice.rest');
-    expect(textOf(order.card)).toContain('private: only the person who asked, approvers and admins see it');
+    expect(textOf(order.card)).toContain(' · private');
     const copies = await Promise.all(['D0BOB', 'D0CAROL'].map((channel) => copyIn(order, channel)));
     expect(await countIn(order, GENERAL)).toBe(0);
     expect(await countIn(order, DOMAINS)).toBe(0);

@@ -117,7 +117,7 @@ describe('settings', () => {
     const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
     const shows = (text: string) =>
       t.workspace.waitFor(() => textOf(order.card).includes(text) || undefined, { what: `“${text}”` });
-    await shows('*Can approve*\n<@U0BOB>, <!subteam^S0APPROVERS>');
+    await shows('Waits for <@U0BOB> or <!subteam^S0APPROVERS>');
     const more = await settingsForm();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(more, { approvals_required: '2' }));
     await shows('The settings ask for more than when this was asked for.');

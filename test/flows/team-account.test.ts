@@ -3,6 +3,7 @@ import type { Actor, InputValue } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import { answerTo, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { detailsOf } from '../support/looking.ts';
 import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import {
   askAndConfirm,
@@ -124,14 +125,14 @@ describe('once an admin has linked it', () => {
   test('who has none asks, the card says whose account it is, and it goes out once approved', async () => {
     const order = await ask(t.workspace, t.carol, '/domain renew cafe.rest 2');
     expect(order.state).toBe('PENDING');
-    expect(textOf(order.card)).toContain(`*the team’s account*, \`application ${APPLICATION.uuid}\``);
+    expect(textOf(order.card)).toContain('With the team’s account');
     expect(requestsOf(t.service, order)).toEqual([]);
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     const [request, ...more] = requestsOf(t.service, order);
     expect(more).toEqual([]);
     expect(request).toMatchObject({ user: APPLICATION.uuid, task: 'domain.renew' });
-    expect(textOf(order.card)).toContain('*the team’s account*');
+    expect(textOf(order.card)).toContain('the team’s account');
     expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain('the team’s account');
   });
 
@@ -150,7 +151,8 @@ describe('once an admin has linked it', () => {
     const asked = t.carol.ephemerals().slice(before).map(textOf).join('\n');
     expect(asked, 'the confirmation says it too').toContain('*the team’s account*');
     expect(order.state).toBe('PENDING');
-    expect(textOf(order.card)).toContain('the use of the team’s account');
+    const details = await detailsOf(t.workspace, t.bob, order.card);
+    expect(details).toContain('the use of the team’s account');
     await giveReason(t.workspace, t.bob, order.card, 'order_deny', 'not now');
     await order.ends('DENIED');
     expect(requestsOf(t.service, order)).toEqual([]);

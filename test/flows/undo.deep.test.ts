@@ -1,6 +1,7 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import { answerTo, buttonsOf, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { detailsOf } from '../support/looking.ts';
 import { orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /*
@@ -56,7 +57,7 @@ test('the card offers to undo it, with the nameservers as they were', async () =
   const draft = await draftOf(`nameservers bar.rest ${NEW.join(' ')}`);
   moved = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
   await moved.ends('SUCCEEDED');
-  expect(textOf(moved.card)).toMatch(/Undo.*as they were: `ns1\.dns\.example`, `ns2\.dns\.example`/);
+  expect(textOf(moved.card)).toMatch(/Undo until .*: back to `ns1\.dns\.example`, `ns2\.dns\.example`/);
   expect(buttonsOf(moved.card)).toContain('order_undo');
 });
 
@@ -86,7 +87,7 @@ test('an approver undoes it: a draft like any other, which sends the nameservers
   expect(textOf(draft)).toMatch(/ns1\.dns\.example/);
   const undo = await orderAfter(t.workspace, () => t.bob.click(draft, 'order_confirm'));
   await undo.ends('SUCCEEDED');
-  expect(textOf(undo.card)).toContain(`Undo of order ${moved.id}`);
+  expect(await detailsOf(t.workspace, t.bob, undo.card)).toContain(`Undo of order ${moved.id}`);
   const [request, ...others] = requestsOf(t.service, undo);
   expect(others).toEqual([]);
   expect(JSON.stringify(request)).toContain(OLD[0]);
@@ -119,6 +120,6 @@ test('where nobody knows what they were it is said, and there is no button', asy
   const order = await orderAfter(t.workspace, () => t.alice.submit(view, { name: 'deli.rest' }));
   await order.ends('SUCCEEDED');
   dns().faults.clear();
-  expect(textOf(order.card)).toContain('What the nameservers were before is not known');
+  expect(textOf(order.card)).toContain('What the nameservers were is not known');
   expect(buttonsOf(order.card)).not.toContain('order_undo');
 });

@@ -299,18 +299,27 @@ export function textOf(message: Pick<Message, 'blocks'> & { readonly text?: stri
   return texts.join('\n');
 }
 
-/** The ids of the buttons that a message shows. */
+/** The ids of the buttons that a message shows, those in its menus too. */
 export function buttonsOf(message: Pick<Message, 'blocks'>): string[] {
-  return [...JSON.stringify(message.blocks).matchAll(/"action_id":"([^"]+)"/g)].map(([, id]) => id ?? '');
+  const found = JSON.stringify(message.blocks).matchAll(
+    /"action_id":"([^"]+)"|"value":"((?:order|reminder)_[a-z_]+):[^"]+"/g,
+  );
+  return [...found].map(([, id, chosen]) => chosen ?? id ?? '').filter((id) => !MENUS.has(id));
 }
 
-/** The `action_id` of the button that a delivery says was pressed. */
+const MENUS: ReadonlySet<string> = new Set(['order_more', 'reminder_more']);
+
+const action = z.object({
+  action_id: z.string(),
+  selected_option: z.object({ value: z.string() }).optional(),
+});
+
+/** The `action_id` of the button that a delivery says was pressed, or chosen in a menu. */
 export function pressed(payload: Workspace['deliveries'][number]['payload']): string | undefined {
-  const { actions } = payload;
-  const [action] = Array.isArray(actions) ? actions : [];
-  return typeof action === 'object' && action !== null && 'action_id' in action
-    ? String(action['action_id'])
-    : undefined;
+  const [first] = z.array(action).catch([]).parse(payload['actions']);
+  return first !== undefined && MENUS.has(first.action_id)
+    ? first.selected_option?.value.split(':')[0]
+    : first?.action_id;
 }
 
 /** Waits until a condition holds that no event announces. */

@@ -21,6 +21,14 @@ export async function approveWhereItStands(
   await person.click(await openLook(workspace, person, card), 'order_approve');
 }
 
+/** What stands behind *Details* of a card, as a person reads it. */
+export async function detailsOf(workspace: Workspace, person: Actor, card: Message): Promise<string> {
+  const view = await openLook(workspace, person, card);
+  const pages = await allPages(workspace, person, view);
+  person.close(viewNow(person, view));
+  return pages.join('\n');
+}
+
 /** The view as it is by now. */
 export function viewNow(person: Actor, { id }: View): View {
   const view = person.openedViews().find((open) => open.id === id);

@@ -7,10 +7,9 @@ import { inputIssue } from '../../orders/input-issue.ts';
 import { type ItemState, type Order, waitingItems } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import { type Bulk, isPaused, type PauseReason, type PlanFinding } from '../../orders/waves.ts';
+import { isPaused, type PauseReason, type PlanFinding } from '../../orders/waves.ts';
 import { displayName } from '../../zones/names.ts';
 import {
-  type AnyBlock,
   actions,
   button,
   code,
@@ -24,7 +23,6 @@ import {
   message,
   moment,
   section,
-  table,
   utcMinute,
 } from '../kit/blocks.ts';
 import { csvIssueText, unreadableFileText } from '../kit/csv-issue.view.ts';
@@ -32,7 +30,8 @@ import { costFact } from '../money/price.view.ts';
 import { requirementLines } from '../orders/decision.view.ts';
 import { namesOf } from '../orders/impact.view.ts';
 import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
-import { fieldLine, statedFields } from '../orders/statement.view.ts';
+import { shortHash } from '../orders/order.view.ts';
+import { statedFields } from '../orders/statement.view.ts';
 
 /*
  * Orders of many rows: what is wrong with a file, the plan, and how such an order stands.
@@ -109,14 +108,21 @@ const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
   unseen: 'of which I do not know whether anything lives on them',
 };
 
-/** `• *3 names* on which mail or a website lives: a.rest, b.rest, c.rest` */
-function findingLine(finding: PlanFinding): string {
-  return `• *${count(finding.count, 'name')}* ${FINDINGS[finding.code]}: ${namesOf(finding)}`;
+/** `*3 names* on which mail or a website lives: a.rest, b.rest, c.rest` */
+function findingText(finding: PlanFinding): string {
+  return `*${count(finding.count, 'name')}* ${FINDINGS[finding.code]}: ${namesOf(finding)}`;
+}
+
+/** What is unusual about a plan, a line each, for its card. */
+export function findingLines({ findings }: { readonly findings: readonly PlanFinding[] }): string[] {
+  return findings.map((finding) => `:warning: ${findingText(finding)}`);
 }
 
 /** What stands under a plan's heading, for who asks and for who approves. */
 export function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): SectionBlock[] {
-  return findings.length === 0 ? [] : lines(['*Look at these first*', ...findings.map(findingLine)]);
+  return findings.length === 0
+    ? []
+    : lines(['*Look at these first*', ...findings.map((finding) => `• ${findingText(finding)}`)]);
 }
 
 /** What the person who gave a file hears: what can be asked for, what not, and the buttons. */
@@ -161,7 +167,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, cost: Orde
             }),
             button('bulk_drop', 'Drop it', order.id),
           ]),
-          context(`Plan ${code(order.statementHash)}. It is forgotten after 15 minutes.`),
+          context(`Plan ${code(shortHash(order))}. It is forgotten after 15 minutes.`),
         ]),
   ]);
 }
@@ -250,33 +256,6 @@ export function tallyText(order: Order): string {
   return TALLIED.filter((state) => found[state] !== 0)
     .map((state) => `${found[state]} ${words[state]}`)
     .join(' · ');
-}
-
-/** Rows that a card shows. */
-const CARD_ROWS = 20;
-
-/** The rows of an order on its card: a few of them, the counts, and the hash of the plan. */
-export function bulkBlocks(order: Order, statement: Statement | undefined, bulk: Bulk): AnyBlock[] {
-  const isPending = order.state === 'PENDING';
-  const words = stateWords(order);
-  const rows = order.items.slice(0, CARD_ROWS).map(({ name, state }, index) => {
-    const item = statement?.items[index];
-    const asked = item === undefined ? '' : fieldLine(item);
-    return [displayName(name), asked, ...(isPending ? [] : [words[state]])];
-  });
-  return [
-    section(
-      `*Plan* ${code(order.statementHash)}`,
-      `${count(order.items.length, 'row')}${bulk.leftOut === 0 ? '' : `, without ${bulk.leftOut} of the file that are not asked for`}. *Look at it* shows every row.`,
-      !isPending && tallyText(order),
-    ),
-    table({
-      caption: order.items.length > CARD_ROWS ? `The first ${CARD_ROWS} rows` : 'Rows',
-      columns: ['Name', 'Asks for', ...(isPending ? [] : ['State'])],
-      rows,
-    }),
-    ...(isPending ? findingBlocks(bulk) : []),
-  ];
 }
 
 /** Why an order is paused. Mrkdwn. */

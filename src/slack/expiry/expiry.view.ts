@@ -78,6 +78,34 @@ export function termText(term: Term): string | undefined {
   }
 }
 
+/** When a name expires, on one line of a card; undefined where that is said as a warning, or tells nothing. */
+export function termLine(term: Term): string | undefined {
+  if (term.task === 'create') return undefined;
+  const { listed } = term;
+  if (listed?.day === undefined) return undefined;
+  const source = listed.domain.expiry?.source === 'rdap' ? '' : ` (${formatSource(listed)})`;
+  if (term.task === 'renew')
+    return `Expires ${formatDay(listed.day)}${source}${term.renewedUntil === undefined ? '' : ` → ${formatDay(term.renewedUntil)}`}`;
+  const { deletedAt } = listed.domain;
+  const until = listed.deadline?.until;
+  return deletedAt === undefined || until === undefined
+    ? undefined
+    : `Deleted ${day(deletedAt)} · restorable until ${formatDay(until)}`;
+}
+
+/** What speaks against an order by the dates of its name, a line each. */
+export function termWarnings(term: Term): string[] {
+  const { listed } = term;
+  if (listed === undefined) return [':warning: When it expires is not known: it is not on the watch list'];
+  if (listed.day === undefined) return [':warning: When it expires is not known'];
+  return (termText(term)?.split('\n') ?? []).filter((line) => line.startsWith(':warning:'));
+}
+
+/** Until when a renewed name is paid for, as far as that is known. */
+export function renewedUntil({ listed }: Extract<Term, { task: 'renew' }>): string[] {
+  return listed?.day === undefined ? [] : [`now until ${formatDay(listed.day)}`];
+}
+
 /** `3 Mar 2027 (registry)`. */
 function datedWithSource(listed: ListedName, calendarDay: Day): string {
   return `${formatDay(calendarDay)} (${formatSource(listed)})`;

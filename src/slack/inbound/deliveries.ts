@@ -5,7 +5,7 @@ import type { Interaction, Needs, SlackDeps } from '../feature.ts';
 import { unknownCommand } from '../help/help.view.ts';
 import { publishHome } from '../home/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../index.ts';
-import type { Message } from '../kit/blocks.ts';
+import { chosenInMenu, type Message } from '../kit/blocks.ts';
 import { createLimiter } from '../kit/limiter.ts';
 import { likelyLine, parseCommandLine } from '../kit/parse.ts';
 import { orderOfCardBlock } from '../orders/card.view.ts';
@@ -157,7 +157,9 @@ const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) =>
 const runAction: Runner<string | undefined> = async (handleLimited, body, acknowledgement) => {
   const payload = actionPayload.parse(body);
   const [pressed] = payload.actions;
-  const action = pressed === undefined ? undefined : ACTIONS.get(pressed.action_id);
+  const option = pressed?.selected_option?.value ?? '';
+  const chosen = pressed && chosenInMenu(pressed.action_id, option);
+  const action = pressed && ACTIONS.get(chosen?.id ?? pressed.action_id);
   if (pressed === undefined || action === undefined) return undefined;
   const view = payload.view ?? undefined;
   const origin = view === undefined ? undefined : originOf(view);
@@ -166,13 +168,13 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
     isInModal: view?.type === 'modal',
     channelId: payload.channel?.id ?? origin?.channelId,
     threadTs: payload.message?.thread_ts ?? origin?.threadTs,
-    deliveryId: `action:${payload.user.id}:${pressed.action_id}:${pressed.action_ts}`,
+    deliveryId: `action:${payload.user.id}:${action.id}:${pressed.action_ts}`,
     acknowledgement,
   };
   await handleLimited(delivery, { needs: action.needs, activity: action.id }, (call) =>
     action.run({
       ...call,
-      value: pressed.value ?? pressed.selected_option?.value ?? '',
+      value: chosen?.value ?? pressed.value ?? option,
       blockId: pressed.block_id,
       messageTs: payload.message?.ts,
       view:

@@ -4,6 +4,7 @@ import type {
   ContextBlock,
   DataTableBlock,
   KnownBlock,
+  Overflow,
   PlainTextElement,
   PlainTextOption,
   RichTextElement,
@@ -149,8 +150,47 @@ export function button(
   };
 }
 
-/** A row of buttons; empty when there are none. */
-export function actions(blockId: string, buttons: readonly Maybe<Button>[]): ActionsBlock[] {
+/** Menus whose options stand for buttons, as `<button>:<value>`. */
+export const MENUS = ['order_more', 'reminder_more'] as const;
+type MenuId = (typeof MENUS)[number];
+
+/** The button that was chosen in a menu, and its value; undefined for any other press. */
+export function chosenInMenu(actionId: string, option: string): { id: string; value: string } | undefined {
+  const end = option.indexOf(':');
+  if (!MENUS.some((menuId) => menuId === actionId) || end < 0) return undefined;
+  return { id: option.slice(0, end), value: option.slice(end + 1) };
+}
+
+/** Buttons behind ⋯; undefined where there are none. More than Slack takes in one menu is a fault of the program. */
+export function moreMenu(menuId: MenuId, buttons: readonly Maybe<Button>[]): Overflow | undefined {
+  const all = present(buttons);
+  if (all.length > LIMITS.overflow) throw new Error(`${all.length} buttons in the menu ${menuId}`);
+  if (all.length === 0) return undefined;
+  const options = all.map(({ action_id, text, value }) => ({
+    text: plainText(text.text, LIMITS.optionText),
+    value: `${action_id}:${value}`,
+  }));
+  return { type: 'overflow', action_id: menuId, options };
+}
+
+/** A section with a menu at its side. */
+export function withMenu(
+  block: SectionBlock,
+  blockId: string,
+  menuOfBlock: Overflow | undefined,
+): SectionBlock {
+  return { ...block, block_id: blockId, ...(menuOfBlock === undefined ? {} : { accessory: menuOfBlock }) };
+}
+
+/** The block without its menu. */
+export function withoutMenu(block: AnyBlock): AnyBlock {
+  if (block.type !== 'section') return block;
+  const { accessory: _menu, ...rest } = block;
+  return rest;
+}
+
+/** A row of buttons, and a menu behind them; empty when there are none. */
+export function actions(blockId: string, buttons: readonly Maybe<Button | Overflow>[]): ActionsBlock[] {
   const elements = present(buttons).slice(0, LIMITS.actions);
   return elements.length === 0 ? [] : [{ type: 'actions', block_id: blockId, elements }];
 }

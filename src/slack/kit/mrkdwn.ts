@@ -15,6 +15,7 @@ export const LIMITS = {
   contextElements: 10,
   actions: 25,
   options: 100,
+  overflow: 5,
   optionText: 75,
   title: 24,
   submit: 24,

@@ -79,15 +79,25 @@ export function budgetFact(
   const lines = present([
     ...shares.filter((share) => share.takes <= leftOf(share)).map(shareText),
     over.length > 0 && overBudgetFact(over),
-    over.length === 0 &&
-      waitedForRoom &&
-      ':white_check_mark: It fits by now, so no admin has to agree: one press on *Approve* lets it go.',
+    over.length === 0 && waitedForRoom && FITS_BY_NOW,
     shares.length > 0 &&
       unknown !== 0 &&
       `Of ${count(unknown, 'name')} the price is not known: not counted against the budget.`,
   ]);
   return lines.length === 0 ? undefined : lines.join('\n');
 }
+
+/**
+ * What a waiting card says of budgets beside *Details*: only where one is exceeded, or nobody has to agree any more.
+ * @param waitedForRoom it waits for nothing else than the budgets
+ */
+export function budgetWarning({ over }: BudgetLook, waitedForRoom: boolean): string | undefined {
+  if (over.length > 0) return overBudgetFact(over);
+  return waitedForRoom ? FITS_BY_NOW : undefined;
+}
+
+const FITS_BY_NOW =
+  ':white_check_mark: It fits by now, so no admin has to agree: one press on *Approve* lets it go.';
 
 function shareText(share: BudgetShare): string {
   const { currency } = share.budget.amount;

@@ -107,6 +107,12 @@ function costChange(asked: OrderCost | undefined, now: OrderCost | undefined): s
     : `The price has changed since this was asked for: it was ${before}, it is ${after}.`;
 }
 
+/** The same as a line of a card. */
+export function priceChangeLine(now: OrderCost, asked: OrderCost | undefined): string | undefined {
+  const change = costChange(asked, now);
+  return change === undefined ? undefined : `:warning: ${change}`;
+}
+
 /** Said in the thread when the approved price differs from the one that was asked for. */
 export function repricedReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
   if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;

@@ -2,7 +2,18 @@ import type { ModalView } from '@slack/types';
 import { present } from '../../collections.ts';
 import type { ItemResult, Order, ResultMessage } from '../../orders/order.ts';
 import type { StoredResponse } from '../../orders/ports.ts';
-import { button, code, context, count, escapeText, moment, quote, section } from '../kit/blocks.ts';
+import {
+  button,
+  capitalized,
+  code,
+  context,
+  count,
+  day,
+  escapeText,
+  moment,
+  quote,
+  section,
+} from '../kit/blocks.ts';
 import { noticeView, verbatim } from '../kit/form.ts';
 
 /* What the service said, in its own words: a short form with an order, and everything behind a button. */
@@ -28,13 +39,42 @@ function inside(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`;
 }
 
-/** The most facts of an answer in a reply. */
-const MAX_FACTS = 12;
+/** The most facts of an answer in a reply. *All that the service said* has the rest. */
+const REPLY_FACTS = 3;
+/** The same for who asks for one order. */
+export const LISTED_FACTS = 12;
 
-/** What an answer says besides its status and messages: its object and its data. */
-export function answerLines({ object, data, hasAnswer }: ItemResult): string[] {
-  const facts = factsOf(data);
-  const left = facts.length - MAX_FACTS;
+/** A name of the service's data as words: `expiryDate` is `Expiry date`. */
+function fieldWords(path: string): string {
+  const words = path
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/[_.]+/g, ' ')
+    .toLowerCase();
+  return capitalized(quote(words, 100));
+}
+
+const ISO_MOMENT = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d))?$/;
+
+function isMoment(value: string): boolean {
+  return ISO_MOMENT.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+/** A value as a person would write it: days and moments in words. */
+function valueWords(value: string): string {
+  if (!isMoment(value)) return quote(value, 300);
+  const at = new Date(value);
+  return value.length === 'YYYY-MM-DD'.length ? day(at) : moment(at);
+}
+
+/** What an answer says besides its status and messages: its object and its data. @param most the most facts */
+export function answerLines({ object, data, hasAnswer }: ItemResult, most = REPLY_FACTS): string[] {
+  const all = factsOf(data);
+  // Days and moments are what people look for first.
+  const facts = [
+    ...all.filter(([, value]) => isMoment(value)),
+    ...all.filter(([, value]) => !isMoment(value)),
+  ];
+  const left = facts.length - most;
   const about = [object?.type, object?.value].filter((part) => part !== undefined && part !== '').join(' ');
   const summary = object?.summary === undefined ? '' : `${count(object.summary, 'record')}`;
   const head = [about, summary].filter((part) => part !== '').join(', ');
@@ -42,8 +82,8 @@ export function answerLines({ object, data, hasAnswer }: ItemResult): string[] {
     head !== '' && `About: ${quote(head, 300)}`,
     // Data that is one value has no name.
     ...facts
-      .slice(0, MAX_FACTS)
-      .map(([name, value]) => `• ${name === '' ? '' : `${quote(name, 100)}: `}${quote(value, 300)}`),
+      .slice(0, most)
+      .map(([name, value]) => `• ${name === '' ? '' : `${fieldWords(name)}: `}${valueWords(value)}`),
     left > 0 && `• and ${left} more`,
     data === undefined && hasAnswer === true && head === '' && 'The answer says more than stands here.',
   ]);

@@ -1,42 +1,51 @@
 import type { SectionBlock } from '@slack/types';
 import { isDemoContext } from '../../accounts/account.ts';
+import { present } from '../../collections.ts';
+import { DAY_MS } from '../../duration.ts';
 import type { BudgetLook } from '../../money/budget-look.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import type { OrderImpact } from '../../names/ports.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
-import { type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
+import { accountOwner, type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
 import { isPaused } from '../../orders/waves.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
-import { bulkBlocks, pauseButtons, pausedText } from '../bulk/bulk.view.ts';
-import { type Term, termText } from '../expiry/expiry.view.ts';
+import { findingLines, pauseButtons, pausedText, tallyText } from '../bulk/bulk.view.ts';
+import { renewedUntil, type Term, termLine, termText, termWarnings } from '../expiry/expiry.view.ts';
 import {
-  type AnyBlock,
   actions,
   code,
   context,
   count,
   escapeText,
   type Fact,
-  facts,
+  firstOf,
   header,
   LIMITS,
   lines,
   type Message,
   mention,
+  mentionApprover,
   message,
   moment,
+  moreMenu,
   ownSentence,
   quote,
   section,
-  table,
-  truncate,
+  truncateMarkup,
+  withMenu,
 } from '../kit/blocks.ts';
-import { budgetFact, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
-import { costFact, costsInHistory, hasPremiumNote, quoteCell } from '../money/price.view.ts';
+import { budgetFact, budgetWarning, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
+import {
+  amountsText,
+  costFact,
+  costsInHistory,
+  hasPremiumNote,
+  priceChangeLine,
+} from '../money/price.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import {
   approvalsNeeded,
@@ -49,7 +58,7 @@ import {
   standInLines,
 } from './decision.view.ts';
 import { breakGlassButtons, emergencyLines, signOffButtons } from './emergency.view.ts';
-import { impactChangeLines, impactLines } from './impact.view.ts';
+import { impactChangeLines, impactLines, impactWarnings } from './impact.view.ts';
 import {
   approverList,
   decisionButtons,
@@ -59,8 +68,8 @@ import {
   formatPart,
   type HistoryEvent,
   hintLines,
+  isOnlyAccepted,
   itemName,
-  itemText,
   lapsedApprovals,
   lookButton,
   nextSteps,
@@ -70,6 +79,7 @@ import {
   resolveButtons,
   resultText,
   retryButtons,
+  shortHash,
   stateIcon,
   stateText,
   stopButtons,
@@ -103,6 +113,10 @@ export interface CardExtras {
   readonly term?: Term | undefined;
   /** The nameservers that can be set back. */
   readonly undo?: UndoOffer | undefined;
+  /** What was done last to the one name of the order, and what it cost. */
+  readonly last?: { readonly order: Order; readonly cost: OrderCost | undefined } | undefined;
+  /** What restoring the name of a deletion would cost by the current price list. */
+  readonly restoreCost?: OrderCost | undefined;
 }
 
 /** Until when nameservers can be set back, and to which, if that is known. */
@@ -122,15 +136,14 @@ export function orderOfCardBlock(blockId: string): string | undefined {
 }
 
 /**
- * The order's card. It tells at one look what a click does. First come the task, its state, who asks and why; then in
- * two columns the money, the system, the deadline and the account; then the impact and the buttons. Rows without
- * content are left out.
+ * The order's card, as short as a phone shows it. While it waits: what, how much, who decides and until when, who asks and
+ * why; then what is unusual, a line each; then what can be pressed. What is usual, and what explains, stands behind *Details*.
+ * What has ended is three lines: the thread keeps the story.
  */
 export function orderCard(order: Order, extras: CardExtras): Message {
-  const card = cardWith(order, extras, true);
-  return order.state === 'PENDING' && !isShownWhole(order, extras, card)
-    ? cardWith(order, extras, false)
-    : card;
+  if (order.state !== 'PENDING') return standingCard(order, extras);
+  const card = waitingCard(order, extras, true);
+  return isShownWhole(order, extras, card) ? card : waitingCard(order, extras, false);
 }
 
 /** Whether a card shows all that is sent. The rows of a plan stand on pages of their own, however few they are. */
@@ -138,43 +151,283 @@ function isShownWhole({ bulk }: Order, { statement }: CardExtras, { blocks }: Me
   return bulk === undefined && showWhole(blocks, statement);
 }
 
-/** @param isWhole whether all that is sent stands on it */
-function cardWith(order: Order, extras: CardExtras, isWhole: boolean): Message {
-  const title = orderTitle(order);
-  const pending = order.state === 'PENDING';
+/** @param isWhole whether all that is sent stands on it; else it is looked at before it is approved */
+function waitingCard(order: Order, extras: CardExtras, isWhole: boolean): Message {
   const history = extras.history ?? [];
-  return message(`${escapeText(title)}: ${formatStateShort(order, history)}`, [
+  const title = cardTitle(order, extras);
+  return message(`${escapeText(title)}: waits for approval`, [
     header(title),
     section(
-      stateLine(order, history, extras.decision),
-      `Asked by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
-      ...emergencyLines(order, history),
-      ...(pending ? questionLines(history) : []),
+      ...waitingLines(order, extras),
+      askedLine(order),
+      ...questionLines(history),
+      ...contentLines(order, extras),
     ),
-    ...facts([...explainingFacts(order, extras), ...inputsShown(order, extras.statement, title)]),
-    ...rowsShown(order, extras),
-    ...(pending ? lines([extras.decision && changedDemandLine(extras.decision)]) : []),
-    ...(pending ? impactBlocks(extras) : []),
-    ...(pending ? lines(noteLines(order, extras)) : []),
-    ...(order.bulk === undefined ? lines(resultLines(order)) : []),
-    ...(order.state === 'UNKNOWN' ? lines(hintLines(order)) : []),
-    pending && context(formatSending(order, extras, isWhole)),
-    extras.undo && section(undoText(extras.undo)),
-    ...actions(cardBlockId(order.id), cardButtons(order, extras, isWhole)),
-    context(
-      `Order ${code(order.id)} · asked ${moment(order.createdAt)}${order.isPrivate ? ` · ${PRIVATE}` : ''}`,
-    ),
+    ...lines(unusualLines(order, extras)),
+    ...actions(cardBlockId(order.id), [
+      ...decisionButtons(order, isWhole),
+      moreMenu('order_more', [
+        isWhole && lookButton(order),
+        isWhole && commentButton(order),
+        orderButton(order, 'order_ask', 'Ask back'),
+        orderButton(order, 'order_cancel', 'Cancel'),
+        ...(isWhole ? breakGlassButtons(order, extras.decision) : []),
+      ]),
+    ]),
+    context(lastLine(order, extras)),
     extras.hint !== undefined && context(extras.hint),
   ]);
 }
 
-/** What explains an order beside what it sends: money, who decides, and until when. */
+/** The card of an order about which nobody has to decide at this moment. */
+function standingCard(order: Order, extras: CardExtras): Message {
+  const history = extras.history ?? [];
+  const title = cardTitle(order, extras);
+  const isUnknown = order.state === 'UNKNOWN';
+  const open = isUnknown ? resolveButtons(order) : pauseButtons(order);
+  const menuOfCard = moreMenu('order_more', [
+    lookButton(order),
+    ...stopButtons(order),
+    ...retryButtons(order, extras.now),
+    ...undoButtons(order, extras),
+    ...signOffButtons(order),
+  ]);
+  const said = section(
+    ...emergencyLines(order, history),
+    stateLine(order, history, extras),
+    ...(order.state === 'SUCCEEDED' ? nextStepsOf(order) : []),
+    isPaused(order) && order.expiresAt && `Goes on until ${moment(order.expiresAt)}`,
+    ...(isUnknown ? hintLines(order) : []),
+    exceededFact(history),
+    extras.undo && undoText(extras.undo),
+    order.bulk !== undefined && tallyText(order),
+  );
+  const hasRow = open.length > 0;
+  return message(`${escapeText(title)}: ${formatStateShort(order, history).toLowerCase()}`, [
+    header(`${stateIcon(order)} ${title}`),
+    hasRow ? said : withMenu(said, cardBlockId(order.id), menuOfCard),
+    ...(hasRow ? actions(cardBlockId(order.id), [...open, menuOfCard]) : []),
+    context(lastLine(order, extras)),
+    extras.hint !== undefined && context(extras.hint),
+  ]);
+}
+
+/** `Renew cafe.rest for 2 years · about €36.00`; afterwards `Renewed cafe.rest …`. Plain text. */
+function cardTitle(order: Order, { cost, history = [] }: CardExtras): string {
+  const { asked, approved } = costsInHistory(history);
+  const shown = cost ?? approved ?? asked;
+  const price = shown === undefined || shown.sums.length === 0 ? '' : ` · about ${amountsText(shown.sums)}`;
+  const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
+  const charge = { yes: price, not_stated: ' · cost not stated', no: '' }[chargeOf(order)];
+  return `${demo}${orderTitle(order, tenseOf(order))}${charge}`;
+}
+
+/** What was only accepted, or is done for some names alone, is not told as done. */
+function tenseOf(order: Order): 'to do' | 'done' {
+  return order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state) ? 'done' : 'to do';
+}
+
+function chargeOf({ task, items }: Order): Charge {
+  return taskNamed(task).charge(items.map(({ name }) => name));
+}
+
+/** Who may decide, and until when; where several rules ask, a line for each of them. */
+function waitingLines(order: Order, { approvers, decision, history = [] }: CardExtras): string[] {
+  const until = order.expiresAt === undefined ? '' : `, until ${moment(order.expiresAt)}`;
+  const ruled = decision !== undefined && isRuled(decision.demand) ? decision.demand : undefined;
+  const whom = approvers.map(mentionApprover);
+  const waits =
+    ruled !== undefined && ruled.requirements.length > 1
+      ? [`Waits for approval${until}`, ...requirementLines(ruled, history)]
+      : [`Waits for ${whom.length === 0 ? 'approval' : alternatives(whom)}${until}`];
+  const [first = '', ...others] = waits;
+  const approvals = formatApprovals(order, history, decision);
+  return [`${stateIcon(order)} ${[first, ...approvals].join(' · ')}`, ...others];
+}
+
+/** The most people and groups that a card names; *Details* has all. */
+const SHOWN_APPROVERS = 4;
+
+/** `@Bob or @approvers`. */
+function alternatives(whom: readonly string[]): string {
+  const shown = whom.slice(0, SHOWN_APPROVERS);
+  const left = whom.length - shown.length;
+  return left > 0 ? `${shown.join(', ')} or ${left} more` : shown.join(' or ');
+}
+
+/** `@Alice: “client paid”` */
+function askedLine({ requesterId, reason }: Order): string {
+  return reason === undefined
+    ? `${mention(requesterId)} asks`
+    : `${mention(requesterId)}: “${quote(reason, 1_000)}”`;
+}
+
+/** The system, the account and the order's id, where somebody may have to quote them. */
+function lastLine(order: Order, { statement, decision, history = [] }: CardExtras): string {
+  const { context: number } = order.account;
+  const system = isDemoContext(number) ? 'DEMO' : 'LIVE';
+  const parts = [
+    number === undefined ? undefined : system,
+    accountShort(order.account),
+    isOverXml(statement) ? 'over XML' : undefined,
+    code(order.id),
+    order.bulk === undefined ? undefined : `plan ${code(shortHash(order))}`,
+    order.isPrivate ? 'private' : undefined,
+    ...rulesOf(decision, history).flatMap((rule) => (rule.kind === 'rule' ? ruleNames([rule]) : [])),
+  ];
+  return parts.filter((part) => part !== undefined).join(' · ');
+}
+
+/** `alice/4`; an application has no name of its own. */
+function accountShort({ login, context: number, ...account }: Order['account']): string {
+  if (account.isTeamAccount === true) return 'the team’s account';
+  const name = account.method === 'trusted_application' ? 'application' : escapeText(login);
+  return number === undefined ? name : `${name}/${number}`;
+}
+
+/** The text in which all that is asked for still stands on the card. */
+const CONTENT_LENGTH = 400;
+
+/** When the name expires, the names of several, and what is asked for besides: all of it, or where it stands. */
+function contentLines(order: Order, extras: CardExtras): string[] {
+  if (order.bulk !== undefined) {
+    const { leftOut } = order.bulk;
+    return [
+      `${count(order.items.length, 'row')}${leftOut === 0 ? '' : `, without ${leftOut} of the file that are not asked for`}`,
+    ];
+  }
+  const term = extras.term && termLine(extras.term);
+  const names = order.items.map(({ name }) => escapeText(itemName(order, name)));
+  const title = orderTitle(order);
+  const asked = commonFacts(extras.statement)
+    .filter(([label, value]) => label !== 'Period' || !title.endsWith(` for ${value}`))
+    .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`)
+    .join(' · ');
+  return present([
+    term,
+    // A long name is cut in the title.
+    names.length === 1 && title.length > LIMITS.headerText && names[0],
+    names.length > 1 &&
+      (names.join(', ').length <= CONTENT_LENGTH ? names.join(', ') : firstOf(names, SHOWN_NAMES)),
+    asked !== '' && (asked.length <= CONTENT_LENGTH ? asked : 'Press *Details* for what is sent'),
+  ]);
+}
+
+const SHOWN_NAMES = 5;
+
+/** What is unusual about a waiting order and has to be known before it is approved, a line each. */
+function unusualLines(order: Order, extras: CardExtras): string[] {
+  const { decision, history = [], cost, budgets } = extras;
+  return present([
+    ...priceLines(order, extras),
+    accountLine(order),
+    order.retryOf !== undefined && `:warning: Asked again: order ${code(order.retryOf)} failed`,
+    isZoneUnknown(order) && ':warning: No rules of its zone are known: the service decides the rest',
+    decision && changedDemandLine(decision),
+    ...(decision === undefined ? [] : standInLines(decision).map((line) => `:warning: ${line}`)),
+    budgets && budgetWarning(budgets, waitsForRoom(extras)),
+    cost && priceChangeLine(cost, costsInHistory(history).asked),
+    ...(order.bulk === undefined ? [] : findingLines(order.bulk)),
+    ...(extras.term === undefined ? [] : termWarnings(extras.term)),
+    ...impactFindings(extras),
+    pastLine(extras),
+    ...restoreLines(order, extras),
+  ]);
+}
+
+/** Whether an order waits for nothing else than room in the budgets, by rules that are as strict as they were. */
+function waitsForRoom({ decision, history = [] }: Pick<CardExtras, 'decision' | 'history'>): boolean {
+  return (
+    decision?.demand.outcome === 'free' || (decision?.isStricter !== true && waitsForAdminAlone(history))
+  );
+}
+
+/** What is not known of its price. */
+function priceLines(order: Order, { cost }: CardExtras): string[] {
+  if (chargeOf(order) !== 'yes' || cost?.unknown === 0) return [];
+  if (cost === undefined || cost.sums.length === 0) return [':warning: It costs money, price not known'];
+  return [`:warning: Of ${count(cost.unknown, 'name')} the price is not known`];
+}
+
+/** Another account than that of the person who asks. */
+function accountLine(order: Order): string | undefined {
+  if (order.account.isTeamAccount === true) return ':warning: With the team’s account';
+  const owner = accountOwner(order);
+  return owner === order.requesterId ? undefined : `:warning: With the account of ${mention(owner)}`;
+}
+
+function isZoneUnknown(order: Order): boolean {
+  return taskNamed(order.task)
+    .notes(order.items.map(({ name }) => name))
+    .some((note) => note.code === 'zone_not_documented');
+}
+
+/** `Renewed a week ago, for about €36.00`: what was paid for lately would be lost, or paid for twice. */
+function pastLine({ last, now }: CardExtras): string | undefined {
+  const at = last?.order.closedAt;
+  if (last === undefined || at === undefined || now === undefined) return undefined;
+  const days = Math.floor((now.getTime() - at.getTime()) / DAY_MS);
+  const price =
+    last.cost === undefined || last.cost.sums.length === 0
+      ? ''
+      : `, for about ${amountsText(last.cost.sums)}`;
+  return days > RECENT_DAYS
+    ? undefined
+    : `:warning: ${taskNamed(last.order.task).words.done} ${daysAgo(days)}${price}`;
+}
+
+/** What was done to a name is unusual to meet again for as long. */
+const RECENT_DAYS = 90;
+
+function daysAgo(days: number): string {
+  if (days <= 0) return 'today';
+  if (days === 1) return 'yesterday';
+  return days === 7 ? 'a week ago' : `${days} days ago`;
+}
+
+/** Whether what was deleted can be brought back, and for how much. */
+function restoreLines(order: Order, { restoreCost }: CardExtras): string[] {
+  const note = taskNamed(order.task)
+    .notes(order.items.map(({ name }) => name))
+    .find((each) => each.code === 'restorable_then_free');
+  if (note?.code !== 'restorable_then_free') return [];
+  const price =
+    restoreCost === undefined || restoreCost.sums.length === 0
+      ? 'price not known'
+      : `for about ${amountsText(restoreCost.sums)}`;
+  return [`Restorable for ${note.restorableDays} days, ${price}`];
+}
+
+/** What was found to hang on the name, the worst first, and what has changed of it since the order was asked for. */
+function impactFindings({ impact }: CardExtras): string[] {
+  if (impact === undefined) return [];
+  if (impact === 'unseen') return [':warning: What hangs on it was not looked at yet: I am looking'];
+  const { asked, latest } = impact;
+  return [...impactWarnings(latest), ...impactChangeLines(compareImpacts(asked, latest))];
+}
+
+function nextStepsOf(order: Order): string[] {
+  const [item, ...others] = order.items;
+  return item === undefined || others.length > 0 ? [] : nextSteps(order, item);
+}
+
+/** What explains an order: money, who decides and by which rule, the account, what the document says. For *Details*. */
 export function explainingFacts(order: Order, extras: CardExtras): Fact[] {
   return [
     ...moneyFacts(order, extras),
     ...(order.state === 'PENDING' ? decisionFacts(order, extras) : []),
     // The rules of the policy that decided, if any did.
     ['Decided by', ruleNames(rulesOf(extras.decision, extras.history ?? [])) || undefined],
+    ['With the account', formatAccount(order)],
+    [
+      'Asked',
+      `${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
+    ],
+    ['Plan', order.bulk && code(order.statementHash)],
+    ['Asked again after', order.retryOf && code(order.retryOf)],
+    ['Who sees it', order.isPrivate ? 'Only the person who asked, approvers and admins' : undefined],
+    ['To know', noteLines(order, extras).join('\n') || undefined],
+    ['What approving does', order.state === 'PENDING' ? formatSending(order, extras) : undefined],
   ];
 }
 
@@ -185,8 +438,6 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
     ? []
     : [`:speech_balloon: ${mention(last.actor)} asks: “${quote(last.question, 500)}”`];
 }
-
-const PRIVATE = 'private: only the person who asked, approvers and admins see it';
 
 /** The impact on the name, and what has changed of it since the order was asked for. */
 export function impactBlocks({ impact }: CardExtras): SectionBlock[] {
@@ -202,25 +453,17 @@ export function impactBlocks({ impact }: CardExtras): SectionBlock[] {
   return lines([...impactLines(latest), ...impactChangeLines(compareImpacts(asked, latest))]);
 }
 
-function formatSending(order: Order, { decision, statement }: CardExtras, isWhole: boolean): string {
-  const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
-  const what = order.items.length === 1 ? 'it' : `${order.items.length} requests, one a name,`;
+function formatSending(order: Order, { decision, statement }: CardExtras): string {
+  const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'It';
+  const what = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one a name,`;
   const when = order.bulk === undefined ? 'at once' : `in waves of ${order.bulk.waveSize}`;
   const over = isOverXml(statement) ? ', over the service’s XML interface' : '';
-  const { context: number } = order.account;
-  const live = number !== undefined && !isDemoContext(number);
-  const shown = isWhole
-    ? 'What is shown here'
-    : order.bulk === undefined
-      ? 'What *Look at it* shows'
-      : 'The rows of this plan';
-  const verb = order.bulk === undefined ? 'is' : 'are';
-  return `${live ? ':red_circle: *LIVE*: ' : ''}${approval} sends ${what} ${when}${over}. ${shown} ${verb} all that is sent.`;
+  return `${approval} sends ${what} ${when}${over}. What is shown here is all that is sent.`;
 }
 
 /** What it costs, for which time, and in which system. That it costs nothing is not mentioned. */
 function moneyFacts(order: Order, extras: CardExtras): Fact[] {
-  const charge = taskNamed(order.task).charge(order.items.map(({ name }) => name));
+  const charge = chargeOf(order);
   return [
     ['Costs money', CHARGES[charge]],
     ['Price', charge === 'no' ? undefined : priceText(extras)],
@@ -241,8 +484,7 @@ function priceText({ cost, history = [] }: CardExtras): string | undefined {
 /** What it takes out of the budgets while it waits, and afterwards the budgets that it exceeded. */
 function budgetText({ budgets, decision, history = [] }: CardExtras): string | undefined {
   if (budgets === undefined) return exceededFact(history);
-  const isApproved = decision?.isStricter !== true && waitsForAdminAlone(history);
-  return budgetFact(budgets, decision?.demand.outcome === 'free' || isApproved);
+  return budgetFact(budgets, waitsForRoom({ decision, history }));
 }
 
 /** Until when it can be decided, and by whom. */
@@ -253,29 +495,6 @@ function decisionFacts({ expiresAt }: Order, { approvers, decision, history = []
     ['Needs', ruled && requirementLines(ruled, history).join('\n')],
     ['Can approve', ruled === undefined && approvers.length > 0 ? approverList(approvers) : undefined],
     ['Stands in', decision && (standInLines(decision).join('\n') || undefined)],
-  ];
-}
-
-/** The account, and everything that is sent and not in the title. */
-function inputsShown(order: Order, statement: CardExtras['statement'], title: string): Fact[] {
-  const [first] = order.items;
-  return [
-    ['With the account', formatAccount(order)],
-    // A long name is cut in the title, so it is shown in full here.
-    [
-      'Name',
-      order.items.length === 1 && first !== undefined && title.length > LIMITS.headerText
-        ? escapeText(itemName(order, first.name))
-        : undefined,
-    ],
-    // The rows of a plan stand in a table. The period of an order stands in its title.
-    ...(order.bulk === undefined
-      ? commonFacts(statement).filter(
-          ([label, value]) => label !== 'Period' || !title.endsWith(` for ${value}`),
-        )
-      : []),
-    ['Interface', isOverXml(statement) ? 'XML' : undefined],
-    ['Asked again after', order.retryOf && code(order.retryOf)],
   ];
 }
 
@@ -304,33 +523,45 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
   return result?.late !== undefined;
 }
 
-/** The state of the order, since when, and through whom. */
-function stateLine(
-  order: Order,
-  history: readonly HistoryEvent[],
-  decision: WaitingDecision | undefined,
-): string {
-  const state = `${stateIcon(order)} *${formatStateShort(order, history)}*${formatPart(order)}`;
+/** How an order stands or ended, and through whom: `@Alice asked, @Bob approved · now until 16 Dec 2028`. */
+function stateLine(order: Order, history: readonly HistoryEvent[], { term }: CardExtras): string {
+  const asked = `${mention(order.requesterId)} asked`;
+  const people = [asked, ...formatApproved(order, history)].join(', ');
+  const state = `*${formatStateShort(order, history)}*${formatPart(order)}`;
   switch (order.state) {
-    case 'PENDING':
-      return [state, ...formatApprovals(order, history, decision)].join(' · ');
     case 'DENIED': {
       const denied = history.findLast((event) => event.kind === 'denied');
-      if (denied === undefined) return state;
-      return `${state} · by ${mention(denied.actor)}${reasonOf(denied)}`;
+      return denied === undefined
+        ? `${state} · ${asked}`
+        : `${state} · ${asked}, ${mention(denied.actor)} denied${reasonOf(denied)}`;
     }
-    case 'APPROVED':
-    case 'EXECUTING':
-      return [state, ...formatWait(order, history), ...formatApproved(order, history)].join(' · ');
+    case 'SUCCEEDED':
+      return [
+        ...(tenseOf(order) === 'done' ? [] : [state]),
+        people,
+        ...(term?.task === 'renew' ? renewedUntil(term) : []),
+      ].join(' · ');
     case 'CANCELLED': {
       const stop = stopOf(history);
-      return stop === undefined ? state : `${state} · by ${mention(stop.actor)}`;
+      return `${state} · ${asked}${stop === undefined ? '' : `, ${mention(stop.actor)} stopped it`}`;
     }
-    case 'EXPIRED':
-      return state;
+    case 'FAILED':
+      return [state, people, ...failureOf(order)].join(' · ');
     default:
-      return [state, ...formatApproved(order, history)].join(' · ');
+      return [state, people, ...formatWait(order, history)].join(' · ');
   }
+}
+
+/** The length of the service's words on a card; the thread has all of them. */
+const SAID_LENGTH = 80;
+
+/** Why an order of one name failed, in the service's words or the bot's own. */
+function failureOf({ items }: Order): string[] {
+  const [item, ...others] = items;
+  if (item?.result === undefined || others.length > 0) return [];
+  const { code: statusCode, text } = item.result;
+  const said = [statusCode && code(statusCode), text && quote(text, SAID_LENGTH)].filter(Boolean).join(' ');
+  return [said === '' ? truncateMarkup(resultText(item)[0] ?? '', SAID_LENGTH) : said];
 }
 
 function formatStateShort(order: Order, history: readonly HistoryEvent[]): string {
@@ -352,7 +583,7 @@ function stopOf(history: readonly HistoryEvent[]): HistoryEvent | undefined {
 function formatApproved({ approvals }: Order, history: readonly HistoryEvent[]): string[] {
   return approvals.length === 0
     ? []
-    : [`approved by ${approvals.map(({ userId }) => approverName(userId, history)).join(', ')}`];
+    : [`${approvals.map(({ userId }) => approverName(userId, history)).join(' and ')} approved`];
 }
 
 /** When the first of the waiting items may be sent again. */
@@ -390,59 +621,10 @@ function formatApprovals(
   return [`${counting.length} of ${count(needed, 'approval')}${by}${gone}`];
 }
 
-/** What an order is about, where its title does not say it all. */
-function rowsShown(order: Order, { statement, cost }: CardExtras): AnyBlock[] {
-  if (order.bulk !== undefined) return bulkBlocks(order, statement, order.bulk);
-  return order.items.length > 1 ? itemTable(order, cost) : [];
-}
-
-/** All names of an order. Names for which a table has no room stand below it: an approver sees every one. */
-function itemTable(order: Order, cost: OrderCost | undefined): AnyBlock[] {
-  const stopped = order.state === 'DENIED' || order.state === 'EXPIRED' || order.state === 'CANCELLED';
-  const rows = order.items.map((item) => ({
-    name: itemName(order, item.name),
-    price: cost === undefined ? [] : [quoteCell(cost.names[item.n - 1]?.quote)],
-    state: stopped ? (isKnownToBeSent(item) ? 'Sent' : 'Not sent') : itemText(order, item),
-    said: truncate([item.result?.code, item.result?.text].filter(Boolean).join(' ') || '–', SAID_LENGTH),
-  }));
-  let room = LIMITS.tableText - 100;
-  const fitting = rows.filter(({ name, state, said }) => {
-    room -= name.length + state.length + said.length;
-    return room >= 0 && name.length <= LIMITS.cellText;
-  });
-  return [
-    order.state === 'PENDING'
-      ? table({
-          caption: 'Names',
-          columns: ['Name', ...(cost === undefined ? [] : ['Price'])],
-          rows: fitting.map(({ name, price }) => [name, ...price]),
-        })
-      : table({
-          caption: 'Names',
-          columns: ['Name', 'State', 'The service says'],
-          rows: fitting.map(({ name, state, said }) => [name, state, said]),
-        }),
-    ...lines(
-      rows
-        .filter((row) => !fitting.includes(row))
-        .map(({ name, state }) => `• ${escapeText(name)} · ${state.toLowerCase()}`),
-    ),
-  ];
-}
-
-/** The length of the service's words in the table; the thread has more of them. */
-const SAID_LENGTH = 80;
-
-/** The result of a single item, as facts that people can quote to the service. */
-function resultLines(order: Order): string[] {
-  const [item, ...others] = order.items;
-  return item === undefined || others.length > 0 ? [] : [...resultText(item), ...nextSteps(order, item)];
-}
-
 function undoText({ until, former }: UndoOffer): string {
   return former.kind === 'known'
-    ? `:rewind: Until ${moment(until)} *Undo* asks for the nameservers as they were: ${formatList(former.nameServers)}. Until then I check whether the new ones answer.`
-    : ':grey_question: What the nameservers were before is not known, so I cannot offer to undo this.';
+    ? `Undo until ${moment(until)}: back to ${formatList(former.nameServers)}`
+    : ':warning: What the nameservers were is not known, so there is no undo';
 }
 
 function undoButtons(order: Order, { undo }: CardExtras) {
@@ -452,28 +634,6 @@ function undoButtons(order: Order, { undo }: CardExtras) {
 /** Approves with words for the thread. */
 export function commentButton(order: Order) {
   return orderButton(order, 'order_approve_comment', 'Approve with a comment');
-}
-
-function cardButtons(order: Order, extras: CardExtras, isWhole: boolean) {
-  if (order.state === 'PENDING') {
-    return [
-      ...decisionButtons(order, isWhole),
-      ...(isWhole ? [lookButton(order), commentButton(order)] : []),
-      orderButton(order, 'order_ask', 'Ask back'),
-      orderButton(order, 'order_cancel', 'Cancel'),
-      ...(isWhole ? breakGlassButtons(order, extras.decision) : []),
-    ];
-  }
-  if (order.state === 'UNKNOWN')
-    return [...resolveButtons(order), ...signOffButtons(order), lookButton(order)];
-  return [
-    ...pauseButtons(order),
-    ...stopButtons(order),
-    ...retryButtons(order, extras.now),
-    ...undoButtons(order, extras),
-    ...signOffButtons(order),
-    lookButton(order),
-  ];
 }
 
 /** Why the card of an order is in a direct message. */

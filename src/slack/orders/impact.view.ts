@@ -1,3 +1,4 @@
+import { present } from '../../collections.ts';
 import type { Dependency } from '../../names/dependents.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
 import { displayName } from '../../zones/names.ts';
@@ -26,22 +27,33 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
       ':grey_question: That could not be found out. Mail, a website or other names may.',
     ];
   }
-  const nothing =
-    impact.isInUse === 'no'
-      ? [
-          ':white_check_mark: Nothing was seen that lives on it: no website, no mail, no other watched name. Of redirects that lead to it I know those that I have set and aliases in the DNS.',
-        ]
-      : [];
-  const ready =
-    impact.areNewNameserversReady === 'yes' && !impact.items.some(({ code }) => code === 'records_differ')
-      ? [':white_check_mark: The new nameservers answer for the name, with what the DNS shows now.']
-      : [];
+  const nothing = `${NOTHING_ON_IT}: no website, no mail, no other watched name. Of redirects that lead to it I know those that I have set and aliases in the DNS.`;
   return [
     `*What hangs on it* as seen ${moment(impact.seenAt)}`,
-    ...ready,
+    ...clearLines(impact).map((line) => (line === NOTHING_ON_IT ? nothing : line)),
     ...impact.items.map(itemLine),
-    ...nothing,
   ];
+}
+
+const NOTHING_ON_IT = ':white_check_mark: Nothing was seen that lives on it';
+
+/** What was looked for and is well. */
+function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[] {
+  const areReady = areNewNameserversReady === 'yes' && !items.some(({ code }) => code === 'records_differ');
+  return present([
+    areReady && ':white_check_mark: The new nameservers answer for the name, with what the DNS shows now',
+    isInUse === 'no' && NOTHING_ON_IT,
+  ]);
+}
+
+/** What an approver has to know of an impact, a line each, the worst first. What is usual stands behind *Details*. */
+export function impactWarnings(impact: Impact | 'unseen'): string[] {
+  if (impact === 'unseen') return [':warning: What hangs on it could not be found out'];
+  const found = impact.items
+    // Whoever has the auth code can take a name away that no lock keeps.
+    .filter(({ severity, code }) => severity !== 'note' || code === 'no_transfer_lock')
+    .map((item) => `${item.severity === 'stops' ? ':x:' : ':warning:'} ${formatItem(item)}`);
+  return [...found, ...clearLines(impact)];
 }
 
 /** The worst of an impact in one line, for lists of orders; the card has the rest. */

@@ -10,7 +10,7 @@ import type { CardExtras } from './card.view.ts';
 import { decisionApprovers } from './decision.view.ts';
 import { ROWS_UNSEEN } from './order-buttons.view.ts';
 import { LOOK, lookView } from './order-look.view.ts';
-import { budgetsNow, costNow, standingMessages, termNow } from './order-messages.ts';
+import { budgetsNow, costNow, pastNow, standingMessages, termNow } from './order-messages.ts';
 import { refusalText } from './refusal.view.ts';
 
 /* Shows all that an order sends, and lets it be approved there. */
@@ -19,18 +19,20 @@ import { refusalText } from './refusal.view.ts';
 export async function readExtras({ deps }: Interaction, order: Order) {
   const isWaiting = order.state === 'PENDING';
   const pricing = isWaiting ? costNow(deps, order) : undefined;
-  const [history, decision, cost, budgets, term, impact] = await Promise.all([
+  const [history, decision, cost, budgets, term, impact, past] = await Promise.all([
     deps.orders.store.history(order.id),
     isWaiting ? waitingDecision(deps.orders, order) : undefined,
     pricing,
     isWaiting ? budgetsNow(deps.orders, order, pricing) : undefined,
-    isWaiting ? termNow(deps.expiry, order) : undefined,
+    termNow(deps.expiry, order),
     isWaiting ? deps.names.impacts.forCard(order) : undefined,
+    pastNow({ orders: deps.orders.store, priceOf: deps.priceOf }, order),
   ]);
   return {
     statement: deps.statementOf(order),
+    now: deps.now(),
     approvers: decision === undefined ? [] : decisionApprovers(decision),
-    ...{ history, decision, cost, budgets, term, impact: impact === 'none' ? undefined : impact },
+    ...{ history, decision, cost, budgets, term, impact: impact === 'none' ? undefined : impact, ...past },
   } satisfies CardExtras;
 }
 

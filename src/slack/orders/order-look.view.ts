@@ -2,11 +2,22 @@ import type { ModalView, SectionBlock } from '@slack/types';
 import type { OrderLogEntry } from '../../events.ts';
 import type { Order } from '../../orders/order.ts';
 import { findingBlocks, pauseButtons } from '../bulk/bulk.view.ts';
-import { actions, button, code, context, escapeText, facts, section } from '../kit/blocks.ts';
+import {
+  actions,
+  button,
+  code,
+  context,
+  escapeText,
+  facts,
+  lines,
+  section,
+  truncate,
+} from '../kit/blocks.ts';
 import { type FormOrigin, noticeView } from '../kit/form.ts';
+import { quoteCell } from '../money/price.view.ts';
 import { type CardExtras, commentButton, explainingFacts, impactBlocks } from './card.view.ts';
 import { breakGlassButtons } from './emergency.view.ts';
-import { decisionButtons, orderTitle } from './order.view.ts';
+import { decisionButtons, itemName, itemText, orderTitle } from './order.view.ts';
 import { statementPages } from './statement.view.ts';
 import { orderHistory } from './thread.view.ts';
 
@@ -33,6 +44,23 @@ function warnings({ bulk }: Order, extras: CardExtras): SectionBlock[] {
   return [...(bulk === undefined ? [] : findingBlocks(bulk)), ...impactBlocks(extras)];
 }
 
+/** The length of the service's words in a row. */
+const SAID_LENGTH = 80;
+
+/** The names of an order of several: what each costs while it waits, and afterwards how it ended. Those of a file stand in its file. */
+function namesShown(order: Order, { cost }: CardExtras): SectionBlock[] {
+  if (order.bulk !== undefined || order.items.length < 2) return [];
+  const isWaiting = order.state === 'PENDING';
+  const rows = order.items.map((item) => {
+    const said = [item.result?.code, item.result?.text].filter(Boolean).join(' ');
+    const price = isWaiting && cost !== undefined ? quoteCell(cost.names[item.n - 1]?.quote) : '';
+    const state = isWaiting ? '' : itemText(order, item);
+    const parts = [price, state, escapeText(truncate(said, SAID_LENGTH))].filter((part) => part !== '');
+    return `• ${[escapeText(itemName(order, item.name)), ...parts].join(' · ')}`;
+  });
+  return lines(rows);
+}
+
 /** One page. What explains the order stands on the first one, its history on the last. */
 export function lookView({ order, extras, mayDecide, origin, page, note }: Look): ModalView {
   const pages = statementPages(extras.statement);
@@ -42,7 +70,7 @@ export function lookView({ order, extras, mayDecide, origin, page, note }: Look)
     ...noticeView('What is sent', [
       ...(note === undefined ? [] : [section(note)]),
       section(`*${escapeText(orderTitle(order))}*`),
-      ...(shown === 1 ? facts(explainingFacts(order, extras)) : []),
+      ...(shown === 1 ? [...facts(explainingFacts(order, extras)), ...namesShown(order, extras)] : []),
       ...(shown === 1 && order.state === 'PENDING' ? warnings(order, extras) : []),
       ...(pages[shown - 1] ?? []),
       ...actions(`look_pages_${order.id}`, [

@@ -14,6 +14,7 @@ import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../not
 import type { WaitingDecision } from '../../orders/approvers.ts';
 import {
   accountOwner,
+  FOLLOWED_TASKS,
   isFinal,
   isRequester,
   type Order,
@@ -28,7 +29,7 @@ import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
 import type { Term } from '../expiry/expiry.view.ts';
 import type { Message } from '../kit/blocks.ts';
 import { overBudgetReply, waitsForAdminAlone } from '../money/budget.view.ts';
-import { repricedReply } from '../money/price.view.ts';
+import { costsInHistory, repricedReply } from '../money/price.view.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import {
   directMessageTo,
@@ -49,7 +50,7 @@ import { orderReply } from './thread.view.ts';
 export interface OrderPlannerDeps {
   readonly web: SlackWeb;
   readonly directory: SlackDirectory;
-  readonly orders: Pick<OrderStore, 'loadWithHistory' | 'history' | 'recordShownExcess'>;
+  readonly orders: Pick<OrderStore, 'loadWithHistory' | 'history' | 'list' | 'recordShownExcess'>;
   readonly settings: () => Promise<TeamSettings>;
   /** What an order sends; undefined when its rows give no request any more. */
   readonly statementOf: (order: Order) => Statement | undefined;
@@ -300,7 +301,7 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
   const isWaiting = order.state === 'PENDING';
   const now = deps.now();
   const pricing = isWaiting || isPaused(order) ? costNow(deps, order) : undefined;
-  const [decision, settings, cost, budgets, term, impact, undo] = await Promise.all([
+  const [decision, settings, cost, budgets, term, impact, undo, past] = await Promise.all([
     isWaiting ? deps.decisionOf(order) : undefined,
     deps.settings(),
     isWaiting ? pricing : undefined,
@@ -308,6 +309,7 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
     termNow(deps, order),
     deps.impacts.forCard(order),
     undoOffer(deps, order, now),
+    pastNow(deps, order),
   ]);
   const otherAdmins = deps.admins.filter((userId) => !isRequester(order, userId));
   const isForAdmins = exceedsBudget(budgets) && otherAdmins.length > 0 && waitsForAdminAlone(history);
@@ -326,6 +328,7 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
     term,
     impact: impact === 'none' ? undefined : impact,
     undo,
+    ...past,
   };
   return { extras, otherAdmins, isForAdmins, approvalChannel: settings.approvalChannel };
 }
@@ -401,19 +404,42 @@ export function costNow({ priceOf }: Pick<OrderPlannerDeps, 'priceOf'>, order: O
   return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input });
 }
 
-/** What the watch list tells of the one name of a waiting order on a live system; undefined where no card shows it. */
+/**
+ * What the watch list tells of the one name of an order on a live system, while it waits and of what it renewed; undefined where
+ * no card shows it.
+ */
 export async function termNow(
   { findListed }: Pick<OrderPlannerDeps, 'findListed'>,
   { state, task, account, items, input }: Order,
 ): Promise<Term | undefined> {
   const [item, ...others] = items;
-  const isLive = state === 'PENDING' && !isDemoContext(account.context);
-  if (!isLive || item === undefined || others.length > 0) return undefined;
+  const isShown = state === 'PENDING' || (state === 'SUCCEEDED' && task === 'renew');
+  if (!isShown || isDemoContext(account.context) || item === undefined || others.length > 0) return undefined;
   if (task !== 'renew' && task !== 'restore' && task !== 'create') return undefined;
   const listed = await findListed(item.name);
   if (task !== 'renew') return listed && { task, listed };
   const day = listed?.day && new Date(listed.day);
   return { task, listed, renewedUntil: day && utcDay(addYears(day, periodOf(input) ?? 1)) };
+}
+
+/** What happened last to the one name of a waiting order on a live system, and what undoing a deletion would cost. */
+export async function pastNow(
+  {
+    orders,
+    priceOf,
+  }: { readonly orders: Pick<OrderStore, 'list' | 'history'> } & Pick<OrderPlannerDeps, 'priceOf'>,
+  { state, task, account, items }: Order,
+): Promise<Pick<CardExtras, 'last' | 'restoreCost'>> {
+  const [item, ...others] = items;
+  const isShown = state === 'PENDING' && FOLLOWED_TASKS.includes(task) && !isDemoContext(account.context);
+  if (!isShown || item === undefined || others.length > 0) return {};
+  const [[last], restoreCost] = await Promise.all([
+    orders.list({ name: item.name, tasks: FOLLOWED_TASKS, states: ['SUCCEEDED'], isLive: true, limit: 1 }),
+    task === 'delete' ? priceOf({ task: 'restore', names: [item.name], input: undefined }) : undefined,
+  ]);
+  if (last === undefined || last.isPrivate) return { restoreCost };
+  const { asked, approved } = costsInHistory(await orders.history(last.id));
+  return { restoreCost, last: { order: last, cost: approved ?? asked } };
 }
 
 /** What a waiting order, or the rest of a paused one, takes out of the team's budgets; undefined where it has no price. */

@@ -45,7 +45,7 @@ import {
   table,
 } from '../kit/blocks.ts';
 import { answerLines, formatKind, messageLine } from './answer.view.ts';
-import { impactLines } from './impact.view.ts';
+import { impactWarnings } from './impact.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
 import { commonFacts } from './statement.view.ts';
 import { summaryText } from './summary.view.ts';
@@ -57,12 +57,10 @@ const NEXT_STEPS: Readonly<
 > = {
   transfer_period: (days, after) =>
     days === undefined
-      ? 'How long a transfer takes in this zone is not documented. When the registry shows it, I say so here.'
-      : `It goes through by *${after(days)}* at the latest when the losing registrar does not respond. When the registry shows it, I say so here.`,
-  manual_processing: () =>
-    'It is processed by hand, and nothing documents how long that takes. On the watch list the name counts as deleted until the registry shows it restored; then I say so here.',
-  no_public_record: () =>
-    'The process has started. No public record shows its end: look at the domain service.',
+      ? 'How long it takes in this zone is not documented.'
+      : `It goes through by *${after(days)}* at the latest.`,
+  manual_processing: () => 'It is done by hand; how long that takes is not documented.',
+  no_public_record: () => 'It has started. No public record shows its end: look at the domain service.',
 };
 
 /** How a state is shown: its icon, words that follow "the order is", and a line of its own. */
@@ -120,11 +118,7 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
     nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
       ? NEXT_STEPS[nextStep](zoneFor(item.name).transfer.autoApproveDays, after)
       : undefined;
-  return present([
-    step,
-    lock !== undefined &&
-      `Transfers are locked until *${after(lock.days)}*, ${count(lock.days, 'day')} after the ${lock.since}.`,
-  ]);
+  return present([step, lock !== undefined && `No transfers until *${after(lock.days)}*.`]);
 }
 
 /** The name of an item as people read it; a name with other letters in both forms. */
@@ -132,15 +126,21 @@ export function itemName(order: Pick<Order, 'task'>, name: string): string {
   return taskNamed(order.task).zoneTask !== undefined ? displayName(name) : name;
 }
 
-/** `Renew cafe.rest for 2 years`, `Renew 3 names for 1 year`. Plain text. */
-export function orderTitle(order: Order): string {
+/** The plan or statement of an order, as people name it. */
+export function shortHash({ statementHash }: Pick<Order, 'statementHash'>): string {
+  return statementHash.slice(0, 8);
+}
+
+/** `Renew cafe.rest for 2 years`, `Renewed 3 names for 1 year`. Plain text. */
+export function orderTitle(order: Order, tense: 'to do' | 'done' = 'to do'): string {
   const [first] = order.items;
   const what =
     order.items.length === 1 && first !== undefined
       ? itemName(order, first.name)
       : count(order.items.length, 'name');
   const period = periodOf(order.input);
-  return `${taskNamed(order.task).words.verb} ${what}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
+  const { verb, done } = taskNamed(order.task).words;
+  return `${tense === 'done' ? done : verb} ${what}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
 }
 
 /** Whether an order goes over the XML interface, which has no place for a client transaction id. */
@@ -279,7 +279,8 @@ export function resultText(
   ]
     .filter((part) => part !== undefined)
     .join(' ');
-  const said = [words, formatKind(result.type)].filter(Boolean).join(' · ');
+  const stid = result.stid === undefined || detail === 'shared' ? undefined : code(result.stid);
+  const said = [words, formatKind(result.type), stid].filter(Boolean).join(' · ');
   const messages = result.messages ?? [];
   return present([
     !isCompleteSummary(state, result, said) && formatSummary({ state, attempts, result }),
@@ -288,7 +289,6 @@ export function resultText(
     ...messages.slice(0, MAX_MESSAGES).map((each) => `• ${messageLine(each)}`),
     messages.length > MAX_MESSAGES && `• and ${count(messages.length - MAX_MESSAGES, 'message')} more`,
     ...(detail === 'full' ? answerLines(result) : []),
-    result.stid !== undefined && detail !== 'shared' && `Transaction ${code(result.stid)}`,
   ]);
 }
 
@@ -308,7 +308,7 @@ export function orderButton(
 
 /** Shows all that an order sends, and what explains it. */
 export function lookButton(order: Order, style?: 'primary'): Button {
-  return orderButton(order, 'order_look', 'Look at it', style);
+  return orderButton(order, 'order_look', style === 'primary' ? 'Look at it' : 'Details', style);
 }
 
 /**
@@ -385,9 +385,11 @@ export function confirmMessage(
 ): Message {
   const title = orderTitle(order);
   const { words, notes } = taskNamed(order.task);
-  const noteLines = notes(order.items.map((item) => item.name)).map(
-    (note) => `• ${escapeText(formatTaskNote(note))}`,
-  );
+  // What stops is said by what was found, if that is known.
+  const isSeen = impact !== undefined && impact !== 'unseen';
+  const noteLines = notes(order.items.map((item) => item.name))
+    .filter((note) => !(isSeen && note.code === 'website_and_mail_stop'))
+    .map((note) => `• ${escapeText(formatTaskNote(note))}`);
   const yes = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;
   return message(`${escapeText(title)}?`, [
     section(
@@ -395,9 +397,9 @@ export function confirmMessage(
     ),
     noteLines.length > 0 && section(noteLines.join('\n')),
     ...lines(commonFacts(statement).map(([label, value]) => `*${label}*: ${value}`)),
-    ...(impact === undefined ? [] : lines(impactLines(impact))),
+    ...(impact === undefined ? [] : lines(impactWarnings(impact))),
     ...actions(`confirm_${order.id}`, [orderButton(order, 'order_confirm', yes, 'danger')]),
-    context('Nothing has been sent. Without your confirmation this is forgotten after 15 minutes.'),
+    context('Nothing was sent. It is forgotten after 15 minutes.'),
   ]);
 }
 

@@ -4,9 +4,9 @@ import type { OrderFilter } from '../../orders/ports.ts';
 import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
-import { actions, escapeText, lines, message } from '../kit/blocks.ts';
-import { answerButtons, answerLines } from './answer.view.ts';
-import { orderCard } from './card.view.ts';
+import { actions, escapeText, facts, lines, message, withoutMenu } from '../kit/blocks.ts';
+import { answerButtons, answerLines, LISTED_FACTS } from './answer.view.ts';
+import { explainingFacts, orderCard } from './card.view.ts';
 import { breakGlassButtons, signOffButtons } from './emergency.view.ts';
 import { itemName, lookButton } from './order.view.ts';
 import {
@@ -53,7 +53,7 @@ function filterFor(
 
 /** What the service said about an item, with its name where there are several. */
 function answersOf(order: Order, { name, result }: OrderItem): string[] {
-  const said = result === undefined ? [] : answerLines(result);
+  const said = result === undefined ? [] : answerLines(result, LISTED_FACTS);
   return said.length === 0 || order.items.length === 1
     ? said
     : [`*${escapeText(itemName(order, name))}*`, ...said];
@@ -79,7 +79,8 @@ async function runOrder(call: CommandCall): Promise<void> {
   await call.respond(
     message(card.text, [
       // The buttons belong to the card in the channel.
-      ...card.blocks.filter((block) => block.type !== 'actions'),
+      ...card.blocks.filter((block) => block.type !== 'actions').map(withoutMenu),
+      ...facts(explainingFacts(order, extras)),
       // Of thousands of rows the file in the thread tells.
       ...(order.bulk === undefined ? lines(order.items.flatMap((item) => answersOf(order, item))) : []),
       ...actions(`data_${order.id}`, [

@@ -10,7 +10,6 @@ import {
   button,
   capitalized,
   code,
-  context,
   count,
   escapeText,
   lines,
@@ -299,7 +298,6 @@ function lateReply(
     return message(said, [
       section(said),
       ...actions(`late_${order.id}`, secret ? [revealButton(order)] : []),
-      secret && context(REVEAL_HINT),
     ]);
   }
   const wasDone = outcome === 'SUCCEEDED';
@@ -354,19 +352,24 @@ function finishedReply(
   if (event.through === 'resolved') return undefined;
   return outcomeReply(
     order,
-    `${STATES[order.state].icon} ${mention(order.requesterId)} *${escapeText(orderTitle(order))}*: ${formatOutcome(order)}${formatPart(order)}.`,
+    `${STATES[order.state].icon} ${mention(order.requesterId)}: ${formatOutcome(order)}`,
     approvers,
     now,
   );
 }
 
+/** `*Renewed cafe.rest for 2 years*.`, `*Restore cafe.rest*: accepted by the service, not done yet.` */
 function formatOutcome(order: Order): string {
-  if (isOnlyAccepted(order, order.state)) return 'accepted by the service, not done yet';
-  return OUTCOME_WORDS[order.state] ?? STATES[order.state].line.toLowerCase();
+  const isDone = order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state);
+  const title = `*${escapeText(orderTitle(order, isDone ? 'done' : 'to do'))}*`;
+  if (isDone) return `${title}${formatPart(order)}.`;
+  const words = isOnlyAccepted(order, order.state)
+    ? 'accepted by the service, not done yet'
+    : (OUTCOME_WORDS[order.state] ?? STATES[order.state].line.toLowerCase());
+  return `${title}: ${words}${formatPart(order)}.`;
 }
 
 const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
-  SUCCEEDED: 'done',
   FAILED: 'failed',
   UNKNOWN: 'the outcome is not known',
 };
@@ -374,13 +377,11 @@ const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
 function revealButton(order: Order) {
   return button(
     'order_reveal',
-    order.task === 'authcode' ? 'Show the auth code' : 'Show the password',
+    order.task === 'authcode' ? 'Show the auth code, once' : 'Show the password, once',
     order.id,
     { style: 'primary' },
   );
 }
-
-const REVEAL_HINT = 'Only the person who asked can see it, once, within an hour.';
 
 /** The state of an order, item by item, and what can be done about it. */
 function outcomeReply(
@@ -390,7 +391,6 @@ function outcomeReply(
   now: Date | undefined,
 ): Message {
   const secret = order.state === 'SUCCEEDED' && order.items.some(({ result }) => result?.hasSecret === true);
-  const retry = retryButtons(order, now);
   return message(lead, [
     section(lead),
     ...(order.bulk === undefined
@@ -403,12 +403,9 @@ function outcomeReply(
     ...actions(`result_${order.id}`, [
       secret && revealButton(order),
       ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
-      ...retry,
+      ...retryButtons(order, now),
       ...answerButtons(order),
     ]),
-    secret && context(REVEAL_HINT),
-    retry.length > 0 &&
-      context(`Retry makes a new order${order.items.length > 1 ? ' of the names that failed' : ''}.`),
   ]);
 }
 

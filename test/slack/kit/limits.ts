@@ -16,7 +16,7 @@ import { hasNewBlocks, withoutNewBlocks } from '../../../src/slack/kit/blocks.ts
 const wire = z.record(z.string(), z.json());
 const wireBlocks = z.array(wire);
 
-function blocksOf(blocks: readonly AnyBlock[]) {
+export function blocksOf(blocks: readonly AnyBlock[]) {
   return wireBlocks.parse(JSON.parse(JSON.stringify(blocks)));
 }
 

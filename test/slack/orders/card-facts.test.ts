@@ -1,0 +1,300 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { OrderCost } from '../../../src/money/prices.ts';
+import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
+import type { WaitingDecision } from '../../../src/orders/approvers.ts';
+import type { Order } from '../../../src/orders/order.ts';
+import { taskNamed } from '../../../src/orders/tasks.ts';
+import type { CardExtras } from '../../../src/slack/orders/card.view.ts';
+import { lookView } from '../../../src/slack/orders/order-look.view.ts';
+import { newBulk, newDemand } from '../../orders/sample.ts';
+import { orderEvent } from '../../support/log.ts';
+import { phoneLines, seen } from '../../support/reading.ts';
+import { blocksOf } from '../kit/limits.ts';
+import { ASKED_AT, cardOf, SAMPLE_INPUTS, sampleOrder, statedBy } from './samples.ts';
+
+/*
+ * The table of facts in docs/wording.md, row by row: a fact that is unusual stands open on the card, and one that is usual does
+ * not. What the table sends to *Details* stands there.
+ */
+
+const NAMES = ['cafe.rest'];
+const DECISION: WaitingDecision = {
+  demand: newDemand(NAMES),
+  isStricter: false,
+  policyVersion: 3,
+  standIns: new Map(),
+};
+
+function costOf(minor: number, unknown = 0): OrderCost {
+  const amount = { currency: 'EUR', minor };
+  const source = 'Contract 7';
+  const quote = { amount, validFrom: '2026-11-01', source, times: 2 };
+  return {
+    names: minor === 0 ? [{ name: 'cafe.rest' }] : [{ name: 'cafe.rest', quote }],
+    sums: minor === 0 ? [] : [amount],
+    unknown,
+    mayCostMore: false,
+    days: ['2026-11-01'],
+    sources: [source],
+  };
+}
+
+const USUAL: Omit<CardExtras, 'statement'> = {
+  approvers: ['U0BOB', 'S0APPROVERS'],
+  decision: DECISION,
+  history: [],
+  now: ASKED_AT,
+  cost: costOf(3_600),
+};
+
+function impactOf(...items: readonly ImpactItem[]): Impact {
+  return { task: 'delete', seenAt: ASKED_AT, items, isInUse: 'yes', areNewNameserversReady: undefined };
+}
+
+function ofTask(task: Order['task'], changes: Partial<Order> = {}, names: readonly string[] = NAMES): Order {
+  const checked = taskNamed(task).check(SAMPLE_INPUTS[task]);
+  if (!checked.ok) throw new Error(`the sample for ${task} is wrong`);
+  return sampleOrder('PENDING', { task, input: checked.input, ...changes }, names);
+}
+
+const website: ImpactItem = { code: 'website', severity: 'stops', addresses: ['198.51.100.7'] };
+const signed: ImpactItem = { code: 'no_transfer_lock', severity: 'at_stake' };
+const looked = (asked: Impact, latest = asked) => ({
+  impact: { asked, latest, warned: undefined, isThorough: true },
+});
+const waiting = sampleOrder('PENDING', {}, NAMES);
+const renewed = { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTime() - 7 * 86_400_000) };
+
+/** A row of the table: its fact, an order and what is known of it where that is unusual, and what stands open then. */
+type Case = readonly [fact: string, order: Order, extras: Partial<CardExtras>, open: readonly string[]];
+const CASES: readonly Case[] = [
+  ['price', waiting, { cost: costOf(0, 1) }, ['It costs money, price not known']],
+  ['price', ofTask('owner-change'), { cost: undefined }, ['cost not stated']],
+  [
+    'price',
+    sampleOrder('PENDING', {}, ['a.rest', 'b.rest']),
+    { cost: costOf(3_600, 1) },
+    ['Of 1 name the price is not known'],
+  ],
+  [
+    'price',
+    waiting,
+    { history: [orderEvent('requested', 'PENDING', { price: costOf(1_800) })] },
+    ['The price has changed', 'it was €18.00'],
+  ],
+  ['system', sampleOrder('PENDING', { account: { ...waiting.account, context: 1 } }), {}, ['DEMO · Renew']],
+  [
+    'approvals given',
+    sampleOrder('PENDING', {
+      approvals: [{ userId: 'U0CAROL', at: ASKED_AT, agreedExcess: [] }],
+      approvalsRequired: 2,
+    }),
+    { decision: { ...DECISION, demand: newDemand(NAMES, 2) } },
+    ['1 of 2 approvals (@person)'],
+  ],
+  [
+    'several rules ask',
+    waiting,
+    {
+      decision: {
+        ...DECISION,
+        demand: {
+          ...newDemand(NAMES),
+          requirements: [
+            ...newDemand(NAMES).requirements,
+            {
+              rule: { kind: 'rule', name: 'brand', index: 0, version: 3 },
+              names: NAMES,
+              needed: 2,
+              approvers: ['U0CFO'],
+            },
+          ],
+        },
+      },
+    },
+    ['1 approval of @person', '2 approvals of @person'],
+  ],
+  [
+    'the rule and its version',
+    waiting,
+    {
+      history: [
+        orderEvent('requested', 'PENDING', {
+          decidedBy: [{ kind: 'rule', name: 'brand', index: 0, version: 3 }],
+        }),
+      ],
+    },
+    ['rule “brand” of policy version 3'],
+  ],
+  [
+    'the policy asks for more than before, or refuses',
+    waiting,
+    { decision: { ...DECISION, isStricter: true } },
+    ['ask for more than when this was asked for'],
+  ],
+  [
+    'a stand-in',
+    waiting,
+    {
+      decision: {
+        ...DECISION,
+        standIns: new Map([['U0BOB', { userId: 'U0CAROL', until: ASKED_AT }]]),
+      },
+    },
+    ['@person for @person until'],
+  ],
+  [
+    "an approver's question",
+    waiting,
+    { history: [orderEvent('asked', 'PENDING', { question: 'for two years?' })] },
+    ['“for two years?”'],
+  ],
+  [
+    'expiry before and after',
+    waiting,
+    { term: { task: 'renew', listed: undefined, renewedUntil: undefined } },
+    ['When it expires is not known: it is not on the watch list'],
+  ],
+  [
+    'what was done last to the name',
+    ofTask('delete'),
+    { last: { order: renewed, cost: costOf(3_600) } },
+    ['Renewed a week ago, for about €36.00'],
+  ],
+  [
+    'account',
+    sampleOrder('PENDING', { account: { ...waiting.account, isTeamAccount: true } }),
+    {},
+    ['With the team’s account'],
+  ],
+  [
+    'rules of the zone',
+    sampleOrder('PENDING', { input: { names: ['cafe.example'], period: 2 } }, ['cafe.example']),
+    {},
+    ['No rules of its zone are known'],
+  ],
+  [
+    'budget',
+    waiting,
+    {
+      budgets: {
+        reservation: { teamId: 'T1', day: '2026-11-21', items: [], agreedExcess: [], isLimited: true },
+        shares: [],
+        over: [{ tag: null, period: '2026-11', currency: 'EUR', leftMinor: 1_000, takesMinor: 3_600 }],
+      },
+    },
+    ['It exceeds the budget of all names for November 2026 by €26.00'],
+  ],
+  ['impact: what stops', ofTask('delete'), looked(impactOf(website)), ['Its website stops, at 198.51.100.7']],
+  [
+    'impact: what is at stake or not seen',
+    ofTask('authcode'),
+    looked(impactOf(signed)),
+    ['No lock keeps it'],
+  ],
+  [
+    'impact: nothing lives on it, or the new nameservers answer',
+    ofTask('delete'),
+    looked({ ...impactOf(), isInUse: 'no' }),
+    ['Nothing was seen that lives on it'],
+  ],
+  ['impact: what is at stake or not seen', ofTask('delete'), { impact: 'unseen' }, ['was not looked at yet']],
+  [
+    'impact that changed since it was asked for',
+    ofTask('delete'),
+    looked(impactOf(), impactOf(website)),
+    ['New: Its website stops'],
+  ],
+  [
+    'restorable after a deletion',
+    ofTask('delete'),
+    { restoreCost: costOf(8_000) },
+    ['Restorable for 30 days, for about €80.00'],
+  ],
+  [
+    'asked again after a failure',
+    sampleOrder('PENDING', { retryOf: 'zr0gsgvnnxvt' }),
+    {},
+    ['order zr0gsgvnnxvt failed'],
+  ],
+  [
+    'rows of a file',
+    sampleOrder('PENDING', {
+      bulk: { ...newBulk(20), findings: [{ code: 'price_unknown', names: ['a.rest'], count: 1 }] },
+    }),
+    {},
+    ['1 name whose price is not known: a.rest'],
+  ],
+  [
+    'approved alone in an emergency',
+    sampleOrder('SUCCEEDED', { emergencyApprovedBy: 'U0ADA' }),
+    { history: [orderEvent('emergency_approved', 'APPROVED', { reason: 'the shop is down' })] },
+    ['alone in an emergency', '“the shop is down”', 'open for review'],
+  ],
+  ['private', sampleOrder('PENDING', { isPrivate: true }), {}, ['private']],
+  ['what the service said', sampleOrder('FAILED'), {}, ['EF01015 not in this account']],
+];
+
+function textOfBlocks(blocks: readonly object[]): string {
+  const texts: string[] = [];
+  JSON.stringify(blocks, (key, value: unknown) => {
+    if (key === 'text' && typeof value === 'string') texts.push(value);
+    return value;
+  });
+  return seen(texts.join('\n'));
+}
+
+describe('the facts of a card', () => {
+  const document = readFileSync(new URL('../../../docs/wording.md', import.meta.url), 'utf8');
+  const rows = document
+    .slice(document.indexOf('## What stands on a card'))
+    .split('\n')
+    .flatMap((line) => (/^\| (?!fact|---)/.test(line) ? [line.split('|').map((cell) => cell.trim())] : []))
+    .map(([, fact = '', usual = '', unusual = '']) => ({ fact, usual, unusual }));
+  /** Facts that flow tests and other tests of views show, because they need more than one order. */
+  const ELSEWHERE = [
+    'deletion of a name to restore',
+    'name to register',
+    'content of the request',
+    'interface',
+    'what public records show of an unknown outcome',
+  ];
+
+  it('has a case for each row that can be unusual', () => {
+    const tried = new Set(CASES.map(([fact]) => fact));
+    const missing = rows.filter(({ fact, unusual }) => unusual !== '–' && !tried.has(fact));
+    expect(missing.map(({ fact }) => fact)).toEqual(ELSEWHERE);
+    expect([...tried].filter((fact) => !rows.some((row) => row.fact === fact))).toEqual([]);
+  });
+
+  it.each(CASES)('%s: stands open where it is unusual', (_fact, order, extras, open) => {
+    const card = cardOf(order, { ...USUAL, ...extras });
+    const shown = textOfBlocks([{ text: card.text }, ...card.blocks]);
+    for (const text of open) expect(shown).toContain(text);
+    const usual = cardOf(waiting, USUAL);
+    const before = textOfBlocks([{ text: usual.text }, ...usual.blocks]);
+    for (const text of open) expect(before, 'it is not said of a usual order').not.toContain(text);
+  });
+
+  it('stand behind Details where they explain', () => {
+    const history = [orderEvent('requested', 'PENDING', { price: costOf(3_600) })];
+    const extras = { ...USUAL, statement: statedBy(waiting), history };
+    const origin = { channelId: 'C1' };
+    const view = lookView({ order: waiting, extras, mayDecide: true, origin, page: 1 });
+    const shown = textOfBlocks(view.blocks);
+    for (const text of [
+      'about €36.00 (price list of 1 Nov 2026)',
+      'Counted as 2 times',
+      'Can approve',
+      'alice in context 4',
+      'POST /domain/cafe.rest/',
+      'History',
+    ])
+      expect(shown).toContain(text);
+  });
+
+  it('leave a usual card as short as it may be', () => {
+    expect(phoneLines(blocksOf(cardOf(waiting, USUAL).blocks))).toBeLessThanOrEqual(12);
+  });
+});
