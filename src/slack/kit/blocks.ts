@@ -151,7 +151,7 @@ export function button(
 }
 
 /** Menus whose options stand for buttons, as `<button>:<value>`. */
-export const MENUS = ['order_more', 'reminder_more'] as const;
+const MENUS = ['order_more', 'reminder_more'] as const;
 type MenuId = (typeof MENUS)[number];
 
 /** The button that was chosen in a menu, and its value; undefined for any other press. */

@@ -130,13 +130,6 @@ function itemFacts(item: StatementItem): (readonly [string, string])[] {
   ]);
 }
 
-/** What a request asks for, on one line. Plain text. */
-export function fieldLine(item: StatementItem): string {
-  return statedFields(item)
-    .map((field) => `${field.label}: ${valuesOf(field).join(' ')}`)
-    .join(', ');
-}
-
 function valuesOf({ path, values }: StatedField): readonly string[] {
   return path === 'period' ? values.map((years) => count(Number(years), 'year')) : values;
 }
