@@ -64,7 +64,7 @@ describe('an order that waits out a 429', () => {
 
     expect(await stop(order.id)).toBe('CANCELLED');
     expect((await rig.due(order.id)).notifications).toBeInstanceOf(Date);
-    expect(await card(order.id)).toMatch(/Stopped, nothing was carried out.* · by <@U0ALICE>/);
+    expect(await card(order.id)).toMatch(/Stopped, nothing was carried out.* <@U0ALICE> stopped it/);
     expect(await card(order.id)).not.toContain('order_stop');
     expect(await thread(order.id)).toMatch(/<@U0ALICE> stopped this.*nothing was carried out/);
     expect(await rig.story(order.id)).toEqual([

@@ -20,7 +20,7 @@ export function seen(mrkdwn: string): string {
     )
     .replace(/<[^|>]+\|([^>]*)>/g, '$1')
     .replace(/<([^|>]+)>/g, '$1')
-    .replace(/:[a-z0-9_+-]+:/g, '🙂')
+    .replace(/:[a-z+-][a-z0-9_+-]*:/g, '🙂')
     .replace(/(^|\W)[*_~`]+(?=\S)|(?<=\S)[*_~`]+(?=\W|$)/g, '$1')
     .replaceAll('&amp;', '&')
     .replaceAll('&lt;', '<')
@@ -89,7 +89,7 @@ const UNREADABLE: readonly (readonly [what: string, pattern: RegExp])[] = [
 export function unreadable(text: string, blocks: readonly JsonObject[]): string[] {
   const texts = [text, ...blocks.flatMap((block) => allTexts(block))];
   return texts.flatMap((each) => {
-    const own = seen(each.replace(/“[^”]*”|`[^`]*`|```[\s\S]*?```|:[a-z0-9_+-]+:/g, ' '));
+    const own = seen(each.replace(/“[^”]*”|`[^`]*`|```[\s\S]*?```|:[a-z+-][a-z0-9_+-]*:/g, ' '));
     return UNREADABLE.flatMap(([what, pattern]) => {
       const found = pattern.exec(own);
       return found === null ? [] : [`${what} (${found[0]}) in: ${each.slice(0, 120)}`];

@@ -197,7 +197,7 @@ function standingCard(order: Order, extras: CardExtras): Message {
     stateLine(order, history, extras),
     ...(order.state === 'SUCCEEDED' ? nextStepsOf(order) : []),
     isPaused(order) && order.expiresAt && `Goes on until ${moment(order.expiresAt)}`,
-    ...(isUnknown ? hintLines(order) : []),
+    ...(isUnknown ? [...knownLines(order), ...hintLines(order)] : []),
     exceededFact(history),
     extras.undo && undoText(extras.undo),
     order.bulk !== undefined && tallyText(order),
@@ -550,6 +550,12 @@ function stateLine(order: Order, history: readonly HistoryEvent[], { term }: Car
     default:
       return [state, people, ...formatWait(order, history)].join(' · ');
   }
+}
+
+/** What is known of the one name of an order whose outcome is not. */
+function knownLines({ items }: Order): string[] {
+  const [item, ...others] = items;
+  return item === undefined || others.length > 0 ? [] : resultText(item);
 }
 
 /** The length of the service's words on a card; the thread has all of them. */
