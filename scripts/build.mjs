@@ -9,8 +9,10 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const workspacePage = join(root, 'packages/slack-workspace/page');
 const demoPage = join(root, 'demo/page');
 const verifier = join(root, 'packages/ledger-verify');
+const signingPage = join(root, 'src/web/page');
 
 if (!process.argv.includes('--page')) compile();
+await buildSigningPage();
 await buildPage([workspacePage], join(root, 'packages/slack-workspace/dist/page'));
 await buildPage([workspacePage, demoPage], join(root, 'dist/demo/page'));
 await buildFile(join(verifier, 'page'), join(verifier, 'dist/verify.html'));
@@ -26,6 +28,18 @@ function compile() {
     },
   );
   if (status !== 0) process.exit(status ?? 1);
+}
+
+/** The script and the looks of the pages on which people sign. */
+async function buildSigningPage() {
+  const target = join(root, 'dist/web/page');
+  await build({
+    input: join(signingPage, 'main.ts'),
+    platform: 'browser',
+    logLevel: 'warn',
+    output: { file: join(target, 'page.js'), format: 'iife', minify: true },
+  });
+  await cp(join(signingPage, 'page.css'), join(target, 'page.css'));
 }
 
 /**

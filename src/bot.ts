@@ -18,16 +18,20 @@ import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
 import type { AdvanceDeps } from './orders/advance.ts';
 import { offboard } from './orders/offboarding.ts';
+import { createOrderSigning, type KeyUse } from './orders/order-signing.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { readStatement } from './orders/statement.ts';
 import { readTagsTouched } from './policy/subject.ts';
 import { createRdapClient } from './rdap/client.ts';
 import { createReadiness } from './readiness.ts';
 import { PACE, type Seams } from './seams.ts';
+import type { Routes } from './server.ts';
 import { createServiceClient } from './service/client.ts';
 import { credentialInterfaces } from './service/interfaces.ts';
 import { withSaved } from './settings.ts';
 import { createShutdown } from './shutdown.ts';
+import { createVerifier, relyingPartyOf } from './signing/assertion.ts';
+import { standingKeys } from './signing/key-ring.ts';
 import { limitLinkTries } from './slack/accounts/link.ts';
 import { departureOf } from './slack/admins/admins.ts';
 import { formatCalendarEvent } from './slack/expiry/calendar.view.ts';
@@ -39,6 +43,7 @@ import { createFileReader } from './slack/outbound/download.ts';
 import { createLatest } from './slack/outbound/latest.ts';
 import { isSlackAddress } from './slack/outbound/response-url.ts';
 import { createNotifier } from './slack/planners.ts';
+import { pageWords } from './slack/signing/page-words.ts';
 import {
   connectDatabase,
   connectSlack,
@@ -51,6 +56,9 @@ import {
   startServers,
 } from './start.ts';
 import type { Stores } from './store/stores.ts';
+import { createCeremonies } from './web/ceremony.ts';
+import { createLinks } from './web/links.ts';
+import { createPages } from './web/routes.ts';
 import { createWebhooks, WEBHOOK_TIMEOUT_MS } from './webhooks/webhooks.ts';
 import { startWork } from './work.ts';
 
@@ -100,7 +108,9 @@ async function start(site: Site): Promise<Bot> {
   const { pace = PACE } = seams;
   const { server, metricsServer } = await startServers(site);
   const { database, takeBackup } = await connectDatabase(site);
-  const { slack, stores } = await connectSlack(site, database);
+  const publicUrl = config.publicUrl ?? `http://localhost:${server.port}`;
+  const keyUse = keyUseOf(config.signingRoots, publicUrl);
+  const { slack, stores } = await connectSlack(site, database, { canSign: keyUse !== undefined });
   const settings = async () => withSaved(config.team, await stores.savedSettings.all());
   const { vault, accounts } = openAccounts(site, stores, slack.bot.teamId);
   const names = buildNames(site, stores);
@@ -111,7 +121,7 @@ async function start(site: Site): Promise<Bot> {
     lookAtRegistry: names.lookAtRegistry,
     vault,
     teamId: slack.bot.teamId,
-    publicUrl: config.publicUrl ?? `http://localhost:${server.port}`,
+    publicUrl,
     formatEvent: formatCalendarEvent,
     settings,
     namesAdded: () => void bus.emit('namesAdded'),
@@ -139,14 +149,22 @@ async function start(site: Site): Promise<Bot> {
     store: stores.orders,
     accounts,
     feeds: stores.feeds,
+    keys: {
+      owners: async () => standingKeys(await stores.keys.read()).map(({ owner }) => owner),
+      revoke: (userId: string) => stores.keys.revokeOfLeaver(userId, now()),
+    },
     directory: slack.directory,
     alertOfTeamAccount: (account: Account, userId: string) =>
       stores.notifications.open(departureOf(account, userId), now()),
     now,
     log,
   };
+  const links = createLinks({
+    ...{ store: stores.links, publicUrl, now },
+    relyingParty: relyingPartyOf(publicUrl),
+  });
   const deps = featureDeps(site, {
-    ...{ slack, stores, settings, vault, accounts, names, expiry },
+    ...{ slack, stores, settings, vault, accounts, names, expiry, keyUse, links },
     offboard: (userId) => offboard(leaving, userId),
   });
   const pause = pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs };
@@ -197,6 +215,7 @@ async function start(site: Site): Promise<Bot> {
     async purge() {
       await stores.orders.purgeExpired(now());
       await stores.purgePendingChanges(now());
+      await stores.links.purge(now());
     },
     takeBackup,
     offboarding: { ...leaving, signal: shutdown.looking, ...pause },
@@ -213,6 +232,7 @@ async function start(site: Site): Promise<Bot> {
   const { signingSecret } = config.slack;
   server.serve({
     calendar: (token) => expiry.openFeed(token),
+    page: openPages(site, { stores, deps, publicUrl }),
     isSigned: (headers, body) => signingSecret !== undefined && isSignedBySlack(signingSecret, headers, body),
     slack: () => (app.connected() ? app.requestListener : undefined),
   });
@@ -231,6 +251,39 @@ async function start(site: Site): Promise<Bot> {
       return stopped;
     },
   };
+}
+
+/** The pages on which people sign; none where WebAuthn does not work at `PUBLIC_URL`. */
+function openPages(
+  { config, log, now }: Site,
+  {
+    stores,
+    deps,
+    publicUrl,
+  }: { readonly stores: Stores; readonly deps: SlackDeps; readonly publicUrl: string },
+): Routes['page'] {
+  const relyingParty = relyingPartyOf(publicUrl);
+  if (relyingParty === undefined) return async () => false;
+  const { links, keys, policies, pendingChanges, savedSettings } = stores;
+  const ceremonies = createCeremonies({
+    ...{ links, keys, relyingParty, policies, now },
+    orders: deps.orders,
+    decidingChanged: () => {
+      deps.notifyDue();
+      deps.refreshWaitingCards().catch((err: unknown) => log.warn({ err }, 'showing what decides on cards'));
+    },
+    pendingSettings: pendingChanges.settings,
+    readSettings: savedSettings.all,
+    settingsOf: (saved) => withSaved(config.team, saved),
+  });
+  return createPages({ ceremonies, origin: relyingParty.origin, ...pageWords(deps) }).handle;
+}
+
+/** What keys are measured by; undefined without `SIGNING_ROOTS`, or where browsers sign nothing at `PUBLIC_URL`. */
+function keyUseOf(roots: readonly string[], publicUrl: string): KeyUse | undefined {
+  const relyingParty = relyingPartyOf(publicUrl);
+  if (relyingParty === undefined || roots.length === 0) return undefined;
+  return { roots: new Set(roots), verifier: createVerifier(relyingParty) };
 }
 
 /** The linked accounts, and the clients of the service that use them. */
@@ -284,10 +337,12 @@ function buildNames({ config, seams, now, log, bus, shutdown }: Site, stores: St
 }
 
 /** What features are made of. */
-interface FeatureParts extends Pick<SlackDeps, 'settings' | 'accounts' | 'names' | 'expiry' | 'offboard'> {
+interface FeatureParts
+  extends Pick<SlackDeps, 'settings' | 'accounts' | 'names' | 'expiry' | 'offboard' | 'links'> {
   readonly slack: Slack;
   readonly stores: Stores;
   readonly vault: Vault;
+  readonly keyUse: KeyUse | undefined;
 }
 
 /** What the subcommands, forms and buttons need. */
@@ -298,20 +353,33 @@ function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts
   const { apiUrl, botToken } = config.slack;
   const tagsOf = readTagsTouched(portfolio.tagsOf);
   const priceOf = createOrderPricer({ prices, now });
+  const ruleFacts: SlackDeps['orders']['ruleFacts'] = {
+    currency: config.currency,
+    pricesOf: async (order) => amountsByName(await priceOf(order)),
+    tagsOf: portfolio.tagsOf,
+  };
+  const signing = createOrderSigning({
+    use: parts.keyUse,
+    readKeys: stores.keys.read,
+    directory,
+    policies: seams.policy ?? policies,
+    readSettings: stores.savedSettings.all,
+    settingsOf: (saved) => withSaved(config.team, saved),
+    start: withSaved(config.team, {}),
+    ruleFacts,
+    now,
+  });
   const orders: SlackDeps['orders'] = {
     store: stores.orders,
     vault,
-    settings,
+    settings: signing.settings,
+    signing,
     directory,
     now,
     priceOf,
     firstExpiry: stores.watchList.firstExpiry,
-    policy: seams.policy ?? policies,
-    ruleFacts: {
-      currency: config.currency,
-      pricesOf: async (order) => amountsByName(await priceOf(order)),
-      tagsOf: portfolio.tagsOf,
-    },
+    policy: signing.policy,
+    ruleFacts,
     standIns: stores.standIns,
     impactAtApproval: names.impacts.atApproval,
     impactWarnedAt: names.impacts.warnedAt,
@@ -353,6 +421,7 @@ function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts
       refreshWaitingCards(cards).catch((err: unknown) => log.warn({ err }, 'showing cards again')),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
     offboard: parts.offboard,
+    links: parts.links,
     homeTabs: createLatest('publishing a Home tab', log),
     readFile: createFileReader(botToken, apiUrl, MAX_CSV_BYTES),
     isSlackAddress: (address) => isSlackAddress(address, apiUrl),

@@ -4,6 +4,7 @@ import { backupCommand } from './commands/backup.ts';
 import { type Command, CommandError, UsageError } from './commands/command.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { forgetPersonCommand } from './commands/forget-person.ts';
+import { keyFingerprintCommand } from './commands/key-fingerprint.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { purgeCommand } from './commands/purge.ts';
 import { restoreCommand } from './commands/restore.ts';
@@ -24,6 +25,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['migrate', migrateCommand],
   ['forget-person', forgetPersonCommand],
   ['purge', purgeCommand],
+  ['key-fingerprint', keyFingerprintCommand],
 ]);
 
 const FAILED = 1;

@@ -8,6 +8,7 @@ import { exponentOf } from './money/amount.ts';
 import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES } from './orders/tasks.ts';
 import { DEFAULT_HEADER_PREFIX } from './service/authenticator/signature.ts';
 import { Secret } from './service/secret.ts';
+import { FINGERPRINT } from './signing/public-key.ts';
 
 /** A key of the vault. Its id stands beside every ciphertext made with it. */
 export interface VaultKey {
@@ -238,6 +239,14 @@ const environment = z.object({
   PUBLIC_URL: httpUrl.transform((text) => text.replace(/\/+$/, '')).optional(),
   WEBHOOK_URLS: webhookUrls.default([]),
   WEBHOOK_SECRET: webhookSecret.optional(),
+  SIGNING_ROOTS: z
+    .string()
+    .transform(list)
+    .refine(
+      (roots) => roots.every((root) => FINGERPRINT.test(root)),
+      'must be fingerprints of passkeys (SHA256:…), separated by commas',
+    )
+    .default([]),
   SERVICE_JSON_URL: httpUrl.transform((text) => text.replace(/\/+$/, '')),
   SERVICE_XML_URL: httpUrl.optional(),
   // A token of RFC 9110, section 5.6.2.
@@ -297,6 +306,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   PUBLIC_URL: 'https://steward.example.com',
   WEBHOOK_URLS: 'https://alerts.example.com/hook,http://10.0.0.5:8080/steward',
   WEBHOOK_SECRET: 'whsec_<base64 of 32 random bytes>, made with: echo whsec_$(openssl rand -base64 32)',
+  SIGNING_ROOTS: 'SHA256:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU',
   SERVICE_JSON_URL: 'https://service.example/v1',
   SERVICE_XML_URL: 'https://service.example/xml',
   SERVICE_HEADER_PREFIX: DEFAULT_HEADER_PREFIX,
@@ -488,6 +498,8 @@ function configOf(e: z.output<typeof environment>, team: NamedSettings) {
     webhooks: { urls: e.WEBHOOK_URLS, secret: e.WEBHOOK_SECRET },
     /** Where people reach the HTTP server, without a slash at the end; undefined: this machine's own address. */
     publicUrl: e.PUBLIC_URL,
+    /** Fingerprints of the passkeys that may vouch for others; empty: nothing can be signed. */
+    signingRoots: e.SIGNING_ROOTS,
     service: {
       jsonUrl: e.SERVICE_JSON_URL,
       xmlUrl: e.SERVICE_XML_URL,

@@ -17,6 +17,9 @@ import { ORDER_TASK_NAMES } from './orders/tasks.ts';
 import { storedPauseReason } from './orders/waves.ts';
 import { loggedChange } from './policy/change-log.ts';
 import { storedRule } from './policy/stored-demand.ts';
+import { boundTo } from './signing/approval.ts';
+import { approvalAssertion, vouchAssertion } from './signing/assertion.ts';
+import { charterSigned, keyAdded, keyRevoked, keyVouched } from './signing/key-ring.ts';
 
 /*
  * The events of the log: what each kind says, as a schema. The store reads rows with these schemas, so that whoever reads
@@ -74,6 +77,10 @@ const approvals = {
   progress: progress.exactOptional(),
   overBudget,
   admins,
+  /** Of a signed approval: the signature, what its nonce is a hash of, and who has vouched for the key, up to a root. */
+  signature: approvalAssertion.exactOptional(),
+  bound: boundTo.exactOptional(),
+  chain: z.array(vouchAssertion).readonly().exactOptional(),
 };
 
 /** An event of an order. */
@@ -235,6 +242,10 @@ export const teamEvent = z.discriminatedUnion('kind', [
       changes: z.array(loggedChange).readonly(),
     },
   ),
+  event('key', ['key_added'], keyAdded),
+  event('key', ['key_vouched'], keyVouched),
+  event('key', ['key_revoked'], keyRevoked),
+  event('policy', ['charter_signed'], charterSigned),
   event('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
 ]);
 

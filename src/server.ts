@@ -40,6 +40,8 @@ export interface Routes {
   readonly slack: () => RequestListener | undefined;
   /** The calendar feed behind a token, in pieces; undefined when nobody has this token. */
   readonly calendar: (token: string) => Promise<AsyncIterable<string> | undefined>;
+  /** Answers with one of the pages for people. @returns whether the path is one of theirs */
+  readonly page: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 }
 
 export interface MetricsServer {
@@ -89,7 +91,9 @@ const HEADERS = {
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** The bot's own HTTP server: `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`. */
+/**
+ * The bot's own HTTP server: `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`, and pages for people.
+ */
 export async function startServer(options: ServerOptions): Promise<HttpServer> {
   let served: Routes | undefined;
   const server = await listen(options, (request, response) => route(options, served, request, response));
@@ -221,6 +225,7 @@ async function route(
     if (request.method === 'HEAD') return void response.end();
     return pipeline(Readable.from(feed), response);
   }
+  if (path !== undefined && (await routes?.page(path, request, response)) === true) return;
   answer(response, 404, { error: 'not found' });
 }
 

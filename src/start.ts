@@ -29,7 +29,12 @@ import { takeBackup } from './store/backup.ts';
 import { type Database, openDatabase, StoreError } from './store/database.ts';
 import { MigrationError, migrate } from './store/migrate.ts';
 import { openProbe } from './store/probe.ts';
-import { createInstallationStores, createStores, type Stores } from './store/stores.ts';
+import {
+  createInstallationStores,
+  createStores,
+  type Stores,
+  type TeamStoreOptions,
+} from './store/stores.ts';
 
 /* The parts that a start waits for, and what the operator is told when one does not come. */
 
@@ -225,6 +230,7 @@ function backupsOfDay({ config: { backupDir: folder }, now, log }: Site, url: st
 export async function connectSlack(
   site: Site,
   database: Database,
+  options: Pick<TeamStoreOptions, 'canSign'>,
 ): Promise<{ slack: Slack; stores: Stores }> {
   const { config, log, signal, now, seams, bus, metrics, readiness } = site;
   const token = createTokenHealth(() => identify(web), log);
@@ -240,7 +246,7 @@ export async function connectSlack(
   // Before any work is taken: new rows belong to the team from here on.
   await retryAtStart('the database', log, signal, () => opened.installation.serve(bot.teamId));
   const texts = (saved: Readonly<Record<string, unknown>>) => settingsAsText(withSaved(config.team, saved));
-  const ofTeam = createStores(database, opened, bot.teamId, texts);
+  const ofTeam = createStores(database, opened, { teamId: bot.teamId, settingTexts: texts, ...options });
   const { wrapOrderStore = (store) => store, wrapNotificationStore = (store) => store } = seams;
   const stores: Stores = {
     ...ofTeam,

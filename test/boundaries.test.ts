@@ -24,12 +24,14 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'collections.ts': [],
   'notifications.ts': [],
   money: ['zones', 'csv.ts', 'collections.ts'],
+  // Passkeys and their signatures.
+  signing: ['canonical-json.ts'],
   policy: ['money', 'zones', 'duration.ts', 'collections.ts', 'notifications.ts'],
   'canonical-json.ts': [],
-  'events.ts': ['money', 'names', 'orders', 'policy', 'notifications.ts'],
+  'events.ts': ['money', 'names', 'orders', 'policy', 'signing', 'notifications.ts'],
   'metrics.ts': ['orders'],
   'server.ts': ['log.ts', 'readiness.ts'],
-  'config.ts': ['service', 'duration.ts', 'money', 'orders', 'dns'],
+  'config.ts': ['service', 'duration.ts', 'money', 'orders', 'dns', 'signing'],
   'settings.ts': ['config.ts', 'duration.ts'],
   accounts: ['service', 'log.ts'],
   orders: [
@@ -41,6 +43,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'money',
     'policy',
     'service',
+    'signing',
     'zones',
     'config.ts',
     'log.ts',
@@ -96,6 +99,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'notifications.ts',
     'settings.ts',
     'log.ts',
+    'signing',
   ],
   // What any bot would need: blocks, forms, files.
   'slack/kit': ['collections.ts', 'csv.ts'],
@@ -141,10 +145,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'settings.ts',
     'log.ts',
     'duration.ts',
+    'signing',
   ],
   // Tries settings for real.
   doctor: ['accounts', 'config.ts', 'store'],
   'daily-backup.ts': [],
+  // Pages for people's browsers.
+  web: ['orders', 'policy', 'settings.ts', 'signing'],
   'start.ts': [
     'config.ts',
     'daily-backup.ts',
@@ -187,6 +194,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'shutdown.ts',
     'webhooks',
     'work.ts',
+    'server.ts',
+    'signing',
+    'web',
   ],
   // What an operator does by hand.
   commands: ['accounts', 'config.ts', 'doctor', 'store'],

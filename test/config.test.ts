@@ -143,6 +143,7 @@ describe('the settings', () => {
       PUBLIC_URL: 'canary',
       WEBHOOK_URLS: 'https://alerts.example,canary',
       WEBHOOK_SECRET: 'whsec_canary',
+      SIGNING_ROOTS: 'canary',
       SERVICE_JSON_URL: 'ftp://canary',
       SERVICE_XML_URL: 'canary',
       SERVICE_HEADER_PREFIX: 'canary: ',
@@ -373,6 +374,7 @@ describe('the settings', () => {
       'REMINDER_CHANNEL',
       'PUBLIC_URL',
       'METRICS_PORT',
+      'SIGNING_ROOTS',
       'DNS_SERVERS',
     ];
     const defaults = Object.fromEntries(Object.entries(shown).filter(([name]) => !optional.includes(name)));

@@ -17,6 +17,7 @@ const SETTINGS: PolicySettings = {
   remindAfterMs: 4 * HOUR_MS,
   escalateAfterMs: 24 * HOUR_MS,
   escalateTo: [],
+  signed: false,
 };
 
 async function* measure({ effort }: Bench): AsyncGenerator<Line> {
@@ -69,6 +70,7 @@ function ruleNumber(n: number, fits: boolean): PolicyRule {
     escalateAfterMs: undefined,
     escalateTo: [],
     breakGlass: false,
+    signed: false,
     ...(fits ? {} : narrow),
   };
 }

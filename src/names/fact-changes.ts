@@ -105,7 +105,7 @@ export function createFactChanges(deps: FactChangesDeps): FactChanges {
     const tags = new Set(change.names.flatMap(({ before, after }) => changedTags(before, after)));
     const ofRules = rules.flatMap(({ name, names: patterns, needed, approvers }, index): Requirement[] =>
       approvers.length > 0 && patterns.some((pattern) => tags.has(tagOfPattern(pattern) ?? ''))
-        ? [{ rule: { kind: 'rule', version, index, name }, names, needed, approvers }]
+        ? [{ rule: { kind: 'rule', version, index, name }, names, needed, approvers, signed: false }]
         : [],
     );
     return [implicitRequirement(settings, names), ...ofRules];

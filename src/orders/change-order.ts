@@ -1,14 +1,26 @@
 import { compareAndSwap } from '../compare-and-swap.ts';
 import type { Order, OrderEvent } from './order.ts';
+import type { SendingGuard } from './order-signing.ts';
 import type { CommitOutcome, OrderCommit, OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
 import { transition } from './state-machine.ts';
 
+/** An event that lets no request leave. */
+export type UnguardedEvent = Exclude<OrderEvent, SendingEvent>;
+type SendingEvent = Extract<OrderEvent, { readonly type: 'sending' }>;
+type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation'>;
+
 /** What a decision makes of the order as it was read. */
 export type Decision =
   | {
-      readonly event: OrderEvent;
-      readonly extra?: Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation'>;
+      readonly event: UnguardedEvent;
+      readonly extra?: CommitExtra;
+    }
+  | {
+      readonly event: SendingEvent;
+      /** What has to hold for a request to leave. */
+      readonly guard: SendingGuard;
+      readonly extra?: CommitExtra;
     }
   | { readonly refusal: Refusal };
 
@@ -45,7 +57,11 @@ export async function changeOrder(
       const result = transition(before, decision.event, deps.now());
       if (!result.ok) return refused(result.refusal);
       const { order: after, log } = result;
-      const committed = await deps.store.commit({ before, after, log, ...decision.extra });
+      const committed = await deps.store.commit({
+        ...{ before, after, log },
+        guard: 'guard' in decision ? decision.guard : undefined,
+        ...decision.extra,
+      });
       if (committed.ok) return { ok: true, order: after, before };
       const refusal = refusalOfConflict(committed);
       return refusal && { ok: false, refusal, order: before };
@@ -57,7 +73,9 @@ export async function changeOrder(
 function refusalOfConflict({
   conflictingOrderId,
   earlier,
+  notSigned,
 }: Extract<CommitOutcome, { readonly ok: false }>): Refusal | undefined {
   if (conflictingOrderId !== undefined) return { code: 'open_already', orderId: conflictingOrderId };
+  if (notSigned !== undefined) return { code: 'not_signed', differs: notSigned };
   return earlier === undefined ? undefined : { code: 'earlier_order', finding: earlier };
 }

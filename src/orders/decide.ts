@@ -1,6 +1,8 @@
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
 import { approvalProgress } from '../policy/approvals.ts';
+import { needsSignatures } from '../policy/policy.ts';
+import type { LoggedSignature } from '../signing/approval.ts';
 import { type ApprovalPolicy, refusalToDecide } from './approval-rights.ts';
 import {
   type ApproverDeps,
@@ -24,6 +26,7 @@ import {
   waitingItems,
 } from './order.ts';
 import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from './order-budget.ts';
+import type { OrderSigning } from './order-signing.ts';
 import { accountGone, checkMembers, type FindAccount, partiesOf } from './parties.ts';
 import type { Directory, OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
@@ -39,6 +42,7 @@ import { isPaused } from './waves.ts';
 export type ImpactAtApproval = 'none' | 'known' | 'unknown' | 'changed';
 
 export interface DecideDeps extends BudgetDeps, DemandDeps, ApproverDeps {
+  readonly signing: OrderSigning;
   readonly store: OrderStore;
   readonly directory: Directory;
   readonly servicePlaces: ServicePlaces;
@@ -85,17 +89,36 @@ async function demandOf(deps: DecideDeps, order: Order): Promise<CurrentDemand> 
  * An approver approves. The last approval needed releases the order, or stops it when a precondition is no longer met.
  * Names of a retry that turned out to be done already are stopped; the approval counts for the others.
  */
-export async function approveOrder(
+export function approveOrder(
   deps: DecideDeps,
   orderId: string,
   userId: string,
   reason?: string,
 ): Promise<ChangeOutcome> {
+  return approve(deps, orderId, { userId, signed: undefined }, reason);
+}
+
+/** An approver approves with a signature, which was verified where it was made and is again whenever it counts. */
+export function approveSigned(
+  deps: DecideDeps,
+  orderId: string,
+  userId: string,
+  signed: LoggedSignature,
+): Promise<ChangeOutcome> {
+  return approve(deps, orderId, { userId, signed }, undefined);
+}
+
+function approve(
+  deps: DecideDeps,
+  orderId: string,
+  { userId, signed }: Omit<Press, 'agreedExcess'>,
+  reason: string | undefined,
+): Promise<ChangeOutcome> {
   return clearForSending(deps, orderId, async (order, agreedExcess, findObstacle) => {
     // Who lets a paused order go on presses another button.
     if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
-    const press = { userId, agreedExcess };
-    const counting = await withoutUnwarned(deps, order);
+    const press = { userId, agreedExcess, signed };
+    const counting = await withoutStale(deps, await withoutUnwarned(deps, order), userId);
     const isOf = (approval: Approval) => approval.userId === userId;
     const isRenewed = order.approvals.some(isOf) && !counting.approvals.some(isOf);
     const decide = (isImpactUnknown: boolean) =>
@@ -132,6 +155,17 @@ async function withoutUnwarned(deps: Pick<DecideDeps, 'impactWarnedAt'>, order: 
   return { ...order, approvals: order.approvals.filter(({ at }) => at >= warnedAt) };
 }
 
+/** An order without a former approval of somebody whose signature under it does not count any more: they sign again. */
+async function withoutStale(deps: DecideDeps, order: Order, userId: string): Promise<Order> {
+  const former = order.approvals.find((approval) => approval.userId === userId);
+  if (former === undefined) return order;
+  const { demand, policyVersion } = await currentDemand(deps, order);
+  if (!needsSignatures(demand)) return order;
+  const signers = await deps.signing.signersOf(order, policyVersion);
+  if (signers.has(userId)) return order;
+  return { ...order, approvals: order.approvals.filter((approval) => approval !== former) };
+}
+
 /** What a press to approve makes of an order, by everything that decides at this moment but the impact. */
 async function decisionOfApproval(
   deps: DecideDeps,
@@ -152,7 +186,10 @@ async function decisionOfApproval(
 }
 
 /** A person's approval, before anything has decided whether it counts. */
-type Press = Pick<Approval, 'userId' | 'agreedExcess'>;
+interface Press extends Pick<Approval, 'userId' | 'agreedExcess'> {
+  /** Undefined for a click. */
+  readonly signed: LoggedSignature | undefined;
+}
 type FindObstacle = () => Promise<Decision | undefined>;
 
 /** A press that may decide about a waiting or a paused order, with all that it counts for at this moment. */
@@ -171,12 +208,12 @@ interface WeighedPress {
 export async function weighPress(
   deps: DecideDeps,
   order: Order,
-  { userId, agreedExcess }: Press,
+  { userId, agreedExcess, signed }: Press,
   findObstacle: FindObstacle,
   refusalBy: (policy: ApprovalPolicy) => Refusal | undefined,
 ): Promise<Decision | WeighedPress> {
   const others = order.approvals.filter((approval) => approval.userId !== userId);
-  const given = [...others, { userId, agreedExcess }];
+  const given = [...others, { userId, agreedExcess, at: deps.now(), signed }];
   const givers = given.map((approval) => approval.userId);
   const [grounds, money, obstacle] = await Promise.all([
     groundsOf(deps, order, givers),
@@ -189,10 +226,12 @@ export async function weighPress(
   if (unaware.includes(userId) && (refusal !== undefined || isRepeated))
     return { refusal: { code: 'excess_unseen', over } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
+  if (signed === undefined && needsSignatures(grounds.current.demand))
+    return { refusal: { code: 'signature_needed' } };
   if (obstacle !== undefined) return obstacle;
-  const counted = countApprovals(deps, order, userId, grounds);
+  const counted = await countApprovals(deps, { ...order, approvals: given }, userId, grounds);
   if ('refusal' in counted) return counted;
-  const weight = { ...counted, by: userId, agreedExcess, price, budget: { over, admins } };
+  const weight = { ...counted, by: userId, signed, agreedExcess, price, budget: { over, admins } };
   return { weight, reservation, policy: grounds.policy, isRepeated };
 }
 
@@ -202,7 +241,11 @@ interface MoneyCheck extends BudgetCheck {
 }
 
 /** @param given the approvals so far, with that of who presses now */
-export async function moneyOf(deps: DecideDeps, order: Order, given: readonly Press[]): Promise<MoneyCheck> {
+export async function moneyOf(
+  deps: DecideDeps,
+  order: Order,
+  given: readonly Omit<Press, 'signed'>[],
+): Promise<MoneyCheck> {
   const takes = budgetedItems(order);
   const names = takes.items.map(({ name }) => name);
   const pricing = deps.priceOf({ task: order.task, names, input: order.input });
@@ -252,20 +295,23 @@ export async function clearForSending(
 /** The approvals that count at one moment. */
 type CountedApprovals = Pick<ApprovalWeight, 'validApprovers' | 'progress' | 'unreadableGroups'>;
 
-/** Counts the approvals of an order with that of a person; or says why they cannot be counted at this moment. */
-function countApprovals(
-  deps: Pick<DecideDeps, 'now'>,
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** Counts the approvals of an order, with that of a person; or says why they cannot be counted at this moment. */
+async function countApprovals(
+  deps: Pick<DecideDeps, 'now' | 'signing'>,
   order: Order,
   userId: string,
   { current, known, policy }: Grounds,
-): CountedApprovals | { readonly refusal: Refusal } {
+): Promise<CountedApprovals | { readonly refusal: Refusal }> {
   const { demand, policyVersion, isStricter } = current;
   if (demand.outcome === 'refuse') return { refusal: { code: 'policy_refuses', rules: demand.refusedBy } };
-  const earlier = order.approvals.map((approval) => approval.userId);
-  const givers = [...earlier, userId];
+  const givers = order.approvals.map((approval) => approval.userId);
+  const earlier = givers.filter((giver) => giver !== userId);
   const { isApproved, requirements } = approvalProgress(demand, {
     requesters: requestersOf(order),
     approvals: givers,
+    signers: needsSignatures(demand) ? await deps.signing.signersOf(order, policyVersion) : NOBODY,
     people: known.people,
     allowSelfApproval: policy.allowSelfApproval,
     now: deps.now(),
@@ -307,7 +353,8 @@ export async function denyOrder(
     const refusal = refusalToDecide(order, userId, 'deny', grounds.policy);
     if (refusal !== undefined) return { refusal };
     // The log says for whom and by which rules, as it does of an approval.
-    const counted = countApprovals(deps, { ...order, approvals: [] }, userId, grounds);
+    const own = { userId, at: deps.now(), agreedExcess: [] };
+    const counted = await countApprovals(deps, { ...order, approvals: [own] }, userId, grounds);
     const progress = 'refusal' in counted ? undefined : counted.progress;
     return { event: { type: 'denied', by: userId, reason, progress } };
   });

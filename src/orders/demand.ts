@@ -9,8 +9,8 @@ import {
   requirementKey,
   stricter,
 } from '../policy/evaluate.ts';
-import type { RuleReference } from '../policy/policy.ts';
-import type { PolicySource } from '../policy/ports.ts';
+import type { PolicyInForce, RuleReference } from '../policy/policy.ts';
+import type { DecidingPolicy } from '../policy/ports.ts';
 import { type FactOrder, type FactSources, gatherFacts } from '../policy/rule-facts.ts';
 import type { Order, OrderTaskName } from './order.ts';
 import type { Directory, RuleFacts } from './ports.ts';
@@ -22,15 +22,19 @@ import { taskNamed } from './tasks.ts';
 export interface DemandDeps {
   readonly settings: () => Promise<TeamSettings>;
   /** Who decides what. */
-  readonly policy: PolicySource;
+  readonly policy: DecidingPolicy;
   readonly directory: Pick<Directory, 'membersOf'>;
   /** What the team knows of names. */
   readonly ruleFacts: RuleFacts;
 }
 
 /** The settings that apply behind every policy. */
-export function policySettings(settings: TeamSettings): PolicySettings {
+export function policySettings(
+  settings: TeamSettings,
+  { signsSettings }: Pick<PolicyInForce, 'signsSettings'>,
+): PolicySettings {
   return {
+    signed: signsSettings,
     approvalTasks: settings.approvalTasks,
     approvers: settings.approvers,
     approvalsRequired: settings.approvalsRequired,
@@ -81,7 +85,7 @@ async function evaluationNow(deps: DemandDeps, order: DecidedOrder) {
   const [settings, policy] = await Promise.all([deps.settings(), deps.policy.current()]);
   const asked = factOrderOf(order);
   const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
-  const evaluation = evaluate(policy, policySettings(settings), asked, facts);
+  const evaluation = evaluate(policy, policySettings(settings, policy), asked, facts);
   return { settings, policyVersion: policy.version, evaluation };
 }
 
@@ -150,6 +154,7 @@ export function implicitRequirement(settings: TeamSettings, names: readonly stri
     names,
     needed: settings.approvalsRequired,
     approvers: settings.approvers,
+    signed: false,
   };
 }
 
@@ -193,11 +198,11 @@ export async function currentDemand(deps: DemandDeps, order: Order): Promise<Cur
 function withoutWeaker(demand: Demand): Demand {
   const strongest = new Map<string, Requirement>();
   for (const requirement of demand.requirements) {
-    const people = requirementKey({ needed: 0, approvers: requirement.approvers });
+    const people = requirementKey({ needed: 0, approvers: requirement.approvers, signed: false });
     const known = strongest.get(people);
     const names = [...new Set([...(known?.names ?? []), ...requirement.names])];
     const kept = known === undefined || known.needed < requirement.needed ? requirement : known;
-    strongest.set(people, { ...kept, names });
+    strongest.set(people, { ...kept, names, signed: requirement.signed || known?.signed === true });
   }
   return { ...demand, requirements: [...strongest.values()] };
 }

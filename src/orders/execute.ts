@@ -8,7 +8,7 @@ import type { ServiceClient } from '../service/client.ts';
 import type { Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
-import { type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
+import { type ChangeOutcome, changeOrder, type Decision, type UnguardedEvent } from './change-order.ts';
 import {
   changedParts,
   isSameRequest,
@@ -17,7 +17,8 @@ import {
   stopIfChanged,
 } from './check-statement.ts';
 import { isOver } from './clock.ts';
-import { type ItemResult, type Order, type OrderEvent, type OrderItem, waitingItems } from './order.ts';
+import { type ItemResult, type Order, type OrderItem, waitingItems } from './order.ts';
+import type { OrderSigning } from './order-signing.ts';
 import type { CompletedRequest, OrderTask, OutgoingRequest } from './order-task.ts';
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
@@ -36,6 +37,7 @@ import { beforeWave, type PauseEnd, sendWaves } from './send-waves.ts';
 import { transition } from './state-machine.ts';
 import { type ServicePlaces, type Statement, type StatementItem, verifiedStatement } from './statement.ts';
 import { stopEarlier } from './stop.ts';
+import type { SendingDifference } from './summary.ts';
 import { taskNamed } from './tasks.ts';
 import { nextItems, reasonToPause } from './waves.ts';
 
@@ -46,6 +48,8 @@ export interface ExecuteDeps {
   readonly now: () => Date;
   readonly log: Log;
   /** The client that carries an account's credential, or undefined when the account is gone. */
+  /** Whose signatures count, looked at before each request. */
+  readonly signing: OrderSigning;
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
   readonly findAccount: FindAccount;
   readonly directory: Pick<Directory, 'membership'>;
@@ -410,6 +414,17 @@ async function assertUnchanged({ store, servicePlaces, latest }: Worker): Promis
   throw new StatementChangedError(changedParts(order, await store.history(order.id), servicePlaces));
 }
 
+/** Nothing more of an order is sent whose approvals are not signed as they have to be. */
+function stopUnsigned(worker: Worker, differs: readonly SendingDifference[]): Promise<ChangeOutcome> {
+  worker.log.error(
+    { orderId: worker.latest.id, differs },
+    'the approvals of an order are not signed as they have to be',
+  );
+  return change(worker, () => ({
+    event: { type: 'stopped', summary: { code: 'not_signed', differs: [...differs] } },
+  }));
+}
+
 /** Commits that an item is about to be sent, and does not send a request that is held up after that. */
 function markSending(
   { worker, order, item }: ItemExecution,
@@ -425,11 +440,14 @@ function markSending(
       // The clock is read before the commit, because the process may be suspended during it.
       markedAt = wallClock();
       const again = refusal === undefined ? {} : { again: 'session_ended' as const };
-      const marked = await change(worker, () => ({
-        event: { type: 'sending', workerId: worker.workerId, n: item.n, ...again },
-      }));
+      const marked = await change(worker, async () => {
+        const guard = await worker.signing.guardOf(order);
+        if (guard === undefined) return NOT_DUE;
+        return { guard, event: { type: 'sending', workerId: worker.workerId, n: item.n, ...again } };
+      });
       if (!marked.ok) {
         if (marked.refusal.code === 'earlier_order') await stopEarlier(worker, order.id);
+        if (marked.refusal.code === 'not_signed') await stopUnsigned(worker, marked.refusal.differs);
         throw refusal === undefined
           ? new ClaimLostError(marked.refusal.code)
           : new RetryRefusedError(refusal);
@@ -533,7 +551,7 @@ async function commitOutcome(execution: ItemExecution, outcome: Outcome): Promis
         }),
   };
   await retryUntilCommitted(worker, signal, async () => {
-    let event: OrderEvent | undefined;
+    let event: UnguardedEvent | undefined;
     const kept = await change(worker, (current) => {
       event = eventOfOutcome(current, outcome);
       return { event, extra };

@@ -22,13 +22,18 @@ export interface OffboardingDeps {
     people(): Promise<readonly string[]>;
     remove(userId: string): Promise<void>;
   };
+  /** Their passkeys. */
+  readonly keys: {
+    owners(): Promise<readonly string[]>;
+    revoke(userId: string): Promise<unknown>;
+  };
   readonly directory: Pick<Directory, 'membership'>;
   readonly now: () => Date;
   readonly log: Log;
 }
 
 /**
- * Wipes everything that is sealed for a person, ends the sessions held with it, and stops what they asked for and
+ * Wipes everything that is sealed for a person, revokes their passkeys, ends the sessions held with it, and stops what they asked for and
  * what uses their accounts. Safe to repeat.
  */
 export async function offboard(deps: OffboardingDeps, userId: string): Promise<void> {
@@ -39,6 +44,7 @@ export async function offboard(deps: OffboardingDeps, userId: string): Promise<v
   await Promise.all([
     deps.accounts.unlink(userId),
     deps.feeds.remove(userId),
+    deps.keys.revoke(userId),
     deps.store.forgetPrivate(userId),
     ...orderIds.map((orderId) => stopOrder(deps, orderId, userId)),
   ]);
@@ -76,6 +82,7 @@ async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
   const people = new Set([
     ...(await deps.accounts.people()),
     ...(await deps.feeds.people()),
+    ...(await deps.keys.owners()),
     ...(linkedBy === undefined ? [] : [linkedBy]),
   ]);
   let isComplete = true;

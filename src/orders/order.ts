@@ -4,6 +4,7 @@ import type { OrderCost } from '../money/prices.ts';
 import type { Seat } from '../policy/approvals.ts';
 import type { Demand, Requirement } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
+import type { ApprovalSignature, LoggedSignature } from '../signing/approval.ts';
 import type { WaitingMoments } from './deadlines.ts';
 import { type RecordProof, recordFinding } from './record-finding.ts';
 import { itemSummary, type PlainSummary, type RetryReason } from './summary.ts';
@@ -159,6 +160,8 @@ export interface Approval {
   readonly at: Date;
   /** By how much the card said that the order exceeds budgets when they pressed last. */
   readonly agreedExcess: readonly Shortfall[];
+  /** The signature, where it was signed. */
+  readonly signed?: ApprovalSignature | undefined;
 }
 
 export interface Order {
@@ -262,6 +265,8 @@ interface ItemOutcome {
 /** What the press of a person counts for at its moment. */
 export interface ApprovalWeight {
   readonly by: string;
+  /** The signature of who presses; undefined for a click. */
+  readonly signed: LoggedSignature | undefined;
   /** By how much the card said that it exceeds budgets when they pressed. */
   readonly agreedExcess: readonly Shortfall[];
   /** Those of all who approved who may approve at this moment; with `by`, if that is an approval. */

@@ -1,3 +1,4 @@
+import type { UnguardedEvent } from './change-order.ts';
 import { isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { RequestSummary } from './summary.ts';
 
@@ -22,7 +23,7 @@ export interface SendOutcome {
 }
 
 /** The event that records an outcome in its order as the order stands now. Pure. */
-export function eventOfOutcome(current: Order, outcome: SendOutcome): OrderEvent {
+export function eventOfOutcome(current: Order, outcome: SendOutcome): UnguardedEvent {
   const { event, sent, end } = outcome;
   const item = current.items.find(({ n }) => n === event.n);
   // A request that never left matters to its own claim only. So does a retry that is scheduled already.

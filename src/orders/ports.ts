@@ -6,12 +6,16 @@ import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { Order, OrderState, OrderTaskName } from './order.ts';
+import type { SendingGuard } from './order-signing.ts';
+import type { SendingDifference } from './summary.ts';
 
 /** A change to commit: all of it or nothing. */
 export interface OrderCommit {
   readonly before: Order;
   readonly after: Order;
   readonly log: readonly OrderLogEntry[];
+  /** What has to hold where the change marks a request as sent; undefined for every other change. */
+  readonly guard: SendingGuard | undefined;
   /** For how long from now on the order's worker counts as alive without a sign of it. */
   readonly leaseMs?: number;
   /** A secret result, to be shown once to the requester. */
@@ -39,6 +43,8 @@ export type CommitOutcome =
       readonly conflictingOrderId: string | undefined;
       /** The commit would have sent a retry whose earlier order was done, or may be. */
       readonly earlier?: EarlierFinding;
+      /** The commit would have sent what is not signed as it has to be. */
+      readonly notSigned?: readonly SendingDifference[];
     };
 
 /** An order and what has happened to it. */
@@ -107,6 +113,7 @@ export interface OrderStore {
    * A claim and a mark of sending fail while it is not known whether the database has lost commits
    * (`restore-guard.ts`). An item of a retry is marked as sent only while no order that it asks for again has done that
    * name or may be doing it; changes of those orders wait meanwhile.
+   * A mark of sending is committed only if its guard finds nothing against the rows that its transaction has locked and read.
    * @returns not `ok` when somebody else was faster (read again); or, on leaving `DRAFT`, when another open order has
    * the same task and name; or when an earlier order stands in the way of a retry; or when a budget no longer has what
    * it takes (read again)

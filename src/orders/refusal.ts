@@ -2,6 +2,7 @@ import type { Shortfall } from '../money/budget.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { EarlierFinding } from './earlier.ts';
 import type { ApprovalsGiven, OrderEvent, OrderState } from './order.ts';
+import type { SendingDifference } from './summary.ts';
 
 /** What a person may do who asked, or who is an approver. */
 export type ApproverRight =
@@ -29,6 +30,10 @@ export type Refusal =
   | { readonly code: 'open_already'; readonly orderId: string }
   | { readonly code: 'time_is_over' }
   | { readonly code: 'approved_already' }
+  /** A rule asks for a signature: no click takes its place. */
+  | { readonly code: 'signature_needed' }
+  /** At sending, the approvals are not signed as they have to be. */
+  | { readonly code: 'not_signed'; readonly differs: readonly SendingDifference[] }
   /** The requester cannot be asked by themselves. */
   | { readonly code: 'own_question' }
   /** Everybody else has agreed; an admin has to agree to the budgets that it exceeds. */

@@ -1,3 +1,4 @@
+import type { LoggedSignature } from '../signing/approval.ts';
 import { refusalOfNonApprover, refusalToDecide } from './approval-rights.ts';
 import type { ChangeOutcome, Decision } from './change-order.ts';
 import { clearForSending, type DecideDeps, weighPress } from './decide.ts';
@@ -8,10 +9,15 @@ import { isPaused } from './waves.ts';
  * The requester or an approver lets a paused order go on, if everything that an approval looks at still allows it. What has
  * gone wrong so far does not pause it again. An approval that is not enough is kept until the others have been given.
  */
-export function resumeOrder(deps: DecideDeps, orderId: string, userId: string): Promise<ChangeOutcome> {
+export function resumeOrder(
+  deps: DecideDeps,
+  orderId: string,
+  userId: string,
+  signed?: LoggedSignature,
+): Promise<ChangeOutcome> {
   return clearForSending(deps, orderId, async (order, agreedExcess, findObstacle): Promise<Decision> => {
     if (!isPaused(order)) return { refusal: { code: 'not_paused' } };
-    const weighed = await weighPress(deps, order, { userId, agreedExcess }, findObstacle, (policy) =>
+    const weighed = await weighPress(deps, order, { userId, agreedExcess, signed }, findObstacle, (policy) =>
       order.requesterId === userId ? undefined : refusalOfNonApprover(policy, userId, 'resume'),
     );
     if (!('weight' in weighed)) return weighed;

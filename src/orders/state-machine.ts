@@ -145,7 +145,7 @@ function approved(order: Order, event: EventOf<'approved'>, now: Date): Transiti
 function approvalsDetail(
   { approvalsRequired, statementHash }: Order,
   approvals: readonly Approval[],
-  { validApprovers, unreadableGroups, price, progress, budget: { over, admins } }: ApprovalWeight,
+  { validApprovers, unreadableGroups, price, progress, budget: { over, admins }, signed }: ApprovalWeight,
 ) {
   const others = approvals.map(({ userId }) => userId).filter((userId) => !validApprovers.includes(userId));
   // Admins who agree to a budget that is exceeded need not be approvers.
@@ -159,6 +159,7 @@ function approvalsDetail(
     statement: statementHash,
     progress,
     ...(over.length === 0 ? {} : { overBudget: over, admins }),
+    ...signed,
   };
 }
 
@@ -173,11 +174,20 @@ function withApproval(
 ): readonly Approval[] {
   const { by, agreedExcess } = event;
   const isRenewed = event.type === 'approved' && event.isRenewed === true;
+  const signature = 'signed' in event ? event.signed : undefined;
+  const signed = signature && { signature: signature.signature, bound: signature.bound };
   return approvals.some(({ userId }) => userId === by)
     ? approvals.map((approval) =>
-        approval.userId === by ? { ...approval, at: isRenewed ? now : approval.at, agreedExcess } : approval,
+        approval.userId === by
+          ? {
+              ...approval,
+              at: isRenewed ? now : approval.at,
+              agreedExcess,
+              signed: signed ?? approval.signed,
+            }
+          : approval,
       )
-    : [...approvals, { userId: by, at: now, agreedExcess }];
+    : [...approvals, { userId: by, at: now, agreedExcess, signed }];
 }
 
 /** Whoever asked for it never approves it alone, whatever the settings allow. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { requestIssue } from '../service/request-issue.ts';
+import { SIGNATURE_DIFFERENCES } from '../signing/difference.ts';
 import { inputIssue } from './input-issue.ts';
 
 /*
@@ -39,6 +40,10 @@ const PLAIN_CODES = [
 export const STATEMENT_PARTS = ['account', 'hash', 'input', 'names', 'secret', 'service', 'task'] as const;
 export type StatementPart = (typeof STATEMENT_PARTS)[number];
 
+/** What of an order’s approvals does not fit when it is to be sent. */
+export const SENDING_DIFFERENCES = [...SIGNATURE_DIFFERENCES, 'count', 'refused', 'no_keys'] as const;
+export type SendingDifference = (typeof SENDING_DIFFERENCES)[number];
+
 const PLAIN = [
   z.object({ code: z.enum(PLAIN_CODES) }),
   z.object({
@@ -53,6 +58,8 @@ const PLAIN = [
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssue) }),
   /** Its rows no longer give the statement that people were shown. */
   z.object({ code: z.literal('statement_changed'), parts: z.array(z.enum(STATEMENT_PARTS)) }),
+  /** The approvals are not signed as they have to be. */
+  z.object({ code: z.literal('not_signed'), differs: z.array(z.enum(SENDING_DIFFERENCES)) }),
   z.object({ code: z.literal('settled'), outcome: z.enum(['SUCCEEDED', 'FAILED']) }),
 ] as const;
 const plainSummary = z.discriminatedUnion('code', PLAIN);

@@ -33,6 +33,8 @@ export interface ApprovalContext {
   readonly requesters: ReadonlySet<string>;
   /** The user ids of those who approved, in any order. */
   readonly approvals: readonly string[];
+  /** Those of them whose signature counts. Where a requirement is to be signed, nobody else does. */
+  readonly signers: ReadonlySet<string>;
   readonly people: People;
   readonly allowSelfApproval: boolean;
   readonly now: Date;
@@ -61,7 +63,12 @@ export interface Progress {
 export function approvalProgress(demand: Demand, context: ApprovalContext): Progress {
   const requirements = demand.requirements.map((requirement) => ({
     requirement,
-    counted: countedApprovals(requirement, context),
+    counted: countedApprovals(requirement, {
+      ...context,
+      approvals: requirement.signed
+        ? context.approvals.filter((userId) => context.signers.has(userId))
+        : context.approvals,
+    }),
   }));
   return {
     isApproved:
@@ -73,8 +80,14 @@ export function approvalProgress(demand: Demand, context: ApprovalContext): Prog
   };
 }
 
-/** The approvals that count for a requirement. */
-export function countedApprovals(requirement: Requirement, context: ApprovalContext): Seat[] {
+/**
+ * The approvals that count for a requirement, signed or not. Who stands in for whom is said by a click, which does not take the place
+ * of a signature.
+ */
+export function countedApprovals(
+  requirement: Requirement,
+  context: Omit<ApprovalContext, 'signers'>,
+): Seat[] {
   const { people, approvals, requesters, allowSelfApproval } = context;
   // A group whose members Slack does not tell counts as empty.
   const listed = requirement.approvers.flatMap((id) =>
@@ -87,6 +100,7 @@ export function countedApprovals(requirement: Requirement, context: ApprovalCont
   );
   const taken = new Set(own);
   const counted: Seat[] = own.map((userId) => ({ userId, standsInFor: undefined }));
+  if (requirement.signed) return counted;
   for (const userId of given) {
     const away = freeSeatFor(approvers, taken, userId, context);
     if (away === undefined) continue;
@@ -105,14 +119,18 @@ function freeSeatFor(
   approvers: ReadonlySet<string>,
   taken: ReadonlySet<string>,
   userId: string,
-  context: ApprovalContext,
+  context: Omit<ApprovalContext, 'signers'>,
 ): string | undefined {
   // An approver counts as themselves or not at all.
   if (approvers.has(userId) || !isMember(context.people, userId)) return undefined;
   return [...approvers].find((away) => !taken.has(away) && standsIn(userId, away, context));
 }
 
-function standsIn(userId: string, away: string, { people, requesters, now }: ApprovalContext): boolean {
+function standsIn(
+  userId: string,
+  away: string,
+  { people, requesters, now }: Omit<ApprovalContext, 'signers'>,
+): boolean {
   const standIn = people.standIns.get(away);
   if (standIn?.userId !== userId || standIn.until <= now) return false;
   // A requester cannot stand in, even where people may approve what they asked for themselves.

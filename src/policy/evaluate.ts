@@ -26,6 +26,8 @@ export interface PolicySettings {
   readonly escalateAfterMs: number;
   /** Ids of people and groups; empty: the admins. */
   readonly escalateTo: readonly string[];
+  /** The approvals that they ask for are to be signed. */
+  readonly signed: boolean;
 }
 
 /** What is asked for. */
@@ -326,6 +328,7 @@ function implicitApproval(settings: PolicySettings): Approval['rule'] {
     escalateAfterMs: undefined,
     escalateTo: [],
     breakGlass: false,
+    signed: settings.signed,
   };
 }
 
@@ -343,15 +346,16 @@ function addApproval(
 function demandOf({ approvals, refusals }: Collected, settings: PolicySettings): Demand {
   const asking = [...approvals.values()].map(({ reference, rule, names }) => {
     const escalateTo = rule.escalateTo.length > 0 ? rule.escalateTo : settings.escalateTo;
-    const { approvers, breakGlass } = rule;
+    const { approvers, signed } = rule;
     return {
-      requirements: [{ rule: reference, names, needed: Math.max(1, rule.needed), approvers }],
+      requirements: [{ rule: reference, names, needed: Math.max(1, rule.needed), approvers, signed }],
       ttlMs: rule.ttlMs ?? settings.ttlMs,
       remindAfterMs: rule.remindAfterMs ?? settings.remindAfterMs,
       escalateAfterMs: rule.escalateAfterMs ?? settings.escalateAfterMs,
       escalateTo,
       escalateToAdmins: escalateTo.length === 0,
-      breakGlass,
+      // Nothing takes the place of a signature.
+      breakGlass: rule.breakGlass && !signed,
     };
   });
   return allOf([...refusals.values()], asking, [settings]);
@@ -391,7 +395,11 @@ function allOf(
   };
 }
 
-/** Equal for requirements for the same number of the same people. */
-export function requirementKey({ needed, approvers }: Pick<Requirement, 'needed' | 'approvers'>): string {
-  return JSON.stringify([needed, [...new Set(approvers)].sort()]);
+/** Equal for requirements for the same number of the same people, signed or not. */
+export function requirementKey({
+  needed,
+  approvers,
+  signed,
+}: Pick<Requirement, 'needed' | 'approvers' | 'signed'>): string {
+  return JSON.stringify([needed, signed, [...new Set(approvers)].sort()]);
 }

@@ -24,6 +24,14 @@ const LOOSENS = {
   allow_self_approval: (before, after) => after.allowSelfApproval && !before.allowSelfApproval,
 } satisfies Record<string, (before: DecidingSettings, after: DecidingSettings) => boolean>;
 
+/** The settings that decide about orders. */
+export const DECIDING_SETTINGS = [
+  'approvers',
+  'approvals_required',
+  'approval_tasks',
+  'allow_self_approval',
+] as const;
+
 /** The settings, by name, whose change loosens something. */
 export function loosenedSettings(before: DecidingSettings, after: DecidingSettings): ReadonlySet<string> {
   return new Set(

@@ -37,12 +37,23 @@ export interface PolicyRule {
   readonly escalateTo: readonly string[];
   /** An admin may carry out a waiting order alone, with a reason, open for review until another admin signs it off. */
   readonly breakGlass: boolean;
+  /** Its approvals are signatures of passkeys. */
+  readonly signed: boolean;
 }
 
 /** One version of the policy. It never changes; an order keeps the number of the version that decided it. */
 export interface Policy {
   readonly version: number;
   readonly rules: readonly PolicyRule[];
+}
+
+/** The policy that is in force, with what else decides. */
+export interface PolicyInForce extends Policy {
+  /**
+   * What the settings let wait for an approval waits for signed ones: keys are in use, and nobody whose key counts has signed the
+   * policy and the settings.
+   */
+  readonly signsSettings: boolean;
 }
 
 /** The vocabulary that a rule is read with. */
@@ -55,6 +66,15 @@ export interface PolicyVocabulary {
 
 /** Identifies a rule. */
 export type RuleReference = Readonly<z.output<typeof storedRule>>;
+
+/** Whether what an order needs are signed approvals. */
+export function needsSignatures({
+  requirements,
+}: {
+  readonly requirements: readonly { readonly signed: boolean }[];
+}): boolean {
+  return requirements.some(({ signed }) => signed);
+}
 
 /** Whether an id is that of a user group of Slack. */
 export function isGroup(id: string): boolean {

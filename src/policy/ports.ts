@@ -1,10 +1,15 @@
 import type { StandIn } from './approvals.ts';
-import type { Policy, PolicyRule } from './policy.ts';
+import type { Policy, PolicyInForce, PolicyRule } from './policy.ts';
 
-/** Reads the policy that is in force. Implemented by the store. */
+/** Reads the policy that was published last. Implemented by the store. */
 export interface PolicySource {
   /** The version that was published last; version 0, without rules, before the first. */
   current(): Promise<Policy>;
+}
+
+/** Reads the policy that decides about orders. */
+export interface DecidingPolicy {
+  current(): Promise<PolicyInForce>;
 }
 
 /** Says who stands in for whom. */
@@ -46,6 +51,8 @@ export type PublishOutcome =
   | { readonly kind: 'published_already'; readonly by: string }
   /** The draft is the same as the version in force. */
   | { readonly kind: 'no_difference' }
+  /** A rule asks for signatures, and nothing can be signed. */
+  | { readonly kind: 'cannot_sign' }
   /** The draft has changed since the person saw it. */
   | { readonly kind: 'stale' };
 
@@ -53,6 +60,8 @@ export type ConfirmPolicyOutcome =
   | { readonly kind: 'confirmed'; readonly policy: PublishedPolicy; readonly before: Policy }
   | { readonly kind: 'own' }
   | { readonly kind: 'not_published' }
+  /** A rule asks for signatures, and nothing can be signed. */
+  | { readonly kind: 'cannot_sign' }
   | { readonly kind: 'stale' };
 
 /** Where versions and the draft are kept. Whatever changes them leaves a line in the audit log, in one transaction. */

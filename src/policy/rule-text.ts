@@ -32,6 +32,7 @@ export const RULE_FIELDS = [
   'escalate_after',
   'escalate_to',
   'break_glass',
+  'signed',
 ] as const;
 export type RuleField = (typeof RULE_FIELDS)[number];
 
@@ -65,7 +66,8 @@ export type PolicyIssueCode =
   | 'more_than_people'
   | 'not_a_duration'
   | 'after_the_end'
-  | 'not_true_or_false';
+  | 'not_true_or_false'
+  | 'not_with_signed';
 
 /** Something that is wrong with a rule. */
 export interface PolicyIssue {
@@ -161,7 +163,8 @@ class RuleReader {
       remindAfterMs: this.#duration('remind_after'),
       escalateAfterMs: this.#duration('escalate_after'),
       escalateTo: this.#list('escalate_to', readId),
-      breakGlass: this.#breakGlass(),
+      breakGlass: this.#flag('break_glass'),
+      signed: this.#flag('signed'),
     };
     if (decision === 'approve') this.#agreement(rule);
     else if (decision !== undefined) this.#leftovers(decision);
@@ -287,16 +290,17 @@ class RuleReader {
     return ms;
   }
 
-  #breakGlass(): boolean {
-    const text = this.#text('break_glass')?.toLowerCase();
+  #flag(field: 'break_glass' | 'signed'): boolean {
+    const text = this.#text(field)?.toLowerCase();
     if (text !== undefined && text !== 'true' && text !== 'false') {
-      this.report('break_glass', 'not_true_or_false', text, ['true', 'false']);
+      this.report(field, 'not_true_or_false', text, ['true', 'false']);
     }
     return text === 'true';
   }
 
   /** The fields of a rule that asks for approvers and that contradict each other. */
-  #agreement({ approvers, needed, ttlMs, remindAfterMs, escalateAfterMs }: PolicyRule) {
+  #agreement({ approvers, needed, ttlMs, remindAfterMs, escalateAfterMs, breakGlass, signed }: PolicyRule) {
+    if (breakGlass && signed) this.report('break_glass', 'not_with_signed', 'true', ['false']);
     const people = approvers.length;
     if (people > 0 && needed > people && !approvers.some(isGroup)) {
       this.report('needed', 'more_than_people', String(needed), [String(people)]);
@@ -365,6 +369,7 @@ export function ruleToText(rule: PolicyRule, currency: string): RuleText {
     escalate_after: duration(rule.escalateAfterMs),
     escalate_to: rule.escalateTo,
     break_glass: rule.breakGlass ? 'true' : undefined,
+    signed: rule.signed ? 'true' : undefined,
   };
   return Object.fromEntries(
     RULE_FIELDS.flatMap((field) => {

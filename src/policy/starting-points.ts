@@ -101,6 +101,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       ttl: '48h',
       escalate_after: '12h',
       escalate_to: ['legal'],
+      signed: 'true',
     },
     REDIRECTS_ARE_FREE,
     {
@@ -118,6 +119,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       names: ['*'],
       decision: 'approve',
       approvers: ['managers'],
+      signed: 'true',
     },
   ],
   regulated: [
@@ -135,7 +137,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       approvers: ['security', 'legal'],
       needed: '2',
       ttl: '48h',
-      break_glass: 'true',
+      signed: 'true',
     },
     {
       rule_name: 'What costs money',
@@ -168,16 +170,19 @@ export function startingPoint(name: StartingPointName): StartingPoint {
  * Replaces roles by people and groups. A role without anybody stays an empty list, which the reading of rules reports
  * as missing.
  * @param people ids of people and groups by role
+ * @param options.canSign keys are in use: rules that ask for signatures do
  */
 export function fillStartingPoint(
   { rules }: StartingPoint,
   people: Readonly<Partial<Record<Role, readonly string[]>>>,
+  { canSign }: { readonly canSign: boolean },
 ): RuleText[] {
   const idsOf = (roles: readonly Role[] | undefined) => [
     ...new Set((roles ?? []).flatMap((role) => people[role] ?? [])),
   ];
-  return rules.map(({ by, approvers, escalate_to, ...rule }) => ({
+  return rules.map(({ by, approvers, escalate_to, signed, ...rule }) => ({
     ...rule,
+    ...(signed !== undefined && canSign ? { signed } : {}),
     ...(by && { by: idsOf(by) }),
     ...(approvers && { approvers: idsOf(approvers) }),
     ...(escalate_to && { escalate_to: idsOf(escalate_to) }),

@@ -25,6 +25,8 @@ export const storedRequirement = z.object({
   needed: z.int().min(1),
   /** Ids of people and groups. */
   approvers: texts,
+  /** The approvals are signatures of passkeys. */
+  signed: z.boolean(),
 });
 
 /** A demand out of its JSON. */

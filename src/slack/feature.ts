@@ -21,6 +21,7 @@ import type { Viewer } from '../orders/visibility.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingChange, SettingsStore } from '../settings.ts';
+import type { LinkPurpose } from '../signing/ports.ts';
 import type { Message } from './kit/blocks.ts';
 import type { FieldErrors, Form, FormOrigin, FormValues, FormView } from './kit/form.ts';
 import type { Limiter } from './kit/limiter.ts';
@@ -81,6 +82,10 @@ export interface SlackDeps extends HomeWorkspace {
   readonly directory: SlackDirectory;
   /** Wipes and stops what a person leaves behind who is no longer a member. */
   readonly offboard: (userId: string) => Promise<void>;
+  /** Addresses under which people sign. */
+  readonly links: {
+    open(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;
+  };
   readonly web: SlackWeb;
   /** The publishing of Home tabs, by person. */
   readonly homeTabs: Latest;

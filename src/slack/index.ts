@@ -30,6 +30,7 @@ import { users } from './orders/users.ts';
 import { away } from './policy/away.ts';
 import { policy } from './policy/policy.ts';
 import { settings } from './policy/settings.ts';
+import { signing } from './signing/signing.ts';
 
 /*
  * Everything that people can do, by subject, and what must hold before any of it runs. A new command, form or button gets its
@@ -185,6 +186,16 @@ const SUBJECTS: readonly Subject[] = [
       order_data: 'member',
       order_resolve_done: 'member',
       order_resolve_failed: 'member',
+    },
+  }),
+  subject(signing, {
+    commands: { key: 'member' },
+    actions: {
+      order_sign: 'member',
+      key_add: 'member',
+      key_vouch: 'member',
+      key_revoke: 'member',
+      charter_sign: 'admin',
     },
   }),
   subject(bulk, {

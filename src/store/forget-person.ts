@@ -59,6 +59,13 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
     `UPDATE orders SET demand = replace(demand::text, to_jsonb($1::text)::text, '"former"')::jsonb
      WHERE strpos(demand::text, to_jsonb($1::text)::text) > 0 AND closed_at IS NOT NULL`,
   ],
+  ['signing_links', 'DELETE FROM signing_links WHERE user_id = $1'],
+  // It names who approved and who asked, and nothing of it counts for an order that has ended.
+  [
+    'approvals',
+    `UPDATE approvals a SET signature = NULL FROM orders o
+     WHERE o.id = a.order_id AND o.closed_at IS NOT NULL AND strpos(a.signature::text, to_jsonb($1::text)::text) > 0`,
+  ],
   ['stand_ins', 'DELETE FROM stand_ins WHERE user_id = $1 OR stand_in_id = $1'],
   [
     'approvals',

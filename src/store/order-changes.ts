@@ -2,11 +2,13 @@ import { z } from 'zod';
 import type { Reservation } from '../money/budget.ts';
 import { findingsIn } from '../orders/earlier.ts';
 import type { Order } from '../orders/order.ts';
+import type { SendingGuard, SendingObstacle } from '../orders/order-signing.ts';
 import type { CommitOutcome, OrderCommit, OrderCreation, OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';
 import { fitsBudgets } from './reservations.ts';
-import { earlierItemRows, idRows, selectEarlierItems } from './rows.ts';
+import { earlierItemRows, idRows, orderRows, selectById, selectEarlierItems } from './rows.ts';
+import { readSigningRows } from './signing-rows.ts';
 import { insertOrder, lockRetried, openKey, updateOrders } from './statements.ts';
 
 /** Tries to keep a new order whose way is barred by one that is gone when we look. */
@@ -31,6 +33,13 @@ export function createOrderChanges(
     return ok ? { ok } : { ok, conflictingOrderId: undefined };
   };
 
+  const send = (commit: OrderCommit): Promise<CommitOutcome> => {
+    const { guard } = commit;
+    if (guard === undefined) throw new Error('a request leaves without its guard');
+    const isPlain = guard === 'no_signatures' && commit.before.retryOf === undefined;
+    return isPlain ? commitAlone(commit) : commitSending(database, commit, guard);
+  };
+
   return storeOf('orders', {
     create: async (creation) => {
       const { order } = creation;
@@ -46,8 +55,7 @@ export function createOrderChanges(
 
     commit: async (commit) => {
       try {
-        const isRetrySent = commit.before.retryOf !== undefined && sentNames(commit).length > 0;
-        const outcome = isRetrySent ? await commitSending(database, commit) : await commitAlone(commit);
+        const outcome = await (sentNames(commit).length === 0 ? commitAlone(commit) : send(commit));
         if (outcome.ok) changed(commit.after);
         return outcome;
       } catch (error) {
@@ -122,10 +130,15 @@ function createLimited(database: Database, creation: Limited<OrderCreation>): Pr
 }
 
 /**
- * Commits that an item of a retry is about to be sent, unless an order that it asks for again has done that name. The
- * rows of those orders are locked meanwhile: an answer that comes late is kept before, and seen here, or after.
+ * Commits that an item is about to be sent, unless an order that it asks for again has done that name, or its approvals are not
+ * signed as they have to be. The rows of those orders are locked meanwhile: an answer that comes late is kept before, and
+ * seen here, or after. Everything that signatures are compared with is read here.
  */
-async function commitSending(database: Database, commit: OrderCommit): Promise<CommitOutcome> {
+async function commitSending(
+  database: Database,
+  commit: OrderCommit,
+  guard: SendingGuard,
+): Promise<CommitOutcome> {
   const { outcome, position } = await database.transaction<{
     outcome: CommitOutcome;
     position?: number | undefined;
@@ -137,11 +150,26 @@ async function commitSending(database: Database, commit: OrderCommit): Promise<C
     const [earlier] = findingsIn(items, names);
     const refused = { ok: false, conflictingOrderId: undefined } as const;
     if (earlier !== undefined) return { outcome: { ...refused, earlier } };
+    const obstacle = await obstacleTo(run, id, guard);
+    if (obstacle?.kind === 'not_signed') return { outcome: { ...refused, notSigned: obstacle.differs } };
+    if (obstacle !== undefined) return { outcome: refused };
     const { ids, position } = await update(run, [commit]);
     return ids.has(id) ? { outcome: { ok: true }, position } : { outcome: refused };
   }, 'verified');
   noteCommitted(database, position);
   return outcome;
+}
+
+/** What keeps a request from leaving, by the rows as this transaction sees them. */
+async function obstacleTo(
+  run: RunStatement,
+  orderId: string,
+  guard: SendingGuard,
+): Promise<SendingObstacle | undefined> {
+  if (guard === 'no_signatures') return undefined;
+  const [order] = orderRows.parse(await run(selectById([orderId])));
+  if (order === undefined) return { kind: 'changed' };
+  return guard.verify({ order, ...(await readSigningRows(run)) });
 }
 
 const changedRows = z.array(z.object({ id: z.string(), position: z.number() }));

@@ -3,36 +3,12 @@ import { z } from 'zod';
 import type { TeamEventOf } from '../events.ts';
 import { loggedChanges } from '../policy/change-log.ts';
 import { draftBase } from '../policy/drafts.ts';
-import { DECISIONS, type Policy, type PolicyRule } from '../policy/policy.ts';
+import type { Policy, PolicyRule } from '../policy/policy.ts';
 import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
 import { endQuestion, exclusiveChanges, openQuestion, writeEvents } from './changes.ts';
-import { optional } from './columns.ts';
 import { type Database, storeOf, type Transaction } from './database.ts';
-
-const texts = z.array(z.string());
-const milliseconds = optional(z.number());
-
-/**
- * A rule as it is kept. It is not read as people write it: a task that a later release does not know any more must not
- * make a version unreadable, and amounts keep their currency whatever `CURRENCY` becomes.
- */
-const storedRule = z.object({
-  name: z.string(),
-  tasks: texts,
-  names: texts,
-  by: texts,
-  over: optional(z.object({ currency: z.string(), minor: z.int() })),
-  decision: z.enum(DECISIONS),
-  approvers: texts,
-  needed: z.int().min(1),
-  ttlMs: milliseconds,
-  remindAfterMs: milliseconds,
-  escalateAfterMs: milliseconds,
-  escalateTo: texts,
-  breakGlass: z.boolean(),
-});
-const storedRules = z.array(storedRule);
+import { policyRow, storedRules } from './policy-rows.ts';
 
 /** JSON has no `undefined`: what a rule leaves out is kept as null. */
 function storable(rules: readonly PolicyRule[]) {
@@ -45,7 +21,6 @@ function storable(rules: readonly PolicyRule[]) {
   }));
 }
 
-const policyRow = z.object({ version: z.number(), rules: storedRules });
 const publishedRow = policyRow.extend({
   publishedBy: z.string(),
   confirmedBy: z.string(),
@@ -69,8 +44,18 @@ const draftRow = z
 /** What an installation has before anything was published. */
 const NO_POLICY: Policy = { version: 0, rules: [] };
 
-/** The versions of the policy and its draft, on PostgreSQL. @param teamId whose policy */
-export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: string): PolicyStore {
+/**
+ * The versions of the policy and its draft, on PostgreSQL.
+ * @param teamId whose policy
+ * @param canSign keys are in use: rules may ask for signatures
+ */
+export function createPolicyStore(
+  { prisma }: Pick<Database, 'prisma'>,
+  teamId: string,
+  canSign: boolean,
+): PolicyStore {
+  const asksInVain = (rules: readonly PolicyRule[]) => !canSign && rules.some(({ signed }) => signed);
+
   type Reader = Pick<Transaction, 'policyVersion' | 'policyDraft'>;
 
   const readPublished = async (tx: Reader): Promise<PublishedPolicy | undefined> => {
@@ -147,6 +132,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
         const draft = await readDraft(tx);
         if (draft?.revision !== revision) return { kind: 'stale' };
         if (draft.published !== undefined) return { kind: 'published_already', by: draft.published.by };
+        if (asksInVain(draft.rules)) return { kind: 'cannot_sign' };
         const changes = loggedChanges((await readCurrent(tx)).rules, draft.rules);
         if (changes.length === 0) return { kind: 'no_difference' };
         await tx.policyDraft.update({ where: { teamId }, data: { publishedBy: by, publishedAt: at } });
@@ -162,6 +148,7 @@ export function createPolicyStore({ prisma }: Pick<Database, 'prisma'>, teamId: 
         const { published, rules } = draft;
         if (published === undefined) return { kind: 'not_published' };
         if (published.by === by) return { kind: 'own' };
+        if (asksInVain(rules)) return { kind: 'cannot_sign' };
         const before = await readCurrent(tx);
         const version = before.version + 1;
         await tx.policyVersion.create({

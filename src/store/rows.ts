@@ -9,6 +9,7 @@ import type { OrderFilter } from '../orders/ports.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import { storedBulk } from '../orders/waves.ts';
 import { storedDemand } from '../policy/stored-demand.ts';
+import { approvalSignature } from '../signing/approval.ts';
 import { optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 
@@ -79,7 +80,15 @@ export const orderColumns = z.object({
   created_at: moment,
   closed_at: optionalMoment,
   items: z.array(item),
-  approvals: z.array(z.object({ userId: z.string(), at: moment, agreedExcess: z.array(storedShortfall) })),
+  approvals: z.array(
+    z.object({
+      userId: z.string(),
+      at: moment,
+      agreedExcess: z.array(storedShortfall),
+      // What cannot be read is no signature.
+      signed: optional(approvalSignature).catch(undefined),
+    }),
+  ),
 });
 
 /** Reads an order from its row. */
@@ -150,7 +159,7 @@ export const ORDER_COLUMNS = Prisma.sql`
   (
     SELECT coalesce(
       json_agg(
-        json_build_object('userId', a.user_id, 'at', a.at, 'agreedExcess', a.agreed_excess) ORDER BY a.at, a.user_id
+        json_build_object('userId', a.user_id, 'at', a.at, 'agreedExcess', a.agreed_excess, 'signed', a.signature) ORDER BY a.at, a.user_id
       ), '[]'
     ) FROM approvals a WHERE a.order_id = o.id
   ) AS approvals`;

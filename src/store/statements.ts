@@ -425,22 +425,24 @@ const OPEN_KEY = Prisma.sql`CASE WHEN i.yields AND EXISTS (
 ) THEN NULL ELSE i.open_key END`;
 
 function approvalRows(orderId: string, approvals: Order['approvals']) {
-  return approvals.map(({ userId, at, agreedExcess }) => ({
+  return approvals.map(({ userId, at, agreedExcess, signed }) => ({
     order_id: orderId,
     user_id: userId,
     at,
     agreed_excess: agreedExcess,
+    signature: signed,
   }));
 }
 
 /** A part of a `WITH`: who approved. */
 function insertApprovals(approvals: ReturnType<typeof approvalRows>): Prisma.Sql {
   return Prisma.sql`kept_approvals AS (
-      INSERT INTO approvals (order_id, user_id, at, agreed_excess)
-      SELECT changed.id, a.user_id, a.at, a.agreed_excess
+      INSERT INTO approvals (order_id, user_id, at, agreed_excess, signature)
+      SELECT changed.id, a.user_id, a.at, a.agreed_excess, a.signature
       FROM changed JOIN jsonb_to_recordset(${JSON.stringify(approvals)}::jsonb)
-        AS a (order_id text, user_id text, at timestamptz, agreed_excess jsonb) ON a.order_id = changed.id
-      ON CONFLICT (order_id, user_id) DO UPDATE SET at = excluded.at, agreed_excess = excluded.agreed_excess
+        AS a (order_id text, user_id text, at timestamptz, agreed_excess jsonb, signature jsonb) ON a.order_id = changed.id
+      ON CONFLICT (order_id, user_id) DO UPDATE SET at = excluded.at, agreed_excess = excluded.agreed_excess,
+        signature = excluded.signature
     )`;
 }
 

@@ -18,6 +18,7 @@ import type { Heartbeat } from '../orders/restore-guard.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingChange, SettingsStore } from '../settings.ts';
+import type { KeyStore, LinkStore } from '../signing/ports.ts';
 import type { WebhookStore } from '../webhooks/ports.ts';
 import { createAccountStore } from './accounts.ts';
 import { createAlarmStore } from './alarms.ts';
@@ -39,6 +40,7 @@ import { createPresetStore } from './presets.ts';
 import { createPriceStore, pendingPrices } from './prices.ts';
 import { createReminderStore } from './reminders.ts';
 import { createSettingsStore, pendingSettings } from './settings.ts';
+import { createKeyStore, createLinkStore } from './signing.ts';
 import { createSpendStore } from './spend.ts';
 import { createStandInStore } from './stand-ins.ts';
 import { createTokenStepStore } from './token-steps.ts';
@@ -80,6 +82,8 @@ export interface Stores extends InstallationStores {
   readonly alarms: AlarmStore;
   readonly events: EventLog;
   readonly webhooks: WebhookStore;
+  readonly links: LinkStore;
+  readonly keys: KeyStore;
 }
 
 /** @param orderChanged called with each order that was committed */
@@ -99,17 +103,24 @@ export function createInstallationStores(
   };
 }
 
-/** @param settingTexts all settings as texts, by name, from what is saved */
+/** What the stores of a team are made with. */
+export interface TeamStoreOptions {
+  readonly teamId: string;
+  /** All settings as texts, by name, from what is saved. */
+  readonly settingTexts: (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;
+  /** Keys are in use: a policy may ask for signatures. */
+  readonly canSign: boolean;
+}
+
 export function createStores(
   database: Database,
   installation: InstallationStores,
-  teamId: string,
-  settingTexts: (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>,
+  { teamId, settingTexts, canSign }: TeamStoreOptions,
 ): Stores {
   return {
     ...installation,
     spending: createSpendStore(database),
-    policies: createPolicyStore(database, teamId),
+    policies: createPolicyStore(database, teamId, canSign),
     pendingChanges: {
       settings: createPendingChanges(database, teamId, pendingSettings(settingTexts)),
       prices: createPendingChanges(database, teamId, pendingPrices(teamId)),
@@ -129,5 +140,7 @@ export function createStores(
     alarms: createAlarmStore(database, teamId),
     events: createEventLog(database, teamId),
     webhooks: createWebhookStore(database, teamId),
+    links: createLinkStore(database),
+    keys: createKeyStore(database, teamId),
   };
 }

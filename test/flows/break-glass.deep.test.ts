@@ -23,6 +23,7 @@ const RULE: PolicyRule = {
   escalateAfterMs: undefined,
   escalateTo: [],
   breakGlass: true,
+  signed: false,
 };
 let policy: Policy = { version: 3, rules: [RULE] };
 const t = useTestDemo({

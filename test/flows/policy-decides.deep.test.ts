@@ -32,6 +32,7 @@ const RULE: PolicyRule = {
   escalateAfterMs: undefined,
   escalateTo: [],
   breakGlass: false,
+  signed: false,
 };
 const REFUSED: PolicyRule = {
   ...RULE,

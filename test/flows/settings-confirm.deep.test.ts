@@ -186,7 +186,7 @@ describe('a price that a rule looks at', () => {
   it('falls below its amount when another admin confirms it; the others are imported at once', async () => {
     await importPrices(`rest,renew,1,150.00,${TODAY},C7`, `example,renew,1,150.00,${TODAY},C7`);
     const database = openDatabase({ url: t.databaseUrl });
-    const store = createPolicyStore(database, t.workspace.teamId);
+    const store = createPolicyStore(database, t.workspace.teamId, true);
     const over = { currency: 'EUR', minor: 10_000 };
     const rules = [rule({ tasks: ['renew'], names: ['*.rest'], over, approvers: ['U0CAROL'] })];
     const draft = await store.saveDraft(

@@ -37,6 +37,7 @@ const FREE: PolicyRule = {
   escalateAfterMs: undefined,
   escalateTo: [],
   breakGlass: false,
+  signed: false,
 };
 const policy: Policy = { version: 2, rules: [FREE] };
 const t = useTestDemo({ policy: { current: async () => policy } });

@@ -46,7 +46,7 @@ afterAll(() => client.end());
 /** Versions of the policy in which Alice stands: as who published, as who confirmed, and, in the former one, in a rule. */
 async function keepPolicies(): Promise<void> {
   const database = openDatabase({ url: t.databaseUrl });
-  const store = createPolicyStore(database, t.workspace.teamId);
+  const store = createPolicyStore(database, t.workspace.teamId, true);
   for (const [rules, by, confirms] of [
     [[rule({ approvers: ['U0ALICE', 'U0BOB'] })], 'U0ALICE', 'U0BOB'],
     [[rule({ approvers: ['U0BOB'] })], 'U0BOB', 'U0ALICE'],

@@ -49,6 +49,7 @@ async function start() {
     },
     alertOfTeamAccount: async (account, userId) => void told.push(`${account.id} of ${userId}`),
     feeds: { people: async () => ['U0FEED', 'U0BOB'], remove: async () => undefined },
+    keys: { owners: async () => [], revoke: async () => 0 },
     directory: {
       membership: async (userId) => {
         looked.push(userId);

@@ -98,7 +98,9 @@ class Process {
   }
 
   async change(id: string, event: OrderEvent): Promise<Order> {
-    const outcome = await changeOrder(this, id, () => ({ event }));
+    const outcome = await changeOrder(this, id, () =>
+      event.type === 'sending' ? { event, guard: 'no_signatures' } : { event },
+    );
     if (!outcome.ok) throw new Error(refusalText(outcome.refusal));
     return outcome.order;
   }

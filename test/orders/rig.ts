@@ -11,6 +11,7 @@ import { approveOrder, type DecideDeps, expireOrder, remindApprovers } from '../
 import { unfollowedItems } from '../../src/orders/due.ts';
 import { executeOrder } from '../../src/orders/execute.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
+import { createOrderSigning } from '../../src/orders/order-signing.ts';
 import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
 import {
   confirmOrder,
@@ -80,6 +81,7 @@ function newRule(index: number, rule: Partial<PolicyRule> & Pick<PolicyRule, 'de
     escalateAfterMs: undefined,
     escalateTo: [],
     breakGlass: false,
+    signed: false,
     ...rule,
   };
 }
@@ -168,6 +170,29 @@ export async function startRig(
     return { ...(options.client?.(id) ?? service.client), account: { method, login, context } };
   };
   const accepted: string[] = [];
+  const ruleFacts: RequestDeps['ruleFacts'] = {
+    currency: 'EUR',
+    tagsOf: async (names) => new Map(names.map((name) => [name, tags.get(name) ?? []])),
+    pricesOf: async ({ names }) =>
+      new Map(
+        names.flatMap((name) => {
+          const minor = prices.get(name);
+          return minor === undefined ? [] : [[name, { currency: 'EUR', minor }] as const];
+        }),
+      ),
+  };
+  /** No key is in use. */
+  const signing = createOrderSigning({
+    use: undefined,
+    readKeys: async () => ({ added: [], vouched: [], revoked: [], charters: [] }),
+    directory,
+    policies: { current: async () => state.policy },
+    readSettings: async () => ({}),
+    settingsOf: () => state.team,
+    start: TEAM,
+    ruleFacts,
+    now,
+  });
   const orders: RequestDeps & DecideDeps = {
     store,
     vault,
@@ -181,21 +206,12 @@ export async function startRig(
     ...NO_MONEY,
     firstExpiry: async () => undefined,
     isAdmin: async () => false,
-    policy: { current: async () => state.policy },
-    ruleFacts: {
-      currency: 'EUR',
-      tagsOf: async (names) => new Map(names.map((name) => [name, tags.get(name) ?? []])),
-      pricesOf: async ({ names }) =>
-        new Map(
-          names.flatMap((name) => {
-            const minor = prices.get(name);
-            return minor === undefined ? [] : [[name, { currency: 'EUR', minor }] as const];
-          }),
-        ),
-    },
+    policy: { current: async () => ({ ...state.policy, signsSettings: false }) },
+    ruleFacts,
     standIns,
     impactAtApproval: async () => 'none',
     impactWarnedAt: async () => undefined,
+    signing,
   };
 
   let processes = 0;
@@ -216,6 +232,7 @@ export async function startRig(
       directory,
       servicePlaces: places,
       policy: orders.policy,
+      signing,
       ruleFacts: orders.ruleFacts,
       accepted: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
@@ -265,6 +282,8 @@ export async function startRig(
 
   return {
     orders,
+    directory,
+    database,
     service,
     accounts,
     groups,

@@ -36,7 +36,7 @@ export function newBulk(waveSize: number): Bulk {
 export function newDemand(names: readonly string[], needed = 1): Demand {
   return {
     outcome: 'approve',
-    requirements: [{ rule: { kind: 'approval_tasks' }, names, needed, approvers: ['U0BOB'] }],
+    requirements: [{ rule: { kind: 'approval_tasks' }, names, needed, approvers: ['U0BOB'], signed: false }],
     refusedBy: [],
     ttlMs: 72 * HOUR_MS,
     remindAfterMs: 4 * HOUR_MS,
@@ -105,6 +105,7 @@ export function renewalOf(name: string, period: number): RequestDescription {
 
 /** What a press counts for that is enough, where the order exceeds no budget and costs nothing that is known. */
 export const ENOUGH = {
+  signed: undefined,
   agreedExcess: [],
   progress: { isApproved: true, policyVersion: 0, isStricter: false, requirements: [] },
   unreadableGroups: [],

@@ -58,6 +58,7 @@ function demandOf({ requirements }: Pick<World, 'requirements'>): Demand {
       ...each,
       rule: { kind: 'rule', version: 1, index, name: `rule ${index}` },
       names: ['cafe.rest'],
+      signed: false,
     })),
     refusedBy: [],
     ttlMs: HOUR_MS,
@@ -116,6 +117,7 @@ test('what is read of those who approve decides as if everything was known', asy
       const base: Omit<ApprovalContext, 'people'> = {
         requesters: new Set(all.requesters),
         approvals: all.approvals,
+        signers: new Set(),
         allowSelfApproval: all.allowSelfApproval,
         now: NOW,
       };

@@ -20,6 +20,7 @@ function demand(...requirements: readonly (readonly [needed: number, ...approver
       names: ['cafe.rest'],
       needed,
       approvers,
+      signed: false,
     })),
     refusedBy: [],
     ttlMs: 1,
@@ -41,6 +42,7 @@ function context(fields: Partial<ApprovalContext> & { readonly with?: Partial<Pe
   return {
     requesters: new Set(['U0ANNA']),
     approvals: [],
+    signers: new Set(),
     people: { ...EVERYBODY, ...fields.with },
     allowSelfApproval: false,
     now: NOW,
@@ -196,6 +198,7 @@ const membership = fc
 const contexts: fc.Arbitrary<ApprovalContext> = fc.record({
   requesters: people.map((list) => new Set<string>(list.slice(0, 2))),
   approvals: fc.array(fc.constantFrom(...PEOPLE), { maxLength: 6 }),
+  signers: fc.constant(new Set<string>()),
   people: fc.record({ groups, membership, standIns }),
   allowSelfApproval: fc.boolean(),
   now: fc.constant(NOW),

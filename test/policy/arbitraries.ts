@@ -49,6 +49,7 @@ const approval = fc.record({
   escalateAfterMs: maybe(minutes),
   escalateTo: ids(),
   breakGlass: fc.boolean(),
+  signed: fc.constant(false),
 });
 const noApproval = fc.record({
   decision: fc.constantFrom('free' as const, 'refuse' as const),
@@ -59,6 +60,7 @@ const noApproval = fc.record({
   escalateAfterMs: fc.constant(undefined),
   escalateTo: fc.constant([]),
   breakGlass: fc.constant(false),
+  signed: fc.constant(false),
 });
 
 const conditions = fc.record({
@@ -84,6 +86,7 @@ export const settings: fc.Arbitrary<PolicySettings> = fc.record({
   remindAfterMs: minutes,
   escalateAfterMs: minutes,
   escalateTo: ids(),
+  signed: fc.constant(false),
 });
 
 const taskName = fc.constantFrom(...VOCABULARY.tasks);

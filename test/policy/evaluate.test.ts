@@ -23,6 +23,7 @@ const SETTINGS: PolicySettings = {
   remindAfterMs: 4 * HOUR,
   escalateAfterMs: 24 * HOUR,
   escalateTo: [],
+  signed: false,
 };
 
 const FACTS: PolicyFacts = {
@@ -62,7 +63,13 @@ describe('without rules', () => {
     expect(demand).toEqual({
       outcome: 'approve',
       requirements: [
-        { rule: { kind: 'approval_tasks' }, names: ['cafe.rest'], needed: 1, approvers: ['U0BOSS'] },
+        {
+          rule: { kind: 'approval_tasks' },
+          names: ['cafe.rest'],
+          needed: 1,
+          approvers: ['U0BOSS'],
+          signed: false,
+        },
       ],
       refusedBy: [],
       ttlMs: 72 * HOUR,
@@ -272,7 +279,11 @@ function naive(
   order: PolicyOrder,
   facts: PolicyFacts,
 ): NaiveNeed {
-  const fallback = requirementKey({ needed: options.approvalsRequired, approvers: options.approvers });
+  const fallback = requirementKey({
+    needed: options.approvalsRequired,
+    approvers: options.approvers,
+    signed: false,
+  });
   const needsOf = (name: string, rest: readonly PolicyRule[]): NaiveNeed => {
     const [first, ...others] = rest;
     if (first === undefined) {

@@ -21,6 +21,7 @@ const SETTINGS: PolicySettings = {
   remindAfterMs: 1,
   escalateAfterMs: 1,
   escalateTo: [],
+  signed: false,
 };
 const EUR = (minor: number) => ({ currency: 'EUR', minor });
 const prices: PolicyFacts['prices'] = new Map([['cafe.rest', EUR(1_200)]]);

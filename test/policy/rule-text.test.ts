@@ -53,6 +53,7 @@ test('a rule with every field', () => {
         escalateAfterMs: 86_400_000,
         escalateTo: ['U0CEO'],
         breakGlass: true,
+        signed: false,
       },
     ],
   });

@@ -16,6 +16,7 @@ export function rule(fields: Partial<PolicyRule> = {}): PolicyRule {
     escalateAfterMs: undefined,
     escalateTo: [],
     breakGlass: false,
+    signed: false,
     ...fields,
   };
 }

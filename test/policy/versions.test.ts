@@ -139,6 +139,7 @@ describe('past orders under a draft', () => {
     remindAfterMs: 1,
     escalateAfterMs: 1,
     escalateTo: [],
+    signed: false,
   };
   const facts = {
     task: { effect: 'charge', risk: 'none', nameKind: 'host' },
@@ -203,6 +204,7 @@ const CURRENT = {
   remindAfterMs: 1,
   escalateAfterMs: 1,
   escalateTo: [],
+  signed: false,
 };
 
 describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
@@ -213,14 +215,14 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
 
   test('is a policy once people stand in it', () => {
     const start = startingPoint(name);
-    const read = parseRules(fillStartingPoint(start, groupsOf(start)), vocabulary);
+    const read = parseRules(fillStartingPoint(start, groupsOf(start), { canSign: true }), vocabulary);
     expect(read).toMatchObject({ ok: true });
     expect(JSON.stringify(read)).not.toMatch(/managers|finance|legal|brand_owners|security/);
   });
 
   test('names every role that nobody was picked for', () => {
     const start = startingPoint(name);
-    const read = parseRules(fillStartingPoint(start, {}), vocabulary);
+    const read = parseRules(fillStartingPoint(start, {}, { canSign: true }), vocabulary);
     expect(read.ok ? [] : read.issues.map(({ field, code }) => [field, code])).toContainEqual([
       'approvers',
       'missing',
@@ -229,7 +231,7 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
 
   test('lets nothing that can lose a name or take it down be free for everybody', () => {
     const start = startingPoint(name);
-    const read = parseRules(fillStartingPoint(start, groupsOf(start)), vocabulary);
+    const read = parseRules(fillStartingPoint(start, groupsOf(start), { canSign: true }), vocabulary);
     expect(read).toMatchObject({ ok: true });
     for (const task of Object.values(ORDER_TASKS).filter(({ risk }) => risk !== 'none')) {
       for (const tags of [[], ['brand', 'guarded', 'own']]) {
@@ -247,7 +249,7 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
 
   test('says for whom new nameservers are free', () => {
     const start = startingPoint(name);
-    const read = parseRules(fillStartingPoint(start, groupsOf(start)), vocabulary);
+    const read = parseRules(fillStartingPoint(start, groupsOf(start), { canSign: true }), vocabulary);
     expect(read).toMatchObject({ ok: true });
     const current = { ...CURRENT, approvalTasks: ['nameservers'] };
     const outcomeFor = (requester: string, tags: readonly string[]) =>

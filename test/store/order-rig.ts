@@ -148,7 +148,8 @@ export type Rig = Awaited<ReturnType<typeof startRig>>;
 export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommit {
   const result = transition(before, event, at);
   if (!result.ok) throw new Error(`${event.type} does not apply to the order: ${result.refusal.code}`);
-  return { before, after: result.order, log: result.log };
+  const guard = event.type === 'sending' ? 'no_signatures' : undefined;
+  return { before, after: result.order, log: result.log, guard };
 }
 
 /** An order on its way: approved, claimed by `worker`, and its first `sent` items sent. */

@@ -14,7 +14,7 @@ let store: PolicyStore;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = openDatabase({ url: testDatabase.url });
-  store = createPolicyStore(database, 'T1');
+  store = createPolicyStore(database, 'T1', true);
 });
 beforeEach(async () => {
   await database.prisma.policyVersion.deleteMany();
@@ -194,7 +194,7 @@ test('the audit log has who did what, rule by rule, with amounts that keep their
 
 test('a team sees its own policy alone', async () => {
   await inForce([large]);
-  const other = createPolicyStore(database, 'T2');
+  const other = createPolicyStore(database, 'T2', true);
   expect(await other.current()).toEqual({ version: 0, rules: [] });
   expect(await logged('T2')).toEqual([]);
 });

@@ -15,7 +15,13 @@ export async function serve(options: Partial<ServerOptions & Routes> = {}): Prom
     metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'orders 3\n' },
     ...options,
   });
-  server.serve({ calendar: async () => undefined, isSigned: () => true, slack: () => undefined, ...options });
+  server.serve({
+    page: async () => false,
+    calendar: async () => undefined,
+    isSigned: () => true,
+    slack: () => undefined,
+    ...options,
+  });
   onTestFinished(() => server.close());
   return `http://127.0.0.1:${server.port}`;
 }

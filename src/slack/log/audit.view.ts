@@ -234,6 +234,16 @@ const policyRow = ({ version, changes }: TeamEventOf<'policy_confirmed'>): Row =
   names: version === undefined ? 'draft' : `version ${version}`,
   result: changes.map(policyChangeText).join('; '),
 });
+const keyRow =
+  (what: string) =>
+  async (
+    { subject, owner }: TeamEventOf<'key_vouched'> | TeamEventOf<'key_revoked'>,
+    nameOf: NameOf,
+  ): Promise<Row> => ({
+    task: 'key',
+    names: subject.id,
+    result: `${what} ${await nameOf(owner)}`,
+  });
 const teamAccountRow =
   (task: string) =>
   ({ subject, application }: TeamEventOf<'team_account_linked'>): Row => ({
@@ -287,6 +297,13 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
   policy_draft_discarded: policyRow,
   policy_published: policyRow,
   policy_confirmed: policyRow,
+  charter_signed: ({ signature }) => ({
+    task: 'policy',
+    result: `signed ${signature.challenge.charter} with ${signature.key}`,
+  }),
+  key_added: ({ subject, label }) => ({ task: 'key', names: subject.id, result: `added "${label}"` }),
+  key_vouched: keyRow('vouched for'),
+  key_revoked: keyRow('revoked'),
   team_account_linked: teamAccountRow('link'),
   team_account_unlinked: teamAccountRow('unlink'),
 };

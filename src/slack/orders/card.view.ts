@@ -12,6 +12,7 @@ import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
 import { isPaused } from '../../orders/waves.ts';
+import { needsSignatures } from '../../policy/policy.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
 import { findingLines, pauseButtons, pausedText, tallyText } from '../bulk/bulk.view.ts';
 import { renewedUntil, type Term, termLine, termText, termWarnings } from '../expiry/expiry.view.ts';
@@ -167,8 +168,8 @@ function waitingCard(order: Order, extras: CardExtras, isWhole: boolean): Messag
     ...actions(cardBlockId(order.id), [
       ...decisionButtons(order, isWhole),
       moreMenu('order_more', [
-        isWhole && lookButton(order),
-        isWhole && commentButton(order),
+        (isWhole || needsSignatures(order.demand)) && lookButton(order),
+        isWhole && !needsSignatures(order.demand) && commentButton(order),
         orderButton(order, 'order_ask', 'Ask back'),
         orderButton(order, 'order_cancel', 'Cancel'),
         ...(isWhole ? breakGlassButtons(order, extras.decision) : []),
@@ -440,7 +441,7 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
 }
 
 /** The impact on the name, and what has changed of it since the order was asked for. */
-export function impactBlocks({ impact }: CardExtras): SectionBlock[] {
+export function impactBlocks({ impact }: Pick<CardExtras, 'impact'>): SectionBlock[] {
   if (impact === undefined) return [];
   if (impact === 'unseen') {
     return [

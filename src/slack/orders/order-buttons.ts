@@ -23,6 +23,7 @@ import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
 import { undoOrder } from '../../orders/undo.ts';
 import { maySee } from '../../orders/visibility.ts';
+import { isPaused } from '../../orders/waves.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { placePlan } from '../bulk/bulk-plan.ts';
 import {
@@ -38,6 +39,7 @@ import { escapeText, lines, type Message, section, textMessage } from '../kit/bl
 import { type Form, field, fieldsOf, neededReason, noticeView, readForm, reasonField } from '../kit/form.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { sendFile } from '../send-file.ts';
+import { offerLink } from '../signing/offer-link.ts';
 import { answersFile, answersText, answersView, fitsView, NOTHING_MORE_SAID } from './answer.view.ts';
 import { otherAccountText, retriedMessage } from './asking.view.ts';
 import { transferForm } from './domains.ts';
@@ -80,6 +82,9 @@ export function changing(
 ) {
   return async (call: ActionCall): Promise<void> => {
     const outcome = await change(call.deps.orders, call.value, call.person.id);
+    // What decides by now may ask for more than the card knew.
+    if (!outcome.ok && outcome.refusal.code === 'signature_needed')
+      return offerSignature(call, outcome.order);
     const said = outcome.ok
       ? changed(titleWithId(outcome.order), outcome.order)
       : refusalText(outcome.refusal);
@@ -89,6 +94,11 @@ export function changing(
       await updateOpenView(call.deps.web, call.view.id, noticeView('Order', [section(said)]));
     } else await (outcome.ok ? call.respondIfLate(said) : call.respond(said));
   };
+}
+
+/** No click takes the place of a signature: the person gets the link under which they sign. */
+function offerSignature(call: ActionCall, order: Order | undefined): Promise<void> {
+  return offerLink(call, order !== undefined && isPaused(order) ? 'resume' : 'order', call.value);
 }
 
 /** The new order is confirmed and approved like any other order. */

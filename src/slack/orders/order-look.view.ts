@@ -1,6 +1,7 @@
 import type { ModalView, SectionBlock } from '@slack/types';
 import type { OrderLogEntry } from '../../events.ts';
 import type { Order } from '../../orders/order.ts';
+import { needsSignatures } from '../../policy/policy.ts';
 import { findingBlocks, pauseButtons } from '../bulk/bulk.view.ts';
 import {
   actions,
@@ -82,7 +83,7 @@ export function lookView({ order, extras, mayDecide, origin, page, note }: Look)
       ...(order.state === 'PENDING' && mayDecide
         ? actions(`look_${order.id}`, [
             ...decisionButtons(order, true),
-            commentButton(order),
+            !needsSignatures(order.demand) && commentButton(order),
             ...breakGlassButtons(order, extras.decision),
           ])
         : []),

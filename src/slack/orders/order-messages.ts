@@ -42,6 +42,7 @@ import type { SlackWeb } from '../outbound/web.ts';
 import { type CardExtras, noPlaceHint, orderCard, type UndoOffer } from './card.view.ts';
 import { decisionApprovers, isRuled } from './decision.view.ts';
 import { emergencyNotice, toldOfEmergency } from './emergency.view.ts';
+import { notSignedNotice, unsignedPartsOf } from './not-signed.view.ts';
 import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
 import { copyCard, copyPurpose, isDirect, remindPeople } from './reach-approvers.ts';
 import { changedStatementOf, statementChangedNotice } from './statement-changed.view.ts';
@@ -219,19 +220,19 @@ async function tellOfEmergency(
   await sendOnce(deps, planned, people, { ...about, message: () => emergencyNotice(order, entry) });
 }
 
-/** Tells the admins that an order was not sent because it is not what was asked for any more. */
+/** Tells the admins that an order was not sent because it is not what was asked for any more, or not signed as it has to be. */
 async function tellOfChangedStatement(
   deps: Pick<OrderPlannerDeps, 'admins' | 'directory'>,
   planned: PlannedOrder,
 ): Promise<void> {
   const { order, history } = planned;
+  const since = history.at(-1)?.at ?? order.createdAt;
+  const tell = (about: string, message: () => Message) =>
+    sendOnce(deps, planned, new Set(deps.admins), { about, since, message });
   const changed = changedStatementOf(order);
-  if (changed === undefined) return;
-  await sendOnce(deps, planned, new Set(deps.admins), {
-    about: 'statement_changed',
-    since: history.at(-1)?.at ?? order.createdAt,
-    message: () => statementChangedNotice(order, changed),
-  });
+  if (changed !== undefined) await tell('statement_changed', () => statementChangedNotice(order, changed));
+  const unsigned = unsignedPartsOf(order);
+  if (unsigned !== undefined) await tell('not_signed', () => notSignedNotice(order, unsigned));
 }
 
 async function sendOnce(

@@ -21,6 +21,7 @@ import type { RecordFinding } from '../../orders/record-finding.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { isPaused } from '../../orders/waves.ts';
+import { needsSignatures } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
 import {
@@ -316,6 +317,13 @@ export function lookButton(order: Order, style?: 'primary'): Button {
  * @param isWhole whether all that is sent stands in that place; elsewhere it is looked at first, and approved there
  */
 export function decisionButtons(order: Order, isWhole: boolean): Button[] {
+  if (needsSignatures(order.demand)) {
+    // The page on which it is signed shows all of it.
+    return [
+      orderButton(order, 'order_sign', 'Sign', 'primary'),
+      orderButton(order, 'order_deny', 'Deny', 'danger'),
+    ];
+  }
   return [
     isWhole ? orderButton(order, 'order_approve', 'Approve', 'primary') : lookButton(order, 'primary'),
     orderButton(order, 'order_deny', 'Deny', 'danger'),

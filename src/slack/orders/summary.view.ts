@@ -8,7 +8,13 @@ import { requestIssueText } from './request-issue.view.ts';
 
 type PlainCode = Exclude<
   PlainSummary['code'],
-  'account_refused' | 'earlier_order' | 'request_invalid' | 'rules_changed' | 'settled' | 'statement_changed'
+  | 'account_refused'
+  | 'earlier_order'
+  | 'not_signed'
+  | 'request_invalid'
+  | 'rules_changed'
+  | 'settled'
+  | 'statement_changed'
 >;
 
 const PLAIN: Readonly<Record<PlainCode, string>> = {
@@ -69,6 +75,8 @@ export function summaryText(summary: ItemSummary): string {
         'The rules have changed since it was asked for, so nothing was sent.',
         ...summary.issues.map(issueText),
       ].join(' ');
+    case 'not_signed':
+      return 'It is not approved with the signatures that it needs any more, so nothing was sent. The admins are told. If it is still wanted, ask again.';
     case 'statement_changed':
       return 'It is not what was asked for and approved any more, so nothing was sent. The admins are told. If it is still wanted, ask again.';
     case 'settled':

@@ -122,6 +122,7 @@ async function postToResponseUrl(url: string, message: Message, replace: boolean
       body: JSON.stringify({
         response_type: 'ephemeral',
         replace_original: replace,
+        unfurl_links: false,
         text: message.text,
         blocks: message.blocks,
       }),

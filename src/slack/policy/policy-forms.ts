@@ -119,6 +119,18 @@ const declared = z.object({
     },
     TYPED,
   ),
+  signed: field(
+    {
+      label: 'Approvals are signed',
+      kind: 'choice',
+      options: [
+        { value: 'false', text: 'A click approves' },
+        { value: 'true', text: 'A passkey’s signature approves' },
+      ],
+      hint: 'Needs passkeys that count: `/domain key`.',
+    },
+    TYPED,
+  ),
 });
 
 const FIELDS = fieldsOf(declared);
@@ -223,7 +235,9 @@ export const ruleForm: FormFeature<'policy_rule'> = {
     const { rules } = await editedRules(call);
     const edited = rules.find(({ name }) => name === subjectOf(origin.subject ?? ' ').name);
     const shown = {
-      ...(edited === undefined ? { break_glass: 'false' } : valuesOfRule(edited, deps.currency)),
+      ...(edited === undefined
+        ? { break_glass: 'false', signed: 'false' }
+        : valuesOfRule(edited, deps.currency)),
       ...values,
     };
     const sentence = edited && ruleSentence(edited, await deps.directory.localeOf(person.id));
@@ -382,7 +396,9 @@ export const startForm: FormFeature<'policy_start'> = {
     const start = startOf(call);
     const given = readRoles(start.roles, call.values);
     if ('errors' in given) return given;
-    const rules = fillStartingPoint(start, given.people);
+    const rules = fillStartingPoint(start, given.people, {
+      canSign: call.deps.orders.signing.use !== undefined,
+    });
     const read = parseRules(rules, { tasks: [...ORDER_TASK_NAMES], currency: call.deps.currency });
     const [firstRole = 'managers'] = start.roles;
     if (read.ok) return replaceAll(call, read.rules, firstRole);

@@ -48,6 +48,8 @@ const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: Parts)
   after_the_end: ({ given, first }) =>
     `${given} is not before the end of the order, which comes after ${first}. Write a shorter time.`,
   not_true_or_false: ({ given }) => `“${given}” is neither true nor false. Write true or false.`,
+  not_with_signed: () =>
+    'Nothing takes the place of a signature, so a rule that asks for signed approvals cannot let an admin act alone. Leave one of the two out.',
   file_too_large: () => 'The file is larger than any policy. Give the file of a policy.',
   nested_too_deep: () =>
     'This is nested deeper than a rule is. Write fields and lists as the downloaded file has them.',

@@ -96,8 +96,9 @@ function decisionText(rule: RuleDescription): string {
 }
 
 function waitingText(rule: RuleDescription): string {
-  const { ttlMs, remindAfterMs, escalateAfterMs, escalateTo, breakGlass } = rule;
+  const { ttlMs, remindAfterMs, escalateAfterMs, escalateTo, breakGlass, signed } = rule;
   const parts = present([
+    signed && 'signed with passkeys',
     ttlMs !== undefined && `open for ${lengthText(ttlMs)}`,
     remindAfterMs !== undefined && `reminded after ${lengthText(remindAfterMs)}`,
     (escalateAfterMs !== undefined || escalateTo.length !== 0) &&

@@ -20,14 +20,15 @@ export async function shownPolicy(
   { deps, person }: Interaction,
   { page = 0, note }: Shown = {},
 ): Promise<Message> {
-  const [published, draft, settings, locale] = await Promise.all([
+  const [published, draft, settings, inForce, locale] = await Promise.all([
     deps.policies.published(),
     deps.policies.draft(),
     deps.settings(),
+    deps.orders.policy.current(),
     deps.directory.localeOf(person.id),
   ]);
   const reader = { userId: person.id, isAdmin: isAdmin(deps, person), locale };
-  return policyMessage({ published, draft, settings: policySettings(settings), reader, page, note });
+  return policyMessage({ published, draft, settings: policySettings(settings, inForce), reader, page, note });
 }
 
 /** The page that shows a rule. @param index from 0 */

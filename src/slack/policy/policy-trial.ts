@@ -82,6 +82,9 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   return { order: factOrderOf({ ...asked, names: [...new Set(names)] }) };
 }
 
+/** A trial says what the rules ask for, whoever has signed them. */
+const NOT_SIGNED = { signsSettings: false };
+
 /** `policy test LINE` */
 export async function runTrial(call: CommandCall, words: readonly string[]): Promise<void> {
   const { deps, person } = call;
@@ -103,7 +106,7 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
   await call.respond(
     trialMessage(
       { task, names, requester, isDraft: draft !== undefined, version: policy.version, cost },
-      evaluate(policy, policySettings(settings), order, facts),
+      evaluate(policy, policySettings(settings, NOT_SIGNED), order, facts),
     ),
   );
 }
@@ -137,7 +140,7 @@ async function replayed(deps: SlackDeps, days: number, rules: Policy['rules']): 
   const to = deps.now();
   const from = new Date(to.getTime() - days * DAY_MS);
   const [team, current] = await Promise.all([deps.settings(), deps.policies.current()]);
-  const settings = policySettings(team);
+  const settings = policySettings(team, NOT_SIGNED);
   const draft: Policy = { version: current.version + 1, rules };
   const groups = new Map<string, ReturnType<FactSources['groupsOf']>>();
   const groupsOf: FactSources['groupsOf'] = (groupId) => {

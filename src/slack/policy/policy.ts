@@ -8,6 +8,7 @@ import { formView } from '../kit/form.ts';
 import { openForm, opening } from '../orders/ordering.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { sendFile } from '../send-file.ts';
+import { offerLink } from '../signing/offer-link.ts';
 import { otherAdmins } from './pending-change-notifications.ts';
 import {
   confirmedMessage,
@@ -97,6 +98,8 @@ async function publish(call: ActionCall): Promise<void> {
       return showAgain(call, 0, NOTES.stale);
     case 'no_difference':
       return showAgain(call, 0, NOTES.noDifference);
+    case 'cannot_sign':
+      return showAgain(call, 0, NOTES.cannotSign);
     case 'published_already':
       return showAgain(call, 0, publishedAlreadyNote(outcome.by, person.id));
     case 'published':
@@ -118,10 +121,14 @@ async function askToConfirm({ deps, person }: Interaction, draft: PolicyDraft): 
 
 async function confirm(call: ActionCall): Promise<void> {
   const { deps, person } = call;
+  // Where keys are in use it takes effect with a signature.
+  if (deps.orders.signing.use !== undefined) return offerLink(call, 'policy', call.value);
   const outcome = await deps.policies.confirm(call.value, person.id, deps.now());
   switch (outcome.kind) {
     case 'own':
       return call.respond(NOT_CONFIRMED_POLICY.own);
+    case 'cannot_sign':
+      return call.respond(NOTES.cannotSign);
     case 'not_published':
     case 'stale':
       return call.respond(NOT_CONFIRMED_POLICY.stale);

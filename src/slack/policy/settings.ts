@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { present } from '../../collections.ts';
 import type { TeamSettings } from '../../config.ts';
-import { loosenedSettings } from '../../policy/loosening.ts';
+import { DECIDING_SETTINGS, loosenedSettings } from '../../policy/loosening.ts';
 import {
   CHANNEL_SETTINGS,
   type ChannelSetting,
@@ -216,7 +216,11 @@ async function saveSettings(call: SubmissionCall): Promise<Submitted> {
     const errors = await channelErrors(deps, name, after[name], person.id);
     if (Object.keys(errors).length > 0) return { errors };
   }
-  const loosened = loosenedSettings(current, read.settings);
+  // Where keys are in use, whatever decides takes effect with a signature.
+  const loosened =
+    deps.orders.signing.use === undefined
+      ? loosenedSettings(current, read.settings)
+      : new Set(DECIDING_SETTINGS.filter((name) => changed.has(name)));
   const atOnce = changes.filter(({ name }) => !loosened.has(name));
   const waiting = changes.filter(({ name }) => loosened.has(name));
   if (loosened.has('approvers') && changed.has('approvals_required')) {

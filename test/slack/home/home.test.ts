@@ -143,6 +143,7 @@ const APPROVED_BY: Demand = {
       names: ['cafe.rest'],
       needed: 2,
       approvers: ['S0LEGAL', 'U0CFO'],
+      signed: false,
     },
   ],
   refusedBy: [],

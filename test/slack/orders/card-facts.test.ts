@@ -108,6 +108,7 @@ const CASES: readonly Case[] = [
               names: NAMES,
               needed: 2,
               approvers: ['U0CFO'],
+              signed: false,
             },
           ],
         },

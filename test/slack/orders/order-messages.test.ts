@@ -50,7 +50,13 @@ function deps(changes: Partial<OrderPlannerDeps> = {}): OrderPlannerDeps {
       demand: {
         outcome: 'approve',
         requirements: [
-          { rule: { kind: 'approval_tasks' }, names: [], needed: approvalsRequired, approvers: ['U0BOB'] },
+          {
+            rule: { kind: 'approval_tasks' },
+            names: [],
+            needed: approvalsRequired,
+            approvers: ['U0BOB'],
+            signed: false,
+          },
         ],
         refusedBy: [],
         ttlMs: 1,

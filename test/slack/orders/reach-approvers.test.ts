@@ -59,7 +59,7 @@ function notify(
   const directory = createDirectory(web, workspace.teamId);
   const deciding = {
     settings: async () => ({ ...withSaved(team, {}), ...settings }),
-    policy: { current: async () => ({ version: 0, rules: [] }) },
+    policy: { current: async () => ({ version: 0, rules: [], signsSettings: false }) },
     ruleFacts: { currency: 'EUR', pricesOf: async () => new Map(), tagsOf: async () => new Map() },
     standIns: { current: async () => new Map() },
     directory,

@@ -78,7 +78,7 @@ const askAboutName = (origin: MessagePlace) =>
     new Date(nowMs + 24 * HOUR_MS),
     origin,
   );
-const policies = () => createPolicyStore(db, 'T0TEAM');
+const policies = () => createPolicyStore(db, 'T0TEAM', true);
 /** Ada publishes a rule. @returns the revision */
 async function publish(name: string): Promise<string> {
   const { revision } = draftBase(await policies().current(), await policies().draft());

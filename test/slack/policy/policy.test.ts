@@ -24,6 +24,7 @@ const SETTINGS: PolicySettings = {
   remindAfterMs: 1,
   escalateAfterMs: 1,
   escalateTo: [],
+  signed: false,
 };
 
 function draft(rules: readonly PolicyRule[], published?: PolicyDraft['published']): PolicyDraft {
@@ -167,7 +168,7 @@ test('a replay and a trial of 50 names stay within the limits', () => {
   const reference = { kind: 'rule', version: 1, index: 0, name: 'x'.repeat(80) } as const;
   const demand = {
     outcome: 'approve',
-    requirements: [{ rule: reference, names, needed: 2, approvers: MOST[0]?.approvers ?? [] }],
+    requirements: [{ rule: reference, names, needed: 2, approvers: MOST[0]?.approvers ?? [], signed: false }],
     refusedBy: [],
     ttlMs: 1,
     remindAfterMs: 1,

@@ -1,0 +1,238 @@
+import { distinct } from '../collections.ts';
+import type { TeamSettings } from '../config.ts';
+import { approvalProgress } from '../policy/approvals.ts';
+import type { Policy } from '../policy/policy.ts';
+import { needsSignatures } from '../policy/policy.ts';
+import type { DecidingPolicy, PolicySource } from '../policy/ports.ts';
+import { type BoundTo, differenceOf, type SignedSubject } from '../signing/approval.ts';
+import { hashOf, type Verifier } from '../signing/assertion.ts';
+import type { SignatureDifference } from '../signing/difference.ts';
+import { isCharterSigned, type KeyLog, type KeyRing, keyRingOf, standingKeys } from '../signing/key-ring.ts';
+import { readPeople, requestersOf } from './approvers.ts';
+import {
+  charterHash,
+  type Deciding,
+  type DecidingSettings,
+  decidingWithKeys,
+  decidingWithoutKeys,
+} from './charter.ts';
+import { isSameRequest } from './check-statement.ts';
+import { currentDemand, type DemandDeps } from './demand.ts';
+import type { Order } from './order.ts';
+import type { Directory } from './ports.ts';
+import type { SendingDifference } from './summary.ts';
+import { isPaused, resumedBulk } from './waves.ts';
+
+/*
+ * Whose signed approvals of an order count, and whether it may leave with them. Nothing of it is believed because a row says so: it
+ * is computed from `SIGNING_ROOTS` and from signatures each time.
+ */
+
+/** What keys are measured by; undefined where none can be used. */
+export interface KeyUse {
+  /** `SIGNING_ROOTS`. */
+  readonly roots: ReadonlySet<string>;
+  readonly verifier: Verifier;
+}
+
+/** Everything that decides whether a request may leave, read in the transaction that marks it as sent. */
+export interface SendingRows {
+  readonly order: Order;
+  readonly keys: KeyLog;
+  readonly policy: Policy;
+  /** What `/domain settings` has saved. */
+  readonly saved: Readonly<Record<string, unknown>>;
+}
+
+/** Why a request must not leave. `changed`: what it was checked with is not so any more, so that it is checked again. */
+export type SendingObstacle =
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'not_signed'; readonly differs: readonly SendingDifference[] };
+
+/**
+ * What has to hold when a request is marked as sent. `no_signatures`: no key is in use, and the order was not to be signed.
+ */
+export type SendingGuard =
+  | 'no_signatures'
+  | { readonly verify: (rows: SendingRows) => Promise<SendingObstacle | undefined> };
+
+/** The signatures of orders, as decisions and the sending need them. */
+export interface OrderSigning {
+  /** Undefined while nothing can be signed. */
+  readonly use: KeyUse | undefined;
+  /** The policy and the settings that decide at this moment. */
+  deciding(): Promise<Deciding>;
+  /** The settings of {@link deciding}. */
+  settings(): Promise<TeamSettings>;
+  /** The policy of {@link deciding}. */
+  readonly policy: DecidingPolicy;
+  /** The keys, and whose count at this moment. */
+  keys(): Promise<{ readonly log: KeyLog; readonly ring: KeyRing }>;
+  /** Those whose signed approvals of an order count at this moment. @param policyVersion that is in force */
+  signersOf(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
+  /**
+   * What has to hold for a request of an order to leave.
+   * @param order as it was claimed, whose rows gave its statement
+   * @returns undefined while Slack does not tell of the people whom it depends on
+   */
+  guardOf(order: Order): Promise<SendingGuard | undefined>;
+}
+
+export interface OrderSigningDeps {
+  readonly use: KeyUse | undefined;
+  readonly readKeys: () => Promise<KeyLog>;
+  readonly directory: Directory;
+  readonly policies: PolicySource;
+  readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
+  readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => TeamSettings;
+  /** The settings of the environment. */
+  readonly start: DecidingSettings;
+  readonly ruleFacts: DemandDeps['ruleFacts'];
+  readonly now: () => Date;
+}
+
+/** What an approval of an order is bound to besides its statement. For a paused order it is what its resumption makes of it. */
+function boundOf(order: Order): BoundTo {
+  const { id, requesterId, earlierRequesters, account, retryOf, demand, bulk, items } = order;
+  const waves = bulk !== undefined && isPaused(order) ? resumedBulk(items, bulk) : bulk;
+  return {
+    order: id,
+    requesters: [requesterId, ...earlierRequesters],
+    account: account.id,
+    retryOf: retryOf ?? null,
+    demand: hashOf(demand),
+    from: waves?.judgedFrom ?? 1,
+  };
+}
+
+/** What an approval of an order has to be for. */
+export function signedSubjectOf(order: Order, policyVersion: number): SignedSubject {
+  return { statement: order.statementHash, policy: policyVersion, bound: boundOf(order) };
+}
+
+export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
+  const { use } = deps;
+
+  const keys = async () => {
+    const log = await deps.readKeys();
+    return { log, ...(await measure(deps, log)) };
+  };
+
+  const decidingNow = async () => {
+    const [policy, saved] = await Promise.all([deps.policies.current(), deps.readSettings()]);
+    const settings = deps.settingsOf(saved);
+    if (use === undefined) return { hash: '', isSigned: false, ...decidingWithoutKeys(policy, settings) };
+    const { log, ring } = await keys();
+    const hash = charterHash(policy, settings);
+    const isSigned = await isCharterSigned(log, ring, use.verifier, hash);
+    return { hash, isSigned, ...decidingWithKeys({ policy, settings }, deps.start, isSigned) };
+  };
+
+  return {
+    use,
+    deciding: decidingNow,
+    settings:
+      use === undefined
+        ? async () => deps.settingsOf(await deps.readSettings())
+        : async () => (await decidingNow()).settings,
+    policy: {
+      current:
+        use === undefined
+          ? async () => ({ ...(await deps.policies.current()), signsSettings: false })
+          : async () => (await decidingNow()).policy,
+    },
+    keys,
+
+    async signersOf(order, policyVersion) {
+      if (use === undefined || order.approvals.every(({ signed }) => signed === undefined)) return new Set();
+      const { ring } = await keys();
+      return (await signersAmong(order, signedSubjectOf(order, policyVersion), ring, use.verifier)).signers;
+    },
+
+    async guardOf(order) {
+      if (use === undefined) {
+        if (!needsSignatures(order.demand)) return 'no_signatures';
+        return { verify: async () => ({ kind: 'not_signed', differs: ['no_keys'] }) };
+      }
+      const [deciding, { left, unknown }] = await Promise.all([decidingNow(), keys()]);
+      const { settings, policy, hash, isSigned } = deciding;
+      const fixed = { settings: async () => settings, policy: { current: async () => policy } };
+      const { demand } = await currentDemand({ ...deps, ...fixed }, order);
+      const requirements = demand.requirements.filter(({ signed }) => signed);
+      const givers = order.approvals.map(({ userId }) => userId);
+      const at = deps.now();
+      const known = await readPeople(
+        { directory: deps.directory, away: new Map(), at },
+        requirements,
+        givers,
+      );
+      if (unknown.size > 0 || known.unconfirmed.size > 0 || known.unreadableGroups.length > 0) {
+        // Who is not told of may be whom it depends on; it is asked again a little later.
+        if (requirements.length > 0 || unknown.size > 0) return undefined;
+      }
+      return {
+        async verify(rows) {
+          if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differs: ['statement'] };
+          const ring = await keyRingOf(rows.keys, { ...use, left });
+          const now = charterHash(rows.policy, deps.settingsOf(rows.saved));
+          const isSignedNow = await isCharterSigned(rows.keys, ring, use.verifier, now);
+          if (now !== hash || isSignedNow !== isSigned) return { kind: 'changed' };
+          if (demand.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
+          if (requirements.length === 0) return undefined;
+          const subject = signedSubjectOf(rows.order, policy.version);
+          const { signers, differs } = await signersAmong(rows.order, subject, ring, use.verifier);
+          const { isApproved } = approvalProgress(
+            { ...demand, requirements },
+            {
+              requesters: requestersOf(rows.order),
+              approvals: rows.order.approvals.map(({ userId }) => userId),
+              signers,
+              people: known.people,
+              allowSelfApproval: settings.allowSelfApproval,
+              now: at,
+            },
+          );
+          if (isApproved) return undefined;
+          return { kind: 'not_signed', differs: differs.length > 0 ? differs : ['count'] };
+        },
+      };
+    },
+  };
+}
+
+/** Whose keys count, by what Slack says of their owners. */
+async function measure(
+  { use, directory }: Pick<OrderSigningDeps, 'use' | 'directory'>,
+  log: KeyLog,
+): Promise<{
+  readonly ring: KeyRing;
+  readonly left: ReadonlySet<string>;
+  readonly unknown: ReadonlySet<string>;
+}> {
+  const owners = distinct(standingKeys(log).map(({ owner }) => owner));
+  const known = await Promise.all(owners.map(async (id) => [id, await directory.membership(id)] as const));
+  const those = (what: string) => new Set(known.flatMap(([id, standsAs]) => (standsAs === what ? [id] : [])));
+  const left = those('left');
+  const ring =
+    use === undefined
+      ? { counting: new Map(), keys: log.added.map((key) => ({ ...key, counts: 'not_vouched' as const })) }
+      : await keyRingOf(log, { ...use, left });
+  return { ring, left, unknown: those('unknown') };
+}
+
+/** Those of an order's approvals whose signatures count, and what differs in the others. */
+async function signersAmong(
+  { approvals }: Pick<Order, 'approvals'>,
+  subject: SignedSubject,
+  ring: KeyRing,
+  verifier: Verifier,
+): Promise<{ readonly signers: ReadonlySet<string>; readonly differs: readonly SignatureDifference[] }> {
+  const signers = new Set<string>();
+  const differs = new Set<SignatureDifference>();
+  for (const approval of approvals) {
+    const difference = await differenceOf(approval, subject, ring, verifier);
+    if (difference === undefined) signers.add(approval.userId);
+    else differs.add(difference);
+  }
+  return { signers, differs: [...differs] };
+}

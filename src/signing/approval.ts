@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import {
+  type ApprovalChallenge,
+  type Assertion,
+  approvalAssertion,
+  hashOf,
+  type Verifier,
+  type VouchChallenge,
+} from './assertion.ts';
+import type { SignatureDifference } from './difference.ts';
+import { type KeyRing, signingKey } from './key-ring.ts';
+
+/*
+ * A signed approval. The challenge has the statement's hash, the decision, the approver and the policy's version; its nonce is a
+ * hash of what else the approval is for, so that none of it can be changed afterwards. Pure.
+ */
+
+/** What else an approval is for. */
+export const boundTo = z.record(z.string(), z.json());
+export type BoundTo = z.output<typeof boundTo>;
+
+/** A signature as it is kept with an approval. */
+export const approvalSignature = z.object({
+  signature: approvalAssertion,
+  /** The challenge's nonce is the hash of this; its `salt` is fresh. */
+  bound: boundTo,
+});
+export type ApprovalSignature = Readonly<z.output<typeof approvalSignature>>;
+
+/** A signature as the log has it. */
+export interface LoggedSignature extends ApprovalSignature {
+  /** From who has vouched for the key up to a root. */
+  readonly chain: readonly Assertion<VouchChallenge>[];
+}
+
+/** What an approval has to be for. */
+export interface SignedSubject {
+  /** The statement's hash. */
+  readonly statement: string;
+  /** The version of the policy that is in force. */
+  readonly policy: number;
+  readonly bound: BoundTo;
+}
+
+/** What an approver signs. @param salt 64 hex digits that were never used before */
+export function challengeOf(approver: string, { statement, policy, bound }: SignedSubject, salt: string) {
+  const salted = { ...bound, salt };
+  const challenge: ApprovalChallenge = {
+    approver,
+    decision: 'approve',
+    nonce: hashOf(salted),
+    policy,
+    statement,
+  };
+  return { challenge, bound: salted };
+}
+
+/** What of an approval does not fit; undefined when it is signed for exactly this, by a key of the approver that counts. */
+export async function differenceOf(
+  { userId, signed }: { readonly userId: string; readonly signed?: ApprovalSignature | undefined },
+  subject: SignedSubject,
+  ring: Pick<KeyRing, 'counting'>,
+  verifier: Verifier,
+): Promise<SignatureDifference | undefined> {
+  if (signed === undefined) return 'unsigned';
+  const { signature, bound } = signed;
+  const { challenge } = signature;
+  const { salt, ...rest } = bound;
+  if (challenge.statement !== subject.statement) return 'statement';
+  if (challenge.approver !== userId) return 'approver';
+  if (challenge.policy !== subject.policy) return 'policy';
+  if (salt === undefined || challenge.nonce !== hashOf(bound) || !isDeepStrictEqual(rest, subject.bound))
+    return 'order';
+  if (signingKey(ring, signature, userId) === undefined) return 'key';
+  return (await verifier.verify(signature)) === undefined ? 'signature' : undefined;
+}

@@ -1,0 +1,56 @@
+import type { Assertion, CharterChallenge, RevokeChallenge, VouchChallenge } from './assertion.ts';
+import type { AddedKey, KeyLog } from './key-ring.ts';
+
+/** What a link is for: an order’s approval or resumption, a key, or what decides. */
+export const LINK_PURPOSES = [
+  'order',
+  'resume',
+  'add',
+  'vouch',
+  'revoke',
+  'charter',
+  'policy',
+  'settings',
+] as const;
+export type LinkPurpose = (typeof LINK_PURPOSES)[number];
+
+/** An address under which one person signs one thing, once. */
+export interface SigningLink {
+  /** SHA-256 of the token in the address, in hex. */
+  readonly tokenHash: string;
+  /** Slack user id of whose link it is. */
+  readonly userId: string;
+  readonly purpose: LinkPurpose;
+  /** The order, key, draft or change; empty for a key to be added and for the charter in force. */
+  readonly subject: string;
+  /** 64 hex digits that are never used again: makes what is signed its own. */
+  readonly salt: string;
+  readonly expiresAt: Date;
+}
+
+/** Where links are kept. Implemented by the store. */
+export interface LinkStore {
+  open(link: SigningLink): Promise<void>;
+  /** A link, spent or not. */
+  find(tokenHash: string): Promise<(SigningLink & { readonly isSpent: boolean }) | undefined>;
+  /** Spends a link. Of several that try at once, exactly one does. @returns false when it was spent before, or is over */
+  spend(tokenHash: string, now: Date): Promise<boolean>;
+  /** Deletes links that were over long ago. */
+  purge(now: Date): Promise<number>;
+}
+
+/** Where keys are kept: the log. Implemented by the store. */
+export interface KeyStore {
+  read(): Promise<KeyLog>;
+  add(key: AddedKey): Promise<void>;
+  vouch(owner: string, signature: Assertion<VouchChallenge>, at: Date): Promise<void>;
+  revoke(owner: string, signature: Assertion<RevokeChallenge>, at: Date): Promise<void>;
+  /** Revokes the keys of somebody who has left. @returns how many */
+  revokeOfLeaver(owner: string, at: Date): Promise<number>;
+  signCharter(charter: unknown, signature: Assertion<CharterChallenge>, at: Date): Promise<void>;
+  /**
+   * Keeps the counter that a key has shown. One that stays at 0 counts nothing.
+   * @returns false when it has not grown: the key may have been copied
+   */
+  raiseCounter(fingerprint: string, counter: number): Promise<boolean>;
+}

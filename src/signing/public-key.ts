@@ -1,0 +1,88 @@
+import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { isoCBOR } from '@simplewebauthn/server/helpers';
+
+/*
+ * Public keys of passkeys. They are kept as SPKI (DER), which every program can read; WebAuthn has them as COSE keys (RFC 9052).
+ * Pure.
+ */
+
+/** What identifies a key to people and in signatures: `SHA256:` and the hash of its SPKI. */
+export type Fingerprint = `SHA256:${string}`;
+
+/** How a fingerprint is written. */
+export const FINGERPRINT = /^SHA256:[A-Za-z0-9_-]{43}$/;
+
+/** The fingerprint of a public key. @param spki in unpadded base64url */
+export function fingerprintOf(spki: string): Fingerprint {
+  return `SHA256:${createHash('sha256').update(Buffer.from(spki, 'base64url')).digest('base64url')}`;
+}
+
+/** COSE's labels and values for the keys that are taken: ES256, EdDSA with Ed25519, RS256 (RFC 9053, RFC 8230). */
+const COSE = {
+  kty: 1,
+  alg: 3,
+  okp: { kty: 1, alg: -8, crv: 6 },
+  ec: { kty: 2, alg: -7, crv: 1 },
+  rsa: { kty: 3, alg: -257 },
+} as const;
+
+/** The algorithms of the keys that can be added, by COSE's numbers. */
+export const ALGORITHMS: readonly number[] = [COSE.ec.alg, COSE.okp.alg, COSE.rsa.alg];
+
+/** A COSE key as SPKI in unpadded base64url. @throws when it is none of {@link ALGORITHMS} */
+export function spkiOfCose(cose: Uint8Array): string {
+  const key = isoCBOR.decodeFirst<ReadonlyMap<number, unknown>>(Uint8Array.from(cose));
+  const bytes = (label: number) => {
+    const value = key.get(label);
+    if (!(value instanceof Uint8Array)) throw new TypeError('a COSE key without its numbers');
+    return Buffer.from(value).toString('base64url');
+  };
+  const jwkOf = (): JsonWebKey => {
+    switch (key.get(COSE.kty)) {
+      case COSE.ec.kty:
+        return { kty: 'EC', crv: 'P-256', x: bytes(-2), y: bytes(-3) };
+      case COSE.okp.kty:
+        return { kty: 'OKP', crv: 'Ed25519', x: bytes(-2) };
+      default:
+        return { kty: 'RSA', n: bytes(-1), e: bytes(-2) };
+    }
+  };
+  if (!ALGORITHMS.includes(Number(key.get(COSE.alg)))) throw new TypeError('a COSE key of another algorithm');
+  return createPublicKey({ key: jwkOf(), format: 'jwk' })
+    .export({ format: 'der', type: 'spki' })
+    .toString('base64url');
+}
+
+/** An SPKI as a COSE key. @throws when it is none that could be added */
+export function coseOfSpki(spki: string): Uint8Array<ArrayBuffer> {
+  const key = createPublicKey({ key: Buffer.from(spki, 'base64url'), format: 'der', type: 'spki' });
+  return isoCBOR.encode(coseMapOf(key));
+}
+
+function coseMapOf(key: KeyObject): Map<number, number | Uint8Array> {
+  const { kty, crv, x, y, n, e } = key.export({ format: 'jwk' });
+  const bytes = (text: string | undefined) => new Uint8Array(Buffer.from(text ?? '', 'base64url'));
+  if (kty === 'EC' && crv === 'P-256')
+    return new Map<number, number | Uint8Array>([
+      [COSE.kty, COSE.ec.kty],
+      [COSE.alg, COSE.ec.alg],
+      [-1, COSE.ec.crv],
+      [-2, bytes(x)],
+      [-3, bytes(y)],
+    ]);
+  if (kty === 'OKP' && crv === 'Ed25519')
+    return new Map<number, number | Uint8Array>([
+      [COSE.kty, COSE.okp.kty],
+      [COSE.alg, COSE.okp.alg],
+      [-1, COSE.okp.crv],
+      [-2, bytes(x)],
+    ]);
+  if (kty === 'RSA')
+    return new Map<number, number | Uint8Array>([
+      [COSE.kty, COSE.rsa.kty],
+      [COSE.alg, COSE.rsa.alg],
+      [-1, bytes(n)],
+      [-2, bytes(e)],
+    ]);
+  throw new TypeError('a public key of another algorithm');
+}

@@ -1,0 +1,84 @@
+import type { AddedKey, NotCounting } from '../../signing/key-ring.ts';
+import {
+  actions,
+  button,
+  code,
+  escapeText,
+  type Message,
+  mention,
+  message,
+  moment,
+  section,
+} from '../kit/blocks.ts';
+
+/* `/domain key`: the passkeys that there are, whose count and through whom. */
+
+/** A passkey as it is shown. */
+export interface ShownKey extends AddedKey {
+  readonly counts: 'yes' | NotCounting;
+  /** From who vouched for it up to a root; empty for a root. */
+  readonly through: readonly string[];
+  readonly mayVouch: boolean;
+  readonly mayRevoke: boolean;
+}
+
+export interface ShownKeys {
+  readonly keys: readonly ShownKey[];
+  /** `SIGNING_ROOTS` is set. */
+  readonly hasRoots: boolean;
+  /** Nobody whose key counts has signed what decides, and this person may. */
+  readonly maySignCharter: boolean;
+  readonly isCharterSigned: boolean;
+}
+
+const WHY_NOT: Readonly<Record<NotCounting, string>> = {
+  not_vouched: 'does not count yet: nobody whose passkey counts has vouched for it',
+  revoked: 'revoked',
+  left: 'does not count: its owner has left the workspace',
+  other_host: 'does not count: it belongs to another address than PUBLIC_URL has now. Add a new one',
+  ambiguous: 'does not count: it was added twice',
+};
+
+/** Keys with buttons; the others stand in a list. */
+const MAX_WITH_BUTTONS = 20;
+
+function standing({ counts, through }: ShownKey): string {
+  if (counts !== 'yes') return WHY_NOT[counts];
+  return through.length === 0
+    ? '*counts*: it is a root'
+    : `*counts*, through ${through.map(mention).join(', ')}`;
+}
+
+function keyText(key: ShownKey): string {
+  const label = key.label === '' ? '' : ` “${escapeText(key.label)}”`;
+  return `${mention(key.owner)}${label}, ${standing(key)}\n${code(key.fingerprint)}, added ${moment(key.addedAt)}`;
+}
+
+/** The passkeys, with what this person may do about them. */
+export function keysMessage({ keys, hasRoots, maySignCharter, isCharterSigned }: ShownKeys): Message {
+  const lead =
+    keys.length === 0
+      ? 'There are no passkeys yet.'
+      : `Passkeys, and whose signatures count${hasRoots ? '' : ': none, because the operator has not set SIGNING_ROOTS'}`;
+  const [shown, others] = [keys.slice(0, MAX_WITH_BUTTONS), keys.slice(MAX_WITH_BUTTONS)];
+  return message(lead, [
+    section(`*${lead}*`),
+    ...shown.flatMap((key, index) => [
+      section(keyText(key)),
+      ...actions(`key_${index}`, [
+        key.mayVouch && button('key_vouch', 'Vouch for it', key.fingerprint),
+        key.mayRevoke && button('key_revoke', 'Revoke it', key.fingerprint, { style: 'danger' }),
+      ]),
+    ]),
+    ...(others.length === 0 ? [] : [section(others.map(keyText).join('\n'))]),
+    hasRoots &&
+      !isCharterSigned &&
+      section(
+        'Nobody whose passkey counts has signed the policy and the settings that decide. Until somebody does, the environment’s settings decide, and whatever they let wait is to be signed.',
+      ),
+    ...actions('keys', [
+      button('key_add', 'Add a passkey', 'add', { style: 'primary' }),
+      maySignCharter && button('charter_sign', 'Sign what decides', 'charter'),
+    ]),
+  ]);
+}

@@ -1,0 +1,51 @@
+import { waitingDecision } from '../../orders/approvers.ts';
+import type { Order } from '../../orders/order.ts';
+import type { PolicyRule } from '../../policy/policy.ts';
+import { policyToYaml } from '../../policy/yaml.ts';
+import type { SlackDeps } from '../feature.ts';
+import { asText, plain } from '../kit/blocks.ts';
+import { impactBlocks } from '../orders/card.view.ts';
+import { formatAccount, itemName, orderTitle } from '../orders/order.view.ts';
+import { refusalText } from '../orders/refusal.view.ts';
+import { statedFields } from '../orders/statement.view.ts';
+import { withPlainNames } from '../outbound/plain-names.ts';
+import { sinceAsked } from './page-words.view.ts';
+
+/* What the pages on which people sign say in the words of the cards. */
+
+/** Markup as a browser shows it. */
+function unmarked(mrkdwn: string): string {
+  return plain(mrkdwn)
+    .replace(/<[^<>|]*\|([^<>]*)>/g, '$1')
+    .replace(/<([^<>]*)>/g, '$1')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}
+
+export function pageWords({ directory, currency, orders, names }: SlackDeps) {
+  const unmarkedWithNames = async (mrkdwn: string) => unmarked(await withPlainNames(directory, mrkdwn));
+  return {
+    words: {
+      title: orderTitle,
+      fields: statedFields,
+      itemName,
+      account: (order: Order) => unmarked(formatAccount(order)),
+    },
+    refusalText: (refusal: Parameters<typeof refusalText>[0]) => unmarkedWithNames(refusalText(refusal)),
+    /** What somebody is called; their id where Slack does not tell. */
+    nameOf: async (id: string) => unmarkedWithNames(`<@${id}>`),
+    fileOf: (rules: readonly PolicyRule[]) => policyToYaml(rules, currency),
+    /** What has changed since an order was asked for, and what hangs on its name. */
+    async changesOf(order: Order): Promise<readonly string[]> {
+      if (order.state !== 'PENDING') return [];
+      const [{ isStricter }, impact] = await Promise.all([
+        waitingDecision(orders, order),
+        names.impacts.forCard(order),
+      ]);
+      const blocks = impactBlocks({ impact: impact === 'none' ? undefined : impact });
+      const lines = asText(blocks).flatMap((text) => text.split('\n'));
+      return Promise.all([...sinceAsked(order, isStricter), ...lines].map(unmarkedWithNames));
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { refusalToApprove } from '../../orders/decide.ts';
+import { isPaused } from '../../orders/waves.ts';
+import { mayRevoke } from '../../signing/key-ring.ts';
+import { type ActionCall, type CommandCall, type Feature, isAdmin } from '../feature.ts';
+import { refusalText } from '../orders/refusal.view.ts';
+import { keysMessage, type ShownKey } from './keys.view.ts';
+import { offerLink } from './offer-link.ts';
+
+/* Passkeys, and what is signed with them. Everything that needs a signature is answered with a link. */
+
+async function runKey(call: CommandCall): Promise<void> {
+  const { deps, person } = call;
+  const { signing } = deps.orders;
+  const [{ log, ring }, { signsSettings }] = await Promise.all([signing.keys(), signing.policy.current()]);
+  const roots = signing.use?.roots ?? new Set<string>();
+  const own = [...ring.counting.values()].filter(({ owner }) => owner === person.id);
+  const keys = ring.keys.map((key): ShownKey => {
+    const chain = ring.counting.get(key.fingerprint)?.chain ?? [];
+    const isStanding = key.counts !== 'revoked' && key.counts !== 'left';
+    return {
+      ...key,
+      through: chain.map(({ challenge }) => challenge.by),
+      mayVouch: key.counts === 'not_vouched' && own.length > 0,
+      mayRevoke: isStanding && own.some((by) => mayRevoke(log, ring, roots, by, key)),
+    };
+  });
+  await call.respond(
+    keysMessage({
+      keys: keys.toSorted((a, b) => Number(b.owner === person.id) - Number(a.owner === person.id)),
+      hasRoots: signing.use !== undefined,
+      isCharterSigned: !signsSettings,
+      maySignCharter: signsSettings && own.length > 0 && isAdmin(deps, person),
+    }),
+  );
+}
+
+/** Who may not approve is told so; everybody else signs on the page, which looks again. */
+async function sign(call: ActionCall): Promise<void> {
+  const { deps, person, value } = call;
+  const order = await deps.orders.store.load(value);
+  if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
+  if (isPaused(order)) return offerLink(call, 'resume', order.id);
+  const refusal = await refusalToApprove(deps.orders, order, person.id);
+  // An admin may have to agree to a budget.
+  if (refusal !== undefined && !(refusal.code === 'not_an_approver' && isAdmin(deps, person)))
+    return call.respond(refusalText(refusal));
+  return offerLink(call, 'order', order.id);
+}
+
+export const signing = {
+  commands: [
+    {
+      usage: 'key',
+      summary: 'Show passkeys and whose count, add one, vouch for one, revoke one',
+      example: '/domain key',
+      run: runKey,
+    },
+  ],
+  actions: [
+    { id: 'order_sign', run: sign },
+    { id: 'key_add', run: (call) => offerLink(call, 'add', '') },
+    { id: 'key_vouch', run: (call) => offerLink(call, 'vouch', call.value) },
+    { id: 'key_revoke', run: (call) => offerLink(call, 'revoke', call.value) },
+    { id: 'charter_sign', run: (call) => offerLink(call, 'charter', '') },
+  ],
+} as const satisfies Feature;

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { DECISIONS } from '../policy/policy.ts';
+import { optional } from './columns.ts';
+
+/* A version of the policy as it is kept. */
+
+const texts = z.array(z.string());
+const milliseconds = optional(z.number());
+
+/**
+ * A rule as it is kept. It is not read as people write it: a task that a later release does not know any more must not
+ * make a version unreadable, and amounts keep their currency whatever `CURRENCY` becomes.
+ */
+const storedRule = z.object({
+  name: z.string(),
+  tasks: texts,
+  names: texts,
+  by: texts,
+  over: optional(z.object({ currency: z.string(), minor: z.int() })),
+  decision: z.enum(DECISIONS),
+  approvers: texts,
+  needed: z.int().min(1),
+  ttlMs: milliseconds,
+  remindAfterMs: milliseconds,
+  escalateAfterMs: milliseconds,
+  escalateTo: texts,
+  breakGlass: z.boolean(),
+  signed: z.boolean(),
+});
+export const storedRules = z.array(storedRule);
+
+export const policyRow = z.object({ version: z.number(), rules: storedRules });

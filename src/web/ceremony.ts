@@ -1,0 +1,445 @@
+import {
+  type AuthenticationResponseJSON,
+  generateRegistrationOptions,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  type RegistrationResponseJSON,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import { z } from 'zod';
+import { charterOf } from '../orders/charter.ts';
+import { approveSigned, type DecideDeps, refusalToApprove } from '../orders/decide.ts';
+import type { Order } from '../orders/order.ts';
+import { signedSubjectOf } from '../orders/order-signing.ts';
+import type { Refusal } from '../orders/refusal.ts';
+import { resumeOrder } from '../orders/resume.ts';
+import { type ServicePlaces, type Statement, verifiedStatement } from '../orders/statement.ts';
+import { isPaused } from '../orders/waves.ts';
+import type { PendingChanges } from '../policy/pending-changes.ts';
+import type { PolicyStore } from '../policy/ports.ts';
+import type { SettingChange } from '../settings.ts';
+import { type BoundTo, challengeOf } from '../signing/approval.ts';
+import {
+  type Assertion,
+  type Challenge,
+  challengeText,
+  createVerifier,
+  hashOf,
+  type RelyingParty,
+} from '../signing/assertion.ts';
+import {
+  type AddedKey,
+  type CountingKey,
+  type KeyLog,
+  type KeyRing,
+  mayRevoke,
+} from '../signing/key-ring.ts';
+import type { KeyStore, LinkStore, SigningLink } from '../signing/ports.ts';
+import { ALGORITHMS, type Fingerprint, fingerprintOf, spkiOfCose } from '../signing/public-key.ts';
+import { hashOfToken } from './links.ts';
+
+/*
+ * What one person does under one link: looks at what is to be signed, and signs it. What is signed is computed from the rows when
+ * the page is opened and again when the signature arrives. Opening changes nothing; the first signature that arrives spends the link.
+ */
+
+export interface CeremonyDeps {
+  readonly links: LinkStore;
+  readonly keys: KeyStore;
+  readonly relyingParty: RelyingParty;
+  readonly orders: DecideDeps & { readonly servicePlaces: ServicePlaces };
+  readonly policies: PolicyStore;
+  readonly pendingSettings: PendingChanges<readonly SettingChange[]>;
+  readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
+  readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => Parameters<typeof charterOf>[1];
+  /** What decides has changed. */
+  readonly decidingChanged: () => void;
+  readonly now: () => Date;
+}
+
+/** Why nothing can be signed. Each has a sentence that says what to do. */
+export type Problem =
+  | {
+      readonly code:
+        | LinkProblem
+        | 'own_change'
+        | 'not_an_admin'
+        | 'gone'
+        | 'no_key'
+        | 'key_unknown'
+        | 'may_not_revoke';
+    }
+  | { readonly code: 'not_signed' | 'changed' | 'counter' | 'key_taken' | 'unreadable' | 'registration' }
+  | { readonly code: 'refused'; readonly refusal: Refusal };
+type LinkProblem = 'unknown_link' | 'link_over' | 'link_spent';
+
+/** What is to be signed. */
+export type ToSign = { readonly userId: string } & (
+  | { readonly kind: 'order'; readonly order: Order; readonly statement: Statement }
+  | ({ readonly kind: 'charter' } & ReturnType<typeof charterOf>)
+  | { readonly kind: 'vouch' | 'revoke'; readonly key: AddedKey }
+);
+
+/** What is shown to who opens a link. */
+export type Shown =
+  | {
+      readonly kind: 'sign';
+      readonly what: ToSign;
+      readonly options: PublicKeyCredentialRequestOptionsJSON;
+    }
+  | {
+      readonly kind: 'add';
+      readonly userId: string;
+      /** No key counts yet: this one may become a root. */
+      readonly isFirst: boolean;
+      readonly options: PublicKeyCredentialCreationOptionsJSON;
+    };
+
+/** What became of a ceremony. */
+export type Finished =
+  | { readonly kind: 'signed' | 'vouched' | 'revoked' }
+  | { readonly kind: 'added'; readonly fingerprint: Fingerprint };
+
+export interface Ceremonies {
+  open(token: string): Promise<Shown | Problem>;
+  finish(token: string, body: unknown): Promise<Finished | Problem>;
+}
+
+/** How long a browser waits for the authenticator. */
+const TIMEOUT_MS = 5 * 60_000;
+
+const text = z.string().max(16_384);
+const assertionBody = z.object({
+  id: text,
+  response: z.object({ authenticatorData: text, clientDataJSON: text, signature: text }),
+});
+const registrationBody = z.object({
+  label: z.string().trim().max(60),
+  registration: z.object({
+    id: text,
+    rawId: text,
+    type: z.literal('public-key'),
+    response: z.object({ clientDataJSON: text, attestationObject: text }),
+  }),
+});
+
+/** What is to be signed under a link, and what a signature does. */
+interface Task {
+  readonly what: ToSign;
+  readonly challenge: Challenge;
+  readonly act: (assertion: Assertion, key: CountingKey) => Promise<Finished | Problem>;
+}
+
+export function isProblem(result: Shown | Finished | Problem | Task): result is Problem {
+  return 'code' in result;
+}
+
+export function createCeremonies(deps: CeremonyDeps): Ceremonies {
+  const { relyingParty, now } = deps;
+  const verifier = createVerifier(relyingParty);
+
+  async function usableLink(token: string): Promise<SigningLink | Problem> {
+    const link = await deps.links.find(hashOfToken(token));
+    if (link === undefined) return { code: 'unknown_link' };
+    if (link.isSpent) return { code: 'link_spent' };
+    return link.expiresAt <= now() ? { code: 'link_over' } : link;
+  }
+
+  return {
+    async open(token) {
+      const link = await usableLink(token);
+      if ('code' in link) return link;
+      const { log, ring } = await deps.orders.signing.keys();
+      if (link.purpose === 'add') return addPage(deps, link, log, ring);
+      const own = keysOf(ring, link.userId);
+      if (own.length === 0) return { code: 'no_key' };
+      const task = await taskOf(deps, link, log, ring);
+      if (isProblem(task)) return task;
+      return { kind: 'sign', what: task.what, options: requestOptions(relyingParty, task.challenge, own) };
+    },
+
+    async finish(token, body) {
+      const link = await usableLink(token);
+      if ('code' in link) return link;
+      const { log, ring } = await deps.orders.signing.keys();
+      if (link.purpose === 'add') return add(deps, link, log, body);
+      const read = assertionBody.safeParse(body);
+      if (!read.success) return { code: 'unreadable' };
+      const key = keysOf(ring, link.userId).find(({ credential }) => credential === read.data.id);
+      if (key === undefined) return { code: 'key_unknown' };
+      const task = await taskOf(deps, link, log, ring);
+      if (isProblem(task)) return task;
+      const assertion = assertionBy(key, task.challenge, read.data);
+      const counter = await verifier.verify(assertion);
+      // Whoever has the link but not the passkey does not use it up.
+      if (counter === undefined) return problemOf(read.data, task.challenge);
+      if (!(await deps.links.spend(link.tokenHash, now()))) return { code: 'link_spent' };
+      if (!(await deps.keys.raiseCounter(key.fingerprint, counter))) return { code: 'counter' };
+      return task.act(assertion, key);
+    },
+  };
+}
+
+function keysOf({ counting }: KeyRing, userId: string): readonly CountingKey[] {
+  return [...counting.values()].filter(({ owner }) => owner === userId);
+}
+
+function requestOptions(
+  { id }: RelyingParty,
+  challenge: Challenge,
+  keys: readonly CountingKey[],
+): PublicKeyCredentialRequestOptionsJSON {
+  return {
+    challenge: challengeText(challenge),
+    rpId: id,
+    allowCredentials: keys.map(({ credential }) => ({ id: credential, type: 'public-key' })),
+    userVerification: 'required',
+    timeout: TIMEOUT_MS,
+  };
+}
+
+function assertionBy<Signed extends Challenge>(
+  { fingerprint: key, publicKey, credential }: CountingKey,
+  challenge: Signed,
+  { response }: Pick<AuthenticationResponseJSON, 'response'>,
+): Assertion<Signed> {
+  const { authenticatorData, clientDataJSON, signature } = response;
+  return { challenge, key, publicKey, credential, authenticatorData, clientDataJSON, signature };
+}
+
+const clientData = z.object({ challenge: z.string() });
+
+/** Why a signature was not taken: it is over something else, or is none. */
+function problemOf({ response }: z.output<typeof assertionBody>, challenge: Challenge): Problem {
+  try {
+    const decoded: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString());
+    const isOther = clientData.parse(decoded).challenge !== challengeText(challenge);
+    return { code: isOther ? 'changed' : 'not_signed' };
+  } catch {
+    return { code: 'unreadable' };
+  }
+}
+
+/** What is to be signed under a link, by the rows of this moment. */
+async function taskOf(
+  deps: CeremonyDeps,
+  link: SigningLink,
+  log: KeyLog,
+  ring: KeyRing,
+): Promise<Task | Problem> {
+  switch (link.purpose) {
+    case 'order':
+    case 'resume':
+      return orderTask(deps, link);
+    case 'vouch':
+    case 'revoke':
+      return keyTask(deps, link, link.purpose, log, ring);
+    case 'charter':
+    case 'policy':
+    case 'settings':
+      return charterTask(deps, link);
+    case 'add':
+      return { code: 'unreadable' };
+  }
+}
+
+/** The approval of an order, or the resumption of a paused one. */
+async function orderTask(
+  deps: CeremonyDeps,
+  { userId, subject, salt }: SigningLink,
+): Promise<Task | Problem> {
+  const { orders } = deps;
+  const order = await orders.store.load(subject);
+  if (order === undefined) return { code: 'gone' };
+  const isResumption = isPaused(order);
+  const refusal = isResumption ? undefined : await refusalToApprove(orders, order, userId);
+  if (refusal !== undefined && !(refusal.code === 'not_an_approver' && (await orders.isAdmin(userId))))
+    return { code: 'refused', refusal };
+  const statement = verifiedStatement(order, orders.servicePlaces);
+  if (statement === undefined) return { code: 'gone' };
+  const { version } = await orders.signing.policy.current();
+  const { challenge, bound } = challengeOf(userId, signedSubjectOf(order, version), salt);
+  return {
+    what: { kind: 'order', order, statement, userId },
+    challenge,
+    async act(assertion, { chain }) {
+      const signed = { signature: { ...assertion, challenge }, bound: bound satisfies BoundTo, chain };
+      const outcome = isResumption
+        ? await resumeOrder(orders, order.id, userId, signed)
+        : await approveSigned(orders, order.id, userId, signed);
+      return outcome.ok ? { kind: 'signed' } : { code: 'refused', refusal: outcome.refusal };
+    },
+  };
+}
+
+/** That somebody vouches for a key, or revokes one. */
+async function keyTask(
+  { keys, orders, now }: CeremonyDeps,
+  { userId, subject, salt: nonce }: SigningLink,
+  decision: 'vouch' | 'revoke',
+  log: KeyLog,
+  ring: KeyRing,
+): Promise<Task | Problem> {
+  const key = ring.keys.find(({ fingerprint }) => fingerprint === subject);
+  if (key === undefined || key.counts === 'revoked' || key.counts === 'left') return { code: 'gone' };
+  const about = { by: userId, key: key.fingerprint, nonce, of: key.owner };
+  const what = { kind: decision, userId, key } as const;
+  if (decision === 'vouch') {
+    const challenge = { ...about, decision } as const;
+    return {
+      ...{ what, challenge },
+      act: async (assertion) => {
+        await keys.vouch(key.owner, { ...assertion, challenge }, now());
+        return { kind: 'vouched' };
+      },
+    };
+  }
+  const roots = orders.signing.use?.roots ?? new Set();
+  if (!keysOf(ring, userId).some((by) => mayRevoke(log, ring, roots, by, key)))
+    return { code: 'may_not_revoke' };
+  const challenge = { ...about, decision } as const;
+  return {
+    ...{ what, challenge },
+    act: async (assertion, by) => {
+      if (!mayRevoke(log, ring, roots, by, key)) return { code: 'may_not_revoke' };
+      await keys.revoke(key.owner, { ...assertion, challenge }, now());
+      return { kind: 'revoked' };
+    },
+  };
+}
+
+/** What a charter will be when what waits is in force. */
+async function charterTask(deps: CeremonyDeps, link: SigningLink): Promise<Task | Problem> {
+  const { orders, keys, now } = deps;
+  const { userId, salt: nonce } = link;
+  if (!(await orders.isAdmin(userId))) return { code: 'not_an_admin' };
+  const coming = await comingCharter(deps, link);
+  if ('code' in coming) return coming;
+  const challenge = {
+    by: userId,
+    charter: hashOf(coming.charter),
+    decision: 'publish',
+    nonce,
+  } as const;
+  return {
+    what: { kind: 'charter', userId, ...coming.charter },
+    challenge,
+    async act(assertion) {
+      // The signature goes first: what it is under takes effect with it, or not yet.
+      await keys.signCharter(JSON.parse(JSON.stringify(coming.charter)), { ...assertion, challenge }, now());
+      const finished = await coming.confirm();
+      deps.decidingChanged();
+      return finished;
+    },
+  };
+}
+
+interface ComingCharter {
+  readonly charter: ReturnType<typeof charterOf>;
+  readonly confirm: () => Promise<Finished | Problem>;
+}
+
+async function comingCharter(
+  { policies, pendingSettings, readSettings, settingsOf, now }: CeremonyDeps,
+  { purpose, subject, userId }: SigningLink,
+): Promise<ComingCharter | Problem> {
+  const [policy, saved] = await Promise.all([policies.current(), readSettings()]);
+  if (purpose === 'charter')
+    return { charter: charterOf(policy, settingsOf(saved)), confirm: async () => ({ kind: 'signed' }) };
+  if (purpose === 'policy') {
+    const draft = await policies.draft();
+    if (draft?.revision !== subject || draft.published === undefined) return { code: 'gone' };
+    if (draft.published.by === userId) return { code: 'own_change' };
+    const next = { version: policy.version + 1, rules: draft.rules };
+    return {
+      charter: charterOf(next, settingsOf(saved)),
+      async confirm() {
+        const { kind } = await policies.confirm(subject, userId, now());
+        return kind === 'confirmed' ? { kind: 'signed' } : { code: 'gone' };
+      },
+    };
+  }
+  const pending = await pendingSettings.find(subject, now());
+  if (pending === undefined) return { code: 'gone' };
+  if (pending.askedBy === userId) return { code: 'own_change' };
+  const changed = Object.fromEntries(pending.change.map(({ name, after }) => [name, after]));
+  return {
+    charter: charterOf(policy, settingsOf({ ...saved, ...changed })),
+    async confirm() {
+      const { kind } = await pendingSettings.confirm(subject, userId, now());
+      return kind === 'confirmed' ? { kind: 'signed' } : { code: 'gone' };
+    },
+  };
+}
+
+/** What the browser is asked to make a passkey with. Its challenge is the link's own. */
+async function addPage(
+  { relyingParty }: CeremonyDeps,
+  { userId, salt }: SigningLink,
+  log: KeyLog,
+  { counting }: KeyRing,
+): Promise<Shown> {
+  const options = await generateRegistrationOptions({
+    rpName: 'Domain Steward',
+    rpID: relyingParty.id,
+    userName: userId,
+    userID: new Uint8Array(Buffer.from(userId)),
+    challenge: new Uint8Array(Buffer.from(salt, 'hex')),
+    attestationType: 'none',
+    timeout: TIMEOUT_MS,
+    excludeCredentials: log.added
+      .filter(({ owner }) => owner === userId)
+      .map(({ credential }) => ({ id: credential })),
+    authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
+    supportedAlgorithmIDs: [...ALGORITHMS],
+  });
+  return { kind: 'add', userId, isFirst: counting.size === 0, options };
+}
+
+async function add(
+  { keys, links, relyingParty, now }: CeremonyDeps,
+  { userId, salt, tokenHash }: SigningLink,
+  log: KeyLog,
+  body: unknown,
+): Promise<Finished | Problem> {
+  const read = registrationBody.safeParse(body);
+  if (!read.success) return { code: 'unreadable' };
+  const { label, registration } = read.data;
+  const credential = await registered(registration, salt, relyingParty);
+  if (credential === undefined) return { code: 'registration' };
+  const publicKey = spkiOfCose(credential.publicKey);
+  const fingerprint = fingerprintOf(publicKey);
+  if (log.added.some((key) => key.fingerprint === fingerprint)) return { code: 'key_taken' };
+  if (!(await links.spend(tokenHash, now()))) return { code: 'link_spent' };
+  await keys.add({
+    ...{ fingerprint, publicKey, label },
+    owner: userId,
+    credential: credential.id,
+    host: relyingParty.id,
+    addedAt: now(),
+  });
+  await keys.raiseCounter(fingerprint, credential.counter);
+  return { kind: 'added', fingerprint };
+}
+
+/** The credential that a browser has made; undefined when it is not one for this link. */
+async function registered(
+  registration: z.output<typeof registrationBody>['registration'],
+  salt: string,
+  { id, origin }: RelyingParty,
+) {
+  const response: RegistrationResponseJSON = { ...registration, clientExtensionResults: {} };
+  try {
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response,
+      expectedChallenge: Buffer.from(salt, 'hex').toString('base64url'),
+      expectedOrigin: origin,
+      expectedRPID: id,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: [...ALGORITHMS],
+    });
+    return verified ? registrationInfo.credential : undefined;
+  } catch {
+    return undefined;
+  }
+}

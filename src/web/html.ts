@@ -1,0 +1,38 @@
+/* HTML as text. Whatever is put into it is escaped; only what was made by `html` itself stands as it is. */
+
+/** A piece of HTML. */
+export interface Html {
+  readonly markup: string;
+}
+
+type Part = string | number | Html | readonly Html[] | undefined | false;
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
+}
+
+function markupOf(part: Part): string {
+  if (part === undefined || part === false) return '';
+  if (typeof part === 'object')
+    return 'markup' in part ? part.markup : part.map(({ markup }) => markup).join('');
+  return escapeHtml(String(part));
+}
+
+/** A template of HTML. */
+export function html(markup: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return { markup: markup.map((text, index) => text + markupOf(parts[index])).join('') };
+}
+
+/** Data for the page's script, in an element that no browser runs. */
+export function jsonScript(id: string, value: unknown): Html {
+  const json = JSON.stringify(value).replaceAll('<', '\\u003c');
+  return { markup: `<script type="application/json" id="${id}">${json}</script>` };
+}

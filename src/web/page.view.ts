@@ -1,0 +1,279 @@
+import type { Order } from '../orders/order.ts';
+import type { Statement, StatementItem } from '../orders/statement.ts';
+import type { AddedKey } from '../signing/key-ring.ts';
+import type { Finished, Problem, Shown, ToSign } from './ceremony.ts';
+import { type Html, html, jsonScript } from './html.ts';
+
+/* The pages on which people sign, and every sentence of theirs. Pure: data in, HTML out. */
+
+/** What the page says in the words of the cards. */
+export interface CardWords {
+  readonly title: (order: Order) => string;
+  readonly fields: (
+    item: StatementItem,
+  ) => readonly { readonly label: string; readonly values: readonly string[] }[];
+  readonly itemName: (order: Order, name: string) => string;
+  readonly account: (order: Order) => string;
+}
+
+/** What is known of who is named on a page. */
+export interface PageFacts {
+  /** What people are called, by their ids. */
+  readonly names: ReadonlyMap<string, string>;
+  /** What has changed since the order was asked for. */
+  readonly changes: readonly string[];
+  /** The policy as a file. */
+  readonly policyFile: string;
+}
+
+/** A page, as it is answered. */
+export interface Page {
+  readonly status: number;
+  readonly html: string;
+}
+
+/** What the page's script is told. */
+interface ScriptData {
+  readonly action: 'get' | 'create';
+  readonly options: unknown;
+  readonly texts: typeof SCRIPT_TEXTS;
+}
+
+/** What the script says before the bot has answered. */
+const SCRIPT_TEXTS = {
+  waiting: 'Your browser asks for your passkey …',
+  stopped:
+    'Nothing was signed. Your browser found no passkey of yours, or it was stopped. Press the button again.',
+  noWebAuthn:
+    'This window cannot use passkeys. Open this address in your browser itself: Safari, Chrome, Edge or Firefox.',
+  away: 'The bot did not answer. Nothing is known to have been signed: look at the card in Slack, then ask for a new link.',
+  taken: 'This device has a passkey of yours for the bot already. Nothing was added.',
+};
+
+const layout = (title: string, body: Html): string =>
+  html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Domain Steward</title>
+<link rel="stylesheet" href="page.css">
+<script src="page.js" defer></script>
+</head>
+<body>
+<main>
+${body}
+</main>
+</body>
+</html>
+`.markup;
+
+/** The page of a link. */
+export function shownPage(shown: Shown, words: CardWords, facts: PageFacts): Page {
+  const { title, body, button } =
+    shown.kind === 'add' ? addParts(shown, facts) : signParts(shown.what, words, facts);
+  const data: ScriptData = {
+    action: shown.kind === 'add' ? 'create' : 'get',
+    options: shown.options,
+    texts: SCRIPT_TEXTS,
+  };
+  return {
+    status: 200,
+    html: layout(
+      title,
+      html`<h1>${title}</h1>
+${body}
+<noscript><p class="problem">This page needs its script, which comes from the bot alone. Turn scripts on for it.</p></noscript>
+<p class="act"><button type="button" id="act">${button}</button></p>
+<p id="said" role="status" aria-live="polite"></p>
+${jsonScript('data', data)}`,
+    ),
+  };
+}
+
+/** What is shown where nothing can be signed: a sentence. */
+export function problemPage(code: Problem['code'], sentence: string): Page {
+  const isGone = code === 'link_over' || code === 'link_spent' || code === 'gone';
+  const status = code === 'unknown_link' ? 404 : isGone ? 410 : 403;
+  return { status, html: layout('Nothing to sign', html`<h1>Nothing to sign</h1>\n<p>${sentence}</p>`) };
+}
+
+interface Parts {
+  readonly title: string;
+  readonly body: Html;
+  readonly button: string;
+}
+
+const nameOf = ({ names }: PageFacts, id: string) => names.get(id) ?? id;
+
+function signParts(what: ToSign, words: CardWords, facts: PageFacts): Parts {
+  switch (what.kind) {
+    case 'order':
+      return orderParts(what.order, what.statement, what.userId, words, facts);
+    case 'charter':
+      return charterParts(what, facts);
+    case 'vouch':
+    case 'revoke':
+      return keyParts(what.kind, what.key, what.userId, facts);
+  }
+}
+
+/** A moment, which the script shows in the reader's zone. */
+function moment(at: Date): Html {
+  return html`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`;
+}
+
+function orderParts(
+  order: Order,
+  statement: Statement,
+  userId: string,
+  words: CardWords,
+  facts: PageFacts,
+): Parts {
+  const waits = order.items.filter(({ state }) => state === 'WAITING').length;
+  const isPart = waits < order.items.length;
+  return {
+    title: words.title(order),
+    button: 'Sign',
+    body: html`<dl>
+<dt>Asked by</dt><dd>${nameOf(facts, order.requesterId)}, ${moment(order.createdAt)}</dd>
+${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}<dt>Carried out with</dt><dd>${words.account(order)}</dd>
+<dt>Goes to</dt><dd><code>${statement.service}</code></dd>
+<dt>Order</dt><dd><code>${order.id}</code></dd>
+<dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
+</dl>
+${changesOf(facts)}
+${isPart ? html`<p class="note">${waits} of ${order.items.length} names wait to be sent.</p>` : undefined}
+<h2>What is sent</h2>
+${rows(order, statement, words)}
+<p class="hash">Your passkey signs this hash of it: <code>${order.statementHash}</code></p>`,
+  };
+}
+
+function changesOf({ changes }: PageFacts): Html | undefined {
+  if (changes.length === 0) return undefined;
+  return html`<section class="note" aria-labelledby="changes"><h2 id="changes">Since it was asked for</h2>
+<ul>${changes.map((change) => html`<li>${change}</li>`)}</ul></section>`;
+}
+
+/** Above this many rows there is a filter. */
+const FILTERED_FROM = 8;
+
+/** Every request, the outliers first. */
+function rows(order: Order, { items }: Statement, words: CardWords): Html {
+  const outliers = new Set(order.bulk?.findings.flatMap(({ names }) => names));
+  const first = items.filter(({ name }) => outliers.has(name));
+  const sorted = [...first, ...items.filter(({ name }) => !outliers.has(name))];
+  const filter =
+    items.length < FILTERED_FROM
+      ? undefined
+      : html`<p><label for="filter">Filter the ${items.length} names</label> <input id="filter" type="search" autocomplete="off" spellcheck="false"> <span id="count" role="status"></span></p>\n`;
+  return html`${filter}<ol class="rows" id="rows">
+${sorted.map((item) => row(order, item, outliers.has(item.name), words))}
+</ol>`;
+}
+
+function row(order: Order, item: StatementItem, isOutlier: boolean, words: CardWords): Html {
+  const { request } = item;
+  const sent =
+    request.interface === 'json' ? `${request.method} ${request.path}` : `XML task ${request.code}`;
+  return html`<li value="${item.n}"${isOutlier ? html` class="outlier"` : undefined}><strong>${words.itemName(order, item.name)}</strong>${isOutlier ? html` <em>Look at this one</em>` : undefined}
+<span class="request"><code>${sent}</code></span>
+${words.fields(item).map(({ label, values }) => html`<span class="field">${label}: ${values.join(', ')}</span> `)}</li>
+`;
+}
+
+function charterParts(what: Extract<ToSign, { kind: 'charter' }>, facts: PageFacts): Parts {
+  const { settings, policy } = what;
+  return {
+    title: `Sign the policy and the settings that decide`,
+    button: 'Sign',
+    body: html`<dl>
+<dt>Version of the policy</dt><dd>${policy.version}</dd>
+<dt>Approvers by the settings</dt><dd>${settings.approvers.map((id) => nameOf(facts, id)).join(', ')}</dd>
+<dt>Approvals needed by the settings</dt><dd>${settings.approvals_required}</dd>
+<dt>Tasks that wait for an approval</dt><dd>${settings.approval_tasks.join(', ')}</dd>
+<dt>May the requester approve</dt><dd>${settings.allow_self_approval ? 'yes' : 'no'}</dd>
+<dt>You sign as</dt><dd>${nameOf(facts, what.userId)}</dd>
+</dl>
+<h2>Rules</h2>
+<pre tabindex="0" aria-label="The rules as a file">${facts.policyFile}</pre>`,
+  };
+}
+
+function keyParts(kind: 'vouch' | 'revoke', key: AddedKey, userId: string, facts: PageFacts): Parts {
+  const owner = nameOf(facts, key.owner);
+  const explained =
+    kind === 'vouch'
+      ? `Ask ${owner} to read the fingerprint to you, not in Slack: by phone, or face to face. From then on what is signed with this key counts as ${owner}’s.`
+      : 'From then on nothing that is signed with it counts, and what waits with its signatures is not sent. It cannot be taken back.';
+  return {
+    title: kind === 'vouch' ? `Vouch for a passkey of ${owner}` : `Revoke a passkey of ${owner}`,
+    button: kind === 'vouch' ? 'Vouch' : 'Revoke',
+    body: html`<dl>
+<dt>Whose it is</dt><dd>${owner}</dd>
+<dt>Name</dt><dd>${key.label === '' ? 'without a name' : key.label}</dd>
+<dt>Fingerprint</dt><dd><code>${key.fingerprint}</code></dd>
+<dt>Added</dt><dd>${moment(key.addedAt)}</dd>
+<dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
+</dl>
+<p>${explained}</p>`,
+  };
+}
+
+function addParts({ userId, isFirst }: Extract<Shown, { kind: 'add' }>, facts: PageFacts): Parts {
+  return {
+    title: `Add a passkey of ${nameOf(facts, userId)}`,
+    button: 'Add this passkey',
+    body: html`<p>It counts once somebody whose passkey counts has vouched for it.</p>
+${isFirst ? html`<p>No passkey counts yet. The first one’s fingerprint goes into <code>SIGNING_ROOTS</code>.</p>` : undefined}
+<p><label for="label">What you call it</label> <input id="label" type="text" maxlength="60" autocomplete="off" placeholder="Laptop"></p>`,
+  };
+}
+
+/** What is said when the bot has taken a signature. */
+export function finishedText(finished: Finished): { readonly title: string; readonly text: string } {
+  switch (finished.kind) {
+    case 'signed':
+      return { title: 'Signed', text: 'The card in Slack says how it goes on. You can close this window.' };
+    case 'vouched':
+      return { title: 'Vouched', text: 'The passkey counts from now on. You can close this window.' };
+    case 'revoked':
+      return { title: 'Revoked', text: 'Nothing that it signed counts any more. You can close this window.' };
+    case 'added':
+      return {
+        title: 'Added',
+        text: `Its fingerprint is ${finished.fingerprint}. Read it to whoever vouches for it; of a first passkey the operator puts it into SIGNING_ROOTS.`,
+      };
+  }
+}
+
+/** Why nothing was signed, and what to do. */
+export function problemText(code: keyof typeof PROBLEMS): string {
+  return PROBLEMS[code];
+}
+
+const PROBLEMS: Readonly<Record<Exclude<Problem['code'], 'refused'>, string>> = {
+  unknown_link: 'This address leads nowhere. Press the button in Slack again for a new one.',
+  link_over:
+    'This link was good for ten minutes, which are over. Press the button in Slack again for a new one.',
+  link_spent: 'This link was used already, and works once. Press the button in Slack again for a new one.',
+  gone: 'What was to be signed is not there any more, or has changed. Look at it in Slack.',
+  no_key:
+    'None of your passkeys counts. Use /domain key to add one, and ask somebody whose passkey counts to vouch for it.',
+  key_unknown:
+    'That passkey is not one of yours that count. Use one that /domain key shows as yours, or add this one there.',
+  may_not_revoke: 'A passkey is revoked by its owner, by who vouched for it, or by a root.',
+  not_an_admin: 'Only admins sign what decides about orders. Ask one of them.',
+  own_change: 'You published this. Another admin whose passkey counts has to sign it.',
+  not_signed:
+    'The signature does not fit this page: it was made elsewhere, without a look at who you are, or was changed on its way. Nothing was signed. Open the link again in your browser, and use a passkey with a fingerprint, a face or a PIN.',
+  changed:
+    'What is to be signed has changed since this page was opened. Load the page again, and look at it anew.',
+  counter:
+    'This passkey counts its signatures, and the count went back: it may have been copied. Nothing was signed. Revoke it with /domain key, and add another.',
+  key_taken: 'This passkey was added already.',
+  unreadable: 'What your browser sent cannot be read. Nothing was signed. Load the page again.',
+  registration:
+    'The passkey was not made for this page, or without a look at who you are. Nothing was added. Open the link again in your browser, and choose a passkey with a fingerprint, a face or a PIN.',
+};

@@ -1,0 +1,121 @@
+import {
+  browserSupportsWebAuthn,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  startAuthentication,
+  startRegistration,
+  WebAuthnError,
+} from '@simplewebauthn/browser';
+
+/* The script of the pages on which people sign: asks for the passkey, and sends what it signed. */
+
+/** What the page was made with. */
+interface PageData {
+  readonly action: 'get' | 'create';
+  readonly options: PublicKeyCredentialRequestOptionsJSON & PublicKeyCredentialCreationOptionsJSON;
+  readonly texts: Readonly<Record<'waiting' | 'stopped' | 'noWebAuthn' | 'away' | 'taken', string>>;
+}
+
+/** What the bot answers. */
+interface Said {
+  readonly done: boolean;
+  readonly title: string;
+  readonly text: string;
+}
+
+const find = <Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind | undefined => {
+  const element = document.getElementById(id);
+  return element instanceof kind ? element : undefined;
+};
+
+showMoments();
+filterRows();
+const data = find('data', HTMLScriptElement);
+if (data !== undefined) takePart(JSON.parse(data.text));
+
+function takePart({ action, options, texts }: PageData): void {
+  const button = find('act', HTMLButtonElement);
+  const said = find('said', HTMLParagraphElement);
+  if (button === undefined || said === undefined) return;
+  const say = (text: string, isProblem: boolean): void => {
+    said.textContent = text;
+    said.className = isProblem ? 'problem' : '';
+  };
+  if (!browserSupportsWebAuthn()) {
+    button.disabled = true;
+    say(texts.noWebAuthn, true);
+    return;
+  }
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    say(texts.waiting, false);
+    const made = await make(action, options).catch((error: unknown) => {
+      const isTaken =
+        error instanceof WebAuthnError && error.code === 'ERROR_AUTHENTICATOR_PREVIOUSLY_REGISTERED';
+      say(isTaken ? texts.taken : texts.stopped, true);
+    });
+    if (made === undefined) {
+      button.disabled = false;
+      return;
+    }
+    const answer = await send(made).catch(() => undefined);
+    if (answer?.done === true) {
+      show(answer);
+      return;
+    }
+    button.disabled = answer === undefined;
+    say(answer?.text ?? texts.away, true);
+  });
+}
+
+async function make(action: PageData['action'], optionsJSON: PageData['options']): Promise<object> {
+  if (action === 'get') return startAuthentication({ optionsJSON });
+  const label = find('label', HTMLInputElement)?.value.trim() ?? '';
+  const { id, rawId, type, response } = await startRegistration({ optionsJSON });
+  const { clientDataJSON, attestationObject } = response;
+  return { label, registration: { id, rawId, type, response: { clientDataJSON, attestationObject } } };
+}
+
+async function send(body: object): Promise<Said> {
+  const response = await fetch(location.href, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return response.json();
+}
+
+/** Puts what became of it in the place of the page. */
+function show({ title, text }: Said): void {
+  const heading = document.createElement('h1');
+  heading.textContent = title;
+  heading.tabIndex = -1;
+  const sentence = document.createElement('p');
+  sentence.textContent = text;
+  document.querySelector('main')?.replaceChildren(heading, sentence);
+  document.title = title;
+  heading.focus();
+}
+
+/** Moments in the reader's own zone. */
+function showMoments(): void {
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  for (const element of document.querySelectorAll('time')) {
+    element.textContent = format.format(new Date(element.dateTime));
+  }
+}
+
+function filterRows(): void {
+  const filter = find('filter', HTMLInputElement);
+  const rows = [...document.querySelectorAll<HTMLElement>('#rows > li')];
+  const count = document.getElementById('count');
+  filter?.addEventListener('input', () => {
+    const wanted = filter.value.trim().toLowerCase();
+    let shown = 0;
+    for (const row of rows) {
+      row.hidden = !(row.textContent ?? '').toLowerCase().includes(wanted);
+      if (!row.hidden) shown += 1;
+    }
+    if (count !== null) count.textContent = `${shown} of ${rows.length}`;
+  });
+}

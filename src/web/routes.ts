@@ -1,0 +1,151 @@
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import type { Order } from '../orders/order.ts';
+import type { Refusal } from '../orders/refusal.ts';
+import type { PolicyRule } from '../policy/policy.ts';
+import { type Ceremonies, isProblem, type Problem, type Shown } from './ceremony.ts';
+import { TOKEN } from './links.ts';
+import {
+  type CardWords,
+  finishedText,
+  type PageFacts,
+  problemPage,
+  problemText,
+  shownPage,
+} from './page.view.ts';
+
+/* The pages at `PUBLIC_URL` on which people sign, over HTTP. */
+
+export interface PageDeps {
+  readonly ceremonies: Ceremonies;
+  readonly words: CardWords;
+  readonly refusalText: (refusal: Refusal) => Promise<string>;
+  /** What somebody is called. */
+  readonly nameOf: (userId: string) => Promise<string>;
+  /** A policy as a file. */
+  readonly fileOf: (rules: readonly PolicyRule[]) => string;
+  /** What has changed since an order was asked for. */
+  readonly changesOf: (order: Order) => Promise<readonly string[]>;
+  /** Where the pages are: requests that sign come from there alone. */
+  readonly origin: string;
+}
+
+/** Answers requests for pages. */
+export interface Pages {
+  /** @returns whether the path was one of the pages’ */
+  handle(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean>;
+}
+
+const PATH = /^\/(?:sign|keys)\/([^/]+)$/;
+/** Larger than any answer of an authenticator. */
+const MAX_BODY_BYTES = 64_000;
+
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'publickey-credentials-get=(self), publickey-credentials-create=(self)',
+  'x-frame-options': 'DENY',
+} as const;
+
+const ASSETS: Readonly<Record<string, string>> = {
+  'page.js': 'text/javascript; charset=utf-8',
+  'page.css': 'text/css; charset=utf-8',
+};
+
+const { resolve } = createRequire(import.meta.url);
+
+export function createPages(deps: PageDeps): Pages {
+  const { ceremonies, words, origin } = deps;
+
+  /** The sentence about a problem. */
+  const sentenceOf = async (problem: Problem) =>
+    problem.code === 'refused' ? deps.refusalText(problem.refusal) : problemText(problem.code);
+
+  async function show(token: string, response: ServerResponse): Promise<void> {
+    const shown: Shown | Problem = TOKEN.test(token)
+      ? await ceremonies.open(token)
+      : { code: 'unknown_link' };
+    const page = isProblem(shown)
+      ? problemPage(shown.code, await sentenceOf(shown))
+      : shownPage(shown, words, await factsOf(deps, shown));
+    response.writeHead(page.status, { 'content-type': 'text/html; charset=utf-8' });
+    response.end(page.html);
+  }
+
+  async function finish(token: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readJson(request);
+    const finished = await (TOKEN.test(token)
+      ? ceremonies.finish(token, body)
+      : ({ code: 'unknown_link' } satisfies Problem));
+    const isDone = !isProblem(finished);
+    const said = isDone
+      ? finishedText(finished)
+      : { title: 'Not signed', text: await sentenceOf(finished), code: finished.code };
+    answer(response, isDone ? 200 : 409, { done: isDone, ...said });
+  }
+
+  return {
+    async handle(path, request, response) {
+      const last = PATH.exec(path)?.[1];
+      if (last === undefined) return false;
+      for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+      const isRead = request.method === 'GET' || request.method === 'HEAD';
+      const type = ASSETS[last];
+      if (type !== undefined && isRead) {
+        response.writeHead(200, { 'content-type': type });
+        response.end(await readFile(resolve(`#web/${last}`)));
+      } else if (isRead) await show(last, response);
+      else if (request.method !== 'POST') answer(response, 405, { error: 'GET or POST only' });
+      else if (request.headers.origin !== origin) answer(response, 403, { error: 'not from this page' });
+      else await finish(last, request, response);
+      return true;
+    },
+  };
+}
+
+/** What a page tells besides what is signed. */
+async function factsOf({ nameOf, fileOf, changesOf }: PageDeps, shown: Shown): Promise<PageFacts> {
+  const what = shown.kind === 'sign' ? shown.what : undefined;
+  const order = what?.kind === 'order' ? what.order : undefined;
+  const charter = what?.kind === 'charter' ? what : undefined;
+  const key = what?.kind === 'vouch' || what?.kind === 'revoke' ? what.key : undefined;
+  const people = new Set([
+    what?.userId ?? (shown.kind === 'add' ? shown.userId : ''),
+    ...(order === undefined ? [] : [order.requesterId]),
+    ...(key === undefined ? [] : [key.owner]),
+    ...(charter?.settings.approvers ?? []),
+  ]);
+  const [names, changes] = await Promise.all([
+    Promise.all([...people].map(async (id) => [id, await nameOf(id)] as const)),
+    order === undefined ? [] : changesOf(order),
+  ]);
+  return {
+    names: new Map(names),
+    changes,
+    policyFile: charter === undefined ? '' : fileOf(charter.policy.rules),
+  };
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
+
+/** A body as JSON; undefined when it is none, or larger than any that a page sends. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request.iterator({ destroyOnReturn: false })) {
+    if (!(part instanceof Buffer)) continue;
+    bytes += part.length;
+    if (bytes <= MAX_BODY_BYTES) parts.push(part);
+  }
+  if (bytes > MAX_BODY_BYTES) return undefined;
+  try {
+    return JSON.parse(Buffer.concat(parts).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

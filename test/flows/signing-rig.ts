@@ -1,0 +1,100 @@
+import type { Actor, Message } from '@domain-steward/slack-workspace';
+import { z } from 'zod';
+import type { Authenticator, Misbehaviour } from '../support/authenticator.ts';
+import { buttonsOf, DOMAINS, type TestDemo, textOf, toldAfter } from '../support/demo.ts';
+
+/* People with passkeys in software, who sign on the bot’s pages over HTTP as a browser would. */
+
+/** Where browsers reach the bot, as far as it knows. */
+export const PUBLIC = { id: 'localhost', origin: 'http://localhost:3999' };
+
+const options = z.object({ challenge: z.string() });
+const data = z.object({ action: z.enum(['get', 'create']), options });
+const said = z.object({
+  done: z.boolean(),
+  title: z.string(),
+  text: z.string(),
+  code: z.string().optional(),
+});
+
+/** The address in what somebody was told. */
+export function addressIn(text: string): string {
+  const [address] = /http:\/\/localhost:3999\/\S+/.exec(text) ?? [];
+  if (address === undefined) throw new Error(`no address in: ${text}`);
+  return address;
+}
+
+export function signingPeople(t: TestDemo) {
+  const at = (address: string) => address.replace(PUBLIC.origin, t.botUrl);
+
+  /** Opens a page. */
+  async function open(address: string) {
+    const response = await fetch(at(address));
+    const html = await response.text();
+    const [, json] = /id="data">(.*?)<\/script>/s.exec(html) ?? [];
+    return {
+      status: response.status,
+      headers: response.headers,
+      html,
+      data: json && data.parse(JSON.parse(json)),
+    };
+  }
+
+  /** Sends what a browser would send. */
+  async function post(address: string, body: unknown, headers: Record<string, string> = {}) {
+    const response = await fetch(at(address), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: PUBLIC.origin, ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    const answer: unknown = await response.json();
+    return { status: response.status, ...said.partial().parse(answer) };
+  }
+
+  /** Presses the page’s button. */
+  async function press(address: string, authenticator: Authenticator, otherwise: Misbehaviour = {}) {
+    const page = await open(address);
+    if (page.data === undefined || page.data === '') throw new Error(page.html);
+    const { challenge } = page.data.options;
+    return post(
+      address,
+      page.data.action === 'create'
+        ? { label: 'Laptop', registration: authenticator.register(challenge, otherwise) }
+        : authenticator.answer(challenge, otherwise),
+    );
+  }
+
+  /** What `/domain key` answers, and the address that one of its buttons gives. */
+  async function keyLink(person: Actor, action: string, value?: string): Promise<string> {
+    const before = person.ephemerals().length;
+    await person.command(DOMAINS, '/domain key');
+    const isKeys = (message: Message) => buttonsOf(message).includes('key_add');
+    const shown = await t.workspace.waitFor(() => person.ephemerals().slice(before).find(isKeys), {
+      what: 'the list of passkeys',
+    });
+    const pressing = () => person.click(shown, action, value === undefined ? {} : { value });
+    return addressIn(await toldAfter(t.workspace, person, pressing));
+  }
+
+  return {
+    open,
+    post,
+    press,
+    keyLink,
+    /** What somebody is told who presses a button of a message. */
+    told: (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act),
+    async enrol(person: Actor, authenticator: Authenticator) {
+      return press(await keyLink(person, 'key_add'), authenticator);
+    },
+    async vouch(by: Actor, own: Authenticator, forKey: Authenticator) {
+      return press(await keyLink(by, 'key_vouch', forKey.fingerprint), own);
+    },
+    async revoke(by: Actor, own: Authenticator, key: Authenticator, otherwise: Misbehaviour = {}) {
+      return press(await keyLink(by, 'key_revoke', key.fingerprint), own, otherwise);
+    },
+    keysOf: async (person: Actor) => {
+      await toldAfter(t.workspace, person, () => person.command(DOMAINS, '/domain key'));
+      return textOf(person.ephemerals().at(-1) ?? { blocks: [] });
+    },
+  };
+}

@@ -1,0 +1,210 @@
+import { beforeAll, expect, test } from 'vitest';
+import { Authenticator } from '../support/authenticator.ts';
+import { buttonsOf, until, useTestDemo } from '../support/demo.ts';
+import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
+import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
+
+/*
+ * Keys in use: a root adds itself, vouches for others, and what is asked for is signed on the bot’s page. No charter was signed, so
+ * the environment’s settings decide.
+ */
+
+const keys = {
+  ada: new Authenticator(PUBLIC),
+  bob: new Authenticator(PUBLIC),
+  carol: new Authenticator(PUBLIC),
+  mallory: new Authenticator(PUBLIC),
+};
+const t = useTestDemo({
+  settings: {
+    PUBLIC_URL: PUBLIC.origin,
+    SIGNING_ROOTS: keys.ada.fingerprint,
+    ADMINS: 'U0ADA',
+  },
+});
+const people = signingPeople(t);
+
+beforeAll(async () => {
+  expect(await people.enrol(t.ada, keys.ada)).toMatchObject({ done: true, title: 'Added' });
+  expect(await people.enrol(t.bob, keys.bob)).toMatchObject({ done: true });
+  expect(await people.vouch(t.ada, keys.ada, keys.bob)).toMatchObject({ done: true, title: 'Vouched' });
+});
+
+const signLink = async (order: SeenOrder, person = t.bob) =>
+  addressIn(await people.told(person, () => person.click(order.card, 'order_sign')));
+/** Names that are Alice’s at the service. */
+const NAMES = ['cafe.rest', 'bar.rest', 'deli.rest', 'locked.rest'];
+let sentBefore = 0;
+const sentFor = () => NAMES.reduce((sum, name) => sum + chargesFor(t.service, name), 0) - sentBefore;
+const waiting: SeenOrder[] = [];
+/** Alice asks for a renewal. What waits from another test is taken back. */
+async function newOrder(name = 'cafe.rest'): Promise<SeenOrder> {
+  for (const order of waiting.splice(0)) {
+    if (order.state !== 'PENDING' || name !== 'cafe.rest') continue;
+    await t.alice.click(order.card, 'order_cancel');
+    await order.ends('CANCELLED');
+  }
+  if (name === 'cafe.rest') sentBefore += sentFor();
+  const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+  waiting.push(order);
+  return order;
+}
+
+test('/domain key says whose keys count, and through whom', async () => {
+  const said = await people.keysOf(t.alice);
+  expect(said).toContain('*counts*: it is a root');
+  expect(said).toContain('*counts*, through <@U0ADA>');
+  expect(said).toContain(keys.bob.fingerprint);
+});
+
+test('an order is signed on its page, which shows all of it, and the card follows', async () => {
+  const order = await newOrder();
+  expect(buttonsOf(order.card)).toContain('order_sign');
+  expect(buttonsOf(order.card)).not.toContain('order_approve');
+  const address = await signLink(order);
+  const page = await people.open(address);
+  expect(page.status).toBe(200);
+  expect(page.html).toContain('Renew cafe.rest');
+  expect(page.html).toContain('POST /domain/cafe.rest/_renew');
+  expect(page.html).toContain('>Sign</button>');
+  expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  expect(page.headers.get('set-cookie')).toBeNull();
+  expect(page.headers.get('cache-control')).toBe('no-store');
+  const startedAt = performance.now();
+  expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
+  await order.ends('SUCCEEDED');
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(sentFor()).toBe(1);
+  // The link is spent.
+  expect(await people.open(address)).toMatchObject({
+    status: 410,
+    html: expect.stringContaining('used already'),
+  });
+});
+
+test('a Slack that impersonates everybody gets nothing sent', async () => {
+  const order = await newOrder();
+  for (const person of [t.bob, t.carol, t.ada, t.alice]) {
+    for (const action of [
+      'order_approve',
+      'order_approve_comment',
+      'order_break_glass',
+      'order_resume',
+      'order_sign',
+    ])
+      await person.click(order.card, action).catch(() => undefined);
+    await people.keyLink(person, 'key_add');
+  }
+  // It adds a passkey of its own as Bob, and opens Bob’s link with it.
+  await people.enrol(t.bob, keys.mallory);
+  const address = await signLink(order);
+  expect(await people.press(address, keys.mallory)).toMatchObject({ done: false, code: 'key_unknown' });
+  await t.demo.bot.catchUp();
+  expect(order.state).toBe('PENDING');
+  expect(sentFor()).toBe(0);
+});
+
+test('bad signatures each get a sentence, and none sends', async () => {
+  const order = await newOrder();
+  const address = await signLink(order);
+  const page = await people.open(address);
+  const challenge = (page.data !== '' && page.data?.options.challenge) || '';
+  const other = await people.open(await signLink(order));
+  const otherChallenge = (other.data !== '' && other.data?.options.challenge) || '';
+  const good = keys.bob.answer(challenge);
+  const cut = { ...good, response: { ...good.response, signature: good.response.signature.slice(0, 20) } };
+  const cases: readonly (readonly [body: unknown, code: string])[] = [
+    [keys.bob.answer(otherChallenge), 'changed'],
+    [keys.bob.answer(challenge, { origin: 'http://evil.example' }), 'not_signed'],
+    [keys.bob.answer(challenge, { rpId: 'evil.example' }), 'not_signed'],
+    [keys.bob.answer(challenge, { isUserVerified: false }), 'not_signed'],
+    [keys.carol.answer(challenge), 'key_unknown'],
+    [keys.ada.answer(challenge), 'key_unknown'],
+    [cut, 'not_signed'],
+    [{ ...good, response: { ...good.response, clientDataJSON: '' } }, 'unreadable'],
+    [{ ...good, response: {} }, 'unreadable'],
+    ['{"id":', 'unreadable'],
+    [{ id: 'a'.repeat(70_000) }, 'unreadable'],
+  ];
+  for (const [body, code] of cases) {
+    const said = await people.post(address, body);
+    expect(said, code).toMatchObject({
+      status: 409,
+      done: false,
+      code,
+      text: expect.stringMatching(/\w{3}.*\./),
+    });
+  }
+  expect((await people.post(address, good, { origin: 'http://evil.example' })).status).toBe(403);
+  expect(order.state).toBe('PENDING');
+  // None of them has used the link up.
+  expect(await people.post(address, good)).toMatchObject({ done: true });
+  expect(await people.post(address, good)).toMatchObject({ done: false, code: 'link_spent' });
+  await order.ends('SUCCEEDED');
+  expect(sentFor()).toBe(1);
+});
+
+test('a link is over after ten minutes, and of nobody else’s', async () => {
+  const order = await newOrder();
+  const address = await signLink(order);
+  const unknown = `${address.slice(0, -2)}zz`;
+  expect((await people.open(unknown)).status).toBe(404);
+  await t.demo.moveTime(10 * 60_000);
+  const page = await people.open(address);
+  expect(page).toMatchObject({ status: 410 });
+  expect(page.html).toContain('ten minutes, which are over');
+  expect(await people.post(address, keys.bob.answer('AAAA'))).toMatchObject({ code: 'link_over' });
+  expect(sentFor()).toBe(0);
+});
+
+test('who has no key that counts is told what to do', async () => {
+  const order = await newOrder();
+  const page = await people.open(await signLink(order, t.carol));
+  expect(page.status).toBe(403);
+  expect(page.html).toContain('/domain key');
+  expect(page.html).not.toContain('cafe.rest');
+  await people.enrol(t.carol, keys.carol);
+  expect(await people.vouch(t.bob, keys.bob, keys.carol)).toMatchObject({ done: true });
+  expect(await people.press(await signLink(order, t.carol), keys.carol)).toMatchObject({ done: true });
+  await order.ends('SUCCEEDED');
+});
+
+test('a counter that goes back is not believed', async () => {
+  const [one, other] = [await newOrder(), await newOrder('bar.rest')];
+  expect(await people.press(await signLink(one), keys.bob, { counter: 7 })).toMatchObject({ done: true });
+  expect(await people.press(await signLink(other), keys.bob, { counter: 7 })).toMatchObject({
+    code: 'counter',
+  });
+  expect(other.state).toBe('PENDING');
+  expect(await people.press(await signLink(other), keys.bob, { counter: 8 })).toMatchObject({ done: true });
+});
+
+test('a policy and settings take effect with a signature', async () => {
+  const settingsBefore = await people.keysOf(t.ada);
+  expect(settingsBefore).toContain('Nobody whose passkey counts has signed');
+  const address = await people.keyLink(t.ada, 'charter_sign');
+  expect((await people.open(address)).html).toContain('Sign the policy and the settings that decide');
+  expect(await people.press(address, keys.ada)).toMatchObject({ done: true, title: 'Signed' });
+  expect(await people.keysOf(t.ada)).not.toContain('Nobody whose passkey counts');
+  // By the signed charter a click approves again.
+  const order = await newOrder();
+  expect(buttonsOf(order.card)).toContain('order_approve');
+  await t.bob.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+});
+
+test('a revoked key signs nothing more', async () => {
+  expect(await people.revoke(t.bob, keys.bob, keys.bob, { counter: 9 })).toMatchObject({
+    done: true,
+    title: 'Revoked',
+  });
+  await until('it says so', async () => (await people.keysOf(t.ada)).includes('revoked'));
+  // Carol counted through Bob alone.
+  expect(await people.keysOf(t.ada)).toContain('nobody whose passkey counts has vouched for it');
+});
+
+test('nothing of a signature or a link is in the log of the process', () => {
+  expect(t.logged()).not.toMatch(/authenticatorData|\/sign\/[A-Za-z0-9_-]{20}/);
+});

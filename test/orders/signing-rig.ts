@@ -1,0 +1,127 @@
+import { readConfig } from '../../src/config.ts';
+import { charterOf } from '../../src/orders/charter.ts';
+import { approveOrder, approveSigned } from '../../src/orders/decide.ts';
+import type { Order } from '../../src/orders/order.ts';
+import { createOrderSigning, signedSubjectOf } from '../../src/orders/order-signing.ts';
+import type { PolicyRule } from '../../src/policy/policy.ts';
+import { withSaved } from '../../src/settings.ts';
+import { challengeOf, type LoggedSignature } from '../../src/signing/approval.ts';
+import { createVerifier, hashOf } from '../../src/signing/assertion.ts';
+import { createPolicyStore } from '../../src/store/policies.ts';
+import { createSettingsStore } from '../../src/store/settings.ts';
+import { createKeyStore } from '../../src/store/signing.ts';
+import { rule } from '../policy/sample.ts';
+import { addedKey, HERE, newNonce, newSigner, rootsOf, type Signer, vouching } from '../signing/sample.ts';
+import { startRig } from './rig.ts';
+
+const TEAM_ID = 'T0STEWARD';
+const { team: START } = readConfig({
+  SLACK_BOT_TOKEN: 'xoxb-1',
+  SLACK_SIGNING_SECRET: 'secret-secret',
+  SERVICE_JSON_URL: 'https://service.example/v1',
+  CREDENTIALS_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+  APPROVERS: 'U0BOB,U0CAROL',
+});
+
+/** Two signatures of three people for whatever is asked for. */
+export const SIGNED_RULE = rule({
+  name: 'what is asked for',
+  approvers: ['U0BOB', 'U0CAROL', 'U0DORA'],
+  needed: 2,
+  signed: true,
+});
+
+/**
+ * The use cases with keys in use: Anna is the root, and has vouched for Bob, Carol and Dora; Mallory’s key nobody vouched for. The
+ * policy, the settings, keys and charters stand in the database.
+ */
+export async function startSigningRig() {
+  const rig = await startRig();
+  const { database } = rig;
+  await rig.sql(`INSERT INTO installation (id, team_id) VALUES (1, '${TEAM_ID}')`);
+  const keys = createKeyStore(database, TEAM_ID);
+  const policies = createPolicyStore(database, TEAM_ID, true);
+  const saved = createSettingsStore(database);
+  const people = {
+    anna: newSigner('U0ANNA'),
+    bob: newSigner('U0BOB'),
+    carol: newSigner('U0CAROL'),
+    dora: newSigner('U0DORA'),
+    mallory: newSigner('U0MALLORY'),
+  };
+  const at = new Date('2026-03-01T08:00:00Z');
+  const start = withSaved(START, {});
+  const signing = createOrderSigning({
+    use: { roots: rootsOf(people.anna), verifier: createVerifier(HERE) },
+    readKeys: keys.read,
+    directory: rig.directory,
+    policies,
+    readSettings: saved.all,
+    settingsOf: (each) => withSaved(START, each),
+    start,
+    ruleFacts: rig.orders.ruleFacts,
+    now: () => rig.now,
+  });
+  Object.assign(rig.orders, { signing, settings: signing.settings, policy: signing.policy });
+  const { orders } = rig;
+  const process = rig.startProcess({ signing, settings: signing.settings, policy: signing.policy });
+
+  const enrol = (signer: Signer) => keys.add({ ...addedKey(signer), addedAt: at });
+  for (const signer of Object.values(people)) await enrol(signer);
+  for (const of of [people.bob, people.carol, people.dora])
+    await keys.vouch(of.owner, vouching(people.anna, of), at);
+
+  return {
+    rig,
+    signing,
+    save: saved.save,
+    keys,
+    people,
+    enrol,
+    /** Publishes a policy, and has it signed. */
+    async publish(rules: readonly PolicyRule[], signer: Signer | 'nobody' = people.anna) {
+      const current = await policies.current();
+      const draft = await policies.saveDraft(rules, `version ${current.version}`, 'U0ADA', at);
+      const revision = draft?.revision ?? '';
+      await policies.publish(revision, 'U0ADA', at);
+      await policies.confirm(revision, 'U0EVE', at);
+      if (signer !== 'nobody') await this.signCharter(signer);
+    },
+    async signCharter(signer: Signer) {
+      const charter = charterOf(await policies.current(), withSaved(START, await saved.all()));
+      const challenge = {
+        by: signer.owner,
+        charter: hashOf(charter),
+        decision: 'publish',
+        nonce: newNonce(),
+      } as const;
+      await keys.signCharter(JSON.parse(JSON.stringify(charter)), signer.authenticator.assert(challenge), at);
+    },
+    /** Somebody signs an order as the page would have them sign it. */
+    async signature(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
+      const order = await rig.read(orderId);
+      const { version } = await signing.policy.current();
+      const { challenge, bound } = challengeOf(owner, signedSubjectOf(order, version), newNonce());
+      return { signature: authenticator.assert(challenge), bound, chain: [] };
+    },
+    async sign(orderId: string, ...signers: readonly Signer[]) {
+      const outcomes = [];
+      for (const signer of signers)
+        outcomes.push(
+          await approveSigned(orders, orderId, signer.owner, await this.signature(orderId, signer)),
+        );
+      return outcomes.at(-1);
+    },
+    click: (orderId: string, userId: string) => approveOrder(orders, orderId, userId),
+    /** Alice asks, and Bob and Carol sign. */
+    async signedOrder(name = 'cafe.rest'): Promise<Order> {
+      const order = await this.askFor(name);
+      await this.sign(order.id, people.bob, people.carol);
+      return rig.read(order.id);
+    },
+    askFor: (name: string) => rig.ask('renew', { names: [name], period: 1 }),
+    execute: (orderId: string) => process.execute(orderId),
+  };
+}
+
+export type SigningRig = Awaited<ReturnType<typeof startSigningRig>>;
