@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   SANDBOX_ACCOUNTS,
@@ -37,6 +37,8 @@ export interface DemoOptions {
   readonly watchNames?: boolean;
   /** Whether to deliver over Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
+  /** Aborts a start that is still waiting for something. */
+  readonly signal?: AbortSignal;
   /** Seams of the bot that replace those of the demo. */
   readonly seams?: Seams;
   /** The workspace's people and places, where they differ from the usual ones. */
@@ -65,7 +67,9 @@ const STOLEN = 'cafe.rest';
 
 /** Starts the demo. It connects to nothing outside of this machine. */
 export async function startDemo(options: DemoOptions): Promise<Demo> {
-  await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+  // The folder above it may be the bot's own, which stays as it is.
+  await mkdir(options.dataDir, { recursive: true });
+  await chmod(options.dataDir, 0o700);
   let aheadMs = 0;
   const now = () => new Date(Date.now() + aheadMs);
   const service = await startSandboxService({ stateFile: join(options.dataDir, 'service.json') });
@@ -127,6 +131,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     workspace.announce('requests');
   });
 
+  let bot: Bot | undefined;
   try {
     const config = readConfig({
       SLACK_BOT_TOKEN: workspace.botToken,
@@ -138,6 +143,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       SERVICE_XML_URL: service.xmlUrl,
       CREDENTIALS_KEYS: await credentialsKey(options.dataDir),
       DATA_DIR: options.dataDir,
+      BACKUP_DIR: 'none',
       ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
       APPROVERS: 'U0BOB,S0APPROVERS',
       ADMINS: 'U0ADA',
@@ -147,8 +153,9 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       LOG_LEVEL: 'warn',
       ...options.settings,
     });
-    const bot = await startBot(config, {
+    const started = await startBot(config, {
       log: options.log ?? createLog(config.logLevel),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
       seams: {
         now,
         host: '127.0.0.1',
@@ -156,23 +163,24 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         pace: { ...(options.seams?.pace ?? PACE), spacingMs: 10 },
       },
     });
+    bot = started;
     if (options.watchNames === true) {
-      await watchNames(bot, service);
-      await listPrices(bot, now());
+      await watchNames(started, service);
+      await listPrices(started, now());
     }
-    workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);
+    workspace.setRequestUrl(`http://127.0.0.1:${started.port}/slack/events`);
     demo = {
       url: workspace.url,
       service,
       dns,
       workspace,
-      bot,
+      bot: started,
       moveTime: async (byMs) => void (await moveTime(aheadMs + byMs)),
       async playTheft() {
         const { sandbox } = dns;
         // This machine cannot run a DNS of its own.
         if (sandbox === undefined) return;
-        await bot.expiry.watch(STOLEN, undefined, 'U0ALICE');
+        await started.expiry.watch(STOLEN, undefined, 'U0ALICE');
         await playTheft({
           service,
           dns: sandbox,
@@ -188,7 +196,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         });
       },
       async stop() {
-        await bot.stop();
+        await started.stop();
         await workspace.close();
         await dns.close();
         await service.close();
@@ -196,6 +204,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     };
     return demo;
   } catch (error) {
+    await bot?.stop();
     await workspace.close();
     await dns.close();
     await service.close();

@@ -28,7 +28,9 @@ async function main(): Promise<void> {
   const log = createLog(LOG_LEVEL);
   // An error of a library must not end the demo that somebody is trying out.
   process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
-  const demo = await startDemo({
+  const stopRequested = new AbortController();
+  const starting = startDemo({
+    signal: stopRequested.signal,
     port: PORT,
     dataDir: join(resolve(DATA_DIR), 'demo'),
     log,
@@ -37,17 +39,28 @@ async function main(): Promise<void> {
     // A policy is published by one admin and confirmed by another.
     settings: { ADMINS: 'U0ADA,U0BOB' },
   });
+  // Installed before the start is over: whatever was started until then is stopped.
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(name, () => {
+      stopRequested.abort();
+      starting
+        .then(
+          (demo) => demo.stop(),
+          () => undefined,
+        )
+        .then(
+          () => process.exit(0),
+          () => process.exit(1),
+        );
+    });
+  }
+  const demo = await starting.catch((error: unknown) => {
+    if (stopRequested.signal.aborted) process.exit(0);
+    throw error;
+  });
   process.stdout.write(
     `\nDomain Steward, to try: open ${demo.url}\n\n  You are Alice. Type /domain link, then /domain renew cafe.rest 2 -- client paid.\n  Switch to Bob to approve. The page shows the way. Ctrl+C ends it; what you did is kept.\n\n`,
   );
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
-      demo.stop().then(
-        () => process.exit(0),
-        () => process.exit(1),
-      );
-    });
-  }
 }
 
 main().catch((error: unknown) => {

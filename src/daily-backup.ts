@@ -39,6 +39,15 @@ export async function takeDailyBackup(
   return path;
 }
 
+/** When the newest backup in the folder was completed, whoever took it; undefined when there is none. */
+export async function lastBackupAt(folder: string): Promise<Date | undefined> {
+  const files = await readdir(folder).catch(() => []);
+  const times = await Promise.all(
+    files.filter((file) => file.endsWith('.sql.gz')).map((file) => modifiedAt(join(folder, file))),
+  );
+  return times.length === 0 ? undefined : new Date(Math.max(...times));
+}
+
 async function modifiedAt(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.mtimeMs ?? 0;
 }

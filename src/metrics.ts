@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { ORDER_STATES } from './orders/order.ts';
+import { RELEASE } from './release.ts';
 
 /** The metrics for operators. They contain no names of domains, no people and no contexts. */
 export interface Metrics {
@@ -17,7 +18,32 @@ export interface Metrics {
   acknowledged(kind: string, seconds: number): void;
   /** Asks for the figures of orders at every scrape from now on. */
   watchOrders(figures: () => Promise<OrderFigures>): void;
+  /** Asks for these values at every scrape from now on, besides those of other sources. */
+  watchCondition(source: () => Promise<Condition>): void;
 }
+
+/** How the machine and what the bot does by itself are doing, as far as a source knows. */
+export type Condition = Readonly<Partial<Record<keyof typeof CONDITION, number | undefined>>>;
+
+/** The gauges of {@link Condition}: name and help. Moments are in seconds since 1970. */
+const CONDITION = {
+  databaseBytes: ['domain_steward_database_bytes', 'Size of the database'],
+  databaseDiskFreeBytes: [
+    'domain_steward_database_disk_free_bytes',
+    'Free on the disk of the embedded database',
+  ],
+  backupDiskFreeBytes: ['domain_steward_backup_disk_free_bytes', 'Free on the disk of the backups'],
+  lastBackupAt: [
+    'domain_steward_last_backup_timestamp_seconds',
+    'When the newest backup in BACKUP_DIR was completed',
+  ],
+  lastDigestAt: ['domain_steward_last_digest_timestamp_seconds', 'When a digest was posted last'],
+  names: ['domain_steward_names', 'Names that are watched'],
+  overdueLooks: [
+    'domain_steward_names_overdue',
+    'Names that should have been looked at more than an hour ago',
+  ],
+} as const satisfies Record<string, readonly [name: string, help: string]>;
 
 /** Orders by state, and for how long the oldest approved one has waited, in seconds. */
 export interface OrderFigures {
@@ -27,6 +53,12 @@ export interface OrderFigures {
 
 /** How long the sources may take. Prometheus waits 10 s for a scrape. */
 const SOURCES_MS = 2_000;
+
+function createConditionGauges(registry: Registry): ReadonlyMap<string, Gauge> {
+  return new Map(
+    Object.entries(CONDITION).map(([key, [name, help]]) => [key, new Gauge({ name, help, registers: [registry] })]),
+  );
+}
 
 /** The bot's own metrics; Node's are collected by the library. */
 function createInstruments(registry: Registry) {
@@ -74,6 +106,12 @@ function createInstruments(registry: Registry) {
     help: 'Whether the database told the figures of this scrape (1) or not (0)',
     registers,
   });
+  new Gauge({
+    name: 'domain_steward_build_info',
+    help: 'The release that runs: always 1',
+    labelNames: ['version', 'node'],
+    registers,
+  }).set({ version: RELEASE, node: process.version }, 1);
   return { service, slack, acks, unknownKeys, states, age, database };
 }
 
@@ -82,13 +120,26 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const { service, slack, acks, unknownKeys, states, age, database } = createInstruments(registry);
+  const gauges = createConditionGauges(registry);
+  const conditions: (() => Promise<Condition>)[] = [];
+  /** What a source does not know at this scrape is left out. */
+  const setConditions = async () => {
+    const known = await Promise.all(conditions.map((source) => source().catch((): Condition => ({}))));
+    const values = new Map(known.flatMap((condition) => Object.entries(condition)));
+    for (const [key, gauge] of gauges) {
+      const value = values.get(key);
+      if (value === undefined) gauge.remove();
+      else gauge.set(value);
+    }
+  };
   return {
     contentType: registry.contentType,
     async text() {
       // Without the database the other metrics are still served. Its last values would mislead, so they are left out.
-      const figures = await Promise.race([
-        figuresOfOrders().catch(() => undefined),
-        sleep(SOURCES_MS, undefined, { ref: false }),
+      const late = sleep(SOURCES_MS, undefined, { ref: false });
+      const [figures] = await Promise.all([
+        Promise.race([figuresOfOrders().catch(() => undefined), late]),
+        Promise.race([setConditions(), late]),
       ]);
       database.set(figures === undefined ? 0 : 1);
       states.reset();
@@ -106,5 +157,6 @@ export function createMetrics(): Metrics {
     watchOrders(figures) {
       figuresOfOrders = figures;
     },
+    watchCondition: (source) => void conditions.push(source),
   };
 }

@@ -3,9 +3,10 @@ import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
 import type { Bus } from './bus.ts';
 import type { Config } from './config.ts';
-import { takeDailyBackup } from './daily-backup.ts';
+import { lastBackupAt, takeDailyBackup } from './daily-backup.ts';
+import { freeBytes } from './disk.ts';
 import type { Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
+import type { Condition, Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
 import type { Seams } from './seams.ts';
 import { type HttpServer, type MetricsServer, startMetricsServer, startServer } from './server.ts';
@@ -213,8 +214,19 @@ export async function connectDatabase(site: Site): Promise<ConnectedDatabase> {
   const probe = openProbe({ url, log });
   shutdown.onClose(() => probe.close());
   metrics.watchOrders(() => probe.figures(now()));
+  metrics.watchCondition(() => probe.condition(now()));
+  metrics.watchCondition(() => conditionOfDisks(config));
   readiness.watch('database', async () => ((await probe.ping()) ? undefined : 'does not answer'));
   return { database, takeBackup: backupsOfDay(site, url) };
+}
+
+async function conditionOfDisks({ databaseUrl, dataDir, backupDir }: Config): Promise<Condition> {
+  const lastBackup = backupDir === undefined ? undefined : await lastBackupAt(backupDir);
+  return {
+    databaseDiskFreeBytes: databaseUrl === undefined ? await freeBytes(dataDir) : undefined,
+    backupDiskFreeBytes: backupDir === undefined ? undefined : await freeBytes(backupDir),
+    lastBackupAt: lastBackup === undefined ? undefined : lastBackup.getTime() / 1_000,
+  };
 }
 
 function backupsOfDay({ config: { backupDir: folder }, now, log }: Site, url: string): () => Promise<void> {

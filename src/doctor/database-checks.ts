@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises';
+import { freeBytes } from '../disk.ts';
 import type { SealedKey } from '../store/sealed-keys.ts';
 import type { ServerFacts } from '../store/server-facts.ts';
 import { type Finding, ok, warning, wrong } from './finding.ts';
@@ -34,7 +34,7 @@ export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
   ];
 }
 
-function checkClock(subject: string, theirs: Date, ours: Date): Finding {
+export function checkClock(subject: string, theirs: Date, ours: Date): Finding {
   const difference = theirs.getTime() - ours.getTime();
   if (Math.abs(difference) <= MAX_CLOCK_DIFFERENCE_MS) return ok(subject, 'in step with this machine.');
   const seconds = Math.round(Math.abs(difference) / 1_000);
@@ -80,10 +80,4 @@ export async function checkDisk(subject: string, folder: string): Promise<Findin
   return free >= MIN_FREE_BYTES
     ? ok(subject, found)
     : warning(subject, found, 'Make room, or choose another disk.');
-}
-
-/** Free for this user on the disk of a folder; undefined where there is no such folder. */
-async function freeBytes(folder: string): Promise<number | undefined> {
-  const disk = await statfs(folder).catch(() => undefined);
-  return disk === undefined ? undefined : disk.bavail * disk.bsize;
 }

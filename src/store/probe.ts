@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
-import type { OrderFigures } from '../metrics.ts';
+import type { Condition, OrderFigures } from '../metrics.ts';
 import { withStoreError } from './database.ts';
 
 /**
@@ -13,6 +13,8 @@ export interface DatabaseProbe {
   ping(): Promise<boolean>;
   /** @throws {StoreError} when the database does not tell them in time */
   figures(now: Date): Promise<OrderFigures>;
+  /** @throws {StoreError} when the database does not tell it in time */
+  condition(now: Date): Promise<Condition>;
   close(): Promise<void>;
 }
 
@@ -22,6 +24,24 @@ const TIMEOUT_MS = 1_500;
 const CONNECTIONS = 2;
 
 const figuresRows = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
+
+/** A look is late when it was due this long ago. */
+const LATE_MS = 3_600_000;
+
+const conditions = z.tuple([
+  z.object({
+    databaseBytes: z.number(),
+    names: z.number(),
+    overdueLooks: z.number(),
+    lastDigestAt: z.number().nullable(),
+  }),
+]);
+
+const SELECT_CONDITION = `
+  SELECT pg_database_size(current_database())::float8 AS "databaseBytes", count(*)::int AS names,
+    (count(*) FILTER (WHERE least(next_dns_at, next_registry_at) < $1))::int AS "overdueLooks",
+    (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications WHERE subject_kind = 'digest') AS "lastDigestAt"
+  FROM domains`;
 
 /** Opens the probe; connects with the first question. */
 export function openProbe({ url, log }: { readonly url: string; readonly log?: Log }): DatabaseProbe {
@@ -68,6 +88,13 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
           byState: Object.fromEntries(states.map(({ state, count }) => [state, count])),
           queueAgeSeconds: Math.max(0, (now.getTime() - approved.getTime()) / 1_000),
         };
+      }),
+
+    condition: (now) =>
+      withStoreError('reading the condition of the database', async () => {
+        const { rows } = await pool.query(SELECT_CONDITION, [new Date(now.getTime() - LATE_MS)]);
+        const [{ lastDigestAt, ...rest }] = conditions.parse(rows);
+        return { ...rest, lastDigestAt: lastDigestAt ?? undefined };
       }),
 
     close: () => pool.end(),

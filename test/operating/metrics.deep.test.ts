@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { createMetrics } from '../../src/metrics.ts';
 import { ORDER_STATES } from '../../src/orders/order.ts';
+import { RELEASE } from '../../src/release.ts';
 import { until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 
@@ -64,6 +65,18 @@ test('every metric that the example of alerts names is there', async () => {
     for (const name of names) expect(valuesOf(name).size, `${name} of ${alert}`).toBeGreaterThan(0);
     for (const [, state = ''] of expr.matchAll(/state="(\w+)"/g)) expect(ORDER_STATES).toContain(state);
   }
+});
+
+test('what the bot does by itself, and what it runs on, is told', () => {
+  expect(valuesOf('domain_steward_database_bytes').get('')).toBeGreaterThan(1_000_000);
+  expect(valuesOf('domain_steward_names').get('')).toBe(1);
+  expect(valuesOf('domain_steward_names_overdue').get('')).toBe(0);
+  expect([...valuesOf('domain_steward_build_info')]).toEqual([
+    [`version="${RELEASE}",node="${process.version}"`, 1],
+  ]);
+  // No embedded database and no backups here.
+  expect(valuesOf('domain_steward_database_disk_free_bytes').size).toBe(0);
+  expect(valuesOf('domain_steward_last_backup_timestamp_seconds').size).toBe(0);
 });
 
 describe('without the database', () => {

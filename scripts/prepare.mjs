@@ -1,0 +1,35 @@
+// Builds after an installation. Without the tools for development (`npm ci --omit=dev`) the build is made in a folder of its
+// own, which is installed whole, and only its results come back: what runs is always what the sources say.
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const RESULTS = ['dist', 'packages/embedded-postgres/dist'];
+
+if (existsSync(join(root, 'node_modules/typescript')) && existsSync(join(root, 'node_modules/prisma'))) {
+  npm(root, ['run', 'build']);
+} else {
+  const folder = mkdtempSync(join(tmpdir(), 'domain-steward-build-'));
+  try {
+    const left = new Set(['node_modules', 'dist', '.git', 'data', 'docs', 'bench', 'test']);
+    cpSync(root, folder, { recursive: true, filter: (path) => !left.has(basename(path)) });
+    npm(folder, ['ci', '--include=dev', '--no-audit', '--no-fund']);
+    for (const result of RESULTS) {
+      rmSync(join(root, result), { recursive: true, force: true });
+      cpSync(join(folder, result), join(root, result), { recursive: true });
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The npm that runs this, without what it was told to leave out. */
+function npm(cwd, args) {
+  const { npm_config_omit: _omit, NODE_ENV: _environment, npm_execpath: path, ...env } = process.env;
+  const command = path === undefined ? ['npm'] : [process.execPath, path];
+  const { status } = spawnSync(command[0], [...command.slice(1), ...args], { cwd, env, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}

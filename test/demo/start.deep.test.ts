@@ -1,0 +1,66 @@
+import { chmod, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startChild } from '../support/child.ts';
+
+/*
+ * The demo as a process: signals while it starts, and where the database lies.
+ */
+
+const DEMO = new URL('../../demo/main.ts', import.meta.url);
+const CLI = new URL('../../src/cli.ts', import.meta.url);
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'domain steward demo '));
+  await chmod(folder, 0o755);
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const demo = () => startChild(DEMO, { cwd: folder, env: { PORT: '0', DATA_DIR: undefined, LOG_LEVEL: 'info' } });
+
+/** PostgreSQL servers whose data lies in the folder. */
+async function servers(): Promise<string[]> {
+  const processes = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const commands = await Promise.all(
+    processes.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+  );
+  return commands.filter((command) => command.includes('postgres') && command.includes(folder));
+}
+
+/** Moments of the start: a file that appears in the folder of the database, or a line that is printed. */
+const MOMENTS = [
+  ['before there is a database', 'postgres', 'SIGINT'],
+  ['while the database is made', 'postgres/data.partial', 'SIGTERM'],
+  ['while the server starts', 'postgres/data/postmaster.pid', 'SIGTERM'],
+  ['while the bot starts', /Applied the migration/, 'SIGINT'],
+] as const;
+
+test.skipIf(process.platform !== 'linux').each(MOMENTS)(
+  '%s (%s), %s ends the demo and its PostgreSQL',
+  async (_when, moment, signal) => {
+    const child = demo();
+    if (typeof moment === 'string') await appears(join(folder, 'data', 'demo', moment));
+    else await child.line(moment);
+    await child.kill(signal);
+    expect(await child.ended, child.output()).toBe(0);
+    expect(await servers()).toEqual([]);
+  },
+);
+
+test('the demo before the bot does not move the bot’s database', async () => {
+  const child = demo();
+  await child.line(/Domain Steward, to try/);
+  await child.kill('SIGTERM');
+  const migrating = startChild(CLI, { args: ['migrate'], cwd: folder, env: { DATABASE_URL: undefined } });
+  expect(await migrating.ended, migrating.output()).toBe(0);
+  const home = await realpath(join(folder, 'data', 'postgres'));
+  expect(home).toBe(join(await realpath(folder), 'data', 'postgres'));
+  expect(migrating.output()).toContain(`data in ${join(home, 'data')}.`);
+});
+
+async function appears(path: string): Promise<void> {
+  while ((await realpath(path).catch(() => undefined)) === undefined) await sleep(5);
+}
