@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const RESULTS = ['dist', 'packages/embedded-postgres/dist'];
 
-if (existsSync(join(root, 'node_modules/typescript')) && existsSync(join(root, 'node_modules/prisma'))) {
+// TypeScript and Prisma are there either way: `@prisma/client` asks for them.
+if (existsSync(join(root, 'node_modules/rolldown'))) {
   npm(root, ['run', 'build']);
 } else {
   const folder = mkdtempSync(join(tmpdir(), 'domain-steward-build-'));
