@@ -45,6 +45,7 @@ import { isSlackAddress } from './slack/outbound/response-url.ts';
 import { createNotifier } from './slack/planners.ts';
 import { pageWords } from './slack/signing/page-words.ts';
 import {
+  checkSettingsLater,
   connectDatabase,
   connectSlack,
   noteMissingChannel,
@@ -237,6 +238,7 @@ async function start(site: Site): Promise<Bot> {
     slack: () => (app.connected() ? app.requestListener : undefined),
   });
   noteMissingChannel(log, settings);
+  shutdown.onClose(checkSettingsLater(site, slack, settings));
   const ports = { port: server.port, metricsPort: metricsServer.port };
   log.info({ ...ports, mode: slackMode(config).kind }, 'ready');
   let stopped: Promise<void> | undefined;

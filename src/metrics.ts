@@ -56,7 +56,10 @@ const SOURCES_MS = 2_000;
 
 function createConditionGauges(registry: Registry): ReadonlyMap<string, Gauge> {
   return new Map(
-    Object.entries(CONDITION).map(([key, [name, help]]) => [key, new Gauge({ name, help, registers: [registry] })]),
+    Object.entries(CONDITION).map(([key, [name, help]]) => [
+      key,
+      new Gauge({ name, help, registers: [registry] }),
+    ]),
   );
 }
 

@@ -5,6 +5,7 @@ import type { Bus } from './bus.ts';
 import type { Config } from './config.ts';
 import { lastBackupAt, takeDailyBackup } from './daily-backup.ts';
 import { freeBytes } from './disk.ts';
+import { checkNames } from './doctor/slack-checks.ts';
 import type { Log } from './log.ts';
 import type { Condition, Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
@@ -312,6 +313,33 @@ export async function startApp(
 
 function refusedToken(code: string | undefined): string | undefined {
   return code === undefined ? undefined : `refuses SLACK_BOT_TOKEN (${code})`;
+}
+
+/** A start has more urgent things to ask Slack for. */
+const SETTINGS_CHECK_MS = 30_000;
+
+/** Warns of what settings name in Slack that is not there. @returns gives it up */
+export function checkSettingsLater(
+  { config, log }: Site,
+  { web, bot, orgId }: Slack,
+  settings: SlackDeps['settings'],
+): () => void {
+  const check = async () => {
+    const names = {
+      settings: await settings(),
+      admins: config.admins,
+      allowOrgMembers: config.allowOrgMembers,
+    };
+    for (const { subject, outcome, found, action } of await checkNames(web, names, {
+      teamId: bot.teamId,
+      orgId,
+    }))
+      if (outcome !== 'ok') log.warn({ setting: subject, found, action }, 'a setting does not fit Slack');
+  };
+  const timer = setTimeout(() => {
+    check().catch((err: unknown) => log.warn({ err }, 'looking at what settings name in Slack'));
+  }, SETTINGS_CHECK_MS);
+  return () => clearTimeout(timer);
 }
 
 /** The bot works already, so a database that is slow at this moment must not end it. */

@@ -1,10 +1,14 @@
+import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { createVault } from '../accounts/vault.ts';
 import { mistypedVariables, readConfig } from '../config.ts';
-import { examine } from '../doctor/doctor.ts';
-import { type Finding, formatFinding, warning } from '../doctor/finding.ts';
+import { type DoctorDeps, examine } from '../doctor/doctor.ts';
+import { type Finding, formatFinding, warning, wrong } from '../doctor/finding.ts';
+import { withSaved } from '../settings.ts';
+import { createSlackWeb } from '../slack/outbound/web.ts';
 import { createAccountStore } from '../store/accounts.ts';
 import { openDatabase } from '../store/database.ts';
-import { migrate } from '../store/migrate.ts';
+import { MigrationError, migrate } from '../store/migrate.ts';
+import { createSettingsStore } from '../store/settings.ts';
 import { type Command, UsageError, withDatabase } from './command.ts';
 
 export const doctorCommand: Command = {
@@ -23,22 +27,28 @@ export const doctorCommand: Command = {
     };
     for (const [name, meant] of mistypedVariables(env))
       report(warning('Settings', `${name} is not read.`, `Was ${meant} meant?`));
-    await withDatabase(
-      config,
-      () => undefined,
-      async (url) => {
-        await migrate({ url });
-        const database = openDatabase({ url });
-        try {
-          const accounts = createAccountStore(database);
-          const vault = createVault(config.credentialsKeys);
-          const deps = { config, databaseUrl: url, accounts, vault, now: () => new Date() };
-          for await (const finding of examine(deps)) report(finding);
-        } finally {
-          await database.close();
-        }
-      },
-    );
+    const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl);
+    const common = { config, vault: createVault(config.credentialsKeys), web, now: () => new Date() };
+    const examineAll = async (deps: Pick<DoctorDeps, 'database' | 'settings'>) => {
+      for await (const finding of examine({ ...common, ...deps })) report(finding);
+    };
+    const examineWith = async (url: string) => {
+      await migrate({ url });
+      const database = openDatabase({ url });
+      try {
+        const settings = withSaved(config.team, await createSettingsStore(database).all());
+        await examineAll({ settings, database: { url, accounts: createAccountStore(database) } });
+      } finally {
+        await database.close();
+      }
+    };
+    try {
+      await withDatabase(config, () => undefined, examineWith);
+    } catch (error) {
+      if (!(error instanceof MigrationError || error instanceof EmbeddedPostgresError)) throw error;
+      report(wrong('Database', `${error.message}.`, 'Mend that first.'));
+      await examineAll({ settings: withSaved(config.team, {}), database: undefined });
+    }
     const count = (outcome: Finding['outcome']) =>
       found.filter((finding) => finding.outcome === outcome).length;
     print(`${count('wrong')} wrong, ${count('warning')} to look at, ${count('ok')} ok.`);

@@ -19,7 +19,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const demo = () => startChild(DEMO, { cwd: folder, env: { PORT: '0', DATA_DIR: undefined, LOG_LEVEL: 'info' } });
+const demo = () =>
+  startChild(DEMO, { cwd: folder, env: { PORT: '0', DATA_DIR: undefined, LOG_LEVEL: 'info' } });
 
 /** PostgreSQL servers whose data lies in the folder. */
 async function servers(): Promise<string[]> {

@@ -26,6 +26,8 @@ export interface Core {
   readonly deliverer: Deliverer;
   readonly responseUrls: ResponseUrls;
   readonly calls: ApiCall[];
+  /** Messages that are to be posted later: their channels, by id. */
+  readonly scheduled: Map<string, string>;
   readonly botToken: string;
   readonly appToken: string;
   /** Scopes the bot token was granted; undefined grants all. */

@@ -106,6 +106,8 @@ export interface Workspace {
   waitFor<T>(read: () => T | undefined, options: { timeoutMs?: number; what: string }): Promise<T>;
   readonly faults: Faults;
   readonly calls: readonly ApiCall[];
+  /** Messages that are to be posted later: their channels, by id. */
+  readonly scheduled: ReadonlyMap<string, string>;
   /** Everything that was sent to the app, in the order of the answers. */
   readonly deliveries: readonly Delivery[];
   /** Sends a delivery again with the same body, and a new signature unless `signing` says otherwise. */
@@ -154,6 +156,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     deliverer,
     responseUrls: new ResponseUrls(now),
     calls: [],
+    scheduled: new Map(),
     botToken: `xoxb-local-${randomBytes(12).toString('hex')}`,
     appToken: `xapp-local-${randomBytes(12).toString('hex')}`,
     scopes: options.bot?.scopes,
@@ -217,6 +220,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     waitFor: (read, wait) => waitFor(core, read, wait),
     faults: core.faults,
     calls: core.calls,
+    scheduled: core.scheduled,
     deliveries: deliverer.log,
     redeliver: ({ type, payload }, signing) => deliverer.deliver(type, payload, undefined, signing),
     socket,

@@ -103,6 +103,35 @@ const getPermalink = method([], z.object({ channel: z.string(), message_ts: z.st
   return { channel: channel.id, permalink };
 });
 
+/** Slack's longest time ahead (docs.slack.dev, chat.scheduleMessage). */
+const MAX_AHEAD_SECONDS = 120 * 86_400;
+
+/** The messages that wait are kept, and never posted: nothing here waits for months. */
+const scheduleMessage = method(
+  ['chat:write'],
+  z.object({ channel: z.string(), post_at: z.coerce.number(), text: z.string() }),
+  (core, args) => {
+    const channel = writableChannel(core, args.channel);
+    const ahead = args.post_at - core.state.now() / 1_000;
+    if (ahead <= 0) throw new SlackError('time_in_past');
+    if (ahead > MAX_AHEAD_SECONDS) throw new SlackError('time_too_far');
+    const id = `Q${core.scheduled.size + 1}`;
+    core.scheduled.set(id, channel.id);
+    return { channel: channel.id, scheduled_message_id: id, post_at: args.post_at };
+  },
+);
+
+const deleteScheduledMessage = method(
+  ['chat:write'],
+  z.object({ channel: z.string(), scheduled_message_id: z.string() }),
+  (core, args) => {
+    if (core.scheduled.get(args.scheduled_message_id) !== knownChannel(core, args.channel).id)
+      throw new SlackError('invalid_scheduled_message_id');
+    core.scheduled.delete(args.scheduled_message_id);
+    return {};
+  },
+);
+
 /** @throws SlackError `thread_not_found`, or `cannot_reply_to_message` when the parent is itself a reply. */
 function inThread(core: Core, message: Message, threadTs: string | undefined): Message {
   if (threadTs === undefined) return message;
@@ -140,4 +169,6 @@ export const chatMethods: Record<string, Method> = {
   'chat.postEphemeral': postEphemeral,
   'chat.delete': remove,
   'chat.getPermalink': getPermalink,
+  'chat.scheduleMessage': scheduleMessage,
+  'chat.deleteScheduledMessage': deleteScheduledMessage,
 } satisfies Record<string, Method>;

@@ -84,7 +84,8 @@ function run(core: Core, name: string, args: JsonObject, token: string | undefin
     return failure('missing_scope', { needed: method.scopes.join(','), provided: granted.join(',') });
   }
   try {
-    return { status: 200, body: { ok: true, ...method.run(core, args) } };
+    const headers = granted === undefined ? {} : { 'x-oauth-scopes': granted.join(',') };
+    return { status: 200, body: { ok: true, ...method.run(core, args) }, headers };
   } catch (error) {
     if (error instanceof RateLimited) return rateLimited(error.retryAfter);
     if (error instanceof SlackError) return failure(error.code, error.fields);

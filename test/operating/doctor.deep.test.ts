@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { startChild } from '../support/child.ts';
+import { useTestDemo } from '../support/demo.ts';
+
+/*
+ * `doctor` as a process, beside a bot that works: what it says of settings that are right, and of ones that are not.
+ */
+
+const CLI = new URL('../../src/cli.ts', import.meta.url);
+const t = useTestDemo();
+const right = () => ({
+  SLACK_BOT_TOKEN: t.workspace.botToken,
+  SLACK_SIGNING_SECRET: t.workspace.signingSecret,
+  SLACK_APP_TOKEN: t.workspace.appToken,
+  SLACK_API_URL: t.workspace.apiUrl,
+  SERVICE_JSON_URL: t.service.jsonUrl,
+  CREDENTIALS_KEYS: `other:${randomBytes(32).toString('base64')}`,
+  DATABASE_URL: t.databaseUrl,
+  PUBLIC_URL: t.botUrl,
+  APPROVERS: 'U0BOB,S0APPROVERS',
+  ADMINS: 'U0ADA',
+  REMINDER_CHANNEL: 'C0EXPIRY',
+});
+
+async function doctor(env: Readonly<Record<string, string>>) {
+  const child = startChild(CLI, { args: ['doctor'], env: { ...right(), ...env } });
+  const code = await child.ended;
+  return { code, output: child.output(), lines: child.output().trim().split('\n') };
+}
+
+test('what is right is said in a line each, and nothing of the trial is left in Slack', async () => {
+  const { code, output } = await doctor({});
+  for (const line of [
+    /^ok {7}Database: PostgreSQL \d+/m,
+    /^ok {7}Clock of the database: in step/m,
+    /^ok {7}Slack: SLACK_BOT_TOKEN is of the workspace /m,
+    /^ok {7}Scopes: all of manifest\.yml/m,
+    /^ok {7}APPROVERS: U0BOB is a member/m,
+    /^ok {7}APPROVERS: the group S0APPROVERS has \d+ members/m,
+    /^ok {7}ADMINS: U0ADA is a member/m,
+    /^ok {7}REMINDER_CHANNEL: the bot may post in C0EXPIRY/m,
+    /^ok {7}Slack: SLACK_APP_TOKEN opens Socket Mode/m,
+    /^ok {7}Clock of Slack: /m,
+    /^warning {2}SERVICE_JSON_URL: 127\.0\.0\.1:\d+ can be reached, without TLS/m,
+    /^ok {7}PUBLIC_URL: leads to a bot/m,
+  ])
+    expect(output).toMatch(line);
+  // What is stored was sealed by the demo's key.
+  expect(output).toMatch(/^wrong {4}Keys: “demo” seals 1 accounts, and is not in CREDENTIALS_KEYS\. Add it/m);
+  expect(code).toBe(1);
+  expect(t.workspace.scheduled.size).toBe(0);
+  expect(t.workspace.calls.filter(({ method }) => method === 'chat.scheduleMessage')).toHaveLength(1);
+});
+
+test('what is wrong is said with what to do', async () => {
+  const { code, output, lines } = await doctor({
+    APPROVERS: 'U0NOBODY,S0NOBODY',
+    REMINDER_CHANNEL: 'C0NOWHERE',
+    SLACK_APP_TOKEN: 'xapp-wrong',
+    SERVICE_JSON_URL: 'http://127.0.0.1:9/v1',
+    PUBLIC_URL: t.workspace.url.replace(/\/$/, ''),
+    CREDENTIALS_KEYS: `demo:${randomBytes(32).toString('base64')}`,
+    REMINDER_CRONN: '1',
+  });
+  expect(output).toMatch(/^warning {2}Settings: REMINDER_CRONN is not read\. Was REMINDER_CRON meant\?/m);
+  expect(output).toMatch(/^wrong {4}Keys: “demo” seals .* but does not open them\./m);
+  expect(output).toMatch(/^warning {2}APPROVERS: U0NOBODY: Slack says user_not_found\. Take U0NOBODY off/m);
+  expect(output).toMatch(/^warning {2}APPROVERS: the group S0NOBODY: Slack says /m);
+  expect(output).toMatch(
+    /^warning {2}REMINDER_CHANNEL: C0NOWHERE: Slack says channel_not_found\. Invite the bot/m,
+  );
+  expect(output).toMatch(/^wrong {4}Slack: SLACK_APP_TOKEN: /m);
+  expect(output).toMatch(/^wrong {4}SERVICE_JSON_URL: 127\.0\.0\.1:9 cannot be reached: /m);
+  expect(output).toMatch(/^warning {2}PUBLIC_URL: somebody else answers there/m);
+  expect(lines.at(-1)).toMatch(/^\d+ wrong, \d+ to look at, \d+ ok\.$/);
+  expect(code).toBe(1);
+});
+
+test('a token that Slack refuses, and a database that is away, end no other check', async () => {
+  const { output } = await doctor({
+    SLACK_BOT_TOKEN: 'xoxb-wrong',
+    DATABASE_URL: 'postgresql://127.0.0.1:9/steward',
+  });
+  expect(output).toMatch(/^wrong {4}Database: connecting to the database steward at 127\.0\.0\.1:9/m);
+  expect(output).toMatch(
+    /^wrong {4}Slack: SLACK_BOT_TOKEN: Slack says invalid_auth\. Install the app again/m,
+  );
+  expect(output).toMatch(/^ok {7}PUBLIC_URL: /m);
+});
