@@ -1,7 +1,8 @@
 # syntax=docker/dockerfile:1
 # Build: docker build -t domain-steward .
-# The image needs a PostgreSQL (DATABASE_URL): the embedded one's programs are left out. The demo and its packages are
-# never copied; of npm's packages, those for development are there while it is built.
+# The image needs a PostgreSQL (DATABASE_URL): the embedded one's programs are left out. With them:
+#   docker build --target embedded -t domain-steward:embedded .     (keeps its data in the volume /data)
+# The demo and its packages are never copied; of npm's packages, those for development are there while it is built.
 
 FROM node:24-slim AS build
 WORKDIR /app
@@ -12,22 +13,51 @@ COPY tsconfig.json tsconfig.build.json prisma.config.ts ./
 COPY prisma prisma
 COPY packages/embedded-postgres packages/embedded-postgres
 COPY src src
-RUN npm run generate \
-  && npx tsc -b tsconfig.build.json \
-  && npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+RUN npm run generate && npx tsc -b tsconfig.build.json
+
+# The links between PostgreSQL's libraries, which npm's packages cannot carry.
+FROM build AS postgres
+RUN node node_modules/@embedded-postgres/linux-*/scripts/hydrate-symlinks.js
+
+# What runs. Both are left out, because what @prisma/client asks for beside itself counts as either.
+FROM build AS program
+RUN npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+
+FROM node:24-slim AS embedded
+ENV NODE_ENV=production DATA_DIR=/data
+WORKDIR /app
+RUN install -d -o node -g node /data
+COPY --from=program --chown=root:root /app/package.json ./
+COPY --from=program --chown=root:root /app/node_modules node_modules
+COPY --from=postgres --chown=root:root /app/node_modules/@embedded-postgres node_modules/@embedded-postgres
+COPY --from=program --chown=root:root /app/packages/embedded-postgres/package.json packages/embedded-postgres/
+COPY --from=program --chown=root:root /app/packages/embedded-postgres/dist packages/embedded-postgres/dist
+COPY --from=program --chown=root:root /app/prisma prisma
+COPY --from=program --chown=root:root /app/dist dist
+USER node
+VOLUME /data
+EXPOSE 3000
+HEALTHCHECK --interval=15s --timeout=3s --start-period=60s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 3000}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT []
+CMD ["node", "--v8-pool-size=0", "--wasm-tiering-budget=13000000", "dist/main.js"]
 
 FROM node:24-slim
 ENV NODE_ENV=production
 WORKDIR /app
-COPY --from=build --chown=root:root /app/package.json ./
-COPY --from=build --chown=root:root /app/node_modules node_modules
-COPY --from=build --chown=root:root /app/packages/embedded-postgres/package.json packages/embedded-postgres/
-COPY --from=build --chown=root:root /app/packages/embedded-postgres/dist packages/embedded-postgres/dist
-COPY --from=build --chown=root:root /app/prisma prisma
-COPY --from=build --chown=root:root /app/dist dist
+# A volume for BACKUP_DIR takes its owner from here.
+RUN install -d -o node -g node /backups
+COPY --from=program --chown=root:root /app/package.json ./
+COPY --from=program --chown=root:root /app/node_modules node_modules
+COPY --from=program --chown=root:root /app/packages/embedded-postgres/package.json packages/embedded-postgres/
+COPY --from=program --chown=root:root /app/packages/embedded-postgres/dist packages/embedded-postgres/dist
+COPY --from=program --chown=root:root /app/prisma prisma
+COPY --from=program --chown=root:root /app/dist dist
 USER node
 EXPOSE 3000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 3000}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Node itself is the process, so that SIGTERM reaches it. Its options are those of `npm start`: docs/operating.md.
+# Node itself is the process, without a shell, so that SIGTERM reaches it. Its options are those of `npm start`:
+# docs/operating.md.
+ENTRYPOINT []
 CMD ["node", "--v8-pool-size=0", "--wasm-tiering-budget=13000000", "dist/main.js"]

@@ -29,8 +29,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   policy: ['money', 'zones', 'duration.ts', 'collections.ts', 'notifications.ts'],
   'canonical-json.ts': [],
   'events.ts': ['money', 'names', 'orders', 'policy', 'signing', 'notifications.ts'],
-  'metrics.ts': ['orders'],
-  'events.ts': ['money', 'names', 'orders', 'policy', 'notifications.ts'],
   'metrics.ts': ['orders', 'release.ts'],
   'release.ts': [],
   'disk.ts': [],

