@@ -39,15 +39,15 @@ export type TagIssue =
   | { readonly code: 'reserved_tag'; readonly tag: string }
   | { readonly code: 'too_many_tags' };
 
-/** Reads tags as people type them: separated by commas or blanks, with or without `#`. */
+/** Reads tags as people type them: separated by commas, lines or `#`; the blanks within one become hyphens. */
 export function readTags(
   text: string,
 ):
   | { readonly ok: true; readonly tags: readonly string[] }
   | { readonly ok: false; readonly issues: readonly TagIssue[] } {
   const words = text
-    .split(/[\s,;]+/)
-    .map((word) => word.replace(/^#/, '').normalize('NFC').toLowerCase())
+    .split(/[,;\n#]+/)
+    .map((word) => word.trim().replace(/\s+/g, '-').normalize('NFC').toLowerCase())
     .filter((word) => word !== '');
   const tags = sortedTags(words);
   const issues = tags.flatMap((tag): TagIssue[] => {
