@@ -165,7 +165,7 @@ async function start(site: Site): Promise<Bot> {
     relyingParty: relyingPartyOf(publicUrl),
   });
   const deps = featureDeps(site, {
-    ...{ slack, stores, settings, vault, accounts, names, expiry, keyUse, links },
+    ...{ slack, stores, settings, vault, accounts, names, expiry, keyUse, links, webhooks },
     offboard: (userId) => offboard(leaving, userId),
   });
   const pause = pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs };
@@ -340,7 +340,10 @@ function buildNames({ config, seams, now, log, bus, shutdown }: Site, stores: St
 
 /** What features are made of. */
 interface FeatureParts
-  extends Pick<SlackDeps, 'settings' | 'accounts' | 'names' | 'expiry' | 'offboard' | 'links'> {
+  extends Pick<
+    SlackDeps,
+    'settings' | 'accounts' | 'names' | 'expiry' | 'webhooks' | 'offboard' | 'links'
+  > {
   readonly slack: Slack;
   readonly stores: Stores;
   readonly vault: Vault;
@@ -349,7 +352,7 @@ interface FeatureParts
 
 /** What the subcommands, forms and buttons need. */
 function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts): SlackDeps {
-  const { slack, stores, settings, vault, accounts, names, expiry } = parts;
+  const { slack, stores, settings, vault, accounts, names, expiry, webhooks } = parts;
   const { web, bot, orgId, directory } = slack;
   const { prices, budgets, spending, portfolio, policies } = stores;
   const { apiUrl, botToken } = config.slack;
@@ -427,6 +430,7 @@ function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts
     homeTabs: createLatest('publishing a Home tab', log),
     readFile: createFileReader(botToken, apiUrl, MAX_CSV_BYTES),
     isSlackAddress: (address) => isSlackAddress(address, apiUrl),
+    webhooks,
     settings,
     settingsStore: stores.savedSettings,
     linkTries: limitLinkTries(),

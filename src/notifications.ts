@@ -7,7 +7,8 @@ import { z } from 'zod';
 
 /**
  * What messages are about. A place is one where nothing can be posted any more, a group an approver group that cannot be read
- * on a day, a departure somebody who has left and had linked the team's account, an event one of the log.
+ * on a day, a departure somebody who has left and had linked the team's account, an event one of the log, an endpoint one that
+ * takes no webhooks.
  */
 export const SUBJECT_KINDS = [
   'order',
@@ -19,6 +20,7 @@ export const SUBJECT_KINDS = [
   'departure',
   'pending_change',
   'event',
+  'webhook_endpoint',
 ] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
@@ -72,7 +74,7 @@ export interface ClaimedSubject extends Subject {
   /** How often looking at it has failed since it last succeeded. */
   readonly attempts: number;
   readonly notifications: readonly Notification[];
-  /** Of a place or a group: the code with which Slack refused it. */
+  /** Of a place or a group: the code with which Slack refused it; of an endpoint, how its last attempt failed. */
   readonly refused: string | undefined;
 }
 

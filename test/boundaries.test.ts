@@ -137,6 +137,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'money',
     'names',
     'policy',
+    'webhooks',
     'zones',
     'service',
     'csv.ts',

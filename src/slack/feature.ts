@@ -22,6 +22,7 @@ import type { PendingChanges } from '../policy/pending-changes.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingChange, SettingsStore } from '../settings.ts';
 import type { LinkPurpose } from '../signing/ports.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { Message } from './kit/blocks.ts';
 import type { FieldErrors, Form, FormOrigin, FormValues, FormView } from './kit/form.ts';
 import type { Limiter } from './kit/limiter.ts';
@@ -93,6 +94,8 @@ export interface SlackDeps extends HomeWorkspace {
   readonly readFile: ReadFile;
   /** Whether answers may be posted to an address that a delivery names. */
   readonly isSlackAddress: (address: string) => boolean;
+  /** Where what matters is told besides Slack. */
+  readonly webhooks: Pick<Webhooks, 'endpoints' | 'test'>;
   readonly settings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
   /** `ADMINS`: people who may change settings besides workspace admins and owners. */

@@ -255,7 +255,12 @@ const SUBJECTS: readonly Subject[] = [
   subject(settings, {
     commands: { settings: 'admin' },
     forms: { settings: 'admin' },
-    actions: { home_settings: 'admin', settings_confirm: 'admin', settings_dismiss: 'admin' },
+    actions: {
+      home_settings: 'admin',
+      settings_confirm: 'admin',
+      settings_dismiss: 'admin',
+      webhook_test: 'admin',
+    },
   }),
   subject(audit, { commands: { audit: 'admin' } }),
 ];

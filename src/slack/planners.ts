@@ -6,7 +6,12 @@ import { isAtAnotherRegistrar } from '../names/trust.ts';
 import type { NotificationStore, Subject } from '../notifications.ts';
 import { waitingDecision } from '../orders/approvers.ts';
 import { peopleWhoMayApprove } from '../orders/visibility.ts';
-import { createDeparturePlanner, createGroupPlanner, createPlacePlanner } from './admins/admins.ts';
+import {
+  createDeparturePlanner,
+  createEndpointPlanner,
+  createGroupPlanner,
+  createPlacePlanner,
+} from './admins/admins.ts';
 import { createDigestPlanner, createDigestViews } from './expiry/digest-notifications.ts';
 import type { SlackDeps } from './feature.ts';
 import { createEventPlanner } from './log/event-notifications.ts';
@@ -125,6 +130,7 @@ function createPlanners(
       policies: deps.policies,
       now,
     }),
+    webhook_endpoint: createEndpointPlanner({ directory, admins, webhooks: deps.webhooks }),
     departure: createDeparturePlanner({ directory, admins, teamAccount: from.teamAccount }),
   };
 }

@@ -10,7 +10,8 @@ import { claimDuePlans } from './notifications.ts';
 /*
  * Webhooks in the outbox. The plan of a subject `webhook_queue` is the queue of one endpoint and one subject, its other rows the
  * webhooks, numbered by the plan’s version: the plan’s row is locked when one is queued, so they are numbered as they were
- * committed. The plan of a subject `webhook_endpoint` says that there is an endpoint, and how it stands.
+ * committed. The plan of a subject `webhook_endpoint` says that there is an endpoint, and how it stands; its row of the purpose
+ * `test` shows the month of the last test.
  */
 
 const ENDPOINT = 'webhook_endpoint';
@@ -87,8 +88,9 @@ export function createWebhookStore({ run, transaction }: Database, teamId: strin
           DELETE FROM notifications n WHERE n.team_id = ${teamId}
             AND n.subject_kind IN (${ENDPOINT}, ${QUEUE}) AND split_part(n.subject_id, ' ', 1) <> ALL(${[...endpoints]})`);
         await runInside(Prisma.sql`
-          INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, version, shows)
-          SELECT ${teamId}, ${ENDPOINT}, id, 'plan', 1, ${monthOf(now)} FROM unnest(${[...endpoints]}::text[]) AS id
+          INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, shows)
+          SELECT ${teamId}, ${ENDPOINT}, id, row.purpose, row.shows
+          FROM unnest(${[...endpoints]}::text[]) AS id, (VALUES ('plan', NULL), ('test', ${monthOf(now)})) AS row (purpose, shows)
           ON CONFLICT DO NOTHING`);
       }),
 
@@ -120,7 +122,7 @@ export function createWebhookStore({ run, transaction }: Database, teamId: strin
           UPDATE notifications n SET refused = NULL, due_at = NULL, version = version + 1
           WHERE ${plan(ENDPOINT, endpoint)} AND n.refused IS NOT NULL RETURNING subject_id
         )
-        DELETE FROM notifications n USING taken WHERE ${of(ENDPOINT, endpoint)} AND n.purpose <> 'plan'`),
+        DELETE FROM notifications n USING taken WHERE ${of(ENDPOINT, endpoint)} AND starts_with(n.purpose, 'to:')`),
 
     postpone: (endpoint, queue, { code, until, alertAt }) =>
       change(Prisma.sql`
@@ -143,11 +145,13 @@ export function createWebhookStore({ run, transaction }: Database, teamId: strin
           RETURNING n.subject_id AS id`),
       ).length === 1,
 
+    queue: (event) => change(Prisma.sql`WITH ${queueWebhooks([event], { teamId })} SELECT`),
+
     testMonthly: (now) =>
       change(Prisma.sql`
         WITH due AS (
           UPDATE notifications n SET shows = ${monthOf(now)}
-          WHERE n.team_id = ${teamId} AND n.subject_kind = ${ENDPOINT} AND n.purpose = 'plan' AND n.shows < ${monthOf(now)}
+          WHERE n.team_id = ${teamId} AND n.subject_kind = ${ENDPOINT} AND n.purpose = 'test' AND n.shows < ${monthOf(now)}
           RETURNING 1
         ), ${queueWebhooks([{ type: 'test', at: now, data: { code: 'monthly' } }], {
           teamId,

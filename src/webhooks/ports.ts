@@ -1,4 +1,4 @@
-import type { WebhookType } from './messages.ts';
+import type { WebhookEvent, WebhookType } from './messages.ts';
 
 /** A webhook that waits. */
 export interface QueuedWebhook {
@@ -56,6 +56,8 @@ export interface WebhookStore {
   release(queue: string): Promise<void>;
   /** Ends an empty queue. @returns false when something was queued since */
   close(queue: string, version: number): Promise<boolean>;
+  /** Queues a webhook that belongs to no other change. */
+  queue(event: WebhookEvent): Promise<void>;
   /** Queues the test of a month, once. */
   testMonthly(now: Date): Promise<void>;
   /** Notes how Slack stands. Where it has been out of reach since `before`, that is queued, once an outage. */

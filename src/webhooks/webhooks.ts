@@ -41,6 +41,8 @@ export interface Webhooks {
   readonly endpoints: readonly WebhookEndpoint[];
   /** Queues from now on what happens. Runs before any work is taken. */
   open(): Promise<void>;
+  /** Queues a test for every endpoint. */
+  test(): Promise<void>;
   /** Queues what is due by itself: the test of the month, and that Slack is out of reach. @param slack how it stands */
   queueDue(slack: () => Promise<SlackOutage | undefined>): Promise<void>;
 }
@@ -70,6 +72,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
         endpoints.map(({ id }) => id),
         now(),
       ),
+    test: () => store.queue({ type: 'test', at: now(), data: { code: 'asked' } }),
     async queueDue(slack) {
       if (endpoints.length === 0) return;
       await store.testMonthly(now());

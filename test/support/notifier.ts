@@ -27,6 +27,7 @@ export function notifierDeps(
       departure: unplanned,
       pending_change: unplanned,
       event: unplanned,
+      webhook_endpoint: unplanned,
       ...planners,
     },
   };

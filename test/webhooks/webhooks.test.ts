@@ -306,7 +306,9 @@ test('nothing of the address but its host is logged or kept', async () => {
 
 describe('an endpoint', () => {
   const standing = () =>
-    rig.sql("SELECT refused, due_at AS due FROM notifications WHERE subject_kind = 'webhook_endpoint'");
+    rig.sql(
+      "SELECT refused, due_at AS due FROM notifications WHERE subject_kind = 'webhook_endpoint' AND purpose = 'plan'",
+    );
 
   test('that fails for an hour is due to be told, once; one that fails between is not', async () => {
     const webhooks = await open([receiver.url]);

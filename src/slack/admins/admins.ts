@@ -2,6 +2,7 @@ import type { Account } from '../../accounts/account.ts';
 import type { TeamSettings } from '../../config.ts';
 import { utcDay } from '../../expiry/days.ts';
 import type { Subject } from '../../notifications.ts';
+import type { Webhooks } from '../../webhooks/webhooks.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import {
@@ -12,7 +13,12 @@ import {
   type SendNotification,
 } from '../outbound/notify.ts';
 import type { SlackApiError } from '../outbound/web.ts';
-import { departedLinkerAlert, unreachableAlert, unreadableGroupAlert } from './unreachable.view.ts';
+import {
+  departedLinkerAlert,
+  failingEndpointAlert,
+  unreachableAlert,
+  unreadableGroupAlert,
+} from './unreachable.view.ts';
 
 /** What planning messages to admins needs. */
 export interface AdminPlannerDeps {
@@ -90,6 +96,18 @@ export function createPlacePlanner(
     const { approvalChannel, reminderChannel } = await deps.settings();
     const use = id === approvalChannel ? 'approvals' : id === reminderChannel ? 'reminders' : 'other';
     await notifyAdmins(deps, send, unreachableAlert(id, refused, use));
+    return undefined;
+  };
+}
+
+/** Tells admins, once, that an endpoint takes no webhooks. */
+export function createEndpointPlanner(
+  deps: AdminPlannerDeps & { readonly webhooks: Pick<Webhooks, 'endpoints'> },
+): NotificationPlanner {
+  return async ({ id, refused }, send) => {
+    const endpoint = deps.webhooks.endpoints.find((each) => each.id === id);
+    if (endpoint !== undefined && refused !== undefined)
+      await notifyAdmins(deps, send, failingEndpointAlert(endpoint.host, refused));
     return undefined;
   };
 }

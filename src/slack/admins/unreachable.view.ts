@@ -39,3 +39,18 @@ export function departedLinkerAlert(account: Account, userId: string): Message {
     `:warning: ${mention(userId)} has left the workspace. They linked the team’s account, ${code(accountName(account))}, which stays linked: approved orders of people without an account of their own go out with it. They may know its password, so change it at the domain service, then link it again with \`/domain link\`. \`/domain unlink team\` forgets it.`,
   );
 }
+
+const ATTEMPTS: Readonly<Record<string, string>> = {
+  connection: 'there is no connection to it',
+  timeout: 'it does not answer in time',
+  too_large: 'its answer is too large',
+};
+
+/** An endpoint takes no webhooks. @param why how the last attempt failed */
+export function failingEndpointAlert(host: string, why: string): Message {
+  const [, status] = /^http_(\d+)$/.exec(why) ?? [];
+  const problem = status === undefined ? (ATTEMPTS[why] ?? why) : `it answers with the status ${status}`;
+  return textMessage(
+    `:warning: ${code(host)} in ${code('WEBHOOK_URLS')} does not take what I tell it besides Slack: ${problem}. I go on trying; what it does not take for three days is lost to it. Whoever runs me can look at it there. A test is in \`/domain settings\`.`,
+  );
+}

@@ -60,6 +60,8 @@ import {
   SETTING_LOOKS,
   SETTINGS,
   settingLines,
+  webhookBlocks,
+  webhookTestText,
 } from './settings.view.ts';
 
 /*
@@ -274,6 +276,7 @@ const settingsForm: FormFeature<'settings'> = {
           .slice(0, WAITING_SHOWN)
           .flatMap((each) => waitingBlocks(each, { userId: person.id, locale })),
         waiting.length > WAITING_SHOWN && context(moreWaitText(waiting.length - WAITING_SHOWN)),
+        ...webhookBlocks(deps.webhooks.endpoints.map(({ host }) => host)),
       ]),
     };
   },
@@ -306,6 +309,12 @@ function deciding(decide: (call: ActionCall) => Promise<void>) {
   };
 }
 
+async function testWebhooks(call: ActionCall): Promise<void> {
+  const { endpoints, test } = call.deps.webhooks;
+  if (endpoints.length > 0) await test();
+  await call.respond(textMessage(webhookTestText(endpoints.map(({ host }) => host))));
+}
+
 export const settings = {
   commands: [
     {
@@ -320,5 +329,6 @@ export const settings = {
     { id: 'home_settings', run: openSettings },
     { id: 'settings_confirm', run: deciding(confirmChange) },
     { id: 'settings_dismiss', run: deciding(dismissChange) },
+    { id: 'webhook_test', run: testWebhooks },
   ],
 } as const satisfies Feature;

@@ -1,6 +1,7 @@
+import type { ActionsBlock, ContextBlock } from '@slack/types';
 import { ORDER_TASK_NAMES, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
 import type { ChannelSetting, SettingChange, SettingName } from '../../settings.ts';
-import { code, count, mention, mentionApprover } from '../kit/blocks.ts';
+import { actions, button, code, context, count, mention, mentionApprover } from '../kit/blocks.ts';
 import type { FieldLook } from '../kit/form.ts';
 
 /* Settings as people read them. */
@@ -176,4 +177,21 @@ export const SETTINGS = {
 
 export function moreWaitText(left: number): string {
   return `${count(left, 'more change')} waits; decide about these first.`;
+}
+
+/** Where what matters is told besides Slack, with a button that tries it. @param hosts of the addresses */
+export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | ContextBlock)[] {
+  if (hosts.length === 0)
+    return [context(`Nothing is told besides Slack: ${code('WEBHOOK_URLS')} is not set where I run.`)];
+  return [
+    context(`What matters is told besides Slack at ${hosts.map(code).join(', ')}.`),
+    ...actions('webhooks', [button('webhook_test', 'Send a test', 'all')]),
+  ];
+}
+
+/** @param hosts of the addresses that get a test */
+export function webhookTestText(hosts: readonly string[]): string {
+  return hosts.length === 0
+    ? `There is nothing to test: ${code('WEBHOOK_URLS')} is not set where I run.`
+    : `:satellite_antenna: A test is on its way to ${hosts.map(code).join(', ')}. Look whether it arrived; where it is not taken, I write to the admins.`;
 }

@@ -1,0 +1,105 @@
+import type { Message } from '@domain-steward/slack-workspace';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
+import { approvedBy, ask } from '../support/orders.ts';
+import { type ReceivedWebhook, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
+
+/* What is told besides Slack, by the whole product. */
+
+const receiver = await startReceiver();
+afterAll(() => receiver.close());
+const t = useTestDemo({
+  settings: { WEBHOOK_URLS: receiver.url, WEBHOOK_SECRET, ADMINS: 'U0ADA', SERVICE_TIMEOUT: '5s' },
+});
+const { host } = new URL(receiver.url);
+const HOUR_MS = 3_600_000;
+
+afterEach(() => {
+  t.service.faults.clear();
+  t.workspace.faults.clear();
+  receiver.answers((response) => response.end());
+});
+
+/** The first webhook of a type, after so many. */
+async function arrival(type: string, since = 0): Promise<ReceivedWebhook> {
+  const found = () => receiver.received.slice(since).find(({ body }) => body.type === type);
+  await until(`the webhook ${type} arrived`, () => found() !== undefined);
+  const webhook = found();
+  if (webhook === undefined) throw new Error('it is gone');
+  return webhook;
+}
+let aheadMs = 0;
+/** Moves the clock of the bot. */
+async function move(ms: number): Promise<void> {
+  aheadMs += ms;
+  await t.demo.moveTime(ms);
+}
+const toAda = () => t.workspace.messages('D0ADA').map((message: Message) => textOf(message));
+
+async function pressTest(): Promise<void> {
+  const form = await openForm(t.workspace, t.ada, '/domain settings');
+  expect(textOf(form)).toContain(`told besides Slack at \`${host}\``);
+  expect(JSON.stringify(form)).not.toContain('canary');
+  await t.ada.click(form, 'webhook_test');
+}
+
+test('an unknown outcome is told', async () => {
+  t.service.faults.set({ kind: 'drop_before', times: 1, match: { task: 'domain.renew' } });
+  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest -- client paid'));
+  await order.ends('UNKNOWN');
+  const { body } = await arrival('order.unknown');
+  expect(body.data).toMatchObject({ order_id: order.id, task: 'renew', names: ['cafe.rest'] });
+  expect(JSON.stringify(body)).not.toContain('client paid');
+});
+
+test('an admin sends a test; while it is not taken, admins are told once', async () => {
+  const since = receiver.received.length;
+  await pressTest();
+  await arrival('test', since);
+  expect(toAda().join()).not.toContain(host);
+
+  receiver.answers((response) => response.writeHead(503).end());
+  await pressTest();
+  const said = () => toAda().filter((text) => text.includes('does not take'));
+  await t.workspace.waitFor(() => said().length > 0 || undefined, {
+    what: 'Ada to be told',
+    timeoutMs: 15_000,
+  });
+  expect(said()[0]).toContain(`\`${host}\` in \`WEBHOOK_URLS\` does not take what I tell it besides Slack`);
+  await move(3 * HOUR_MS);
+  expect(said()).toHaveLength(1);
+  receiver.answers((response) => response.end());
+  const [tried] = receiver.received.slice(-1);
+  const before = receiver.received.length;
+  await move(6 * HOUR_MS);
+  expect((await arrival('test', before)).id).toBe(tried?.id);
+});
+
+test('the last reminder of a name is told, and the ones before are not', async () => {
+  await t.alice.command('C0DOMAINS', '/domain watch last.example 2030-01-10');
+  const moveTo = (day: string) => move(new Date(`2030-01-${day}T12:00:00Z`).getTime() - Date.now() - aheadMs);
+  const ofLast = () =>
+    receiver.received
+      .map(({ body }) => body.data)
+      .filter((data) => 'expires' in data && data.name === 'last.example');
+  await moveTo('07');
+  expect(ofLast()).toEqual([]);
+  await moveTo('09');
+  await until('the last reminder is told', async () => ofLast().length > 0);
+  expect(ofLast()).toEqual([expect.objectContaining({ code: 'registered', expires: '2030-01-10' })]);
+});
+
+test('a Slack that does not answer for an hour is told', async () => {
+  const since = receiver.received.length;
+  t.workspace.faults.set({ method: '*', kind: 'http_500' });
+  await t.bob.openHome();
+  await move(HOUR_MS / 2);
+  expect(receiver.received.slice(since).map(({ body }) => body.type)).not.toContain('slack.unreachable');
+  await move(HOUR_MS);
+  const { body } = await arrival('slack.unreachable', since);
+  expect(body.data.code).toBe('unreachable');
+});
+
+test('who is no admin cannot send a test', async () => {
+  expect(await answerTo(t.workspace, t.alice, '/domain settings')).toContain('Only admins can do this.');
+});
