@@ -49,9 +49,6 @@ export const contactId = wholeNumber(NO_CONTACT)
   .pipe(z.number().positive(NO_CONTACT))
   .pipe(z.number().max(MAX_INT32, 'number_too_large_for_contact' satisfies PlainIssueCode));
 
-/** The document gives the id of an SSL contact no type, so any whole number is taken. */
-export const sslContactId = wholeNumber(NO_CONTACT).pipe(z.number().positive(NO_CONTACT));
-
 export const years = wholeNumber('no_whole_years');
 
 /** Control characters and lone surrogates: neither the interfaces nor the database can carry them. */
@@ -67,6 +64,12 @@ export const requiredText = (message: PlainIssueCode, max = 255) =>
     .min(1, message)
     .max(max, TOO_LONG)
     .refine((text) => !UNSEEN.test(text), UNSEEN_CHARACTER);
+
+const NO_SSL_CONTACT: PlainIssueCode = 'no_ssl_contact_id';
+/** The document gives the id of an SSL contact no type, so any text is taken. */
+export const sslContactId = z
+  .union([z.string(), z.number().transform(String)], NO_SSL_CONTACT)
+  .pipe(requiredText(NO_SSL_CONTACT));
 
 /** A text that is left out when it is empty: "what is left empty is not sent". */
 export const optionalText = (max = 255) =>

@@ -14,6 +14,7 @@ const PLAIN_CODES = [
   'interface_unknown',
   'language_code_malformed',
   'no_contact_id',
+  'no_ssl_contact_id',
   'no_context_number',
   'no_domain_name',
   'no_field_to_change',

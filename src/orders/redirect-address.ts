@@ -8,8 +8,10 @@ import { parseBareHost } from '../zones/names.ts';
 
 /** A link as Slack makes it of an address: `<http://cafe.rest|cafe.rest>`. */
 const SLACK_LINK = /^<(?:mailto:)?([^<>|]*)(?:\|([^<>|]*))?>$/i;
-/** Visible ASCII without what begins a query or a fragment, encodes a character, or is read as a slash. */
-const PATH = /^(?:\/[!"$&-;=@-[\]-~]*)?$/;
+/** What can be seen, in any script, without what begins a query or a fragment, encodes a character, or is read as a slash. */
+const PATH = /^(?:\/(?:[!"$&-;=@-[\]-~]|(?![\0-\x7f])[\p{L}\p{M}\p{N}\p{S}\p{P}])*)?$/u;
+/** Signs that look like a slash, a question mark, a number sign or a percent sign. */
+const LOOKALIKE = /[\u2044\u2215\u29f8\uff0f\uff1f\uff03\uff05\ufe56\ufe5f\ufe6a\ufe68\uff3c\u29f5\u2216]/u;
 /** The part of an e-mail address before the @: atoms between dots (RFC 5322), without `%`, `?` and `#`. */
 const LOCAL_PART = /^[\w!$&'*+=^`{|}~-]+(?:\.[\w!$&'*+=^`{|}~-]+)*$/;
 
@@ -30,8 +32,8 @@ function readBareSource(text: string): string | undefined {
   const [, scheme = '', authority = '', path = ''] = /^(https?:\/\/)?([^/]*)(.*)$/is.exec(text) ?? [];
   const [hostText = '', local, ...more] = authority.split('@').reverse();
   const host = parseBareHost(hostText);
-  if (!host.ok || more.length > 0 || !PATH.test(path)) return undefined;
-  if (local === undefined) return host.value.ascii + path.replace(/\/+$/, '');
+  if (!host.ok || more.length > 0 || !PATH.test(path) || LOOKALIKE.test(path)) return undefined;
+  if (local === undefined) return host.value.ascii + path;
   return scheme === '' && path === '' && LOCAL_PART.test(local) ? `${local}@${host.value.ascii}` : undefined;
 }
 

@@ -99,10 +99,10 @@ const create = defineOrderTask({
     premium: true,
     notes: (zone) => [contactsNote(zone), daysNote('locks_transfers', zone.transfer.lockDays)],
   },
-  input: z.object(delegation),
+  input: z.object({ ...delegation, confirmOrder: z.boolean().default(true) }),
   issues: nameServerIssues,
   remarks: [{ code: 'sent_as_confirmed' }],
-  wire: (input) => ({ ...delegationWire(input), confirmOrder: true }),
+  wire: (input) => ({ ...delegationWire(input), confirmOrder: input.confirmOrder }),
 });
 
 const transfer = defineOrderTask({
@@ -418,12 +418,12 @@ const sslContact = defineOrderTask({
     fax: optionalText(),
     email: z.union([email, z.literal('').transform(() => undefined)]).optional(),
   }),
-  names: (input) => [String(input.id)],
+  names: (input) => [input.id],
   issues: ({ id: _id, interface: _via, ...fields }, _zones, complete) =>
     complete && Object.values(fields).every((value) => value === undefined)
       ? [{ field: 'organization', code: 'no_field_to_change' }]
       : [],
-  wire: ({ interface: _via, ...input }) => ({ ...input, id: String(input.id) }),
+  wire: ({ interface: _via, ...input }) => input,
 });
 
 const user = defineOrderTask({

@@ -33,6 +33,7 @@ export type TaskNote =
         | 'auth_code_gives_name_away'
         | 'new_owner_not_sent'
         | 'registrants_notified'
+        | 'charge_assumed'
         | 'sent_as_confirmed';
     }
   /** What a profile says of names that cost more. */
@@ -68,12 +69,17 @@ function profileOf(zone: ZoneProfile, { listedAs }: ZoneTask): TaskProfile | und
   return listedAs === undefined ? undefined : zone.tasks?.[listedAs];
 }
 
-/** Whether something costs money. Where the document does not say, it is not called free. */
-export type Charge = 'yes' | 'no' | 'not_stated';
+/**
+ * Whether something costs money. Where the document does not say, it is not called free; `assumed`: the document says so of
+ * other zones, and nothing of this one.
+ */
+export type Charge = 'yes' | 'no' | 'assumed' | 'not_stated';
 
 /** Whether a task costs money in a zone, as far as anybody knows. */
 export function chargeOf(zone: ZoneProfile, task: ZoneTask): Charge {
-  const chargeable = task.alwaysChargeable ?? profileOf(zone, task)?.chargeable;
+  const documented = profileOf(zone, task)?.chargeable;
+  if (task.alwaysChargeable === true && documented === undefined) return 'assumed';
+  const chargeable = task.alwaysChargeable ?? documented;
   return chargeable === undefined ? 'not_stated' : chargeable ? 'yes' : 'no';
 }
 
@@ -101,6 +107,7 @@ export function checkTask(zone: ZoneProfile, task: ZoneTask): ZoneIssue[] {
 export function describeTask(zone: ZoneProfile, task: ZoneTask): TaskNote[] {
   const notes: readonly (TaskNote | undefined)[] = [
     chargeOf(zone, task) === 'yes' ? { code: 'costs_money' } : undefined,
+    chargeOf(zone, task) === 'assumed' ? { code: 'charge_assumed' } : undefined,
     zone.documented ? undefined : { code: 'zone_not_documented' },
     task.premium && zone.premiumNames !== undefined
       ? { code: 'premium_names', words: zone.premiumNames }

@@ -8,6 +8,7 @@ import {
   openForm,
   textOf,
   toldAfter,
+  until,
   useTestDemo,
 } from '../support/demo.ts';
 import { ephemeral, fieldsOf, linkTwoFactor } from '../support/people.ts';
@@ -75,6 +76,20 @@ test('the form asks for the extra data, and results are turned page by page in p
   });
   await t.alice.click(second, 'prereg_previous');
   await page(t.alice, '1–20 of 100');
+});
+
+test('a moment with a UTC offset goes out over JSON as it was typed, and over XML not', async () => {
+  const view = await openForm(t.workspace, t.alice, '/domain prereg');
+  const start = { 'prereg_config.period_start': '2027-03-01T12:00:00+01:00' };
+  expect(await t.alice.submit(view, { ...start, operator: 'like' })).toMatchObject({
+    outcome: 'errors',
+    errors: { 'prereg_config.period_start': expect.stringContaining('without a UTC offset') },
+  });
+  expect(await t.alice.submit(view, { ...start, operator: 'EQUAL' })).toMatchObject({ outcome: 'closed' });
+  await until('it is searched for', () => JSON.stringify(searches().at(-1)?.body).includes('+01:00'));
+  expect(searches().at(-1)?.body).toMatchObject({
+    filters: [{ key: 'prereg_config.period_start', operator: 'EQUAL', value: '2027-03-01T12:00:00+01:00' }],
+  });
 });
 
 test('the last page has no next one', async () => {

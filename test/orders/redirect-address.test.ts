@@ -18,9 +18,10 @@ describe('the source of a redirect', () => {
   test.each([
     ['cafe.rest', 'cafe.rest'],
     ['WWW.Cafe.REST.', 'www.cafe.rest'],
-    ['HTTP://cafe.rest/', 'cafe.rest'],
-    ['cafe.rest//', 'cafe.rest'],
-    ['https://cafe.rest/a@b:c/', 'cafe.rest/a@b:c'],
+    ['HTTP://cafe.rest/', 'cafe.rest/'],
+    ['cafe.rest//', 'cafe.rest//'],
+    ['https://cafe.rest/a@b:c/', 'cafe.rest/a@b:c/'],
+    ['cafe.rest/menü/日本/é', 'cafe.rest/menü/日本/é'],
     ['ｃａｆｅ。rest', 'cafe.rest'],
     ['café.rest/menu', 'xn--caf-dma.rest/menu'],
     ['Info@Cafe.rest.', 'Info@cafe.rest'],
@@ -64,6 +65,10 @@ describe('the source of a redirect', () => {
     'localhost',
     'cafe .rest',
     'cafe.rest/a b',
+    'cafe.rest/a\u00a0b',
+    'cafe.rest/a\u202eb',
+    'cafe.rest/a\uff0fb',
+    'cafe.rest/a\uff1fb',
     '<http://bar.rest|cafe.rest>',
   ])('%s is refused at the field', (typed) => {
     expect(namesOf(typed)).toEqual([{ field: 'source', code: 'redirect_source_malformed' }]);

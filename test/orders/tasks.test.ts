@@ -355,7 +355,7 @@ describe('problems', () => {
     ['ssl-contact', { country: 'Germany' }, 'country', /two-letter/],
     ['ssl-contact', { phone: '030 5550100' }, 'phone', /international/],
     ['ssl-contact', { email: 'anna@' }, 'email', /e-mail address/],
-    ['ssl-contact', { id: '-1' }, 'id', /above 0/],
+    ['ssl-contact', { id: ' ' }, 'id', /id/],
     ['ssl-contact', { address: ['Street 1', ' '] }, 'address', /no line empty/],
     ['user', { user: 'an:na' }, 'user', /colon/],
     ['user', { context: '0' }, 'context', /context’s number/],
@@ -427,6 +427,7 @@ describe('what an approver is told', () => {
   it('each note once, however many names', () => {
     const notes = taskNamed('renew').notes(['a.rest', 'b.rest', 'c.example']);
     expect(notes.map(({ code }) => code).toSorted()).toEqual([
+      'charge_assumed',
       'costs_money',
       'period_taken_for_years',
       'premium_names',

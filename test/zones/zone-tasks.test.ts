@@ -33,12 +33,9 @@ test('the four chargeable tasks cost money in every zone, even where a profile s
     tasks: { create: { available: true, chargeable: false, processing: 'automated' } },
   };
   for (const zone of [rest, general, careless]) {
-    expect(Object.keys(TASKS).filter((name) => chargeOf(zone, taskOf(name)) === 'yes')).toEqual([
-      'create',
-      'transfer',
-      'renew',
-      'restore',
-    ]);
+    expect(
+      Object.keys(TASKS).filter((name) => ['yes', 'assumed'].includes(chargeOf(zone, taskOf(name)))),
+    ).toEqual(['create', 'transfer', 'renew', 'restore']);
   }
 });
 
@@ -59,7 +56,7 @@ test('what the document states no charge for is not called free', () => {
     'owner-change': 'not_stated',
   });
   expect(stated(general)).toMatchObject({
-    create: 'yes',
+    create: 'assumed',
     delete: 'not_stated',
     nameservers: 'not_stated',
     authcode: 'not_stated',

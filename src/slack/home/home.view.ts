@@ -303,6 +303,8 @@ function moneyWords(order: Order): string[] {
   switch (taskNamed(order.task).charge(order.items.map(({ name }) => name))) {
     case 'yes':
       return ['costs money'];
+    case 'assumed':
+      return ['assumed to cost money'];
     case 'not_stated':
       return ['whether it costs money is not stated'];
     case 'no':

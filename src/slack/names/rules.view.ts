@@ -244,7 +244,7 @@ function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
     documented.length === 0
       ? [...LISTED.values()].map(({ label, isChargeable }) => [
           label,
-          isChargeable ? 'yes' : 'not stated',
+          isChargeable ? 'yes, assumed as in .rest' : 'not stated',
           'not known',
           '',
         ])

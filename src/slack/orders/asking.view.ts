@@ -106,4 +106,4 @@ export const yearsLastText = (line: string) =>
   `Nothing was asked for yet. The number of years stands last: ${code(line)}.`;
 
 export const noContactIdText = (id: string) =>
-  `${code(id)} is no contact’s id. Give its number, such as \`/domain ssl-contact 501\`.`;
+  `${code(id)} is no contact’s id. Give the id alone, such as \`/domain ssl-contact 501\`.`;

@@ -502,6 +502,7 @@ function decisionFacts({ expiresAt }: Order, { approvers, decision, history = []
 const CHARGES: Readonly<Record<Charge, string | undefined>> = {
   yes: '*Yes*',
   no: undefined,
+  assumed: '*Yes*, as in .rest: an assumption, the service’s document says nothing of this zone',
   not_stated: 'Not stated by the service’s document',
 };
 

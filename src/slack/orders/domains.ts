@@ -47,9 +47,24 @@ const AUTH: SecretField = {
   read: (typed) => (typed.trim() === '' ? { problem: NO_AUTH_CODE } : readSecret(typed.trim())),
 };
 
+const CONFIRMED = 'true';
+const confirmOrder = field(
+  {
+    label: 'Confirmation',
+    kind: 'choices',
+    options: [{ value: CONFIRMED, text: 'Send it as confirmed (confirmOrder)' }],
+    hint: 'The document does not say what the service does with an order that is not.',
+  },
+  z
+    .array(z.string())
+    .default([])
+    .transform((ticked) => ticked.includes(CONFIRMED)),
+);
+
 const createForm = orderForm({
   task: 'create',
-  fields: z.object({ ...NAMED, ...DELEGATION }),
+  fields: z.object({ ...NAMED, ...DELEGATION, confirmOrder }),
+  presets: () => ({ confirmOrder: [CONFIRMED] }),
   recalls: recallDelegation,
   recallsFrom: ['create', 'transfer'],
   presetKinds: ['contacts', 'nameservers'],

@@ -18,6 +18,7 @@ const PLAIN: Readonly<Record<PlainIssueCode, string>> = {
   interface_unknown: 'Choose JSON or XML.',
   language_code_malformed: 'Give the language’s two-letter code, such as en.',
   no_contact_id: 'Give the contact’s id, a whole number above 0.',
+  no_ssl_contact_id: 'Give the SSL contact’s id.',
   no_context_number: 'Give the context’s number, such as 4.',
   no_domain_name: 'Give a domain name, such as cafe.rest.',
   no_field_to_change: 'Fill in at least one field to change.',

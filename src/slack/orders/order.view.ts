@@ -61,7 +61,8 @@ const NEXT_STEPS: Readonly<
       ? 'How long it takes in this zone is not documented.'
       : `It goes through by *${after(days)}* at the latest.`,
   manual_processing: () => 'It is done by hand; how long that takes is not documented.',
-  no_public_record: () => 'It has started. No public record shows its end: look at the domain service.',
+  no_public_record: () =>
+    'It has started, and both registrants are notified. No public record shows its end: look at the domain service.',
 };
 
 /** How a state is shown: its icon, words that follow "the order is", and a line of its own. */

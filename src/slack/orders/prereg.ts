@@ -22,6 +22,7 @@ import {
   equalAndXmlText,
   GIVE_ONE_NAME,
   LIST_OVER,
+  NO_OFFSET,
   NO_WILDCARDS,
   noWildcardsText,
   PREREG_KEYS,
@@ -89,6 +90,8 @@ function tiesOf({ operator, order, keys }: Pick<PreregQuery, 'operator' | 'order
 const WILDCARD = /[%*]/;
 const PART = /^[\p{L}\p{M}\p{Nd}%*-]{1,63}$/u;
 const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?)?$/;
+/** A moment with a UTC offset, as the service writes moments over JSON. */
+const WITH_OFFSET = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
 /** A label as it is sent. */
 function labelOf(text: string): string | undefined {
@@ -104,8 +107,9 @@ function endingOf(text: string): string | undefined {
   return labels.includes(undefined) ? undefined : labels.join('.');
 }
 
-/** A moment, or the day alone. */
+/** A moment, or the day alone. With a UTC offset it is sent as it was typed. */
 function momentOf(text: string): string | undefined {
+  if (WITH_OFFSET.test(text)) return text;
   const [, day, time, seconds = ':00'] = MOMENT.exec(text) ?? [];
   if (day !== undefined) return `${day} ${time === undefined ? '00:00:00' : `${time}${seconds}`}`;
   return WILDCARD.test(text) && /^[\d :T%*-]{1,40}$/.test(text) ? text : undefined;
@@ -138,10 +142,11 @@ function tieErrors(typed: PreregQuery, reach: AvailableInterfaces): FieldErrors 
   } else if (xml !== undefined && !reach.xml) {
     errors[xml.field] = XML_OUT_OF_REACH;
   }
-  if (interfaceFor(typed, reach) === 'json') {
-    for (const key of PREREG_FILTERS) {
-      if (WILDCARD.test(typed.filters[key] ?? '')) errors[key] = NO_WILDCARDS;
-    }
+  const via = interfaceFor(typed, reach);
+  for (const key of PREREG_FILTERS) {
+    const value = typed.filters[key] ?? '';
+    if (via === 'json' && WILDCARD.test(value)) errors[key] = NO_WILDCARDS;
+    if (via === 'xml' && WITH_OFFSET.test(value)) errors[key] = NO_OFFSET;
   }
   return errors;
 }
@@ -275,7 +280,10 @@ async function openRecord(call: ActionCall): Promise<void> {
 const moment = (label: string) =>
   field(
     { label, kind: 'text', placeholder: '2027-03-01 00:00:00' },
-    filterSchema(momentOf, 'Give the moment as 2027-03-01 12:00:00, or the day alone.').optional(),
+    filterSchema(
+      momentOf,
+      'Give the moment as 2027-03-01 12:00:00, over JSON also with its UTC offset, or the day alone.',
+    ).optional(),
   );
 
 const ending = filterSchema(endingOf, 'Give the ending alone, such as rest.');

@@ -88,6 +88,9 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ['0', 'no'],
 ]);
 
+const NAMESERVER_MEMBER = /^(?:\d+\.?)?(?:name)?$/;
+const CONTACT_MEMBER = /^(?:id)?$/;
+
 /** A record's value of a column, as text. */
 function cellOf(record: Preregistration, column: string): string {
   const value = spellingsOf(column)
@@ -97,7 +100,7 @@ function cellOf(record: Preregistration, column: string): string {
     case 'name':
       return displayName(formatData(value));
     case 'nserver':
-      return partsOf(record['nameServers'], /^(?:\d+\.?)?(?:name)?$/).join(', ');
+      return partsOf(record['nameServers'], NAMESERVER_MEMBER).join(', ');
     case 'confirmation':
       return spanOf(record, 'confirmation');
     case 'phase_period':
@@ -106,7 +109,7 @@ function cellOf(record: Preregistration, column: string): string {
     case 'adminc':
     case 'techc':
     case 'zonec':
-      return partsOf(value, /^(?:id)?$/).join(', ');
+      return partsOf(value, CONTACT_MEMBER).join(', ');
     case 'recommended':
       return FLAGS.get(formatData(value)) ?? formatData(value);
     default:
@@ -114,14 +117,29 @@ function cellOf(record: Preregistration, column: string): string {
   }
 }
 
-/** The values of some data whose names are like this. What is no object has no name. */
-function partsOf(data: unknown, wanted: RegExp): string[] {
-  return factsOf(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
-}
-
 /** `tmch_mark` and `tmchMark`: the interfaces spell names differently. */
 function spellingsOf(name: string): readonly string[] {
   return [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+}
+
+/** Objects of a record, with the names of the members that its columns and phases show. The others stand by themselves. */
+const OBJECTS = [
+  { label: 'Nameservers', names: ['nameServers'], documented: NAMESERVER_MEMBER },
+  ...(['ownerc', 'adminc', 'techc', 'zonec'] as const).map((name) => ({
+    label: LABELS[name] ?? name,
+    names: [name],
+    documented: CONTACT_MEMBER,
+  })),
+  {
+    label: 'Phases',
+    names: ['preregConfig'],
+    documented: /^(?:confirmation|period)(?:_start|_end|Start|End)$/,
+  },
+];
+
+/** The values of some data whose names are like this. What is no object has no name. */
+function partsOf(data: unknown, wanted: RegExp): string[] {
+  return factsOf(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
 }
 
 function configOf({ preregConfig }: Preregistration, name: string): string | undefined {
@@ -214,7 +232,7 @@ function meaningOf({ filters }: PreregQuery, via: Interface): string {
   if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
   return via === 'json'
     ? `${over} with EQUAL: a value has to be exactly the same.`
-    : `${over} with like: what counts as alike, and which sign stands for any text, is the service’s to say; nothing documents it.`;
+    : `${over} with like: what counts as alike, and which sign stands for any text, is the service’s to say; nothing documents it.${Object.keys(filters).length > 1 ? ' The document shows one filter; several are sent one after the other, and all are taken to have to match.' : ''}`;
 }
 
 function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
@@ -285,6 +303,12 @@ function recordBlocks(record: Preregistration, now: Date) {
   const rest = Object.fromEntries(Object.entries(record).filter(([key]) => !known.has(key)));
   const pairs = [
     ...columns.map((column) => [LABELS[column] ?? column, cellOf(record, column)] as const),
+    ...OBJECTS.flatMap(({ label, names, documented }) =>
+      names
+        .flatMap((name) => factsOf(record[name]))
+        .filter(([member]) => !documented.test(member))
+        .map(([member, value]) => [`${label}: ${member}`, value] as const),
+    ),
     ...factsOf(rest),
   ].filter(([, value]) => value !== '');
   return present([
@@ -383,6 +407,9 @@ export const XML_OUT_OF_REACH =
   'This goes over the service’s XML interface alone, whose address is not set here. Ask whoever runs me to set SERVICE_XML_URL.';
 export const NO_WILDCARDS =
   'EQUAL finds exactly what is typed: % and * stand for nothing else. Give the whole value, or choose the operator like, which goes over XML.';
+
+export const NO_OFFSET =
+  'Over XML, which this search goes over, the document shows moments without a UTC offset: 2027-03-01 12:00:00.';
 
 /** The same for a name on a line. */
 export function noWildcardsText(reachesXml: boolean): string {

@@ -11,7 +11,7 @@ import { openFromLine } from './ordering.ts';
 
 const SOURCE = typedField('Source', {
   placeholder: 'www.cafe.rest',
-  hint: 'The redirect that is there already; its source and type stay. A leading http:// and a last slash are taken off.',
+  hint: 'The redirect that is there already; its source and type stay. A leading http:// is taken off; a path goes out as it is.',
   isNeeded: true,
 });
 const TARGET: FieldLook = {

@@ -18,8 +18,7 @@ const PERSON = { fname: typedField('First name'), lname: typedField('Last name')
 function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
     id: typedField('SSL contact', {
-      kind: 'number',
-      hint: `Its id at the service, taken for a whole number. What you leave empty below is not sent; the document does not say whether the service then keeps what it has.${json ? '' : ' Over XML the document shows no place for the id: it goes first in the contact.'}`,
+      hint: `Its id at the service. What you leave empty below is not sent; the document does not say whether the service then keeps what it has.${json ? '' : ' Over XML the document shows no place for the id: it goes first in the contact.'}`,
       isNeeded: true,
     }),
     ...(json ? PERSON : {}),
@@ -64,8 +63,8 @@ export const sslContacts = {
       summary: taskNamed('ssl-contact').words.summary,
       example: '/domain ssl-contact 501',
       run: (call) => {
-        const [id] = call.words;
-        if (id !== undefined && !/^\d{1,10}$/.test(id)) return call.respond(noContactIdText(id));
+        const [id, ...more] = call.words;
+        if (more.length > 0) return call.respond(noContactIdText(call.words.join(' ')));
         return openFromLine(call, sslContactForm, id === undefined ? {} : { id });
       },
     },

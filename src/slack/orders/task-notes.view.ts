@@ -7,6 +7,8 @@ export function formatTaskNote(note: TaskNote): string {
   switch (note.code) {
     case 'costs_money':
       return 'This costs money.';
+    case 'charge_assumed':
+      return 'It is taken to cost money, as it does in .rest: the service’s document says nothing of this zone.';
     case 'zone_not_documented':
       return 'No rules are known for this zone: only what DNS itself demands was checked, and the service decides the rest.';
     case 'premium_names':
@@ -24,15 +26,15 @@ export function formatTaskNote(note: TaskNote): string {
     case 'website_and_mail_stop':
       return 'The website and e-mail of the name stop working.';
     case 'replaces_nameservers':
-      return 'It replaces all nameservers; a wrong one takes the website and e-mail down.';
+      return 'It is assumed that this replaces all nameservers: the service’s document does not show what is sent. A wrong one takes the website and e-mail down.';
     case 'auth_code_gives_name_away':
       return 'Whoever has the auth code can transfer the name away.';
     case 'new_owner_not_sent':
-      return 'The service’s document has no place for the new owner: this starts the process, and the service asks for the rest.';
+      return 'The service’s document has no place for the new owner: this starts the process, and the document does not say what follows.';
     case 'registrants_notified':
       return 'The current and the new registrant are notified.';
     case 'sent_as_confirmed':
-      return 'It is sent with confirmOrder true: asking for it here, and approving it, is the confirmation.';
+      return 'It is sent with confirmOrder true, unless who asked took the tick away: asking for it here, and approving it, is the confirmation.';
     case 'locks_transfers':
       return `It cannot be transferred for ${note.days} days afterwards.`;
     case 'locks_transfers_unless_opted_out':

@@ -193,5 +193,5 @@ export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | Context
 export function webhookTestText(hosts: readonly string[]): string {
   return hosts.length === 0
     ? `There is nothing to test: ${code('WEBHOOK_URLS')} is not set where I run.`
-    : `:satellite_antenna: A test is on its way to ${hosts.map(code).join(', ')}. Look whether it arrived; where it is not taken, I write to the admins.`;
+    : `A test is on its way to ${hosts.map(code).join(', ')}. Look whether it arrived; where it is not taken, I write to the admins.`;
 }

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { type OrderTaskName, taskNamed } from '../../src/orders/tasks.ts';
+
+/* What the service's document leaves to whoever asks. */
+
+const DELEGATION = {
+  name: 'cafe.rest',
+  ownerc: 1,
+  adminc: 2,
+  techc: 3,
+  nameServers: ['ns1.example.net', 'ns2.example.net'],
+};
+
+/** What is sent of an input. */
+function requestOf(task: OrderTaskName, typed: unknown) {
+  const checked = taskNamed(task).check(typed);
+  if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
+  const [name = ''] = checked.names;
+  return taskNamed(task).describe(
+    { input: checked.input, name, secret: undefined },
+    { json: true, xml: false },
+  );
+}
+
+test.each([
+  [{}, true],
+  [{ confirmOrder: true }, true],
+  [{ confirmOrder: false }, false],
+])('a registration with %j says confirmOrder %s', (typed, confirmOrder) => {
+  expect(requestOf('create', { ...DELEGATION, ...typed })).toMatchObject({ body: { confirmOrder } });
+});
+
+test.each(['501', '007', 'abc-01', 'a b', '99999999999999999999'])('the SSL contact %j is sent so', (id) => {
+  expect(requestOf('ssl-contact', { id, city: 'Berlin' })).toMatchObject({
+    path: `/sslcontact/${encodeURIComponent(id)}`,
+  });
+});
+
+test('the path of a redirect goes out as it is', () => {
+  const redirect = { target: 'https://www.example.com', type: 'DOMAIN', mode: 'HTTP' };
+  expect(requestOf('redirect', { ...redirect, source: 'cafe.rest/menü/' })).toMatchObject({
+    path: `/redirect/${encodeURIComponent('cafe.rest/menü/')}`,
+    body: { source: 'cafe.rest/menü/' },
+  });
+});
