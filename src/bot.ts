@@ -340,10 +340,7 @@ function buildNames({ config, seams, now, log, bus, shutdown }: Site, stores: St
 
 /** What features are made of. */
 interface FeatureParts
-  extends Pick<
-    SlackDeps,
-    'settings' | 'accounts' | 'names' | 'expiry' | 'webhooks' | 'offboard' | 'links'
-  > {
+  extends Pick<SlackDeps, 'settings' | 'accounts' | 'names' | 'expiry' | 'webhooks' | 'offboard' | 'links'> {
   readonly slack: Slack;
   readonly stores: Stores;
   readonly vault: Vault;

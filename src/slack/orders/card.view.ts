@@ -219,7 +219,7 @@ function cardTitle(order: Order, { cost, history = [] }: CardExtras): string {
   const shown = cost ?? approved ?? asked;
   const price = shown === undefined || shown.sums.length === 0 ? '' : ` · about ${amountsText(shown.sums)}`;
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
-  const charge = { yes: price, not_stated: ' · cost not stated', no: '' }[chargeOf(order)];
+  const charge = { yes: price, assumed: price, not_stated: ' · cost not stated', no: '' }[chargeOf(order)];
   return `${demo}${orderTitle(order, tenseOf(order))}${charge}`;
 }
 
