@@ -13,7 +13,8 @@ COPY tsconfig.json tsconfig.build.json prisma.config.ts ./
 COPY prisma prisma
 COPY packages/embedded-postgres packages/embedded-postgres
 COPY src src
-RUN npm run generate && npx tsc -b tsconfig.build.json
+COPY scripts/build.mjs scripts/
+RUN npm run generate && npx tsc -b tsconfig.build.json && node scripts/build.mjs --signing-page
 
 # The links between PostgreSQL's libraries, which npm's packages cannot carry.
 FROM build AS postgres

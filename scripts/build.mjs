@@ -1,4 +1,5 @@
-// Builds the program, the packages and the demo, and their pages with rolldown. With `--page`, the pages alone.
+// Builds the program, the packages and the demo, and their pages with rolldown. With `--page`, the pages alone; with
+// `--signing-page`, those of the program itself, which is all that an image has.
 import { spawnSync } from 'node:child_process';
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,11 +12,14 @@ const demoPage = join(root, 'demo/page');
 const verifier = join(root, 'packages/ledger-verify');
 const signingPage = join(root, 'src/web/page');
 
-if (!process.argv.includes('--page')) compile();
+const only = process.argv[2];
+if (only === undefined) compile();
 await buildSigningPage();
-await buildPage([workspacePage], join(root, 'packages/slack-workspace/dist/page'));
-await buildPage([workspacePage, demoPage], join(root, 'dist/demo/page'));
-await buildFile(join(verifier, 'page'), join(verifier, 'dist/verify.html'));
+if (only !== '--signing-page') {
+  await buildPage([workspacePage], join(root, 'packages/slack-workspace/dist/page'));
+  await buildPage([workspacePage, demoPage], join(root, 'dist/demo/page'));
+  await buildFile(join(verifier, 'page'), join(verifier, 'dist/verify.html'));
+}
 
 function compile() {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');

@@ -239,6 +239,7 @@ async function start(site: Site): Promise<Bot> {
   });
   noteMissingChannel(log, settings);
   shutdown.onClose(checkSettingsLater(site, slack, settings));
+  warnOfMovedKeys(log, stores, relyingPartyOf(publicUrl)?.id);
   const ports = { port: server.port, metricsPort: metricsServer.port };
   log.info({ ...ports, mode: slackMode(config).kind }, 'ready');
   let stopped: Promise<void> | undefined;
@@ -253,6 +254,27 @@ async function start(site: Site): Promise<Bot> {
       return stopped;
     },
   };
+}
+
+/** Keys are bound to the host of `PUBLIC_URL`. After it has changed they sign nothing, and everybody adds a new one. */
+function warnOfMovedKeys(log: Log, { keys }: Stores, host: string | undefined): void {
+  keys.read().then(
+    (known) => {
+      const moved = standingKeys(known).filter((key) => key.host !== host);
+      if (moved.length === 0) return;
+      const named = moved.map(({ owner, label, fingerprint, host: of }) => ({
+        owner,
+        label,
+        fingerprint,
+        host: of,
+      }));
+      log.warn(
+        { keys: named, host },
+        'PUBLIC_URL has another host than these passkeys: they have to be added anew',
+      );
+    },
+    (err: unknown) => log.warn({ err }, 'looking which passkeys belong to PUBLIC_URL'),
+  );
 }
 
 /** The pages on which people sign; none where WebAuthn does not work at `PUBLIC_URL`. */

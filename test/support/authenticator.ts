@@ -39,6 +39,11 @@ export class Authenticator {
     this.fingerprint = fingerprintOf(this.publicKey);
   }
 
+  /** For an authenticator of a browser: PKCS #8. */
+  privateKey(): Buffer {
+    return this.#keys.privateKey.export({ format: 'der', type: 'pkcs8' });
+  }
+
   #clientData(type: string, challenge: string, { origin, ...other }: Misbehaviour): Buffer {
     return Buffer.from(
       JSON.stringify({
