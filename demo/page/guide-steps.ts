@@ -1,6 +1,6 @@
 import { firstChannel } from '@domain-steward/slack-workspace/page/conversation';
 import type { Target } from '@domain-steward/slack-workspace/page/host';
-import { type JsonObject, objectsOf, textOf } from '@domain-steward/slack-workspace/page/json';
+import { isObject, type JsonObject, objectsOf, textOf } from '@domain-steward/slack-workspace/page/json';
 import type { Place } from '@domain-steward/slack-workspace/page/place';
 import type { Message, Snapshot, User } from '@domain-steward/slack-workspace/protocol';
 import type { SeenRequest } from './host.ts';
@@ -70,8 +70,8 @@ export function latestDigest({ messages }: Snapshot): Message | undefined {
 }
 
 function isReminder(block: JsonObject): boolean {
-  return objectsOf(block, 'elements').some(
-    (element) => textOf(element, 'action_id')?.startsWith('reminder_') === true,
+  return [block['accessory'], ...objectsOf(block, 'elements')].some(
+    (element) => isObject(element) && textOf(element, 'action_id')?.startsWith('reminder_') === true,
   );
 }
 

@@ -11,7 +11,7 @@ const TEXTS: Readonly<Record<StepName | LoseStepName, string>> = {
   approve:
     'Bob may approve. He sees on the card what the click does. Watch the requests: exactly one goes out.',
   result: 'The service has answered. Open the thread and read what it said.',
-  digest: 'Let a week go by: what expires soon is listed in its channel, with a button to renew it.',
+  digest: 'Let a week go by: what expires soon is listed in its channel, each with a menu to renew it.',
   delete: 'Mail and a website live on cafe.rest. Ask to delete it all the same.',
   confirm: 'Read what would stop. The button asks for the name again; close the form, nothing has been sent.',
   theft:

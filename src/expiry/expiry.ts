@@ -100,6 +100,8 @@ export interface Expiry {
    * decided about.
    */
   renewable(digestId: string, destination?: Destination): Promise<readonly ListedName[]>;
+  /** The names that a digest posted in one place, as they are by now; the most urgent first. */
+  listedIn(digestId: string, destination?: Destination): Promise<readonly ListedName[]>;
   /** Those of some names that can be renewed and that nobody decided about, the most urgent first. */
   renewableAmong(names: readonly string[]): Promise<readonly ListedName[]>;
   /** What can be lost next and still be saved, of names that expire within a year, have expired or were deleted. */
@@ -234,6 +236,15 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       return renewable.filter(({ domain }) => hasSameExpiry(domain, days.get(domain.name)));
     },
     renewableAmong,
+
+    async listedIn(digestId, destination = COMMON) {
+      const said = await reminders.remindersOf(digestId, destination);
+      const [domains, zone] = await Promise.all([
+        store.findMany([...new Set(said.map(({ name }) => name))]),
+        timeZone(),
+      ]);
+      return domains.map(listed(zone)).sort((a, b) => byDeadline(a.deadline, b.deadline));
+    },
 
     async expiringNext(limit) {
       const zone = await timeZone();

@@ -1,4 +1,3 @@
-import { groupBy } from '../collections.ts';
 import { DAY_MS } from '../duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
 import { calendarDay } from '../zones/calendar-day.ts';
@@ -63,14 +62,6 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly estimated: boolean;
 }
 
-/** Reminders that the digest shows as one group. */
-export interface DigestGroup<Watched extends WatchedName = WatchedName> {
-  readonly phase: LifePhase;
-  /** The days left that all of them share; undefined after the expiry. */
-  readonly daysLeft: number | undefined;
-  readonly reminders: readonly DueReminder<Watched>[];
-}
-
 /**
  * The most urgent first: names that can be saved and are lost soonest, then names that expire later, then names that
  * cannot be saved.
@@ -109,21 +100,6 @@ export function* dueReminders<Watched extends WatchedName>(
     const reminder = item.lapsing ? undefined : reminderFor(item, today, thresholds, options);
     if (reminder) yield reminder;
   }
-}
-
-/** The reminders as the digest groups them: by days left before the expiry, by phase after it. The order is kept. */
-export function groupForDigest<Watched extends WatchedName>(
-  reminders: readonly DueReminder<Watched>[],
-): DigestGroup<Watched>[] {
-  const groups = groupBy(reminders.toSorted(byUrgency), ({ phase, daysLeft }) =>
-    phase === 'registered' ? `${daysLeft}` : phase,
-  );
-  return [...groups.values()].flatMap((group) => {
-    const [first] = group;
-    if (!first) return [];
-    const daysLeft = first.phase === 'registered' ? first.daysLeft : undefined;
-    return [{ phase: first.phase, daysLeft, reminders: group }];
-  });
 }
 
 /**

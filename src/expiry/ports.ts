@@ -7,7 +7,7 @@ import type { CalendarName } from './calendar.ts';
 import type { CandidateRange } from './candidates.ts';
 import type { Day } from './days.ts';
 import type { ImportedName } from './import.ts';
-import type { DigestGroup, WatchedName } from './plan.ts';
+import type { DueReminder, WatchedName } from './plan.ts';
 
 /** Somebody snoozed the reminders of a name. */
 export interface Snooze {
@@ -141,6 +141,9 @@ export type Destination = string;
 /** The common channel, whichever it is at that moment. */
 export const COMMON: Destination = '';
 
+/** The purpose of the chart of the months in a digest's thread. */
+export const MONTHS = 'months';
+
 /** A reminder that a digest wants to tell. */
 export interface ReminderClaim extends ReminderKey {
   readonly destination: Destination;
@@ -189,6 +192,8 @@ export interface ReminderStore {
   redirect(digestId: string, destination: Destination): Promise<void>;
   /** Frees what a digest has claimed and not told. @param keys only these */
   free(digestId: string, keys?: readonly ReminderKey[]): Promise<void>;
+  /** The latest digest whose thread got the chart of the months; undefined before there was one. */
+  latestWithMonths(): Promise<string | undefined>;
   /** The reminders of a digest in one place. */
   remindersOf(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
 }
@@ -197,7 +202,8 @@ export interface ReminderStore {
 export interface DigestPart {
   readonly digestId: string;
   readonly destination: Destination;
-  readonly groups: readonly DigestGroup<WatchedReminder>[];
+  /** The most urgent first. */
+  readonly reminders: readonly DueReminder<WatchedReminder>[];
   /** Names that were renewed through the bot while the registry does not show it. Said weekly. */
   readonly disputed: readonly WatchedDomain[];
 }
@@ -212,12 +218,11 @@ export interface DigestMore extends DigestPart {
 
 /** The first message of a digest. */
 export interface DigestHead extends DigestPart {
-  /** The names that the digest is about; those that are not in `groups` follow in the thread. */
-  readonly all: readonly DigestGroup<WatchedReminder>[];
+  /** The names that the digest is about; those that are not in `reminders` follow in the thread. */
+  readonly all: readonly DueReminder<WatchedReminder>[];
   readonly total: number;
   /** Even more names, or renewals that the registry does not show, follow. */
   readonly more: boolean;
-  readonly months: readonly { readonly label: string; readonly count: number }[];
   /** How many watched names have no date, so that nobody is reminded of them. */
   readonly undated: number;
 }

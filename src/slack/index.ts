@@ -229,6 +229,7 @@ const SUBJECTS: readonly Subject[] = [
       reminder_renew: 'account',
       reminder_restore: 'account',
       reminder_renew_many: 'account',
+      reminder_all: 'member',
       reminder_snooze: 'linked',
       reminder_lapse: 'linked',
       lapse_confirm: 'linked',

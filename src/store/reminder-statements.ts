@@ -152,6 +152,17 @@ export function insertDigest(teamId: string, digestId: string, now: Date): Prism
     ON CONFLICT DO NOTHING`;
 }
 
+/** Rows of {@link selectLatestWith}. */
+export const digestRows = z.array(z.object({ id: z.string() }));
+
+/** The latest digest of which a notification of some purpose stands. */
+export function selectLatestWith(teamId: string, purpose: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT subject_id AS id FROM notifications
+    WHERE team_id = ${teamId} AND subject_kind = 'digest' AND purpose = ${purpose} AND ts IS NOT NULL
+    ORDER BY subject_id DESC LIMIT 1`;
+}
+
 /** Rows of {@link claimReminders}. */
 export const claimedRows = z.array(z.object({ name: z.string() }));
 

@@ -1,4 +1,4 @@
-import type { ReminderStore } from '../expiry/ports.ts';
+import { MONTHS, type ReminderStore } from '../expiry/ports.ts';
 import { type Database, type Statement, storeOf, withStoreError } from './database.ts';
 import { domainRows } from './domain-statements.ts';
 import {
@@ -11,6 +11,7 @@ import {
   claimReminders,
   deletedQuery,
   deletedRows,
+  digestRows,
   disputedQuery,
   freeReminders,
   insertDigest,
@@ -18,6 +19,7 @@ import {
   plannedRows,
   redirectReminders,
   reminderOf,
+  selectLatestWith,
   selectPlanned,
   selectReminders,
 } from './reminder-statements.ts';
@@ -73,6 +75,8 @@ export function createReminderStore({ run }: Pick<Database, 'run'>, teamId: stri
       redirect: (digestId, destination) => change(redirectReminders(teamId, digestId, destination)),
 
       free: (digestId, keys) => change(freeReminders(teamId, digestId, keys)),
+
+      latestWithMonths: async () => digestRows.parse(await run(selectLatestWith(teamId, MONTHS)))[0]?.id,
 
       remindersOf: async (digestId, destination) =>
         keyRows.parse(await run(selectReminders(digestId, destination))),

@@ -68,7 +68,11 @@ const DIGEST: Message = {
   channel: 'C0EXPIRY',
   metadata: { event_type: 'domain_digest', event_payload: {} },
   blocks: [
-    { type: 'actions', elements: [{ type: 'button', action_id: 'reminder_renew', value: 'cafe.rest' }] },
+    {
+      type: 'section',
+      text: { type: 'mrkdwn', text: '*cafe.rest*' },
+      accessory: { type: 'overflow', action_id: 'reminder_more' },
+    },
   ],
 };
 

@@ -44,6 +44,19 @@ describe('the schedule', () => {
   });
 });
 
+test('the chart of the months comes in the thread of the first digest of a month', async () => {
+  for (let n = 0; n < 6; n += 1) await rig.watch(`year${n}.rest`, 40 + 30 * n);
+  for (const days of [3, 8, 20, 22]) await rig.watch(`due${days}.rest`, days);
+  for (let morning = 0; morning < 25; morning += 1) {
+    rig.nextMorning();
+    await rig.digest();
+  }
+  expect(rig.poster.heads.length, 'digests').toBeGreaterThan(4);
+  const months = rig.poster.charts.map(({ at }) => at.toISOString().slice(0, 7));
+  expect(months).toEqual(['2027-06', '2027-07']);
+  expect(rig.poster.charts[0]?.months).toHaveLength(12);
+});
+
 describe('what changes between the plan and the post', () => {
   test.each([
     ['renewed', { expiry: { at: new Date('2028-06-22T12:00:00Z'), source: 'order' as const } }],
@@ -365,7 +378,7 @@ describe('several places', () => {
       'mine.rest U0ADA',
       'plain.rest C0EXPIRY',
     ]);
-    const common = rig.poster.heads.at(-1)?.groups.flatMap(({ reminders }) => reminders) ?? [];
+    const common = rig.poster.heads.at(-1)?.reminders ?? [];
     expect(common.map(({ name, watched }) => [name, watched.undelivered])).toEqual([
       ['both.rest', 'C0BRAND'],
       ['brand.rest', 'C0BRAND'],

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readConfig, type TeamSettings } from '../../src/config.ts';
 import { newlyWatched } from '../../src/expiry/change-watched.ts';
+import type { MonthCount } from '../../src/expiry/chart.ts';
 import { openDigest } from '../../src/expiry/digest.ts';
 import type {
   DigestHead,
@@ -45,6 +46,12 @@ const { team } = readConfig({
   REMINDER_TIMEZONE: 'Europe/Berlin',
 });
 
+/** What a message tells. */
+type Rendered =
+  | { readonly head: DigestHead }
+  | { readonly more: DigestMore }
+  | { readonly months: readonly MonthCount[] };
+
 /** One thing that a digest said about a name. */
 export interface Said {
   readonly name: string;
@@ -61,6 +68,7 @@ const ADMIN = 'U0ADMIN';
 /** In the place of Slack: remembers what was posted. */
 class FakePoster {
   readonly heads: DigestHead[] = [];
+  readonly charts: { readonly at: Date; readonly months: readonly MonthCount[] }[] = [];
   readonly replies: DigestMore[] = [];
   readonly said: Said[] = [];
   readonly complaints: string[] = [];
@@ -69,7 +77,7 @@ class FakePoster {
   /** People who have left. */
   readonly left = new Set<string>();
   /** What messages tell, by their text. */
-  readonly #rendered = new Map<string, { readonly head: DigestHead } | { readonly more: DigestMore }>();
+  readonly #rendered = new Map<string, Rendered>();
   #posts = 0;
   readonly #now: () => Date;
 
@@ -80,6 +88,7 @@ class FakePoster {
   readonly views = {
     head: async (head: DigestHead) => this.#render({ head }),
     more: async (more: DigestMore) => this.#render({ more }),
+    months: async (months: readonly MonthCount[]) => this.#render({ months }),
   };
 
   readonly directory = {
@@ -97,20 +106,24 @@ class FakePoster {
     await this.before(channel);
     const rendered = this.#rendered.get(text);
     if (rendered === undefined) throw new Error(`nobody rendered ${text}`);
+    if ('months' in rendered) {
+      this.charts.push({ at: this.#now(), months: rendered.months });
+      return posted;
+    }
     if ('head' in rendered) this.heads.push(rendered.head);
     else this.replies.push(rendered.more);
     this.#remember('head' in rendered ? rendered.head : rendered.more, channel);
     return posted;
   }
 
-  #render(what: { readonly head: DigestHead } | { readonly more: DigestMore }): Message {
+  #render(what: Rendered): Message {
     const text = `message ${this.#rendered.size}`;
     this.#rendered.set(text, what);
     return textMessage(text);
   }
 
-  #remember({ groups }: DigestPart, to: string): void {
-    for (const { name, threshold, daysLeft } of groups.flatMap(({ reminders }) => reminders)) {
+  #remember({ reminders }: DigestPart, to: string): void {
+    for (const { name, threshold, daysLeft } of reminders) {
       this.said.push({ name, threshold, daysLeft, at: this.#now(), to });
     }
   }

@@ -300,7 +300,7 @@ describe('the digest', () => {
   test('names who registered a name at the last threshold', async () => {
     await watched('last.rest', 2);
     const message = await digest();
-    expect(textOf(message)).toMatch(/last\.rest.*Last reminder\. <@U0ALICE>/);
+    expect(textOf(message)).toMatch(/last\.rest.*\nLast reminder\. <@U0ALICE>/);
     await told('/domain unwatch last.rest');
   });
 

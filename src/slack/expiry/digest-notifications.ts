@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { present } from '../../collections.ts';
 import type { TeamSettings } from '../../config.ts';
+import type { MonthCount } from '../../expiry/chart.ts';
 import { messagesOf, monthsIfHelpful, nextBatch, stillDue } from '../../expiry/digest.ts';
-import { type DueReminder, groupForDigest, type PlanOptions } from '../../expiry/plan.ts';
+import type { DueReminder, PlanOptions } from '../../expiry/plan.ts';
 import {
   COMMON,
   type Destination,
   type DigestHead,
   type DigestMore,
   type DigestPart,
+  MONTHS,
   type PlannedReminder,
   type ReminderStore,
   type WatchedReminder,
@@ -16,6 +18,7 @@ import {
 } from '../../expiry/ports.ts';
 import type { PriceStore } from '../../money/ports.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../notifications.ts';
+import { calendarDay } from '../../zones/calendar-day.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import {
@@ -24,7 +27,7 @@ import {
   type SendNotification,
   type SentNotification,
 } from '../outbound/notify.ts';
-import { digestHead, digestMore, type WaitingOf } from './digest.view.ts';
+import { digestHead, digestMore, monthsMessage, type WaitingOf } from './digest.view.ts';
 import { waitingWith } from './waiting.ts';
 
 /*
@@ -36,6 +39,7 @@ import { waitingWith } from './waiting.ts';
 export interface DigestViews {
   head(head: DigestHead): Promise<Message>;
   more(part: DigestMore): Promise<Message>;
+  months(months: readonly MonthCount[]): Promise<Message>;
 }
 
 /** What posting digests needs. */
@@ -125,7 +129,7 @@ async function tellPlace(
     const part = {
       digestId: claim.id,
       destination,
-      groups: groupForDigest(now.due),
+      reminders: now.due,
       disputed: await deps.store.findMany(now.disputed.map(({ name }) => name)),
     };
     const reply = thread && { ...part, left, more };
@@ -148,21 +152,41 @@ async function tellPlace(
     if (state !== 'current') return state;
     thread ??= at;
   }
+  if (destination === COMMON && thread !== undefined) await tellMonths(deps, telling, thread);
   return 'current';
+}
+
+/** Shows the chart of the months in the thread of the first digest of a month. What Slack does not take comes with the next one. */
+async function tellMonths(
+  { store, reminders, views, pauseMs = PAUSE_MS, signal }: DigestPlannerDeps,
+  { claim, send, options }: Telling,
+  thread: PostedMessage,
+): Promise<void> {
+  const monthOf = (digestId: string) => calendarDay(new Date(digestId), options.timeZone).slice(0, 7);
+  const latest = await reminders.latestWithMonths();
+  if (latest !== undefined && monthOf(latest) === monthOf(claim.id)) return;
+  const months = await monthsIfHelpful(store, options);
+  if (months.length === 0) return;
+  await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+  if (signal.aborted) return;
+  await send({
+    purpose: MONTHS,
+    version: ONCE,
+    since: new Date(claim.id),
+    places: [threadOf(thread)],
+    message: () => views.months(months),
+  });
 }
 
 /** The first message of a place, from all that the digest tells there. */
 async function headOf(
   { store }: DigestPlannerDeps,
-  { options, more }: Telling,
+  { more }: Telling,
   part: DigestPart,
   all: readonly DueReminder<WatchedReminder>[],
 ): Promise<DigestHead> {
-  const [months, undated] =
-    part.destination === COMMON
-      ? await Promise.all([monthsIfHelpful(store, options), store.countUndated()])
-      : [[], 0];
-  return { ...part, all: groupForDigest(all), total: all.length, more, months, undated };
+  const undated = part.destination === COMMON ? await store.countUndated() : 0;
+  return { ...part, all, total: all.length, more, undated };
 }
 
 /** The number of a message in its place. */
@@ -193,6 +217,7 @@ export function createDigestViews(deps: Parameters<typeof createWaitingCosts>[0]
   return {
     head: async (head) => digestHead(head, await waitingCosts()),
     more: async (part) => digestMore(part, await waitingCosts()),
+    months: async (months) => monthsMessage(months),
   };
 }
 

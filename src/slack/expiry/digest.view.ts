@@ -1,7 +1,10 @@
 import type { Button } from '@slack/types';
 import { present } from '../../collections.ts';
+import type { MonthCount } from '../../expiry/chart.ts';
+import { shiftDay } from '../../expiry/days.ts';
 import { byDeadline, deadlineOf, isRenewable, waysToKeep } from '../../expiry/deadline.ts';
-import type { DigestGroup, DueReminder } from '../../expiry/plan.ts';
+import type { ListedName } from '../../expiry/expiry.ts';
+import type { DueReminder } from '../../expiry/plan.ts';
 import type {
   DigestHead,
   DigestMore,
@@ -20,60 +23,65 @@ import {
   count,
   escapeText,
   header,
+  LIMITS,
   lines,
   type Message,
   mention,
   message,
   monthChart,
+  moreMenu,
   quote,
   section,
   TABLE_ROWS,
   table,
+  withMenu,
 } from '../kit/blocks.ts';
-import { waitingText } from '../money/price.view.ts';
+import { laterText, quoteText, restoreText, waitingText } from '../money/price.view.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
 import { channelMention } from '../names/portfolio.view.ts';
-import { DEADLINE_COLUMNS, deadlineCells, formatDay, formatDays, formatName } from './expiry.view.ts';
-import { formatStanding, NO_DELETION_KNOWN } from './standing.view.ts';
+import { formatDay, formatDays, formatName, LIST_COLUMNS, listCells } from './expiry.view.ts';
+import { NO_DELETION_KNOWN } from './standing.view.ts';
 
-/* The digest of expiring names: the most urgent first, with what can be done about each. */
+/*
+ * The digest of expiring names: a line a name, the most urgent first, with a menu of what can be done about it. What waiting
+ * costs stands there in full where it is near; else it is the price and the day.
+ */
 
 type Reminder = DueReminder<WatchedReminder>;
-type Group = DigestGroup<WatchedReminder>;
 
 /** What waiting costs for a name; empty where nothing is known. */
-export type WaitingOf = (reminder: Reminder) => readonly WaitingStep[];
+export type WaitingOf = (of: Pick<Reminder, 'watched'>) => readonly WaitingStep[];
 
 const nothingKnown: WaitingOf = () => [];
+
+/** From so many days on, what waiting costs is near. */
+const NEAR_DAYS = 7;
+/** Names of a short digest. A longer one is a list to go through: a whole week ahead is not near there. */
+const SHORT_DIGEST = 6;
 
 /** The first message of a digest. */
 export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown): Message {
   const title = digestTitle(head, waitingOf);
-  const shown = head.groups.reduce((sum, { reminders }) => sum + reminders.length, 0);
-  const renewable = head.all.some((group) => isRenewable(group.phase));
+  const left = head.total - head.reminders.length;
+  const subject = head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`;
+  const [only] = head.all;
+  const price = head.total === 1 && only !== undefined ? priceText(only, waitingOf(only)) : '';
   const notes = present([
-    shown < head.total &&
-      `The other ${head.more ? 'names' : count(head.total - shown, 'name')} follow in this thread.`,
+    left > 0 && `The other ${head.more ? 'names' : count(left, 'name')} follow in this thread.`,
     head.more && head.disputed.length > 0 && 'More renewals that the registry does not show follow.',
     head.undated > 0 && undatedText(head.undated),
-    'Snooze with a reason, or let a name lapse: somebody else confirms. `/domain expiring` lists everything.',
   ]);
-  return message(title, [
+  return message(`${escapeText(title)}${price}`, [
     header(title),
-    head.total > 1 && dueTable(head, waitingOf),
-    head.months.length > 0 && monthChart('Renewals by month', 'Names', head.months),
-    ...(head.total > 1 && renewable
+    ...partBlocks(head, waitingOf, head.total <= SHORT_DIGEST),
+    ...(head.total > 1
       ? actions(`digest_${head.digestId}`, [
-          button(
-            'reminder_renew_many',
-            'Renew several…',
-            head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`,
-            { style: 'primary' },
-          ),
+          head.all.some(({ phase }) => isRenewable(phase)) &&
+            button('reminder_renew_many', 'Renew several…', subject, { style: 'primary' }),
+          button('reminder_all', 'All of them', subject),
         ])
       : []),
-    ...partBlocks(head, waitingOf),
-    context(...notes),
+    notes.length > 0 && context(...notes),
   ]);
 }
 
@@ -84,7 +92,7 @@ function undatedText(undated: number): string {
 
 /** A message in the digest's thread. It says how many names follow, or that it is the last one. */
 export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown): Message {
-  const names = part.groups.flatMap(({ reminders }) => reminders.map(({ name }) => displayName(name)));
+  const names = part.reminders.map(({ name }) => displayName(name));
   const title = names.length === 0 ? disputedTitle(part.disputed) : `Also due: ${names.join(', ')}`;
   const follows = part.more
     ? part.left === 0
@@ -92,27 +100,58 @@ export function digestMore(part: DigestMore, waitingOf: WaitingOf = nothingKnown
       : `More than ${count(part.left, 'name')} follow.`
     : `${count(part.left, 'name')} ${part.left === 1 ? 'follows' : 'follow'}.`;
   const isAll = part.left === 0 && !part.more;
-  return message(title, [
-    ...partBlocks(part, waitingOf),
+  return message(escapeText(title), [
+    ...partBlocks(part, waitingOf, false),
     context(isAll ? 'That is all of this digest.' : follows),
   ]);
 }
 
-/** What is lost first comes first, whatever its phase; of one day, the name that costs most. */
-function byAtStake(reminders: readonly Reminder[], waitingOf: WaitingOf) {
-  return reminders
-    .map((reminder) => ({ reminder, deadline: deadlineOf(reminder), stake: stakeOf(waitingOf(reminder)) }))
-    .sort((a, b) => byDeadline(a.deadline, b.deadline) || byStake(a.stake, b.stake));
+/** The chart of the coming months, in the thread of the first digest of a month. */
+export function monthsMessage(months: readonly MonthCount[]): Message {
+  const total = months.reduce((sum, { count: names }) => sum + names, 0);
+  return message(`${count(total, 'name')} to renew within twelve months`, [
+    monthChart('Renewals by month', 'Names', months),
+  ]);
 }
 
+/** All names of a digest as they are by now, with what waiting costs for each. */
+export function digestList(
+  names: readonly ListedName[],
+  waitingOf: (listed: ListedName) => readonly WaitingStep[],
+  now: Date,
+): Message {
+  const title = count(names.length, 'name');
+  if (names.length === 0) return message(NOTHING_LEFT, [section(NOTHING_LEFT)]);
+  return message(`All of this digest: ${title}`, [
+    table({
+      caption: names.length > TABLE_ROWS ? `The first ${TABLE_ROWS} of ${title}` : title,
+      columns: [...LIST_COLUMNS, 'What waiting costs'],
+      rows: names.map((listed) => [
+        ...listCells(listed, now),
+        waitingText(waitingOf(listed)).replace(/^What waiting costs: /, ''),
+      ]),
+    }),
+    context('`/domain expiring` lists everything that expires.'),
+  ]);
+}
+
+const NOTHING_LEFT = 'No name of this digest is on the watch list any more.';
+
+/** What is lost first comes first, whatever its phase; of one day, the name that costs most. */
+function byAtStake(reminders: readonly Reminder[], waitingOf: WaitingOf): Reminder[] {
+  return reminders
+    .map((reminder) => ({ reminder, deadline: deadlineOf(reminder), stake: stakeOf(waitingOf(reminder)) }))
+    .sort((a, b) => byDeadline(a.deadline, b.deadline) || byStake(a.stake, b.stake))
+    .map(({ reminder }) => reminder);
+}
+
+/** `12 names to decide about, first bakery.rest: tomorrow`, `cafe.rest expires in 7 days`. Plain text. */
 function digestTitle({ all, total, more, disputed }: DigestHead, waitingOf: WaitingOf): string {
   if (total === 0) return `${more ? 'More than ' : ''}${disputedTitle(disputed)}`;
-  const [urgent] = byAtStake(
-    all.flatMap(({ reminders }) => reminders),
-    waitingOf,
-  ).map(({ reminder }) => reminder);
-  if (total === 1 && urgent !== undefined) return `${displayName(urgent.name)} ${headline(urgent)}`;
-  return `${more ? 'More than ' : ''}${count(total, 'name')} to decide about${urgent === undefined ? '' : `, first ${displayName(urgent.name)}: ${headline(urgent)}`}`;
+  const [urgent] = byAtStake(all, waitingOf);
+  const name = urgent === undefined ? '' : displayName(urgent.name);
+  if (total === 1 && urgent !== undefined) return `${name} ${headline(urgent)}`;
+  return `${more ? 'More than ' : ''}${count(total, 'name')} to decide about${urgent === undefined ? '' : `, first ${name}: ${whenText(urgent)}`}`;
 }
 
 function headline(reminder: Reminder): string {
@@ -133,158 +172,125 @@ function headline(reminder: Reminder): string {
   }
 }
 
-function groupTitle({ phase, daysLeft = 0, reminders }: Group): string {
-  if (reminders.some(({ isDeletionAssumed }) => isDeletionAssumed)) {
-    return reminders.every(({ isDeletionAssumed }) => isDeletionAssumed)
-      ? ':sos: Past the grace, no deletion is known'
-      : ':sos: Deleted, or past the grace with no deletion known';
-  }
-  switch (phase) {
-    case 'registered':
-      return daysLeft === 0
-        ? ':rotating_light: Expires today'
-        : `:hourglass_flowing_sand: ${count(daysLeft, 'day')} left`;
-    case 'auto_renew_grace':
-      return ':rotating_light: Expired, in the auto-renew grace period';
-    case 'expired':
-      return ':rotating_light: Expired';
-    case 'redemption':
-      return ':sos: Deleted, in the redemption grace period';
-    case 'deleted':
-      return ':sos: Deleted';
-    case 'pending_delete':
-      return ':wastebasket: Pending delete';
-    case 'released':
-      return ':wastebasket: Released';
-  }
+/** `tomorrow`, `6 days`, `expired 3 days ago`, `deleted`. */
+function whenText({ phase, daysLeft, isDeletionAssumed }: Reminder): string {
+  if (phase === 'registered') return formatDays(daysLeft).replace(/^in /, '');
+  return isDeletionAssumed || phase === 'expired' || phase === 'auto_renew_grace'
+    ? `expired ${formatDays(daysLeft)}`
+    : phase === 'released'
+      ? 'released'
+      : 'deleted';
 }
 
-/** Every name with its buttons. The title of a group stands above its first name. */
-function partBlocks(part: DigestPart, waitingOf: WaitingOf): AnyBlock[] {
-  // Blocks are numbered, because a name may be longer than a block's id.
-  let block = 0;
-  const names = part.groups.flatMap((group) =>
-    byAtStake(group.reminders, waitingOf).flatMap(({ reminder }, index) => [
-      section(
-        `${index === 0 ? `*${groupTitle(group)}*\n` : ''}${reminderText(reminder, waitingOf(reminder))}`,
-      ),
-      ...actions(`due_${block++}`, reminderButtons(reminder)),
-    ]),
-  );
+/** Every name with its menu; the renewals that the registry does not show come last. */
+function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean): AnyBlock[] {
+  const names = byAtStake(part.reminders, waitingOf).flatMap((reminder, index): AnyBlock[] => {
+    const line = section(...reminderLines(reminder, waitingOf(reminder), isShort));
+    const buttons = reminderButtons(reminder);
+    // Blocks are numbered, because a name may be longer than a block's id. One that is too long for a menu has buttons.
+    const blockId = `due_${index}`;
+    return fitsMenu(buttons)
+      ? [withMenu(line, blockId, moreMenu('reminder_more', buttons))]
+      : [line, ...actions(blockId, buttons)];
+  });
   return [...names, ...disputedBlocks(part.disputed)];
 }
 
-function reminderText(reminder: Reminder, waiting: readonly WaitingStep[]): string {
-  const { watched } = reminder;
-  const what = present([
-    formatName(reminder.name),
-    ...sentences(reminder),
-    waiting.length > 0 && waitingText(waiting),
-    reminder.estimated && 'The date is an estimate from the last order.',
-    watched.doubt !== undefined && `Look-up at the registry: ${quote(formatDoubt(watched.doubt))}.`,
-    ...ownerSentences(reminder),
-    watched.undelivered !== undefined && undeliveredText(watched.undelivered),
-    watched.lapse !== undefined &&
-      `${mention(watched.lapse.requestedBy)} wants to let it lapse (“${quote(watched.lapse.reason)}”); nobody has confirmed.`,
+/** The name, when and what can be done for how much; what waiting costs where it is near; then what is unusual, a line each. */
+function reminderLines(reminder: Reminder, waiting: readonly WaitingStep[], isShort: boolean): string[] {
+  const { watched, phase, daysLeft, lastThreshold } = reminder;
+  const { owner } = watched;
+  const isNear = phase !== 'registered' || daysLeft < NEAR_DAYS || (isShort && daysLeft === NEAR_DAYS);
+  return present([
+    [
+      formatName(reminder.name),
+      whenText(reminder),
+      keepText(reminder, waiting),
+      ...(owner === undefined || lastThreshold ? [] : [mention(owner)]),
+    ].join(' · '),
+    isNear ? laterText(waiting, todayOf(reminder)) : undefined,
+    lastThreshold &&
+      `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, what about it?`,
+    ...warnings(reminder).map((warning) => `:warning: ${warning}`),
   ]);
-  return what.join(' ');
 }
 
-/** Who is asked about a name: its owner each time; otherwise, with the last reminder, whoever registered it. */
-function ownerSentences({ watched, lastThreshold }: Reminder): string[] {
-  const { owner } = watched;
-  if (lastThreshold) {
-    return [`Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, what about it?`];
+function todayOf({ expiryDay, daysLeft }: Reminder): string {
+  return shiftDay(expiryDay, -daysLeft);
+}
+
+/** `renew until 1 Dec, about €18.00`: what keeps the name, until when and for how much. */
+function keepText(reminder: Reminder, waiting: readonly WaitingStep[]): string {
+  const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = reminder;
+  const until = (day: string | undefined) =>
+    day === undefined ? 'now' : `until ${formatDay(day, todayOf(reminder))}`;
+  const price = priceText(reminder, waiting);
+  if (isDeletionAssumed) return NO_DELETION_KNOWN;
+  switch (phase) {
+    case 'registered':
+      return `renew ${daysLeft === 0 ? 'now' : until(lastSafeDay)}${price}`;
+    case 'auto_renew_grace':
+      return `renew at your own risk ${until(lastSafeDay)}${price}`;
+    case 'expired':
+      return `renew now: what follows in its zone is not documented${price}`;
+    case 'redemption':
+      return `restore ${until(restoreUntil ?? lastSafeDay)}${price}`;
+    case 'deleted':
+      return `restore now: for how long it can be is not documented${price}`;
+    case 'pending_delete':
+      return `nothing brings it back${lastSafeDay === undefined ? '' : `, released after ${formatDay(lastSafeDay, todayOf(reminder))}`}`;
+    case 'released':
+      return 'anybody can register it';
   }
-  return owner === undefined ? [] : [`Owner: ${mention(owner)}.`];
+}
+
+/** `, about €18.00`, of what keeps the name now; empty where the team has no price list. */
+function priceText({ phase }: Reminder, waiting: readonly WaitingStep[]): string {
+  const [step] = waiting;
+  if (step === undefined || step.kind === 'lost') return '';
+  return `, ${step.kind === 'restore' && phase === 'redemption' ? restoreText(step) : quoteText(step.renewal)}`;
+}
+
+/** What is unusual about a name, in mrkdwn. */
+function warnings(reminder: Reminder): string[] {
+  const { watched, phase, isDeletionAssumed, restoreUntil, lastSafeDay, estimated } = reminder;
+  const until = restoreUntil ?? lastSafeDay;
+  return present([
+    isDeletionAssumed && 'By the document it has renewed itself: look at the domain service',
+    isDeletionAssumed &&
+      phase === 'redemption' &&
+      until !== undefined &&
+      `In case it has been deleted after all, restore it until ${formatDay(until, todayOf(reminder))}`,
+    estimated && 'The date is an estimate from the last order',
+    watched.doubt !== undefined && `Look-up at the registry: ${quote(formatDoubt(watched.doubt))}`,
+    watched.undelivered !== undefined && undeliveredText(watched.undelivered),
+    watched.lapse !== undefined &&
+      `${mention(watched.lapse.requestedBy)} wants to let it lapse (“${quote(watched.lapse.reason)}”); nobody has confirmed`,
+  ]);
 }
 
 function undeliveredText(destination: string): string {
   return /^[UW]/.test(destination)
-    ? 'I could not tell its owner directly.'
-    : `I cannot post in its channel, ${channelMention(destination)}: invite me there, or choose another one.`;
-}
-
-function sentences(reminder: Reminder): string[] {
-  const expires = formatDay(reminder.expiryDay);
-  const safe = reminder.lastSafeDay && formatDay(reminder.lastSafeDay);
-  const restore = reminder.restoreUntil && formatDay(reminder.restoreUntil);
-  if (reminder.isDeletionAssumed) {
-    const until = restore ?? safe;
-    return present([
-      `expired ${expires}. ${formatStanding(reminder.phase, true)}`,
-      reminder.phase === 'redemption' &&
-        until !== undefined &&
-        `In case it has been deleted after all, a restore, which costs money, is possible until *${until}*, the last safe day.`,
-    ]);
-  }
-  switch (reminder.phase) {
-    case 'registered':
-      return [
-        reminder.daysLeft === 0
-          ? `expires *today*, ${expires}.`
-          : `expires *${expires}*.${safe === undefined ? '' : ` Last safe day: ${safe}.`}`,
-      ];
-    case 'auto_renew_grace':
-      return present([
-        `expired ${expires}. A renewal keeps it until *${safe ?? 'the grace period ends'}*, the last safe day.`,
-        restore !== undefined && `After that only a restore, until ${restore}.`,
-        'The zone renews by itself at the expiry: this is said out of caution.',
-      ]);
-    case 'expired':
-      return [`expired ${expires}. What follows in this zone is not documented: renew it now.`];
-    case 'redemption':
-      return [
-        `was deleted. A restore brings it back until *${restore ?? safe ?? 'the period ends'}*, the last safe day. A restore costs money.`,
-      ];
-    case 'deleted':
-      return [
-        'was deleted. For how long a restore brings it back is not documented for its zone: if it is still wanted, restore it now. A restore costs money.',
-      ];
-    case 'pending_delete':
-      return [`cannot be brought back.${safe === undefined ? '' : ` It is released after ${safe}.`}`];
-    case 'released':
-      return ['is free: anybody can register it now.'];
-  }
+    ? 'I could not tell its owner directly'
+    : `I cannot post in its channel, ${channelMention(destination)}: invite me there, or choose another one`;
 }
 
 function reminderButtons(reminder: Reminder): Button[] {
   const { name } = reminder;
-  const shown = displayName(name);
-  const make = (actionId: string, text: string, style?: 'primary') =>
-    button(actionId, text, name, { style, label: `${text}: ${shown}` });
+  const label = (text: string) => ({ label: `${text}: ${displayName(name)}` });
+  const make = (actionId: string, text: string) => button(actionId, text, name, label(text));
   const { renews, restores } = waysToKeep(deadlineOf(reminder));
   if (!renews && !restores) return [];
   return present([
-    renews && make('reminder_renew', 'Renew', 'primary'),
-    restores && make('reminder_restore', 'Restore', renews ? undefined : 'primary'),
+    renews && make('reminder_renew', 'Renew'),
+    restores && make('reminder_restore', 'Restore'),
     make('reminder_snooze', 'Snooze'),
     make('reminder_lapse', 'Let lapse'),
   ]);
 }
 
-function dueTable({ all, total }: DigestHead, waitingOf: WaitingOf): AnyBlock {
-  const reminders = all.flatMap((group) => group.reminders);
-  const rows = byAtStake(reminders, waitingOf).slice(0, TABLE_ROWS);
-  return table({
-    caption:
-      total > TABLE_ROWS
-        ? `The first ${TABLE_ROWS} of ${total} names`
-        : `${count(total, 'name')} by days left`,
-    columns: ['Name', ...DEADLINE_COLUMNS, 'Where it stands'],
-    rows: rows.map(({ reminder, deadline }) => [
-      displayName(reminder.name),
-      ...deadlineCells(deadline),
-      reminder.phase === 'registered' ? formatCertainty(reminder) : headline(reminder),
-    ]),
-  });
-}
-
-function formatCertainty({ estimated, watched }: Reminder): string {
-  if (watched.doubt?.code === 'not_registered') return 'its registry has no record of it';
-  if (estimated) return 'date estimated';
-  if (watched.lookedAt === undefined) return 'not looked up yet';
-  return watched.doubt === undefined ? 'registered' : 'not confirmed by its registry';
+function fitsMenu(buttons: readonly Button[]): boolean {
+  return buttons.every(({ action_id, value = '' }) => `${action_id}:${value}`.length <= LIMITS.optionValue);
 }
 
 function disputedTitle(disputed: readonly WatchedDomain[]): string {

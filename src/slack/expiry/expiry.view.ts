@@ -33,14 +33,15 @@ import { formatLineIssue } from './watch-list.view.ts';
  * The watch list as people see it: dates in words, pages of the list, the report of an import.
  */
 
-/** A calendar day, written out: `3 Mar 2027`. */
-export function formatDay(calendarDay: Day): string {
-  return day(new Date(calendarDay));
+/** A calendar day, written out: `3 Mar 2027`. @param today leaves out the year of a day that is near it */
+export function formatDay(calendarDay: Day, today?: Day): string {
+  return day(new Date(calendarDay), today === undefined ? undefined : new Date(today));
 }
 
-/** `in 7 days`, `today`, `4 days ago`. */
+/** `in 7 days`, `tomorrow`, `today`, `4 days ago`. */
 export function formatDays(daysLeft: number): string {
   if (daysLeft === 0) return 'today';
+  if (Math.abs(daysLeft) === 1) return daysLeft > 0 ? 'tomorrow' : 'yesterday';
   return daysLeft > 0 ? `in ${count(daysLeft, 'day')}` : `${count(-daysLeft, 'day')} ago`;
 }
 
@@ -215,15 +216,23 @@ export function expiringPage(page: ListPage, days: number, offset: number, now: 
 function listTable(caption: string, names: readonly ListedName[], now: Date): AnyBlock {
   return table({
     caption,
-    columns: ['Name', ...DEADLINE_COLUMNS, 'Date from', 'State'],
-    rows: names.map((listed) => [
-      displayName(listed.domain.name),
-      ...deadlineCells(listed.deadline),
-      formatSource(listed),
-      formatState(listed, now),
-    ]),
+    columns: LIST_COLUMNS,
+    rows: names.map((listed) => listCells(listed, now)),
     pageSize: LIST_LENGTH,
   });
+}
+
+/** The columns of a list of names that are due. */
+export const LIST_COLUMNS = ['Name', ...DEADLINE_COLUMNS, 'Date from', 'State'];
+
+/** A name as cells of {@link LIST_COLUMNS}. */
+export function listCells(listed: ListedName, now: Date): string[] {
+  return [
+    displayName(listed.domain.name),
+    ...deadlineCells(listed.deadline),
+    formatSource(listed),
+    formatState(listed, now),
+  ];
 }
 
 const SHOWN_LINES = 40;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../duration.ts';
 import { expiryDay } from '../../expiry/days.ts';
+import { asReminder } from '../../expiry/digest.ts';
+import type { ListedName } from '../../expiry/expiry.ts';
 import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
@@ -29,6 +31,8 @@ import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from '../orders/ordering.ts';
+import { digestList } from './digest.view.ts';
+import { createWaitingCosts } from './digest-notifications.ts';
 import {
   formatDay,
   formatDays,
@@ -118,6 +122,21 @@ async function openRenewMany(call: ActionCall): Promise<void> {
   const names = await call.deps.expiry.renewable(digestId, destination);
   if (names.length === 0) return call.respond(NOTHING_TO_RENEW);
   await openForm(call, renewManyForm, origin, { period: '1' });
+}
+
+/** Shows every name of the digest, with all that its line has no room for. */
+async function showAll(call: ActionCall): Promise<void> {
+  const { expiry, now } = call.deps;
+  const { digestId, destination } = placeOf(call.value);
+  const [names, waitingOf] = await Promise.all([
+    expiry.listedIn(digestId, destination),
+    createWaitingCosts(call.deps)(),
+  ]);
+  const costs = ({ domain }: ListedName) => {
+    const watched = asReminder(domain, []);
+    return watched === undefined ? [] : waitingOf({ watched });
+  };
+  await call.respond(digestList(names, costs, now()));
 }
 
 function openWith(form: FormFeature) {
@@ -288,6 +307,7 @@ export const reminders = {
     { id: 'reminder_renew', run: openRenew },
     { id: 'reminder_restore', run: openRestore },
     { id: 'reminder_renew_many', run: openRenewMany },
+    { id: 'reminder_all', run: showAll },
     { id: 'reminder_snooze', run: openWith(snoozeForm) },
     { id: 'reminder_lapse', run: openWith(lapseForm) },
     { id: 'lapse_confirm', run: confirmLapse },

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../duration.ts';
+
 /*
  * Slack's text rules and limits are known here only. Everything that a person or the service said goes
  * through `escapeText` before it stands in a message.
@@ -17,6 +19,7 @@ export const LIMITS = {
   options: 100,
   overflow: 5,
   optionText: 75,
+  optionValue: 150,
   title: 24,
   submit: 24,
   label: 2_000,
@@ -132,9 +135,18 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** A day, written out, the same for every reader: an expiry belongs to the zone and not to the reader. */
-export function day(at: Date): string {
-  return DAY.format(at);
+const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+/** Within so many days a day and its month tell the year. */
+const YEAR_IS_CLEAR_DAYS = 300;
+
+/**
+ * A day, written out, the same for every reader: an expiry belongs to the zone and not to the reader.
+ * @param today leaves out the year of a day that is near it
+ */
+export function day(at: Date, today?: Date): string {
+  const isNear =
+    today !== undefined && Math.abs(at.getTime() - today.getTime()) < YEAR_IS_CLEAR_DAYS * DAY_MS;
+  return (isNear ? DAY_OF_YEAR : DAY).format(at);
 }
 
 /** The text with a capital at its beginning. */

@@ -11,7 +11,7 @@ import {
   type Quote,
 } from '../../money/prices.ts';
 import type { LineIssue, PriceIssue } from '../../money/read-prices.ts';
-import type { WaitingStep } from '../../money/waiting.ts';
+import { stakeOf, type WaitingStep } from '../../money/waiting.ts';
 import { displayName } from '../../zones/names.ts';
 import {
   type AnyBlock,
@@ -42,7 +42,9 @@ function amountText(amount: Amount): string {
   return formatAmount(amount, SHARED_LOCALE);
 }
 
-const dayText = (calendarDay: string) => day(new Date(`${calendarDay}T00:00:00Z`));
+/** @param today leaves out the year of a day that is near it */
+const dayText = (calendarDay: string, today?: string) =>
+  day(new Date(`${calendarDay}T00:00:00Z`), today === undefined ? undefined : new Date(today));
 /** `A`, `A and B`, `A, B and C`. */
 function joined(parts: readonly string[]): string {
   const last = parts.at(-1) ?? '';
@@ -57,7 +59,7 @@ export function costText(cost: OrderCost): string {
   const { names, sums, unknown } = cost;
   if (sums.length === 0) return NOT_KNOWN;
   const part = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
-  const list = `price list of ${joined(cost.days.map(dayText))}`;
+  const list = `price list of ${joined(cost.days.map((each) => dayText(each)))}`;
   const rest = unknown === 0 ? '' : `; of ${count(unknown, 'name')} the price is not known`;
   return `about ${amountsText(sums)}${part} (${list})${rest}`;
 }
@@ -137,6 +139,33 @@ export function quoteCell(found: Quote | undefined): string {
 export function waitingText(steps: readonly WaitingStep[]): string {
   const parts = steps.map((step, index) => `${index === 0 ? '' : 'then '}${stepText(step, index === 0)}`);
   return parts.length === 0 ? '' : `What waiting costs: ${parts.join('; ')}.`;
+}
+
+/** `then at your own risk until 14 Jan, then by hand for about €98.00 until 13 Feb`: what follows the first step; undefined where nothing does. */
+export function laterText([, ...later]: readonly WaitingStep[], today: string): string | undefined {
+  const parts = later.flatMap((step) => {
+    if (step.kind === 'at_own_risk') return [`then at your own risk until ${dayText(step.until, today)}`];
+    if (step.kind !== 'restore') return [];
+    const price = step.restore === undefined ? NO_PRICE : `for ${restoreText(step)}`;
+    return [`then by hand ${price} until ${dayText(step.until, today)}`];
+  });
+  return parts.length === 0 ? undefined : parts.join(', ');
+}
+
+const NO_PRICE = 'no price';
+
+/** `about €18.00`, in a list. */
+export function quoteText(found: Quote | undefined): string {
+  return found === undefined ? NO_PRICE : aboutText(found);
+}
+
+/** What a restore costs with the renewal that comes with it: `about €98.00`. */
+export function restoreText(step: Extract<WaitingStep, { kind: 'restore' }>): string {
+  const { restore, renewal } = step;
+  if (restore === undefined) return NO_PRICE;
+  if (renewal === undefined) return `${aboutText(restore)} and the renewal`;
+  const sum = stakeOf([step]);
+  return `about ${amountsText(sum === undefined ? [restore.amount, renewal.amount] : [sum])}`;
 }
 
 function aboutText(found: Quote | undefined): string {

@@ -1,14 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import { asReminder } from '../../../src/expiry/digest.ts';
-import { groupForDigest, planReminders } from '../../../src/expiry/plan.ts';
+import { planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
-import { digestHead, digestMore } from '../../../src/slack/expiry/digest.view.ts';
+import { costOfWaiting } from '../../../src/money/waiting.ts';
+import {
+  digestHead,
+  digestList,
+  digestMore,
+  monthsMessage,
+  type WaitingOf,
+} from '../../../src/slack/expiry/digest.view.ts';
 import { createWaitingCosts } from '../../../src/slack/expiry/digest-notifications.ts';
 import { expiringPage, importReport } from '../../../src/slack/expiry/expiry.view.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
-import { textOf } from '../../support/demo.ts';
-import { expectBlocks, expectMessage, pinged } from '../kit/limits.ts';
+import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
+import { phoneLines, unreadable } from '../../support/reading.ts';
+import { blocksOf, expectBlocks, expectMessage, pinged } from '../kit/limits.ts';
 
 const NOW = new Date('2027-06-14T09:00:00Z');
 const DAY_MS = 86_400_000;
@@ -32,9 +40,12 @@ function head(domains: readonly WatchedDomain[], more: Partial<DigestHead> = {})
     domains.flatMap((domain) => asReminder(domain, []) ?? []),
     OPTIONS,
   );
-  const groups = groupForDigest(due);
-  const common = { digestId: 'd1', destination: '', groups, all: groups, total: due.length };
-  return { ...common, disputed: [], more: false, months: [], undated: 0, ...more };
+  const common = { digestId: 'd1', destination: '', reminders: due, all: due, total: due.length };
+  return { ...common, disputed: [], more: false, undated: 0, ...more };
+}
+
+function buttonsOf({ blocks }: Pick<Message, 'blocks'>): string[] {
+  return buttonIds({ blocks: blocksOf(blocks) });
 }
 
 function shown(message: Message): string {
@@ -59,17 +70,76 @@ test('what waiting costs stands beside the name, and nothing where nothing is kn
     })();
   // A person gave the day, which is nobody's evening before.
   const given = named('cafe.rest', 7, { expiry: { at: new Date('2027-06-21T00:00:00Z'), source: 'person' } });
-  const priced = await costs([price('renew', 1_800)]);
-  expect(shown(digestHead(head([given]), priced))).toContain(
-    'What waiting costs: renew until 20 Jun 2027 (about €18.00); then at your own risk until 4 Aug 2027; ' +
-      'then restore by hand until 3 Sept 2027 (price not known, plus the renewal, about €18.00); then it can be lost.',
+  const renewal = await costs([price('renew', 1_800)]);
+  const both = await costs([price('renew', 1_800), price('restore', 8_000)]);
+  expect(shown(digestHead(head([given]), renewal))).toContain(
+    '*cafe.rest* · 7 days · renew until 20 Jun, about €18.00\n' +
+      'then at your own risk until 4 Aug, then by hand no price until 3 Sept',
   );
+  const message = digestHead(head([given]), both);
+  expect(shown(message)).toContain('then by hand for about €98.00 until 3 Sept');
+  expect(message.text, 'for a lock screen').toBe('cafe.rest expires in 7 days, about €18.00');
   const grace = head([named('cafe.rest', -1)]);
-  expect(shown(digestHead(grace, await costs([price('renew', 1_800), price('restore', 8_000)])))).toContain(
-    'What waiting costs: at your own risk until 27 Jul 2027 (about €18.00); then restore by hand until 26 Aug 2027 (about €80.00,',
+  expect(shown(digestHead(grace, both))).toContain(
+    '*cafe.rest* · expired yesterday · renew at your own risk until 27 Jul, about €18.00\n' +
+      'then by hand for about €98.00 until 26 Aug',
   );
-  expect(shown(digestHead(grace, await costs([])))).not.toContain('What waiting costs');
-  expect(shown(digestHead(head([named('cafe.shop', 3)]), priced))).not.toContain('What waiting costs');
+  const deleted = head([named('cafe.rest', 100, { deletedAt: inDays(-2) })]);
+  expect(shown(digestHead(deleted, both))).toContain(
+    '*cafe.rest* · deleted · restore until 11 Jul, about €98.00',
+  );
+  expect(shown(digestHead(grace, await costs([])))).not.toMatch(/price|about/);
+  expect(shown(digestHead(head([named('cafe.shop', 3)]), renewal))).not.toMatch(/price|about/);
+  const later = digestHead(head([named('cafe.rest', 14), named('next-year.rest', 14)]), both);
+  expect(shown(later), 'while it is not near').toMatch(/14 days · renew until 27 Jun, about €18\.00$/m);
+  expect(shown(later)).not.toContain('then');
+});
+
+describe('a digest of twelve names', () => {
+  const twelve = (days: number, more: Partial<WatchedDomain> = {}) =>
+    head(Array.from({ length: 12 }, (_, n) => named(`restaurant${n}.rest`, days, more)));
+  const costs: WaitingOf = ({ watched }) =>
+    costOfWaiting(
+      ['renew', 'restore'].map((task) => ({
+        zone: 'rest',
+        task: task === 'renew' ? 'renew' : 'restore',
+        period: 1,
+        amount: { currency: 'EUR', minor: 1_800 },
+        validFrom: '2026-11-01',
+        source: '',
+      })),
+      watched.name,
+      { expiresAt: watched.expiresAt },
+      { now: NOW, timeZone: 'UTC' },
+    );
+
+  test.each([7, 14, 30, 60])('is short %s days ahead', (days) => {
+    expect(phoneLines(blocksOf(digestHead(twelve(days), costs).blocks))).toBeLessThanOrEqual(34);
+  });
+
+  test('has each name once, with its menu, and all of them one press away', () => {
+    const message = digestHead(twelve(14), costs);
+    const [title, ...rest] = message.blocks;
+    expect(title).toMatchObject({ text: { text: expect.stringMatching(/^12 names .* first restaurant0/) } });
+    expect(JSON.stringify(rest).match(/\*restaurant7\.rest\*/g)).toHaveLength(1);
+    expect(buttonsOf(message).slice(-2)).toEqual(['reminder_renew_many', 'reminder_all']);
+    expect(unreadable(message.text, blocksOf(message.blocks))).toEqual([]);
+  });
+});
+
+test('a name that is too long for the value of a menu has buttons', () => {
+  const long = `${'x'.repeat(60)}.${'y'.repeat(60)}.example`;
+  const longest = (extra: number) => `${'z'.repeat(extra)}.${long}`;
+  const pressable = (name: string) =>
+    blocksOf(digestHead(head([named(name, 7)])).blocks).map(({ type }) => type);
+  expect(`reminder_snooze:${longest(4)}`).toHaveLength(150);
+  expect(pressable(longest(4))).toEqual(['header', 'section']);
+  expect(pressable(longest(5))).toEqual(['header', 'section', 'actions']);
+  expect(buttonsOf(digestHead(head([named(longest(5), 7)])))).toEqual([
+    'reminder_renew',
+    'reminder_snooze',
+    'reminder_lapse',
+  ]);
 });
 
 test('names without a date are counted, because nobody is reminded of them', () => {
@@ -81,63 +151,47 @@ test('names without a date are counted, because nobody is reminded of them', () 
   expect(said(0)).not.toContain('no date');
 });
 
-test('a name that its registry does not show is not called registered', () => {
+test('a name that its registry does not show stands out', () => {
   const unseen = named('unseen.rest', 7, { doubt: { code: 'not_registered' } });
   expect(shown(digestHead(head([named('cafe.rest', 7), unseen])))).toMatch(
-    /cafe\.rest\n7\nRenew\n.*\nregistered[\s\S]*unseen\.rest\n7\nRenew\n.*\nits registry has no record of it/,
+    /cafe\.rest\* · 7 days[\s\S]*\*unseen\.rest\* · 7 days.*\n:warning: Look-up at the registry: .*no record/,
   );
 });
 
 describe('the life of a name in the digest', () => {
   test.each([
-    [7, {}, /expires in 7 days[\s\S]*Last safe day: 20 Jun 2027/, 'reminder_renew'],
-    [0, {}, /expires today/, 'reminder_renew'],
-    [
-      -1,
-      {},
-      /renewal keeps it until \*27 Jul 2027\*, the last safe day.*restore, until 26 Aug 2027/,
-      'reminder_renew',
-    ],
-    [
-      100,
-      { deletedAt: inDays(-2) },
-      /restore brings it back until \*11 Jul 2027\*.*costs money/,
-      'reminder_restore',
-    ],
-    [100, { deletedAt: inDays(-31) }, /cannot be brought back/, undefined],
-    [100, { deletedAt: inDays(-40) }, /anybody can register it now/, undefined],
+    [7, {}, /expires in 7 days[\s\S]*renew until 20 Jun/, 'reminder_renew'],
+    [0, {}, /expires today[\s\S]*renew now/, 'reminder_renew'],
+    [-1, {}, /expired yesterday · renew at your own risk until 27 Jul/, 'reminder_renew'],
+    [100, { deletedAt: inDays(-2) }, /deleted · restore until 11 Jul/, 'reminder_restore'],
+    [100, { deletedAt: inDays(-31) }, /deleted · nothing brings it back/, undefined],
+    [100, { deletedAt: inDays(-40) }, /released · anybody can register it/, undefined],
     [
       100,
       { deletedAt: inDays(-2), name: 'cafe.shop' },
-      /Deleted[\s\S]*was deleted\. For how long a restore brings it back is not documented/,
+      /deleted · restore now: for how long it can be is not documented/,
       'reminder_restore',
     ],
   ] as const)('%s days before its expiry %o', (days, more, words, button) => {
     const message = digestHead(head([named('cafe.rest', days, more)]));
     expect(shown(message)).toMatch(words);
-    const pressed = /"action_id":"(reminder_(?:renew|restore))"/.exec(JSON.stringify(message.blocks))?.[1];
-    expect(pressed).toBe(button);
+    expect(buttonsOf(message)[0]).toBe(button);
   });
 
   test.each([
     [
       -46,
-      'Past the grace, no deletion is known',
-      /no deletion is known.*renewed itself.*In case it has been deleted after all/,
+      /no deletion is known[\s\S]*renewed itself[\s\S]*In case it has been deleted after all, restore it until/,
     ],
-    [-76, 'Past the grace, no deletion is known', /no deletion is known.*renewed itself/],
-    [-81, 'Past the grace, no deletion is known', /no deletion is known.*renewed itself/],
-  ])(
-    '%s days after its expiry, without a known deletion, nothing is said to be gone',
-    (days, title, words) => {
-      const text = shown(digestHead(head([named('cafe.rest', days)])));
-      expect(text).toContain(title);
-      expect(text).toMatch(words);
-      expect(text).not.toMatch(
-        /was deleted|can only be restored|cannot be brought back|free for anybody|is free/,
-      );
-    },
-  );
+    [-76, /no deletion is known[\s\S]*renewed itself/],
+    [-81, /no deletion is known[\s\S]*renewed itself/],
+  ])('%s days after its expiry, without a known deletion, nothing is said to be gone', (days, words) => {
+    const text = shown(digestHead(head([named('cafe.rest', days)])));
+    expect(text).toMatch(words);
+    expect(text).not.toMatch(
+      /was deleted|can only be restored|cannot be brought back|free for anybody|is free/,
+    );
+  });
 
   test.each([
     [-46, {}, ['reminder_renew', 'reminder_restore', 'reminder_snooze', 'reminder_lapse']],
@@ -145,23 +199,17 @@ describe('the life of a name in the digest', () => {
     [-46, { deletedAt: inDays(-1) }, ['reminder_restore', 'reminder_snooze', 'reminder_lapse']],
     [-81, { deletedAt: inDays(-36) }, []],
   ])('%s days after its expiry, %o: what can be pressed', (days, more, buttons) => {
-    const { blocks } = digestHead(head([named('cafe.rest', days, more)]));
-    const ids = [...JSON.stringify(blocks).matchAll(/"action_id":"(reminder_(?!renew_many)\w+)"/g)].map(
-      ([, id]) => id,
-    );
-    expect(ids).toEqual(buttons);
+    expect(buttonsOf(digestHead(head([named('cafe.rest', days, more)])))).toEqual(buttons);
   });
 
-  test('a name that was deleted and one that only may be stand under a title that says so', () => {
+  test('a name that was deleted and one that only may be are told apart', () => {
     const deleted = named('gone.rest', -46, { deletedAt: inDays(-1) });
-    const groups = head([named('cafe.rest', -46), deleted]).groups;
-    expect(groups, 'both are in one group').toHaveLength(1);
     const text = shown(digestHead(head([named('cafe.rest', -46), deleted])));
-    expect(text).toContain('Deleted, or past the grace with no deletion known');
-    expect(text).toMatch(/gone\.rest.*was deleted\./);
+    expect(text).toMatch(/gone\.rest\* · deleted · restore/);
+    expect(text).toMatch(/cafe\.rest\* · expired 46 days ago · past its grace, no deletion is known/);
   });
 
-  test('in the table: one number that says until when something can be done, and what; soonest first', () => {
+  test('what can be lost soonest comes first, what nothing saves last', () => {
     const message = digestHead(
       head([
         named('deleted.rest', 113, { deletedAt: inDays(-2) }),
@@ -170,18 +218,9 @@ describe('the life of a name in the digest', () => {
         named('gone.rest', 100, { deletedAt: inDays(-31) }),
       ]),
     );
-    expect(message.text, 'the title begins with what the table begins with').toContain('first soon.rest');
-    const [table] = message.blocks.filter((block) => block.type === 'data_table');
-    const rows = table?.rows.map((row) =>
-      row.flatMap((cell) => (cell.type === 'raw_text' ? [cell.text] : [])),
-    );
-    expect(rows?.map((row) => row.slice(0, 4))).toEqual([
-      ['Name', 'Days left', 'To do', 'Until'],
-      ['soon.rest', '7', 'Renew', '21 Jun 2027'],
-      ['deleted.rest', '27', 'Restore', '11 Jul 2027'],
-      ['grace.rest', '43', 'Renew', '27 Jul 2027'],
-      ['gone.rest', '–', 'Nothing', '–'],
-    ]);
+    expect(message.text, 'the title begins with what the list begins with').toContain('first soon.rest');
+    const names = [...shown(message).matchAll(/^\*(\w+)\.rest\*/gm)].map(([, name]) => name);
+    expect(names).toEqual(['soon', 'deleted', 'grace', 'gone']);
   });
 
   test('in a zone of which nothing is documented', () => {
@@ -229,12 +268,17 @@ describe('within Slack’s limits', () => {
       doubt: { code: 'undated', problem: { code: 'unreachable', detail: 'p'.repeat(300) } },
     }),
   );
-  const months = Array.from({ length: 12 }, (_, index) => ({ label: `Mon ${index}`, count: index * 1_000 }));
+  const months = Array.from({ length: 12 }, (_, index) => ({
+    month: '2027-06',
+    label: `Mon ${index}`,
+    count: index * 1_000,
+  }));
 
   test('is a digest of the longest names with the longest reasons', () => {
     const disputed = domains.map((domain) => ({ ...domain, renewed: { until: NOW, at: NOW } }));
-    expectMessage(digestHead(head(domains, { months, disputed, total: 1_000, more: true })));
+    expectMessage(digestHead(head(domains, { disputed, total: 1_000, more: true })));
     expectMessage(digestMore({ ...head(domains), left: 300, more: false }));
+    expectMessage(monthsMessage(months));
   });
 
   test('is a page of the list, and the report of an import', () => {
@@ -244,6 +288,7 @@ describe('within Slack’s limits', () => {
       daysLeft: 6,
       deadline: { action: 'renew', phase: 'registered', until: '2027-06-20', daysLeft: 6 } as const,
     }));
+    expectMessage(digestList(names, () => [], NOW));
     const page = expiringPage({ names, deleted: 2, dated: 1_000, undated: 3 }, 90, 20, NOW);
     expectMessage(page);
     expect(page.text).toBe(
