@@ -250,7 +250,7 @@ const OWNERS: readonly (readonly [pattern: RegExp, owners: readonly string[]])[]
 const PURE = [
   /^(collections|duration)\.ts$/,
   /^accounts\/account\.ts$/,
-  /^expiry\/(chart|deadline)\.ts$/,
+  /^expiry\/(chart|days|deadline)\.ts$/,
   /^money\/(amount|budget|prices|spend|waiting)\.ts$/,
   /^names\/(dates|facts|filter|impact|portfolio|presets|timeline|unexplained-changes)\.ts$/,
   /^orders\/(bulk-columns|input-issue|order|tasks|waves)\.ts$/,

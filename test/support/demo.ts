@@ -11,6 +11,7 @@ import { type Demo, startDemo } from '../../demo/demo.ts';
 import { createLog } from '../../src/log.ts';
 import type { PolicySource } from '../../src/policy/ports.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { holdMessages } from './held-messages.ts';
 import { fasterPace } from './pace.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
@@ -79,12 +80,14 @@ export class TestDemo {
     for (const name of linked) await link(this.workspace, this[name], SANDBOX_ACCOUNTS[name]);
   }
 
-  /** Ends what has started. */
+  /** Ends what has started. @throws {Error} when the bot said what nobody should have to read */
   async stop(): Promise<void> {
     await this.#running?.demo.stop();
     await this.#running?.database.drop();
     if (this.#running !== undefined) await rm(this.#running.dataDir, { recursive: true, force: true });
+    const calls = this.#running?.demo.workspace.calls ?? [];
     this.#running = undefined;
+    holdMessages(calls);
   }
 
   get #parts() {
@@ -259,6 +262,7 @@ export async function link(
   if (result.outcome !== 'closed' && result.outcome !== 'updated')
     throw new Error(`linking ${user}: ${JSON.stringify(result)}`);
   await workspace.waitFor(linked, { what: `${person.user.real_name} to be linked` });
+  if (result.outcome === 'updated') person.close(view);
 }
 
 /** Does something and waits for the ephemeral message that a person gets after it. */

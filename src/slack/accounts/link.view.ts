@@ -16,7 +16,7 @@ import {
   quote,
   textMessage,
 } from '../kit/blocks.ts';
-import { factsOf } from '../orders/answer.view.ts';
+import { factsOf, fieldWords } from '../orders/answer.view.ts';
 import { formatContext } from '../orders/order.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
@@ -217,7 +217,7 @@ export function detailsMessage(account: Account, outcome: LookUpOutcome): Messag
       return message(`What the service knows of ${escapeText(accountName(account))}`, [
         ...lines([
           `*What the service knows of ${code(accountName(account))}*`,
-          ...facts.slice(0, MAX_FACTS).map(([name, value]) => `• ${quote(name, 100)}: ${quote(value, 300)}`),
+          ...facts.slice(0, MAX_FACTS).map(([name, value]) => `• ${fieldWords(name)}: ${quote(value, 300)}`),
           left > 0 && `• and ${left} more`,
         ]),
       ]);

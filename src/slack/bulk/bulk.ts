@@ -32,7 +32,7 @@ const planned = z.object({
   ...csvFields(`A header and a row a name, at most ${MAX_ROWS} rows.`, {
     label: 'Or the rows as text',
     placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
-    hint: 'A header and a row a name. Besides name: period; nameservers; ownerc, adminc, techc; auth. Nothing is asked for before you see the plan.',
+    hint: 'A header and a row a name. Besides “name”: “period”, “nameservers”, “ownerc”, “adminc”, “techc”, “auth”. Nothing is asked for before you see the plan.',
   }),
   reason: reasonField('Shown to the approvers.'),
 });

@@ -16,17 +16,17 @@ import {
   context,
   count,
   escapeText,
-  facts,
   lines,
   type Message,
   mention,
   message,
   moment,
   section,
+  truncate,
   utcMinute,
 } from '../kit/blocks.ts';
 import { csvIssueText, unreadableFileText } from '../kit/csv-issue.view.ts';
-import { costFact } from '../money/price.view.ts';
+import { amountsText } from '../money/price.view.ts';
 import { requirementLines } from '../orders/decision.view.ts';
 import { namesOf } from '../orders/impact.view.ts';
 import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
@@ -125,50 +125,30 @@ export function findingBlocks({ findings }: { readonly findings: readonly PlanFi
     : lines(['*Look at these first*', ...findings.map((finding) => `• ${findingText(finding)}`)]);
 }
 
-/** What the person who gave a file hears: what can be asked for, what not, and the buttons. */
+/** What the person who gave a file hears: what can be asked for, for how much, what is unusual, and the buttons. */
 export function planMessage(plan: BulkPlan, order: Order | undefined, cost: OrderCost | undefined): Message {
   const { words } = taskNamed(plan.task);
-  const total = plan.rows.length + plan.leftOut.length;
-  const lead =
-    plan.rows.length === 0
-      ? `${words.verb}: none of ${count(total, 'row')} can be asked for.`
-      : `${words.verb} ${count(plan.rows.length, 'name')}: ${plan.rows.length} of ${count(total, 'row')} ${plan.rows.length === 1 ? 'is' : 'are'} fine.`;
-  const next =
-    plan.rows.length === 0
-      ? `Correct the file, and give it again with \`/domain bulk ${plan.task}\`.`
-      : 'Nothing was asked for yet.';
-  const left =
-    plan.leftOut.length === 0
-      ? []
-      : [
-          section(
-            `*${count(plan.leftOut.length, 'row')} ${plan.leftOut.length === 1 ? 'is' : 'are'} not asked for.* ${leftOutFile(plan.leftOut)}`,
-          ),
-          ...lines(plan.leftOut.slice(0, SHOWN_ROWS).map(leftOutLine)),
-        ];
-  return message(lead, [
-    section(`*${escapeText(lead)}* ${next}`),
-    ...(order === undefined
-      ? []
-      : [
-          ...facts([
-            ['Price', cost && costFact(cost, undefined)],
-            ['Who decides', whoDecides(order)],
-          ]),
-          ...findingBlocks(plan),
-        ]),
-    ...left,
-    ...(order === undefined
-      ? []
-      : [
-          ...actions(`plan_${order.id}`, [
-            button('order_confirm', `Ask for ${count(plan.rows.length, 'name')}`, order.id, {
-              style: 'primary',
-            }),
-            button('bulk_drop', 'Drop it', order.id),
-          ]),
-          context(`Plan ${code(shortHash(order))}. It is forgotten after 15 minutes.`),
-        ]),
+  const fine = plan.rows.length;
+  const rows = count(fine + plan.leftOut.length, 'row');
+  if (order === undefined) {
+    const lead = `${words.verb}: none of ${rows} can be asked for.`;
+    return message(lead, [
+      section(
+        `*${escapeText(lead)}* Correct the file, and give it again with \`/domain bulk ${plan.task}\`.`,
+        ...leftOutLines(plan.leftOut, SHOWN_ROWS),
+      ),
+    ]);
+  }
+  const price = cost === undefined || cost.sums.length === 0 ? '' : `, about ${amountsText(cost.sums)}`;
+  const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} fine${price}`;
+  return message(`${lead}.`, [
+    section(`*${escapeText(lead)}*`, whoDecides(order)),
+    ...lines([...findingLines(plan), ...leftOutLines(plan.leftOut, SHOWN_BESIDE_A_PLAN)]),
+    ...actions(`plan_${order.id}`, [
+      button('order_confirm', `Ask for ${count(fine, 'name')}`, order.id, { style: 'primary' }),
+      button('bulk_drop', 'Drop it', order.id),
+    ]),
+    context(`Plan ${code(shortHash(order))} · kept for 15 minutes`),
   ]);
 }
 
@@ -176,17 +156,25 @@ function whoDecides({ demand }: Order): string {
   return demand.outcome === 'free' ? 'Nobody has to approve it.' : requirementLines(demand, []).join('\n');
 }
 
-const SHOWN_ROWS = 10;
+/** The rows that are not asked for that a message shows; the file has all. */
+const SHOWN_ROWS = 5;
+/** The same beside a plan. */
+const SHOWN_BESIDE_A_PLAN = 3;
+/** What is said of a row in a message, in characters: two lines of a phone. */
+const ROW_LENGTH = 78;
 
-function leftOutFile(rows: readonly LeftOutRow[]): string {
-  return rows.length > SHOWN_ROWS
-    ? `The first ${SHOWN_ROWS} stand here; all of them are in a file in our direct message.`
-    : `${rows.length === 1 ? 'It is' : 'They are'} in a file in our direct message, too.`;
+function leftOutLines(rows: readonly LeftOutRow[], most: number): string[] {
+  if (rows.length === 0) return [];
+  const are = rows.length === 1 ? 'is' : 'are';
+  return [
+    `:x: *${count(rows.length, 'row')} ${are} not asked for*: see the file`,
+    ...rows.slice(0, most).map(leftOutLine),
+  ];
 }
 
 function leftOutLine({ line, name, issues }: LeftOutRow): string {
-  const said = issues.map((issue) => escapeText(rowIssueText(issue))).join(' ');
-  return `• Line ${line}${name === '' ? '' : ` (${escapeText(name.slice(0, 80))})`}: ${said}`;
+  const said = issues.map(rowIssueText).join(' ');
+  return `• ${escapeText(truncate(`Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: ${said}`, ROW_LENGTH))}`;
 }
 
 /** The rows that are not asked for, as cells of a file with its header. */

@@ -1,5 +1,3 @@
-import { DAY_MS } from '../../duration.ts';
-
 /*
  * Slack's text rules and limits are known here only. Everything that a person or the service said goes
  * through `escapeText` before it stands in a message.
@@ -136,16 +134,15 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
 });
 
 const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-/** Within so many days a day and its month tell the year. */
-const YEAR_IS_CLEAR_DAYS = 300;
+/** Within 300 days a day and its month tell the year. */
+const YEAR_IS_CLEAR_MS = 300 * 86_400_000;
 
 /**
  * A day, written out, the same for every reader: an expiry belongs to the zone and not to the reader.
  * @param today leaves out the year of a day that is near it
  */
 export function day(at: Date, today?: Date): string {
-  const isNear =
-    today !== undefined && Math.abs(at.getTime() - today.getTime()) < YEAR_IS_CLEAR_DAYS * DAY_MS;
+  const isNear = today !== undefined && Math.abs(at.getTime() - today.getTime()) < YEAR_IS_CLEAR_MS;
   return (isNear ? DAY_OF_YEAR : DAY).format(at);
 }
 

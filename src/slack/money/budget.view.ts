@@ -112,7 +112,9 @@ export function exceededFact(history: readonly HistoryEvent[]): string | undefin
   );
   if (approved?.kind !== 'resumed' && approved?.kind !== 'approved') return undefined;
   const { overBudget, admins = [] } = approved;
-  return overBudget && `${overBudgetText(overBudget)} Agreed to by ${admins.map(mention).join(', ')}.`;
+  return (
+    overBudget && `:warning: ${overBudgetText(overBudget)} Agreed to by ${admins.map(mention).join(', ')}.`
+  );
 }
 
 /**

@@ -41,29 +41,34 @@ export interface MoneyReport {
   readonly decisions: readonly Decision[];
 }
 
+/** The most lines of one part; the file of `/domain spend` has all. */
+const SHOWN_LINES = 3;
+
 /** The report, as it is posted in a channel. */
 export function moneyReport(report: MoneyReport): Message {
   const { month, spent, byTask, unknownOutcomes, saved, ahead, aheadTotal, budgets, decisions } = report;
-  const title = `Money in ${periodText(month)}`;
   const sum = (of: SpendSum) =>
     of.names === 0 ? 'nothing' : `${sumText(of)}, for ${count(of.names, 'name')}`;
   const [next] = ahead;
-  return message(`${title}: spent ${sum(spent)}`, [
-    header(title),
-    section(
+  return message(`Spent ${sum(spent)}, in ${periodText(month)}`, [
+    header(`Money in ${periodText(month)}`),
+    ...lines([
       `*Spent*: ${sum(spent)}`,
-      ...byTask.map((line) => `• ${line.key}: ${sum(line)}`),
+      ...(byTask.length > 1 ? shortened(byTask.map((line) => `• ${line.key}: ${sum(line)}`)) : []),
       unknownOutcomes !== 0 &&
-        `:grey_question: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum.`,
-      `*Saved by letting go*: ${saved.names === 0 ? 'nothing was let go' : `${sum(saved)}, a year`}`,
-      `*Ahead*: the next twelve months ${sum(aheadTotal)}${next === undefined ? '' : `; of that in ${periodText(next.key)} ${sum(next)}`}`,
-    ),
-    ...(budgets.length === 0 ? [] : lines(['*Budgets*', ...budgetLines(budgets)])),
-    ...(decisions.length === 0 ? [] : lines(['*Decided*', ...decisions.map(decisionLine)])),
-    context(
-      `By the price list, on live systems, months in UTC. Premium names may cost more. Line by line and as a file: \`/domain spend ${month}\`.`,
-    ),
+        `:warning: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum`,
+      saved.names !== 0 && `*Saved by letting go*: ${sum(saved)}, a year`,
+      `*Ahead*: ${sum(aheadTotal)}, within twelve months${next === undefined || next.names === 0 ? '' : `; ${sumText(next)} in ${periodText(next.key)}`}`,
+      ...shortened(budgetLines(budgets)),
+      ...shortened(decisions.map(decisionLine)),
+    ]),
+    context(`By the price list, months in UTC · all of it: \`/domain spend ${month}\``),
   ]);
+}
+
+function shortened(all: readonly string[]): string[] {
+  const left = all.length - SHOWN_LINES;
+  return [...all.slice(0, SHOWN_LINES), ...(left > 0 ? [`• and ${left} more`] : [])];
 }
 
 function decisionLine({ by, kind, count: times, seconds }: Decision): string {

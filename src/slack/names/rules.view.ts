@@ -227,9 +227,21 @@ function zoneFacts(zone: ZoneProfile): Fact[] {
       transfer.lockDays &&
         `${count(transfer.lockDays, 'day')} after a registration or an owner change; the document states none after a transfer, and does not tell how to set or lift one`,
     ]),
-    optional('Contacts need', [zone.requiredContactFields.join(', ')]),
+    optional('Contacts need', [zone.requiredContactFields.map(contactField).join(', ')]),
     optional('Premium names', [zone.premiumNames]),
   ];
+}
+
+const CONTACTS: Readonly<Record<string, string>> = {
+  ownerc: 'owner',
+  adminc: 'admin contact',
+  techc: 'tech contact',
+};
+
+/** `ownerc/email` as people say it: the owner’s email. */
+function contactField(path: string): string {
+  const [contact = '', field = ''] = path.split('/');
+  return `the ${CONTACTS[contact] ?? contact}’s ${field}`;
 }
 
 /** A fact that is left out when all its parts are unknown. */

@@ -45,7 +45,7 @@ const REPLY_FACTS = 3;
 export const LISTED_FACTS = 12;
 
 /** A name of the service's data as words: `expiryDate` is `Expiry date`. */
-function fieldWords(path: string): string {
+export function fieldWords(path: string): string {
   const words = path
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/[_.]+/g, ' ')

@@ -20,6 +20,7 @@ import { interfaceNote } from './interface.view.ts';
 import { openFromLine } from './ordering.ts';
 import {
   equalAndXmlText,
+  fieldLabel,
   GIVE_ONE_NAME,
   LIST_OVER,
   NO_OFFSET,
@@ -339,7 +340,7 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
       {
         label: 'Sorted by',
         kind: 'choice',
-        options: ORDER_KEYS.map((value) => ({ value, text: value })),
+        options: ORDER_KEYS.map((value) => ({ value, text: fieldLabel(value) })),
         dispatches: true,
       },
       z.enum(ORDER_KEYS).optional().catch(undefined),
@@ -377,13 +378,13 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
         label: 'Show as well',
         kind: 'choices',
         options: [
-          { value: 'tmch_mark', text: 'Trademark claim (tmch_mark)' },
-          { value: 'extension', text: 'Extension data (extension)' },
-          { value: 'nsentry', text: 'Nameserver entries (nsentry)' },
+          { value: 'tmch_mark', text: 'Trademark claim' },
+          { value: 'extension', text: 'Extension data' },
+          { value: 'nsentry', text: 'Nameserver entries' },
           ...(xml
             ? [
-                { value: 'ownerc', text: 'Owner contact (ownerc)' },
-                { value: 'zonec', text: 'Zone contact (zonec)' },
+                { value: 'ownerc', text: 'Owner contact' },
+                { value: 'zonec', text: 'Zone contact' },
               ]
             : []),
         ],

@@ -71,6 +71,11 @@ const LABELS: Readonly<Record<string, string>> = {
   nsentry: 'Nameserver entries',
 };
 
+/** A field of a record as people read it; one that is not documented has its own name. */
+export function fieldLabel(field: string): string {
+  return LABELS[field] ?? field;
+}
+
 /** The columns that the service returns by default, in the sequence in which people read them. */
 const DEFAULT_COLUMNS = [
   ...['name', 'status', 'phase', 'period', 'owner', 'created', 'updated', 'updater', 'order_reference'],
@@ -110,6 +115,8 @@ function cellOf(record: Preregistration, column: string): string {
     case 'techc':
     case 'zonec':
       return partsOf(value, CONTACT_MEMBER).join(', ');
+    case 'status':
+      return formatData(value).toLowerCase().replaceAll('_', ' ');
     case 'recommended':
       return FLAGS.get(formatData(value)) ?? formatData(value);
     default:
@@ -178,13 +185,13 @@ export function preregPage(query: PreregQuery, found: Preregistrations, via: Int
     section(`*${escapeText(title)}*`),
     table({
       caption: title,
-      columns: columns.map((column) => LABELS[column] ?? column),
+      columns: columns.map(fieldLabel),
       rows: records.map((record) => columns.map((column) => cellOf(record, column))),
       pageSize: query.limit,
     }),
     left.length > 0 &&
       context(
-        `There is no room here for ${left.map((column) => LABELS[column] ?? escapeText(column)).join(', ')}: open a record to see them, or ask for fewer records.`,
+        `There is no room here for ${escapeText(left.map(fieldLabel).join(', '))}: open a record to see them, or ask for fewer records.`,
       ),
     context(meaningOf(query, via)),
     ...openMenu(records),
@@ -222,7 +229,7 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
       : ending === undefined
         ? ` of the name ${sld}`
         : ` of ${sld}.${ending}`;
-  const more = Object.entries(others).map(([key, value]) => `${key} ${value}`);
+  const more = Object.entries(others).map(([key, value]) => `${key.replace(/[_.]+/g, ' ')} ${value}`);
   return `${name}${more.length === 0 ? '' : `, ${more.join(', ')}`}`;
 }
 

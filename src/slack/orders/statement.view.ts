@@ -200,11 +200,17 @@ function addressText({ request }: StatementItem): string {
   return exactText([`${request.method} ${request.path}`, ...query].join(' '));
 }
 
+const METHODS: Readonly<Record<string, string>> = {
+  password: 'password',
+  trusted_application: 'trusted application',
+  two_factor: 'two factors',
+};
+
 /** What holds for all requests of a statement. */
 function headText({ account, service, replyTo, ...statement }: Statement): string {
   const { method, login, context, team } = account;
   return [
-    `*Account*: ${exactText(login)} (${exactText(method)})${team ? ', the team’s account' : ''}`,
+    `*Account*: ${exactText(login)} (${METHODS[method] ?? exactText(method)})${team ? ', the team’s account' : ''}`,
     `*Context*: ${context ?? 'the application’s own'}`,
     `*Service*: ${exactText(service)}, ${isOverXml(statement) ? 'XML' : 'JSON'} interface`,
     ...(replyTo === undefined ? [] : [`*The service replies to*: ${exactText(replyTo)}`]),

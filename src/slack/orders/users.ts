@@ -39,7 +39,7 @@ const JSON_PARENT = {
 
 /** The document only shows that it may be given, and that a notice about the user answers it. */
 const MAIL_KEY = {
-  user_mail_key: typedField('Mail key (user_mail_key)', {
+  user_mail_key: typedField('Mail key', {
     hint: 'What the service does with it is not documented; it answers with a notice about the user. Nor does the document show its place: it goes last in the user.',
   }),
 };
