@@ -114,7 +114,8 @@ async function start(site: Site): Promise<Bot> {
   const { slack, stores } = await connectSlack(site, database, { canSign: keyUse !== undefined });
   const settings = async () => withSaved(config.team, await stores.savedSettings.all());
   const { vault, accounts } = openAccounts(site, stores, slack.bot.teamId);
-  const names = buildNames(site, stores);
+  const processId = randomUUID();
+  const names = buildNames(site, stores, processId);
   const expiry = createExpiry({
     store: stores.watchList,
     reminders: stores.reminders,
@@ -131,7 +132,7 @@ async function start(site: Site): Promise<Bot> {
     signal: shutdown.looking,
   });
   // Runs before any work is taken.
-  const guard = { store: stores.orders, heartbeat: stores.heartbeat, now, log, processId: randomUUID() };
+  const guard = { store: stores.orders, heartbeat: stores.heartbeat, now, log, processId };
   const known = await retryAtStart('the database', log, site.signal, () => markUnsentUnknown(guard));
   const heartbeat = startHeartbeat(guard, known);
   shutdown.onClose(() => heartbeat.stop());
@@ -335,7 +336,11 @@ function openAccounts(
 }
 
 /** The use cases of names: what registries and the DNS show, impact and alarms. */
-function buildNames({ config, seams, now, log, bus, shutdown }: Site, stores: Stores): Names {
+function buildNames(
+  { config, seams, now, log, bus, shutdown }: Site,
+  stores: Stores,
+  processId: string,
+): Names {
   const { spacingMs } = seams.pace ?? PACE;
   // The only client of the registries, so that none is asked more often than it allows.
   const rdap = createRdapClient({
@@ -352,6 +357,8 @@ function buildNames({ config, seams, now, log, bus, shutdown }: Site, stores: St
     impacts: stores.impacts,
     orders: stores.orders,
     tags: stores.portfolio,
+    leases: stores.leases,
+    processId,
     rdap,
     ...createObservers(config.dnsServers, now),
     now,

@@ -25,7 +25,7 @@ export interface WorkDeps {
   readonly notifications: NotificationStore;
   /** Tells people of a subject. */
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
-  readonly names: Pick<Names, 'claimDue' | 'look'>;
+  readonly names: Pick<Names, 'claimDue' | 'look' | 'lookAtGuarded'>;
   readonly webhooks: Pick<Webhooks, 'endpoints'>;
   /** Opens the digests and reports that are due. */
   readonly openDue: () => Promise<void>;
@@ -44,6 +44,8 @@ export interface WorkDeps {
 const SCHEDULE_MS = 60_000;
 /** The time between two looks whether there is a backup of this day. */
 const BACKUP_MS = 10 * 60_000;
+/** Guarded names are looked at by the minute, a few of them each second. */
+const GUARDED_MS = 1_000;
 /** How long a jump of the clock waits for the registries before it looks for due work. */
 const CATCH_UP_MS = 10_000;
 /** The number of webhooks that one process sends to one endpoint in parallel. */
@@ -93,6 +95,12 @@ export function startWork(deps: WorkDeps): Work {
   reconciler.start();
   observing.start();
   for (const loop of webhooks) loop.start();
+  const guarding = repeat({
+    name: 'asking parent zones about guarded names',
+    everyMs: GUARDED_MS,
+    work: names.lookAtGuarded,
+    log,
+  });
   const scheduling = repeat({
     name: 'looking at the schedule',
     everyMs: SCHEDULE_MS,
@@ -115,7 +123,7 @@ export function startWork(deps: WorkDeps): Work {
     log,
   });
   const offboarding = keepOffboarding(deps.offboarding);
-  const loops = [reconciler, observing, ...webhooks, scheduling, purging];
+  const loops = [reconciler, observing, guarding, ...webhooks, scheduling, purging];
   const idle = async () => {
     await Promise.all(loops.map((loop) => loop.idle()));
   };
@@ -125,6 +133,7 @@ export function startWork(deps: WorkDeps): Work {
         reconciler.catchUp(),
         offboarding.lookIfDue(),
         observing.look(),
+        guarding.now(),
         purging.now(),
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);

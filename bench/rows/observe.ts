@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createDnsClient } from '../../src/dns/client.ts';
+import { createParentZones } from '../../src/dns/parent-zones.ts';
 import { unseen } from '../../src/names/facts.ts';
 import { createLookPlanner, nextLook } from '../../src/names/look-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
@@ -31,7 +32,12 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       mayConnect: () => true,
     });
     const now = () => new Date();
-    const observer = createDnsObserver({ dns: client, now, readCertificate: async () => unseen('stale') });
+    const observer = createDnsObserver({
+      dns: client,
+      parents: createParentZones(client, now),
+      now,
+      readCertificate: async () => unseen('stale'),
+    });
     let next = 0;
     const rate = async (look: (name: string) => Promise<unknown>): Promise<number> => {
       const startedAt = performance.now();

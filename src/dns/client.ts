@@ -27,7 +27,13 @@ export type DnsFailure = (typeof DNS_FAILURES)[number];
 /** What the DNS says about a name. Only `no_data` and `no_such_name` say that something is not there. */
 export type DnsAnswer<Data> =
   /** Records of the name that was asked for, or of what it is an alias of. */
-  | { readonly kind: 'records'; readonly records: readonly Data[]; readonly authoritative: boolean }
+  | {
+      readonly kind: 'records';
+      readonly records: readonly Data[];
+      readonly authoritative: boolean;
+      /** How long they may be kept, in seconds. */
+      readonly ttl: number;
+    }
   /** The name is there and has no such record; or there is no such name. */
   | { readonly kind: 'no_data' | 'no_such_name'; readonly authoritative: boolean }
   /** Nobody knows whether there is a record. */
@@ -45,6 +51,17 @@ export type NameserverAnswer<Data> =
   | Referral
   /** The name is an alias of another one, whose records the nameserver did not give. */
   | { readonly kind: 'alias'; readonly target: string; readonly authoritative: boolean };
+
+/** What a server of the zone above says of the delegation of a name. */
+export type DelegationAnswer =
+  | {
+      readonly kind: 'delegated';
+      readonly nameServers: readonly string[];
+      /** Undefined where the server did not tell. */
+      readonly ds: readonly RecordData['DS'][] | undefined;
+    }
+  | { readonly kind: 'not_delegated' }
+  | { readonly kind: 'unanswered'; readonly failure: DnsFailure };
 
 /** Settings of a {@link DnsClient}. */
 export interface DnsClientOptions {
@@ -73,6 +90,8 @@ export interface DnsClient {
     type: Type,
     signal?: AbortSignal,
   ): Promise<NameserverAnswer<RecordData[Type]>>;
+  /** Asks a server of the zone above for the delegation of a name: one question, where the server tells the DS with it. */
+  queryDelegation(address: string, name: string, signal?: AbortSignal): Promise<DelegationAnswer>;
 }
 
 const DEFAULT_TIMEOUT_MS = 2_000;
@@ -97,7 +116,8 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       while (seen.size <= MAX_ALIASES && !seen.has(current)) {
         if (!isAskable(current)) return { kind: 'unanswered', failure: 'invalid_name' };
         seen.add(current);
-        const asked = await askInTurn({ name: current, type, recursive: true }, servers, signal);
+        const question = { name: current, type, recursive: true, dnssec: false };
+        const asked = await askInTurn(question, servers, signal);
         if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
         const read = readAnswer(asked.response, current, type, seen);
         if (read.kind === 'referral') return { kind: 'unanswered', failure: 'referral' };
@@ -107,14 +127,30 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       return { kind: 'unanswered', failure: 'alias_loop' };
     },
     async queryNameserver(address, name, type, signal) {
-      if (!isAskable(dnsName(name))) return { kind: 'unanswered', failure: 'invalid_name' };
-      if (!mayConnect(address)) return { kind: 'unanswered', failure: 'private_address' };
-      const server = { address, port: nameserverPort(address, servers) };
-      const asked = await askInTurn({ name: dnsName(name), type, recursive: false }, [server], signal);
+      const asked = await askNameserver(address, { name: dnsName(name), type, dnssec: false }, signal);
       if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
       return readAnswer(asked.response, dnsName(name), type, new Set());
     },
+    async queryDelegation(address, name, signal) {
+      const asked = await askNameserver(address, { name: dnsName(name), type: 'NS', dnssec: true }, signal);
+      if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
+      const read = readDelegation(asked.response, dnsName(name));
+      if (read.kind !== 'delegated' || read.ds !== undefined) return read;
+      const ds = await askNameserver(address, { name: dnsName(name), type: 'DS', dnssec: false }, signal);
+      return { ...read, ds: 'failure' in ds ? undefined : readDs(ds.response, dnsName(name)) };
+    },
   };
+
+  async function askNameserver(
+    address: string,
+    question: Omit<Question, 'recursive'>,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly response: Response } | { readonly failure: DnsFailure }> {
+    if (!isAskable(question.name)) return { failure: 'invalid_name' };
+    if (!mayConnect(address)) return { failure: 'private_address' };
+    const server = { address, port: nameserverPort(address, servers) };
+    return askInTurn({ ...question, recursive: false }, [server], signal);
+  }
 
   async function askInTurn(
     question: Question,
@@ -192,7 +228,7 @@ function readAnswer<Type extends RecordType>(
     const own = answers.filter((record) => isOf(record, current));
     const records = own.flatMap((record) => readRecord(type, record) ?? []);
     if (records.length > MAX_RECORDS) return { kind: 'unanswered', failure: 'too_large' };
-    if (records.length > 0) return { kind: 'records', records, authoritative };
+    if (records.length > 0) return { kind: 'records', records, authoritative, ttl: ttlOf(own) };
     const target = own.flatMap((record) => (record.type === 'CNAME' ? dnsName(record.data) : []))[0];
     if (target === undefined) break;
     if (current !== name) seen.add(current);
@@ -210,6 +246,37 @@ function readReferral({ authoritative, authorities }: Response): Referral | unde
   const nameServers = authorities.flatMap((record) => readRecord('NS', record) ?? []);
   if (authoritative || hasSoa || nameServers.length === 0) return undefined;
   return { kind: 'referral', nameServers };
+}
+
+/**
+ * Reads what a server of the zone above answers. Only records of the name itself count: servers of other names, or of a
+ * zone further up, say nothing about it.
+ */
+function readDelegation(response: Response, name: string): DelegationAnswer {
+  const { authoritative, answers, authorities } = response;
+  const own = [...answers, ...authorities].filter((record) => isOf(record, name));
+  const nameServers = own.flatMap((record) => readRecord('NS', record) ?? []);
+  const ds = own.flatMap((record) => readRecord('DS', record) ?? []);
+  if (nameServers.length > MAX_RECORDS || ds.length > MAX_RECORDS)
+    return { kind: 'unanswered', failure: 'too_large' };
+  if (nameServers.length > 0) {
+    const isDsDenied = authorities.some(({ type }) => type === 'NSEC' || type === 'NSEC3');
+    return { kind: 'delegated', nameServers, ds: ds.length > 0 || isDsDenied ? ds : undefined };
+  }
+  // There is no delegation only where the zone says so with its own authority.
+  return authoritative ? { kind: 'not_delegated' } : { kind: 'unanswered', failure: 'referral' };
+}
+
+/** The DS of a name as its parent zone has it; undefined where the answer is not the zone's own. */
+function readDs(response: Response, name: string): readonly RecordData['DS'][] | undefined {
+  const read = readAnswer(response, name, 'DS', new Set());
+  if (read.kind === 'records') return read.records;
+  return (read.kind === 'no_data' || read.kind === 'no_such_name') && read.authoritative ? [] : undefined;
+}
+
+/** The shortest of the records' times. */
+function ttlOf(records: readonly Answer[]): number {
+  return Math.min(...records.flatMap((record) => ('ttl' in record ? (record.ttl ?? 0) : [])));
 }
 
 function isOf(record: Answer, name: string): boolean {

@@ -1,4 +1,4 @@
-import { type Answer, type DecodedPacket, decode, encode, RECURSION_DESIRED } from 'dns-packet';
+import { type Answer, type DecodedPacket, DNSSEC_OK, decode, encode, RECURSION_DESIRED } from 'dns-packet';
 import { dnsName, type RecordType } from './records.ts';
 
 /** A question to one server. */
@@ -7,6 +7,8 @@ export interface Question {
   readonly type: RecordType;
   /** Asks the server to find the answer elsewhere when it does not have it. */
   readonly recursive: boolean;
+  /** Asks for the records that prove the answer (RFC 3225): a referral then tells the DS, or that there is none. */
+  readonly dnssec: boolean;
 }
 
 /** A response that belongs to its question. */
@@ -35,15 +37,19 @@ const CODE_MASK = 0x0f;
 export const RESPONSE_CODES = { ok: 0, formatError: 1, serverFailure: 2, noSuchName: 3, refused: 5 } as const;
 
 /** The packet of a question. @param edns says how long an answer over UDP may be (RFC 6891) */
-export function encodeQuestion(id: number, { name, type, recursive }: Question, edns: boolean): Buffer {
+export function encodeQuestion(
+  id: number,
+  { name, type, recursive, dnssec }: Question,
+  edns: boolean,
+): Buffer {
   const option = {
     type: 'OPT' as const,
     name: '.',
     udpPayloadSize: UDP_PAYLOAD_BYTES,
     extendedRcode: 0,
     ednsVersion: 0,
-    flags: 0,
-    flag_do: false,
+    flags: dnssec ? DNSSEC_OK : 0,
+    flag_do: dnssec,
     options: [],
   };
   return encode({

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../duration.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../duration.ts';
 import { isUnsettled, type NameHistory } from './history.ts';
 
 /*
@@ -24,6 +24,8 @@ export type LookKind = 'dns' | 'registry';
 const NEAR_MS = 60 * DAY_MS;
 const AFTER_END_MS = 120 * DAY_MS;
 const UNSETTLED_MS = 30 * MINUTE_MS;
+/** For the registry of a guarded name: more than the minute between two sightings, however it is spread. */
+const UNSETTLED_GUARDED_MS = 76 * SECOND_MS;
 const URGENT_MS = 4 * HOUR_MS;
 const ROUTINE_MS: Readonly<Record<LookKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
 /** Looks are taken earlier by up to this part, so that the names of a list are not due at the same time. */
@@ -41,7 +43,10 @@ export function isUrgent(name: ScheduledName, now: Date): boolean {
  * @param random from 0 to below 1.
  */
 export function nextLook(kind: LookKind, name: ScheduledName, now: Date, random: number): Date {
-  if (name.unsettled) return later(now, UNSETTLED_MS, random);
+  if (name.unsettled) {
+    const isByTheMinute = name.guarded && kind === 'registry';
+    return later(now, isByTheMinute ? UNSETTLED_GUARDED_MS : UNSETTLED_MS, random);
+  }
   if (isUrgent(name, now)) return later(now, URGENT_MS, random);
   const next = later(now, ROUTINE_MS[kind], random);
   const nearFrom = name.endsAt === undefined ? Number.POSITIVE_INFINITY : name.endsAt.getTime() - NEAR_MS;

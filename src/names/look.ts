@@ -8,6 +8,7 @@ import type { Observation } from './facts.ts';
 import { mergeObservation, newlySeen } from './history.ts';
 import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } from './look-planner.ts';
 import type { DnsObserver } from './observe.ts';
+import { isChanged } from './parent-sight.ts';
 import type { LookResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
 import { isUnanswered, type RegistryLook, readRegistryAnswer } from './registry-record.ts';
 import { explainChanges, type NameOrder } from './unexplained-changes.ts';
@@ -38,6 +39,8 @@ export interface LookDeps {
 /** What was seen of a name at one moment, and when its registry may be asked if it was not. */
 interface Looks {
   readonly dns: Observation | undefined;
+  /** What the zone above says, which is asked more often than the rest of the DNS. */
+  readonly parent: Observation | undefined;
   readonly registry: RegistryLook | undefined;
   readonly registryTurn: Date | undefined;
 }
@@ -56,7 +59,21 @@ export async function lookAtName(deps: LookDeps, name: string, signal: AbortSign
     known.nextDnsAt <= now ? deps.observer.observe(name, signal) : undefined,
     registryTurn <= now ? fetchLook(deps, name, signal) : undefined,
   ]);
-  await keepLooks(deps, known, { dns, registry, registryTurn });
+  await keepLooks(deps, known, { dns, parent: undefined, registry, registryTurn });
+}
+
+/**
+ * Keeps what the zone above says of a watched name.
+ * @returns whether it confirmed a change
+ */
+export async function keepParentLook(deps: LookDeps, parent: Observation): Promise<boolean> {
+  const known = await deps.store.find(parent.name);
+  if (known === undefined) return false;
+  const kept = await keepLooks(deps, known, {
+    ...{ dns: undefined, registry: undefined, registryTurn: undefined },
+    parent,
+  });
+  return kept !== undefined && isChanged(known.history, kept.after.history);
 }
 
 /** Asks the registry of a name now, and keeps what it shows if the name is watched. @throws as {@link lookAtName} */
@@ -68,7 +85,10 @@ export async function lookAtRegistry(
   const registry = await fetchLook(deps, name, signal);
   const known = await deps.store.find(name);
   if (known !== undefined)
-    await keepLooks(deps, known, { dns: undefined, registry, registryTurn: undefined });
+    await keepLooks(deps, known, {
+      ...{ dns: undefined, parent: undefined, registryTurn: undefined },
+      registry,
+    });
   return registry;
 }
 
@@ -95,13 +115,14 @@ export async function confirmTransfer(
 }
 
 /** Adds looks to what is known of a name. */
-async function keepLooks(deps: LookDeps, found: NameRecord, looks: Looks): Promise<void> {
+async function keepLooks(deps: LookDeps, found: NameRecord, looks: Looks): Promise<LookResult | undefined> {
   const kept = await changeRecord(deps.store, found.name, found, async (known) =>
     afterLooks(known, looks, await deps.contextOf(known), deps.now(), deps.random ?? Math.random),
   );
   for (const { name, kind, fact, id } of kept?.alarms ?? []) {
     deps.log.warn({ name, kind, fact, alarmId: id }, 'a name has changed, and no order explains it');
   }
+  return kept;
 }
 
 /** Changes what is known of a name, and tries again when somebody else changed it in between. */
@@ -126,7 +147,7 @@ async function changeRecord(
 /** The name after looks at it. */
 function afterLooks(
   known: NameRecord,
-  { dns, registry, registryTurn }: Looks,
+  { dns, parent, registry, registryTurn }: Looks,
   context: NameContext,
   now: Date,
   random: () => number,
@@ -136,6 +157,7 @@ function afterLooks(
   const changes = (
     [
       ['dns', dns],
+      ['dns', parent],
       ['registry', registry],
     ] as const
   ).flatMap(([origin, look]) => {

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DnsClient } from '../dns/client.ts';
+import type { ParentZones } from '../dns/parent-zones.ts';
 import type { Log } from '../log.ts';
 import type { LookAtRegistry } from '../orders/accepted.ts';
 import type { LookForEvidence } from '../orders/evidence.ts';
@@ -9,8 +10,16 @@ import type { OrderStore } from '../orders/ports.ts';
 import type { RdapClient } from '../rdap/client.ts';
 import { type Alarms, createAlarms } from './alarm-actions.ts';
 import { DNS_FACTS, FACT_NAMES, type Observation, REGISTRY_FACTS } from './facts.ts';
+import { createGuardedWatch } from './guarded-watch.ts';
 import { mergeObservation, type NameHistory, wasLookedFor } from './history.ts';
-import { confirmTransfer, fetchLook, lookAtName, lookAtRegistry, type NameContext } from './look.ts';
+import {
+  confirmTransfer,
+  fetchLook,
+  keepParentLook,
+  lookAtName,
+  lookAtRegistry,
+  type NameContext,
+} from './look.ts';
 import { createLookNow } from './look-now.ts';
 import { createLookPlanner } from './look-planner.ts';
 import { expectedTransfers, ordersOfName } from './name-orders.ts';
@@ -18,7 +27,7 @@ import type { DnsObserver } from './observe.ts';
 import { confirmationOf, evidenceOf, sentToRegistry } from './order-evidence.ts';
 import { createImpacts, type Impacts } from './order-impact.ts';
 import { GUARDED } from './portfolio.ts';
-import type { AlarmStore, ImpactStore, NameRecord, NameRecordStore, TagSource } from './ports.ts';
+import type { AlarmStore, ImpactStore, LeaseStore, NameRecord, NameRecordStore, TagSource } from './ports.ts';
 import type { RegistryLook } from './registry-record.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
@@ -37,6 +46,12 @@ export interface NamesParts {
   /** For a person who waits: gives each server less time. */
   readonly quickObserver: DnsObserver;
   readonly quickDns: DnsClient;
+  /** For parent zones: each question goes out once. */
+  readonly parentDns: DnsClient;
+  readonly parents: ParentZones;
+  readonly leases: LeaseStore;
+  /** Names this process. */
+  readonly processId: string;
   readonly now: () => Date;
   readonly log: Log;
   /** Ends what is under way at shutdown. */
@@ -57,6 +72,8 @@ export interface Names {
   claimDue(limit: number): Promise<readonly string[]>;
   /** Schedules a look at a watched name as soon as possible. */
   requestLook(name: string): Promise<void>;
+  /** Asks parent zones about the guarded names whose minute is over. To be called every second. */
+  lookAtGuarded(): Promise<void>;
   /** Looks at a claimed name. */
   look(name: string): Promise<void>;
   /** Asks the registry of a name now, and keeps what it shows if the name is watched. */
@@ -164,7 +181,20 @@ export function createNames(parts: NamesParts): Names {
     return { history: await completeHistory(name, history), knownChanges, isFirstLook };
   }
 
+  const guardedWatch = createGuardedWatch({
+    store,
+    lead: (leaseMs) => parts.leases.take('guarded_watch', parts.processId, leaseMs),
+    parents: parts.parents,
+    dns: parts.parentDns,
+    keep: (sight) => keepParentLook(looking, sight),
+    lookAtRegistry: (name) => lookAtRegistry(looking, name, untilStop(EVIDENCE_MS)),
+    now,
+    log,
+    signal,
+  });
+
   return {
+    lookAtGuarded: guardedWatch.look,
     requestLook: (name) => store.requestLook(name, now()),
     claimDue: (limit) => store.claimDue(now(), LEASE_MS, limit),
     async look(name) {

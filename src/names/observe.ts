@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { DnsAnswer, DnsClient } from '../dns/client.ts';
 import { keyTagOf } from '../dns/ds.ts';
+import type { ParentZones } from '../dns/parent-zones.ts';
 import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../dns/records.ts';
 import { ABSENT, type Fact, type Facts, factValue, type Observation, seen, unseen } from './facts.ts';
 
 /** What a look at a name needs. */
 export interface ObserverDeps {
   readonly dns: DnsClient;
+  readonly parents: ParentZones;
   /** Reads when the certificate of `https://name` ends, at these addresses. */
   readonly readCertificate: (
     name: string,
@@ -22,16 +24,14 @@ export interface DnsObserver {
   observe(name: string, signal?: AbortSignal): Promise<Observation>;
 }
 
-const PARENTS_KEPT_MS = 3_600_000;
-const MAX_PARENTS = 2_000;
 const PARENTS_ASKED = 2;
 const KEY_DIGEST_LENGTH = 16;
 
 type Client = Pick<DnsClient, 'query' | 'queryNameserver'>;
 
-/** Creates an observer. It caches the addresses of the nameservers of parent zones for an hour. */
-export function createDnsObserver({ dns, readCertificate, now }: ObserverDeps): DnsObserver {
-  const parents = new Map<string, { readonly addresses: readonly string[]; readonly until: number }>();
+/** Creates an observer. */
+export function createDnsObserver({ dns, parents, readCertificate, now }: ObserverDeps): DnsObserver {
+  let turn = 0;
 
   return {
     async observe(name, signal) {
@@ -57,48 +57,21 @@ export function createDnsObserver({ dns, readCertificate, now }: ObserverDeps): 
   }
 
   /**
-   * The parent zone is asked directly, because a resolver would return what the name's own
-   * nameservers say.
+   * The zone above is asked itself, because a resolver would return what the name's own nameservers say. The servers take
+   * turns.
    */
   async function observeParent(name: string, signal: AbortSignal | undefined): Promise<Fact> {
     let fact = unseen('no_parent');
-    for (const address of (await parentAddresses(name, signal)).slice(0, PARENTS_ASKED)) {
-      const answer = await dns.queryNameserver(address, name, 'NS', signal);
-      switch (answer.kind) {
-        case 'referral':
-          return seen(answer.nameServers);
-        case 'records':
-          return seen(answer.records);
-        case 'no_such_name':
-        case 'no_data':
-          if (answer.authoritative) return ABSENT;
-          break;
-        case 'alias':
-          break;
-        case 'unanswered':
-          fact = unseen(answer.failure);
-      }
+    const addresses = await parents.serversOf(name, signal);
+    turn += 1;
+    for (let n = 0; n < Math.min(PARENTS_ASKED, addresses.length); n += 1) {
+      const address = addresses[(turn + n) % addresses.length] ?? '';
+      const answer = await dns.queryDelegation(address, name, signal);
+      if (answer.kind === 'delegated') return seen(answer.nameServers);
+      if (answer.kind === 'not_delegated') return ABSENT;
+      fact = unseen(answer.failure);
     }
     return fact;
-  }
-
-  async function parentAddresses(name: string, signal: AbortSignal | undefined): Promise<readonly string[]> {
-    const labels = name.split('.');
-    for (let cut = 1; cut < labels.length; cut += 1) {
-      const zone = labels.slice(cut).join('.');
-      const kept = parents.get(zone);
-      if (kept !== undefined && kept.until > now().getTime()) return kept.addresses;
-      const servers = await dns.query(zone, 'NS', signal);
-      if (servers.kind === 'unanswered') return [];
-      if (servers.kind !== 'records') continue;
-      const addresses = await addressesOf(dns, servers.records.slice(0, PARENTS_ASKED), signal);
-      if (addresses.length > 0) {
-        if (parents.size >= MAX_PARENTS) parents.clear();
-        parents.set(zone, { addresses, until: now().getTime() + PARENTS_KEPT_MS });
-      }
-      return addresses;
-    }
-    return [];
   }
 }
 
@@ -211,7 +184,8 @@ function policyTexts(records: readonly string[], version: string): string[] {
     .filter((record) => record.toLowerCase().startsWith(version));
 }
 
-function dsText({ keyTag, algorithm, digestType, digest }: DsRecord): string {
+/** A DS as one text. */
+export function dsText({ keyTag, algorithm, digestType, digest }: DsRecord): string {
   return `${keyTag} ${algorithm} ${digestType} ${digest.toLowerCase()}`;
 }
 

@@ -1,4 +1,5 @@
 import { createDnsClient, type DnsClient } from '../dns/client.ts';
+import { createParentZones, type ParentZones } from '../dns/parent-zones.ts';
 import { type DnsServer, systemDnsServers } from '../dns/servers.ts';
 import { readCertificate } from './certificate.ts';
 import { unseen } from './facts.ts';
@@ -9,12 +10,16 @@ import { createReachability, isSandbox } from './reachability.ts';
 export interface Observers {
   readonly dns: DnsClient;
   readonly quickDns: DnsClient;
+  /** For parent zones: each question goes out once. */
+  readonly parentDns: DnsClient;
+  readonly parents: ParentZones;
   readonly observer: DnsObserver;
   /** For a person who waits: gives each server less time and reads no certificate. */
   readonly quickObserver: DnsObserver;
 }
 
 const QUICK_TIMEOUT_MS = 500;
+const PARENT_TIMEOUT_MS = 1_500;
 
 /** @param configured what the operator set; undefined: the resolvers of the operating system */
 export function createObservers(configured: readonly DnsServer[] | undefined, now: () => Date): Observers {
@@ -22,16 +27,21 @@ export function createObservers(configured: readonly DnsServer[] | undefined, no
   const options = { servers: configured ?? systemDnsServers(), mayConnect };
   const dns = createDnsClient(options);
   const quickDns = createDnsClient({ ...options, timeoutMs: QUICK_TIMEOUT_MS, rounds: 1 });
+  const parents = createParentZones(dns, now);
   return {
     dns,
     quickDns,
+    parentDns: createDnsClient({ ...options, timeoutMs: PARENT_TIMEOUT_MS, rounds: 1 }),
+    parents,
     observer: createDnsObserver({
       dns,
+      parents,
       now,
       readCertificate: (name, addresses, signal) => readCertificate(name, addresses, { mayConnect }, signal),
     }),
     quickObserver: createDnsObserver({
       dns: quickDns,
+      parents: createParentZones(quickDns, now),
       now,
       readCertificate: async () => unseen('stale'),
     }),

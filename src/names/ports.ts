@@ -6,6 +6,7 @@ import type { ImportRow } from './details-import.ts';
 import type { NameFilter } from './filter.ts';
 import type { NameHistory, SeenValues } from './history.ts';
 import type { Impact } from './impact.ts';
+import type { KnownDelegation } from './parent-sight.ts';
 import type { DetailsChange, NameDetails } from './portfolio.ts';
 import type { Preset, PresetContent } from './presets.ts';
 import type { KnownChange } from './unexplained-changes.ts';
@@ -59,6 +60,8 @@ export interface NameRecordStore {
   seenAtRegistry(name: string): Promise<readonly SeenAtRegistry[]>;
   /** Schedules a look at a watched name as soon as possible. */
   requestLook(name: string, now: Date): Promise<void>;
+  /** The guarded names, with what is known of their delegations. */
+  guarded(): Promise<readonly GuardedName[]>;
   /**
    * Claims names whose look is due and that are unclaimed, for as long as the lease, which goes by the database's
    * clock.
@@ -75,6 +78,18 @@ export interface NameRecordStore {
    * depend on it are among them.
    */
   mentioning(name: string): Promise<readonly DependentName[]>;
+}
+
+/** A name with the tag `guarded`, which is looked at by the minute. */
+export interface GuardedName {
+  readonly name: string;
+  readonly history: KnownDelegation;
+}
+
+/** Work that one of all processes does at a time. Implemented by the store. */
+export interface LeaseStore {
+  /** Takes or keeps the lease of some work, for so long by the database's clock. @returns false while another process has it */
+  take(work: 'guarded_watch', holder: string, leaseMs: number): Promise<boolean>;
 }
 
 /** Values that a registry's record showed from a moment on. */

@@ -1,5 +1,7 @@
+import { z } from 'zod';
+import type { LeaseStore } from '../names/ports.ts';
 import { FARTHEST_MS } from '../orders/clock.ts';
-import { Prisma } from './database.ts';
+import { type Database, Prisma, storeOf } from './database.ts';
 
 /** Whether a lease is over by the database's clock. One from a clock that was set back since counts as over. */
 export const isLeaseOver = (
@@ -9,3 +11,19 @@ export const isLeaseOver = (
 
 /** The end of a lease that begins now, by the database's clock. */
 export const leaseOf = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
+
+const holders = z.array(z.object({ holder: z.string() }));
+
+/** Leases of work, in PostgreSQL. @throws {StoreError} when the database fails */
+export function createLeaseStore({ run }: Pick<Database, 'run'>): LeaseStore {
+  return storeOf('leases', {
+    take: async (work, holder, leaseMs) => {
+      const taken = await run(Prisma.sql`
+        INSERT INTO leases AS l (work, holder, until) VALUES (${work}, ${holder}, ${leaseOf(leaseMs)})
+        ON CONFLICT (work) DO UPDATE SET holder = excluded.holder, until = excluded.until
+          WHERE l.holder = excluded.holder OR ${isLeaseOver(Prisma.sql`l.until`)}
+        RETURNING holder`);
+      return holders.parse(taken).length === 1;
+    },
+  });
+}

@@ -4,8 +4,9 @@ import { hasNewEnd } from '../names/dates.ts';
 import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
 import { partOf } from '../names/facts.ts';
 import { isInUse } from '../names/in-use.ts';
+import { GUARDED } from '../names/portfolio.ts';
 import type { ImpactStore, LookResult, NameRecord, NameRecordStore } from '../names/ports.ts';
-import { storedImpact, storedValues } from '../names/stored.ts';
+import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
 import { insertAlarms } from './alarms.ts';
 import { optional } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, storeOf } from './database.ts';
@@ -30,6 +31,7 @@ const rows = z.array(
     };
   }),
 );
+const guardedRows = z.array(z.object({ name: z.string(), history: storedHistory }));
 const seenRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
 
 const COLUMNS = columnsOf(recordRow);
@@ -63,6 +65,14 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
           next_registry_at = LEAST(next_registry_at, ${now}::timestamptz), urgent = true
         WHERE name = ${name}`);
     },
+
+    guarded: async () =>
+      guardedRows.parse(
+        await run(Prisma.sql`
+          SELECT name, jsonb_strip_nulls(jsonb_build_object(
+            'parent_nameservers', history -> 'parent_nameservers', 'ds', history -> 'ds')) AS history
+          FROM domains WHERE tags @> ARRAY[${GUARDED}] ORDER BY name`),
+      ),
 
     claimDue: async (now, leaseMs, limit) => {
       const claimed = await run(Prisma.sql`

@@ -7,6 +7,7 @@ import type {
   AlarmStore,
   FactsChange,
   ImpactStore,
+  LeaseStore,
   NameRecordStore,
   PortfolioStore,
   PresetStore,
@@ -29,6 +30,7 @@ import { createEventLog } from './events.ts';
 import { createFeedStore } from './feeds.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import { createInstallationStore, type InstallationStore } from './installation.ts';
+import { createLeaseStore } from './leases.ts';
 import { createMoneyReportStore } from './money-reports.ts';
 import { createImpactStore, createNameRecordStore } from './name-records.ts';
 import { createNotificationStore } from './notifications.ts';
@@ -84,6 +86,7 @@ export interface Stores extends InstallationStores {
   readonly webhooks: WebhookStore;
   readonly links: LinkStore;
   readonly keys: KeyStore;
+  readonly leases: LeaseStore;
 }
 
 /** @param orderChanged called with each order that was committed */
@@ -142,5 +145,6 @@ export function createStores(
     webhooks: createWebhookStore(database, teamId),
     links: createLinkStore(database),
     keys: createKeyStore(database, teamId),
+    leases: createLeaseStore(database),
   };
 }

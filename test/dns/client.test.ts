@@ -294,6 +294,7 @@ describe('one nameserver', () => {
       kind: 'records',
       records: ['198.51.100.7', '198.51.100.8'],
       authoritative: true,
+      ttl: 60,
     });
     expect(dns.questions).toMatchObject([{ server: 'ns1.host.example', recursionDesired: false }]);
     dns.faults.set({ kind: 'not_authoritative' });

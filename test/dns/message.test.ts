@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { encodeQuestion, type Question, readResponse } from '../../src/dns/message.ts';
 import fc, { runs } from '../support/properties.ts';
 
-const QUESTION: Question = { name: 'cafe.rest', type: 'A', recursive: true };
+const QUESTION: Question = { name: 'cafe.rest', type: 'A', recursive: true, dnssec: false };
 const ID = 4_711;
 const HEADER_BYTES = 12;
 const QUESTION_BYTES = 15;

@@ -34,6 +34,7 @@ describe('the next look', () => {
     ['of a guarded name', { endsAt: inDays(300), guarded: true }, 4, 4],
     ['of a name in motion', { endsAt: inDays(300), inMotion: true }, 4, 4],
     ['of what was seen once', { endsAt: inDays(300), unsettled: true }, 0.5, 0.5],
+    ['of what was seen once of a guarded name', { guarded: true, unsettled: true }, 0.5, 76 / 3_600],
     ['of a name that comes near its end sooner', { endsAt: inDays(62) }, 24, 48],
   ])('%s', (_case, more, dns, registry) => {
     expect(hoursTo('dns', more)).toBe(dns);

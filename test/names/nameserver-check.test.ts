@@ -1,6 +1,7 @@
 import type { SandboxDns } from '@domain-steward/sandbox-service';
 import { describe, expect, test } from 'vitest';
 import { dsDigest, keyTagOf } from '../../src/dns/ds.ts';
+import { createParentZones } from '../../src/dns/parent-zones.ts';
 import { type Facts, seen } from '../../src/names/facts.ts';
 import { checkNameservers } from '../../src/names/nameserver-check.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
@@ -21,9 +22,11 @@ async function arrange() {
 
 async function check(dns: SandboxDns, hosts: readonly string[] = ['ns1.new.example'], more: Facts = {}) {
   const client = clientFor(dns, { timeoutMs: 300 });
+  const now = () => new Date('2026-11-22T00:00:00Z');
   const observer = createDnsObserver({
     dns: client,
-    now: () => new Date('2026-11-22T00:00:00Z'),
+    parents: createParentZones(client, now),
+    now,
     readCertificate: () => Promise.resolve(seen(['2027-01-01T00:00:00.000Z'])),
   });
   const { facts } = await observer.observe('cafe.rest');

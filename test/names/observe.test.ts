@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { createServer } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createParentZones } from '../../src/dns/parent-zones.ts';
 import { readCertificate } from '../../src/names/certificate.ts';
 import { factValue, seen } from '../../src/names/facts.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
@@ -26,8 +27,10 @@ async function arrange(lines: readonly string[] = LINES) {
   await serveName(dns, 'cafe.rest', lines);
   const asked: (readonly string[])[] = [];
   let now = AT;
+  const client = clientFor(dns, { timeoutMs: 300 });
   const observer = createDnsObserver({
-    dns: clientFor(dns, { timeoutMs: 300 }),
+    dns: client,
+    parents: createParentZones(client, () => now),
     now: () => now,
     readCertificate: (_name, addresses) => {
       asked.push(addresses);

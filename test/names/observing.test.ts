@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type Scene, setScene, startSandboxService, theft } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createParentZones } from '../../src/dns/parent-zones.ts';
 import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { createLog } from '../../src/log.ts';
 import { findDependents } from '../../src/names/dependents.ts';
@@ -163,6 +164,7 @@ async function arrange(
 ) {
   const service = await startSandboxService({ now: () => nowMs });
   const dns = await startDns();
+  const client = clientFor(dns, { timeoutMs: 500 });
   const scene: Scene = { service, dns, name: NAME };
   await setScene(scene);
   service.registry.show(NAME, { expires: nowMs + (options.endsInDays ?? 300) * DAY_MS });
@@ -177,7 +179,8 @@ async function arrange(
     store,
     rdap,
     observer: createDnsObserver({
-      dns: clientFor(dns, { timeoutMs: 500 }),
+      dns: client,
+      parents: createParentZones(client, now),
       now,
       readCertificate: async () => unseen('no_tls'),
     }),

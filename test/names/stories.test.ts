@@ -9,6 +9,7 @@ import {
 } from '@domain-steward/sandbox-service';
 import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createParentZones } from '../../src/dns/parent-zones.ts';
 import { seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory, sightedFacts } from '../../src/names/history.ts';
 import { impactOf } from '../../src/names/impact.ts';
@@ -43,6 +44,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
   const client = clientFor(dns, { timeoutMs: 500 });
   const observer = createDnsObserver({
     dns: client,
+    parents: createParentZones(client, () => new Date(now)),
     now: () => new Date(now),
     readCertificate: () => Promise.resolve(unseen('no_tls')),
   });

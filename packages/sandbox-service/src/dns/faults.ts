@@ -12,6 +12,7 @@ export interface DnsFault {
     | /** The header of an answer, then nothing that can be read. */ 'garbage'
     | /** The right answer, with the name in capitals. */ 'other_case'
     | /** Questions with EDNS are refused as unreadable, as very old servers do. */ 'no_edns'
+    | /** No DNSSEC records, although they were asked for. */ 'no_dnssec'
     | /** An answer with 2,000 records. */ 'huge'
     | /** Over TCP, the connection ends in the middle of the answer. */ 'cut';
   readonly match?: {
@@ -36,6 +37,8 @@ export interface RecordedQuestion {
   readonly name: string;
   readonly type: string;
   readonly recursionDesired: boolean;
+  /** Asks for the records of DNSSEC. */
+  readonly dnssec: boolean;
   /** The size that the client accepts over UDP (EDNS); undefined when it does not say. */
   readonly udpPayloadSize: number | undefined;
   readonly fromPort: number;

@@ -17,6 +17,8 @@ export interface SandboxDnsOptions {
   readonly port?: number;
   /** The registries' zones. */
   readonly registries?: readonly string[];
+  /** How many nameservers each registry has, `a.nic.ZONE` and so on; one when left out. */
+  readonly serversPerRegistry?: number;
 }
 
 /** A running DNS: a resolver, registries' nameservers and those that a test or a demo scripts. */
@@ -45,6 +47,7 @@ interface Endpoint {
 const RCODES = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 const PLAIN_UDP_BYTES = 512;
 const HUGE_RECORDS = 2_000;
+const FIRST_LETTER = 97;
 const ATTEMPTS_FOR_A_PORT = 20;
 
 /** Starts a DNS on the loopback interface, over UDP and TCP. */
@@ -68,9 +71,11 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
   }
 
   for (const zone of options.registries ?? ['rest', 'example']) {
-    const host = `a.nic.${zone}`;
-    await addNameserver(host);
-    world.addRegistry(zone, host);
+    for (let n = 0; n < (options.serversPerRegistry ?? 1); n += 1) {
+      const host = `${String.fromCharCode(FIRST_LETTER + n)}.nic.${zone}`;
+      await addNameserver(host);
+      world.addRegistry(zone, host);
+    }
   }
   return {
     resolver: `127.0.0.1:${port}`,
@@ -213,6 +218,7 @@ function record(
     name: asked?.name.toLowerCase() ?? '',
     type: asked?.type ?? '',
     recursionDesired: query.flag_rd,
+    dnssec: edns?.flag_do === true,
     udpPayloadSize: edns?.udpPayloadSize,
     fromPort,
   };
@@ -261,6 +267,8 @@ function spoiled(
       const shouted = answers.map((each) => ({ ...each, name: each.name.toUpperCase() }));
       return [packetOf({ ...query, questions }, question, { ...rest, answers: shouted })];
     }
+    case 'no_dnssec':
+      return [packetOf(query, question, replyTo(desk, { ...question, dnssec: false }))];
     case 'no_edns':
       return [
         question.udpPayloadSize === undefined
@@ -290,8 +298,12 @@ function manyAddresses(name: string): SandboxRecord[] {
   }));
 }
 
-function replyTo(desk: Desk, { server, name, type }: RecordedQuestion): DnsReply {
-  return server === 'resolver' ? desk.world.resolve(name, type) : desk.world.ask(server, name, type);
+function replyTo(desk: Desk, { server, name, type, dnssec }: RecordedQuestion): DnsReply {
+  const reply = server === 'resolver' ? desk.world.resolve(name, type) : desk.world.ask(server, name, type);
+  if (dnssec) return reply;
+  // What proves a referral is left out for whoever does not ask for it.
+  const isProof = (record: SandboxRecord) => record.type === 'DS' || record.type === 'NSEC';
+  return { ...reply, authorities: reply.authorities.filter((record) => !isProof(record)) };
 }
 
 /** @param forged everything is right but the data, which must not be trusted */

@@ -6,6 +6,7 @@ import {
   parseRecord,
   type SandboxRecord,
   type SandboxRecordType,
+  unsignedRecord,
 } from './zone.ts';
 
 /** A server's reply to a question, before it is encoded. */
@@ -36,8 +37,10 @@ export class DnsWorld {
   /** Zones by nameserver. */
   readonly #zones = new Map<string, Map<string, Zone>>();
   readonly #delegations = new Map<string, Delegation>();
-  /** The nameserver of each registry's zone. */
-  readonly #registries = new Map<string, string>();
+  /** The nameservers of each registry's zone. */
+  readonly #registries = new Map<string, readonly string[]>();
+  /** What single nameservers of registries say otherwise than the others, by their host name. */
+  readonly #deviations = new Map<string, Map<string, Delegation | undefined>>();
 
   addHost(host: string, address: string): void {
     this.#addresses.set(host, address);
@@ -49,7 +52,7 @@ export class DnsWorld {
   }
 
   addRegistry(zone: string, host: string): void {
-    this.#registries.set(zone, host);
+    this.#registries.set(zone, [...(this.#registries.get(zone) ?? []), host]);
   }
 
   /**
@@ -86,6 +89,20 @@ export class DnsWorld {
     this.#delegations.delete(name);
   }
 
+  /**
+   * Makes one nameserver of a registry say something else of a name than the others: it lags behind, or is poisoned.
+   * @param hosts undefined: that the name is not delegated
+   */
+  delegateAt(server: string, name: string, hosts: readonly string[] | undefined): void {
+    const deviations = this.#deviations.get(server) ?? new Map<string, Delegation | undefined>();
+    this.#deviations.set(server, deviations.set(name, hosts && { hosts, ds: [] }));
+  }
+
+  /** Makes all nameservers of the registries say the same again. */
+  agree(): void {
+    this.#deviations.clear();
+  }
+
   /** The reply of a resolver that follows delegations and aliases. */
   resolve(name: string, type: string): DnsReply {
     const answers: SandboxRecord[] = [];
@@ -102,8 +119,8 @@ export class DnsWorld {
 
   /** The reply of a nameserver from its own zones. */
   ask(host: string, name: string, type: string): DnsReply {
-    for (const [zone, registryHost] of this.#registries) {
-      if (registryHost === host && isWithin(name, zone)) return this.#askRegistry(zone, name, type);
+    for (const [zone, hosts] of this.#registries) {
+      if (hosts.includes(host) && isWithin(name, zone)) return this.#askRegistry(zone, name, type, host);
     }
     const zone = [...(this.#zones.get(host)?.values() ?? [])]
       .filter((held) => isWithin(name, held.name))
@@ -128,14 +145,19 @@ export class DnsWorld {
     return host === undefined ? reply('SERVFAIL') : this.ask(host, name, type);
   }
 
-  #askRegistry(zone: string, name: string, type: string): DnsReply {
-    const host = this.#registries.get(zone) ?? zone;
-    const soa = defaultSoa(zone, host);
-    const cut = this.#delegationOf(name);
-    const delegation = cut === undefined ? undefined : this.#delegations.get(cut);
+  #askRegistry(zone: string, name: string, type: string, server?: string): DnsReply {
+    const hosts = this.#registries.get(zone) ?? [];
+    const soa = defaultSoa(zone, hosts[0] ?? zone);
+    const deviations = server === undefined ? undefined : this.#deviations.get(server);
+    const deviates = deviations?.has(name) === true;
+    const cut = deviates ? name : this.#delegationOf(name);
+    const delegation = deviates ? deviations.get(name) : this.#delegations.get(cut ?? '');
     if (cut !== undefined && delegation !== undefined && !(type === 'DS' && cut === name)) {
       return reply('NOERROR', {
-        authorities: [...delegation.hosts.map((each) => nsRecord(cut, each)), ...delegation.ds],
+        authorities: [
+          ...delegation.hosts.map((each) => nsRecord(cut, each)),
+          ...(delegation.ds.length > 0 ? delegation.ds : [unsignedRecord(cut)]),
+        ],
         additionals: delegation.hosts.flatMap((each) => {
           const address = this.#addresses.get(each);
           return address === undefined ? [] : [addressRecord(each, address)];
@@ -149,7 +171,7 @@ export class DnsWorld {
         authorities: delegation.ds.length > 0 ? [] : [soa],
       });
     }
-    return fromZone({ name: zone, records: [soa, nsRecord(zone, host)] }, name, type);
+    return fromZone({ name: zone, records: [soa, ...hosts.map((host) => nsRecord(zone, host))] }, name, type);
   }
 
   #delegationOf(name: string): string | undefined {

@@ -94,6 +94,17 @@ export function nsRecord(zone: string, host: string): SandboxRecord {
   return { name: zone, ttl: TTL_SECONDS, class: 'IN', type: 'NS', data: host };
 }
 
+/** Says that a delegation has no DS (RFC 4035, 3.1.4.1). */
+export function unsignedRecord(name: string): SandboxRecord {
+  return {
+    name,
+    ttl: TTL_SECONDS,
+    class: 'IN',
+    type: 'NSEC',
+    data: { nextDomain: `\\000.${name}`, rrtypes: ['NS', 'NSEC', 'RRSIG'] },
+  };
+}
+
 /** An address record. */
 export function addressRecord(name: string, address: string): SandboxRecord {
   return { name, ttl: TTL_SECONDS, class: 'IN', type: 'A', data: address };

@@ -1,0 +1,81 @@
+import type { DnsClient } from './client.ts';
+
+/** Finds the servers of the zones in which names are delegated. */
+export interface ParentZones {
+  /**
+   * The addresses of the servers of the zone above a name, found once and kept for their TTL.
+   * @returns none where they were never found
+   * @throws only the signal's reason
+   */
+  serversOf(name: string, signal?: AbortSignal): Promise<readonly string[]>;
+}
+
+/** Names of many zones may be watched; each zone is a few addresses. */
+const MAX_ZONES = 2_000;
+/** More servers than any zone has. */
+const MAX_SERVERS = 16;
+const MIN_KEPT_SECONDS = 60;
+const MAX_KEPT_SECONDS = 86_400;
+
+interface Servers {
+  readonly addresses: readonly string[];
+  readonly until: number;
+}
+
+type Client = Pick<DnsClient, 'query'>;
+
+/** Creates a finder. What it has found stays in use while the resolvers do not answer. */
+export function createParentZones(dns: Client, now: () => Date): ParentZones {
+  const zones = new Map<string, Servers>();
+  /** Of many names of one zone the first one looks. */
+  const underWay = new Map<string, Promise<Servers | 'none' | 'unanswered'>>();
+
+  async function find(
+    zone: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Servers | 'none' | 'unanswered'> {
+    const hosts = await dns.query(zone, 'NS', signal);
+    if (hosts.kind === 'unanswered') return 'unanswered';
+    if (hosts.kind !== 'records') return 'none';
+    const found = await Promise.all(
+      hosts.records.slice(0, MAX_SERVERS).map((host) => addressOf(host, signal)),
+    );
+    const addresses = [...new Set(found.flatMap((each) => each?.addresses.slice(0, 1) ?? []))];
+    if (addresses.length === 0) return 'unanswered';
+    const ttl = Math.min(hosts.ttl, ...found.flatMap((each) => each?.ttl ?? []));
+    const keptSeconds = Math.min(MAX_KEPT_SECONDS, Math.max(MIN_KEPT_SECONDS, ttl));
+    const servers = { addresses, until: now().getTime() + keptSeconds * 1_000 };
+    if (zones.size >= MAX_ZONES) zones.clear();
+    zones.set(zone, servers);
+    return servers;
+  }
+
+  async function addressOf(host: string, signal: AbortSignal | undefined) {
+    for (const type of ['A', 'AAAA'] as const) {
+      const answer = await dns.query(host, type, signal);
+      if (answer.kind === 'records') return { addresses: answer.records, ttl: answer.ttl };
+    }
+    return undefined;
+  }
+
+  function findOnce(zone: string, signal: AbortSignal | undefined) {
+    const looking = underWay.get(zone) ?? find(zone, signal).finally(() => underWay.delete(zone));
+    underWay.set(zone, looking);
+    return looking;
+  }
+
+  return {
+    async serversOf(name, signal) {
+      const labels = name.split('.');
+      for (let cut = 1; cut < labels.length; cut += 1) {
+        const zone = labels.slice(cut).join('.');
+        const kept = zones.get(zone);
+        if (kept !== undefined && kept.until > now().getTime()) return kept.addresses;
+        const found = await findOnce(zone, signal);
+        if (found === 'unanswered') return kept?.addresses ?? [];
+        if (found !== 'none') return found.addresses;
+      }
+      return [];
+    },
+  };
+}

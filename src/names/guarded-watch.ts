@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto';
+import type { DnsClient } from '../dns/client.ts';
+import type { ParentZones } from '../dns/parent-zones.ts';
+import { HOUR_MS, MINUTE_MS } from '../duration.ts';
+import type { Log } from '../log.ts';
+import { type Facts, type Observation, unseen } from './facts.ts';
+import { factsOfDelegation, isNews, type KnownDelegation, majorityOf } from './parent-sight.ts';
+import type { NameRecordStore } from './ports.ts';
+
+/*
+ * Guarded names by the minute. Each is asked for at one server of the zone above, which take turns. Only what is news is
+ * looked at further: all servers of the zone are asked, and what most of them say is kept as a sighting. What is known of
+ * every name between two minutes is memory, and may be lost.
+ */
+
+export interface GuardedWatchDeps {
+  readonly store: Pick<NameRecordStore, 'guarded'>;
+  /** Whether this process watches from now on, for as long as the lease. One of all processes does. */
+  readonly lead: (leaseMs: number) => Promise<boolean>;
+  readonly parents: ParentZones;
+  readonly dns: Pick<DnsClient, 'queryDelegation'>;
+  /** Keeps a sighting. @returns whether it confirmed a change */
+  readonly keep: (sight: Observation) => Promise<boolean>;
+  /** Asks the registry of a name at once. */
+  readonly lookAtRegistry: (name: string) => Promise<unknown>;
+  readonly now: () => Date;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Asks the servers of parent zones about guarded names. */
+export interface GuardedWatch {
+  /** Asks about the names whose minute is over. To be called every second. */
+  look(): Promise<void>;
+}
+
+const EVERY_MS = MINUTE_MS;
+/** What other looks have kept since is read this often. */
+const READ_EVERY_MS = 30_000;
+/** A process that dies is followed by another one within this time. */
+const LEAD_FOR_MS = 20_000;
+const LEAD_EVERY_MS = 5_000;
+/** For one server of a parent zone: what all 1,000 guarded names of one zone with one server need. */
+const QUESTIONS_PER_SECOND = 20;
+/** A server that does not answer this often in a row is left alone for a while. */
+const MAX_FAILURES = 3;
+const MAX_REST_MS = HOUR_MS;
+/** A name of which nothing could be seen for this long is said to be unseen. */
+const UNSEEN_AFTER_MS = 10 * MINUTE_MS;
+
+interface Watched {
+  readonly name: string;
+  known: KnownDelegation;
+  /** When it was asked for last, by the bot's clock. */
+  askedAt: number;
+  /** Which server is next. */
+  turn: number;
+  unseenSince: number | undefined;
+  /** A server has said something new, and the others could not be asked in the same second. */
+  isInDoubt: boolean;
+}
+
+interface Rest {
+  failures: number;
+  until: number;
+}
+
+export function createGuardedWatch(deps: GuardedWatchDeps): GuardedWatch {
+  const { parents, now, log, signal } = deps;
+  let watched = new Map<string, Watched>();
+  let readAt = Number.NEGATIVE_INFINITY;
+  /** Of the process’s own clock, as the lease goes by the database’s. */
+  let ledAt = Number.NEGATIVE_INFINITY;
+  const resting = new Map<string, Rest>();
+  /** Questions in the current second, by server. */
+  let asked = new Map<string, number>();
+
+  /** Whether this process watches, and knows which names. One process of all does. */
+  async function read(at: number): Promise<boolean> {
+    if (performance.now() - ledAt >= LEAD_EVERY_MS) {
+      if (!(await deps.lead(LEAD_FOR_MS))) return false;
+      ledAt = performance.now();
+    }
+    if (at - readAt < READ_EVERY_MS && at >= readAt) return true;
+    const names = await deps.store.guarded();
+    watched = new Map(
+      names.map(({ name, history }) => {
+        const kept = watched.get(name) ?? newlyWatched(name);
+        kept.known = history;
+        return [name, kept];
+      }),
+    );
+    readAt = at;
+    return true;
+  }
+
+  function isResting(server: string): boolean {
+    return (resting.get(server)?.until ?? 0) > now().getTime();
+  }
+
+  /** Whether servers may be asked once more in this second, all of them. */
+  function mayAsk(servers: readonly string[]): boolean {
+    if (servers.some((server) => (asked.get(server) ?? 0) >= QUESTIONS_PER_SECOND)) return false;
+    for (const server of servers) asked.set(server, (asked.get(server) ?? 0) + 1);
+    return true;
+  }
+
+  async function ask(server: string, name: string): Promise<Facts> {
+    const answer = await deps.dns.queryDelegation(server, name, signal);
+    if (answer.kind !== 'unanswered') {
+      resting.delete(server);
+      return factsOfDelegation(answer);
+    }
+    const failures = (resting.get(server)?.failures ?? 0) + 1;
+    const restMs = failures < MAX_FAILURES ? 0 : EVERY_MS * 2 ** (failures - MAX_FAILURES);
+    resting.set(server, { failures, until: now().getTime() + Math.min(restMs, MAX_REST_MS) });
+    if (failures === MAX_FAILURES)
+      log.warn({ server, name, failure: answer.failure }, 'a server of a parent zone does not answer');
+    return factsOfDelegation(answer);
+  }
+
+  async function lookAt(one: Watched): Promise<void> {
+    const { name, known } = one;
+    const all = await parents.serversOf(name, signal);
+    // A server that has not answered for long has no vote.
+    const servers = all.filter((server) => !isResting(server));
+    const [first, ...others] = rotated(servers, one.turn);
+    // Where it is not its turn in this second, it has one in the next.
+    if (first !== undefined && !mayAsk(one.isInDoubt ? servers : [first])) return;
+    const at = now();
+    const askAll = (some: readonly string[]) => Promise.all(some.map((server) => ask(server, name)));
+    const isNew = (answer: Facts) => isNews(known, answer);
+    let answers = await askAll(one.isInDoubt ? servers : servers.filter((server) => server === first));
+    if (!one.isInDoubt && answers.some(isNew)) {
+      one.isInDoubt = !mayAsk(others);
+      if (one.isInDoubt) return;
+      answers = [...answers, ...(await askAll(others))];
+    }
+    Object.assign(one, { turn: one.turn + 1, askedAt: at.getTime(), isInDoubt: false });
+    const facts =
+      first === undefined ? unseenFacts(all.length === 0 ? 'no_parent' : 'unreachable') : majorityOf(answers);
+    if (isNew(facts)) return keep(one, { name, at, facts });
+    if (facts.parent_nameservers?.state === 'unseen') return noteUnseen(one, facts);
+    one.unseenSince = undefined;
+    if (answers.some(isNew)) log.warn({ name }, 'one server of a parent zone is alone with what it says');
+  }
+
+  async function keep(one: Watched, sight: Observation): Promise<void> {
+    const isConfirmed = await deps.keep(sight);
+    readAt = Number.NEGATIVE_INFINITY;
+    if (isConfirmed) await deps.lookAtRegistry(one.name);
+  }
+
+  /** A name that cannot be seen for long is not known any more. It is kept once. */
+  async function noteUnseen(one: Watched, facts: Facts): Promise<void> {
+    const at = now();
+    one.unseenSince ??= at.getTime();
+    const { current, unseen: lost } = one.known.parent_nameservers ?? {};
+    const isLong = at.getTime() - one.unseenSince >= UNSEEN_AFTER_MS;
+    if (isLong && current !== undefined && lost === undefined) await keep(one, { name: one.name, at, facts });
+  }
+
+  return {
+    async look() {
+      const at = now().getTime();
+      if (!(await read(at))) return;
+      asked = new Map();
+      const due = [...watched.values()].filter(({ askedAt }) => at - askedAt >= EVERY_MS || askedAt > at);
+      await Promise.all(
+        due.map((one) =>
+          lookAt(one).catch((err: unknown) => {
+            if (!signal.aborted) log.error({ err, name: one.name }, 'asking a parent zone about a name');
+          }),
+        ),
+      );
+    },
+  };
+}
+
+/** The servers in turn, beginning with another one each time. */
+function rotated(servers: readonly string[], turn: number): readonly string[] {
+  const start = servers.length === 0 ? 0 : turn % servers.length;
+  return [...servers.slice(start), ...servers.slice(0, start)];
+}
+
+/** The names of a zone begin at different servers. */
+function newlyWatched(name: string): Watched {
+  const turn = createHash('sha256').update(name).digest().readUInt16BE(0);
+  return {
+    name,
+    known: {},
+    askedAt: Number.NEGATIVE_INFINITY,
+    turn,
+    unseenSince: undefined,
+    isInDoubt: true,
+  };
+}
+
+function unseenFacts(reason: 'no_parent' | 'unreachable' | 'stale'): Facts {
+  return { parent_nameservers: unseen(reason), ds: unseen(reason) };
+}

@@ -1,0 +1,96 @@
+import { setMaxListeners } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createParentZones } from '../../src/dns/parent-zones.ts';
+import { parseDnsServers } from '../../src/dns/servers.ts';
+import { newlyWatched } from '../../src/expiry/change-watched.ts';
+import { createLog } from '../../src/log.ts';
+import { createGuardedWatch } from '../../src/names/guarded-watch.ts';
+import { keepParentLook } from '../../src/names/look.ts';
+import { createLookPlanner } from '../../src/names/look-planner.ts';
+import { createObservers } from '../../src/names/observers.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { createWatchListStore } from '../../src/store/domains.ts';
+import { createLeaseStore } from '../../src/store/leases.ts';
+import { createNameRecordStore } from '../../src/store/name-records.ts';
+import { startDns } from '../dns/sandbox-dns.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+/* The watch over guarded names with the real database, the real sockets and a parent zone of three servers. */
+
+const NAMES = 1_000;
+const OURS = ['ns1.host.example', 'ns2.host.example'];
+const MINUTE_MS = 60_000;
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+
+let database: TestDatabase;
+let db: Database;
+let nowMs = Date.UTC(2026, 10, 22);
+const now = () => new Date(nowMs);
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase({ url: database.url });
+});
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+
+describe('leases of work', () => {
+  test('are one process’s until they end', async () => {
+    const leases = createLeaseStore(db);
+    expect(await leases.take('guarded_watch', 'one', 60_000)).toBe(true);
+    expect(await leases.take('guarded_watch', 'other', 60_000)).toBe(false);
+    expect(await leases.take('guarded_watch', 'one', 60_000)).toBe(true);
+    await db.prisma.lease.updateMany({ data: { until: new Date(0) } });
+    expect(await leases.take('guarded_watch', 'other', 60_000)).toBe(true);
+    expect(await leases.take('guarded_watch', 'one', 60_000)).toBe(false);
+  });
+});
+
+test('1,000 guarded names take less than 5 % of a core, and are asked for once a minute', async () => {
+  const dns = await startDns({ serversPerRegistry: 3 });
+  const names = Array.from({ length: NAMES }, (_, n) => `name-${n}.rest`);
+  const list = createWatchListStore(db);
+  for (const name of names) {
+    dns.world.delegate(name, OURS);
+    await list.add(newlyWatched(name, 'U0ALICE', now()));
+  }
+  await db.prisma.domain.updateMany({ data: { tags: ['guarded'] } });
+  const store = createNameRecordStore(db, 'T0TEAM');
+  const observers = createObservers(parseDnsServers(dns.resolver), now);
+  const looking = {
+    ...{ store, observer: observers.observer, now, log: createLog('silent') },
+    rdap: { fetchRecord: () => Promise.reject(new Error('nobody asks a registry')) },
+    planner: createLookPlanner(1_000),
+    contextOf: async () => ({ orders: [], hasOpenOrder: false, isAlarmed: false, isGuarded: true }),
+  };
+  const watch = createGuardedWatch({
+    store,
+    lead: (leaseMs) => createLeaseStore(db).take('guarded_watch', 'process', leaseMs),
+    ...{ parents: createParentZones(observers.dns, now), dns: observers.parentDns },
+    keep: (sight) => keepParentLook(looking, sight),
+    lookAtRegistry: () => Promise.reject(new Error('nobody asks a registry')),
+    ...{ now, log: createLog('silent'), signal: never },
+  });
+  await db.prisma.lease.deleteMany();
+  /** Sixty looks, a second apart; what they take of the processor, with the sandbox's servers in it. */
+  const minute = async () => {
+    const before = process.cpuUsage();
+    for (let second = 0; second < 60; second += 1) {
+      nowMs += MINUTE_MS / 60;
+      await watch.look();
+    }
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000 / MINUTE_MS;
+  };
+  await minute();
+  expect((await store.guarded()).filter(({ history }) => history.parent_nameservers)).toHaveLength(NAMES);
+  const questions = dns.questions.length;
+  const part = await minute();
+  const asked = dns.questions.length - questions;
+  expect(part, `${(part * 100).toFixed(2)} % of a core, ${asked} questions`).toBeLessThan(0.05);
+  expect(asked).toBeGreaterThan(NAMES * 0.9);
+  expect(asked).toBeLessThan(NAMES * 1.1);
+}, 120_000);

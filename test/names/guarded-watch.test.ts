@@ -1,0 +1,212 @@
+import { setMaxListeners } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { createDnsClient } from '../../src/dns/client.ts';
+import { createParentZones } from '../../src/dns/parent-zones.ts';
+import { parseDnsServers } from '../../src/dns/servers.ts';
+import { createLog } from '../../src/log.ts';
+import type { Observation } from '../../src/names/facts.ts';
+import { createGuardedWatch } from '../../src/names/guarded-watch.ts';
+import { type FactChange, mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { isChanged } from '../../src/names/parent-sight.ts';
+import { startDns } from '../dns/sandbox-dns.ts';
+
+const OURS = ['ns1.host.example', 'ns2.host.example'];
+const THIEF = ['ns1.thief.example'];
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const NAME = 'cafe.rest';
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+const SERVERS = ['a.nic.rest', 'b.nic.rest', 'c.nic.rest'];
+
+/** A zone with three servers, and a watch over some of its names whose time goes on by hand. */
+async function arrange(names: readonly string[] = [NAME]) {
+  const dns = await startDns({ serversPerRegistry: 3 });
+  for (const name of names) dns.world.delegate(name, OURS);
+  let nowMs = Date.UTC(2026, 10, 22);
+  const now = () => new Date(nowMs);
+  const client = createDnsClient({
+    servers: parseDnsServers(dns.resolver) ?? [],
+    mayConnect: () => true,
+    timeoutMs: 200,
+    rounds: 1,
+  });
+  const known = new Map<string, NameHistory>(names.map((name) => [name, {}]));
+  const changes: FactChange[] = [];
+  const askedRegistry: string[] = [];
+  let leads = true;
+  const watch = createGuardedWatch({
+    store: { guarded: async () => [...known].map(([name, history]) => ({ name, history })) },
+    lead: async () => leads,
+    parents: createParentZones(client, now),
+    dns: client,
+    keep: async (sight: Observation) => {
+      const before = known.get(sight.name) ?? {};
+      const { history, changes: found } = mergeObservation(before, sight);
+      known.set(sight.name, history);
+      changes.push(...found);
+      return isChanged(before, history);
+    },
+    lookAtRegistry: async (name) => askedRegistry.push(name),
+    now,
+    log: createLog('silent'),
+    signal: never,
+  });
+  const questions = () =>
+    dns.questions.filter(({ server, name }) => server !== 'resolver' && known.has(name));
+  return {
+    dns,
+    known,
+    changes,
+    askedRegistry,
+    look: watch.look,
+    questions,
+    setLeads: (value: boolean) => {
+      leads = value;
+    },
+    /** Lets minutes pass, with a look after each. */
+    async minutes(count: number) {
+      for (let n = 0; n < count; n += 1) {
+        nowMs += MINUTE;
+        await watch.look();
+      }
+    },
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}
+
+describe('a guarded name', () => {
+  test('is asked for once a minute, at all servers of its zone in turn, by one question', async () => {
+    const t = await arrange();
+    await t.look();
+    const before = t.questions().length;
+    t.pass(30 * SECOND);
+    await t.look();
+    expect(t.questions(), 'its minute is not over').toHaveLength(before);
+    t.pass(30 * SECOND);
+    await t.look();
+    await t.minutes(2);
+    const asked = t.questions().slice(before);
+    expect(asked.map(({ type, recursionDesired }) => [type, recursionDesired])).toEqual(
+      Array(3).fill(['NS', false]),
+    );
+    expect(asked.map(({ server }) => server).sort()).toEqual(SERVERS);
+  });
+
+  test('has changed at its second sighting, after which its registry is asked', async () => {
+    const t = await arrange();
+    await t.minutes(2);
+    t.dns.world.delegate(NAME, THIEF);
+    await t.minutes(1);
+    expect(t.changes).toEqual([]);
+    expect(t.askedRegistry).toEqual([]);
+    await t.minutes(1);
+    expect(t.changes.map(({ fact, after }) => [fact, after])).toEqual([['parent_nameservers', THIEF]]);
+    expect(t.askedRegistry).toEqual([NAME]);
+  });
+
+  test('has its DS watched by the same question', async () => {
+    const t = await arrange();
+    await t.minutes(2);
+    t.dns.world.delegate(NAME, OURS, ['1 13 2 abcd']);
+    await t.minutes(2);
+    expect(t.changes.map(({ fact, after }) => [fact, after])).toEqual([['ds', ['1 13 2 abcd']]]);
+  });
+
+  test('has its DS asked for where a server does not tell it with the delegation', async () => {
+    const t = await arrange();
+    t.dns.world.delegate(NAME, OURS, ['1 13 2 abcd']);
+    t.dns.faults.set({ kind: 'no_dnssec' });
+    await t.minutes(1);
+    expect(t.known.get(NAME)?.ds?.current?.value).toEqual(['1 13 2 abcd']);
+  });
+
+  test('that is gone from its zone has no delegation', async () => {
+    const t = await arrange();
+    await t.minutes(2);
+    t.dns.world.undelegate(NAME);
+    await t.minutes(2);
+    expect(t.changes.map(({ fact, after }) => [fact, after])).toContainEqual(['parent_nameservers', []]);
+  });
+
+  test('that flaps has not changed', async () => {
+    const t = await arrange();
+    await t.minutes(2);
+    for (let n = 0; n < 5; n += 1) {
+      t.dns.world.delegate(NAME, THIEF);
+      await t.minutes(1);
+      t.dns.world.delegate(NAME, [...OURS].reverse());
+      await t.minutes(1);
+    }
+    expect(t.changes).toEqual([]);
+  });
+
+  test('is watched by one process', async () => {
+    const t = await arrange();
+    t.setLeads(false);
+    await t.minutes(2);
+    expect(t.questions()).toEqual([]);
+  });
+});
+
+describe('a parent zone', () => {
+  test('that is poisoned on one server changes nothing', async () => {
+    const t = await arrange();
+    await t.minutes(2);
+    t.dns.world.delegateAt('b.nic.rest', NAME, THIEF);
+    await t.minutes(12);
+    expect(t.changes).toEqual([]);
+    expect(t.known.get(NAME)?.parent_nameservers?.candidate).toBeUndefined();
+  });
+
+  test('whose servers lag behind each other has changed when most of them have', async () => {
+    const t = await arrange();
+    await t.minutes(2);
+    t.dns.world.delegate(NAME, THIEF);
+    t.dns.world.delegateAt('c.nic.rest', NAME, OURS);
+    await t.minutes(3);
+    expect(t.changes.map(({ after }) => after)).toEqual([THIEF]);
+  });
+
+  test.each(['silence', 'refused', 'servfail', 'wrong_question', 'wrong_id', 'garbage'] as const)(
+    'whose servers all fail (%s) changes nothing, and is said to be unseen',
+    async (kind) => {
+      const t = await arrange();
+      await t.minutes(2);
+      for (const server of SERVERS) t.dns.faults.set({ kind, match: { server } });
+      await t.minutes(12);
+      const { current, unseen } = t.known.get(NAME)?.parent_nameservers ?? {};
+      expect(t.changes).toEqual([]);
+      expect(current?.value).toEqual(OURS);
+      expect(unseen).toBeDefined();
+      t.dns.faults.clear();
+      await t.minutes(70);
+      expect(t.known.get(NAME)?.parent_nameservers?.unseen).toBeUndefined();
+    },
+    30_000,
+  );
+
+  test('is asked less by those that it does not answer', async () => {
+    const t = await arrange();
+    await t.minutes(1);
+    for (const server of SERVERS) t.dns.faults.set({ kind: 'refused', match: { server } });
+    const before = t.questions().length;
+    await t.minutes(60);
+    expect(t.questions().length - before).toBeLessThan(30);
+  });
+
+  test('is asked 20 questions a second and server at most', async () => {
+    const names = Array.from({ length: 100 }, (_, n) => `name${n}.rest`);
+    const t = await arrange(names);
+    await t.look();
+    const counts = SERVERS.map((each) => t.questions().filter(({ server }) => server === each).length);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(20);
+    for (let second = 0; second < 20; second += 1) {
+      t.pass(SECOND);
+      await t.look();
+    }
+    expect(new Set(t.questions().map(({ name }) => name)).size, 'all of them have their turn').toBe(100);
+  });
+});

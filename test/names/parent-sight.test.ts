@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import { ABSENT, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import { mergeObservation } from '../../src/names/history.ts';
+import { factsOfDelegation, isChanged, isNews, majorityOf } from '../../src/names/parent-sight.ts';
+
+const OURS = ['ns1.host.example', 'ns2.host.example'];
+const THIEF = ['ns1.thief.example'];
+const at = (minute: number) => new Date(Date.UTC(2026, 10, 22, 0, minute));
+const said = (hosts: readonly string[], ds: readonly string[] = []): Facts => ({
+  parent_nameservers: seen(hosts),
+  ds: seen(ds),
+});
+const look = (minute: number, facts: Facts) => ({ name: 'cafe.rest', at: at(minute), facts });
+const SILENT: Facts = { parent_nameservers: unseen('timeout'), ds: unseen('timeout') };
+
+describe('what a server of the parent zone answers', () => {
+  test('is the same in any sequence and any case', () => {
+    const ds = { keyTag: 1, algorithm: 13, digestType: 2, digest: 'AB' };
+    const one = factsOfDelegation({ kind: 'delegated', nameServers: [...OURS].reverse(), ds: [ds] });
+    expect(one).toEqual(said(OURS, ['1 13 2 ab']));
+  });
+
+  test('is absence only where the zone says so', () => {
+    expect(factsOfDelegation({ kind: 'not_delegated' })).toEqual({ parent_nameservers: ABSENT, ds: ABSENT });
+    expect(factsOfDelegation({ kind: 'unanswered', failure: 'refused' })).toEqual({
+      parent_nameservers: unseen('refused'),
+      ds: unseen('refused'),
+    });
+    expect(factsOfDelegation({ kind: 'delegated', nameServers: OURS, ds: undefined }).ds).toEqual(
+      unseen('not_told'),
+    );
+  });
+});
+
+describe('news', () => {
+  const { history } = mergeObservation({}, look(0, said(OURS)));
+
+  test('is what differs from what counts, and what nobody has seen yet', () => {
+    expect(isNews(history, said([...OURS].reverse()))).toBe(false);
+    expect(isNews(history, said(THIEF))).toBe(true);
+    expect(isNews(history, said(OURS, ['1 13 2 ab']))).toBe(true);
+    expect(isNews({}, said(OURS))).toBe(true);
+  });
+
+  test('is no failure', () => {
+    expect(isNews(history, SILENT)).toBe(false);
+  });
+
+  test('is what ends a doubt: a flap is forgotten at the next look', () => {
+    const flapping = mergeObservation(history, look(1, said(THIEF))).history;
+    expect(isNews(flapping, said(OURS))).toBe(true);
+    const settled = mergeObservation(flapping, look(2, said(OURS))).history;
+    expect(isNews(settled, said(OURS))).toBe(false);
+    expect(isChanged(history, settled)).toBe(false);
+  });
+
+  test('is a change once two looks a minute apart have shown it', () => {
+    const once = mergeObservation(history, look(1, said(THIEF)));
+    const twice = mergeObservation(once.history, look(2, said(THIEF)));
+    expect(once.changes).toEqual([]);
+    expect(twice.changes.map(({ fact }) => fact)).toEqual(['parent_nameservers']);
+    expect(isChanged(history, once.history)).toBe(false);
+    expect(isChanged(history, twice.history)).toBe(true);
+  });
+});
+
+describe('the servers of a zone', () => {
+  test('are believed as most of those that answer', () => {
+    expect(majorityOf([said(THIEF), said(THIEF), said(OURS)])).toEqual(said(THIEF));
+    expect(majorityOf([said(THIEF), said(THIEF), SILENT])).toEqual(said(THIEF));
+    expect(majorityOf([said(THIEF)]), 'a zone with one server').toEqual(said(THIEF));
+  });
+
+  test.each([
+    ['one of three is poisoned', [said(THIEF), said(OURS), said(OURS)], seen(OURS)],
+    ['two disagree', [said(THIEF), said(OURS)], unseen('not_told')],
+    ['one answers and the others are silent', [said(THIEF), SILENT, SILENT], unseen('timeout')],
+    ['none answers', [SILENT, SILENT], unseen('timeout')],
+  ] as const)('change nothing where %s', (_case, answers, nameservers) => {
+    expect(majorityOf(answers).parent_nameservers).toEqual(nameservers);
+  });
+});
