@@ -191,7 +191,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
               .messages('C0EXPIRY')
               .filter(
                 ({ metadata, thread_ts }) =>
-                  metadata?.event_type === 'domain_alarm' && thread_ts === undefined,
+                  metadata?.event_type === 'domain_incident' && thread_ts === undefined,
               ).length,
         });
       },

@@ -173,7 +173,7 @@ async function start(site: Site): Promise<Bot> {
   const notify = createNotifier(deps, {
     notifications: stores.notifications,
     leaseMs: pace.notificationLeaseMs,
-    alarms: stores.alarms,
+    incidents: stores.incidents,
     records: stores.names,
     watchList: stores.watchList,
     reminders: stores.reminders,
@@ -335,7 +335,7 @@ function openAccounts(
   return { vault, accounts };
 }
 
-/** The use cases of names: what registries and the DNS show, impact and alarms. */
+/** The use cases of names: what registries and the DNS show, impact and incidents. */
 function buildNames(
   { config, seams, now, log, bus, shutdown }: Site,
   stores: Stores,
@@ -351,8 +351,8 @@ function buildNames(
   });
   shutdown.onClose(() => rdap.close());
   return createNames({
-    alarms: stores.alarms,
-    alarmChanged: () => void bus.emit('notificationsDue'),
+    incidents: stores.incidents,
+    incidentChanged: () => void bus.emit('notificationsDue'),
     store: stores.names,
     impacts: stores.impacts,
     orders: stores.orders,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BUDGET_SPANS, storedShortfall } from './money/budget.ts';
 import { PRICED_TASKS, storedCost } from './money/prices.ts';
 import { FACT_NAMES } from './names/facts.ts';
-import { ALARM_KINDS } from './names/unexplained-changes.ts';
+import { INCIDENT_KINDS } from './names/unexplained-changes.ts';
 import { messagePlace } from './notifications.ts';
 import {
   type ApprovalsGiven,
@@ -197,7 +197,7 @@ export const loggedPrice = z.object({
   source: z.string(),
 });
 const budget = z.object({ id: z.string(), tag: z.string().optional(), span: z.enum(BUDGET_SPANS), amount });
-const alarm = z.enum(ALARM_KINDS);
+const incident = z.enum(INCIDENT_KINDS);
 
 /** An event of something that is no order. */
 export const teamEvent = z.discriminatedUnion('kind', [
@@ -216,10 +216,16 @@ export const teamEvent = z.discriminatedUnion('kind', [
       origin: messagePlace.optional(),
     },
   ),
-  event('name', ['alarm_raised'], { alarm, fact: z.enum(FACT_NAMES), before: texts, after: texts }),
-  /** Proposed: the first of two people says that the change is the team's. */
-  event('name', ['alarm_proposed', 'alarm_explained', 'alarm_escalated'], {
-    alarm,
+  /** A change that no order explains; joined: of an incident that was there. */
+  event('name', ['incident_opened', 'incident_joined'], {
+    incident,
+    fact: z.enum(FACT_NAMES),
+    before: texts,
+    after: texts,
+  }),
+  /** Proposed: the first of two people says that the change is the team's. Over: everything is as it was. */
+  event('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
+    incidents: z.array(incident).readonly(),
     reason: z.string().optional(),
   }),
   event('name', ['name_changed'], changedValues),
@@ -270,8 +276,8 @@ export type TeamEventOf<Kind> = TeamEvent extends infer Event
 
 /** A decision about a name of the watch list, before it is known of which name. */
 export type WatchDecision = Omit<TeamEventOf<'name_watched'>, 'subject'>;
-/** What somebody says of an alarm. */
-export type AlarmDecision = Pick<TeamEventOf<'alarm_explained'>, 'kind' | 'actor' | 'reason'>;
+/** What somebody says of an incident. */
+export type IncidentDecision = Pick<TeamEventOf<'incident_ours'>, 'kind' | 'actor' | 'reason'>;
 
 /** An event of an order, with the order as it is now and its events of the kind `approved`, oldest first. */
 export interface AuditedEvent {

@@ -12,7 +12,7 @@ import { z } from 'zod';
  */
 export const SUBJECT_KINDS = [
   'order',
-  'alarm',
+  'incident',
   'report',
   'digest',
   'place',

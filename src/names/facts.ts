@@ -68,7 +68,7 @@ export const FACT_NAMES = [...REGISTRY_FACTS, ...DNS_FACTS] as const;
 export type FactName = (typeof FACT_NAMES)[number];
 
 /** Facts whose change must be explained by an order. */
-export const ALARM_FACTS = [
+export const INCIDENT_FACTS = [
   'registration',
   'registrar',
   'statuses',

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
-  ALARM_FACTS,
   FACT_NAMES,
   type FactName,
   type Facts,
   type FactValue,
   factValue,
+  INCIDENT_FACTS,
   isSameValue,
   mergeSameValue,
   type Observation,
@@ -137,9 +137,9 @@ export function valuesOf(history: NameHistory, fact: FactName): readonly KnownVa
   return current === undefined ? past : [current, ...past];
 }
 
-/** Whether a change that may be an alarm waits for another look to confirm it. */
+/** Whether a change that may be an incident waits for another look to confirm it. */
 export function isUnsettled(history: NameHistory): boolean {
-  return ALARM_FACTS.some((fact) => history[fact]?.candidate !== undefined);
+  return INCIDENT_FACTS.some((fact) => history[fact]?.candidate !== undefined);
 }
 
 function mergeValue(

@@ -1,11 +1,11 @@
 import { compareAndSwap } from '../compare-and-swap.ts';
-import { HOUR_MS } from '../duration.ts';
+import { DAY_MS, HOUR_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import type { RdapClient } from '../rdap/client.ts';
-import { newAlarms } from './alarm.ts';
 import { datesAfterLook, datesAfterTransferConfirmed } from './dates.ts';
 import type { Observation } from './facts.ts';
 import { mergeObservation, newlySeen } from './history.ts';
+import { afterLook, type Incident, isOpen } from './incident.ts';
 import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } from './look-planner.ts';
 import type { DnsObserver } from './observe.ts';
 import { isChanged } from './parent-sight.ts';
@@ -17,8 +17,8 @@ import { explainChanges, type NameOrder } from './unexplained-changes.ts';
 export interface NameContext {
   readonly orders: readonly NameOrder[];
   readonly hasOpenOrder: boolean;
-  /** An event of it is unexplained, so more may follow. */
-  readonly isAlarmed: boolean;
+  /** Its latest incident. */
+  readonly incident: Incident | undefined;
   /** It has the tag `guarded`: it must not be lost. */
   readonly isGuarded: boolean;
 }
@@ -110,7 +110,7 @@ export async function confirmTransfer(
   await changeRecord(store, name, await store.find(name), async (known) => ({
     after: { ...known, ...datesAfterTransferConfirmed(known, at), nextRegistryAt: at },
     observations: [{ origin: 'person', at, expiresAt: undefined }],
-    alarms: [],
+    incident: undefined,
   }));
 }
 
@@ -119,8 +119,12 @@ async function keepLooks(deps: LookDeps, found: NameRecord, looks: Looks): Promi
   const kept = await changeRecord(deps.store, found.name, found, async (known) =>
     afterLooks(known, looks, await deps.contextOf(known), deps.now(), deps.random ?? Math.random),
   );
-  for (const { name, kind, fact, id } of kept?.alarms ?? []) {
-    deps.log.warn({ name, kind, fact, alarmId: id }, 'a name has changed, and no order explains it');
+  const { after, added = [] } = kept?.incident ?? {};
+  for (const { kind, fact } of added) {
+    deps.log.warn(
+      { name: found.name, kind, fact, incidentId: after?.id },
+      'a name has changed, and no order explains it',
+    );
   }
   return kept;
 }
@@ -174,10 +178,11 @@ function afterLooks(
     orders: context.orders,
     knownChanges: known.knownChanges,
   });
-  const alarms = newAlarms(known.name, unexplained, now);
+  const { name } = known;
+  const incident = afterLook(context.incident, { name, unexplained, history, at: now });
   const dates = registry === undefined ? known : datesAfterLook(known, registry);
   const record = { ...known, ...dates, history, knownChanges };
-  const scheduled = scheduleOf(record, context, alarms.length > 0);
+  const scheduled = scheduleOf(record, context, incident?.after ?? context.incident, now);
   const next = (kind: 'dns' | 'registry') => nextLook(kind, scheduled, now, random());
   const isDeferred =
     registry === undefined && registryTurn !== undefined && registryTurn > known.nextRegistryAt;
@@ -193,19 +198,31 @@ function afterLooks(
     isRegistryReserved: isDeferred,
     isUrgent: isUrgent(scheduled, now),
   };
-  return { after, observations, alarms };
+  return { after, observations, incident };
 }
 
 /** What decides when a name is looked at next. */
-function scheduleOf(record: NameRecord, context: NameContext, isNewlyAlarmed: boolean): ScheduledName {
+function scheduleOf(
+  record: NameRecord,
+  { hasOpenOrder, isGuarded }: NameContext,
+  incident: Incident | undefined,
+  now: Date,
+): ScheduledName {
   const { inMotion, unsettled } = motionOf(record.history);
-  const { hasOpenOrder, isAlarmed, isGuarded } = context;
   return {
     endsAt: record.expiry?.at,
     guarded: isGuarded,
-    inMotion: inMotion || hasOpenOrder || isAlarmed || isNewlyAlarmed || record.renewed !== undefined,
+    inMotion: inMotion || hasOpenOrder || mayGoOn(incident, now) || record.renewed !== undefined,
     unsettled,
   };
+}
+
+/** For this long after an incident was opened more may follow, because a theft happens in steps. */
+const GOES_ON_MS = 30 * DAY_MS;
+
+function mayGoOn(incident: Incident | undefined, now: Date): boolean {
+  if (incident === undefined || !isOpen(incident)) return false;
+  return now.getTime() - incident.openedAt.getTime() < GOES_ON_MS;
 }
 
 /** When the registry may be asked. The moment is in the future when the look is not due, or others go first. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { inputOfItem, type Order, type OrderItem, type OrderTaskName } from '../orders/order.ts';
-import type { Alarm } from './alarm.ts';
 import { IMPACT_TASKS, type ImpactTask } from './impact.ts';
+import type { Incident } from './incident.ts';
 import type { Lapse } from './ports.ts';
-import { idOfAlarm, NAME_TASKS, type NameOrder } from './unexplained-changes.ts';
+import { idOfIncident, NAME_TASKS, type NameOrder } from './unexplained-changes.ts';
 
 /* Orders and people's decisions, in the form in which they can explain changes of a name. */
 
@@ -47,15 +47,19 @@ export function ordersOfName(name: string, orders: readonly Order[], lapse: Laps
 }
 
 /** Transfers without an order of which somebody has said that the team made them. */
-export function expectedTransfers(alarms: readonly Alarm[]): NameOrder[] {
-  return alarms
-    .filter(({ kind, explained }) => kind === 'pending_transfer' && explained !== undefined)
-    .map(({ id, lastSeenBefore }) => ({
-      id: idOfAlarm(id),
-      task: 'transfer',
-      state: 'succeeded',
-      sentAt: lastSeenBefore,
-    }));
+export function expectedTransfers(incidents: readonly Incident[]): NameOrder[] {
+  return incidents
+    .filter(({ state }) => state === 'ours')
+    .flatMap(({ id, changes }) =>
+      changes
+        .filter(({ kind }) => kind === 'pending_transfer')
+        .map(({ lastSeenBefore }) => ({
+          id: idOfIncident(id),
+          task: 'transfer',
+          state: 'succeeded',
+          sentAt: lastSeenBefore,
+        })),
+    );
 }
 
 function stateOf({ state, result }: OrderItem): NameOrder['state'] {

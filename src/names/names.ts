@@ -8,10 +8,10 @@ import type { LookForEvidence } from '../orders/evidence.ts';
 import { isOpen, type Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { RdapClient } from '../rdap/client.ts';
-import { type Alarms, createAlarms } from './alarm-actions.ts';
 import { DNS_FACTS, FACT_NAMES, type Observation, REGISTRY_FACTS } from './facts.ts';
 import { createGuardedWatch } from './guarded-watch.ts';
 import { mergeObservation, type NameHistory, wasLookedFor } from './history.ts';
+import { createIncidents, type Incidents } from './incident-actions.ts';
 import {
   confirmTransfer,
   fetchLook,
@@ -27,7 +27,14 @@ import type { DnsObserver } from './observe.ts';
 import { confirmationOf, evidenceOf, sentToRegistry } from './order-evidence.ts';
 import { createImpacts, type Impacts } from './order-impact.ts';
 import { GUARDED } from './portfolio.ts';
-import type { AlarmStore, ImpactStore, LeaseStore, NameRecord, NameRecordStore, TagSource } from './ports.ts';
+import type {
+  ImpactStore,
+  IncidentStore,
+  LeaseStore,
+  NameRecord,
+  NameRecordStore,
+  TagSource,
+} from './ports.ts';
 import type { RegistryLook } from './registry-record.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
@@ -35,9 +42,9 @@ import type { KnownChange } from './unexplained-changes.ts';
 export interface NamesParts {
   readonly store: NameRecordStore;
   readonly impacts: ImpactStore;
-  readonly alarms: AlarmStore;
-  /** Called when an alarm has changed and Slack has to be told. */
-  readonly alarmChanged: (id: string) => void;
+  readonly incidents: IncidentStore;
+  /** Called when an incident has changed and people have to be told. */
+  readonly incidentChanged: (id: string) => void;
   readonly orders: Pick<OrderStore, 'list'>;
   readonly tags: TagSource;
   readonly rdap: Pick<RdapClient, 'fetchRecord'>;
@@ -83,7 +90,9 @@ export interface Names {
   /** Whether a name is tagged `guarded`. */
   isGuarded(name: string): Promise<boolean>;
   /** Changes that no order explains, and what people did about them. */
-  readonly alarms: Alarms;
+  readonly incidents: Incidents;
+  /** Whether an incident of a name is open. */
+  hasOpenIncident(name: string): Promise<boolean>;
   /** Looks in public records for the outcome of an order whose answer was lost. */
   readonly evidence: LookForEvidence;
   /** Looks whether the registry shows that what the service accepted has happened. */
@@ -98,12 +107,8 @@ const LEASE_MS = 2 * 60_000;
 const LOOKS_PER_HOUR = 12_000;
 /** The latest live orders of a name that are considered as explanations. */
 const ORDERS_LOOKED_AT = 50;
-/** The latest alarms of a name that are considered. */
-const ALARMS_LOOKED_AT = 10;
-/**
- * For this long after an unexplained change a name is looked at every few hours, because a theft happens in steps.
- */
-const ALARMED_MS = 30 * 86_400_000;
+/** The latest incidents of a name that are considered. */
+const INCIDENTS_LOOKED_AT = 10;
 /** The time for a look that a command waits for; Slack gives a command three seconds. */
 const QUICK_MS = 1_800;
 const EVIDENCE_MS = 30_000;
@@ -130,18 +135,15 @@ export function createNames(parts: NamesParts): Names {
   }
 
   async function contextOf({ name, lapse }: Pick<NameRecord, 'name' | 'lapse'>): Promise<NameContext> {
-    const [alarms, orders, guarded] = await Promise.all([
-      parts.alarms.ofName(name, ALARMS_LOOKED_AT),
+    const [incidents, orders, guarded] = await Promise.all([
+      parts.incidents.ofName(name, INCIDENTS_LOOKED_AT),
       parts.orders.list({ name, isLive: true, limit: ORDERS_LOOKED_AT }),
       isGuarded(name),
     ]);
     return {
-      orders: [...ordersOfName(name, orders, lapse), ...expectedTransfers(alarms)],
+      orders: [...ordersOfName(name, orders, lapse), ...expectedTransfers(incidents)],
       hasOpenOrder: orders.some(({ state }: Order) => isOpen(state)),
-      isAlarmed: alarms.some(
-        ({ explained, raisedAt }) =>
-          explained === undefined && now().getTime() - raisedAt.getTime() < ALARMED_MS,
-      ),
+      incident: incidents[0],
       isGuarded: guarded,
     };
   }
@@ -209,13 +211,14 @@ export function createNames(parts: NamesParts): Names {
     lookAtRegistry: (name, until) => lookAtRegistry(looking, name, until),
     known,
     isGuarded,
-    alarms: createAlarms({
-      store: parts.alarms,
+    incidents: createIncidents({
+      store: parts.incidents,
       isGuarded,
       trustRegistrar: (name) => confirmTransfer(parts, name),
-      changed: parts.alarmChanged,
+      changed: parts.incidentChanged,
       now,
     }),
+    hasOpenIncident: async (name) => (await parts.incidents.openOf([name])).length > 0,
     async evidence(order, item) {
       const { name } = item;
       const sentAt = sentToRegistry(order, item);

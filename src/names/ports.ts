@@ -1,11 +1,11 @@
-import type { AlarmDecision } from '../events.ts';
-import type { Alarm, NewAlarm } from './alarm.ts';
+import type { IncidentDecision } from '../events.ts';
 import type { DatedOrder, NameDates } from './dates.ts';
 import type { DependentName } from './dependents.ts';
 import type { ImportRow } from './details-import.ts';
 import type { NameFilter } from './filter.ts';
 import type { NameHistory, SeenValues } from './history.ts';
 import type { Impact } from './impact.ts';
+import type { Incident, IncidentUpdate } from './incident.ts';
 import type { KnownDelegation } from './parent-sight.ts';
 import type { DetailsChange, NameDetails } from './portfolio.ts';
 import type { Preset, PresetContent } from './presets.ts';
@@ -47,7 +47,7 @@ export type NameObservation =
 export interface LookResult {
   readonly after: NameRecord;
   readonly observations: readonly NameObservation[];
-  readonly alarms: readonly NewAlarm[];
+  readonly incident: IncidentUpdate | undefined;
 }
 
 /** What is known of names. Implemented by the store. */
@@ -69,8 +69,8 @@ export interface NameRecordStore {
    */
   claimDue(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /**
-   * Keeps the result of a look, with the alarms that it raises in the same transaction, and ends the claim.
-   * @returns false when somebody else has changed the name since `before` was read: nothing is kept
+   * Keeps the result of a look, with what it makes of the name's incident in the same transaction, and ends the claim.
+   * @returns false when somebody else has changed the name or the incident since they were read: nothing is kept
    */
   save(before: NameRecord, result: LookResult): Promise<boolean>;
   /**
@@ -124,16 +124,18 @@ export interface ImpactStore {
   nameServersOf(orderId: string): Promise<readonly string[] | undefined>;
 }
 
-/** Alarms. Implemented by the store. */
-export interface AlarmStore {
-  find(id: string): Promise<Alarm | undefined>;
+/** Incidents. Implemented by the store. */
+export interface IncidentStore {
+  find(id: string): Promise<Incident | undefined>;
   /** The latest first. */
-  ofName(name: string, limit: number): Promise<readonly Alarm[]>;
+  ofName(name: string, limit: number): Promise<readonly Incident[]>;
+  /** Those of names that are open, or were raised. */
+  openOf(names: readonly string[]): Promise<readonly Incident[]>;
   /**
-   * Commits what a person decided about an alarm, with its entry of the audit log. Slack has to be told from `now` on.
+   * Commits what a person decided about an incident, with its entry of the audit log. Slack has to be told from `now` on.
    * @returns false when somebody else was faster: read again
    */
-  change(before: Alarm, after: Alarm, decision: AlarmDecision, now: Date): Promise<boolean>;
+  change(before: Incident, after: Incident, decision: IncidentDecision, now: Date): Promise<boolean>;
 }
 
 /** The tags of names, for those who decide or count by them. */

@@ -5,7 +5,7 @@ import type { KnownFact, NameHistory, SeenValues } from './history.ts';
 import { IMPACT_TASKS, type Impact, impactItem } from './impact.ts';
 import { RECORD_PROBLEMS } from './registry-record.ts';
 import type { TrustedRecord } from './trust.ts';
-import { ALARM_KINDS, type KnownChange } from './unexplained-changes.ts';
+import { INCIDENT_KINDS, type KnownChange } from './unexplained-changes.ts';
 
 /* What is kept of a name as JSON, where moments are texts. */
 
@@ -29,7 +29,7 @@ export const storedHistory: z.ZodType<NameHistory> = z.partialRecord(factName, k
 export const storedKnownChanges: z.ZodType<KnownChange[]> = z.array(
   z
     .object({
-      kind: z.enum(ALARM_KINDS),
+      kind: z.enum(INCIDENT_KINDS),
       after: value,
       facts: z.array(factName),
       firstSeen: moment,

@@ -1,5 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '../duration.ts';
-import { ALARM_FACTS, type FactName, type FactValue, isSameSet, REGISTRY_FACTS } from './facts.ts';
+import { type FactName, type FactValue, INCIDENT_FACTS, isSameSet, REGISTRY_FACTS } from './facts.ts';
 import type { FactChange, NameHistory } from './history.ts';
 import { isDeleted } from './registry-record.ts';
 
@@ -9,21 +9,25 @@ import { isDeleted } from './registry-record.ts';
  */
 
 /** The changes of a name that people must hear of. */
-export const ALARM_KINDS = [
+export const INCIDENT_KINDS = [
   'registrar',
   'nameservers',
   'ds',
-  'lock_gone',
+  'lock',
+  'hold',
+  'delegation_gone',
   'owner',
   'pending_transfer',
   'pending_delete',
   'unregistered',
+  'nameserver_registrable',
+  'all_lame',
 ] as const;
-export type AlarmKind = (typeof ALARM_KINDS)[number];
+export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 
 /** A change that people must hear of, as one fact has shown it. */
 export interface NameChange extends FactChange {
-  readonly kind: AlarmKind;
+  readonly kind: IncidentKind;
   /** For a registrar: the change of the expiry that came with it, as in a transfer. */
   readonly expiry?: { readonly before: string; readonly after: string };
 }
@@ -55,25 +59,25 @@ export interface NameOrder {
   readonly nameServers?: readonly string[];
 }
 
-const ALARM_PREFIX = 'alarm:';
+const INCIDENT_PREFIX = 'incident:';
 
-/** The id under which an alarm's transfer explains further changes, once somebody has said that the team made it. */
-export function idOfAlarm(alarmId: string): string {
-  return `${ALARM_PREFIX}${alarmId}`;
+/** The id under which an incident's transfer explains further changes, once somebody has said that the team made it. */
+export function idOfIncident(incidentId: string): string {
+  return `${INCIDENT_PREFIX}${incidentId}`;
 }
 
-/** Whether the explanation of a change is what somebody said about an alarm, and no order. */
-export function isOfAlarm(orderId: string): boolean {
-  return orderId.startsWith(ALARM_PREFIX);
+/** Whether the explanation of a change is what somebody said about an incident, and no order. */
+export function isOfIncident(orderId: string): boolean {
+  return orderId.startsWith(INCIDENT_PREFIX);
 }
 
 /** A change that was found before, what explains it, and which facts have shown it. */
 export interface KnownChange {
-  readonly kind: AlarmKind;
+  readonly kind: IncidentKind;
   readonly after: FactValue;
   readonly facts: readonly FactName[];
   readonly firstSeen: Date;
-  /** The order that explains it; undefined when none does, so that an alarm was raised. */
+  /** The order that explains it; undefined when none does, so that it is part of an incident. */
   readonly orderId: string | undefined;
 }
 
@@ -134,39 +138,46 @@ const LOCKS: readonly string[] = ['transfer', 'delete', 'update'].flatMap((what)
   `server ${what} prohibited`,
 ]);
 
+/** While one of them is set, the name is not in its zone. */
+const HOLDS: readonly string[] = ['client hold', 'server hold'];
+
 /** How long after its request an order can explain a change of a kind. It never explains a kind that is left out. */
-const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<AlarmKind, number>>>>> = {
+const EXPLAINS_FOR_MS: Readonly<Record<NameTask, Readonly<Partial<Record<IncidentKind, number>>>>> = {
   create: { registrar: 2 * DAY_MS, nameservers: 2 * DAY_MS, owner: 2 * DAY_MS, ds: 2 * DAY_MS },
   transfer: {
     registrar: 21 * DAY_MS,
     nameservers: 21 * DAY_MS,
     ds: 21 * DAY_MS,
     owner: 21 * DAY_MS,
-    lock_gone: 21 * DAY_MS,
+    lock: 21 * DAY_MS,
     pending_transfer: 21 * DAY_MS,
   },
   renew: {},
-  restore: { nameservers: 30 * DAY_MS, ds: 30 * DAY_MS, lock_gone: 30 * DAY_MS },
+  restore: { nameservers: 30 * DAY_MS, ds: 30 * DAY_MS, lock: 30 * DAY_MS },
   delete: {
     pending_delete: 7 * DAY_MS,
     unregistered: DELETION_MS,
+    hold: 7 * DAY_MS,
+    delegation_gone: 7 * DAY_MS,
     nameservers: 7 * DAY_MS,
     ds: 7 * DAY_MS,
-    lock_gone: 7 * DAY_MS,
+    lock: 7 * DAY_MS,
   },
   nameservers: { nameservers: 7 * DAY_MS, ds: 7 * DAY_MS },
   'owner-change': { owner: 21 * DAY_MS },
-  authcode: { lock_gone: 7 * DAY_MS },
+  authcode: { lock: 7 * DAY_MS },
   lapse: {
     pending_delete: DELETION_MS,
     unregistered: DELETION_MS,
+    hold: DELETION_MS,
+    delegation_gone: DELETION_MS,
     nameservers: DELETION_MS,
     ds: DELETION_MS,
   },
 };
 
 /** A change of nameservers is shown by the registry first, then by the zone above, last by the name itself. */
-const FACT_ORDER: readonly FactName[] = ALARM_FACTS;
+const FACT_ORDER: readonly FactName[] = INCIDENT_FACTS;
 const OF_REGISTRY: ReadonlySet<FactName> = new Set(REGISTRY_FACTS);
 
 /** The changes of a name that no order explains and that were not known, and all that are known now. */
@@ -230,7 +241,7 @@ function notableChanges(changes: readonly FactChange[], history: NameHistory): N
       case 'registry_nameservers':
       case 'parent_nameservers':
       case 'nameservers':
-        return ofKind('nameservers', change);
+        return ofKind(change.after.length === 0 ? 'delegation_gone' : 'nameservers', change);
       case 'secure_dns':
       case 'ds':
         return ofKind('ds', change);
@@ -242,7 +253,7 @@ function notableChanges(changes: readonly FactChange[], history: NameHistory): N
   });
 }
 
-function ofKind(kind: AlarmKind, change: FactChange, after = change.after): NameChange {
+function ofKind(kind: IncidentKind, change: FactChange, after = change.after): NameChange {
   return { ...change, kind, after };
 }
 
@@ -264,11 +275,21 @@ function statusChanges(change: FactChange, history: NameHistory): NameChange[] {
   const gone = LOCKS.filter(
     (lock) => before.includes(lock) && !after.includes(lock) && !endsByItself(lock, change, history),
   );
+  const holds = HOLDS.filter((hold) => after.includes(hold) && !before.includes(hold));
   const isAdded = (status: string) => after.includes(status) && !before.includes(status);
   return [
-    ...gone.map((lock) => ofKind('lock_gone', change, [lock])),
+    ...gone.map((lock) => ofKind('lock', change, [lock])),
     ...(isAdded('pending transfer') ? [ofKind('pending_transfer', change, ['pending transfer'])] : []),
-    ...(isDeleted(after) && !isDeleted(before) ? [ofKind('pending_delete', change, ['pending delete'])] : []),
+    ...(isDeleted(after) && !isDeleted(before)
+      ? [
+          ofKind(
+            'pending_delete',
+            change,
+            after.filter((status) => isDeleted([status])),
+          ),
+        ]
+      : []),
+    ...(holds.length > 0 ? [ofKind('hold', change, holds)] : []),
   ];
 }
 
@@ -284,9 +305,11 @@ function endsByItself(lock: string, { firstSeenAfter }: FactChange, history: Nam
 function isSameChange(change: NameChange, former: KnownChange, orders: readonly NameOrder[]): boolean {
   if (former.facts.includes(change.fact)) return false;
   const apartMs = Math.abs(change.firstSeenAfter.getTime() - former.firstSeen.getTime());
-  // A deleted name loses its delegation, and its registration in the end.
-  if (former.kind === 'pending_delete' || former.kind === 'unregistered') {
-    if (change.kind === 'unregistered') return apartMs < DELETION_MS;
+  // A deleted name loses its delegation, and its registration in the end. One on hold loses the delegation too, and a name
+  // without a delegation has no DS.
+  const isDeletion = former.kind === 'pending_delete' || former.kind === 'unregistered';
+  if (isDeletion && change.kind === 'unregistered') return apartMs < DELETION_MS;
+  if (isDeletion || former.kind === 'hold' || former.kind === 'delegation_gone') {
     if (isDelegationGone(change)) return apartMs < SHOWN_BY_ALL_MS;
   }
   if (former.kind !== change.kind || apartMs > SHOWN_BY_ALL_MS) return false;
@@ -308,7 +331,7 @@ function isSameChange(change: NameChange, former: KnownChange, orders: readonly 
 }
 
 function isDelegationGone({ kind, after }: NameChange): boolean {
-  return (kind === 'nameservers' || kind === 'ds') && after.length === 0;
+  return kind === 'delegation_gone' || (kind === 'ds' && after.length === 0);
 }
 
 /** The order that explains a change: the latest that can. An order explains one change of each kind. */
@@ -323,7 +346,7 @@ function explainingOrder(
         orderId === id &&
         kind === change.kind &&
         // One order may change several locks.
-        (kind !== 'lock_gone' || isSameSet(after, change.after)),
+        (kind !== 'lock' || isSameSet(after, change.after)),
     );
   return latestFirst(orders).find((order) => canExplain(order, change) && !isUsed(order));
 }
@@ -361,7 +384,7 @@ function isWhatWasAskedFor({ task, nameServers }: NameOrder, { kind, fact, after
     case 'ds':
       // Such an order can remove the DS, but not set a new one.
       return after.length === 0 || task === 'transfer' || task === 'restore' || task === 'create';
-    case 'lock_gone':
+    case 'lock':
       return task !== 'authcode' || after.every((lock) => lock.includes('transfer'));
     default:
       return true;

@@ -11,8 +11,8 @@ import { audit } from './log/audit.ts';
 import { budgets } from './money/budgets.ts';
 import { prices } from './money/prices.ts';
 import { spend } from './money/spend.ts';
-import { alarms } from './names/alarms.ts';
 import { factChanges } from './names/fact-changes.ts';
+import { incidents } from './names/incidents.ts';
 import { name } from './names/name.ts';
 import { nameEdit } from './names/name-edit.ts';
 import { names } from './names/names.ts';
@@ -123,7 +123,7 @@ const SUBJECTS: readonly Subject[] = [
     actions: { interface: 'account' },
   }),
   subject(name, { commands: { name: 'member' } }),
-  subject(alarms, {
+  subject(incidents, {
     forms: { alert_ours: 'member' },
     actions: { alert_ours: 'member', alert_raise: 'member' },
   }),

@@ -1,7 +1,7 @@
 import type { Account } from '../accounts/account.ts';
 import type { ReminderStore, WatchListStore } from '../expiry/ports.ts';
 import type { MoneyReportStore } from '../money/ports.ts';
-import type { AlarmStore, NameRecordStore } from '../names/ports.ts';
+import type { IncidentStore, NameRecordStore } from '../names/ports.ts';
 import { isAtAnotherRegistrar } from '../names/trust.ts';
 import type { NotificationStore, Subject } from '../notifications.ts';
 import { waitingDecision } from '../orders/approvers.ts';
@@ -16,7 +16,7 @@ import { createDigestPlanner, createDigestViews } from './expiry/digest-notifica
 import type { SlackDeps } from './feature.ts';
 import { createEventPlanner } from './log/event-notifications.ts';
 import { createMoneyReportPlanner, createPriceDifferencePlanner } from './money/money-report.ts';
-import { createAlarmPlanner } from './names/alarm-notifications.ts';
+import { createIncidentPlanner } from './names/incident-notifications.ts';
 import { createOrderPlanner } from './orders/order-messages.ts';
 import { type NotificationPlanner, notify } from './outbound/notify.ts';
 import { createPendingChangePlanner } from './policy/pending-change-notifications.ts';
@@ -26,7 +26,7 @@ export interface ToldFrom {
   readonly notifications: NotificationStore;
   /** How long the messages of a subject belong to a process without a sign of life. */
   readonly leaseMs: number;
-  readonly alarms: AlarmStore;
+  readonly incidents: IncidentStore;
   readonly records: Pick<NameRecordStore, 'find'>;
   readonly watchList: WatchListStore;
   readonly reminders: ReminderStore;
@@ -78,8 +78,8 @@ function createPlanners(
       now,
       log,
     }),
-    alarm: createAlarmPlanner({
-      alarms: from.alarms,
+    incident: createIncidentPlanner({
+      incidents: from.incidents,
       store: orders.store,
       directory,
       settings,
@@ -93,6 +93,7 @@ function createPlanners(
         return {
           owner: details?.owner ?? watched?.registeredBy ?? watched?.addedBy,
           channel: details?.channel,
+          registrar: record?.trusted?.registrar,
           isElsewhere: record !== undefined && isAtAnotherRegistrar(record, now()),
         };
       },

@@ -7,13 +7,12 @@ import { isInUse } from '../names/in-use.ts';
 import { GUARDED } from '../names/portfolio.ts';
 import type { ImpactStore, LookResult, NameRecord, NameRecordStore } from '../names/ports.ts';
 import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
-import { insertAlarms } from './alarms.ts';
 import { optional } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, storeOf } from './database.ts';
 import { columnsOf, dateColumns, datesFromRow, lapseFromRow, recordRow } from './domain-rows.ts';
 import { assignments, insertObservations, statementsAfter } from './domain-statements.ts';
+import { keepIncident, lockIncident } from './incidents.ts';
 import { isLeaseOver, leaseOf } from './leases.ts';
-import { insertPlans } from './notifications.ts';
 
 /** A name that appears in the records of more others than this is not searched any further. */
 const MAX_MENTIONING = 2_000;
@@ -123,7 +122,7 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
 function saveRecord(
   teamId: string,
   before: NameRecord,
-  { after, observations, alarms }: LookResult,
+  { after, observations, incident }: LookResult,
 ): Statement {
   const decided = hasNewEnd(before, after)
     ? { snoozedUntil: null, lapseReason: null, lapseConfirmedBy: null, lapseConfirmedAt: null }
@@ -139,14 +138,17 @@ function saveRecord(
     urgent: after.isUrgent,
   };
   const observed = insertObservations(before.name, observations, Prisma.sql`SELECT 1 FROM saved`);
-  const raised = Prisma.sql`, ${insertAlarms(teamId, alarms, Prisma.sql`SELECT 1 FROM saved`)},
-    plans AS (${insertPlans(Prisma.sql`SELECT * FROM raised`)})`;
+  const saved = Prisma.sql`SELECT 1 FROM saved`;
+  const isIncident = incident !== undefined;
+  const locked = isIncident ? Prisma.sql`${lockIncident(teamId, incident)},` : Prisma.empty;
+  const isUnchanged = isIncident ? Prisma.sql`AND EXISTS (SELECT 1 FROM incident)` : Prisma.empty;
+  const kept = isIncident ? Prisma.sql`, ${keepIncident(teamId, incident, saved)}` : Prisma.empty;
   return Prisma.sql`
-    WITH saved AS (
+    WITH ${locked} saved AS (
       UPDATE domains SET ${assignments(fields)}, version = version + 1, lease_until = NULL,
         history = ${JSON.stringify(after.history)}::jsonb, known_changes = ${JSON.stringify(after.knownChanges)}::jsonb
-      WHERE name = ${before.name} AND version = ${before.version} RETURNING name
-    )${observations.length === 0 ? Prisma.empty : Prisma.sql`, observed AS (${observed})`}${alarms.length === 0 ? Prisma.empty : raised}
+      WHERE name = ${before.name} AND version = ${before.version} ${isUnchanged} RETURNING name
+    )${observations.length === 0 ? Prisma.empty : Prisma.sql`, observed AS (${observed})`}${kept}
     SELECT name FROM saved`;
 }
 

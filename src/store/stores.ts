@@ -4,9 +4,9 @@ import type { FeedStore, ReminderStore, WatchListStore } from '../expiry/ports.t
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { PriceEdit } from '../money/prices.ts';
 import type {
-  AlarmStore,
   FactsChange,
   ImpactStore,
+  IncidentStore,
   LeaseStore,
   NameRecordStore,
   PortfolioStore,
@@ -22,13 +22,13 @@ import type { SettingChange, SettingsStore } from '../settings.ts';
 import type { KeyStore, LinkStore } from '../signing/ports.ts';
 import type { WebhookStore } from '../webhooks/ports.ts';
 import { createAccountStore } from './accounts.ts';
-import { createAlarmStore } from './alarms.ts';
 import { createBudgetStore } from './budgets.ts';
 import type { Database } from './database.ts';
 import { createWatchListStore } from './domains.ts';
 import { createEventLog } from './events.ts';
 import { createFeedStore } from './feeds.ts';
 import { createHeartbeat } from './heartbeat.ts';
+import { createIncidentStore } from './incidents.ts';
 import { createInstallationStore, type InstallationStore } from './installation.ts';
 import { createLeaseStore } from './leases.ts';
 import { createMoneyReportStore } from './money-reports.ts';
@@ -81,7 +81,7 @@ export interface Stores extends InstallationStores {
   readonly reminders: ReminderStore;
   readonly names: NameRecordStore;
   readonly impacts: ImpactStore;
-  readonly alarms: AlarmStore;
+  readonly incidents: IncidentStore;
   readonly events: EventLog;
   readonly webhooks: WebhookStore;
   readonly links: LinkStore;
@@ -140,7 +140,7 @@ export function createStores(
     reminders: createReminderStore(database, teamId),
     names: createNameRecordStore(database, teamId),
     impacts: createImpactStore(database, teamId),
-    alarms: createAlarmStore(database, teamId),
+    incidents: createIncidentStore(database, teamId),
     events: createEventLog(database, teamId),
     webhooks: createWebhookStore(database, teamId),
     links: createLinkStore(database),

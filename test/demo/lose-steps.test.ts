@@ -21,9 +21,9 @@ function message(ts: string, parts: Partial<Message>): Message {
 const DRAFT = message('10.0', {
   blocks: [{ type: 'actions', elements: [{ type: 'button', action_id: 'order_confirm', value: 'o1' }] }],
 });
-const ALARM = message('20.0', {
+const INCIDENT = message('20.0', {
   channel: 'C0EXPIRY',
-  metadata: { event_type: 'domain_alarm', event_payload: {} },
+  metadata: { event_type: 'domain_incident', event_payload: {} },
 });
 
 function situationOf(me: string, messages: readonly Message[], changes: Partial<Situation> = {}): Situation {
@@ -62,8 +62,8 @@ test('wants the confirmation opened, which is enough', () => {
   expect([read.current, read.target]).toEqual(['theft', { kind: 'theft' }]);
 });
 
-test('ends with the thread of an alarm', () => {
-  const told = situationOf('U0ALICE', [DRAFT, ALARM]);
+test('ends with the thread of an incident', () => {
+  const told = situationOf('U0ALICE', [DRAFT, INCIDENT]);
   expect(loseProgressOf(told).target).toEqual({ kind: 'channel', channel: 'C0EXPIRY' });
   const there = { ...told, place: { channel: 'C0EXPIRY' } };
   expect(loseProgressOf(there).target).toEqual({ kind: 'thread', ts: '20.0' });

@@ -55,7 +55,7 @@ async function watch(...names: readonly string[]): Promise<void> {
 }
 
 /** A look that showed no change. */
-const kept = (after: NameRecord) => ({ after, observations: [], alarms: [] });
+const kept = (after: NameRecord) => ({ after, observations: [], incident: undefined });
 
 describe('the names to look at', () => {
   test('are those of the watch list, and no others', async () => {
@@ -188,7 +188,7 @@ async function arrange(
     contextOf: async () => ({
       orders: options.orders ?? [],
       hasOpenOrder: false,
-      isAlarmed: false,
+      incident: undefined,
       isGuarded: options.isGuarded ?? false,
     }),
     now,
@@ -305,8 +305,8 @@ describe('a look', () => {
     await t.look();
     const { knownChanges, history } = await t.known();
     expect(knownChanges.map(({ kind, orderId }) => [kind, orderId])).toEqual([
-      ['lock_gone', undefined],
-      ['lock_gone', undefined],
+      ['lock', undefined],
+      ['lock', undefined],
     ]);
     expect(history.statuses?.past[0]?.value).toContain('client transfer prohibited');
     await t.close();

@@ -2,14 +2,14 @@ import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { createLog } from '../../src/log.ts';
-import { newAlarms } from '../../src/names/alarm.ts';
 import { type Facts, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { afterLook, type Incident } from '../../src/names/incident.ts';
 import { lookAtName } from '../../src/names/look.ts';
 import { explainChanges, type KnownChange, type NameOrder } from '../../src/names/unexplained-changes.ts';
-import { createAlarmStore } from '../../src/store/alarms.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
+import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import fc from '../support/properties.ts';
@@ -47,10 +47,16 @@ async function arrange() {
   const orders: NameOrder[] = [];
   const now = () => new Date(nowMs);
   const store = createNameRecordStore(db, 'T0TEAM');
-  const alarms = createAlarmStore(db, 'T0TEAM');
+  const incidents = createIncidentStore(db, 'T0TEAM');
   await createWatchListStore(db).add(newlyWatched(name, 'U0ALICE', now()));
-  const pure: { history: NameHistory; knownChanges: readonly KnownChange[]; raised: string[] } = {
+  const pure: {
+    history: NameHistory;
+    knownChanges: readonly KnownChange[];
+    incident: Incident | undefined;
+    raised: string[];
+  } = {
     history: {},
+    incident: undefined,
     knownChanges: [],
     raised: [],
   };
@@ -69,7 +75,7 @@ async function arrange() {
     contextOf: async () => ({
       orders,
       hasOpenOrder: false,
-      isAlarmed: false,
+      incident: (await incidents.ofName(name, 1))[0],
       isGuarded: false,
     }),
     now,
@@ -93,9 +99,12 @@ async function arrange() {
       const done = explainChanges({ changes, history, orders, knownChanges: pure.knownChanges });
       pure.history = history;
       pure.knownChanges = done.knownChanges;
-      pure.raised.push(...newAlarms(name, done.unexplained, now()).map(keyOf));
+      const { unexplained } = done;
+      const update = afterLook(pure.incident, { name, unexplained, history, at: now() });
+      pure.incident = update?.after ?? pure.incident;
+      pure.raised.push(...(update?.added ?? []).map(keyOf));
     },
-    stored: async () => (await alarms.ofName(name, 1_000)).map(keyOf),
+    stored: async () => (await incidents.ofName(name, 1_000)).flatMap(({ changes }) => changes.map(keyOf)),
     explained: async () =>
       ((await store.find(name))?.knownChanges ?? []).flatMap(({ kind, orderId }) =>
         orderId === undefined ? [] : `${kind} ${orderId}`,
@@ -103,12 +112,12 @@ async function arrange() {
   };
 }
 
-function keyOf(alarm: {
+function keyOf(change: {
   readonly kind: string;
   readonly after: readonly string[];
   readonly firstSeenAfter: Date;
 }) {
-  return `${alarm.kind} ${alarm.after.join()} ${alarm.firstSeenAfter.toISOString()}`;
+  return `${change.kind} ${change.after.join()} ${change.firstSeenAfter.toISOString()}`;
 }
 
 const LOCK = 'client transfer prohibited';
@@ -117,7 +126,7 @@ const delegation = (n: number): Facts => ({
   parent_nameservers: seen([`ns1.n${n}.example`]),
 });
 
-test('each change is explained by exactly one order or is one alarm', async () => {
+test('each change is explained by exactly one order or is part of one incident', async () => {
   const step = fc.constantFrom('asked', 'stray', 'owner', 'registrar', 'lock', 'quiet');
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {

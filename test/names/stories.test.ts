@@ -17,8 +17,8 @@ import { checkNameservers } from '../../src/names/nameserver-check.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { readRegistryAnswer } from '../../src/names/registry-record.ts';
 import {
-  type AlarmKind,
   explainChanges,
+  type IncidentKind,
   type KnownChange,
   type NameOrder,
 } from '../../src/names/unexplained-changes.ts';
@@ -53,7 +53,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
   let history: NameHistory = {};
   let knownChanges: readonly KnownChange[] = [];
   let halfDays = 0;
-  const raised: AlarmKind[] = [];
+  const raised: IncidentKind[] = [];
   const explained = new Set<string>();
 
   async function look(): Promise<void> {
@@ -101,7 +101,7 @@ describe('a theft', () => {
     const { scene, raised, explained, play } = await arrange();
     const steps = theft(scene);
     await play(steps, 6);
-    expect(raised).toEqual(['lock_gone', 'lock_gone', 'pending_transfer']);
+    expect(raised).toEqual(['lock', 'lock', 'pending_transfer']);
     await play(steps, 12);
     expect(raised.slice(3)).toEqual(['registrar', 'nameservers']);
     expect([...explained]).toEqual([]);

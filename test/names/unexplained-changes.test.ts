@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { FACT_NAMES, type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import {
-  type AlarmKind,
   explainChanges,
+  type IncidentKind,
   type KnownChange,
   type NameOrder,
   type NameTask,
@@ -26,7 +26,7 @@ class Watched {
   knownChanges: readonly KnownChange[] = [];
   readonly orders: NameOrder[] = [];
   readonly unexplained: UnexplainedChange[] = [];
-  readonly explained: { kind: AlarmKind; orderId: string }[] = [];
+  readonly explained: { kind: IncidentKind; orderId: string }[] = [];
   readonly seenBefore = new Set<string>();
   state: State = {
     registration: ['registered'],
@@ -100,17 +100,17 @@ class Watched {
     }
   }
 
-  get kinds(): AlarmKind[] {
+  get kinds(): IncidentKind[] {
     return this.unexplained.map(({ change }) => change.kind);
   }
 }
 
 describe('what no order explains is raised once', () => {
-  test.each<[AlarmKind, State]>([
+  test.each<[IncidentKind, State]>([
     ['registrar', { registrar: ['iana:999', 'name:Thief'] }],
     ['ds', { ds: ['2 13 2 cd'] }],
     ['ds', { ds: [], secure_dns: [] }],
-    ['lock_gone', { statuses: ['active', 'client delete prohibited'] }],
+    ['lock', { statuses: ['active', 'client delete prohibited'] }],
     ['owner', { owner: ['fn:2', 'org:1'] }],
     ['pending_transfer', { statuses: [...ACTIVE, 'pending transfer'] }],
     ['pending_delete', { statuses: [...ACTIVE, 'redemption period'] }],
@@ -167,7 +167,7 @@ describe('what no order explains is raised once', () => {
     name.change({ registration: [], registrar: [], statuses: [], owner: [], expires_at: [] });
     name.watch(5);
     // The locks went with the deletion; people hear which.
-    expect(name.kinds).toEqual(['lock_gone', 'lock_gone', 'pending_delete']);
+    expect(name.kinds).toEqual(['lock', 'lock', 'pending_delete']);
   });
 
   test('each lock that is gone is named, and one that a registry sets for a while is not', () => {
@@ -189,7 +189,7 @@ describe('what no order explains is raised once', () => {
     young.watch(30, DAY);
     young.change({ statuses: ACTIVE });
     young.watch(2);
-    expect(young.kinds).toEqual(['lock_gone']);
+    expect(young.kinds).toEqual(['lock']);
   });
 
   test('the lock of a registrar is named, however young the name is', () => {
@@ -198,7 +198,7 @@ describe('what no order explains is raised once', () => {
     name.watch(1);
     name.change({ statuses: ['active', 'client delete prohibited'] });
     name.watch(1);
-    expect(name.kinds).toEqual(['lock_gone']);
+    expect(name.kinds).toEqual(['lock']);
   });
 
   test('a name that goes and comes back is told of once', () => {
@@ -410,7 +410,7 @@ test('a registrar that changes together with the date is raised with both dates'
   ]);
 });
 
-test('a date that moves by itself is no alarm', () => {
+test('a date that moves by itself is no incident', () => {
   const name = new Watched();
   for (const date of ['2027-06-01T00:00:00.000Z', '2026-05-01T00:00:00.000Z']) {
     name.change({ expires_at: [date] });
@@ -425,7 +425,7 @@ test('a transfer under way counts down from when it cannot have been there', () 
   name.change({ statuses: [...ACTIVE, 'pending transfer'] });
   name.watch(1);
   const [alarm] = name.unexplained;
-  if (alarm === undefined) throw new Error('there is no alarm');
+  if (alarm === undefined) throw new Error('there is no incident');
   const now = new Date(before.getTime() + 2 * DAY);
   expect(transferCountdown(alarm.change, now)).toEqual({
     goesThroughAt: new Date(before.getTime() + 5 * DAY),
@@ -479,7 +479,7 @@ describe('a model: over every history', () => {
   );
 
   /** What the step changes, and which alarms it is worth when nobody asked for it. */
-  function stateOf(what: Subject, n: number, before: State): readonly [State, readonly AlarmKind[]] {
+  function stateOf(what: Subject, n: number, before: State): readonly [State, readonly IncidentKind[]] {
     const servers = [`ns1.n${n}.example`, `ns2.n${n}.example`];
     const delegation = {
       registry_nameservers: servers,
@@ -500,10 +500,10 @@ describe('a model: over every history', () => {
         return [{ ds: [`${n} 13 2 ab`] }, ['ds']];
       case 'lock': {
         const isLocked = before.statuses?.includes('client transfer prohibited') === true;
-        // Locking again is no alarm.
+        // Locking again is no incident.
         return [
           { statuses: isLocked ? ['active'] : ['active', 'client transfer prohibited'] },
-          isLocked ? ['lock_gone'] : [],
+          isLocked ? ['lock'] : [],
         ];
       }
     }

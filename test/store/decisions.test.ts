@@ -7,10 +7,10 @@ import {
   unwatchName,
   watchName,
 } from '../../src/expiry/watch-list.ts';
-import { newAlarms } from '../../src/names/alarm.ts';
-import { createAlarms } from '../../src/names/alarm-actions.ts';
-import { createAlarmStore, insertAlarms } from '../../src/store/alarms.ts';
+import { afterLook } from '../../src/names/incident.ts';
+import { createIncidents } from '../../src/names/incident-actions.ts';
 import { Prisma } from '../../src/store/database.ts';
+import { createIncidentStore, keepIncident } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
 import { DAY_MS, Rig, silent } from '../expiry/rig.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
@@ -39,15 +39,16 @@ const deps = () => ({
   log: silent,
 });
 
-/** The lines of a day, as `kind name by until reason alarm`. */
+/** The lines of a day, as `kind name by until reason incident`. */
 async function lines(team = TEAM, day = rig.now): Promise<string[]> {
   const events = await teamEvents(rig.database, team, day, new Date(day.getTime() + 1));
   return events.map((event) => {
     expect(event.at).toEqual(rig.now);
     const until = 'until' in event ? event.until : undefined;
     const reason = 'reason' in event ? event.reason : undefined;
-    const alarm = 'alarm' in event ? event.alarm : undefined;
-    const said = [until?.toISOString().slice(0, 10), reason, alarm].filter((each) => each !== undefined);
+    const incident =
+      'incident' in event ? event.incident : 'incidents' in event ? event.incidents.join() : undefined;
+    const said = [until?.toISOString().slice(0, 10), reason, incident].filter((each) => each !== undefined);
     return [event.kind, event.subject.id, event.actor, ...said].join(' ');
   });
 }
@@ -85,8 +86,8 @@ test('an import leaves a line for each name that it added or gave a date', async
   ]);
 });
 
-test('what people say of an alarm leaves a line, once', async () => {
-  const store = createAlarmStore(rig.database, TEAM);
+test('what people say of an incident leaves a line, once', async () => {
+  const store = createIncidentStore(rig.database, TEAM);
   const seen = { lastSeenBefore: rig.now, firstSeenAfter: rig.now };
   const change = {
     kind: 'registrar',
@@ -95,25 +96,27 @@ test('what people say of an alarm leaves a line, once', async () => {
     after: ['name:Theirs'],
     ...seen,
   } as const;
-  const [alarm] = newAlarms('cafe.rest', [{ change, orders: [] }], rig.now);
-  if (alarm === undefined) throw new Error('nothing was raised');
-  await rig.database.run(Prisma.sql`WITH ${insertAlarms(TEAM, [alarm], Prisma.sql`SELECT 1`)} SELECT 1`);
-  const alarms = createAlarms({
+  const unexplained = [{ change, orders: [] }];
+  const update = afterLook(undefined, { name: 'cafe.rest', unexplained, history: {}, at: rig.now });
+  if (update === undefined) throw new Error('nothing was opened');
+  const { id } = update.after;
+  await rig.database.run(Prisma.sql`WITH ${keepIncident(TEAM, update, Prisma.sql`SELECT 1`)} SELECT 1`);
+  const incidents = createIncidents({
     store,
     isGuarded: async () => true,
     trustRegistrar: async () => undefined,
     changed: () => undefined,
     now: () => rig.now,
   });
-  await alarms.escalate(alarm.id, 'U0ADA');
-  await alarms.escalate(alarm.id, 'U0BOB');
-  await alarms.sayOurs(alarm.id, { by: 'U0ALICE', reason: 'we moved it' });
-  await alarms.sayOurs(alarm.id, { by: 'U0ALICE', reason: 'once more' });
-  await alarms.sayOurs(alarm.id, { by: 'U0BOB', reason: 'I know of it' });
+  await incidents.raise(id, 'U0ADA');
+  await incidents.raise(id, 'U0BOB');
+  await incidents.sayOurs(id, { by: 'U0ALICE', reason: 'we moved it' });
+  await incidents.sayOurs(id, { by: 'U0ALICE', reason: 'once more' });
+  await incidents.sayOurs(id, { by: 'U0BOB', reason: 'I know of it' });
   expect(await lines()).toEqual([
-    'alarm_raised cafe.rest system registrar',
-    'alarm_escalated cafe.rest U0ADA registrar',
-    'alarm_proposed cafe.rest U0ALICE we moved it registrar',
-    'alarm_explained cafe.rest U0BOB I know of it registrar',
+    'incident_opened cafe.rest system registrar',
+    'incident_raised cafe.rest U0ADA registrar',
+    'incident_proposed cafe.rest U0ALICE we moved it registrar',
+    'incident_ours cafe.rest U0BOB I know of it registrar',
   ]);
 });

@@ -206,7 +206,7 @@ describe('the names that a filter finds', () => {
           mx: seen(['0 .']),
         },
       };
-      await observations.save(known, { after, observations: [], alarms: [] });
+      await observations.save(known, { after, observations: [], incident: undefined });
     }
   });
 

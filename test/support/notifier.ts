@@ -19,7 +19,7 @@ export function notifierDeps(
     ...deps,
     planners: {
       order: unplanned,
-      alarm: unplanned,
+      incident: unplanned,
       report: unplanned,
       digest: unplanned,
       place: unplanned,

@@ -11,8 +11,8 @@ import {
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { type Price, priceEdits } from '../../src/money/prices.ts';
-import { newAlarms } from '../../src/names/alarm.ts';
-import { createAlarms } from '../../src/names/alarm-actions.ts';
+import { afterLook } from '../../src/names/incident.ts';
+import { createIncidents } from '../../src/names/incident-actions.ts';
 import { askRequester } from '../../src/orders/ask.ts';
 import { approveInEmergency, signOff } from '../../src/orders/break-glass.ts';
 import { approveOrder, cancelOrder, denyOrder } from '../../src/orders/decide.ts';
@@ -26,10 +26,10 @@ import { transition } from '../../src/orders/state-machine.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { draftBase } from '../../src/policy/drafts.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
-import { createAlarmStore } from '../../src/store/alarms.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
+import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createPendingChanges } from '../../src/store/pending-changes.ts';
@@ -428,19 +428,24 @@ export async function recordDay(url: string): Promise<Generated> {
       after: ['name:Theirs'],
       ...seen,
     } as const;
-    const [alarm] = newAlarms('b.rest', [{ change: registrar, orders: [] }], rig.now);
-    if (alarm === undefined) throw new Error('nothing was raised');
-    await step(observations.save(observed, { after: observed, observations: [], alarms: [alarm] }));
-    const alarms = createAlarms({
-      store: createAlarmStore(database, TEAM),
+    const incident = afterLook(undefined, {
+      name: 'b.rest',
+      unexplained: [{ change: registrar, orders: [] }],
+      history: observed.history,
+      at: rig.now,
+    });
+    const { id = '' } = incident?.after ?? {};
+    await step(observations.save(observed, { after: observed, observations: [], incident }));
+    const incidents = createIncidents({
+      store: createIncidentStore(database, TEAM),
       isGuarded: async () => true,
       trustRegistrar: async () => undefined,
       changed: () => undefined,
       now: () => rig.now,
     });
-    await step(alarms.escalate(alarm.id, 'U0ADA'));
-    await step(alarms.sayOurs(alarm.id, { by: 'U0ALICE', reason: 'we moved it' }));
-    await step(alarms.sayOurs(alarm.id, { by: 'U0BOB', reason: 'I know of it' }));
+    await step(incidents.raise(id, 'U0ADA'));
+    await step(incidents.sayOurs(id, { by: 'U0ALICE', reason: 'we moved it' }));
+    await step(incidents.sayOurs(id, { by: 'U0BOB', reason: 'I know of it' }));
 
     const open = await rig.sql(`SELECT id, state, names FROM orders WHERE closed_at IS NULL`);
     if (open.length > 0) throw new Error(`still open: ${JSON.stringify(open)}`);

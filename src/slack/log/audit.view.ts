@@ -216,11 +216,16 @@ const decisionRow =
     reason,
     result: until?.toISOString(),
   });
-const alarmRow = ({ subject, alarm, reason }: TeamEventOf<'alarm_explained'>): Row => ({
-  task: 'alarm',
+const incidentRow = ({ subject, incidents, reason }: TeamEventOf<'incident_ours'>): Row => ({
+  task: 'incident',
   names: subject.id,
   reason,
-  result: alarm,
+  result: incidents.join(', '),
+});
+const noticedRow = ({ subject, incident, fact, before, after }: TeamEventOf<'incident_opened'>): Row => ({
+  task: 'incident',
+  names: subject.id,
+  result: `${incident}: ${fact} ${fromTo(before.join(' '), after.join(' '))}`,
 });
 const valuesRow =
   (task: string) =>
@@ -260,14 +265,12 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
   name_snoozed: decisionRow('snooze'),
   lapse_requested: decisionRow('lapse'),
   lapse_confirmed: decisionRow('lapse'),
-  alarm_raised: ({ subject, alarm, fact, before, after }) => ({
-    task: 'alarm',
-    names: subject.id,
-    result: `${alarm}: ${fact} ${fromTo(before.join(' '), after.join(' '))}`,
-  }),
-  alarm_proposed: alarmRow,
-  alarm_explained: alarmRow,
-  alarm_escalated: alarmRow,
+  incident_opened: noticedRow,
+  incident_joined: noticedRow,
+  incident_proposed: incidentRow,
+  incident_ours: incidentRow,
+  incident_raised: incidentRow,
+  incident_over: incidentRow,
   name_changed: valuesRow('names'),
   preset_changed: valuesRow('presets'),
   price_changed: ({ subject, before, after }) => ({

@@ -1,3 +1,4 @@
+import { isOpen as isIncidentOpen } from '../../names/incident.ts';
 import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { waitingNow } from '../expiry/waiting.ts';
@@ -12,7 +13,7 @@ import { zoneIssueText } from './zone-issue.view.ts';
 
 /** The most orders shown in a name's timeline. */
 const ORDERS_SHOWN = 20;
-const ALARMS_READ = 20;
+const INCIDENTS_READ = 20;
 
 async function runName(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
@@ -23,13 +24,13 @@ async function runName(call: CommandCall): Promise<void> {
   if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const { ascii } = parsed.value;
   const { expiry, names, orders, portfolio, settings } = call.deps;
-  const [listed, known, found, { reminderDays }, details, alarms] = await Promise.all([
+  const [listed, known, found, { reminderDays }, details, incidents] = await Promise.all([
     expiry.findListed(ascii),
     names.known(ascii),
     visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
     settings(),
     portfolio.find(ascii),
-    names.alarms.ofName(ascii, ALARMS_READ),
+    names.incidents.ofName(ascii, INCIDENTS_READ),
   ]);
   await call.respond(
     nameScreen({
@@ -42,7 +43,7 @@ async function runName(call: CommandCall): Promise<void> {
         viewerOf(call),
         known.knownChanges.flatMap(({ orderId }) => orderId ?? []),
       ),
-      alarms: alarms.filter(({ state }) => state !== 'explained'),
+      incidents: incidents.filter(isIncidentOpen),
       details,
       renewWithinDays: Math.max(0, ...reminderDays),
       waiting: await waitingNow(call.deps, listed?.domain),

@@ -2,14 +2,14 @@ import { groupBy, present } from '../../collections.ts';
 import { waysToKeep } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
-import type { Alarm } from '../../names/alarm.ts';
 import { isDateless } from '../../names/dates.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import { NO_MAIL, WEB } from '../../names/impact.ts';
+import type { Incident } from '../../names/incident.ts';
 import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
-import { isOfAlarm } from '../../names/unexplained-changes.ts';
+import { isOfIncident } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import { displayName } from '../../zones/names.ts';
 import { datelessSentences } from '../expiry/dateless.view.ts';
@@ -35,8 +35,8 @@ import {
 } from '../kit/blocks.ts';
 import { waitingText } from '../money/price.view.ts';
 import { orderLine } from '../orders/order.view.ts';
-import { HAPPENED } from './alarm.view.ts';
 import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.view.ts';
+import { HAPPENED, worstOf } from './incident.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
 
 /* Everything that is known about one name, on a screen that fits a phone. */
@@ -55,7 +55,7 @@ export interface NameScreen {
   /** The orders that explain changes and that the person may see. */
   readonly visible: ReadonlySet<string>;
   /** Changes that nobody has explained, the latest first. */
-  readonly alarms: readonly Alarm[];
+  readonly incidents: readonly Incident[];
   /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
   readonly renewWithinDays: number;
   /** What waiting costs, as far as the price list tells. */
@@ -65,7 +65,7 @@ export interface NameScreen {
 /** The most changes and orders, so that they fit a phone. */
 const HISTORY_LINES = 8;
 const OPEN_ORDERS = 3;
-const OPEN_ALARMS = 4;
+const OPEN_INCIDENTS = 4;
 /** The facts that people look for. If one was not seen, the screen says so. */
 const WANTED: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'ds'];
 
@@ -92,15 +92,15 @@ export function nameScreen(screen: NameScreen): Message {
 }
 
 /** Who owns the name and until when, which a person looks for first. */
-function headline({ name, listed, known, alarms }: NameScreen): string {
+function headline({ name, listed, known, incidents }: NameScreen): string {
   const registration = knownValue(known, 'registration');
   const seenExpiry = knownValue(known, 'expires_at')?.[0];
-  const sentences = alarms.slice(0, OPEN_ALARMS).map(alarmLine);
+  const sentences = incidents.slice(0, OPEN_INCIDENTS).map(incidentLine);
   if (registration?.length === 0) {
     sentences.push(':grey_question: *Its registry has no record of it*, so it may not be registered.');
   }
   if (listed?.day !== undefined && listed.daysLeft !== undefined) {
-    sentences.push(watchedStanding(listed, listed.day, listed.daysLeft, alarms.length > 0));
+    sentences.push(watchedStanding(listed, listed.day, listed.daysLeft, incidents.length > 0));
   } else if (seenExpiry !== undefined) {
     sentences.push(`:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, says its registry.`);
   } else if (registration?.length !== 0) {
@@ -125,10 +125,11 @@ const SOURCES = {
   person: 'as a person said',
 } as const;
 
-/** What has happened to the name, as its alarm says. */
-function alarmLine({ kind, firstSeenAfter, channelId }: Alarm): string {
+/** What has happened to the name, as its incident says. */
+function incidentLine(incident: Incident): string {
+  const { changes, openedAt, channelId } = incident;
   const where = channelId === undefined ? '' : ` It stands in <#${channelId}>.`;
-  return `:rotating_light: *${HAPPENED[kind]}* No order explains it; seen ${moment(firstSeenAfter)}.${where}`;
+  return `:rotating_light: *${HAPPENED[worstOf(incident)]}* No order explains it; seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
 }
 
 function watchedStanding(
@@ -290,7 +291,7 @@ function changeLine(
         ? ' · :warning: no order explains it'
         : cause.orderId === 'lapse'
           ? ' · by the decision to let it go'
-          : isOfAlarm(cause.orderId)
+          : isOfIncident(cause.orderId)
             ? ' · by the transfer that was expected'
             : visible.has(cause.orderId)
               ? ` · by order ${code(cause.orderId)}`

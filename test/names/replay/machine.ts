@@ -1,10 +1,10 @@
 import { newlyWatched } from '../../../src/expiry/change-watched.ts';
 import { afterSuccess } from '../../../src/expiry/follow.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
-import { newAlarms } from '../../../src/names/alarm.ts';
 import { type DateDoubt, datesAfterLook, datesAfterTransferConfirmed } from '../../../src/names/dates.ts';
 import { type Observation, seen, unseen } from '../../../src/names/facts.ts';
 import { mergeObservation, type NameHistory, newlySeen } from '../../../src/names/history.ts';
+import { afterLook, type Incident } from '../../../src/names/incident.ts';
 import { evidenceOf } from '../../../src/names/order-evidence.ts';
 import type { SeenAtRegistry } from '../../../src/names/ports.ts';
 import { isUnanswered, type RegistryLook, readRegistryAnswer } from '../../../src/names/registry-record.ts';
@@ -27,8 +27,8 @@ export interface Known {
   readonly renewedUntil: string | undefined;
   readonly deletedAt: string | undefined;
   readonly doubt: string | undefined;
-  /** Raised in this step. */
-  readonly alarms: readonly string[];
+  /** What joined an incident in this step, and how the incident stands. */
+  readonly incident: readonly string[];
 }
 
 /** What a sequence gave. */
@@ -43,6 +43,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   let watched: WatchedDomain = newlyWatched(name, 'U0ALICE', steps[0]?.at ?? new Date(0));
   let history: NameHistory = {};
   let knownChanges: readonly KnownChange[] = [];
+  let incident: Incident | undefined;
   const orders: NameOrder[] = [];
   const known: Known[] = [];
   let lost: { readonly order: Order; readonly item: OrderItem } | undefined;
@@ -59,9 +60,13 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
       knownChanges,
     });
     ({ knownChanges } = after);
-    return newAlarms(name, unexplained, at).map(
+    const update = afterLook(incident, { name, unexplained, history, at });
+    if (update === undefined) return [];
+    incident = update.after;
+    const added = update.added.map(
       ({ kind, fact, before, after }) => `${kind} by ${fact}: ${before.join(' ')} -> ${after.join(' ')}`,
     );
+    return [...added, `${update.before === undefined ? 'opened' : 'joined'}: ${incident.state}`];
   };
   const take = (step: Step): string[] => {
     const { at } = step;
@@ -95,8 +100,8 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
     }
   };
   for (const step of steps) {
-    const alarms = take(step);
-    known.push(knownOf(watched, alarms));
+    const found = take(step);
+    known.push(knownOf(watched, found));
   }
 
   if (lost === undefined || last === undefined) return { steps: known, evidence: 'none' };
@@ -106,14 +111,14 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   return { steps: known, evidence: textOf(evidence) };
 }
 
-function knownOf({ expiry, renewed, deletedAt, doubt }: WatchedDomain, alarms: readonly string[]): Known {
+function knownOf({ expiry, renewed, deletedAt, doubt }: WatchedDomain, incident: readonly string[]): Known {
   return {
     date: expiry?.at.toISOString(),
     source: expiry?.source,
     renewedUntil: renewed?.until.toISOString(),
     deletedAt: deletedAt?.toISOString(),
     doubt: doubt && codeOf(doubt),
-    alarms,
+    incident,
   };
 }
 

@@ -5,7 +5,7 @@ import { replay } from './machine.ts';
 import { sequenceOf } from './sequence.ts';
 
 /*
- * What is made of 10,000 random lives of names (dates, doubts, alarms, evidence) is what was recorded. With RECORD=1 the
+ * What is made of 10,000 random lives of names (dates, doubts, incidents, evidence) is what was recorded. With RECORD=1 the
  * answers are recorded anew; who does that says in the commit what differs and why.
  */
 

@@ -38,7 +38,15 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
   if (expiry === undefined || listed.day === undefined) throw new Error('it has a date');
   const dates = { expiresAt: expiry.at, source: expiry.source, expiryDay: listed.day, deletedAt };
   const screen = {
-    ...{ name, listed, orders: [], visible: new Set<string>(), alarms: [], renewWithinDays: 60, waiting: [] },
+    ...{
+      name,
+      listed,
+      orders: [],
+      visible: new Set<string>(),
+      incidents: [],
+      renewWithinDays: 60,
+      waiting: [],
+    },
     known: { history: {}, knownChanges: [], isFirstLook: false },
   };
   const ruled = { name, issues: [], dates, transferLock: undefined };

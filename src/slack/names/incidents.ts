@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { refusalOfEnded } from '../../names/incident.ts';
 import { waitingFor } from '../../orders/approvers.ts';
 import {
   type ActionCall,
@@ -10,13 +11,13 @@ import {
 } from '../feature.ts';
 import { fieldsOf, neededReason, readForm } from '../kit/form.ts';
 import { openForm } from '../orders/ordering.ts';
-import { alarmRefusalText, NOT_ALLOWED, oursIntro, raisedText } from './alarm.view.ts';
+import { incidentRefusalText, NOT_ALLOWED, oursIntro, raisedText } from './incident.view.ts';
 
 /*
- * The buttons of an alarm. A button carries the alarm's id; on a click everything is read and checked again.
+ * The buttons of an incident. A button carries the incident's id; on a click everything is read and checked again.
  */
 
-/** Why a person may not act on alarms; undefined for approvers and admins. */
+/** Why a person may not act on incidents; undefined for approvers and admins. */
 async function refusalOfPerson(call: Interaction): Promise<string | undefined> {
   if (isAdmin(call.deps, call.person)) return undefined;
   const { isApprover, unreadableGroups } = await waitingFor(call.deps.orders, call.person.id, []);
@@ -30,9 +31,9 @@ const oursForm: FormFeature<'alert_ours'> = {
   form: { name: 'alert_ours', title: 'This was us', submit: 'It was us', fields: fieldsOf(ours) },
 
   async render(call, origin) {
-    const alarm = await call.deps.names.alarms.find(origin.subject ?? '');
-    if (alarm === undefined) return { intro: [] };
-    return { intro: oursIntro(alarm.name, await call.deps.names.isGuarded(alarm.name)) };
+    const incident = await call.deps.names.incidents.find(origin.subject ?? '');
+    if (incident === undefined) return { intro: [] };
+    return { intro: oursIntro(incident.name, await call.deps.names.isGuarded(incident.name)) };
   },
 
   async submit(call): Promise<Submitted> {
@@ -40,36 +41,34 @@ const oursForm: FormFeature<'alert_ours'> = {
     if ('errors' in read) return read;
     const notAllowed = await refusalOfPerson(call);
     if (notAllowed !== undefined) return { errors: { reason: notAllowed } };
-    const outcome = await call.deps.names.alarms.sayOurs(call.origin.subject ?? '', {
+    const outcome = await call.deps.names.incidents.sayOurs(call.origin.subject ?? '', {
       by: call.person.id,
       reason: read.value.reason,
     });
-    return outcome.ok ? { say: undefined } : { errors: { reason: alarmRefusalText(outcome.refusal) } };
+    return outcome.ok ? { say: undefined } : { errors: { reason: incidentRefusalText(outcome.refusal) } };
   },
 };
 
 async function openOurs(call: ActionCall): Promise<void> {
-  const alarm = await call.deps.names.alarms.find(call.value);
-  if (alarm === undefined) return call.respond(alarmRefusalText({ code: 'no_such_alarm' }));
-  if (alarm.explained !== undefined) {
-    const { by } = alarm.explained;
-    return call.respond(alarmRefusalText({ code: 'explained_already', by }));
-  }
+  const incident = await call.deps.names.incidents.find(call.value);
+  if (incident === undefined) return call.respond(incidentRefusalText({ code: 'no_such_incident' }));
+  const ended = refusalOfEnded(incident);
+  if (ended !== undefined) return call.respond(incidentRefusalText(ended));
   const notAllowed = await refusalOfPerson(call);
   if (notAllowed !== undefined) return call.respond(notAllowed);
-  if (alarm.proposed?.by === call.person.id && (await call.deps.names.isGuarded(alarm.name))) {
-    return call.respond(alarmRefusalText({ code: 'needs_another_person' }));
+  if (incident.proposed?.by === call.person.id && (await call.deps.names.isGuarded(incident.name))) {
+    return call.respond(incidentRefusalText({ code: 'needs_another_person' }));
   }
-  await openForm(call, oursForm, { channelId: call.channelId ?? '', subject: alarm.id });
+  await openForm(call, oursForm, { channelId: call.channelId ?? '', subject: incident.id });
 }
 
 async function raise(call: ActionCall): Promise<void> {
-  const outcome = await call.deps.names.alarms.escalate(call.value, call.person.id);
-  if (!outcome.ok) return call.respond(alarmRefusalText(outcome.refusal));
-  await call.respondIfLate(raisedText(outcome.alarm.name));
+  const outcome = await call.deps.names.incidents.raise(call.value, call.person.id);
+  if (!outcome.ok) return call.respond(incidentRefusalText(outcome.refusal));
+  await call.respondIfLate(raisedText(outcome.incident.name));
 }
 
-export const alarms = {
+export const incidents = {
   forms: [oursForm],
   actions: [
     { id: 'alert_ours', run: openOurs },

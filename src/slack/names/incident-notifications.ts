@@ -1,0 +1,248 @@
+import { groupBy, present } from '../../collections.ts';
+import type { TeamSettings } from '../../config.ts';
+import { type Incident, isOpen, kindsOf } from '../../names/incident.ts';
+import type { IncidentStore } from '../../names/ports.ts';
+import type { ClaimedSubject, PostedMessage } from '../../notifications.ts';
+import { peopleAmong } from '../../orders/approvers.ts';
+import type { OrderStore } from '../../orders/ports.ts';
+import { privateIds } from '../../orders/visibility.ts';
+import type { Message } from '../kit/blocks.ts';
+import type { SlackDirectory } from '../outbound/directory.ts';
+import {
+  directMessageTo,
+  type NotificationPlanner,
+  ONCE,
+  type SendNotification,
+} from '../outbound/notify.ts';
+import type { MessageMetadata } from '../outbound/post-message.ts';
+import {
+  type IncidentPeople,
+  incidentMessage,
+  incidentRunbook,
+  joinedReply,
+  oursReply,
+  overReply,
+  proposedReply,
+  raisedMessage,
+  raisedReply,
+} from './incident.view.ts';
+import type { RunbookName } from './runbook.view.ts';
+
+/* What people are told of an incident: one message, kept up to date, its copy in the channel of the name, and replies in the threads of both. */
+
+export interface IncidentPlannerDeps {
+  readonly incidents: Pick<IncidentStore, 'find' | 'ofName'>;
+  /** Reads the orders that were looked at, of which private ones are not shown. */
+  readonly store: Pick<OrderStore, 'load'>;
+  readonly directory: Pick<SlackDirectory, 'directMessage' | 'membersOf'>;
+  readonly settings: () => Promise<TeamSettings>;
+  /** `ADMINS`: admins beside those of the workspace, by id. */
+  readonly admins: readonly string[];
+  readonly nameOf: (name: string) => Promise<NameOfIncident>;
+  readonly now: () => Date;
+}
+
+/** What is known of the name of an incident. */
+export interface NameOfIncident extends RunbookName {
+  /** Who owns it; undefined when nobody is known. */
+  readonly owner: string | undefined;
+  /** The channel where it is told besides. */
+  readonly channel: string | undefined;
+}
+
+/** How often the countdown of a transfer is updated. */
+const COUNTDOWN_MS = 3_600_000;
+const COUNTDOWN_DAYS = 10;
+/** What has happened to a name since its transfer began is among these. */
+const LATEST_INCIDENTS = 5;
+/** The purposes of copies begin with it. */
+const COPY = 'incident:in:';
+
+/** An incident with what its messages need. */
+interface Telling {
+  readonly incident: Incident;
+  readonly name: NameOfIncident;
+  readonly people: IncidentPeople;
+  readonly privateOrders: ReadonlySet<string>;
+  readonly claim: ClaimedSubject;
+  readonly send: SendNotification;
+}
+
+/** Tells people about an incident. */
+export function createIncidentPlanner(deps: IncidentPlannerDeps): NotificationPlanner {
+  return async (claim, send) => {
+    const incident = await deps.incidents.find(claim.id);
+    if (incident === undefined) return undefined;
+    const orders = incident.changes.flatMap((change) => change.orders.map(({ id }) => id));
+    const [privateOrders, movedAt, name, settings] = await Promise.all([
+      privateIds(deps, orders),
+      movedAfter(deps, incident),
+      deps.nameOf(incident.name),
+      deps.settings(),
+    ]);
+    const { channel: own } = name;
+    const now = deps.now();
+    const again = movedAt === undefined ? nextUpdate(incident, now) : undefined;
+    const common = {
+      // The countdown is another one each hour.
+      version:
+        again === undefined
+          ? String(claim.version)
+          : `${claim.version} ${Math.floor(now.getTime() / COUNTDOWN_MS)}`,
+      message: () => incidentMessage(incident, now, privateOrders, movedAt),
+      since: incident.openedAt,
+      metadata: metadataOf(incident),
+    };
+    const channelOf = (channelId: string | undefined) => async () =>
+      channelId === undefined ? undefined : { channelId };
+    // In the common channel, where nobody but admins can lead it elsewhere, otherwise to an admin. The name's own channel takes
+    // its place only where neither is known.
+    const first = await send({
+      ...common,
+      purpose: 'incident',
+      places: [
+        channelOf(alertChannelOf(settings)),
+        ...deps.admins.map((admin) => directMessageTo(deps.directory, admin)),
+        channelOf(own),
+      ],
+      mustArrive: true,
+      alertsAdmins: true,
+    });
+    if (first.at === undefined) return { again };
+    const people = { owner: name.owner, approvers: settings.approvers };
+    const telling = { incident, name, people, privateOrders, claim, send };
+    const replies = repliesTo(deps, telling, first.at);
+    await tellThread(telling, replies, first.at, '');
+    const standing = claim.notifications.flatMap(({ purpose, message }) =>
+      purpose.startsWith(COPY) && message !== undefined ? message.channelId : [],
+    );
+    const copies = new Set([...standing, ...(own === undefined ? [] : [own])]);
+    copies.delete(first.at.channelId);
+    for (const channelId of copies) {
+      const purpose = `${COPY}${channelId}`;
+      const copy = await send({ ...common, purpose, places: [channelOf(channelId)], alertsAdmins: true });
+      if (copy.at !== undefined) await tellThread(telling, replies, copy.at, `:${channelId}`);
+    }
+    return { again };
+  };
+}
+
+/** Where incidents are posted. Undefined: admins get a direct message instead. */
+function alertChannelOf(settings: TeamSettings): string | undefined {
+  return settings.alertChannel ?? settings.reminderChannel;
+}
+
+/** When the name of a transfer that nobody here asked for was seen at another registrar. */
+async function movedAfter(
+  { incidents }: Pick<IncidentPlannerDeps, 'incidents'>,
+  { name, changes }: Incident,
+): Promise<Date | undefined> {
+  const transfer = changes.find(({ kind }) => kind === 'pending_transfer');
+  if (transfer === undefined) return undefined;
+  const latest = await incidents.ofName(name, LATEST_INCIDENTS);
+  const moves = latest.flatMap((incident) => incident.changes.filter(({ kind }) => kind === 'registrar'));
+  return moves.find(({ firstSeenAfter }) => firstSeenAfter >= transfer.firstSeenAfter)?.firstSeenAfter;
+}
+
+/** The countdown runs until somebody has said whose transfer it is. */
+function nextUpdate(incident: Incident, now: Date): Date | undefined {
+  const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
+  if (transfer === undefined || !isOpen(incident)) return undefined;
+  const isOver = now.getTime() - transfer.firstSeenAfter.getTime() > COUNTDOWN_DAYS * 24 * COUNTDOWN_MS;
+  return isOver ? undefined : new Date(now.getTime() + COUNTDOWN_MS);
+}
+
+/** A reply in the threads of an incident. */
+interface Reply {
+  readonly what: string;
+  /** One with another version is updated. */
+  readonly version: string;
+  /** Undefined while it cannot be said yet. */
+  readonly message: () => Promise<Message | undefined> | Message;
+}
+
+/** The replies that there are to be by now. What joined, and what was said of it, has a number of its own each time. */
+function repliesTo(deps: IncidentPlannerDeps, telling: Telling, at: PostedMessage): readonly Reply[] {
+  const { incident, name, people, privateOrders } = telling;
+  const { changes, proposed, explained, raisedBy, state } = incident;
+  let raised: Promise<Message | undefined> | undefined;
+  const once = (what: string, message: Reply['message']): Reply => ({ what, version: ONCE, message });
+  const joined = [...groupBy(changes, ({ noticedAt }) => noticedAt.getTime())].slice(1);
+  return present([
+    {
+      what: 'runbook',
+      version: `${kindsOf(incident).join(' ')} ${name.isElsewhere} ${privateOrders.size}`,
+      message: () => incidentRunbook(incident, name, people, privateOrders),
+    },
+    ...joined.map(([ms, added]) => once(`joined:${ms}`, () => joinedReply(added, people))),
+    proposed !== undefined && once(`proposed:${changes.length}`, () => proposedReply(incident)),
+    raisedBy !== undefined &&
+      once('raised', () => {
+        raised ??= tellConcerned(deps, telling, at);
+        return raised;
+      }),
+    explained !== undefined && once(`ours:${changes.length}`, () => oursReply(incident)),
+    state === 'over' && once(`over:${changes.length}`, () => overReply(incident)),
+  ]);
+}
+
+/** Tells everybody concerned directly. @returns the reply that says who was told; undefined while somebody is still to be */
+async function tellConcerned(
+  deps: IncidentPlannerDeps,
+  { incident, name, send }: Telling,
+  at: PostedMessage,
+): Promise<Message | undefined> {
+  const { people, unreadableGroups } = await concerned(deps, name);
+  const reached: string[] = [];
+  for (const person of people) {
+    const { state } = await send({
+      purpose: `raised:to:${person}`,
+      version: ONCE,
+      since: incident.openedAt,
+      places: [directMessageTo(deps.directory, person)],
+      message: () => raisedMessage(incident, at.channelId, deps.now(), name),
+      metadata: metadataOf(incident),
+    });
+    if (state === 'pending') return undefined;
+    if (state === 'current') reached.push(person);
+  }
+  return raisedReply(incident, reached, unreadableGroups);
+}
+
+/** Says in the thread of one of an incident's messages what has not been said there yet, one after the other. */
+async function tellThread(
+  { incident, claim, send }: Telling,
+  replies: readonly Reply[],
+  { channelId, ts }: PostedMessage,
+  place: string,
+): Promise<void> {
+  for (const { what, version, message } of replies) {
+    const purpose = `${what}${place}`;
+    if (claim.notifications.some((known) => known.purpose === purpose && known.shows === version)) continue;
+    const reply = await message();
+    if (reply === undefined) return;
+    const { state } = await send({
+      purpose,
+      version,
+      since: incident.openedAt,
+      places: [async () => ({ channelId, threadTs: ts })],
+      message: () => reply,
+      metadata: metadataOf(incident),
+    });
+    if (state === 'pending') return;
+  }
+}
+
+/** The name's owner, the admins and the approvers, each once. */
+async function concerned({ settings, directory, admins }: IncidentPlannerDeps, { owner }: NameOfIncident) {
+  const { approvers } = await settings();
+  return peopleAmong(directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
+}
+
+function metadataOf(incident: Incident): MessageMetadata {
+  const { id, name, state } = incident;
+  return {
+    event_type: 'domain_incident',
+    event_payload: { incident_id: id, name, kinds: kindsOf(incident).join(','), state },
+  };
+}

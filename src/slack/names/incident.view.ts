@@ -1,0 +1,395 @@
+import type { SectionBlock } from '@slack/types';
+import { present } from '../../collections.ts';
+import { HOUR_MS } from '../../duration.ts';
+import {
+  type Incident,
+  type IncidentChange,
+  type IncidentRefusal,
+  isOpen,
+  kindsOf,
+} from '../../names/incident.ts';
+import {
+  type IncidentKind,
+  isOfIncident,
+  type RuledOutOrder,
+  transferCountdown,
+} from '../../names/unexplained-changes.ts';
+import { displayName } from '../../zones/names.ts';
+import { zoneFor } from '../../zones/rules.ts';
+import { formatDay } from '../expiry/expiry.view.ts';
+import {
+  actions,
+  button,
+  code,
+  context,
+  count,
+  escapeText,
+  lines,
+  type Message,
+  mention,
+  mentionApprover,
+  message,
+  moment,
+  plain,
+  quote,
+  section,
+  textMessage,
+} from '../kit/blocks.ts';
+import { formatValue } from './facts.view.ts';
+import { type RunbookName, runbookLines } from './runbook.view.ts';
+
+/* What people are told about what has happened to a name and no order explains. */
+
+/** What has happened, as the end of a title that begins with the name. From the worst to the least severe. */
+const TITLES: Readonly<Record<IncidentKind, string>> = {
+  registrar: 'is being taken, and no order explains it',
+  pending_transfer: 'is being taken, and no order explains it',
+  unregistered: 'is registered no longer, and no order explains it',
+  pending_delete: 'is being deleted, and no order explains it',
+  nameservers: 'leads elsewhere, and no order explains it',
+  delegation_gone: 'is gone from the DNS, and no order explains it',
+  hold: 'is on hold, and no order explains it',
+  nameserver_registrable: 'can be taken: a domain that it hangs on is free',
+  all_lame: 'can be taken: none of its nameservers knows it',
+  ds: 'has another DNSSEC entry, and no order explains it',
+  owner: 'has another owner’s record, and no order explains it',
+  lock: 'has lost its lock, and no order explains it',
+};
+const WORST_FIRST = Object.keys(TITLES);
+
+/** What has happened, as a whole sentence. */
+export const HAPPENED: Readonly<Record<IncidentKind, string>> = {
+  registrar: 'It is at another registrar.',
+  nameservers: 'Its nameservers have changed.',
+  ds: 'Its DNSSEC entry at the zone above has changed.',
+  lock: 'A lock that protected it is gone.',
+  hold: 'It is on hold, so it resolves nowhere.',
+  delegation_gone: 'It is gone from the zone above.',
+  owner: 'The owner’s record has changed.',
+  pending_transfer: 'Somebody is transferring it to another registrar.',
+  pending_delete: 'It is being deleted.',
+  unregistered: 'Its registry has no record of it any more.',
+  nameserver_registrable: 'It is delegated to a server of a domain that anybody can register.',
+  all_lame: 'None of the nameservers that it is delegated to knows it.',
+};
+
+/** More facts than this stand in the thread alone. */
+const FACTS_SHOWN = 4;
+const ORDERS_SHOWN = 3;
+
+/** What stays the same of all messages of an incident. */
+export interface IncidentPeople {
+  /** Who owns the name. */
+  readonly owner: string | undefined;
+  /** People and groups. */
+  readonly approvers: readonly string[];
+}
+
+/** The kind by which an incident is called. */
+export function worstOf(incident: Pick<Incident, 'changes'>): IncidentKind {
+  const kinds = kindsOf(incident).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
+  const [worst = 'nameservers'] = kinds;
+  return worst;
+}
+
+/**
+ * The message of an incident, as it stands now.
+ * @param privateOrders ids of orders of which it only says that they are
+ * @param movedAt when the name was seen at another registrar after this: a transfer has gone through
+ */
+export function incidentMessage(
+  incident: Incident,
+  now: Date,
+  privateOrders: ReadonlySet<string>,
+  movedAt: Date | undefined,
+): Message {
+  const name = escapeText(displayName(incident.name));
+  if (!isOpen(incident)) return endedMessage(incident, name);
+  const title = `${name} ${TITLES[worstOf(incident)]}`;
+  const found = factLines(incident.changes);
+  const shown = found.slice(0, FACTS_SHOWN);
+  const left = found.length - shown.length;
+  return message(`${title}. ${plain(shown.join('. '))}`, [
+    section(`:rotating_light: *${title}*`),
+    ...lines([...shown, left > 0 && `and ${left} more, in the thread`]),
+    section([seenLine(incident), ...countdown(incident, now, movedAt)].join(' · '), ...standing(incident)),
+    context(lookedAt(incident, privateOrders)),
+    ...actions(`incident_${incident.id}`, buttons(incident)),
+  ]);
+}
+
+/** What has ended is short. The thread keeps the story. */
+function endedMessage(incident: Incident, name: string): Message {
+  const what = factLines(incident.changes)
+    .map((line) => plain(line))
+    .join('; ');
+  const { explained } = incident;
+  const title =
+    explained === undefined
+      ? `:white_check_mark: *${name} is as it was* since ${moment(incident.overAt ?? incident.openedAt)}`
+      : `:white_check_mark: *${name}: this was us*`;
+  const said =
+    explained === undefined
+      ? []
+      : [`${mention(explained.by)} says that it is ours: “${quote(explained.reason)}”`];
+  return message(plain(title), [section(title, ...said), context(what)]);
+}
+
+/** What to do, in the thread of the message, for those who are called. */
+export function incidentRunbook(
+  incident: Incident,
+  name: RunbookName,
+  people: IncidentPeople,
+  privateOrders: ReadonlySet<string>,
+): Message {
+  const title = escapeText(displayName(incident.name));
+  return message(`What to do about ${title}`, [
+    section(called(people), ...movedDate(incident.changes)),
+    ...lines(runbookLines(kindsOf(incident), name)),
+    ...lines(['*Orders that I looked at*', ...orderLines(incident, privateOrders)]),
+    context(`Everything known of it: ${code(`/domain name ${incident.name}`)}`),
+  ]);
+}
+
+/** Something more was noticed: those who were called are called again. */
+export function joinedReply(changes: readonly IncidentChange[], people: IncidentPeople): Message {
+  const happened = [...new Set(changes.map(({ kind }) => HAPPENED[kind]))].join(' ');
+  const text = `:rotating_light: *${happened}* ${called(people)}`;
+  return message(`${happened} ${called(people)}`, [
+    section(text),
+    ...lines([...factLines(changes), ...movedDate(changes)]),
+  ]);
+}
+
+/** Everything is as it was before. */
+export function overReply({ overAt, openedAt }: Incident): Message {
+  return textMessage(
+    `:white_check_mark: Everything is as it was before, seen ${moment(overAt ?? openedAt)}. Find out all the same who did it: what was possible once is possible again.`,
+  );
+}
+
+/** Somebody was the first to say that the team made the change of a guarded name. */
+export function proposedReply({ proposed }: Incident): Message {
+  return textMessage(
+    `:ballot_box_with_check: ${mention(proposed?.by ?? '')} says that this is ours: “${quote(proposed?.reason ?? '')}”. The name is guarded, so another approver or admin has to say so too.`,
+  );
+}
+
+/** Somebody has said that the team made the change, and that is enough. */
+export function oursReply({ explained }: Incident): Message {
+  return textMessage(
+    `:white_check_mark: ${mention(explained?.by ?? '')} says that this is ours: “${quote(explained?.reason ?? '')}”. I raise it no further.`,
+  );
+}
+
+/** @param unreadable groups of approvers whose members Slack did not tell */
+export function raisedReply(
+  { raisedBy }: Incident,
+  people: readonly string[],
+  unreadable: readonly string[],
+): Message {
+  const told = people.length === 0 ? 'I could reach nobody.' : `I told ${people.map(mention).join(', ')}.`;
+  const left =
+    unreadable.length === 0
+      ? ''
+      : ` Slack did not tell me who is in ${unreadable.map(code).join(', ')}: tell them yourself.`;
+  return textMessage(`:sos: ${mention(raisedBy ?? '')} raised this. ${told}${left}`);
+}
+
+/** What the owner, approvers and admins are told. */
+export function raisedMessage(incident: Incident, channelId: string, now: Date, name: RunbookName): Message {
+  const title = `*${escapeText(displayName(incident.name))}* ${TITLES[worstOf(incident)]}`;
+  const text = `:sos: ${mention(incident.raisedBy ?? '')} asks you to look at it: ${title}. It stands in <#${channelId}>, with what to do in its thread.`;
+  return message(text, [
+    section(text, ...countdown(incident, now, undefined)),
+    ...lines(factLines(incident.changes)),
+    ...lines(runbookLines(kindsOf(incident), name)),
+  ]);
+}
+
+function called({ owner, approvers }: IncidentPeople): string {
+  const people = [...(owner === undefined ? [] : [mention(owner)]), ...approvers.map(mentionApprover)];
+  return people.length === 0 ? 'Nobody is set whom I could call.' : `For ${[...new Set(people)].join(', ')}`;
+}
+
+/** What was and what is, a line a kind; of several changes of one kind, from the first to the last. The worst first. */
+function factLines(changes: readonly IncidentChange[]): string[] {
+  const kinds = kindsOf({ changes }).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
+  return kinds.flatMap((kind) => {
+    const of = changes.filter((change) => change.kind === kind);
+    const [first, last] = [of[0], of.at(-1)];
+    return first === undefined || last === undefined ? [] : factLine({ ...last, before: first.before });
+  });
+}
+
+function factLine({ kind, fact, before, after }: IncidentChange): string {
+  const values = `${formatValue(fact, before)} → ${formatValue(fact, after)}`;
+  const now = formatValue(fact, after);
+  switch (kind) {
+    case 'registrar':
+      return `*Registrar* ${values}`;
+    case 'nameservers':
+      return `*Nameservers* ${values}`;
+    case 'delegation_gone':
+      return `*Delegation* ${values}`;
+    case 'ds':
+      return `*DNSSEC* ${values}`;
+    case 'lock':
+      return `*Lock gone* ${now}`;
+    case 'hold':
+      return `*On hold* ${now}`;
+    case 'owner':
+      return '*Owner’s record* another one; I keep only fingerprints of it';
+    case 'pending_transfer':
+      return '*Transfer* under way to another registrar';
+    case 'pending_delete':
+      return `*Deletion* ${now}`;
+    case 'unregistered':
+      return '*Registration* none at its registry';
+    case 'nameserver_registrable':
+      return `*Free for anybody* ${now}`;
+    case 'all_lame':
+      return `*Do not know it* ${now}`;
+  }
+}
+
+/** A transfer moves the date forward, as a renewal does. */
+function movedDate(changes: readonly IncidentChange[]): string[] {
+  return changes.flatMap(({ expiry }) =>
+    expiry === undefined
+      ? []
+      : `Its expiry moved with it, from ${formatDay(expiry.before.slice(0, 10))} to ${formatDay(expiry.after.slice(0, 10))}. That is a transfer, not a renewal.`,
+  );
+}
+
+function seenLine({ changes, openedAt }: Incident): string {
+  const since = changes[0]?.firstSeenAfter ?? openedAt;
+  return `Since ${moment(since)} · seen again ${moment(openedAt)}`;
+}
+
+/** Until when it can be objected to. */
+function countdown(incident: Incident, now: Date, movedAt: Date | undefined): string[] {
+  const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
+  if (transfer === undefined || !isOpen(incident)) return [];
+  if (movedAt !== undefined) return [`it has gone through: at another registrar since ${moment(movedAt)}`];
+  const { goesThroughAt, msLeft } = transferCountdown(
+    transfer,
+    now,
+    zoneFor(incident.name).transfer.autoApproveDays,
+  );
+  if (msLeft === 0)
+    return [`since ${moment(goesThroughAt)} it may have gone through by itself: object all the same`];
+  const hours = Math.floor(msLeft / HOUR_MS);
+  const left =
+    hours < 1
+      ? 'less than an hour'
+      : hours < 48
+        ? count(hours, 'hour')
+        : `${count(Math.floor(hours / 24), 'day')} and ${count(hours % 24, 'hour')}`;
+  return [`it goes through by itself ${moment(goesThroughAt)} at the earliest: *${left} left*`];
+}
+
+function standing({ state, proposed, raisedBy }: Incident): string[] {
+  return present([
+    state === 'raised' && `:sos: Raised by ${mention(raisedBy ?? '')}`,
+    proposed !== undefined &&
+      `:ballot_box_with_check: ${mention(proposed.by)} says that it is ours: “${quote(proposed.reason)}”. Another approver or admin has to say so too.`,
+  ]);
+}
+
+const TASKS: Readonly<Record<RuledOutOrder['task'], string>> = {
+  create: 'Registration',
+  transfer: 'Transfer',
+  renew: 'Renewal',
+  restore: 'Restore',
+  delete: 'Deletion',
+  nameservers: 'Nameservers',
+  'owner-change': 'Owner change',
+  authcode: 'Auth code',
+  lapse: 'The decision to let it lapse',
+};
+
+const WHY: Readonly<Record<RuledOutOrder['why'], string>> = {
+  refused: 'the service refused it',
+  other_task: 'it does not change this',
+  sent_later: 'it was sent after the change had been seen',
+  too_old: 'it was sent too long before',
+  other_content: 'it asked for something else',
+  used: 'it explains another change already',
+};
+
+/** The orders that were looked at, in one line. */
+function lookedAt({ changes }: Incident, privateOrders: ReadonlySet<string>): string {
+  const orders = ordersOf(changes);
+  const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
+  const shown = orders.filter(({ id }) => !privateOrders.has(id) && !isOfIncident(id));
+  const texts = shown.map(({ id, task }) => (task === 'lapse' ? TASKS[task] : `${TASKS[task]} ${code(id)}`));
+  if (orders.length === 0) return 'Looked at: no order, I sent none';
+  return `Looked at: ${[...texts.slice(0, ORDERS_SHOWN), ...(hidden > 0 ? [count(hidden, 'private order')] : [])].join(', ')}`;
+}
+
+/** Each order once, with why it does not explain the latest change. */
+function ordersOf(changes: readonly IncidentChange[]): readonly RuledOutOrder[] {
+  return [...new Map(changes.flatMap(({ orders }) => orders.map((order) => [order.id, order]))).values()];
+}
+
+function orderLines({ name, changes }: Incident, privateOrders: ReadonlySet<string>): string[] {
+  const orders = ordersOf(changes);
+  if (orders.length === 0) return ['• None: I sent nothing for this name.'];
+  const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
+  const shown = orders.filter(({ id }) => !privateOrders.has(id)).map(orderLine);
+  const where = `Who may see ${hidden === 1 ? 'it' : 'them'} finds ${hidden === 1 ? 'it' : 'them'} with ${code(`/domain orders ${name}`)}.`;
+  return hidden === 0 ? shown : [...shown, `• ${count(hidden, 'private order')}. ${where}`];
+}
+
+function orderLine({ id, task, why }: RuledOutOrder): string {
+  if (isOfIncident(id)) return `• The transfer that was expected: ${WHY[why]}.`;
+  return task === 'lapse'
+    ? `• ${TASKS[task]}: ${WHY[why]}.`
+    : `• ${TASKS[task]}, order ${code(id)}: ${WHY[why]}.`;
+}
+
+function buttons({ id, name, state }: Incident) {
+  const title = displayName(name);
+  return present([
+    state === 'open' &&
+      button('alert_raise', 'Raise it', id, { style: 'danger', label: `Raise it: ${title}` }),
+    button('alert_ours', 'It was us', id, { label: `It was us: ${title}` }),
+  ]);
+}
+
+/** Why nothing was done about an incident. */
+export function incidentRefusalText(refusal: IncidentRefusal): string {
+  switch (refusal.code) {
+    case 'no_such_incident':
+      return 'I do not know this incident any more. `/domain name` shows what is known of the name.';
+    case 'explained_already':
+      return `${mention(refusal.by)} said already that this was ours. If that is wrong, tell them and the approvers.`;
+    case 'raised_already':
+      return `${mention(refusal.by)} raised this already: owner, approvers and admins were told.`;
+    case 'over':
+      return 'Everything is as it was before, so there is nothing to say any more. `/domain name` shows what happened.';
+    case 'needs_another_person':
+      return 'You said so already. The name is guarded, so another approver or admin has to say it too.';
+  }
+}
+
+/** Why a person may not say that a change was ours. */
+export const NOT_ALLOWED = {
+  nobody: 'Only approvers and admins can say that a change was ours. Tell one of them, or press *Raise it*.',
+  unknown: 'Slack does not tell me at the moment whether you are an approver. Try again in a minute.',
+} as const;
+
+/** What it means to say that a change was ours. */
+export function oursIntro(name: string, isGuarded: boolean): SectionBlock[] {
+  const advice = isGuarded
+    ? 'The name is guarded: two persons have to say so.'
+    : 'If you are not sure, do not.';
+  return lines([
+    `You say that the change of *${escapeText(displayName(name))}* was made by this team. From then on I take it for right and raise it no further. ${advice}`,
+  ]);
+}
+
+export function raisedText(name: string): string {
+  return `You raised ${code(displayName(name))}: its owner, the approvers and the admins are told.`;
+}

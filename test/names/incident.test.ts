@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest';
+import { type FactName, seen } from '../../src/names/facts.ts';
+import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { afterLook, type Incident, isOpen, raise, sayOurs } from '../../src/names/incident.ts';
+import type { NameChange, UnexplainedChange } from '../../src/names/unexplained-changes.ts';
+
+const NAME = 'cafe.rest';
+const HOUR = 3_600_000;
+const T0 = Date.UTC(2027, 5, 14, 12);
+const at = (hours: number) => new Date(T0 + hours * HOUR);
+const OURS = ['ns1.host.example', 'ns2.host.example'];
+const THIEF = ['ns1.thief.example'];
+
+function unexplained(
+  kind: NameChange['kind'],
+  fact: FactName,
+  before: readonly string[],
+  after: readonly string[],
+  hours = 0,
+): UnexplainedChange {
+  const change = { kind, fact, before, after, lastSeenBefore: at(hours - 4), firstSeenAfter: at(hours) };
+  return { change, orders: [] };
+}
+const lock = (gone: string, hours = 0) => unexplained('lock', 'statuses', ['active', gone], [gone], hours);
+const moved = (hours = 0) => unexplained('nameservers', 'parent_nameservers', OURS, THIEF, hours);
+const movedBack = (fact: FactName = 'parent_nameservers', hours = 0) =>
+  unexplained('nameservers', fact, THIEF, OURS, hours);
+
+/** A history in which facts have counted for a while. */
+function historyOf(facts: Readonly<Partial<Record<FactName, readonly string[]>>>): NameHistory {
+  const entries = Object.entries(facts).map(([fact, texts]) => [fact, seen(texts)]);
+  return mergeObservation({}, { name: NAME, at: at(0), facts: Object.fromEntries(entries) }).history;
+}
+
+/** What the looks of several hours make of a name. */
+function look(
+  latest: Incident | undefined,
+  found: readonly UnexplainedChange[],
+  hours: number,
+  history: NameHistory = historyOf({ parent_nameservers: THIEF, statuses: ['active'] }),
+) {
+  return afterLook(latest, { name: NAME, unexplained: found, history, at: at(hours) });
+}
+
+function opened(...found: readonly UnexplainedChange[]): Incident {
+  const update = look(undefined, found, 1);
+  if (update === undefined) throw new Error('nothing was opened');
+  return update.after;
+}
+
+const kinds = (incident: Incident | undefined) => incident?.changes.map(({ kind }) => kind);
+
+describe('an incident', () => {
+  test('is opened by the first change that no order explains', () => {
+    expect(look(undefined, [], 1)).toBeUndefined();
+    const update = look(undefined, [moved()], 1);
+    expect(update).toMatchObject({
+      before: undefined,
+      after: { name: NAME, state: 'open', openedAt: at(1) },
+    });
+    expect(update?.added).toEqual(update?.after.changes);
+  });
+
+  test('has locks that go together as one change', () => {
+    const incident = opened(lock('b'), moved(), lock('a'));
+    expect(incident.changes.map(({ kind, after }) => [kind, after])).toEqual([
+      ['nameservers', THIEF],
+      ['lock', ['a', 'b']],
+    ]);
+  });
+
+  test('is joined by what is noticed within 72 hours of its first sighting, and by nothing later', () => {
+    const incident = opened(moved());
+    const update = look(incident, [lock('a', 71)], 72);
+    expect(update).toMatchObject({ before: { id: incident.id }, after: { id: incident.id, state: 'open' } });
+    expect(kinds(update?.after)).toEqual(['nameservers', 'lock']);
+    expect(update?.added.map(({ kind }) => kind)).toEqual(['lock']);
+    const later = look(incident, [lock('a', 73)], 73);
+    expect(later?.before).toBeUndefined();
+    expect(kinds(later?.after)).toEqual(['lock']);
+  });
+
+  test('that was said to be ours is open again when something else joins it', () => {
+    const said = sayOurs(opened(moved()), { by: 'U0BOB', reason: 'planned' }, false);
+    if (!said.ok) throw new Error('it was refused');
+    const update = look(said.incident, [lock('a', 10)], 11);
+    expect(update?.after).toMatchObject({ state: 'open', explained: undefined, proposed: undefined });
+  });
+
+  test('that was raised stays raised when something joins it', () => {
+    const raised = raise(opened(moved()), 'U0ALICE');
+    if (!raised.ok) throw new Error('it was refused');
+    expect(look(raised.incident, [lock('a', 10)], 11)?.after.state).toBe('raised');
+  });
+});
+
+describe('an incident is over', () => {
+  const back = historyOf({
+    parent_nameservers: OURS,
+    statuses: ['active', 'client transfer prohibited'],
+    registrar: ['name:Ours'],
+  });
+
+  test.each([
+    ['nameservers', moved()],
+    ['a lock', lock('client transfer prohibited')],
+    ['a hold', unexplained('hold', 'statuses', ['active'], ['server hold'])],
+    ['a transfer that was rejected', unexplained('pending_transfer', 'statuses', [], ['pending transfer'])],
+    ['a deletion that was taken back', unexplained('pending_delete', 'statuses', [], ['redemption period'])],
+    ['a registrar', unexplained('registrar', 'registrar', ['name:Ours'], ['name:Theirs'])],
+    ['a delegation that was gone', unexplained('delegation_gone', 'parent_nameservers', OURS, [])],
+  ])('when it is as it was: %s', (_case, change) => {
+    const update = look(opened(change), [], 5, back);
+    expect(update).toMatchObject({ after: { state: 'over', overAt: at(5) }, added: [] });
+  });
+
+  test('when all of it is as it was, and not before', () => {
+    const incident = opened(moved(), lock('client transfer prohibited'));
+    const half = historyOf({ parent_nameservers: OURS, statuses: ['active'] });
+    expect(look(incident, [], 5, half)).toBeUndefined();
+    expect(look(incident, [], 6, back)?.after.state).toBe('over');
+  });
+
+  test('not while something cannot be seen, or was seen once', () => {
+    const incident = opened(moved());
+    const { parent_nameservers: known } = back;
+    if (known === undefined) throw new Error('it is not known');
+    const hidden = { parent_nameservers: { ...known, unseen: { reason: 'timeout' as const, since: at(4) } } };
+    expect(look(incident, [], 5, hidden)).toBeUndefined();
+    const value = { value: THIEF, firstSeen: at(4), lastSeen: at(4), sightings: 1 };
+    expect(look(incident, [], 5, { parent_nameservers: { ...known, candidate: value } })).toBeUndefined();
+  });
+
+  test('without the way back joining it, whichever source shows it', () => {
+    const incident = opened(moved());
+    for (const fact of ['parent_nameservers', 'registry_nameservers', 'nameservers'] as const) {
+      expect(look(incident, [movedBack(fact, 5)], 5, back)).toMatchObject({
+        after: { state: 'over' },
+        added: [],
+      });
+    }
+    const gone = opened(unexplained('delegation_gone', 'parent_nameservers', OURS, []));
+    const returned = unexplained('nameservers', 'parent_nameservers', [], OURS, 5);
+    expect(look(gone, [returned], 5, back)).toMatchObject({ after: { state: 'over' }, added: [] });
+  });
+
+  test('once: what happens again within the time opens it again', () => {
+    const over = look(opened(moved()), [], 5, back)?.after;
+    if (over === undefined) throw new Error('it is not over');
+    expect(isOpen(over)).toBe(false);
+    expect(look(over, [], 6, back)).toBeUndefined();
+    expect(look(over, [moved(7)], 8)).toMatchObject({
+      after: { id: over.id, state: 'open', overAt: undefined },
+    });
+    expect(sayOurs(over, { by: 'U0BOB', reason: 'x' }, false)).toEqual({
+      ok: false,
+      refusal: { code: 'over' },
+    });
+    expect(raise(over, 'U0BOB')).toEqual({ ok: false, refusal: { code: 'over' } });
+  });
+});
+
+describe('that it was ours', () => {
+  const bob = { by: 'U0BOB', reason: 'planned' };
+
+  test('is said by one person', () => {
+    expect(sayOurs(opened(moved()), bob, false)).toMatchObject({
+      ok: true,
+      incident: { state: 'ours', explained: bob },
+    });
+  });
+
+  test('is said by two persons of a guarded name', () => {
+    const first = sayOurs(opened(moved()), bob, true);
+    if (!first.ok) throw new Error('it was refused');
+    expect(first.incident).toMatchObject({ state: 'open', proposed: bob, explained: undefined });
+    expect(sayOurs(first.incident, bob, true)).toEqual({
+      ok: false,
+      refusal: { code: 'needs_another_person' },
+    });
+    expect(sayOurs(first.incident, { by: 'U0ADA', reason: 'yes' }, true)).toMatchObject({
+      ok: true,
+      incident: { state: 'ours', explained: { by: 'U0ADA' } },
+    });
+  });
+
+  test('is said once, after which nothing is raised', () => {
+    const said = sayOurs(opened(moved()), bob, false);
+    if (!said.ok) throw new Error('it was refused');
+    const refusal = { code: 'explained_already', by: 'U0BOB' };
+    expect(sayOurs(said.incident, bob, false)).toEqual({ ok: false, refusal });
+    expect(raise(said.incident, 'U0ALICE')).toEqual({ ok: false, refusal });
+  });
+});
+
+test('it is raised once, and may turn out to be ours', () => {
+  const first = raise(opened(moved()), 'U0ALICE');
+  if (!first.ok) throw new Error('it was refused');
+  expect(raise(first.incident, 'U0BOB')).toEqual({
+    ok: false,
+    refusal: { code: 'raised_already', by: 'U0ALICE' },
+  });
+  expect(sayOurs(first.incident, { by: 'U0BOB', reason: 'ours' }, false)).toMatchObject({ ok: true });
+});

@@ -1,0 +1,367 @@
+import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { newlyWatched } from '../../../src/expiry/change-watched.ts';
+import { afterLook, type Incident, raise, sayOurs } from '../../../src/names/incident.ts';
+import type { IncidentStore, NameRecordStore } from '../../../src/names/ports.ts';
+import type { NotificationStore, Subject } from '../../../src/notifications.ts';
+import { Secret } from '../../../src/service/secret.ts';
+import { createPlacePlanner } from '../../../src/slack/admins/admins.ts';
+import {
+  createIncidentPlanner,
+  type IncidentPlannerDeps,
+} from '../../../src/slack/names/incident-notifications.ts';
+import { createDirectory } from '../../../src/slack/outbound/directory.ts';
+import { notify } from '../../../src/slack/outbound/notify.ts';
+import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
+import { type Database, openDatabase } from '../../../src/store/database.ts';
+import { createWatchListStore } from '../../../src/store/domains.ts';
+import { createIncidentStore } from '../../../src/store/incidents.ts';
+import { createNameRecordStore } from '../../../src/store/name-records.ts';
+import { createNotificationStore } from '../../../src/store/notifications.ts';
+import { newOrder } from '../../orders/sample.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { DOMAINS, textOf } from '../../support/demo.ts';
+import { notificationsOf, notifierDeps, notifyDue } from '../../support/notifier.ts';
+import { newTeamSettings } from '../../support/settings.ts';
+
+/*
+ * Incidents are kept with the look that showed them, and told whatever breaks in between.
+ */
+
+const T0 = new Date('2027-06-14T12:00:00Z');
+const HOUR_MS = 3_600_000;
+
+let database: TestDatabase;
+let db: Database;
+let workspace: Workspace;
+let incidents: IncidentStore;
+let notifications: NotificationStore;
+let observations: NameRecordStore;
+let nowMs: number;
+const now = () => new Date(nowMs);
+
+beforeAll(async () => {
+  [database, workspace] = await Promise.all([createTestDatabase(), startWorkspace()]);
+  db = openDatabase({ url: database.url });
+  incidents = createIncidentStore(db, 'T0TEAM');
+  notifications = createNotificationStore(db, 'T0TEAM');
+  observations = createNameRecordStore(db, 'T0TEAM');
+});
+beforeEach(async () => {
+  nowMs = T0.getTime();
+  workspace.faults.clear();
+  await db.prisma.incident.deleteMany();
+  await db.prisma.notification.deleteMany();
+  await db.prisma.domain.deleteMany();
+});
+afterAll(async () => {
+  await workspace.close();
+  await db.close();
+  await database.drop();
+});
+
+interface Changes extends Partial<IncidentPlannerDeps> {
+  readonly notifications?: NotificationStore;
+}
+
+function deps({ notifications: store = notifications, ...changes }: Changes = {}) {
+  const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+  const planning: IncidentPlannerDeps = {
+    incidents,
+    store: { load: async () => undefined },
+    directory: createDirectory(web, workspace.teamId),
+    settings: async () => newTeamSettings({ alertChannel: DOMAINS }),
+    admins: ['U0ADA'],
+    nameOf: async () => ({ owner: 'U0ALICE', channel: undefined, isElsewhere: false, registrar: 'Ours' }),
+    now,
+    ...changes,
+  };
+  return notifierDeps(
+    { notifications: store, web, now },
+    { incident: createIncidentPlanner(planning), place: createPlacePlanner(planning) },
+  );
+}
+
+const LEASE_MS = 60_000;
+const claimDue = async () => (await notifications.claimDue(now(), LEASE_MS, 10)).map(({ id }) => id);
+const subjectOf = ({ id }: Incident): Subject => ({ kind: 'incident', id });
+/** Where the messages of an incident stand that are not replies. */
+const standing = async (incident: Incident) =>
+  (await notificationsOf(notifications, subjectOf(incident))).flatMap(({ purpose, message }) =>
+    purpose.startsWith('incident') && message !== undefined ? message : [],
+  );
+
+type Kind = 'registrar' | 'pending_transfer' | 'pending_delete';
+
+/** What a look shows of a name, kept with it. */
+async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'): Promise<Incident> {
+  await createWatchListStore(db).add(newlyWatched(name, 'U0ALICE', now()));
+  const known = await observations.find(name);
+  if (known === undefined) throw new Error('it is not watched');
+  const isRegistrar = kind === 'registrar';
+  const change = {
+    kind,
+    fact: isRegistrar ? ('registrar' as const) : ('statuses' as const),
+    before: isRegistrar ? ['name:Ours'] : [],
+    after: isRegistrar ? ['name:Theirs'] : [kind.replace('_', ' ')],
+    lastSeenBefore: new Date(nowMs - 2 * HOUR_MS),
+    firstSeenAfter: new Date(nowMs - HOUR_MS),
+    ...(isRegistrar ? { expiry: { before: '2027-07-01', after: '2028-07-01' } } : {}),
+  };
+  const [latest] = await incidents.ofName(name, 1);
+  const incident = afterLook(latest, {
+    name,
+    unexplained: [{ change, orders: [{ id: orderId, task: 'renew', why: 'other_task' }] }],
+    history: known.history,
+    at: now(),
+  });
+  if (incident === undefined) throw new Error('nothing was opened');
+  const result = { after: known, observations: [], incident };
+  expect(await observations.save(known, result)).toBe(true);
+  expect(await observations.save(known, result), 'a look that comes late').toBe(false);
+  return (await incidents.find(incident.after.id)) ?? incident.after;
+}
+
+/** What is due is told, as the loop does it. */
+const tellDue = (changes: Changes = {}) => notifyDue(deps(changes));
+
+/** The process that told has died: its lease ends. */
+const leaseEnds = () => db.prisma.notification.updateMany({ data: { leaseUntil: new Date(0) } });
+
+const messagesOf = ({ id }: Incident) =>
+  workspace.messages(DOMAINS).filter(({ metadata }) => metadata?.event_payload['incident_id'] === id);
+const headsOf = (incident: Incident) =>
+  messagesOf(incident).filter(({ thread_ts }) => thread_ts === undefined);
+const repliesOf = (incident: Incident) =>
+  messagesOf(incident).filter(({ thread_ts }) => thread_ts !== undefined);
+
+test('an incident comes back as it was kept, and one of a look that came late was not kept', async () => {
+  const incident = await show();
+  expect(incident).toMatchObject({ state: 'open', version: 0, changes: [{ kind: 'registrar' }] });
+  expect(await incidents.ofName('cafe.rest', 5)).toHaveLength(1);
+  expect(await incidents.openOf(['cafe.rest', 'bar.rest'])).toMatchObject([{ id: incident.id }]);
+  expect(await createIncidentStore(db, 'T0OTHER').find(incident.id), 'another team').toBeUndefined();
+});
+
+test('what joins is told in the thread, calls those who were called, and the message is brought up to date', async () => {
+  const incident = await show('pending_transfer');
+  await tellDue();
+  expect(repliesOf(incident).map(textOf).join()).toMatch(/For <@U0ALICE>/);
+  nowMs += 30 * HOUR_MS;
+  expect(await show('registrar'), 'it is the same incident').toMatchObject({ id: incident.id, version: 1 });
+  await tellDue();
+  const [head, ...others] = headsOf(incident).map(textOf);
+  expect(others).toEqual([]);
+  expect(head).toMatch(/is being taken, and no order explains it/);
+  expect(head).toMatch(/Registrar.*Ours.*→.*Theirs/);
+  const [runbook, joined, ...more] = repliesOf(incident).map(textOf);
+  expect(more).toEqual([]);
+  expect(runbook, 'a transfer that has gone through cannot be rejected').not.toMatch(/reject the transfer/);
+  expect(joined).toMatch(/It is at another registrar.*For <@U0ALICE>/s);
+  expect(joined).toMatch(/That is a transfer, not a renewal/);
+  nowMs += HOUR_MS;
+  await tellDue();
+  expect(messagesOf(incident)).toHaveLength(3);
+});
+
+test('a look and a person at one moment lose nothing of each other', async () => {
+  const incident = await show('pending_transfer');
+  const known = await observations.find('cafe.rest');
+  const pressed = raise(incident, 'U0ALICE');
+  if (known === undefined || !pressed.ok) throw new Error('it was refused');
+  await incidents.change(incident, pressed.incident, { kind: 'incident_raised', actor: 'U0ALICE' }, now());
+  const change = { kind: 'registrar', fact: 'registrar', before: ['a'], after: ['b'] } as const;
+  const moments = { lastSeenBefore: now(), firstSeenAfter: now() };
+  const stale = afterLook(incident, {
+    name: 'cafe.rest',
+    unexplained: [{ change: { ...change, ...moments }, orders: [] }],
+    history: {},
+    at: now(),
+  });
+  const result = { after: known, observations: [], incident: stale };
+  expect(await observations.save(known, result), 'the look is made again').toBe(false);
+  expect(await observations.find('cafe.rest')).toEqual(known);
+  expect(await incidents.find(incident.id)).toMatchObject({ state: 'raised', changes: [{}] });
+});
+
+test('it is told once, by one process', async () => {
+  const incident = await show();
+  const claims = await Promise.all([1, 2, 3].map(() => claimDue()));
+  expect(claims.flat()).toEqual([incident.id]);
+  await notify(deps(), subjectOf(incident), true);
+  expect(headsOf(incident)).toHaveLength(1);
+  expect(repliesOf(incident).map(textOf)).toEqual([expect.stringContaining('What not to do')]);
+  nowMs += 24 * HOUR_MS;
+  expect(await tellDue()).toEqual([]);
+  expect(messagesOf(incident)).toHaveLength(2);
+});
+
+test('a process that dies before Slack is told leaves it to the next', async () => {
+  const incident = await show();
+  expect(await claimDue()).toEqual([incident.id]);
+  expect(await tellDue(), 'while its lease lasts').toEqual([]);
+  await leaseEnds();
+  await tellDue();
+  expect(headsOf(incident)).toHaveLength(1);
+});
+
+test('a process that dies between the message and its note tells twice at most', async () => {
+  const incident = await show();
+  const dying: NotificationStore = {
+    ...notifications,
+    record: async () => {
+      throw new Error('the process has died');
+    },
+    postpone: async () => undefined,
+  };
+  await tellDue({ notifications: dying });
+  await leaseEnds();
+  await tellDue();
+  await leaseEnds();
+  await tellDue();
+  expect(headsOf(incident)).toHaveLength(2);
+  expect(repliesOf(incident)).toHaveLength(1);
+});
+
+test('where Slack is away it is told later, and holds up no look', async () => {
+  const incident = await show();
+  workspace.faults.set({ kind: 'http_500', method: 'chat.postMessage' });
+  await tellDue();
+  expect(messagesOf(incident)).toEqual([]);
+  expect(await tellDue(), 'it waits').toEqual([]);
+  workspace.faults.clear();
+  nowMs += HOUR_MS;
+  await tellDue();
+  expect(headsOf(incident)).toHaveLength(1);
+});
+
+test('without a channel an admin hears of it', async () => {
+  const incident = await show();
+  await tellDue({ settings: async () => newTeamSettings({ alertChannel: undefined }) });
+  expect(await standing(incident)).toMatchObject([{ channelId: expect.stringMatching(/^D/) }]);
+});
+
+test.each([
+  [false, /Restore it with `\/domain restore`/, /at another registrar by now/],
+  [true, /at another registrar by now, so no order of ours changes it/, /\/domain restore/],
+])('what to do about a name that is elsewhere (%s) is possible', async (isElsewhere, said, notSaid) => {
+  const incident = await show('pending_delete');
+  const name = { owner: 'U0ALICE', channel: undefined, isElsewhere, registrar: 'Ours' };
+  await tellDue({ nameOf: async () => name });
+  const [runbook] = repliesOf(incident).map(textOf);
+  expect(runbook).toMatch(said);
+  expect(runbook).not.toMatch(notSaid);
+});
+
+test('a channel of the name that does not take it holds nothing up', async () => {
+  const incident = await show();
+  await tellDue({
+    nameOf: async () => ({ owner: 'U0ALICE', channel: 'C0NOBOT', isElsewhere: false, registrar: 'Ours' }),
+  });
+  expect(headsOf(incident)).toHaveLength(1);
+  expect(await standing(incident)).toMatchObject([{ channelId: DOMAINS }]);
+  expect(await tellDue({}), 'the admins hear of that channel').toEqual(['place:C0NOBOT']);
+  expect(await tellDue({}), 'all is told').toEqual([]);
+  expect(workspace.messages('D0ADA').map(textOf).join()).toMatch(/cannot post in <#C0NOBOT>/);
+});
+
+test('what a person did while it was told is told too', async () => {
+  const incident = await show();
+  let isPressed = false;
+  const pressing: NotificationStore = {
+    ...notifications,
+    async record(subject, message) {
+      const isFirst = await notifications.record(subject, message);
+      if (message.purpose !== 'runbook' || isPressed) return isFirst;
+      isPressed = true;
+      const standing = await incidents.find(subject.id);
+      const pressed = standing && raise(standing, 'U0ALICE');
+      if (standing === undefined || !pressed?.ok) throw new Error('it was refused');
+      const decision = { kind: 'incident_raised', actor: 'U0ALICE' } as const;
+      expect(await incidents.change(standing, pressed.incident, decision, now())).toBe(true);
+      expect(await incidents.change(standing, pressed.incident, decision, now()), 'who is slower').toBe(
+        false,
+      );
+      return isFirst;
+    },
+  };
+  await tellDue({ notifications: pressing });
+  expect(repliesOf(incident).map(textOf).join()).toMatch(/<@U0ALICE> raised this\. I told/);
+  expect((await notificationsOf(notifications, subjectOf(incident))).map(({ purpose }) => purpose)).toEqual([
+    'incident',
+    'runbook',
+    'raised:to:U0ALICE',
+    'raised:to:U0ADA',
+    'raised:to:U0BOB',
+    'raised',
+  ]);
+});
+
+test('the countdown of a transfer goes on until somebody says whose it is', async () => {
+  const incident = await show('pending_transfer');
+  await tellDue();
+  expect(textOf(headsOf(incident)[0] ?? { blocks: [] })).toMatch(/4 days and 22 hours left/);
+  nowMs += 30 * HOUR_MS;
+  await tellDue();
+  expect(textOf(headsOf(incident)[0] ?? { blocks: [] })).toMatch(/3 days and 16 hours left/);
+  const standing = await incidents.find(incident.id);
+  const said = standing && sayOurs(standing, { by: 'U0BOB', reason: 'ours' }, false);
+  if (standing === undefined || !said?.ok) throw new Error('it was refused');
+  await incidents.change(
+    standing,
+    said.incident,
+    { kind: 'incident_ours', actor: 'U0BOB', reason: 'ours' },
+    now(),
+  );
+  await tellDue();
+  expect(textOf(headsOf(incident)[0] ?? { blocks: [] })).not.toMatch(/left/);
+  nowMs += 30 * HOUR_MS;
+  expect(await tellDue()).toEqual([]);
+  expect(headsOf(incident)).toHaveLength(1);
+});
+
+test('the countdown ends when the name is seen at another registrar', async () => {
+  const transfer = await show('pending_transfer');
+  await tellDue();
+  nowMs += 80 * HOUR_MS;
+  const later = await show('registrar');
+  expect(later.id, 'after 72 hours it is another incident').not.toBe(transfer.id);
+  await tellDue();
+  expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).toMatch(/it has gone through: at another registrar/);
+  expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).not.toMatch(/left/);
+  nowMs += 30 * HOUR_MS;
+  expect(await tellDue(), 'nothing counts any more').toEqual([]);
+});
+
+test('a message of three facts is 14 lines of 40 characters at most', async () => {
+  const incident = await show('pending_transfer');
+  await show('registrar');
+  await show('pending_delete');
+  await tellDue();
+  const [head] = headsOf(incident);
+  if (head === undefined) throw new Error('it was not told');
+  expect(linesOf(head)).toBeLessThanOrEqual(14);
+});
+
+test('of a private order it says only that there is one', async () => {
+  const incident = await show('registrar', 'cafe.rest', 'secretorder');
+  const load = async () => ({ ...newOrder(['cafe.rest']), id: 'secretorder', isPrivate: true });
+  await tellDue({ store: { load } });
+  const said = messagesOf(incident).map(textOf).join();
+  expect(said).toMatch(/1 private order/);
+  expect(said).not.toContain('secretorder');
+});
+
+/** How many lines of 40 characters a message takes; a row of buttons is two. */
+function linesOf({ blocks }: Message): number {
+  return blocks
+    .map((block) => {
+      if (block['type'] === 'actions') return 2;
+      const texts = textOf({ blocks: [block] }).split('\n');
+      const plain = texts.map((text) =>
+        text.replaceAll(/<!date\^\d+\^[^|]*\|([^>]*)>/g, 'Thu 26 Nov, 14:32'),
+      );
+      return plain.reduce((lines, text) => lines + Math.max(1, Math.ceil(text.length / 40)), 0);
+    })
+    .reduce((sum, lines) => sum + lines, 0);
+}
