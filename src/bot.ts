@@ -414,6 +414,7 @@ function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts
     standIns: stores.standIns,
     impactAtApproval: names.impacts.atApproval,
     impactWarnedAt: names.impacts.warnedAt,
+    incidents: names.orderIncidents,
     lookAtBudgets: createBudgetLook({ teamId: bot.teamId, budgets, tagsOf, now }),
     isAdmin: (userId) => isAdminNow({ admins: config.admins, directory, log }, userId),
     interfacesOf: ({ method }) => credentialInterfaces(method, config.service.xmlUrl !== undefined),

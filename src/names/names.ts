@@ -26,6 +26,7 @@ import { expectedTransfers, ordersOfName } from './name-orders.ts';
 import type { DnsObserver } from './observe.ts';
 import { confirmationOf, evidenceOf, sentToRegistry } from './order-evidence.ts';
 import { createImpacts, type Impacts } from './order-impact.ts';
+import { createOrderIncidents, type OrderIncidents } from './order-incidents.ts';
 import { GUARDED } from './portfolio.ts';
 import type {
   ImpactStore,
@@ -97,6 +98,8 @@ export interface Names {
   readonly evidence: LookForEvidence;
   /** Looks whether the registry shows that what the service accepted has happened. */
   readonly confirmation: LookAtRegistry;
+  /** The open incidents of the names of orders. */
+  readonly orderIncidents: OrderIncidents;
   /** The impact of orders and decisions on names. */
   readonly impacts: Impacts;
 }
@@ -235,6 +238,7 @@ export function createNames(parts: NamesParts): Names {
       if (since === undefined || !isShown) return 'unknown';
       return confirmationOf(order, since, await lookAtRegistry(looking, item.name, untilStop(EVIDENCE_MS)));
     },
+    orderIncidents: createOrderIncidents({ store: parts.incidents, now }),
     impacts: createImpacts({
       ...parts,
       lookNow: createLookNow(parts),

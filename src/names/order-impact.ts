@@ -228,8 +228,10 @@ export function createImpacts(deps: ImpactDeps): Impacts {
       const dependents = findDependents('', []);
       return new Map(
         observed.map(({ name, history }) => {
-          const facts = sightedFacts(history, seenAt, MAX_AGE_MS);
-          return [name, impactOf({ task: 'delete', seenAt, facts, earlier: {}, dependents }).isInUse];
+          // What was seen too long ago still warns, and shows no name as unused.
+          const facts = sightedFacts(history, seenAt, KNOWN_FOR_MS);
+          const earlier = sightedFacts(history, seenAt, MAX_AGE_MS);
+          return [name, impactOf({ task: 'delete', seenAt, facts, earlier, dependents }).isInUse];
         }),
       );
     },

@@ -136,6 +136,19 @@ export interface IncidentStore {
    * @returns false when somebody else was faster: read again
    */
   change(before: Incident, after: Incident, decision: IncidentDecision, now: Date): Promise<boolean>;
+  /** What people who approve an order were shown of incidents. */
+  warningsOf(orderId: string): Promise<readonly IncidentWarning[]>;
+  /** Notes that a person was shown incidents at a press about an order, as they are now. */
+  warn(orderId: string, userId: string, incidents: readonly Incident[], at: Date): Promise<void>;
+}
+
+/** A person was shown an incident of a name of an order. */
+export interface IncidentWarning {
+  readonly incidentId: string;
+  readonly userId: string;
+  /** How many changes it had then. */
+  readonly changes: number;
+  readonly at: Date;
 }
 
 /** The tags of names, for those who decide or count by them. */

@@ -20,7 +20,7 @@ export async function approveInEmergency(
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
   return clearForSending(deps, orderId, (order, agreedExcess, findObstacle) =>
-    withImpact(deps, order, async (isImpactUnknown) => {
+    withImpact(deps, order, userId, async (isImpactUnknown) => {
       const grounds = await emergencyGrounds(deps, order, userId);
       if ('refusal' in grounds) return grounds;
       if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };

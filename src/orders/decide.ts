@@ -41,6 +41,14 @@ import { isPaused } from './waves.ts';
  */
 export type ImpactAtApproval = 'none' | 'known' | 'unknown' | 'changed';
 
+/** The open incidents of the names of orders, and who among the approvers knows of them. */
+export interface IncidentsOfOrders {
+  /** From when on each person's approval knows of all of them; undefined while none is open. */
+  readonly informedSince: (order: Order) => Promise<ReadonlyMap<string, Date> | undefined>;
+  /** Shows a person at a press what is open. @returns whether any of it is new to them, so that the press does not count */
+  readonly warn: (order: Order, userId: string) => Promise<boolean>;
+}
+
 export interface DecideDeps extends BudgetDeps, DemandDeps, ApproverDeps {
   readonly signing: OrderSigning;
   readonly store: OrderStore;
@@ -51,6 +59,7 @@ export interface DecideDeps extends BudgetDeps, DemandDeps, ApproverDeps {
   readonly impactAtApproval: (order: Order) => Promise<ImpactAtApproval>;
   /** When a press was last refused because of what such a look had found; undefined when none was. */
   readonly impactWarnedAt: (order: Order) => Promise<Date | undefined>;
+  readonly incidents: IncidentsOfOrders;
   /** The account an order is bound to, or undefined when it is no longer linked. */
   readonly findAccount: FindAccount;
 }
@@ -123,7 +132,7 @@ function approve(
     const isRenewed = order.approvals.some(isOf) && !counting.approvals.some(isOf);
     const decide = (isImpactUnknown: boolean) =>
       decisionOfApproval(deps, counting, press, findObstacle, { isImpactUnknown, isRenewed, reason });
-    return withImpact(deps, order, decide);
+    return withImpact(deps, order, userId, decide);
   });
 }
 
@@ -132,6 +141,26 @@ function approve(
  * is put to those who may approve, once.
  */
 export async function withImpact(
+  deps: Pick<DecideDeps, 'impactAtApproval' | 'incidents'>,
+  order: Order,
+  userId: string,
+  decide: (isImpactUnknown: boolean) => Promise<Decision>,
+): Promise<Decision> {
+  return withIncidents(deps, order, userId, await withImpactAlone(deps, order, decide));
+}
+
+/** Puts the open incidents of an order's names to a person whose press would count, once each. */
+export async function withIncidents(
+  deps: Pick<DecideDeps, 'incidents'>,
+  order: Order,
+  userId: string,
+  decision: Decision,
+): Promise<Decision> {
+  if (!('event' in decision && APPROVALS.has(decision.event.type))) return decision;
+  return (await deps.incidents.warn(order, userId)) ? { refusal: { code: 'incident_open' } } : decision;
+}
+
+async function withImpactAlone(
   deps: Pick<DecideDeps, 'impactAtApproval'>,
   order: Order,
   decide: (isImpactUnknown: boolean) => Promise<Decision>,
@@ -145,14 +174,23 @@ export async function withImpact(
   return impact === 'changed' ? { refusal: { code: 'impact_changed' } } : decide(impact === 'unknown');
 }
 
-const APPROVALS: ReadonlySet<OrderEvent['type']> = new Set(['approved', 'emergency_approved']);
+const APPROVALS: ReadonlySet<OrderEvent['type']> = new Set(['approved', 'emergency_approved', 'resumed']);
 
 /** An order without the approvals that were given before something about its name was put to the approvers. */
-async function withoutUnwarned(deps: Pick<DecideDeps, 'impactWarnedAt'>, order: Order): Promise<Order> {
-  if (taskNamed(order.task).risk === 'none') return order;
-  const warnedAt = await deps.impactWarnedAt(order);
-  if (warnedAt === undefined) return order;
-  return { ...order, approvals: order.approvals.filter(({ at }) => at >= warnedAt) };
+async function withoutUnwarned(
+  deps: Pick<DecideDeps, 'impactWarnedAt' | 'incidents'>,
+  order: Order,
+): Promise<Order> {
+  const [warnedAt, informed] = await Promise.all([
+    taskNamed(order.task).risk === 'none' ? undefined : deps.impactWarnedAt(order),
+    deps.incidents.informedSince(order),
+  ]);
+  const counts = ({ userId, at }: Approval) => {
+    const knowsSince = informed?.get(userId);
+    const isInformed = informed === undefined || (knowsSince !== undefined && at >= knowsSince);
+    return isInformed && (warnedAt === undefined || at >= warnedAt);
+  };
+  return { ...order, approvals: order.approvals.filter(counts) };
 }
 
 /** An order without a former approval of somebody whose signature under it does not count any more: they sign again. */
@@ -285,12 +323,14 @@ export async function clearForSending(
       return stop === undefined ? undefined : { event: stop };
     });
   });
-  // The card may say less than the budgets lack by now.
-  if (!outcome.ok && (outcome.refusal.code === 'excess_unseen' || outcome.refusal.code === 'over_budget'))
+  // The card may say less than the budgets lack, or than has happened to a name, by now.
+  if (!outcome.ok && TOLD_BY_CARD.has(outcome.refusal.code))
     await deps.store.requestNotification(orderId, deps.now());
   const goesOn = isPart && outcome.ok && (outcome.order.state === 'PENDING' || isPaused(outcome.order));
   return goesOn ? clearForSending(deps, orderId, decide) : outcome;
 }
+
+const TOLD_BY_CARD: ReadonlySet<Refusal['code']> = new Set(['excess_unseen', 'over_budget', 'incident_open']);
 
 /** The approvals that count at one moment. */
 type CountedApprovals = Pick<ApprovalWeight, 'validApprovers' | 'progress' | 'unreadableGroups'>;

@@ -69,6 +69,8 @@ export type Refusal =
   | { readonly code: 'own_membership_unknown' }
   /** Since the card was shown something has appeared that would be lost. */
   | { readonly code: 'impact_changed' }
+  /** An incident of a name of the order is open, which the card shows. */
+  | { readonly code: 'incident_open' }
   /** Slack does not tell whether somebody else is still a member on whom the decision depends. */
   | { readonly code: 'membership_unknown'; readonly userId: string }
   /** Slack does not tell who belongs to groups of approvers. */

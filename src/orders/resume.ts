@@ -1,7 +1,7 @@
 import type { LoggedSignature } from '../signing/approval.ts';
 import { refusalOfNonApprover, refusalToDecide } from './approval-rights.ts';
 import type { ChangeOutcome, Decision } from './change-order.ts';
-import { clearForSending, type DecideDeps, weighPress } from './decide.ts';
+import { clearForSending, type DecideDeps, weighPress, withIncidents } from './decide.ts';
 import type { Refusal } from './refusal.ts';
 import { isPaused } from './waves.ts';
 
@@ -27,8 +27,9 @@ export function resumeOrder(
     const weight = { ...weighed.weight, validApprovers };
     const { isApproved, requirements } = weight.progress;
     const { over, admins } = weight.budget;
-    if (isApproved && (over.length === 0 || admins.length > 0))
-      return { event: { type: 'resumed', ...weight }, extra: { reservation } };
+    const goesOn = isApproved && (over.length === 0 || admins.length > 0);
+    const resumed: Decision = { event: { type: 'resumed', ...weight }, extra: { reservation } };
+    if (goesOn) return withIncidents(deps, order, userId, resumed);
     const isMissing = validApprovers.includes(userId) && !isRepeated;
     if (isMissing || admins.includes(userId)) return { event: { type: 'approved', ...weight } };
     const missing: Refusal = { code: 'approvals_missing', requirements };

@@ -106,7 +106,7 @@ function updateIncident(teamId: string, before: Incident, after: Incident, more:
 }
 
 /** Incidents, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createIncidentStore({ run, transaction }: Database, teamId: string): IncidentStore {
+export function createIncidentStore({ run, transaction, prisma }: Database, teamId: string): IncidentStore {
   return storeOf('incidents', {
     find: async (id) => {
       const found = await run(
@@ -140,5 +140,20 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
         await runInside(insertEvents([event], { teamId }));
         return true;
       }),
+
+    warningsOf: (orderId) =>
+      prisma.incidentWarning.findMany({
+        where: { orderId },
+        select: { incidentId: true, userId: true, changes: true, at: true },
+      }),
+
+    warn: async (orderId, userId, incidents, at) => {
+      const shown = incidents.map(({ id, changes }) => ({ id, changes: changes.length }));
+      await run(Prisma.sql`
+        INSERT INTO incident_warnings (order_id, incident_id, user_id, changes, at)
+        SELECT ${orderId}, id, ${userId}, changes, ${at}
+        FROM jsonb_to_recordset(${JSON.stringify(shown)}::jsonb) AS shown (id text, changes int)
+        ON CONFLICT (order_id, incident_id, user_id) DO UPDATE SET changes = excluded.changes, at = excluded.at`);
+    },
   });
 }

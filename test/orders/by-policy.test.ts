@@ -282,6 +282,63 @@ test('what appears after the first of two approvals is approved again by both', 
   expect(await stateOf(order.id)).toBe('APPROVED');
 });
 
+describe('while an incident of a name is open', () => {
+  /** Shows it to each person once, as the store does. */
+  function openIncident() {
+    const shown = new Map<string, Date>();
+    return {
+      informedSince: async () => shown,
+      warn: async (_order: unknown, userId: string) => {
+        if (shown.has(userId)) return false;
+        shown.set(userId, rig.now);
+        return true;
+      },
+    };
+  }
+
+  test('each approver’s first press shows it, and the next one counts', async () => {
+    rig.setPolicy(1, { ...FINANCE, needed: 2 });
+    const order = await renewal();
+    const incidents = openIncident();
+    const press = (userId: string) => approveOrder({ ...rig.orders, incidents }, order.id, userId);
+    for (const userId of ['U0FAY', 'U0FRED']) {
+      expect(await press(userId)).toMatchObject({ ok: false, refusal: { code: 'incident_open' } });
+      rig.pass(1_000);
+      expect(await press(userId)).toMatchObject({ ok: true });
+    }
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('an approval that was given before it is given again', async () => {
+    rig.setPolicy(1, { ...FINANCE, needed: 2 });
+    const order = await renewal();
+    await approve(order.id, 'U0FAY');
+    rig.pass(1_000);
+    const incidents = openIncident();
+    const press = (userId: string) => approveOrder({ ...rig.orders, incidents }, order.id, userId);
+    await press('U0FRED');
+    rig.pass(1_000);
+    await press('U0FRED');
+    expect(await stateOf(order.id), 'Fay had not seen it').toBe('PENDING');
+    await press('U0FAY');
+    rig.pass(1_000);
+    await press('U0FAY');
+    expect(await stateOf(order.id)).toBe('APPROVED');
+  });
+
+  test('it is shown to nobody who may not approve', async () => {
+    rig.setPolicy(1, FINANCE);
+    const order = await renewal();
+    const warned: string[] = [];
+    const incidents = {
+      informedSince: async () => new Map<string, Date>(),
+      warn: async (_order: unknown, userId: string) => warned.push(userId) > 0,
+    };
+    await approveOrder({ ...rig.orders, incidents }, order.id, 'U0NINA');
+    expect(warned).toEqual([]);
+  });
+});
+
 test('a press that does not count does not ask what hangs on the name', async () => {
   rig.setPolicy(1, FINANCE);
   const order = await rig.ask('authcode', { name: 'cafe.rest' });

@@ -212,6 +212,7 @@ export async function startRig(
     impactAtApproval: async () => 'none',
     impactWarnedAt: async () => undefined,
     signing,
+    incidents: { informedSince: async () => undefined, warn: async () => false },
   };
 
   let processes = 0;

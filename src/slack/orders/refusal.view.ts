@@ -112,6 +112,8 @@ const PLAIN = {
   nothing_to_sign_off: 'There is nothing to sign off: nobody approved this alone.',
   own_emergency_approval: 'You approved this alone, so another admin has to sign it off.',
   own_order_to_sign_off: 'You asked for this, so another admin has to sign it off.',
+  incident_open:
+    'Something has happened to this name that no order explains, and I counted no approval. The card says what: look there, and press again if it is still right.',
   impact_changed:
     'Something that hangs on this name has appeared since it was asked for, or can be seen no longer. The card shows it in a moment: look at it, and approve again if it is still right.',
   own_membership_unknown: 'Slack does not tell me whether you are still here. Try again in a minute.',

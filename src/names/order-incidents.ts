@@ -1,0 +1,64 @@
+import type { IncidentsOfOrders } from '../orders/decide.ts';
+import type { Order } from '../orders/order.ts';
+import { taskNamed } from '../orders/tasks.ts';
+import { subjectOf } from '../policy/subject.ts';
+import type { Incident } from './incident.ts';
+import type { IncidentStore } from './ports.ts';
+
+/** What {@link createOrderIncidents} needs. */
+export interface OrderIncidentDeps {
+  readonly store: Pick<IncidentStore, 'openOf' | 'warningsOf' | 'warn'>;
+  readonly now: () => Date;
+}
+
+/** The open incidents of the names that an order touches. */
+export interface OrderIncidents extends IncidentsOfOrders {
+  openOf(order: Order): Promise<readonly Incident[]>;
+}
+
+/**
+ * Who approves an order about a name of which an incident is open has to say that they know of it: their first press shows
+ * it, and the next one counts. What joins the incident is shown again.
+ */
+export function createOrderIncidents({ store, now }: OrderIncidentDeps): OrderIncidents {
+  const openOf = ({ items, task }: Order) => {
+    const { nameKind } = taskNamed(task);
+    return store.openOf([...new Set(items.flatMap(({ name }) => subjectOf(name, nameKind).hosts))]);
+  };
+
+  /** From when on each person knows of all of them; who is not there does not. */
+  async function informed(orderId: string, open: readonly Incident[]): Promise<ReadonlyMap<string, Date>> {
+    const warnings = await store.warningsOf(orderId);
+    const people = new Set(warnings.map(({ userId }) => userId));
+    return new Map(
+      [...people].flatMap((person) => {
+        const moments = open.map(({ id, changes }) =>
+          warnings
+            .find(
+              (warned) =>
+                warned.userId === person && warned.incidentId === id && warned.changes >= changes.length,
+            )
+            ?.at.getTime(),
+        );
+        const known = moments.filter((moment) => moment !== undefined);
+        return known.length < open.length ? [] : [[person, new Date(Math.max(...known))] as const];
+      }),
+    );
+  }
+
+  return {
+    openOf,
+
+    async informedSince(order) {
+      const open = await openOf(order);
+      return open.length === 0 ? undefined : informed(order.id, open);
+    },
+
+    async warn(order, userId) {
+      const open = await openOf(order);
+      if (open.length === 0 || (await informed(order.id, open)).has(userId)) return false;
+      await store.warn(order.id, userId, open, now());
+      return true;
+    },
+  };
+}
