@@ -62,6 +62,17 @@ export const DNS_FACTS = [
   'dnskey',
   /** When the certificate of `https://name` ends (ISO 8601). */
   'certificate',
+  /** Servers of the delegation that answer, and not for the name. */
+  'lame_nameservers',
+  /** Servers of the delegation from which nothing came. */
+  'silent_nameservers',
+  'addressless_nameservers',
+  /** Domains of the delegation's servers that nobody has registered. */
+  'registrable_domains',
+  /** Domains of the delegation's servers that end within 30 days. */
+  'ending_domains',
+  /** Servers of the delegation whose keys fit no DS. */
+  'unfit_ds',
 ] as const;
 
 export const FACT_NAMES = [...REGISTRY_FACTS, ...DNS_FACTS] as const;
@@ -91,6 +102,8 @@ export const UNSEEN_REASONS = [
   'stale',
   /** No nameserver of the zone above was found. */
   'no_parent',
+  /** The nameservers of the zone above say different things. */
+  'servers_disagree',
   /** Nothing answers at the address, or it does not speak TLS. */
   'no_tls',
 ] as const;

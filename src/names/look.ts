@@ -3,13 +3,16 @@ import { DAY_MS, HOUR_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import type { RdapClient } from '../rdap/client.ts';
 import { datesAfterLook, datesAfterTransferConfirmed } from './dates.ts';
-import type { Observation } from './facts.ts';
+import { findDangers, isHealthLookDue } from './delegation-health.ts';
+import { factValue, type Observation } from './facts.ts';
 import { mergeObservation, newlySeen } from './history.ts';
 import { afterLook, type Incident, isOpen } from './incident.ts';
 import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } from './look-planner.ts';
 import type { DnsObserver } from './observe.ts';
+import { type DelegationObserver, NO_DELEGATION } from './observe-delegation.ts';
 import { isChanged } from './parent-sight.ts';
 import type { LookResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
+import { registryOf } from './registry-of.ts';
 import { isUnanswered, type RegistryLook, readRegistryAnswer } from './registry-record.ts';
 import { explainChanges, type NameOrder } from './unexplained-changes.ts';
 
@@ -27,6 +30,7 @@ export interface NameContext {
 export interface LookDeps {
   readonly store: Pick<NameRecordStore, 'find' | 'save'>;
   readonly observer: DnsObserver;
+  readonly delegations: DelegationObserver;
   readonly rdap: Pick<RdapClient, 'fetchRecord'>;
   readonly planner: LookPlanner;
   readonly contextOf: (record: NameRecord) => Promise<NameContext>;
@@ -56,10 +60,25 @@ export async function lookAtName(deps: LookDeps, name: string, signal: AbortSign
   const now = deps.now();
   const registryTurn = turnOf(deps.planner, known, now);
   const [dns, registry] = await Promise.all([
-    known.nextDnsAt <= now ? deps.observer.observe(name, signal) : undefined,
+    known.nextDnsAt <= now ? lookAtDns(deps, known, now, signal) : undefined,
     registryTurn <= now ? fetchLook(deps, name, signal) : undefined,
   ]);
   await keepLooks(deps, known, { dns, parent: undefined, registry, registryTurn });
+}
+
+/** What the DNS shows of a name, and once a day whether the servers that it is delegated to answer for it. */
+async function lookAtDns(
+  { observer, delegations }: Pick<LookDeps, 'observer' | 'delegations'>,
+  { name, history }: NameRecord,
+  now: Date,
+  signal: AbortSignal,
+): Promise<Observation> {
+  const look = await observer.observe(name, signal);
+  const hosts = factValue(look.facts.parent_nameservers);
+  // Without the delegation nobody knows whom to ask: what is known of its health gets old.
+  if (hosts === undefined || !isHealthLookDue(history, now)) return look;
+  const health = hosts.length === 0 ? NO_DELEGATION : await delegations.observe(name, hosts, signal);
+  return { ...look, facts: { ...look.facts, ...health } };
 }
 
 /**
@@ -172,12 +191,14 @@ function afterLooks(
     ({ history } = merged);
     return merged.changes;
   });
-  const { knownChanges, unexplained } = explainChanges({
+  const explained = explainChanges({
     changes,
     history,
     orders: context.orders,
     knownChanges: known.knownChanges,
   });
+  const { found, knownChanges } = findDangers(history, explained.knownChanges);
+  const unexplained = [...explained.unexplained, ...found];
   const { name } = known;
   const incident = afterLook(context.incident, { name, unexplained, history, at: now });
   const dates = registry === undefined ? known : datesAfterLook(known, registry);
@@ -229,14 +250,6 @@ function mayGoOn(incident: Incident | undefined, now: Date): boolean {
 function turnOf(planner: LookPlanner, known: NameRecord, now: Date): Date {
   if (known.nextRegistryAt > now || known.isRegistryReserved) return known.nextRegistryAt;
   return planner.reserve(registryOf(known.name), known.isUrgent, now);
-}
-
-/**
- * The registry whose budget a look uses. At most, several zones share one server; then the look is more careful than it
- * need be.
- */
-function registryOf(name: string): string {
-  return name.slice(name.lastIndexOf('.') + 1);
 }
 
 /** A registry that did not answer is asked again after an hour, or when it says. */

@@ -24,6 +24,7 @@ import { createLookNow } from './look-now.ts';
 import { createLookPlanner } from './look-planner.ts';
 import { expectedTransfers, ordersOfName } from './name-orders.ts';
 import type { DnsObserver } from './observe.ts';
+import { createDelegationObserver } from './observe-delegation.ts';
 import { confirmationOf, evidenceOf, sentToRegistry } from './order-evidence.ts';
 import { createImpacts, type Impacts } from './order-impact.ts';
 import { createOrderIncidents, type OrderIncidents } from './order-incidents.ts';
@@ -120,11 +121,13 @@ const EVIDENCE_MS = 30_000;
 export function createNames(parts: NamesParts): Names {
   const { store, now, log, signal } = parts;
   setMaxListeners(0, signal);
+  const planner = createLookPlanner(LOOKS_PER_HOUR);
   const looking = {
     store,
     observer: parts.observer,
     rdap: parts.rdap,
-    planner: createLookPlanner(LOOKS_PER_HOUR),
+    planner,
+    delegations: createDelegationObserver({ dns: parts.dns, rdap: parts.rdap, planner, now }),
     contextOf,
     now,
     log,

@@ -99,6 +99,20 @@ async function checkNameserver(
   };
 }
 
+/** What a server of a delegation says of a name, without a comparison of its records. @throws only the signal's reason */
+export async function askServer(
+  dns: Client,
+  name: string,
+  host: string,
+  signal: AbortSignal | undefined,
+): Promise<Pick<NameserverCheck, 'host' | 'state' | 'ds'>> {
+  const found = await findAddress(dns, name, host, signal);
+  if ('state' in found) return { host, state: found.state, ds: 'unknown' };
+  const ask = <Type extends RecordType>(asked: string, type: Type) =>
+    dns.queryNameserver(found.address, asked, type, signal);
+  return { host, state: 'authoritative', ds: await checkDs(dns, ask, name, signal) };
+}
+
 type Ask = <Type extends RecordType>(name: string, type: Type) => Promise<NameserverAnswer<RecordData[Type]>>;
 
 /**

@@ -71,7 +71,7 @@ function majorityOfFact(fact: ParentFact, answers: readonly Facts[]): Fact {
   );
   const isAlone = said.length < Math.min(2, answers.length);
   if (most !== undefined && !isAlone) return most;
-  return said.length > 1 ? unseen('not_told') : (facts.find(isUnseen) ?? unseen('not_told'));
+  return said.length > 1 ? unseen('servers_disagree') : (facts.find(isUnseen) ?? unseen('servers_disagree'));
 }
 
 function isUnseen({ state }: Fact): boolean {

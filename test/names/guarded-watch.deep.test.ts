@@ -63,6 +63,7 @@ test('1,000 guarded names take less than 5 % of a core, and are asked for once a
   const looking = {
     ...{ store, observer: observers.observer, now, log: createLog('silent') },
     rdap: { fetchRecord: () => Promise.reject(new Error('nobody asks a registry')) },
+    delegations: { observe: async () => ({}) },
     planner: createLookPlanner(1_000),
     contextOf: async () => ({ orders: [], hasOpenOrder: false, incident: undefined, isGuarded: true }),
   };

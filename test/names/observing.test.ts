@@ -184,6 +184,7 @@ async function arrange(
       now,
       readCertificate: async () => unseen('no_tls'),
     }),
+    delegations: { observe: async () => ({}) },
     planner: createLookPlanner(3_600),
     contextOf: async () => ({
       orders: options.orders ?? [],

@@ -70,6 +70,7 @@ async function arrange() {
       },
     },
     observer: { observe: async () => ({ name, at: now(), facts }) },
+    delegations: { observe: async () => ({}) },
     rdap: { fetchRecord: async () => ({ kind: 'unavailable', problem: { code: 'busy' } }) as const },
     planner: { reserve: (_host: string, _urgent: boolean, at: Date) => at },
     contextOf: async () => ({

@@ -38,6 +38,12 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   ds: 'DNSSEC at the zone above',
   dnskey: 'DNSSEC keys',
   certificate: 'Certificate',
+  lame_nameservers: 'Nameservers that do not know it',
+  silent_nameservers: 'Nameservers that do not answer',
+  addressless_nameservers: 'Nameservers without an address',
+  registrable_domains: 'Domains of its nameservers that are free',
+  ending_domains: 'Domains of its nameservers that end soon',
+  unfit_ds: 'Nameservers whose keys do not fit',
 };
 
 /** Why something was not seen; completes “not seen: …”. */
@@ -57,6 +63,7 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   registry_unavailable: 'the registry gave no record that can be read',
   not_told: 'the registry does not tell',
   stale: 'nobody has looked lately',
+  servers_disagree: 'the nameservers of the zone above say different things',
   no_parent: 'the nameservers of the zone above were not found',
   no_tls: 'nothing answers for it over https',
 };

@@ -1,0 +1,140 @@
+import { getDomain } from 'tldts';
+import type { DnsClient } from '../dns/client.ts';
+import { DAY_MS, HOUR_MS } from '../duration.ts';
+import type { RdapClient } from '../rdap/client.ts';
+import { ABSENT, type Fact, type Facts, seen, unseen } from './facts.ts';
+import type { LookPlanner } from './look-planner.ts';
+import { askServer } from './nameserver-check.ts';
+import { registryOf } from './registry-of.ts';
+import { readRegistryAnswer } from './registry-record.ts';
+
+/* Asks the servers that a name is delegated to for it, and the registries for the domains of those servers. */
+
+export interface DelegationObserverDeps {
+  readonly dns: DnsClient;
+  readonly rdap: Pick<RdapClient, 'fetchRecord'>;
+  /** The budget of the registries, which all looks share. */
+  readonly planner: LookPlanner;
+  readonly now: () => Date;
+}
+
+/** Looks at delegations. */
+export interface DelegationObserver {
+  /**
+   * The facts of a delegation's health.
+   * @param hosts the servers that the zone above delegates the name to
+   * @throws only the signal's reason
+   */
+  observe(name: string, hosts: readonly string[], signal: AbortSignal): Promise<Facts>;
+}
+
+/** What the registry of a nameserver's domain says. */
+type DomainState =
+  | { readonly kind: 'registered'; readonly expiresAt: Date | undefined }
+  | { readonly kind: 'free' }
+  | { readonly kind: 'unseen' };
+
+/** No delegation has more servers. */
+const MAX_HOSTS = 13;
+/** The names of a provider share its domains. */
+const KEPT_MS = 12 * HOUR_MS;
+const UNSEEN_KEPT_MS = HOUR_MS;
+const MAX_DOMAINS = 10_000;
+const ENDING_MS = 30 * DAY_MS;
+
+export function createDelegationObserver({
+  dns,
+  rdap,
+  planner,
+  now,
+}: DelegationObserverDeps): DelegationObserver {
+  const domains = new Map<string, { readonly state: Promise<DomainState>; readonly until: number }>();
+
+  function stateOf(domain: string, signal: AbortSignal): Promise<DomainState> {
+    const kept = domains.get(domain);
+    if (kept !== undefined && kept.until > now().getTime()) return kept.state;
+    const state = ask(domain, signal);
+    if (domains.size >= MAX_DOMAINS) domains.clear();
+    const keepFor = (ms: number) => domains.set(domain, { state, until: now().getTime() + ms });
+    keepFor(KEPT_MS);
+    state.then(
+      ({ kind }) => kind === 'unseen' && keepFor(UNSEEN_KEPT_MS),
+      () => domains.delete(domain),
+    );
+    return state;
+  }
+
+  async function ask(domain: string, signal: AbortSignal): Promise<DomainState> {
+    // The budget is that of all looks: what it does not have now is looked at another day.
+    if (planner.reserve(registryOf(domain), false, now()) > now()) return { kind: 'unseen' };
+    const { result } = readRegistryAnswer(await rdap.fetchRecord(domain, signal), domain, now());
+    switch (result.kind) {
+      case 'registered':
+        return { kind: 'registered', expiresAt: result.registration.expiresAt };
+      case 'not_registered': {
+        // A registry whose records are not complete still delegates what is registered.
+        const delegation = await dns.query(domain, 'NS', signal);
+        if (delegation.kind === 'unanswered') return { kind: 'unseen' };
+        return delegation.kind === 'no_such_name'
+          ? { kind: 'free' }
+          : { kind: 'registered', expiresAt: undefined };
+      }
+      case 'undated':
+        return result.problem.code === 'no_expiration' || result.problem.code === 'unreadable_expiration'
+          ? { kind: 'registered', expiresAt: undefined }
+          : { kind: 'unseen' };
+    }
+  }
+
+  return {
+    async observe(name, hosts, signal) {
+      const asked = hosts.slice(0, MAX_HOSTS);
+      const names = [...new Set(asked.flatMap((host) => getDomain(host) ?? []))].filter(
+        (each) => each !== name,
+      );
+      const [servers, states] = await Promise.all([
+        Promise.all(asked.map((host) => askServer(dns, name, host, signal))),
+        Promise.all(names.map(async (domain) => ({ domain, state: await stateOf(domain, signal) }))),
+      ]);
+      const hostsIn = (...wanted: readonly (typeof servers)[number]['state'][]): Fact =>
+        seen(servers.filter(({ state }) => wanted.includes(state)).map(({ host }) => host));
+      // A registry's records may be incomplete: a domain whose hosts have addresses is somebody's.
+      const isUsed = (domain: string) =>
+        servers.some(({ host, state }) => getDomain(host) === domain && state !== 'no_address');
+      // A domain that could not be looked at may be free.
+      const areDomainsSeen = states.every(({ state }) => state.kind !== 'unseen');
+      const domainsThat = (holds: (state: DomainState, domain: string) => boolean): Fact => {
+        const found = states.filter(({ domain, state }) => holds(state, domain)).map(({ domain }) => domain);
+        return found.length > 0 || areDomainsSeen ? seen(found) : unseen('registry_unavailable');
+      };
+      const answering = servers.filter(({ state }) => state === 'authoritative');
+      const endsBefore = now().getTime() + ENDING_MS;
+      return {
+        lame_nameservers: hostsIn('not_authoritative'),
+        silent_nameservers: hostsIn('no_answer', 'unseen'),
+        addressless_nameservers: hostsIn('no_address'),
+        registrable_domains: domainsThat(({ kind }, domain) => kind === 'free' && !isUsed(domain)),
+        ending_domains: domainsThat(
+          (state) =>
+            state.kind === 'registered' &&
+            state.expiresAt !== undefined &&
+            state.expiresAt.getTime() < endsBefore,
+        ),
+        unfit_ds:
+          answering.length === 0 || answering.some(({ ds }) => ds === 'unknown')
+            ? unseen('not_told')
+            : seen(answering.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),
+      };
+    },
+  };
+}
+
+/** The facts of a name that is not delegated: nothing is wrong with servers that there are none of. */
+export const NO_DELEGATION: Facts = {
+  lame_nameservers: ABSENT,
+  silent_nameservers: ABSENT,
+  addressless_nameservers: ABSENT,
+  registrable_domains: ABSENT,
+  ending_domains: ABSENT,
+  unfit_ds: ABSENT,
+};

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { delegationHealth, findDangers, isHealthLookDue } from '../../src/names/delegation-health.ts';
+import { ABSENT, type Facts, seen, unseen } from '../../src/names/facts.ts';
+import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
+import type { KnownChange } from '../../src/names/unexplained-changes.ts';
+
+const HOUR = 3_600_000;
+const HOSTS = ['ns1.host.example', 'ns2.host.example'];
+const at = (hours: number) => new Date(Date.UTC(2026, 10, 22) + hours * HOUR);
+const HEALTHY: Facts = { ...NO_DELEGATION, parent_nameservers: seen(HOSTS) };
+
+/** The history after looks at these hours. */
+function historyAfter(...looks: readonly (readonly [hours: number, facts: Facts])[]): NameHistory {
+  return looks.reduce<NameHistory>(
+    (history, [hours, facts]) =>
+      mergeObservation(history, { name: 'cafe.rest', at: at(hours), facts: { ...HEALTHY, ...facts } })
+        .history,
+    {},
+  );
+}
+const kindsOf = (history: NameHistory, known: readonly KnownChange[] = []) =>
+  findDangers(history, known).found.map(({ change }) => change.kind);
+
+describe('a delegation', () => {
+  test('is healthy when all of it was seen', () => {
+    expect(delegationHealth(historyAfter([0, {}]), at(1))).toEqual({
+      faults: [],
+      isSeenWhole: true,
+      seenAt: at(0),
+    });
+  });
+
+  test.each([
+    ['nothing was looked at', {}, 1],
+    ['a part could not be seen', historyAfter([0, { registrable_domains: unseen('registry_unavailable') }]), 1],
+    ['a part is not seen any more', historyAfter([0, {}], [24, { lame_nameservers: unseen('timeout') }]), 25],
+    ['the look is three days old', historyAfter([0, {}]), 72],
+  ] as const)('is not known to be healthy while %s', (_case, history, hours) => {
+    expect(delegationHealth(history, at(hours)).isSeenWhole).toBe(false);
+  });
+
+  test('has its faults, the most dangerous first, and a fault stays until it is seen no more', () => {
+    const history = historyAfter(
+      [0, { silent_nameservers: seen(['ns2.host.example']), registrable_domains: seen(['host.example']) }],
+      [24, { silent_nameservers: ABSENT, registrable_domains: unseen('registry_unavailable') }],
+    );
+    expect(delegationHealth(history, at(25)).faults).toEqual([
+      { code: 'registrable', about: ['host.example'] },
+      { code: 'silent', about: ['ns2.host.example'] },
+    ]);
+  });
+
+  test('has all nameservers lame only when none is left', () => {
+    const codes = (lame: readonly string[]) =>
+      delegationHealth(historyAfter([0, { lame_nameservers: seen(lame) }]), at(1)).faults.map(({ code }) => code);
+    expect(codes(HOSTS.slice(1))).toEqual(['lame']);
+    expect(codes(HOSTS)).toEqual(['all_lame']);
+  });
+
+  test('is looked at once a day, and again while a part was not seen', () => {
+    expect(isHealthLookDue({}, at(0))).toBe(true);
+    const history = historyAfter([0, {}]);
+    expect(isHealthLookDue(history, at(4))).toBe(false);
+    expect(isHealthLookDue(history, at(19))).toBe(true);
+    expect(isHealthLookDue(historyAfter([0, { unfit_ds: unseen('not_told') }]), at(4))).toBe(true);
+  });
+});
+
+describe('a danger', () => {
+  const lame = { lame_nameservers: seen(HOSTS) };
+  const free = { registrable_domains: seen(['host.example']) };
+
+  test('is an incident on the second daily look, also of a name that was never healthy', () => {
+    expect(kindsOf(historyAfter([0, lame]))).toEqual([]);
+    expect(kindsOf(historyAfter([0, lame], [4, lame])), 'two looks of one day').toEqual([]);
+    expect(kindsOf(historyAfter([0, lame], [24, lame]))).toEqual(['all_lame']);
+    expect(kindsOf(historyAfter([0, free], [24, free]))).toEqual(['nameserver_registrable']);
+  });
+
+  test('is none while one server knows the name, or the latest look shows something else', () => {
+    const one = { lame_nameservers: seen(HOSTS.slice(1)) };
+    expect(kindsOf(historyAfter([0, one], [24, one], [48, one]))).toEqual([]);
+    expect(kindsOf(historyAfter([0, lame], [24, {}]))).toEqual([]);
+  });
+
+  test('is found once while it lasts, and again when it comes back', () => {
+    const history = historyAfter([0, lame], [24, lame]);
+    const { knownChanges } = findDangers(history, []);
+    expect(knownChanges.map(({ kind }) => kind)).toEqual(['all_lame']);
+    expect(kindsOf(history, knownChanges)).toEqual([]);
+    const healthy = historyAfter([0, lame], [24, lame], [48, {}], [72, {}]);
+    expect(findDangers(healthy, knownChanges).knownChanges).toEqual([]);
+  });
+});

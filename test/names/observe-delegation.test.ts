@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { seen, unseen } from '../../src/names/facts.ts';
+import { createLookPlanner } from '../../src/names/look-planner.ts';
+import { createDelegationObserver, NO_DELEGATION } from '../../src/names/observe-delegation.ts';
+import type { RdapAnswer } from '../../src/rdap/client.ts';
+import { clientFor, serveName, startDns } from '../dns/sandbox-dns.ts';
+
+const HOSTS = ['ns1.host.example', 'ns2.host.example'];
+const NOW = new Date('2026-11-22T00:00:00Z');
+const never = new AbortController().signal;
+const server = { server: 'rdap.example', secure: true };
+const endingOn = (date: string): RdapAnswer => ({
+  ...{ kind: 'answered', ...server },
+  body: {
+    objectClassName: 'domain',
+    ldhName: 'host.example',
+    events: [{ eventAction: 'expiration', eventDate: date }],
+  },
+});
+
+/** A name at two servers, and the record of their domain. */
+async function arrange(
+  record: RdapAnswer = endingOn('2028-01-01T00:00:00Z'),
+  hosts: readonly string[] = HOSTS,
+) {
+  const dns = await startDns();
+  await serveName(dns, 'cafe.rest', ['@ A 198.51.100.7']);
+  const asked: string[] = [];
+  const observer = createDelegationObserver({
+    dns: clientFor(dns, { timeoutMs: 200 }),
+    rdap: {
+      fetchRecord: async (domain) => {
+        asked.push(domain);
+        return record;
+      },
+    },
+    planner: createLookPlanner(3_600),
+    now: () => NOW,
+  });
+  return { dns, asked, look: () => observer.observe('cafe.rest', hosts, never) };
+}
+
+describe('the servers of a delegation', () => {
+  test('that all answer for the name have nothing wrong', async () => {
+    const { look } = await arrange();
+    expect(await look()).toEqual(NO_DELEGATION);
+  });
+
+  test('that do not know the name are lame', async () => {
+    const { dns, look } = await arrange();
+    dns.world.drop('cafe.rest', ['ns2.host.example']);
+    expect(await look()).toEqual({ ...NO_DELEGATION, lame_nameservers: seen(['ns2.host.example']) });
+  });
+
+  test('that say nothing are silent, which is not lame', async () => {
+    const { dns, look } = await arrange();
+    dns.faults.set({ kind: 'silence', match: { server: 'ns2.host.example' } });
+    expect(await look()).toMatchObject({
+      lame_nameservers: { state: 'absent' },
+      silent_nameservers: seen(['ns2.host.example']),
+    });
+  });
+
+  test('without an address are said', async () => {
+    const { look } = await arrange(undefined, ['ns1.host.example', 'ns9.host.example']);
+    expect(await look()).toMatchObject({ addressless_nameservers: seen(['ns9.host.example']) });
+  });
+
+  test('whose keys fit no DS are said', async () => {
+    const { dns, look } = await arrange();
+    dns.world.delegate('cafe.rest', HOSTS, [`1 13 2 ${'ab'.repeat(32)}`]);
+    expect(await look()).toMatchObject({ unfit_ds: seen(HOSTS) });
+  });
+});
+
+describe('the domain of a nameserver', () => {
+  test('that its registry does not know can be registered, and is asked for once', async () => {
+    const hosts = ['ns1.gone.example', 'ns2.gone.example'];
+    const { asked, look } = await arrange({ kind: 'not_found', ...server }, hosts);
+    expect(await look()).toMatchObject({ registrable_domains: seen(['gone.example']) });
+    await look();
+    expect(asked).toEqual(['gone.example']);
+  });
+
+  test('whose servers have addresses is somebody’s, whatever its registry says', async () => {
+    const { look } = await arrange({ kind: 'not_found', ...server });
+    expect(await look()).toMatchObject({ registrable_domains: { state: 'absent' } });
+  });
+
+  test('that is delegated all the same is not free: records are not complete everywhere', async () => {
+    const { dns, look } = await arrange({ kind: 'not_found', ...server }, ['ns9.host.example']);
+    dns.world.serve('host.example', ['ns1.host.example'], ['@ A 198.51.100.1']);
+    dns.world.delegate('host.example', ['ns1.host.example']);
+    expect(await look()).toMatchObject({ registrable_domains: { state: 'absent' } });
+  });
+
+  test('that ends within 30 days is said', async () => {
+    const { look } = await arrange(endingOn('2026-12-10T00:00:00Z'));
+    expect(await look()).toMatchObject({ ending_domains: seen(['host.example']) });
+  });
+
+  test.each<[string, RdapAnswer]>([
+    ['does not answer', { kind: 'unavailable', problem: { code: 'timeout' } }],
+    ['publishes no records', { kind: 'unavailable', problem: { code: 'no_public_record' } }],
+  ])('of a registry that %s is not seen, and never free', async (_case, record) => {
+    const { look } = await arrange(record);
+    expect(await look()).toMatchObject({
+      registrable_domains: unseen('registry_unavailable'),
+      ending_domains: unseen('registry_unavailable'),
+    });
+  });
+});
