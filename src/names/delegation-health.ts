@@ -51,7 +51,7 @@ const FAULT_OF = {
   silent_nameservers: 'silent',
 } as const satisfies Readonly<Partial<Record<FactName, DelegationFaultCode>>>;
 type HealthFact = keyof typeof FAULT_OF;
-export const HEALTH_FACTS: readonly HealthFact[] = [
+const HEALTH_FACTS: readonly HealthFact[] = [
   'registrable_domains',
   'unfit_ds',
   'lame_nameservers',

@@ -20,6 +20,8 @@ export interface NameFilter {
   readonly expiresAfter: number | undefined;
   /** Neither a website nor mail is seen on it. */
   readonly unused: boolean;
+  /** Something is wrong with its delegation. */
+  readonly lame: boolean;
   /** It is not known when it ends, so nobody is reminded of it. */
   readonly undated: boolean;
   readonly sort: NameSort;
@@ -66,6 +68,7 @@ export const EVERY_NAME: NameFilter = {
   expiresWithin: undefined,
   expiresAfter: undefined,
   unused: false,
+  lame: false,
   undated: false,
   sort: 'expiry',
 };
@@ -99,6 +102,7 @@ function readWord(
 ): { readonly filter: NameFilter } | { readonly issue: FilterIssue } {
   const lower = word.toLowerCase();
   if (lower === 'unused') return { filter: { ...filter, unused: true } };
+  if (lower === 'lame') return { filter: { ...filter, lame: true } };
   if (lower === 'undated') return { filter: { ...filter, undated: true } };
   if (lower === 'expired') return { filter: { ...filter, expiresWithin: 0 } };
   const days = /^expir(?:ing|es|y)\s*([<>=:]+)(.*)$/.exec(lower);

@@ -1,5 +1,6 @@
 import type { IncidentDecision } from '../events.ts';
 import type { DatedOrder, NameDates } from './dates.ts';
+import type { DelegationFaultCode } from './delegation-health.ts';
 import type { DependentName } from './dependents.ts';
 import type { ImportRow } from './details-import.ts';
 import type { NameFilter } from './filter.ts';
@@ -60,6 +61,8 @@ export interface NameRecordStore {
   seenAtRegistry(name: string): Promise<readonly SeenAtRegistry[]>;
   /** Schedules a look at a watched name as soon as possible. */
   requestLook(name: string, now: Date): Promise<void>;
+  /** Names whose delegation has had a new fault between two moments, by name. */
+  newlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
   /** The guarded names, with what is known of their delegations. */
   guarded(): Promise<readonly GuardedName[]>;
   /**
@@ -78,6 +81,13 @@ export interface NameRecordStore {
    * depend on it are among them.
    */
   mentioning(name: string): Promise<readonly DependentName[]>;
+}
+
+/** A name whose delegation does not work, or can be taken. */
+export interface FaultyName {
+  readonly name: string;
+  /** The most dangerous first. */
+  readonly faults: readonly DelegationFaultCode[];
 }
 
 /** A name with the tag `guarded`, which is looked at by the minute. */

@@ -27,7 +27,7 @@ export interface ToldFrom {
   /** How long the messages of a subject belong to a process without a sign of life. */
   readonly leaseMs: number;
   readonly incidents: IncidentStore;
-  readonly records: Pick<NameRecordStore, 'find'>;
+  readonly records: Pick<NameRecordStore, 'find' | 'newlyFaulty'>;
   readonly watchList: WatchListStore;
   readonly reminders: ReminderStore;
   readonly reports: MoneyReportStore;
@@ -70,6 +70,7 @@ function createPlanners(
       priceOf: deps.priceOf,
       lookAtBudgets: orders.lookAtBudgets,
       impacts: names.impacts,
+      incidents: names.orderIncidents,
       findListed: expiry.findListed,
       firstExpiry: orders.firstExpiry,
       admins,
@@ -105,6 +106,7 @@ function createPlanners(
       directory,
       settings,
       views: createDigestViews({ settings, prices, now }),
+      newlyFaulty: from.records.newlyFaulty,
       signal: from.signal,
       now,
       ...(from.pauseMs === undefined ? {} : { pauseMs: from.pauseMs }),

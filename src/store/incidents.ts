@@ -90,7 +90,13 @@ export function keepIncident(teamId: string, update: IncidentUpdate, saved: Pris
     before === undefined
       ? insertPlans(Prisma.sql`SELECT * FROM kept_incident`)
       : Prisma.sql`${markPlan(teamId, { kind: 'incident', id: after.id }, at)} AND ${where}`;
-  return Prisma.sql`kept_incident AS (${kept}), incident_plan AS (${plan}),
+  // The cards of orders that wait say it.
+  const cards = Prisma.sql`
+    UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${at}::timestamptz)
+    FROM orders o WHERE o.state = 'PENDING' AND n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id
+      AND n.purpose = 'plan' AND ${where}
+      AND EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = o.id AND i.name = ${after.name})`;
+  return Prisma.sql`kept_incident AS (${kept}), incident_plan AS (${plan}), incident_cards AS (${cards}),
     incident_events AS (${insertEvents(events, { teamId, where })})`;
 }
 

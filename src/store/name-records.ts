@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { hasNewEnd } from '../names/dates.ts';
+import { DELEGATION_FAULTS, delegationHealth, faultsOf } from '../names/delegation-health.ts';
 import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
 import { partOf } from '../names/facts.ts';
 import { isInUse } from '../names/in-use.ts';
@@ -30,6 +31,9 @@ const rows = z.array(
     };
   }),
 );
+const faultyRows = z.array(z.object({ name: z.string(), faults: z.array(z.enum(DELEGATION_FAULTS)) }));
+/** More names with a new fault than a digest tells. */
+const MAX_FAULTY = 200;
 const guardedRows = z.array(z.object({ name: z.string(), history: storedHistory }));
 const seenRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
 
@@ -71,6 +75,14 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
           SELECT name, jsonb_strip_nulls(jsonb_build_object(
             'parent_nameservers', history -> 'parent_nameservers', 'ds', history -> 'ds')) AS history
           FROM domains WHERE tags @> ARRAY[${GUARDED}] ORDER BY name`),
+      ),
+
+    newlyFaulty: async (from, to) =>
+      faultyRows.parse(
+        await run(Prisma.sql`
+          SELECT name, delegation_faults AS faults FROM domains
+          WHERE faulty_since > ${from}::timestamptz AND faulty_since <= ${to}::timestamptz
+          ORDER BY name LIMIT ${MAX_FAULTY}`),
       ),
 
     claimDue: async (now, leaseMs, limit) => {
@@ -118,6 +130,18 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
   });
 }
 
+/** What is wrong with the delegation of a name, for lists; a fault that is new is told by the next digest. */
+function faultColumns(before: NameRecord, after: NameRecord): Readonly<Record<string, unknown>> {
+  const [was, is] = [before, after].map(({ history }) => faultsOf(history).map(({ code }) => code));
+  const { seenAt } = delegationHealth(after.history, new Date(0));
+  const isNew = is?.some((code) => !was?.includes(code)) === true;
+  return {
+    delegationFaults: is ?? [],
+    ...(is?.length === 0 && { faultySince: null }),
+    ...(isNew && { faultySince: seenAt ?? null }),
+  };
+}
+
 /** Keeps the result of a look, if nobody else has changed the name; answers with its name. */
 function saveRecord(
   teamId: string,
@@ -132,6 +156,7 @@ function saveRecord(
     ...decided,
     registrar: partOf(after.history.registrar?.current?.value ?? [], 'name') ?? null,
     inUse: isInUse(after.history) ?? null,
+    ...faultColumns(before, after),
     nextDnsAt: after.nextDnsAt,
     nextRegistryAt: after.nextRegistryAt,
     registryReserved: after.isRegistryReserved,

@@ -74,6 +74,7 @@ function conditionsOf(query: NameQuery): Prisma.Sql[] {
     filter.expiresAfter !== undefined && Prisma.sql`d.expires_at > ${day(filter.expiresAfter)}::timestamptz`,
     filter.undated && Prisma.sql`d.expires_at IS NULL`,
     filter.unused && Prisma.sql`d.in_use = false`,
+    filter.lame && Prisma.sql`cardinality(d.delegation_faults) > 0`,
   ]);
 }
 

@@ -215,6 +215,7 @@ export class Rig {
       },
     });
     const digest = createDigestPlanner({
+      newlyFaulty: async () => [],
       store: createWatchListStore(this.database),
       reminders,
       directory,

@@ -21,8 +21,8 @@ import { ask, orderAfter } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
 /*
- * What no order explains is told once, with what to do. One name is stolen step by step; the time of the demo goes on from
- * test to test.
+ * What no order explains is one incident, told once, with what to do. One name is stolen step by step; the time of the demo
+ * goes on from test to test.
  */
 
 const ALERTS = 'C0EXPIRY';
@@ -60,39 +60,40 @@ beforeAll(async () => {
 }, 60_000);
 
 const screen = () => answerTo(t.workspace, t.alice, `/domain name ${NAME}`);
-const alarms = (channel = ALERTS): Message[] =>
-  t.workspace.messages(channel).filter((message) => kindOf(message) !== undefined && !isReply(message));
 const isReply = ({ ts, thread_ts }: Message) => thread_ts !== undefined && thread_ts !== ts;
-const alarmOf = (kind: string, channel = ALERTS) =>
-  alarms(channel).find((message) => kindOf(message) === kind);
-const thread = (alarm: Message, channel = ALERTS) =>
-  t.workspace.messages(channel).filter((reply) => isReply(reply) && reply.thread_ts === alarm.ts);
+/** The messages of incidents, oldest first. */
+const incidents = (channel = ALERTS): Message[] =>
+  t.workspace
+    .messages(channel)
+    .filter((message) => message.metadata?.event_type === 'domain_incident' && !isReply(message));
+const latest = (channel = ALERTS): Message => {
+  const message = incidents(channel).at(-1);
+  if (message === undefined) throw new Error('there is none');
+  return message;
+};
+const kindsOf = (message: Message | undefined) =>
+  String(message?.metadata?.event_payload['kinds'] ?? '').split(',');
+const thread = (incident: Message, channel = ALERTS) =>
+  t.workspace.messages(channel).filter((reply) => isReply(reply) && reply.thread_ts === incident.ts);
 
-function kindOf({ metadata }: Message): unknown {
-  if (metadata?.event_type !== 'domain_alarm') return undefined;
-  return metadata.event_payload['kind'];
-}
-
-/** Lets days pass, with looks at the name, until an alarm of a kind stands in the channel. */
-async function alarmAfter(days: number, kind: string): Promise<Message> {
-  await t.demo.moveTime(days * DAY_MS);
+/** Lets hours pass, with looks at the name, until its latest incident has a change of a kind. */
+async function noticedAfter(hours: number, kind: string): Promise<Message> {
+  await t.demo.moveTime(hours * HOUR_MS);
   const now = () => t.service.clock.registry();
   const before = now();
+  const isNoticed = () => kindsOf(incidents().at(-1)).includes(kind);
   await until(
     `${kind} is told`,
     async () => {
       await t.demo.bot.catchUp();
       const next = (await t.demo.bot.expiry.find(NAME))?.nextRegistryAt.getTime() ?? 0;
       // Once a look is made, the second one is half an hour after it.
-      if (alarmOf(kind) === undefined && next > now() && now() - before < DAY_MS)
-        await t.demo.moveTime(HOUR_MS);
-      return alarmOf(kind) !== undefined;
+      if (!isNoticed() && next > now() && now() - before < DAY_MS) await t.demo.moveTime(HOUR_MS);
+      return isNoticed();
     },
     25_000,
   );
-  const alarm = alarmOf(kind);
-  if (alarm === undefined) throw new Error('it has gone');
-  return alarm;
+  return latest();
 }
 
 test('a lock that goes is told with what it was, and which orders were looked at', async () => {
@@ -100,44 +101,64 @@ test('a lock that goes is told with what it was, and which orders were looked at
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   steps[0]?.run();
-  const alarm = await alarmAfter(1, 'lock_gone');
-  expect(textOf(alarm)).toMatch(/A lock that protected it is gone/);
-  expect(textOf(alarm)).toMatch(/client delete prohibited, client transfer prohibited/);
-  expect(textOf(alarm)).toContain(`Renewal, order \`${order.id}\`: it does not change this.`);
-  expect(textOf(alarm)).toContain(`/domain name ${NAME}`);
-  expect(buttonsOf(alarm)).toEqual(['alert_ours', 'alert_raise']);
-  await until('the runbook stands in the thread', () => thread(alarm).length === 1);
-  expect(textOf(thread(alarm)[0] ?? alarm)).toMatch(/What to do.*What not to do.*Whom to call/s);
-  expect(alarms().map(kindOf)).toEqual(['lock_gone']);
+  const incident = await noticedAfter(5, 'lock');
+  expect(textOf(incident)).toMatch(/has lost its lock, and no order explains it/);
+  expect(textOf(incident)).toMatch(/client delete prohibited.*client transfer prohibited/);
+  expect(textOf(incident)).toContain(`Renewal \`${order.id}\``);
+  expect(buttonsOf(incident)).toEqual(['alert_raise', 'alert_ours']);
+  await until('the runbook stands in the thread', () => thread(incident).length === 1);
+  const [runbook = incident] = thread(incident);
+  expect(textOf(runbook)).toMatch(/<@U0ALICE>.*What to do.*What not to do/s);
+  expect(textOf(runbook)).toContain(`Renewal, order \`${order.id}\`: it does not change this.`);
+  expect(incidents()).toHaveLength(1);
 });
 
-test('a transfer shows when it goes through by itself, and raising it tells everybody once', async () => {
+test('who approves an order about the name says first that they have seen it', async () => {
+  const order = await ask(t.workspace, t.alice, `/domain renew ${NAME}`);
+  const told = await toldAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_approve'));
+  expect(told).toMatch(/no order explains/);
+  await until('the card says it', () => /lost its lock, and no order explains it/.test(textOf(order.card)));
+  await t.bob.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+});
+
+test('a transfer joins it and shows when it goes through, and raising it tells everybody once', async () => {
   steps[1]?.run();
-  const alarm = await alarmAfter(1, 'pending_transfer');
-  expect(textOf(alarm)).toMatch(/It goes through by itself.*at the earliest.*\d+ (day|hour)s?.* left/);
-  await Promise.all([t.alice.click(alarm, 'alert_raise'), t.alice.click(alarm, 'alert_raise')]);
-  await until('the thread says who was told', () => thread(alarm).length === 2);
-  expect(textOf(thread(alarm)[1] ?? alarm)).toMatch(
+  const incident = await noticedAfter(5, 'pending_transfer');
+  expect(incidents()).toHaveLength(1);
+  expect(textOf(incident)).toMatch(/it goes through by itself.*at the earliest.*\d+ (day|hour)s?.* left/);
+  await until('the thread calls again', () =>
+    /Somebody is transferring it.*<@U0ALICE>/s.test(thread(incident).map(textOf).join()),
+  );
+  const before = thread(incident).length;
+  await Promise.all([t.alice.click(incident, 'alert_raise'), t.alice.click(incident, 'alert_raise')]);
+  await until('the thread says who was told', () => thread(incident).length === before + 1);
+  expect(textOf(thread(incident).at(-1) ?? incident)).toMatch(
     /<@U0ALICE> raised this\. I told <@U0ALICE>, <@U0ADA>, <@U0BOB>, <@U0CAROL>/,
   );
-  expect(buttonsOf(alarmOf('pending_transfer') ?? alarm)).toEqual(['alert_ours']);
-  expect(thread(alarm)).toHaveLength(2);
+  expect(buttonsOf(latest())).toEqual(['alert_ours']);
 });
 
 test('a name at another registrar is no renewed one: it is told, and reminders go on', async () => {
   const expiryDay = async () => /Expires (\d{1,2} \w{3} \d{4})/.exec(await screen())?.[1];
   const day = await expiryDay();
   steps[2]?.run();
-  const alarm = await alarmAfter(5, 'registrar');
-  expect(textOf(alarm)).toMatch(/It is at another registrar/);
-  expect(textOf(alarm)).toMatch(/Its expiry moved with it.*That is a transfer, not a renewal/);
-  expect(textOf(alarm)).toMatch(/Sandbox Registrar Ltd.*Elsewhere Registrar Inc\./s);
-  // The watch list reads the registry by itself, up to a week later than the look that raised the alarm.
+  const incident = await noticedAfter(5, 'registrar');
+  expect(incidents(), 'the theft is one incident').toHaveLength(1);
+  expect(textOf(incident)).toMatch(/is being taken/);
+  expect(textOf(incident)).toMatch(/Sandbox Registrar Ltd.*Elsewhere Registrar Inc\./s);
+  await until('the thread says that it is no renewal', () =>
+    /Its expiry moved with it.*That is a transfer, not a renewal/.test(thread(incident).map(textOf).join()),
+  );
+  expect(textOf(thread(incident)[0] ?? incident), 'what cannot work any more').not.toMatch(
+    /reject the transfer/,
+  );
+  // The watch list reads the registry by itself, up to a week later than the look that noticed it.
   await until(
     'the watch list does not believe the date',
     async () => {
       await t.demo.bot.catchUp();
-      const listed = await answerTo(t.workspace, t.alice, '/domain expiring 500');
+      const listed = await answerTo(t.workspace, t.alice, '/domain expiring 900');
       const isSeen = listed.includes('together with the registrar');
       if (!isSeen) await t.demo.moveTime(DAY_MS);
       return isSeen;
@@ -146,27 +167,22 @@ test('a name at another registrar is no renewed one: it is told, and reminders g
   );
   expect(day, 'the date was there before').toBeDefined();
   expect(await expiryDay(), 'it is still known as it was').toBe(day);
-  expect(await screen(), 'the screen of the name begins with it').toMatch(
-    /^.*\n.*\n:rotating_light: \*It is at another registrar\.\* No order explains it/,
-  );
+  expect(await screen()).toMatch(/:rotating_light: \*It is at another registrar\.\* No order explains it/);
   expect(await screen()).not.toContain(':white_check_mark: *Expires');
 });
 
 test('only approvers and admins say that it was ours, with a reason, and then its date is believed', async () => {
-  const alarm = alarmOf('registrar');
-  if (alarm === undefined) throw new Error('there is none');
-  expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(alarm, 'alert_ours'))).toMatch(
+  const incident = latest();
+  expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(incident, 'alert_ours'))).toMatch(
     /Only approvers and admins/,
   );
-  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(alarm, 'alert_ours'));
+  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(incident, 'alert_ours'));
   expect(form.callback_id).toBe('alert_ours');
   await t.bob.submit(form, { reason: 'We moved it to the new registrar' });
-  await until('the message says so', () =>
-    textOf(alarmOf('registrar') ?? alarm).includes('We moved it to the new registrar'),
-  );
-  expect(buttonsOf(alarmOf('registrar') ?? alarm)).toEqual([]);
+  await until('the message says so', () => textOf(latest()).includes('We moved it to the new registrar'));
+  expect(buttonsOf(latest())).toEqual([]);
   await until('the thread says so', () =>
-    /<@U0BOB> says that this is ours/.test(thread(alarm).map(textOf).join()),
+    /<@U0BOB> says that this is ours/.test(thread(incident).map(textOf).join()),
   );
   await until('the date of the registry is believed', async () => {
     await t.demo.bot.catchUp();
@@ -175,8 +191,9 @@ test('only approvers and admins say that it was ours, with a reason, and then it
     );
   });
   const { csv } = await auditLog(t.workspace, '/domain audit');
-  expect(csv, 'the audit log').toMatch(/,alarm_raised,Domain Steward,,,alarm,.*registrar: registrar from "/);
-  expect(csv).toMatch(/,alarm_explained,Bob \(U0BOB\),,,alarm,.*We moved it to the new registrar/);
+  expect(csv, 'the audit log').toMatch(/,incident_opened,Domain Steward,,,incident,.*lock: statuses from /);
+  expect(csv).toMatch(/,incident_joined,Domain Steward,,,incident,.*registrar: registrar from "/);
+  expect(csv).toMatch(/,incident_ours,Bob \(U0BOB\),,,incident,.*We moved it to the new registrar/);
 });
 
 test('an order in the demo system explains no change of the live name', async () => {
@@ -197,39 +214,56 @@ test('an order in the demo system explains no change of the live name', async ()
   const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: NAME }));
   await order.ends('SUCCEEDED');
   t.service.registry.show(NAME, { nameServers: hosts });
-  const alarm = await alarmAfter(1, 'nameservers');
-  expect(textOf(alarm)).toMatch(/ns1\.newhost\.example/);
-  expect(textOf(alarm), 'it is none of the orders that could have caused it').not.toContain(order.id);
+  const incident = await noticedAfter(8 * 24, 'nameservers');
+  expect(incidents(), 'after 72 hours it is another one').toHaveLength(2);
+  expect(textOf(incident)).toMatch(/ns1\.newhost\.example/);
+  expect(
+    thread(incident).map(textOf).join(),
+    'it is none of the orders that could have caused it',
+  ).not.toContain(order.id);
 });
 
-test('a channel of the name has its alarms besides the common one, and both are kept up to date', async () => {
+test('what is as it was before is over, and says so', async () => {
+  const incident = latest();
+  t.service.registry.show(NAME, { nameServers: ['ns1.host.example', 'ns2.host.example'] });
+  await until(
+    'it is over',
+    async () => {
+      await t.demo.moveTime(HOUR_MS);
+      await t.demo.bot.catchUp();
+      return /is as it was/.test(textOf(latest()));
+    },
+    25_000,
+  );
+  expect(incidents()).toHaveLength(2);
+  expect(buttonsOf(latest())).toEqual([]);
+  await until('the thread says so', () =>
+    /Everything is as it was before/.test(thread(incident).map(textOf).join()),
+  );
+});
+
+test('a channel of the name has its incident besides the common one, and both are kept up to date', async () => {
   const shown = t.alice.ephemerals().findLast((message) => buttonsOf(message).includes('name_edit'));
   if (shown === undefined) throw new Error('the name has no button for its details');
   const details = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'name_edit'));
   await t.alice.submit(details, { channel: OWN });
   t.service.registry.show(NAME, { owner: { name: 'Mallory', organization: 'Thief Ltd' } });
-  const alarm = await alarmAfter(1, 'owner');
-  await until('it stands in the channel of the name', () => alarmOf('owner', OWN) !== undefined);
-  const copy = alarmOf('owner', OWN) ?? alarm;
+  const incident = await noticedAfter(8 * 24, 'owner');
+  await until('it stands in the channel of the name', () => incidents(OWN).length === 1);
+  const copy = latest(OWN);
   await until(
     'both threads say what to do',
-    () => thread(alarm).length === 1 && thread(copy, OWN).length === 1,
+    () => thread(incident).length === 1 && thread(copy, OWN).length === 1,
   );
-
   await t.alice.click(copy, 'alert_raise');
   await until('both threads say who was told', () =>
-    [thread(alarm), thread(copy, OWN)].every((replies) => /raised this/.test(replies.map(textOf).join())),
+    [thread(incident), thread(copy, OWN)].every((replies) => /raised this/.test(replies.map(textOf).join())),
   );
-  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(alarm, 'alert_ours'));
+  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(incident, 'alert_ours'));
   await t.bob.submit(form, { reason: 'We asked the registrar for it' });
   await until('both say so', () =>
-    [alarmOf('owner'), alarmOf('owner', OWN)].every(
-      (message) => message !== undefined && textOf(message).includes('We asked the registrar'),
-    ),
+    [latest(), latest(OWN)].every((message) => textOf(message).includes('We asked the registrar')),
   );
-  expect([alarmOf('owner'), alarmOf('owner', OWN)].map((message) => message && buttonsOf(message))).toEqual([
-    [],
-    [],
-  ]);
-  expect(alarms(OWN), 'those of before it had the channel stay where they are').toHaveLength(1);
+  expect([latest(), latest(OWN)].map(buttonsOf)).toEqual([[], []]);
+  expect(incidents(OWN), 'those of before it had the channel stay where they are').toHaveLength(1);
 });

@@ -72,7 +72,7 @@ async function askPrivately(): Promise<SeenOrder> {
   return orderAfter(t.workspace, () => t.alice.submit(form, { name: NAME }), DIRECT);
 }
 
-test('a change and an alarm name a private order to nobody who may not see it', async () => {
+test('a change and an incident name a private order to nobody who may not see it', async () => {
   const order = await askPrivately();
   await order.ends('SUCCEEDED');
   t.demo.dns.sandbox?.world.delegate(NAME, NEW_HOSTS);
@@ -86,13 +86,13 @@ test('a change and an alarm name a private order to nobody who may not see it', 
   expect(others).not.toContain(order.id);
 
   t.service.registry.show(NAME, { statuses: ['active'] });
-  const alarms = () =>
-    t.workspace.messages('C0EXPIRY').filter(({ metadata }) => metadata?.event_type === 'domain_alarm');
-  await lookUntil('it is told', async () => alarms().length > 0);
-  const alarm = textOf(alarms()[0] ?? { blocks: [] });
-  expect(alarm).toContain('1 private order');
-  expect(alarm).not.toContain(order.id);
-  expect(alarm).not.toContain('Nameservers, order');
+  const incidents = () =>
+    t.workspace.messages('C0EXPIRY').filter(({ metadata }) => metadata?.event_type === 'domain_incident');
+  await lookUntil('it is told', async () => incidents().length > 0);
+  const incident = textOf(incidents()[0] ?? { blocks: [] });
+  expect(incident).toContain('1 private order');
+  expect(incident).not.toContain(order.id);
+  expect(incident).not.toContain('Nameservers, order');
 }, 120_000);
 
 test('an open private order stands in the way without its id', async () => {

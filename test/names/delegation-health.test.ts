@@ -33,7 +33,11 @@ describe('a delegation', () => {
 
   test.each([
     ['nothing was looked at', {}, 1],
-    ['a part could not be seen', historyAfter([0, { registrable_domains: unseen('registry_unavailable') }]), 1],
+    [
+      'a part could not be seen',
+      historyAfter([0, { registrable_domains: unseen('registry_unavailable') }]),
+      1,
+    ],
     ['a part is not seen any more', historyAfter([0, {}], [24, { lame_nameservers: unseen('timeout') }]), 25],
     ['the look is three days old', historyAfter([0, {}]), 72],
   ] as const)('is not known to be healthy while %s', (_case, history, hours) => {
@@ -53,7 +57,9 @@ describe('a delegation', () => {
 
   test('has all nameservers lame only when none is left', () => {
     const codes = (lame: readonly string[]) =>
-      delegationHealth(historyAfter([0, { lame_nameservers: seen(lame) }]), at(1)).faults.map(({ code }) => code);
+      delegationHealth(historyAfter([0, { lame_nameservers: seen(lame) }]), at(1)).faults.map(
+        ({ code }) => code,
+      );
     expect(codes(HOSTS.slice(1))).toEqual(['lame']);
     expect(codes(HOSTS)).toEqual(['all_lame']);
   });

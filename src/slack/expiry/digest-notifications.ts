@@ -16,10 +16,13 @@ import {
   type WatchedReminder,
   type WatchListStore,
 } from '../../expiry/ports.ts';
+import { lastScheduled } from '../../expiry/schedule.ts';
 import type { PriceStore } from '../../money/ports.ts';
+import type { NameRecordStore } from '../../names/ports.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../notifications.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { Message } from '../kit/blocks.ts';
+import { newFaultsMessage } from '../names/delegation.view.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import {
   type NotificationPlanner,
@@ -49,6 +52,8 @@ export interface DigestPlannerDeps {
   readonly directory: Pick<SlackDirectory, 'membership' | 'directMessage'>;
   readonly settings: () => Promise<TeamSettings>;
   readonly views: DigestViews;
+  /** Names whose delegation has had a new fault between two moments. */
+  readonly newlyFaulty: NameRecordStore['newlyFaulty'];
   readonly now: () => Date;
   /** Between two messages in one place, milliseconds. */
   readonly pauseMs?: number;
@@ -80,7 +85,7 @@ export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanne
       timeZone: settings.reminderTimezone,
     };
     const batch = await nextBatch(deps.reminders, claim.id, options);
-    if (batch === undefined) return undefined;
+    if (batch === undefined) return tellNewFaults(deps, settings, claim, send);
     const telling = { claim, send, options, channelId: settings.reminderChannel, more: batch.moreNames };
     const states: SentNotification['state'][] = [];
     for (const destination of new Set(batch.planned.map((each) => each.destination))) {
@@ -95,6 +100,30 @@ export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanne
     states.push(await tellPlace(deps, { ...telling, more }, COMMON, planned));
     return states.includes('pending') && !deps.signal.aborted ? undefined : { again: deps.now() };
   };
+}
+
+/** Says last, in the common channel, of which names the delegation has had a new fault since the digest before. */
+async function tellNewFaults(
+  { newlyFaulty }: DigestPlannerDeps,
+  { reminderChannel, reminderCron, reminderTimezone }: TeamSettings,
+  claim: ClaimedSubject,
+  send: SendNotification,
+): Promise<undefined> {
+  const until = new Date(claim.id);
+  const since = lastScheduled(reminderCron, reminderTimezone, new Date(until.getTime() - 1));
+  const names = await newlyFaulty(since, until);
+  if (names.length === 0 || reminderChannel === undefined) return undefined;
+  const head = claim.notifications.find(({ purpose }) => purpose.startsWith(`${COMMON}:`))?.message;
+  await send({
+    purpose: 'delegations',
+    version: ONCE,
+    since: until,
+    places: [
+      async () => ({ channelId: head?.channelId ?? reminderChannel, ...(head && { threadTs: head.ts }) }),
+    ],
+    message: () => newFaultsMessage(names),
+  });
+  return undefined;
 }
 
 /**

@@ -207,6 +207,13 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date, 
   ]);
 }
 
+/** What stands on every order about a name while an incident of it is open. */
+export function openIncidentLine(incident: Incident): string {
+  const title = `${escapeText(displayName(incident.name))} ${TITLES[worstOf(incident)]}`;
+  const where = incident.channelId === undefined ? '' : ` (<#${incident.channelId}>)`;
+  return `:rotating_light: *${title}*${where}. Whoever approves says that they know of it.`;
+}
+
 function called({ owner, approvers }: IncidentPeople): string {
   const people = [...(owner === undefined ? [] : [mention(owner)]), ...approvers.map(mentionApprover)];
   return people.length === 0 ? 'Nobody is set whom I could call.' : `For ${[...new Set(people)].join(', ')}`;

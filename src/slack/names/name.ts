@@ -1,3 +1,4 @@
+import { delegationHealth } from '../../names/delegation-health.ts';
 import { isOpen as isIncidentOpen } from '../../names/incident.ts';
 import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
@@ -44,6 +45,7 @@ async function runName(call: CommandCall): Promise<void> {
         known.knownChanges.flatMap(({ orderId }) => orderId ?? []),
       ),
       incidents: incidents.filter(isIncidentOpen),
+      delegation: delegationHealth(known.history, call.deps.now()),
       details,
       renewWithinDays: Math.max(0, ...reminderDays),
       waiting: await waitingNow(call.deps, listed?.domain),

@@ -3,6 +3,7 @@ import { waysToKeep } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
+import type { DelegationHealth } from '../../names/delegation-health.ts';
 import { FACT_NAMES, type FactName, type FactValue, type UnseenReason } from '../../names/facts.ts';
 import { NO_MAIL, WEB } from '../../names/impact.ts';
 import type { Incident } from '../../names/incident.ts';
@@ -35,6 +36,7 @@ import {
 } from '../kit/blocks.ts';
 import { waitingText } from '../money/price.view.ts';
 import { orderLine } from '../orders/order.view.ts';
+import { healthLines } from './delegation.view.ts';
 import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.view.ts';
 import { HAPPENED, worstOf } from './incident.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
@@ -56,6 +58,7 @@ export interface NameScreen {
   readonly visible: ReadonlySet<string>;
   /** Changes that nobody has explained, the latest first. */
   readonly incidents: readonly Incident[];
+  readonly delegation: DelegationHealth;
   /** Names that are renewed from the screen end within so many days: earlier ones need a period on the line. */
   readonly renewWithinDays: number;
   /** What waiting costs, as far as the price list tells. */
@@ -81,6 +84,7 @@ export function nameScreen(screen: NameScreen): Message {
     screen.waiting.length > 0 && section(`:moneybag: ${waitingText(screen.waiting)}`),
     ...facts([...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)]),
     ...unseenBlocks(known),
+    ...lines(['*Delegation*', ...healthLines(screen.delegation)]),
     ...suspectedBlocks(known),
     ...(open.length === 0
       ? []

@@ -81,7 +81,7 @@ export function filterIssueText(
   switch (issue.code) {
     case 'unknown_filter': {
       const meant = nearest(issue.key, FILTER_KEYS);
-      return `There is no filter ${code(issue.key)}.${meant === undefined ? ` There are ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`undated\`, and any other text.` : ` Did you mean ${code(`${meant}:`)}?`}`;
+      return `There is no filter ${code(issue.key)}.${meant === undefined ? ` There are ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`lame\`, \`undated\`, and any other text.` : ` Did you mean ${code(`${meant}:`)}?`}`;
     }
     case 'no_value':
       return `${code(`${issue.key}:`)} needs a value without a blank after the colon, such as ${code(EXAMPLES[issue.key])}.`;

@@ -5,6 +5,7 @@ import { DAY_MS } from '../../duration.ts';
 import type { BudgetLook } from '../../money/budget-look.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { compareImpacts } from '../../names/impact.ts';
+import type { Incident } from '../../names/incident.ts';
 import type { OrderImpact } from '../../names/ports.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
 import { accountOwner, type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
@@ -48,6 +49,7 @@ import {
   priceChangeLine,
 } from '../money/price.view.ts';
 import { formatList } from '../names/facts.view.ts';
+import { openIncidentLine } from '../names/incident.view.ts';
 import {
   approvalsNeeded,
   approverName,
@@ -110,6 +112,8 @@ export interface CardExtras {
   readonly hint?: string | undefined;
   /** The impact on its name; undefined for a task that puts nothing at risk. */
   readonly impact?: OrderImpact | 'unseen' | undefined;
+  /** The open incidents of its names, which whoever approves has to have seen. */
+  readonly incidents?: readonly Incident[];
   /** When the one name of a waiting renewal expires. */
   readonly term?: Term | undefined;
   /** The nameservers that can be set back. */
@@ -330,6 +334,7 @@ function unusualLines(order: Order, extras: CardExtras): string[] {
     cost && priceChangeLine(cost, costsInHistory(history).asked),
     ...(order.bulk === undefined ? [] : findingLines(order.bulk)),
     ...(extras.term === undefined ? [] : termWarnings(extras.term)),
+    ...(extras.incidents ?? []).map(openIncidentLine),
     ...impactFindings(extras),
     pastLine(extras),
     ...restoreLines(order, extras),

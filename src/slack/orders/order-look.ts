@@ -19,13 +19,14 @@ import { refusalText } from './refusal.view.ts';
 export async function readExtras({ deps }: Interaction, order: Order) {
   const isWaiting = order.state === 'PENDING';
   const pricing = isWaiting ? costNow(deps, order) : undefined;
-  const [history, decision, cost, budgets, term, impact, past] = await Promise.all([
+  const [history, decision, cost, budgets, term, impact, incidents, past] = await Promise.all([
     deps.orders.store.history(order.id),
     isWaiting ? waitingDecision(deps.orders, order) : undefined,
     pricing,
     isWaiting ? budgetsNow(deps.orders, order, pricing) : undefined,
     termNow(deps.expiry, order),
     isWaiting ? deps.names.impacts.forCard(order) : undefined,
+    isWaiting ? deps.names.orderIncidents.openOf(order) : [],
     pastNow({ orders: deps.orders.store, priceOf: deps.priceOf }, order),
   ]);
   return {
@@ -33,6 +34,7 @@ export async function readExtras({ deps }: Interaction, order: Order) {
     now: deps.now(),
     approvers: decision === undefined ? [] : decisionApprovers(decision),
     ...{ history, decision, cost, budgets, term, impact: impact === 'none' ? undefined : impact, ...past },
+    incidents,
   } satisfies CardExtras;
 }
 

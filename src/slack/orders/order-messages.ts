@@ -10,6 +10,7 @@ import type { PriceOrder } from '../../money/order-cost.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import { addYears } from '../../names/dates.ts';
 import type { Impacts } from '../../names/order-impact.ts';
+import type { OrderIncidents } from '../../names/order-incidents.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../notifications.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
 import {
@@ -61,6 +62,8 @@ export interface OrderPlannerDeps {
   readonly lookAtBudgets: LookAtBudgets;
   /** The impact on an order’s name. */
   readonly impacts: Pick<Impacts, 'forCard' | 'former'>;
+  /** The open incidents of the names of an order. */
+  readonly incidents: Pick<OrderIncidents, 'openOf'>;
   /** What the watch list knows of a name. */
   readonly findListed: Expiry['findListed'];
   /** When the first of an order’s names expires. */
@@ -302,13 +305,14 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
   const isWaiting = order.state === 'PENDING';
   const now = deps.now();
   const pricing = isWaiting || isPaused(order) ? costNow(deps, order) : undefined;
-  const [decision, settings, cost, budgets, term, impact, undo, past] = await Promise.all([
+  const [decision, settings, cost, budgets, term, impact, incidents, undo, past] = await Promise.all([
     isWaiting ? deps.decisionOf(order) : undefined,
     deps.settings(),
     isWaiting ? pricing : undefined,
     budgetsNow(deps, order, pricing),
     termNow(deps, order),
     deps.impacts.forCard(order),
+    isWaiting ? deps.incidents.openOf(order) : [],
     undoOffer(deps, order, now),
     pastNow(deps, order),
   ]);
@@ -328,6 +332,7 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
     budgets,
     term,
     impact: impact === 'none' ? undefined : impact,
+    incidents,
     undo,
     ...past,
   };

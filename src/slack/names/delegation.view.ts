@@ -1,0 +1,54 @@
+import type {
+  DelegationFault,
+  DelegationFaultCode,
+  DelegationHealth,
+} from '../../names/delegation-health.ts';
+import type { FaultyName } from '../../names/ports.ts';
+import { displayName } from '../../zones/names.ts';
+import { code, count, escapeText, lines, type Message, message, moment } from '../kit/blocks.ts';
+import { formatList } from './facts.view.ts';
+
+/* How the delegations of names are, in words. */
+
+/** Each completes “its delegation: …”, before the hosts or domains that it is about. */
+const FAULTS: Readonly<Record<DelegationFaultCode, string>> = {
+  registrable: ':x: anybody can register a domain of its nameservers',
+  all_lame: ':x: none of its nameservers knows it',
+  unfit_ds: ':x: the keys fit no DS, so whoever validates does not find it',
+  lame: ':warning: a nameserver does not know it',
+  no_address: ':warning: a nameserver has no address',
+  ending: ':warning: a domain of its nameservers ends within 30 days',
+  silent: ':grey_question: nothing came from a nameserver',
+};
+const NAMES_SHOWN = 20;
+
+/** The health of a name's delegation. What was not seen is never called healthy. */
+export function healthLines({ faults, isSeenWhole, seenAt }: DelegationHealth): string[] {
+  const found = faults.map(
+    ({ code: fault, about }: DelegationFault) => `${FAULTS[fault]}: ${formatList(about)}`,
+  );
+  if (isSeenWhole)
+    return found.length > 0
+      ? found
+      : [`:white_check_mark: All nameservers know it, seen ${moment(seenAt ?? new Date(0))}`];
+  const since = seenAt === undefined ? '' : `, last seen whole ${moment(seenAt)}`;
+  return [...found, `:grey_question: Whether its delegation works was not seen whole${since}`];
+}
+
+/** What a digest says of delegations that have had a fault since the one before. */
+export function newFaultsMessage(names: readonly FaultyName[]): Message {
+  const title = `${count(names.length, 'name')} with a new fault in the delegation`;
+  return message(
+    title,
+    lines([
+      `*${title}*`,
+      ...names
+        .slice(0, NAMES_SHOWN)
+        .map(
+          ({ name, faults: [worst] }) =>
+            `${escapeText(displayName(name))} · ${worst === undefined ? '' : FAULTS[worst]}`,
+        ),
+      `All of them: ${code('/domain names lame')}`,
+    ]),
+  );
+}
