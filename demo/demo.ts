@@ -181,18 +181,18 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         // This machine cannot run a DNS of its own.
         if (sandbox === undefined) return;
         await started.expiry.watch(STOLEN, undefined, 'U0ALICE');
+        await started.guard(STOLEN);
         await playTheft({
           service,
           dns: sandbox,
           name: STOLEN,
           moveTime: (byMs) => moveTime(aheadMs + byMs),
-          alarmsTold: () =>
-            workspace
-              .messages('C0EXPIRY')
-              .filter(
-                ({ metadata, thread_ts }) =>
-                  metadata?.event_type === 'domain_incident' && thread_ts === undefined,
-              ).length,
+          told: () =>
+            workspace.messages('C0EXPIRY').flatMap(({ metadata, thread_ts }) => {
+              if (metadata?.event_type !== 'domain_incident' || thread_ts !== undefined) return [];
+              const { name, kinds } = metadata.event_payload;
+              return name === STOLEN ? String(kinds).split(',') : [];
+            }),
         });
       },
       async stop() {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type SandboxDns, type SandboxService, type Scene, theft } from '@domain-steward/sandbox-service';
 
 /*
- * The second path of the guide, *Lose a domain*: a watched name is stolen step by step, and the bot reports it.
+ * The second path of the guide, *Lose a domain*: a guarded name is stolen, and the bot reports it within minutes.
  */
 
 /** What a story needs of the demo. */
@@ -12,39 +12,35 @@ export interface StoryParts {
   readonly name: string;
   /** Moves the clock of the bot and the sandbox. */
   readonly moveTime: (byMs: number) => Promise<unknown>;
-  /** How many alarms of the name were reported. */
-  readonly alarmsTold: () => number;
+  /** What was told of the name: the kinds of its incidents. */
+  readonly told: () => readonly string[];
 }
 
 const HOUR_MS = 3_600_000;
-/** Names are looked at every few hours near their end. */
+/** Guarded names are looked at every few hours besides. */
 const BETWEEN_LOOKS_MS = 5 * HOUR_MS;
-const MAX_LOOKS = 8;
-const LOOK_MS = 50;
-const WAITS = 60;
+/** More than the minute between two looks at the zone above. */
+const MINUTE_MS = 80_000;
+const MAX_MINUTES = 12;
+const LOOK_MS = 100;
+/** What shows that it is stolen. */
+const TOLD = ['nameservers', 'registrar'];
 
-/** Plays the theft of a name: its locks go, it is transferred, and its date moves as after a renewal. */
-export async function playTheft({ service, dns, name, moveTime, alarmsTold }: StoryParts): Promise<void> {
+/** Plays the theft of a name: its locks go, it is transferred, its date moves as after a renewal, and it leads elsewhere. */
+export async function playTheft({ service, dns, name, moveTime, told }: StoryParts): Promise<void> {
   await dns.addNameserver('ns1.thief.example');
   service.registry.show(name, {
     registrar: { ianaId: '9998', name: 'Sandbox Registrar Ltd' },
     owner: { name: 'Anna Example', organization: 'Example GmbH' },
     statuses: ['active', 'client transfer prohibited', 'client delete prohibited'],
   });
-  const letLook = async () => {
+  for (let looks = 0; looks < 3; looks += 1) {
     await moveTime(BETWEEN_LOOKS_MS);
-    await sleep(LOOK_MS * 2);
-  };
-  for (let looks = 0; looks < 3; looks += 1) await letLook();
-  const scene: Scene = { service, dns, name };
-  for (const step of theft(scene)) {
-    const before = alarmsTold();
-    step.run();
-    for (let looks = 0; looks < MAX_LOOKS && alarmsTold() === before; looks += 1) {
-      await letLook();
-      for (let waits = 0; waits < WAITS && looks > 0 && alarmsTold() === before; waits += 1) {
-        await sleep(LOOK_MS);
-      }
-    }
+    await sleep(LOOK_MS);
+  }
+  for (const step of theft({ service, dns, name } satisfies Scene)) step.run();
+  for (let minute = 0; minute < MAX_MINUTES && !TOLD.every((kind) => told().includes(kind)); minute += 1) {
+    await moveTime(MINUTE_MS);
+    await sleep(LOOK_MS);
   }
 }

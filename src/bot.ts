@@ -16,6 +16,7 @@ import type { PriceStore } from './money/ports.ts';
 import { createFactChanges } from './names/fact-changes.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
+import { GUARDED } from './names/portfolio.ts';
 import type { AdvanceDeps } from './orders/advance.ts';
 import { offboard } from './orders/offboarding.ts';
 import { createOrderSigning, type KeyUse } from './orders/order-signing.ts';
@@ -78,6 +79,8 @@ export interface Bot {
   readonly metricsPort: number;
   readonly expiry: Expiry;
   readonly prices: PriceStore;
+  /** Tags a watched name `guarded`, so that it is looked at by the minute. */
+  guard(name: string): Promise<unknown>;
   /** Looks for due work at once, instead of at the next turn: for clocks that jump. */
   catchUp(): Promise<void>;
   /** Ends work under way, or leaves it where it can be resumed. Takes at most 10 seconds. */
@@ -248,6 +251,8 @@ async function start(site: Site): Promise<Bot> {
     ...ports,
     expiry,
     prices,
+    guard: (name) =>
+      stores.portfolio.change(new Map([[name, { addTags: [GUARDED] }]]), 'system', now(), () => false),
     catchUp: work.catchUp,
     stop() {
       readiness.watch('shutdown', async () => 'shutting down');

@@ -252,7 +252,7 @@ const PURE = [
   /^accounts\/account\.ts$/,
   /^expiry\/(chart|days|deadline)\.ts$/,
   /^money\/(amount|budget|prices|spend|waiting)\.ts$/,
-  /^names\/(dates|facts|filter|impact|portfolio|presets|timeline|unexplained-changes)\.ts$/,
+  /^names\/(dates|facts|filter|impact|incident|portfolio|presets|timeline|unexplained-changes)\.ts$/,
   /^orders\/(bulk-columns|input-issue|order|tasks|waves)\.ts$/,
   /^policy\/(change-log|policy|rule-parts|starting-points)\.ts$/,
   /^zones\/(calendar-day|lifecycle|names|rules)\.ts$/,

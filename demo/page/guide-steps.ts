@@ -27,7 +27,7 @@ export interface Situation {
   snapshot: Snapshot;
   place: Place;
   requests: readonly SeenRequest[];
-  /** `ts` of results, digests and alarms that somebody has looked at. */
+  /** `ts` of results, digests and incidents that somebody has looked at. */
   seen: readonly string[];
 }
 

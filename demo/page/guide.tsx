@@ -16,7 +16,7 @@ const TEXTS: Readonly<Record<StepName | LoseStepName, string>> = {
   confirm: 'Read what would stop. The button asks for the name again; close the form, nothing has been sent.',
   theft:
     'Somebody else takes the name: its locks go, then it is transferred. Days go by, so it takes a while.',
-  alarm: 'No order explains what was seen. Open the thread of the alarm and read what to do.',
+  incident: 'No order explains what was seen. Open the thread of the incident and read what to do.',
 };
 
 interface GuideProps {

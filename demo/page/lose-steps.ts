@@ -7,13 +7,13 @@ import { asker, at, type NextTarget, type Path, type Situation } from './guide-s
  * The second path, *Lose a domain*: what is in use is not deleted by one click, and what is stolen is told.
  */
 
-export type LoseStepName = 'delete' | 'confirm' | 'theft' | 'alarm';
+export type LoseStepName = 'delete' | 'confirm' | 'theft' | 'incident';
 
 const TITLES: Readonly<Record<LoseStepName, string>> = {
   delete: 'Delete a name in use',
   confirm: 'See what stops you',
   theft: 'Let it be stolen',
-  alarm: 'Hear of it',
+  incident: 'Hear of it',
 };
 
 const COMMAND = '/domain delete cafe.rest';
@@ -24,33 +24,33 @@ const CONFIRM_SEEN = 'confirm';
 export function loseProgressOf(situation: Situation): Path<LoseStepName> {
   const { snapshot, seen } = situation;
   const draft = latest(Object.values(snapshot.messages).flat().filter(hasConfirm));
-  const alarm = latest(alarmsOf(snapshot));
+  const incident = latest(incidentsOf(snapshot));
   const done: Record<LoseStepName, boolean> = {
-    delete: draft !== undefined || seen.includes(CONFIRM_SEEN) || alarm !== undefined,
-    confirm: seen.includes(CONFIRM_SEEN) || alarm !== undefined,
-    theft: alarm !== undefined,
-    alarm: alarm !== undefined && alarmsOf(snapshot).some(({ ts }) => seen.includes(ts)),
+    delete: draft !== undefined || seen.includes(CONFIRM_SEEN) || incident !== undefined,
+    confirm: seen.includes(CONFIRM_SEEN) || incident !== undefined,
+    theft: incident !== undefined,
+    incident: incident !== undefined && incidentsOf(snapshot).some(({ ts }) => seen.includes(ts)),
   };
-  const names: LoseStepName[] = ['delete', 'confirm', 'theft', 'alarm'];
+  const names: LoseStepName[] = ['delete', 'confirm', 'theft', 'incident'];
   const current = names.find((name) => !done[name]);
   return {
     steps: names.map((name) => ({ name, title: TITLES[name], done: done[name] })),
     current,
-    target: current === undefined ? undefined : targetOf(current, situation, draft, alarm),
+    target: current === undefined ? undefined : targetOf(current, situation, draft, incident),
   };
 }
 
 /** What of the second path is on the screen, to be noted as seen. */
 export function loseSeen({ snapshot, place }: Pick<Situation, 'snapshot' | 'place'>): string | undefined {
   if (snapshot.views.at(-1)?.callback_id === 'confirm') return CONFIRM_SEEN;
-  return alarmsOf(snapshot).find(({ ts }) => place.thread === ts)?.ts;
+  return incidentsOf(snapshot).find(({ ts }) => place.thread === ts)?.ts;
 }
 
 function targetOf(
   step: LoseStepName,
   { snapshot, place }: Situation,
   draft: Message | undefined,
-  alarm: Message | undefined,
+  incident: Message | undefined,
 ): NextTarget | undefined {
   switch (step) {
     case 'delete':
@@ -63,15 +63,17 @@ function targetOf(
     }
     case 'theft':
       return { kind: 'theft' };
-    case 'alarm':
-      return alarm && at(place, alarm.channel, { kind: 'thread', ts: alarm.ts });
+    case 'incident':
+      return incident && at(place, incident.channel, { kind: 'thread', ts: incident.ts });
   }
 }
 
-function alarmsOf({ messages }: Snapshot): Message[] {
+function incidentsOf({ messages }: Snapshot): Message[] {
   return Object.values(messages)
     .flat()
-    .filter(({ metadata, thread_ts }) => metadata?.event_type === 'domain_alarm' && thread_ts === undefined);
+    .filter(
+      ({ metadata, thread_ts }) => metadata?.event_type === 'domain_incident' && thread_ts === undefined,
+    );
 }
 
 function latest(messages: readonly Message[]): Message | undefined {

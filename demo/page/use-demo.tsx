@@ -20,7 +20,7 @@ interface GuideMemory {
   closed: boolean;
   /** The second path was begun. */
   losing?: boolean;
-  /** `ts` of results, digests and alarms that were looked at. */
+  /** `ts` of results, digests and incidents that were looked at. */
   seen: readonly string[];
 }
 const NEW_GUIDE: GuideMemory = { closed: false, seen: [] };

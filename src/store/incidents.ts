@@ -48,6 +48,9 @@ const row = z
     }),
   );
 const rows = z.array(row);
+const warningRows = z.array(
+  z.object({ incidentId: z.string(), userId: z.string(), changes: z.number(), at: z.date() }),
+);
 
 const COLUMNS = Prisma.raw(
   'id, name, version, state, opened_at AS "openedAt", changes, proposed_by AS "proposedBy", proposed_reason AS "proposedReason", explained_by AS "explainedBy", reason, raised_by AS "raisedBy", over_at AS "overAt", (SELECT n.channel_id FROM notifications n WHERE n.team_id = incidents.team_id AND n.subject_kind = \'incident\' AND n.subject_id = incidents.id AND n.purpose = \'incident\') AS "channelId"',
@@ -112,7 +115,7 @@ function updateIncident(teamId: string, before: Incident, after: Incident, more:
 }
 
 /** Incidents, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
-export function createIncidentStore({ run, transaction, prisma }: Database, teamId: string): IncidentStore {
+export function createIncidentStore({ run, transaction }: Database, teamId: string): IncidentStore {
   return storeOf('incidents', {
     find: async (id) => {
       const found = await run(
@@ -147,11 +150,12 @@ export function createIncidentStore({ run, transaction, prisma }: Database, team
         return true;
       }),
 
-    warningsOf: (orderId) =>
-      prisma.incidentWarning.findMany({
-        where: { orderId },
-        select: { incidentId: true, userId: true, changes: true, at: true },
-      }),
+    warningsOf: async (orderId) =>
+      warningRows.parse(
+        await run(Prisma.sql`
+          SELECT incident_id AS "incidentId", user_id AS "userId", changes, at FROM incident_warnings
+          WHERE order_id = ${orderId}`),
+      ),
 
     warn: async (orderId, userId, incidents, at) => {
       const shown = incidents.map(({ id, changes }) => ({ id, changes: changes.length }));
