@@ -3,11 +3,13 @@ import { FACT_NAMES } from '../names/facts.ts';
 import { INCIDENT_STATES, type Incident, type IncidentUpdate, kindsOf } from '../names/incident.ts';
 import type { IncidentStore } from '../names/ports.ts';
 import { INCIDENT_KINDS, NAME_TASKS, RULED_OUT_REASONS } from '../names/unexplained-changes.ts';
+import type { WebhookEvent } from '../webhooks/messages.ts';
 import { optional, optionalText } from './columns.ts';
 import { type Database, Prisma, storeOf } from './database.ts';
 import { insertEvents } from './events.ts';
 import { insertPlans, markPlan } from './notifications.ts';
 import { idRows } from './rows.ts';
+import { queueWebhooks } from './webhooks.ts';
 
 const value = z.array(z.string());
 const moment = z.coerce.date();
@@ -100,7 +102,30 @@ export function keepIncident(teamId: string, update: IncidentUpdate, saved: Pris
       AND n.purpose = 'plan' AND ${where}
       AND EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = o.id AND i.name = ${after.name})`;
   return Prisma.sql`kept_incident AS (${kept}), incident_plan AS (${plan}), incident_cards AS (${cards}),
-    incident_events AS (${insertEvents(events, { teamId, where })})`;
+    incident_events AS (${insertEvents(events, { teamId, where })}),
+    ${queueWebhooks(webhooksOf(update), { teamId, where })}`;
+}
+
+/** What is told besides Slack of what a look has made of an incident. */
+function webhooksOf({ before, after, added, at }: IncidentUpdate): WebhookEvent[] {
+  const { name, id: incident_id } = after;
+  const noticed = added.map(({ kind: code, before: was, after: is }, index): WebhookEvent => {
+    const type = before === undefined && index === 0 ? 'incident.opened' : 'incident.changed';
+    return { type, at, data: { name, incident_id, code, before: was, after: is } };
+  });
+  const over: WebhookEvent = { type: 'incident.closed', at, data: { name, incident_id, code: 'over' } };
+  return after.state === 'over' ? [...noticed, over] : noticed;
+}
+
+/** What is told besides Slack of what a person decided about an incident. */
+function webhooksOfDecision(
+  { id: incident_id, name, state }: Incident,
+  kind: string,
+  at: Date,
+): WebhookEvent[] {
+  if (kind === 'incident_raised')
+    return [{ type: 'incident.changed', at, data: { name, incident_id, code: 'raised' } }];
+  return state === 'ours' ? [{ type: 'incident.closed', at, data: { name, incident_id, code: 'ours' } }] : [];
 }
 
 /** The compare-and-swap of an incident. */
@@ -147,6 +172,9 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
         const subject = { kind: 'name', id: before.name } as const;
         const event = { ...decision, subject, at: now, incidents: [...kindsOf(before)] };
         await runInside(insertEvents([event], { teamId }));
+        const told = webhooksOfDecision(after, decision.kind, now);
+        if (told.length > 0)
+          await runInside(Prisma.sql`WITH ${queueWebhooks(told, { teamId })} SELECT 1 AS queued`);
         return true;
       }),
 

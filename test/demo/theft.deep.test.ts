@@ -27,5 +27,5 @@ test('a name that is stolen is one incident, opened within the minute', async ()
     );
   expect(incidents).toHaveLength(1);
   const kinds = String(incidents[0]?.metadata?.event_payload['kinds']).split(',');
-  expect(kinds).toEqual(expect.arrayContaining(['lock', 'registrar', 'nameservers']));
+  expect(kinds).toEqual(expect.arrayContaining(['registrar', 'nameservers']));
 }, 90_000);

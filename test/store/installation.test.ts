@@ -67,6 +67,7 @@ test('every table has a team, hangs on a row that has one, or is the installatio
     '_prisma_migrations',
     'approvals',
     'heartbeats',
+    'incident_warnings',
     'leases',
     'order_answers',
     'order_items',
