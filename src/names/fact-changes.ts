@@ -14,7 +14,7 @@ import type { ChangedNames, Decides, FactsChange, ImportPlan, PortfolioStore } f
 
 /*
  * Changes of what people set for names. Tags that rules and budgets name, and `guarded`, decide who lets orders go and who
- * answers an alarm, so a change of them waits for a second person who may approve. All that changes for such a name in one
+ * answers an incident, so a change of them waits for a second person who may approve. All that changes for such a name in one
  * edit waits with them; the other names of the edit are changed at once.
  */
 

@@ -6,7 +6,7 @@ export interface NameDetails {
   readonly owner: string | undefined;
   /** In lower case, sorted, each once. */
   readonly tags: readonly string[];
-  /** Where its reminders and alarms go, instead of the common channel. */
+  /** Where its reminders go instead of the common channel, and its incidents besides. */
   readonly channel: string | undefined;
   readonly note: string | undefined;
 }
@@ -22,7 +22,7 @@ export interface DetailsChange {
   readonly note?: string | null;
 }
 
-/** Names with this tag are looked at every few hours, and their alarms need two people. */
+/** Names with this tag are looked at by the minute, and that a change was ours needs two people. */
 export const GUARDED = 'guarded';
 /** In a filter it stands for names without a value, so no tag can have this name. */
 export const NONE = 'none';
@@ -89,7 +89,7 @@ export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
 }
 
 /**
- * The changed tags that decide: about orders by a rule or a budget, or about alarms. A second person confirms them. Adding
+ * The changed tags that decide: about orders by a rule or a budget, or about incidents. A second person confirms them. Adding
  * `guarded` makes a name safer, so it decides only where a rule or a budget goes by it.
  * @param after none for a name that is taken off the watch list
  * @param deciding the tags that rules and budgets name

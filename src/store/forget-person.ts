@@ -20,7 +20,7 @@ const IN_THEIR_PLACE: Readonly<Record<string, Readonly<Record<string, 'former' |
     owner_id: null,
   },
   presets: { updated_by: 'former' },
-  alarms: { proposed_by: 'former', explained_by: 'former', escalated_by: 'former' },
+  incidents: { proposed_by: 'former', explained_by: 'former', raised_by: 'former' },
   reminders: { undelivered: 'former' },
   prices: { updated_by: 'former' },
   budgets: { updated_by: 'former' },
@@ -36,6 +36,7 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
     'DELETE FROM token_steps WHERE login IN (SELECT lower(login) FROM accounts WHERE user_id = $1)',
   ],
   ['accounts', 'DELETE FROM accounts WHERE user_id = $1'],
+  ['incident_warnings', 'DELETE FROM incident_warnings WHERE user_id = $1'],
   ['calendar_feeds', 'DELETE FROM calendar_feeds WHERE user_id = $1'],
   [
     'order_answers',

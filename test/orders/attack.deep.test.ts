@@ -37,13 +37,15 @@ const OTHER_TABLES: Readonly<Record<string, string>> = {
   _prisma_migrations: 'the schema',
   accounts:
     'credentials are sealed with whose they are; the account in the statement is compared with what signs in',
-  alarms: 'told, not decided by',
   budget_reservations: 'money is reserved with the last approval',
   budgets: 'looked at with the last approval',
   calendar_feeds: 'addresses of calendars',
   domains:
     'tags and dates are looked at when it is asked for and at each approval; what was signed stays bound to what was needed',
   heartbeats: 'stops more than it lets go',
+  incident_warnings: 'that a person was shown an incident before their approval counted',
+  incidents: 'told; shown to who approves',
+  leases: 'which process does some work',
   names_imports: 'names, not orders',
   notifications: 'messages',
   observations: 'what was seen',
