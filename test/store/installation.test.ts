@@ -71,6 +71,7 @@ test('every table has a team, hangs on a row that has one, or is the installatio
     'leases',
     'order_answers',
     'order_items',
+    'passkey_counters',
     'revealable_secrets',
     'token_steps',
   ]);
