@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 /** Groups values by a key; keys and values stay in the sequence in which they come. */
 export function groupBy<Value, Key>(
   values: Iterable<Value>,
@@ -24,4 +26,15 @@ export type Maybe<Value> = Value | undefined | false;
 /** The values that are there. */
 export function present<Value>(values: readonly Maybe<Value>[]): Value[] {
   return values.filter((value): value is Value => value !== undefined && value !== false);
+}
+
+/** So many values take a few milliseconds. */
+const SLICE = 1_000;
+
+/** Values in slices, between which everybody else has their turn. */
+export async function* slicesOf<Value>(values: readonly Value[]): AsyncGenerator<readonly Value[]> {
+  for (let start = 0; start < values.length; start += SLICE) {
+    if (start > 0) await setImmediate();
+    yield values.slice(start, start + SLICE);
+  }
 }

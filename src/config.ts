@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import cronParser from 'cron-parser';
+import { CronExpressionParser } from 'cron-parser';
 import { z } from 'zod';
 import { parseDnsServers } from './dns/servers.ts';
 import { parseDuration } from './duration.ts';
@@ -153,7 +153,7 @@ export type TeamSettings = Readonly<ReturnType<typeof teamSettingsOf>>;
 function isCronLine(line: string): boolean {
   if (line.split(/\s+/).length !== 5) return false;
   try {
-    cronParser.parseExpression(line, { tz: 'UTC' }).next();
+    CronExpressionParser.parse(line, { tz: 'UTC' }).next();
     return true;
   } catch {
     return false;
@@ -164,7 +164,7 @@ function isCronLine(line: string): boolean {
 function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
-    cronParser.parseExpression('0 0 * * *', { tz: name }).next();
+    CronExpressionParser.parse('0 0 * * *', { tz: name }).next();
     return true;
   } catch {
     return false;

@@ -1,4 +1,4 @@
-import cronParser from 'cron-parser';
+import { CronExpressionParser } from 'cron-parser';
 import { calendarDay } from '../zones/calendar-day.ts';
 
 /**
@@ -9,7 +9,7 @@ import { calendarDay } from '../zones/calendar-day.ts';
  */
 export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
   const second = new Date(now.getTime() + 1_000);
-  const times = cronParser.parseExpression(cron, { currentDate: second, tz: timeZone });
+  const times = CronExpressionParser.parse(cron, { currentDate: second, tz: timeZone });
   const latest = times.prev().toDate();
   return latest <= now ? latest : times.prev().toDate();
 }

@@ -88,6 +88,22 @@ export function spendOf(
   };
 }
 
+/** What was spent together. */
+export function addSpend(a: Spend, b: Spend): Spend {
+  const lines = (of: (spend: Spend) => readonly SpendLine[]): SpendLine[] =>
+    [...groupBy([...of(a), ...of(b)], ({ key }) => key)]
+      .map(([key, group]) => ({ key, ...totalOf(group) }))
+      .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0));
+  return {
+    total: totalOf([a.total, b.total]),
+    byMonth: lines(({ byMonth }) => byMonth),
+    byTask: lines(({ byTask }) => byTask),
+    byZone: lines(({ byZone }) => byZone),
+    byPerson: lines(({ byPerson }) => byPerson),
+    byTag: lines(({ byTag }) => byTag),
+  };
+}
+
 function sumOf(group: readonly { readonly quote: Quote | undefined }[]): SpendSum {
   const quotes = group.flatMap(({ quote }) => quote ?? []);
   return {

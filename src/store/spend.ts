@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { isDemoContext } from '../accounts/account.ts';
+import { slicesOf } from '../collections.ts';
 import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
+import type { Purchase } from '../money/spend.ts';
 import { periodOf } from '../orders/order.ts';
 import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 
@@ -25,6 +27,20 @@ const purchaseRows = z.array(
   }),
 );
 
+const rowsOf = z.array(z.unknown());
+
+function purchaseOf({
+  input,
+  orderInput,
+  earlierRequesters,
+  isPrivate,
+  ...row
+}: z.output<typeof purchaseRows>[number]): Purchase {
+  const { name, task, requesterId, at } = row;
+  const privateTo = isPrivate ? [requesterId, ...earlierRequesters] : undefined;
+  return { name, task, period: periodOf(input ?? orderInput), requesterId, at, privateTo };
+}
+
 /**
  * Selects what was carried out from `from` until before `to`; answers with {@link purchaseRows}. An item that a person
  * settled without an answer counts on the day on which its order ended.
@@ -43,17 +59,15 @@ function selectPurchases(from: Date, to: Date): Statement {
 export function createSpendStore({ run }: Pick<Database, 'run'>): SpendStore {
   return storeOf('spend', {
     purchases: async (from, to) => {
-      const rows = purchaseRows.parse(await run(selectPurchases(from, to)));
-      return rows
-        .filter(({ context }) => !isDemoContext(context ?? undefined))
-        .map(({ name, task, input, orderInput, at, requesterId, earlierRequesters, isPrivate }) => ({
-          name,
-          task,
-          period: periodOf(input ?? orderInput),
-          requesterId,
-          at,
-          privateTo: isPrivate ? [requesterId, ...earlierRequesters] : undefined,
-        }));
+      const purchases: Purchase[] = [];
+      for await (const some of slicesOf(rowsOf.parse(await run(selectPurchases(from, to)))))
+        purchases.push(
+          ...purchaseRows
+            .parse(some)
+            .filter(({ context }) => !isDemoContext(context ?? undefined))
+            .map(purchaseOf),
+        );
+      return purchases;
     },
 
     unknownOutcomes: async (from, to) => {

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { PRICED_TASKS, type Price } from '../../src/money/prices.ts';
 import {
+  addSpend,
   CONCEALED,
   type Purchase,
   readSpan,
   renewalsAhead,
+  type Spend,
   type SpendLine,
   spendOf,
 } from '../../src/money/spend.ts';
@@ -80,7 +82,13 @@ describe('what was spent', () => {
       }),
     );
     fc.assert(
-      fc.property(purchases, (all) => {
+      fc.property(purchases, fc.nat(), (all, at) => {
+        const halves = [all.slice(0, at % (all.length + 1)), all.slice(at % (all.length + 1))];
+        const sorted = (spend: Spend) => JSON.parse(JSON.stringify(spend), sortedSums);
+        expect(
+          sorted(halves.map((half) => spendOf(LIST, half)).reduce(addSpend)),
+          'the sum of two halves',
+        ).toEqual(sorted(spendOf(LIST, all)));
         const { total, byTag, ...lists } = spendOf(LIST, all);
         expect(byTag).toEqual([]);
         // Of what need not cost money nothing is said where the list has no price.
@@ -98,6 +106,11 @@ describe('what was spent', () => {
     );
   });
 });
+
+/** The sums of currencies have no sequence. */
+function sortedSums(key: string, value: unknown): unknown {
+  return key === 'sums' && Array.isArray(value) ? value.map((sum) => JSON.stringify(sum)).sort() : value;
+}
 
 test('what the reader may not see counts in the sums, under no tag, zone or person', () => {
   const tags = new Map([['cafe.rest', ['brand']]]);

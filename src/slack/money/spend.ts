@@ -1,8 +1,10 @@
+import { slicesOf } from '../../collections.ts';
 import { DAY_MS } from '../../duration.ts';
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
 import {
+  addSpend,
   CONCEALED,
   type Purchase,
   readSpan,
@@ -50,10 +52,14 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
   ]);
   const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDayOf(now));
   const isConcealed = await concealedFrom(call, purchases);
-  const tags = await tagsOf(purchases.map(({ name }) => name));
+  let spend = spendOf(list, []);
+  for await (const some of slicesOf(purchases)) {
+    const tags = await tagsOf(some.map(({ name }) => name));
+    spend = addSpend(spend, spendOf(list, some, tags, isConcealed));
+  }
   return {
     span: span.text,
-    spend: spendOf(list, purchases, tags, isConcealed),
+    spend,
     unknownOutcomes,
     ahead,
     unused: renewalsByZone(list, unused, utcDayOf(now)),
