@@ -29,7 +29,7 @@ export function present<Value>(values: readonly Maybe<Value>[]): Value[] {
 }
 
 /** So many values take a few milliseconds. */
-const SLICE = 1_000;
+const SLICE = 500;
 
 /** Values in slices, between which everybody else has their turn. */
 export async function* slicesOf<Value>(values: readonly Value[]): AsyncGenerator<readonly Value[]> {
