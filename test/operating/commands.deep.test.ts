@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -74,6 +74,21 @@ test('a backup of the embedded database in a folder with a blank goes and comes 
 
   const { code, output } = await run(['restore', 'my backup.sql.gz'], { DATA_DIR: 'other data' });
   expect(output).toMatch(/^The database of .* is back\./m);
+  expect(code).toBe(0);
+});
+
+test('a data folder that was copied while nothing ran is put back as it was', async () => {
+  expect(await run(['migrate'], { DATA_DIR: 'copied' })).toMatchObject({ code: 0 });
+  await cp(join(folder, 'copied'), join(folder, 'copy'), { recursive: true, preserveTimestamps: true });
+  // PostgreSQL takes only a folder of its own user, and a copy by root is root's.
+  const { uid, gid } = await stat(join(folder, 'copied/postgres/data'));
+  for (const entry of await readdir(join(folder, 'copy/postgres/data'), { recursive: true }))
+    await chown(join(folder, 'copy/postgres/data', entry), uid, gid);
+  await chown(join(folder, 'copy/postgres/data'), uid, gid);
+  await rm(join(folder, 'copied'), { recursive: true });
+  await rename(join(folder, 'copy'), join(folder, 'copied'));
+  const { code, output } = await run(['migrate'], { DATA_DIR: 'copied' });
+  expect(output).toContain('The database is up to date: no migration was missing.');
   expect(code).toBe(0);
 });
 
