@@ -67,7 +67,7 @@ try {
   await page.getByRole('button', { name: '+7 days' }).click();
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.getByRole('button', { name: 'domain-expiry' }).click();
-  await page.getByRole('table').first().waitFor();
+  await page.getByRole('heading', { name: /to decide about/ }).waitFor();
   await take(page, 'digest');
 
   await page.emulateMedia({ colorScheme: 'light' });
