@@ -7,7 +7,6 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { bundled } from './bundle.ts';
 import { type Child, startChild } from './child.ts';
 import { createTestDatabase } from './database.ts';
-import { holdMessages } from './held-messages.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
 /** The released entry point. */
@@ -84,7 +83,6 @@ export async function startSurroundings(): Promise<Surroundings> {
       await service.close();
       await database.drop();
       await rm(folder, { recursive: true, force: true });
-      holdMessages(workspace.calls);
     },
   };
 }

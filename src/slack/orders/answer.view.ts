@@ -55,7 +55,7 @@ export function fieldWords(path: string): string {
 
 const ISO_MOMENT = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d))?$/;
 
-function isMoment(value: string): boolean {
+export function isMoment(value: string): boolean {
   return ISO_MOMENT.test(value) && !Number.isNaN(Date.parse(value));
 }
 

@@ -23,8 +23,9 @@ import {
   section,
   table,
   textMessage,
+  utcMinute,
 } from '../kit/blocks.ts';
-import { factsOf } from './answer.view.ts';
+import { factsOf, isMoment } from './answer.view.ts';
 import { requestIssueText } from './request-issue.view.ts';
 
 /* The results of a search for preregistrations: a table, and one record in full. */
@@ -115,8 +116,9 @@ function cellOf(record: Preregistration, column: string): string {
     case 'techc':
     case 'zonec':
       return partsOf(value, CONTACT_MEMBER).join(', ');
-    case 'status':
-      return formatData(value).toLowerCase().replaceAll('_', ' ');
+    case 'created':
+    case 'updated':
+      return momentCell(formatData(value));
     case 'recommended':
       return FLAGS.get(formatData(value)) ?? formatData(value);
     default:
@@ -144,6 +146,11 @@ const OBJECTS = [
   },
 ];
 
+/** A moment of the service in a cell, which has no reader's time zone; any other text as it is. */
+function momentCell(text: string): string {
+  return isMoment(text) ? utcMinute(new Date(text)) : text;
+}
+
 /** The values of some data whose names are like this. What is no object has no name. */
 function partsOf(data: unknown, wanted: RegExp): string[] {
   return factsOf(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
@@ -164,7 +171,7 @@ function phaseOf(record: Preregistration, phase: Phase) {
 
 function spanOf(record: Preregistration, phase: Phase): string {
   const told = phaseOf(record, phase);
-  return told === undefined ? '' : `${told.start ?? '?'} – ${told.end ?? '?'}`;
+  return told === undefined ? '' : `${momentCell(told.start ?? '?')} – ${momentCell(told.end ?? '?')}`;
 }
 
 /** One page of a search's results, with buttons to the pages beside it and to full records. */
