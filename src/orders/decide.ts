@@ -194,7 +194,7 @@ async function withoutUnwarned(
 }
 
 /** An order without a former approval of somebody whose signature under it does not count any more: they sign again. */
-async function withoutStale(deps: DecideDeps, order: Order, userId: string): Promise<Order> {
+export async function withoutStale(deps: DecideDeps, order: Order, userId: string): Promise<Order> {
   const former = order.approvals.find((approval) => approval.userId === userId);
   if (former === undefined) return order;
   const { demand, policyVersion } = await currentDemand(deps, order);

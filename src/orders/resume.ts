@@ -1,7 +1,7 @@
 import type { LoggedSignature } from '../signing/approval.ts';
 import { refusalOfNonApprover, refusalToDecide } from './approval-rights.ts';
 import type { ChangeOutcome, Decision } from './change-order.ts';
-import { clearForSending, type DecideDeps, weighPress, withIncidents } from './decide.ts';
+import { clearForSending, type DecideDeps, weighPress, withIncidents, withoutStale } from './decide.ts';
 import type { Refusal } from './refusal.ts';
 import { isPaused } from './waves.ts';
 
@@ -17,8 +17,14 @@ export function resumeOrder(
 ): Promise<ChangeOutcome> {
   return clearForSending(deps, orderId, async (order, agreedExcess, findObstacle): Promise<Decision> => {
     if (!isPaused(order)) return { refusal: { code: 'not_paused' } };
-    const weighed = await weighPress(deps, order, { userId, agreedExcess, signed }, findObstacle, (policy) =>
-      order.requesterId === userId ? undefined : refusalOfNonApprover(policy, userId, 'resume'),
+    const counting = await withoutStale(deps, order, userId);
+    const isRenewed = counting !== order;
+    const weighed = await weighPress(
+      deps,
+      counting,
+      { userId, agreedExcess, signed },
+      findObstacle,
+      (policy) => (order.requesterId === userId ? undefined : refusalOfNonApprover(policy, userId, 'resume')),
     );
     if (!('weight' in weighed)) return weighed;
     const { policy, reservation, isRepeated } = weighed;
@@ -31,7 +37,7 @@ export function resumeOrder(
     const resumed: Decision = { event: { type: 'resumed', ...weight }, extra: { reservation } };
     if (goesOn) return withIncidents(deps, order, userId, resumed);
     const isMissing = validApprovers.includes(userId) && !isRepeated;
-    if (isMissing || admins.includes(userId)) return { event: { type: 'approved', ...weight } };
+    if (isMissing || admins.includes(userId)) return { event: { type: 'approved', ...weight, isRenewed } };
     const missing: Refusal = { code: 'approvals_missing', requirements };
     return { refusal: isApproved ? { code: 'over_budget', over } : missing };
   });

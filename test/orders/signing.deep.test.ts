@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { approveInEmergency } from '../../src/orders/break-glass.ts';
 import { approveSigned } from '../../src/orders/decide.ts';
+import { confirmOrder } from '../../src/orders/request-order.ts';
+import { resumeOrder } from '../../src/orders/resume.ts';
 import { rule } from '../policy/sample.ts';
-import { newSigner } from '../signing/sample.ts';
+import { newSigner, type Signer, vouching } from '../signing/sample.ts';
 import { MINUTE_MS } from './rig.ts';
-import { fails } from './scripted-service.ts';
+import { DONE, fails } from './scripted-service.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
 
 /*
@@ -94,7 +96,6 @@ test('a key that was revoked meanwhile stops what waits to be sent', async () =>
     items: [{ sentAt: undefined, result: { summary: { code: 'not_signed', differs: ['key'] } } }],
   });
   // Vouched for again with another key, she signs again.
-  const { vouching } = await import('../signing/sample.ts');
   await s.keys.vouch('U0CAROL', vouching(dora, second), s.rig.now);
   s.people.carol = second;
   const next = await s.signedOrder(newName());
@@ -136,8 +137,43 @@ test('a request that goes out again is looked at again', async () => {
   expect(await s.rig.read(order.id)).toMatchObject({
     items: [{ result: { summary: { code: 'not_signed', differs: ['count'] } } }],
   });
-  const { DONE } = await import('./scripted-service.ts');
   s.rig.service.answer = async () => DONE;
+});
+
+test('a paused order of many rows goes on with new signatures alone', async () => {
+  const rows = Array.from({ length: 60 }, (_, n) => {
+    const name = newName();
+    return { name, input: { names: [name], period: 1 }, secret: undefined, n };
+  });
+  const bulk = { rows: rows.map(({ n: _, ...row }) => row), findings: [], leftOut: 0 };
+  const asked = await s.rig.request('renew', {}, { bulk });
+  if (asked.kind !== 'accepted') throw new Error(asked.kind);
+  const { id } = asked.order;
+  await confirmOrder(s.rig.orders, id, 'U0ALICE');
+  await s.sign(id, s.people.bob, s.people.carol);
+  s.rig.service.answer = async () => {
+    throw fails('refused', { code: 'EF01055', httpStatus: 400 });
+  };
+  await s.execute(id);
+  expect((await s.rig.read(id)).bulk?.pause).toBeDefined();
+  s.rig.service.answer = async () => DONE;
+  const sentBefore = sent();
+  // Neither who asked nor an approver lets it go on with a click.
+  for (const userId of ['U0ALICE', 'U0BOB'])
+    expect(await resumeOrder(s.rig.orders, id, userId)).toMatchObject({
+      refusal: { code: 'signature_needed' },
+    });
+  const resume = async (signer: Signer) =>
+    resumeOrder(s.rig.orders, id, signer.owner, await s.signature(id, signer));
+  // One new signature is not two: those from before the pause are for what came before it.
+  expect(await resume(s.people.bob)).toMatchObject({ ok: true });
+  expect((await s.rig.read(id)).bulk?.pause).toBeDefined();
+  expect(await resume(s.people.carol)).toMatchObject({ ok: true });
+  await s.execute(id);
+  const after = await s.rig.read(id);
+  expect(after.bulk?.pause).toBeUndefined();
+  expect(sent() - sentBefore).toBe(after.items.filter(({ state }) => state === 'SUCCEEDED').length);
+  expect(sent() - sentBefore).toBeGreaterThan(40);
 });
 
 test('nobody breaks the glass', async () => {
