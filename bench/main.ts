@@ -12,6 +12,7 @@ import { client } from './rows/client.ts';
 import { due } from './rows/due.ts';
 import { hung } from './rows/hung.ts';
 import { importing } from './rows/import.ts';
+import { ledger } from './rows/ledger.ts';
 import { names } from './rows/names.ts';
 import { observe } from './rows/observe.ts';
 import { policy } from './rows/policy.ts';
@@ -42,6 +43,7 @@ const ROWS: readonly Row[] = [
   policy,
   names,
   observe,
+  ledger,
   starting,
 ];
 

@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Account } from './accounts/account.ts';
 import { type Accounts, createAccounts } from './accounts/accounts.ts';
 import { createMissingKeyLog } from './accounts/missing-keys.ts';
-import { createVault, type Vault } from './accounts/vault.ts';
+import { createVault, type Vault, VaultError } from './accounts/vault.ts';
 import { createBus } from './bus.ts';
 import type { Config } from './config.ts';
 import { MAX_CSV_BYTES } from './csv.ts';
 import { openDigest } from './expiry/digest.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
+import { createAnchorFile } from './ledger/anchor-file.ts';
+import { createLedger, type Ledger, openLedgerKey } from './ledger/ledger.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { createBudgetLook } from './money/budget-look.ts';
@@ -117,6 +119,7 @@ async function start(site: Site): Promise<Bot> {
   const { slack, stores } = await connectSlack(site, database, { canSign: keyUse !== undefined });
   const settings = async () => withSaved(config.team, await stores.savedSettings.all());
   const { vault, accounts } = openAccounts(site, stores, slack.bot.teamId);
+  const ledger = await openLedger(site, stores, vault, slack.bot.teamId);
   const processId = randomUUID();
   const names = buildNames(site, stores, processId);
   const expiry = createExpiry({
@@ -169,7 +172,7 @@ async function start(site: Site): Promise<Bot> {
     relyingParty: relyingPartyOf(publicUrl),
   });
   const deps = featureDeps(site, {
-    ...{ slack, stores, settings, vault, accounts, names, expiry, keyUse, links, webhooks },
+    ...{ slack, stores, settings, vault, accounts, names, expiry, keyUse, links, webhooks, ledger },
     offboard: (userId) => offboard(leaving, userId),
   });
   const pause = pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs };
@@ -178,6 +181,7 @@ async function start(site: Site): Promise<Bot> {
     leaseMs: pace.notificationLeaseMs,
     incidents: stores.incidents,
     records: stores.names,
+    ledger: stores.ledger,
     watchList: stores.watchList,
     reminders: stores.reminders,
     reports: stores.moneyReports,
@@ -223,6 +227,8 @@ async function start(site: Site): Promise<Bot> {
       await stores.links.purge(now());
     },
     takeBackup,
+    seal: ledger.turn,
+    checkLedger: ledger.checkIfDue,
     offboarding: { ...leaving, signal: shutdown.looking, ...pause },
     pace,
     now,
@@ -340,6 +346,32 @@ function openAccounts(
   return { vault, accounts };
 }
 
+/** The ledger over the log. Without its key everything else works, and what is not sealed is told. */
+async function openLedger(
+  { config, log, now, signal }: Site,
+  stores: Stores,
+  vault: Vault,
+  teamId: string,
+): Promise<Ledger> {
+  const parts = { store: stores.ledgerKey, vault, teamId };
+  const key = await retryAtStart('the database', log, signal, () =>
+    openLedgerKey(config.ledgerKey, parts),
+  ).catch((err: unknown) => {
+    if (!(err instanceof VaultError)) throw err;
+    log.error({ err }, 'nothing is sealed: the key of the ledger cannot be opened');
+    return undefined;
+  });
+  if (key !== undefined)
+    log.info({ fingerprint: key.fingerprint }, 'seals of the ledger are signed by this key');
+  return createLedger({
+    store: stores.ledger,
+    key,
+    memory: createAnchorFile(config.dataDir, teamId, log),
+    now,
+    log,
+  });
+}
+
 /** The use cases of names: what registries and the DNS show, impact and incidents. */
 function buildNames(
   { config, seams, now, log, bus, shutdown }: Site,
@@ -374,7 +406,10 @@ function buildNames(
 
 /** What features are made of. */
 interface FeatureParts
-  extends Pick<SlackDeps, 'settings' | 'accounts' | 'names' | 'expiry' | 'webhooks' | 'offboard' | 'links'> {
+  extends Pick<
+    SlackDeps,
+    'ledger' | 'settings' | 'accounts' | 'names' | 'expiry' | 'webhooks' | 'offboard' | 'links'
+  > {
   readonly slack: Slack;
   readonly stores: Stores;
   readonly vault: Vault;
@@ -444,6 +479,7 @@ function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts
     presets: stores.presets,
     facts: createFactChanges({ ...orders, portfolio, pending: stores.pendingChanges.facts, budgets }),
     events: stores.events,
+    ledger: parts.ledger,
     prices,
     priceOf,
     standIns: stores.standIns,

@@ -4,6 +4,7 @@ import { CronExpressionParser } from 'cron-parser';
 import { z } from 'zod';
 import { parseDnsServers } from './dns/servers.ts';
 import { parseDuration } from './duration.ts';
+import { readLedgerKey } from './ledger/key.ts';
 import { exponentOf } from './money/amount.ts';
 import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES } from './orders/tasks.ts';
 import { DEFAULT_HEADER_PREFIX } from './service/authenticator/signature.ts';
@@ -220,6 +221,15 @@ const webhookSecret = z
   }, 'must be whsec_ and the base64 of 24 to 64 bytes')
   .transform((text) => new Secret(text));
 
+const ledgerKey = z.string().transform((text, context) => {
+  try {
+    return readLedgerKey(new Secret(text));
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be an Ed25519 key (PKCS #8, DER) in base64' });
+    return z.NEVER;
+  }
+});
+
 const secret = (pattern: RegExp, message: string) =>
   z
     .string()
@@ -262,6 +272,7 @@ const environment = z.object({
   SERVICE_REPLY_TO: z.email('must be an e-mail address').optional(),
   SERVICE_DEFAULT_CONTEXT: wholeNumber(1, 2_147_483_647).default(4),
   CREDENTIALS_KEYS: vaultKeys,
+  LEDGER_KEY: ledgerKey.optional(),
   DATABASE_URL: secret(/^postgres(ql)?:\/\/\S+$/, 'must be a PostgreSQL address').optional(),
   DATA_DIR: z
     .string()
@@ -318,6 +329,7 @@ export const VARIABLES: Readonly<Record<Variable, string>> = {
   SERVICE_REPLY_TO: 'domains@example.com',
   SERVICE_DEFAULT_CONTEXT: '4',
   CREDENTIALS_KEYS: '2026-11:<base64 of 32 random bytes>, made with: openssl rand -base64 32',
+  LEDGER_KEY: 'made with: openssl genpkey -algorithm ed25519 -outform DER | base64 -w0',
   DATABASE_URL: 'postgresql://user:password@host:5432/database',
   DATA_DIR: './data',
   BACKUP_DIR: './data/backups',
@@ -514,6 +526,8 @@ function configOf(e: z.output<typeof environment>, team: NamedSettings) {
     },
     /** The first one encrypts, all decrypt. */
     credentialsKeys: e.CREDENTIALS_KEYS,
+    /** Signs seals; undefined: one that the bot makes. */
+    ledgerKey: e.LEDGER_KEY,
     databaseUrl: e.DATABASE_URL,
     dataDir: e.DATA_DIR,
     /** Where the bot itself takes a backup each day; undefined: it takes none. */

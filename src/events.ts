@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LEDGER_DIFFERENCES } from './ledger/difference.ts';
 import { BUDGET_SPANS, storedShortfall } from './money/budget.ts';
 import { PRICED_TASKS, storedCost } from './money/prices.ts';
 import { FACT_NAMES } from './names/facts.ts';
@@ -198,6 +199,11 @@ export const loggedPrice = z.object({
 });
 const budget = z.object({ id: z.string(), tag: z.string().optional(), span: z.enum(BUDGET_SPANS), amount });
 const incident = z.enum(INCIDENT_KINDS);
+const ledgerDifference = z.object({
+  code: z.enum(LEDGER_DIFFERENCES),
+  count: z.int(),
+  first: z.int().exactOptional(),
+});
 
 /** An event of something that is no order. */
 export const teamEvent = z.discriminatedUnion('kind', [
@@ -253,6 +259,10 @@ export const teamEvent = z.discriminatedUnion('kind', [
   event('key', ['key_revoked'], keyRevoked),
   event('policy', ['charter_signed'], charterSigned),
   event('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
+  /** What the bot finds of its own ledger, and what was taken out of the log. */
+  event('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
+  event('ledger', ['sealing_stalled'], {}),
+  event('ledger', ['events_forgotten'], { reason: z.enum(['age', 'person']), count: z.int() }),
 ]);
 
 /** Kinds of events of which people are told: each event of theirs is a subject of notifications. */
@@ -261,6 +271,8 @@ export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
   'lapse_requested',
   'lapse_confirmed',
   'stand_in_changed',
+  'ledger_differs',
+  'sealing_stalled',
 ];
 
 /** What happened to something that is no order. */

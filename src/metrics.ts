@@ -45,10 +45,11 @@ const CONDITION = {
   ],
 } as const satisfies Record<string, readonly [name: string, help: string]>;
 
-/** Orders by state, and for how long the oldest approved one has waited, in seconds. */
+/** Orders by state, and for how long the oldest approved one, and the oldest event without a seal, has waited, in seconds. */
 export interface OrderFigures {
   readonly byState: Readonly<Record<string, number>>;
   readonly queueAgeSeconds: number;
+  readonly unsealedSeconds: number;
 }
 
 /** How long the sources may take. Prometheus waits 10 s for a scrape. */
@@ -104,6 +105,11 @@ function createInstruments(registry: Registry) {
     help: 'How long the oldest approved order has waited to be carried out',
     registers,
   });
+  const unsealed = new Gauge({
+    name: 'domain_steward_unsealed_seconds',
+    help: 'How long the oldest event of the log has waited for a seal of the ledger',
+    registers,
+  });
   const database = new Gauge({
     name: 'domain_steward_database_up',
     help: 'Whether the database told the figures of this scrape (1) or not (0)',
@@ -115,14 +121,14 @@ function createInstruments(registry: Registry) {
     labelNames: ['version', 'node'],
     registers,
   }).set({ version: RELEASE, node: process.version }, 1);
-  return { service, slack, acks, unknownKeys, states, age, database };
+  return { service, slack, acks, unknownKeys, states, age, unsealed, database };
 }
 
 export function createMetrics(): Metrics {
   let figuresOfOrders: () => Promise<OrderFigures | undefined> = async () => undefined;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const { service, slack, acks, unknownKeys, states, age, database } = createInstruments(registry);
+  const { service, slack, acks, unknownKeys, states, age, unsealed, database } = createInstruments(registry);
   const gauges = createConditionGauges(registry);
   const conditions: (() => Promise<Condition>)[] = [];
   /** What a source does not know at this scrape is left out. */
@@ -147,9 +153,11 @@ export function createMetrics(): Metrics {
       database.set(figures === undefined ? 0 : 1);
       states.reset();
       age.remove();
+      unsealed.remove();
       if (figures !== undefined) {
         for (const state of ORDER_STATES) states.set({ state }, figures.byState[state] ?? 0);
         age.set(figures.queueAgeSeconds);
+        unsealed.set(figures.unsealedSeconds);
       }
       return registry.metrics();
     },

@@ -6,20 +6,31 @@ export interface Readiness {
   missing(): Promise<Missing>;
   /** @param look why the part is not ready; undefined when it is */
   watch(part: string, look: () => Promise<string | undefined>): void;
+  /** What does not go as it should although the bot is ready. */
+  details(): Promise<Missing>;
+  /** @param look what does not go as it should with the part; undefined when nothing does not */
+  watchDetail(part: string, look: () => Promise<string | undefined>): void;
 }
 
 /** @param parts what the bot cannot work without; each is not ready until it is watched */
 export function createReadiness(parts: readonly string[]): Readiness {
   const looks = new Map(parts.map((part) => [part, async (): Promise<string | undefined> => NOT_YET]));
+  const details = new Map<string, () => Promise<string | undefined>>();
   return {
-    async missing() {
-      const found = await Promise.all([...looks].map(async ([part, look]) => [part, await look()] as const));
-      return Object.fromEntries(found.flatMap(([part, why]) => (why === undefined ? [] : [[part, why]])));
+    missing: () => answersOf(looks),
+    details: () => answersOf(details),
+    watchDetail(part, look) {
+      details.set(part, look);
     },
     watch(part, look) {
       looks.set(part, look);
     },
   };
+}
+
+async function answersOf(looks: ReadonlyMap<string, () => Promise<string | undefined>>): Promise<Missing> {
+  const found = await Promise.all([...looks].map(async ([part, look]) => [part, await look()] as const));
+  return Object.fromEntries(found.flatMap(([part, why]) => (why === undefined ? [] : [[part, why]])));
 }
 
 const NOT_YET = 'not connected yet';

@@ -28,6 +28,8 @@ export interface ServedMetrics {
 
 export interface ServerOptions extends ListenOptions {
   readonly missing: () => Promise<Missing>;
+  /** What does not go as it should although the bot is ready. */
+  readonly details: () => Promise<Missing>;
   /** Undefined where the metrics have a port of their own. */
   readonly metrics: ServedMetrics | undefined;
 }
@@ -207,12 +209,13 @@ async function route(
   if (path === '/slack/events') return takeFromSlack(routes, request, response);
   if (path === '/healthz' && reads) return answer(response, 200, { status: 'alive' });
   if (path === '/readyz' && reads) {
-    const missing = await options.missing();
+    const [missing, details] = await Promise.all([options.missing(), options.details()]);
     const ready = Object.keys(missing).length === 0;
+    const more = Object.keys(details).length === 0 ? {} : { details };
     return answer(
       response,
       ready ? 200 : 503,
-      ready ? { status: 'ready' } : { status: 'not ready', missing },
+      ready ? { status: 'ready', ...more } : { status: 'not ready', missing, ...more },
     );
   }
   if (path === '/metrics' && reads && options.metrics !== undefined) {

@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import { lastBackupAt, takeDailyBackup } from './daily-backup.ts';
 import { freeBytes } from './disk.ts';
 import { checkNames } from './doctor/slack-checks.ts';
+import { OVERDUE_SECONDS } from './ledger/ledger.ts';
 import type { Log } from './log.ts';
 import type { Condition, Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
@@ -191,6 +192,7 @@ export async function startServers({ config, log, seams, metrics, readiness, shu
       ...listen,
       port: config.port,
       missing: readiness.missing,
+      details: readiness.details,
       metrics: metricsPort === undefined ? metrics : undefined,
     }),
   );
@@ -218,6 +220,12 @@ export async function connectDatabase(site: Site): Promise<ConnectedDatabase> {
   metrics.watchCondition(() => probe.condition(now()));
   metrics.watchCondition(() => conditionOfDisks(config));
   readiness.watch('database', async () => ((await probe.ping()) ? undefined : 'does not answer'));
+  readiness.watchDetail('ledger', async () => {
+    const seconds = await probe.unsealedSeconds().catch(() => 0);
+    return seconds > OVERDUE_SECONDS
+      ? `events have waited for a seal for ${Math.round(seconds)} s`
+      : undefined;
+  });
   return { database, takeBackup: backupsOfDay(site, url) };
 }
 

@@ -33,6 +33,10 @@ export interface WorkDeps {
   readonly purge: () => Promise<void>;
   /** Takes the backup of the day, where the bot takes any. */
   readonly takeBackup: () => Promise<void>;
+  /** Seals what is new in the log. */
+  readonly seal: () => Promise<void>;
+  /** Holds the ledger against the log, where an hour has passed. */
+  readonly checkLedger: () => Promise<void>;
   /** Looks who has left the workspace. */
   readonly offboarding: OffboardingLook;
   readonly pace: Pace;
@@ -122,8 +126,20 @@ export function startWork(deps: WorkDeps): Work {
     work: deps.takeBackup,
     log,
   });
+  const sealing = repeat({
+    name: 'sealing the ledger',
+    everyMs: pace.periodMs,
+    work: deps.seal,
+    log,
+  });
+  const checking = repeat({
+    name: 'verifying the ledger',
+    everyMs: SCHEDULE_MS,
+    work: deps.checkLedger,
+    log,
+  });
   const offboarding = keepOffboarding(deps.offboarding);
-  const loops = [reconciler, observing, guarding, ...webhooks, scheduling, purging];
+  const loops = [reconciler, observing, guarding, ...webhooks, scheduling, purging, sealing, checking];
   const idle = async () => {
     await Promise.all(loops.map((loop) => loop.idle()));
   };
@@ -135,6 +151,7 @@ export function startWork(deps: WorkDeps): Work {
         observing.look(),
         guarding.now(),
         purging.now(),
+        sealing.now().then(checking.now),
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
       await scheduling.now();

@@ -145,6 +145,7 @@ describe('the settings', () => {
       WEBHOOK_SECRET: 'whsec_canary',
       SIGNING_ROOTS: 'canary',
       SERVICE_JSON_URL: 'ftp://canary',
+      LEDGER_KEY: 'canary',
       SERVICE_XML_URL: 'canary',
       SERVICE_HEADER_PREFIX: 'canary: ',
       SERVICE_AUTH: 'canary',
@@ -337,7 +338,9 @@ describe('the settings', () => {
 
   it('give examples that can be used as they are', () => {
     const usable = Object.fromEntries(
-      Object.entries(VARIABLES).filter(([name]) => !(name in least) && name !== 'SLACK_APP_TOKEN'),
+      Object.entries(VARIABLES).filter(
+        ([name]) => !(name in least) && name !== 'SLACK_APP_TOKEN' && name !== 'LEDGER_KEY',
+      ),
     );
     expect(() => readConfig({ ...least, ...usable, ...webhookSecret })).not.toThrow();
     for (const name of ['SERVICE_JSON_URL', 'APPROVERS', 'SLACK_BOT_TOKEN'] as const) {
@@ -365,6 +368,7 @@ describe('the settings', () => {
       'SLACK_API_URL',
       'SERVICE_XML_URL',
       'SERVICE_REPLY_TO',
+      'LEDGER_KEY',
       'DATABASE_URL',
       'ADMINS',
       'APPROVAL_CHANNEL',

@@ -4,6 +4,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
 import type { EventLog } from '../events.ts';
 import type { Expiry } from '../expiry/expiry.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../log.ts';
 import type { TagsOf } from '../money/budget-look.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
@@ -54,6 +55,8 @@ export interface SlackDeps extends HomeWorkspace {
   /** Changes of them, of which those that decide about orders wait for a second person. */
   readonly facts: FactChanges;
   readonly events: EventLog;
+  /** What is proved of the log. */
+  readonly ledger: Ledger;
   /** The team's price list. */
   readonly prices: PriceStore;
   /** What an order costs by that list. */

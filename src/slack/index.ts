@@ -8,6 +8,7 @@ import { watch } from './expiry/watch.ts';
 import type { Action, Command, Feature, FormFeature, NamedCommand, Needs, Permitted } from './feature.ts';
 import { createHelp } from './help/help.ts';
 import { audit } from './log/audit.ts';
+import { ledger } from './log/ledger.ts';
 import { budgets } from './money/budgets.ts';
 import { prices } from './money/prices.ts';
 import { spend } from './money/spend.ts';
@@ -264,6 +265,10 @@ const SUBJECTS: readonly Subject[] = [
     },
   }),
   subject(audit, { commands: { audit: 'admin' } }),
+  subject(ledger, {
+    commands: { ledger: 'admin', receipt: 'member' },
+    actions: { order_receipt: 'member' },
+  }),
 ];
 
 function byName<Thing>(list: readonly Thing[], nameOf: (thing: Thing) => string): ReadonlyMap<string, Thing> {

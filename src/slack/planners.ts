@@ -1,5 +1,6 @@
 import type { Account } from '../accounts/account.ts';
 import type { ReminderStore, WatchListStore } from '../expiry/ports.ts';
+import type { LedgerStore } from '../ledger/ports.ts';
 import type { MoneyReportStore } from '../money/ports.ts';
 import type { IncidentStore, NameRecordStore } from '../names/ports.ts';
 import { isAtAnotherRegistrar } from '../names/trust.ts';
@@ -15,6 +16,7 @@ import {
 import { createDigestPlanner, createDigestViews } from './expiry/digest-notifications.ts';
 import type { SlackDeps } from './feature.ts';
 import { createEventPlanner } from './log/event-notifications.ts';
+import { createAnchorPlanner } from './log/ledger-notifications.ts';
 import { createMoneyReportPlanner, createPriceDifferencePlanner } from './money/money-report.ts';
 import { createIncidentPlanner } from './names/incident-notifications.ts';
 import { createOrderPlanner } from './orders/order-messages.ts';
@@ -28,6 +30,7 @@ export interface ToldFrom {
   readonly leaseMs: number;
   readonly incidents: IncidentStore;
   readonly records: Pick<NameRecordStore, 'find' | 'newlyFaulty'>;
+  readonly ledger: Pick<LedgerStore, 'anchorsBetween'>;
   readonly watchList: WatchListStore;
   readonly reminders: ReminderStore;
   readonly reports: MoneyReportStore;
@@ -114,8 +117,10 @@ function createPlanners(
     report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
     place: createPlacePlanner({ directory, admins, settings }),
     group: createGroupPlanner({ directory, admins }),
+    anchors: createAnchorPlanner({ settings, ledger: from.ledger }),
     event: createEventPlanner({
       directory,
+      admins,
       events: deps.events,
       impacts: names.impacts,
       settings,

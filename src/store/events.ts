@@ -141,7 +141,7 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
       const rows = eventRows.parse(
         await run(Prisma.sql`
           SELECT ${EVENT_COLUMNS} FROM events e
-          WHERE team_id = ${teamId} AND at >= ${last?.at ?? from} AND at < ${to} ${rest}
+          WHERE team_id = ${teamId} AND subject_kind <> 'forgotten' AND at >= ${last?.at ?? from} AND at < ${to} ${rest}
           ORDER BY e.at, e.seq LIMIT ${batch}`),
       );
       const ids = [...new Set(rows.flatMap(({ subject, id }) => (subject === 'order' ? id : [])))];

@@ -15,6 +15,8 @@ export interface DatabaseProbe {
   figures(now: Date): Promise<OrderFigures>;
   /** @throws {StoreError} when the database does not tell it in time */
   condition(now: Date): Promise<Condition>;
+  /** For how long the oldest event has waited for a seal. @throws {StoreError} when the database does not tell it in time */
+  unsealedSeconds(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -42,6 +44,7 @@ const SELECT_CONDITION = `
     (count(*) FILTER (WHERE least(next_dns_at, next_registry_at) < $1))::int AS "overdueLooks",
     (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications WHERE subject_kind = 'digest') AS "lastDigestAt"
   FROM domains`;
+const secondsRows = z.tuple([z.object({ seconds: z.number() })]);
 
 /** Opens the probe; connects with the first question. */
 export function openProbe({ url, log }: { readonly url: string; readonly log?: Log }): DatabaseProbe {
@@ -61,7 +64,16 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
   // The query under way fails with the error. Without a listener the error would end the process as well.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', (err) => log?.warn({ err }, 'a connection to the database broke'));
+  const unsealedSeconds = () =>
+    withStoreError('looking what is not sealed', async () => {
+      const { rows } = await pool.query(
+        'SELECT coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds FROM unsealed_events',
+      );
+      return secondsRows.parse(rows)[0].seconds;
+    });
   return {
+    unsealedSeconds,
+
     async ping() {
       const overdue = new AbortController();
       try {
@@ -87,6 +99,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
         return {
           byState: Object.fromEntries(states.map(({ state, count }) => [state, count])),
           queueAgeSeconds: Math.max(0, (now.getTime() - approved.getTime()) / 1_000),
+          unsealedSeconds: await unsealedSeconds(),
         };
       }),
 

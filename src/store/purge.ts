@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { inTransaction, sumByTable, type TableChange } from './session.ts';
 
 /*
- * Deletes what ended long ago. `delete_old_events` deletes the events of orders that are gone, and all other events from
+ * Deletes what ended long ago. `delete_old_events` forgets the events of orders that are gone, and all other events from
  * before the moment; the log's hashes stay.
  */
 
@@ -39,11 +39,8 @@ export function purge(
     for (const [table, sql] of STATEMENTS) {
       changes.push({ table, rows: (await client.query(sql, [before])).rowCount ?? 0 });
     }
-    const events = async () =>
-      counts.parse((await client.query('SELECT count(*)::int AS n FROM events')).rows)[0].n;
-    const total = await events();
-    await client.query('SELECT delete_old_events($1)', [before]);
-    changes.push({ table: 'events', rows: total - (await events()) });
+    const { rows } = await client.query('SELECT delete_old_events($1)::int AS n', [before]);
+    changes.push({ table: 'events', rows: counts.parse(rows)[0].n });
     return sumByTable(changes);
   });
 }

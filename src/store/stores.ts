@@ -1,6 +1,7 @@
 import type { AccountStore, TokenSteps } from '../accounts/account.ts';
 import type { EventLog } from '../events.ts';
 import type { FeedStore, ReminderStore, WatchListStore } from '../expiry/ports.ts';
+import type { LedgerKeyStore, LedgerStore } from '../ledger/ports.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../money/ports.ts';
 import type { PriceEdit } from '../money/prices.ts';
 import type {
@@ -31,6 +32,7 @@ import { createHeartbeat } from './heartbeat.ts';
 import { createIncidentStore } from './incidents.ts';
 import { createInstallationStore, type InstallationStore } from './installation.ts';
 import { createLeaseStore } from './leases.ts';
+import { createLedgerKeyStore, createLedgerStore } from './ledger.ts';
 import { createMoneyReportStore } from './money-reports.ts';
 import { createImpactStore, createNameRecordStore } from './name-records.ts';
 import { createNotificationStore } from './notifications.ts';
@@ -87,6 +89,8 @@ export interface Stores extends InstallationStores {
   readonly links: LinkStore;
   readonly keys: KeyStore;
   readonly leases: LeaseStore;
+  readonly ledger: LedgerStore;
+  readonly ledgerKey: LedgerKeyStore;
 }
 
 /** @param orderChanged called with each order that was committed */
@@ -146,5 +150,7 @@ export function createStores(
     links: createLinkStore(database),
     keys: createKeyStore(database, teamId),
     leases: createLeaseStore(database),
+    ledger: createLedgerStore(database, teamId),
+    ledgerKey: createLedgerKeyStore(database, teamId),
   };
 }

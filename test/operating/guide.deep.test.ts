@@ -75,6 +75,7 @@ describe('the commands for records', () => {
       'accounts demo',
       'calendars demo',
       'results demo',
+      'the ledger demo',
     ]);
   });
 

@@ -98,7 +98,7 @@ describe('without the database', () => {
     const metrics = createMetrics();
     metrics.watchOrders(async () => {
       if (away) throw new Error('away');
-      return { byState: { PENDING: 3 }, queueAgeSeconds: 7 };
+      return { byState: { PENDING: 3 }, unsealedSeconds: 0, queueAgeSeconds: 7 };
     });
     metrics.slackCall('chat.update', 'rate_limited');
     expect(await metrics.text()).toContain('domain_steward_orders{state="PENDING"} 3');

@@ -36,7 +36,7 @@ describe('the log refuses', () => {
   });
 });
 
-test('what is old is deleted on demand, and nothing of an order that is kept', async () => {
+test('what is old is forgotten on demand, and nothing of an order that is kept', async () => {
   const settings = createSettingsStore(rig.database);
   const save = (before: string, after: string, moment: Date) =>
     settings.save([{ name: 'approval_ttl', before, after }], 'U0ADA', moment);
@@ -44,7 +44,10 @@ test('what is old is deleted on demand, and nothing of an order that is kept', a
   await save('2d', '3d', at(100));
   const order = await rig.keep(newOrder());
   await rig.sql('SELECT delete_old_events($1)', [at(50)]);
-  expect(await teamEvents(rig.database, '')).toMatchObject([{ kind: 'setting_changed', after: '3d' }]);
+  expect(await teamEvents(rig.database, '')).toMatchObject([
+    { kind: 'setting_changed', after: '3d' },
+    { kind: 'events_forgotten', reason: 'age', count: 1 },
+  ]);
   expect(await rig.store.history(order.id)).toHaveLength(1);
 });
 

@@ -29,7 +29,7 @@ async function lock(table: string): Promise<() => Promise<void>> {
 
 test('counts orders by state, and says how long the oldest approved one waits', async () => {
   const probing = probe();
-  expect(await probing.figures(at(0))).toEqual({ byState: {}, queueAgeSeconds: 0 });
+  expect(await probing.figures(at(0))).toEqual({ byState: {}, queueAgeSeconds: 0, unsealedSeconds: 0 });
   await rig.keep(newOrder());
   await rig.keep(newOrder());
   await rig.keep(newOrder({ state: 'APPROVED', createdAt: at(5) }));
@@ -37,6 +37,7 @@ test('counts orders by state, and says how long the oldest approved one waits', 
   expect(await probing.figures(at(60))).toEqual({
     byState: { PENDING: 2, APPROVED: 2 },
     queueAgeSeconds: 57,
+    unsealedSeconds: expect.any(Number),
   });
 });
 

@@ -12,6 +12,7 @@ export async function serve(options: Partial<ServerOptions & Routes> = {}): Prom
     port: 0,
     log: pino({ level: 'silent' }),
     missing: async () => ({}),
+    details: async () => ({}),
     metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'orders 3\n' },
     ...options,
   });

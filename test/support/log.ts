@@ -16,9 +16,11 @@ export async function teamEvents(
   return found;
 }
 
-/** Takes all events away but those of orders. */
+/** Takes all events away but those of orders, as nothing but a test may. */
 export async function clearLog({ prisma }: Pick<Database, 'prisma'>): Promise<void> {
-  await prisma.$executeRaw`SELECT delete_old_events('infinity')`;
+  await prisma.$executeRaw`ALTER TABLE events DISABLE TRIGGER events_only_added`;
+  await prisma.$executeRaw`DELETE FROM events WHERE subject_kind <> 'order'`;
+  await prisma.$executeRaw`ALTER TABLE events ENABLE TRIGGER events_only_added`;
 }
 
 const item = { n: 1, name: 'cafe.rest' };

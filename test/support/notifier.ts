@@ -28,6 +28,7 @@ export function notifierDeps(
       pending_change: unplanned,
       event: unplanned,
       webhook_endpoint: unplanned,
+      anchors: unplanned,
       ...planners,
     },
   };

@@ -41,6 +41,13 @@ export function ofBase64(text: unknown): Bytes | undefined {
   return toBase64(bytes) === text ? bytes : undefined;
 }
 
+/** @returns undefined for what is not exactly the unpadded base64url of some bytes */
+export function ofBase64Url(text: unknown): Bytes | undefined {
+  if (typeof text !== 'string' || !/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
+  const padded = text.padEnd(Math.ceil(text.length / 4) * 4, '=');
+  return ofBase64(padded.replaceAll('-', '+').replaceAll('_', '/'));
+}
+
 export function toBase64Url(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }

@@ -5,6 +5,7 @@ import { leafHash, treeHead } from './merkle.ts';
 import { type Differences, type Known, naming, type Report } from './report.ts';
 import { type Anchored, type CheckedSeal, createSealCheck } from './seals.ts';
 import type { EventLine, ForgottenBy, Header, Line, SealLine } from './shapes.ts';
+import { checkSignedEvent } from './signatures.ts';
 
 /** What is found of a file whose lines arrive one after the other. */
 export interface FileCheck {
@@ -89,6 +90,7 @@ export async function createLedgerCheck(
   let lastAt = '';
   let count = 0;
   let sealCount = 0;
+  let signatures = 0;
 
   async function event(line: EventLine, where: string): Promise<void> {
     if (!events.take(line.seq, where)) return;
@@ -98,6 +100,10 @@ export async function createLedgerCheck(
       differences.add('reordered', `event ${line.seq} stands after the seal that covers it${where}`);
       return;
     }
+    const signed = await checkSignedEvent(line, cryptography);
+    if (signed !== undefined) signatures += 1;
+    for (const fault of signed?.wrong ?? [])
+      differences.add('changed', `event ${line.seq}: its signature does not fit: ${fault}`);
     uncovered.set(line.seq, await leafOf(cryptography, line));
   }
 
@@ -201,6 +207,11 @@ export async function createLedgerCheck(
         proved: [
           `${count} events (${span.from} to ${span.to}) are all there, as they were sealed and in their sequence.`,
           `${sealCount} seals (${first.n} to ${last.n}), each chained to the one before, are signed by ${header.key}; the newest says ${lastAt}.`,
+          ...(signatures === 0
+            ? []
+            : [
+                `${signatures} signatures of passkeys are over what they stand beside; a receipt says by whom (--roots).`,
+              ]),
           ...(anchored === undefined ? [] : [anchoredText(anchored)]),
         ],
       };

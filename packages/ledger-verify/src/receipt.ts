@@ -6,6 +6,7 @@ import { headOfPath } from './merkle.ts';
 import { type Differences, type Known, naming } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { EventLine, Header, PathLine, SealLine, StatementLine } from './shapes.ts';
+import { checkSignedEvent } from './signatures.ts';
 
 interface Receipt {
   readonly statements: StatementLine[];
@@ -49,6 +50,7 @@ export async function createReceiptCheck(
       await checkPaths(receipt, cryptography, differences);
       const about = checkOrder(header, receipt, differences);
       const stated = await checkStatement(header, receipt, cryptography, differences);
+      const signed = await checkSignatures(header, receipt.events.values(), known, cryptography, differences);
       const forgotten = collectForgotten();
       for (const event of receipt.events.values()) if (event.forgotten) forgotten.add(event.forgotten);
       const seqs = [...receipt.events.keys()];
@@ -70,11 +72,17 @@ export async function createReceiptCheck(
           `${seqs.length} events of order ${header.order} stand in the ledger, as they are here (${naming('event', seqs)}).`,
           `The seals over them (${naming('seal', numbers)}) are signed by ${header.key}.`,
           ...stated.proved,
+          ...signed.proved.map((text) =>
+            anchored === undefined
+              ? `${text}.`
+              : `${text}, before seal ${anchored.seal} left (${anchored.at}).`,
+          ),
           ...(anchored === undefined ? [] : [anchoredText(anchored)]),
         ],
         unknown: [...(isEmpty ? ['There are no events and seals in the receipt.'] : []), ...stated.unknown],
         notes: [
           ...about,
+          ...signed.notes,
           ...(unused.length === 0
             ? []
             : [
@@ -188,4 +196,34 @@ async function checkStatement(
     ],
     unknown: [],
   };
+}
+
+/** Verifies the signatures of events, and whether their chains end in roots that are known. */
+async function checkSignatures(
+  { order }: Header,
+  events: Iterable<EventLine>,
+  { roots }: Known,
+  cryptography: Cryptography,
+  differences: Differences,
+): Promise<{ readonly proved: string[]; readonly notes: string[] }> {
+  const proved: string[] = [];
+  for (const event of events) {
+    const signed = await checkSignedEvent(event, cryptography, order);
+    if (signed === undefined) continue;
+    for (const fault of signed.wrong)
+      differences.add('changed', `event ${event.seq}: its signature does not fit: ${fault}`);
+    if (roots !== undefined && !roots.includes(signed.root))
+      differences.add(
+        'key',
+        `event ${event.seq}: its signature rests on ${signed.root}, which is none of the roots`,
+      );
+    proved.push(`${signed.text} (event ${event.seq})`);
+  }
+  const notes =
+    roots === undefined && proved.length > 0
+      ? ['Whose keys the roots are was not told: compare them with those that the operator says (--roots).']
+      : roots !== undefined && proved.length === 0
+        ? ['No approval in it is signed, so the roots prove nothing.']
+        : [];
+  return { proved, notes };
 }

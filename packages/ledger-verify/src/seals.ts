@@ -4,7 +4,7 @@ import type { Differences, Known } from './report.ts';
 import type { Header, SealLine } from './shapes.ts';
 
 /** The fingerprint of a public key, as the bot says it. */
-async function fingerprintOf({ sha256 }: Cryptography, spki: Bytes): Promise<string> {
+export async function fingerprintOf({ sha256 }: Cryptography, spki: Bytes): Promise<string> {
   return `SHA256:${toBase64Url(await sha256(spki))}`;
 }
 

@@ -32,14 +32,14 @@ export const HELP_GROUPS: readonly { readonly title: string; readonly names: rea
   { title: EVERYDAY, names: [] },
   {
     title: 'Look up',
-    names: ['name', 'names', 'presets', 'rules', 'orders', 'order', 'prereg', 'policy', 'help'],
+    names: ['name', 'names', 'presets', 'rules', 'orders', 'order', 'receipt', 'prereg', 'policy', 'help'],
   },
   { title: 'Watch', names: ['expiring', 'watch', 'unwatch', 'import', 'calendar'] },
   {
     title: 'People and money',
     names: ['link', 'whoami', 'use', 'unlink', 'key', 'away', 'back', 'prices', 'spend'],
   },
-  { title: 'Admin', names: ['settings', 'audit'] },
+  { title: 'Admin', names: ['settings', 'audit', 'ledger'] },
 ];
 
 interface Group {

@@ -9,6 +9,7 @@ import { priceLine } from '../money/price.view.ts';
 import { settingsRuleName } from '../orders/decision.view.ts';
 import { recordFindingText } from '../orders/record-finding.view.ts';
 import { retryReasonText, summaryText } from '../orders/summary.view.ts';
+import { differenceText } from './ledger.view.ts';
 
 /*
  * The log as rows of a table: one row for every event, but for one that concerns several rows of a bulk order.
@@ -309,6 +310,15 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
   key_revoked: keyRow('revoked'),
   team_account_linked: teamAccountRow('link'),
   team_account_unlinked: teamAccountRow('unlink'),
+  ledger_differs: ({ differences }) => ({
+    task: 'ledger',
+    result: differences.map(differenceText).join(' '),
+  }),
+  sealing_stalled: () => ({ task: 'ledger', result: 'events wait for a seal' }),
+  events_forgotten: ({ reason, count }) => ({
+    task: 'ledger',
+    result: `the content of ${count} events was forgotten: ${reason}`,
+  }),
 };
 
 /** An event of something that is no order, as cells in the order of {@link AUDIT_COLUMNS}. */

@@ -1,3 +1,4 @@
+import type { TeamSettings } from '../../config.ts';
 import type { TeamEvent } from '../../events.ts';
 import type { Impact } from '../../names/impact.ts';
 import { type WaitingDeps, waitingNow } from '../expiry/waiting.ts';
@@ -6,6 +7,7 @@ import { type Message, textMessage } from '../kit/blocks.ts';
 import { waitingText } from '../money/price.view.ts';
 import { impactLines } from '../orders/impact.view.ts';
 import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { alertOfLedger, ledgerMessage } from './ledger-notifications.ts';
 import { lapseConfirmedText, lapseRequest, snoozedText, standInTexts } from './told-event.view.ts';
 
 /* What people are told of an event, once. */
@@ -14,7 +16,10 @@ interface LapseDeps extends WaitingDeps, Pick<SlackDeps, 'log'> {
   readonly expiry: Pick<SlackDeps['expiry'], 'find'>;
 }
 
-export interface EventPlannerDeps extends LapseDeps, Pick<SlackDeps, 'directory'> {
+export interface EventPlannerDeps extends LapseDeps, Pick<SlackDeps, 'directory' | 'admins'> {
+  readonly settings: () => Promise<
+    Pick<TeamSettings, 'alertChannel' | 'reminderChannel' | 'reminderTimezone'>
+  >;
   readonly events: Pick<SlackDeps['events'], 'find'>;
   readonly impacts: Pick<SlackDeps['names']['impacts'], 'ofName'>;
 }
@@ -29,6 +34,11 @@ export function createEventPlanner(deps: EventPlannerDeps): NotificationPlanner 
         const places = [directMessageTo(deps.directory, userId)];
         await send({ ...told, purpose: `to:${userId}`, places, message: () => textMessage(text) });
       }
+      return undefined;
+    }
+    const alert = ledgerMessage(event);
+    if (alert !== undefined) {
+      await alertOfLedger(deps, event.at, alert, send);
       return undefined;
     }
     const origin = 'origin' in event ? event.origin : undefined;

@@ -308,6 +308,11 @@ export function orderButton(
   return button(actionId, text, order.id, { style, label });
 }
 
+/** Asks for the proof of an order as a file. */
+export function receiptButton(order: Order): Button {
+  return orderButton(order, 'order_receipt', 'Receipt');
+}
+
 /** Shows all that an order sends, and what explains it. */
 export function lookButton(order: Order, style?: 'primary'): Button {
   return orderButton(order, 'order_look', style === 'primary' ? 'Look at it' : 'Details', style);

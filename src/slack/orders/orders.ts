@@ -8,7 +8,7 @@ import { actions, escapeText, facts, lines, message, withoutMenu } from '../kit/
 import { answerButtons, answerLines, LISTED_FACTS } from './answer.view.ts';
 import { explainingFacts, orderCard } from './card.view.ts';
 import { breakGlassButtons, signOffButtons } from './emergency.view.ts';
-import { itemName, lookButton } from './order.view.ts';
+import { itemName, lookButton, receiptButton } from './order.view.ts';
 import {
   LISTS,
   listOfName,
@@ -87,6 +87,7 @@ async function runOrder(call: CommandCall): Promise<void> {
         lookButton(order),
         ...emergencyButtons(call, order, extras.decision),
         ...answerButtons(order),
+        receiptButton(order),
       ]),
       ...orderHistory(extras.history),
     ]),

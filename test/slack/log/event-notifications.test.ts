@@ -66,12 +66,13 @@ const inADay = () => new Date(nowMs + 24 * HOUR_MS);
 function look() {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   const planner = createEventPlanner({
+    admins: [],
     directory: createDirectory(web, workspace.teamId),
     events: createEventLog(db, TEAM),
     expiry: createWatchListStore(db),
     prices: createPriceStore(db, TEAM),
     impacts: { ofName: () => Promise.reject(new Error('nothing is seen')) },
-    settings: async () => ({ reminderTimezone: 'UTC' }),
+    settings: async () => ({ reminderTimezone: 'UTC', alertChannel: undefined, reminderChannel: undefined }),
     now,
     log: silent,
   });

@@ -1,0 +1,155 @@
+import { type Bytes, concat, ofBase64Url, toBase64Url, toHex, utf8 } from './bytes.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
+import type { Cryptography, SignatureAlgorithm } from './cryptography.ts';
+import { fingerprintOf } from './seals.ts';
+import type { EventLine } from './shapes.ts';
+
+/*
+ * Approvals that are signatures of passkeys (WebAuthn), and the chain of those who vouch for a passkey. Every signature has its
+ * public key beside it, so that it is verified without anything else.
+ */
+
+/** The signatures of an event, verified. */
+export interface SignedEvent {
+  /** A sentence: who signed what with which key, vouched for by which. */
+  readonly text: string;
+  /** The key at the end of the chain. */
+  readonly root: string;
+  /** Sentences: what does not fit. */
+  readonly wrong: readonly string[];
+}
+
+/** Parts of the authenticator's data: WebAuthn, section 6.1. */
+const RP_ID_HASH_BYTES = 32;
+const USER_PRESENT = 0x01;
+const USER_VERIFIED = 0x04;
+
+/** How a public key begins, in hex: the identifiers of RFC 8410, RFC 5480 and RFC 3279 after the heads of the sequences. */
+const KEY_KINDS: readonly (readonly [RegExp, SignatureAlgorithm])[] = [
+  [/^302a300506032b6570/, 'Ed25519'],
+  [/^3059301306072a8648ce3d020106082a8648ce3d030107/, 'ES256'],
+  [/^3082....300d06092a864886f70d010101/, 'RS256'],
+];
+
+function objectOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function bytesOf(value: Json | undefined): Bytes {
+  return ofBase64Url(value) ?? new Uint8Array();
+}
+
+/** What is wrong with one signature; empty when it is one of its key over its challenge. */
+async function faultsOf(assertion: JsonObject, cryptography: Cryptography): Promise<string[]> {
+  const key = textOf(assertion['key']);
+  const publicKey = bytesOf(assertion['publicKey']);
+  const authenticator = bytesOf(assertion['authenticatorData']);
+  const clientData = bytesOf(assertion['clientDataJSON']);
+  const client = readClientData(clientData);
+  const challenge = toBase64Url(
+    await cryptography.sha256(utf8(canonicalJson(assertion['challenge'] ?? null))),
+  );
+  const host = URL.canParse(textOf(client['origin'])) ? new URL(textOf(client['origin'])).hostname : '';
+  const hostHash = toHex(await cryptography.sha256(utf8(host)));
+  const flags = authenticator[RP_ID_HASH_BYTES] ?? 0;
+  const algorithm = KEY_KINDS.find(([pattern]) => pattern.test(toHex(publicKey)))?.[1];
+  const signed = concat(authenticator, await cryptography.sha256(clientData));
+  const isValid =
+    algorithm !== undefined &&
+    (await cryptography.verify(algorithm, publicKey, bytesOf(assertion['signature']), signed));
+  return [
+    ...((await fingerprintOf(cryptography, publicKey)) === key
+      ? []
+      : [`the public key beside it is not ${key}`]),
+    ...(client['type'] === 'webauthn.get' ? [] : ['it was not made to sign in with a passkey']),
+    ...(client['challenge'] === challenge ? [] : ['it is over something else']),
+    ...(toHex(authenticator.subarray(0, RP_ID_HASH_BYTES)) === hostHash
+      ? []
+      : ['it was made for another address']),
+    ...((flags & USER_PRESENT) !== 0 && (flags & USER_VERIFIED) !== 0
+      ? []
+      : ['the passkey has not verified who used it']),
+    ...(isValid ? [] : ['the key has not signed it']),
+  ];
+}
+
+function readClientData(bytes: Bytes): JsonObject {
+  try {
+    const read: Json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return objectOf(read);
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Verifies what an event has signed: its own signature, and the chain that vouches for its key.
+ * @param order the order that it has to be about; undefined for any
+ * @returns undefined for an event that has none
+ */
+export async function checkSignedEvent(
+  { content }: EventLine,
+  cryptography: Cryptography,
+  order?: string,
+): Promise<SignedEvent | undefined> {
+  const data = objectOf(content?.['data']);
+  const { signature } = data;
+  if (!isJsonObject(signature)) return undefined;
+  const challenge = objectOf(signature['challenge']);
+  const by = textOf(challenge['approver']) || textOf(challenge['by']);
+  const wrong = await faultsOf(signature, cryptography);
+  if (by !== content?.['actor']) wrong.push(`it is one of ${by}, and not of who acted`);
+  if (challenge['decision'] === 'approve')
+    wrong.push(...(await approvalFaults(data, challenge, cryptography, order)));
+  const chain = Array.isArray(data['chain']) ? data['chain'].map(objectOf) : [];
+  let key = textOf(signature['key']);
+  let owner = by;
+  const kept = key;
+  for (const [at, link] of chain.entries()) {
+    const vouched = objectOf(link['challenge']);
+    const faults = await faultsOf(link, cryptography);
+    if (vouched['decision'] !== 'vouch' || vouched['key'] !== key || vouched['of'] !== owner)
+      faults.push(`it does not vouch for ${key} of ${owner}`);
+    wrong.push(...faults.map((fault) => `link ${at + 1} of its chain: ${fault}`));
+    key = textOf(link['key']);
+    owner = textOf(vouched['by']);
+  }
+  const through =
+    chain.length === 0
+      ? 'itself a root'
+      : `vouched for by root ${key}${chain.length > 1 ? ` through ${chain.length - 1} more` : ''}`;
+  return { text: `${by}’s passkey ${kept}, ${through}, signed ${signedText(challenge)}`, root: key, wrong };
+}
+
+/** Whether an approval is signed over the statement and the order that it stands in. */
+async function approvalFaults(
+  data: JsonObject,
+  challenge: JsonObject,
+  { sha256 }: Cryptography,
+  order: string | undefined,
+): Promise<string[]> {
+  const { bound } = data;
+  const nonce = toHex(await sha256(utf8(canonicalJson(bound ?? null))));
+  return [
+    ...(challenge['statement'] === data['statement'] ? [] : ['it is over another statement']),
+    ...(bound === undefined || challenge['nonce'] === nonce ? [] : ['it is bound to something else']),
+    ...(order === undefined || bound === undefined || objectOf(bound)['order'] === order
+      ? []
+      : ['it is bound to another order']),
+  ];
+}
+
+function signedText(challenge: JsonObject): string {
+  switch (challenge['decision']) {
+    case 'approve':
+      return `exactly the statement ${textOf(challenge['statement'])}`;
+    case 'publish':
+      return `the charter ${textOf(challenge['charter'])}`;
+    default:
+      return `“${textOf(challenge['decision'])}” for ${textOf(challenge['key'])} of ${textOf(challenge['of'])}`;
+  }
+}

@@ -1,0 +1,200 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { Cryptography } from '../src/cryptography.ts';
+import { nodeCryptography, verify } from '../src/index.ts';
+import { webCryptography } from '../src/web-cryptography.ts';
+import {
+  canonical,
+  type Event,
+  hashOfSeal,
+  type Line,
+  makeLedger,
+  makeReceipt,
+  STATEMENT,
+  sha256,
+  textOf,
+} from './make-ledger.ts';
+
+/* Approvals that are signatures of passkeys, as the bot keeps them, and the chain of those who vouch. */
+
+interface Passkey {
+  readonly owner: string;
+  readonly fingerprint: string;
+  readonly spki: Buffer;
+  readonly privateKey: KeyObject;
+}
+
+function passkey(owner: string, kind: 'ES256' | 'RS256' | 'EdDSA'): Passkey {
+  const { publicKey, privateKey } =
+    kind === 'ES256'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : kind === 'RS256'
+        ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+        : generateKeyPairSync('ed25519');
+  const spki = publicKey.export({ format: 'der', type: 'spki' });
+  return { owner, spki, privateKey, fingerprint: `SHA256:${sha256(spki).toString('base64url')}` };
+}
+
+const ORIGIN = 'https://steward.example';
+
+/** What the bot keeps of a ceremony. */
+function assertion(
+  key: Passkey,
+  challenge: object,
+  { origin = ORIGIN, flags = 0x05, type = 'webauthn.get' } = {},
+) {
+  const clientData = Buffer.from(
+    JSON.stringify({
+      type,
+      challenge: sha256(canonical(challenge)).toString('base64url'),
+      origin,
+      crossOrigin: false,
+    }),
+  );
+  const host = new URL(ORIGIN).hostname;
+  const authenticator = Buffer.concat([sha256(host), Buffer.of(flags, 0, 0, 0, 0)]);
+  const signed = Buffer.concat([authenticator, sha256(clientData)]);
+  const algorithm = key.privateKey.asymmetricKeyType === 'ed25519' ? null : 'sha256';
+  return {
+    challenge,
+    key: key.fingerprint,
+    publicKey: key.spki.toString('base64url'),
+    credential: 'AQID',
+    authenticatorData: authenticator.toString('base64url'),
+    clientDataJSON: clientData.toString('base64url'),
+    signature: sign(algorithm, signed, key.privateKey).toString('base64url'),
+  };
+}
+
+const root = passkey('U0ROOT', 'EdDSA');
+const lead = passkey('U0LEAD', 'RS256');
+const bob = passkey('U0BOB', 'ES256');
+const statement = sha256(canonical(STATEMENT)).toString('hex');
+const vouch = (by: Passkey, of: Passkey) =>
+  assertion(by, { by: by.owner, decision: 'vouch', key: of.fingerprint, nonce: '00', of: of.owner });
+
+function approval(key: Passkey, changes: object = {}) {
+  const bound = { order: STATEMENT.order, requesters: ['U0ALICE'], salt: '07' };
+  const nonce = sha256(canonical(bound)).toString('hex');
+  const challenge = { approver: key.owner, decision: 'approve', nonce, policy: 3, statement, ...changes };
+  return { bound, statement, signature: assertion(key, challenge) };
+}
+
+const GOOD = { ...approval(bob), chain: [vouch(lead, bob), vouch(root, lead)] };
+
+function receiptOf(data: object, actor = bob.owner) {
+  const common = {
+    type: 'event' as const,
+    at: '2026-11-25T13:00:00.000Z',
+    subject: { kind: 'order', id: STATEMENT.order },
+  };
+  const events: Event[] = [
+    { ...common, seq: 1, kind: 'requested', actor: 'U0ALICE', data: { statement } },
+    { ...common, seq: 2, kind: 'approved', actor, data },
+  ];
+  const ledger = makeLedger(events, [2]);
+  return { receipt: makeReceipt(ledger, STATEMENT.order), ledger };
+}
+
+function check(
+  lines: readonly Line[],
+  roots: readonly string[] | undefined,
+  cryptography: Cryptography = nodeCryptography,
+) {
+  const pieces = (async function* () {
+    yield Buffer.from(textOf(lines));
+  })();
+  return verify(pieces, { key: undefined, anchors: [], roots }, cryptography);
+}
+
+describe.each([
+  ['Node', nodeCryptography],
+  ['browsers', webCryptography],
+])('with the cryptography of %s', (_name, cryptography) => {
+  it('says whose passkey signed exactly what, vouched for by which root', async () => {
+    const { receipt } = receiptOf(GOOD);
+    const report = await check(receipt, [root.fingerprint], cryptography);
+    expect(report).toMatchObject({ verdict: 'proved', differences: [] });
+    expect(report.proved.join('\n')).toContain(
+      `U0BOB’s passkey ${bob.fingerprint}, vouched for by root ${root.fingerprint} through 1 more, signed exactly the statement ${statement} (event 2)`,
+    );
+  });
+
+  it.each([bob, lead, root])('verifies a key of each algorithm ($owner)', async (key) => {
+    const { receipt } = receiptOf({ ...approval(key), chain: [] }, key.owner);
+    expect((await check(receipt, [key.fingerprint], cryptography)).differences).toEqual([]);
+  });
+});
+
+it('says before when, with an anchor', async () => {
+  const { receipt, ledger } = receiptOf(GOOD);
+  const anchors = ledger.seals.map((seal) => ({ n: seal.n, hash: hashOfSeal(seal) }));
+  const pieces = (async function* () {
+    yield Buffer.from(textOf(receipt));
+  })();
+  const report = await verify(
+    pieces,
+    { key: undefined, anchors, roots: [root.fingerprint] },
+    nodeCryptography,
+  );
+  expect(report.proved.join('\n')).toContain('(event 2), before seal 1 left (2026-11-01T12:01:00.000Z)');
+});
+
+it.each<[what: string, data: object, fault: string]>([
+  ['is of somebody else', { ...approval(lead), chain: [vouch(root, lead)] }, 'it is one of U0LEAD'],
+  [
+    'is over another statement',
+    { ...GOOD, ...approval(bob, { statement: '00' }) },
+    'it is over another statement',
+  ],
+  ['is bound to another order', { ...GOOD, bound: { ...GOOD.bound, order: 'another' } }, 'it is bound to'],
+  [
+    'was changed',
+    { ...GOOD, signature: { ...GOOD.signature, signature: vouch(bob, bob).signature } },
+    'the key has not signed it',
+  ],
+  [
+    'names another key',
+    { ...GOOD, signature: { ...GOOD.signature, key: lead.fingerprint } },
+    'the public key beside it is not',
+  ],
+  [
+    'has another challenge',
+    { ...GOOD, signature: { ...GOOD.signature, challenge: { ...GOOD.signature.challenge, policy: 4 } } },
+    'it is over something else',
+  ],
+  [
+    'was made without verifying who it is',
+    { ...GOOD, signature: assertion(bob, GOOD.signature.challenge, { flags: 0x01 }) },
+    'has not verified who used it',
+  ],
+  [
+    'was made for another address',
+    { ...GOOD, signature: assertion(bob, GOOD.signature.challenge, { origin: 'https://evil.example' }) },
+    'for another address',
+  ],
+  [
+    'was made when the key was added',
+    { ...GOOD, signature: assertion(bob, GOOD.signature.challenge, { type: 'webauthn.create' }) },
+    'not made to sign in',
+  ],
+  ['has a chain for another key', { ...GOOD, chain: [vouch(root, lead)] }, 'it does not vouch for'],
+  [
+    'has a chain with a forged link',
+    { ...GOOD, chain: [GOOD.chain[0], { ...GOOD.chain[1], signature: GOOD.chain[0]?.signature }] },
+    'link 2 of its chain: the key has not signed it',
+  ],
+])('finds a signature that %s', async (_what, data, fault) => {
+  const { receipt } = receiptOf(data);
+  const report = await check(receipt, [root.fingerprint]);
+  expect(report.verdict).toBe('differs');
+  expect(report.differences.map(({ text }) => text).join('\n')).toContain(fault);
+});
+
+it('finds a chain that ends in no root', async () => {
+  const { receipt } = receiptOf(GOOD);
+  expect((await check(receipt, [lead.fingerprint])).differences).toMatchObject([{ code: 'key' }]);
+  const untold = await check(receipt, undefined);
+  expect(untold.verdict).toBe('proved');
+  expect(untold.notes.join('\n')).toContain('(--roots)');
+});

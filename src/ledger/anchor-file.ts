@@ -1,0 +1,39 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Log } from '../log.ts';
+
+const remembered = z.object({ n: z.int(), hash: z.string(), at: z.string() });
+/** An anchor as a file keeps it. */
+export type RememberedAnchor = Readonly<z.output<typeof remembered>>;
+
+/** The newest anchor, kept beside the database: what tells a database that was put back. */
+export interface AnchorMemory {
+  /** Undefined when nothing is kept that can be read. */
+  recall(): Promise<RememberedAnchor | undefined>;
+  /** Never fails: without it, a database that was put back is told by others' anchors alone. */
+  remember(anchor: RememberedAnchor): Promise<void>;
+}
+
+/** A file in a folder that outlives the process, at best. */
+export function createAnchorFile(folder: string, teamId: string, log: Log): AnchorMemory {
+  const file = join(folder, `ledger-anchor-${teamId.replace(/\W/g, '') || 'team'}.json`);
+  return {
+    async recall() {
+      try {
+        return remembered.parse(JSON.parse(await readFile(file, 'utf8')));
+      } catch {
+        return undefined;
+      }
+    },
+    async remember(anchor) {
+      try {
+        await mkdir(folder, { recursive: true });
+        await writeFile(`${file}.new`, JSON.stringify(anchor));
+        await rename(`${file}.new`, file);
+      } catch (err) {
+        log.warn({ err }, 'keeping the newest anchor of the ledger in DATA_DIR');
+      }
+    },
+  };
+}

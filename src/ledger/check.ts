@@ -1,0 +1,75 @@
+import { setImmediate } from 'node:timers/promises';
+import type { LedgerDifference } from './difference.ts';
+import type { LedgerKey } from './key.ts';
+import type { Anchor, SealedBlock, SealedEvent } from './ports.ts';
+import { hashOfSeal, isSigned, leafOf, type Seal } from './seal.ts';
+import { hexOf, treeHead } from './tree.ts';
+
+/*
+ * The bot holds its own ledger against its rows and against what has left. This finds what was changed in the database past the bot.
+ * It proves nothing to others: whoever changes the program changes this too.
+ */
+
+export interface LedgerLook {
+  readonly blocks: AsyncIterable<SealedBlock>;
+  readonly key: LedgerKey;
+  /** Those that the database has, in their sequence. */
+  readonly anchors: readonly Pick<Anchor, 'n' | 'hash'>[];
+  /** The newest one that is remembered outside of the database. */
+  readonly remembered: Pick<Anchor, 'n' | 'hash'> | undefined;
+  /** How many events no seal covers although they do not wait for one. */
+  readonly strayEvents: number;
+}
+
+/** Events after which other work gets its turn. */
+const TURN = 500;
+
+/** Looks at the whole ledger. @returns what does not fit, a code each */
+export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDifference[]> {
+  const found = new Map<LedgerDifference['code'], LedgerDifference>();
+  const note = (code: LedgerDifference['code'], first?: number) => {
+    const known = found.get(code) ?? { code, count: 0, ...(first === undefined ? {} : { first }) };
+    found.set(code, { ...known, count: known.count + 1 });
+  };
+  const hashes = new Map<number, string>();
+  const wanted = new Set(
+    [...look.anchors, ...(look.remembered === undefined ? [] : [look.remembered])].map(({ n }) => n),
+  );
+  let last: Seal | undefined;
+  let unyielded = 0;
+  for await (const { seal, events } of look.blocks) {
+    if (seal.n !== (last?.n ?? 0) + 1) note('seal_gone', (last?.n ?? 0) + 1);
+    else if (seal.prev !== hashOfSeal(last) || seal.from !== (last?.to ?? 0) + 1)
+      note('seal_changed', seal.n);
+    if (!isSigned(seal, look.key)) note('seal_changed', seal.n);
+    const isWhole = events.length === seal.to - seal.from + 1;
+    if (!isWhole || hexOf(treeHead(events.map(({ leaf }) => leaf))) !== seal.root)
+      note('seal_changed', seal.n);
+    for (const event of events) checkEvent(event, note);
+    if (wanted.has(seal.n)) hashes.set(seal.n, hashOfSeal(seal));
+    last = seal;
+    unyielded += events.length;
+    if (unyielded >= TURN) {
+      unyielded = 0;
+      await setImmediate();
+    }
+  }
+  for (const { n, hash } of look.anchors) {
+    if (!hashes.has(n)) note('seal_gone', n);
+    else if (hashes.get(n) !== hash) note('anchor_differs', n);
+  }
+  const { remembered } = look;
+  if (remembered !== undefined && (last?.n ?? 0) < remembered.n) note('put_back', remembered.n);
+  else if (remembered !== undefined && hashes.get(remembered.n) !== remembered.hash)
+    note('other_history', remembered.n);
+  if (look.strayEvents > 0) found.set('event_unsealed', { code: 'event_unsealed', count: look.strayEvents });
+  return [...found.values()];
+}
+
+function checkEvent(
+  { seq, leaf, line }: SealedEvent,
+  note: (code: LedgerDifference['code'], first: number) => void,
+): void {
+  if (line === undefined) note('event_gone', seq);
+  else if (!('forgotten' in line) && hexOf(leafOf(line)) !== hexOf(leaf)) note('event_changed', seq);
+}

@@ -1,0 +1,45 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign as signWith,
+  verify as verifyWith,
+} from 'node:crypto';
+import { Secret } from '../service/secret.ts';
+import { sha256 } from './tree.ts';
+
+/** The key that signs seals. */
+export interface LedgerKey {
+  /** `SHA256:` and the unpadded base64url of the SHA-256 over its SPKI. */
+  readonly fingerprint: string;
+  /** Its SPKI in base64. */
+  readonly publicKey: string;
+  /** @returns Ed25519 over a text, in base64 */
+  sign(text: string): string;
+  verify(text: string, signature: string): boolean;
+}
+
+/** @param pkcs8 PKCS #8 in base64 @throws for what is no Ed25519 key */
+export function readLedgerKey(pkcs8: Secret): LedgerKey {
+  const privateKey = createPrivateKey({
+    key: Buffer.from(pkcs8.reveal(), 'base64'),
+    format: 'der',
+    type: 'pkcs8',
+  });
+  if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the ledger’s key is not one of Ed25519');
+  const publicKey = createPublicKey(privateKey);
+  const spki = publicKey.export({ format: 'der', type: 'spki' });
+  return {
+    fingerprint: `SHA256:${Buffer.from(sha256(spki)).toString('base64url')}`,
+    publicKey: spki.toString('base64'),
+    sign: (text) => signWith(null, Buffer.from(text), privateKey).toString('base64'),
+    verify: (text, signature) =>
+      verifyWith(null, Buffer.from(text), publicKey, Buffer.from(signature, 'base64')),
+  };
+}
+
+/** A new key: PKCS #8 in base64. */
+export function makeLedgerKey(): Secret {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  return new Secret(privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'));
+}

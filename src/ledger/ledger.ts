@@ -1,0 +1,176 @@
+import type { Vault } from '../accounts/vault.ts';
+import type { Log } from '../log.ts';
+import type { Statement } from '../orders/statement.ts';
+import type { AnchorMemory } from './anchor-file.ts';
+import { checkLedger } from './check.ts';
+import type { LedgerDifference } from './difference.ts';
+import { type LedgerKey, makeLedgerKey, readLedgerKey } from './key.ts';
+import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports.ts';
+import { type FileLine, headerLine, receiptLines } from './receipt.ts';
+import { eventLine, hashOfSeal, isSigned, leafOf, type Seal, sealAfter } from './seal.ts';
+
+export interface LedgerDeps {
+  readonly store: LedgerStore;
+  /** Undefined when it cannot be opened: nothing is sealed then. */
+  readonly key: LedgerKey | undefined;
+  readonly memory: AnchorMemory;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/** What is said of the ledger. */
+export interface LedgerState {
+  readonly fingerprint: string | undefined;
+  readonly newest: (Seal & { readonly hash: string }) | undefined;
+  readonly anchor: Anchor | undefined;
+  readonly waitingSeconds: number;
+}
+
+/** Seals over the log, and what is proved with them. */
+export interface Ledger {
+  /** Seals what waits, and lets the newest seal leave once an hour. Says where sealing does not keep up. */
+  turn(): Promise<void>;
+  /** At start, and once an hour: holds the ledger against the rows of the log and against what has left, and has people told of what does not fit. */
+  checkIfDue(): Promise<void>;
+  state(): Promise<LedgerState>;
+  /** @param sealed when it was sealed; left out: all. Undefined without a key */
+  file(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined;
+  /** @param statement undefined when the order’s rows do not give it any more. Undefined without a key */
+  receipt(orderId: string, statement: Statement | undefined): Promise<readonly FileLine[] | undefined>;
+}
+
+/** Events a seal covers at most: a receipt reads the leaves of the seals that it names. */
+const MAX_SEAL_EVENTS = 1_024;
+const CHECK_MS = 60 * 60_000;
+/** What is not sealed for longer is told. */
+export const OVERDUE_SECONDS = 60;
+
+/** The seals that are there were signed by another key. */
+class OtherLedgerKeyError extends Error {
+  override readonly name = 'OtherLedgerKeyError';
+}
+
+export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledger {
+  let isRefused = false;
+  let checkedAt: Date | undefined;
+
+  function make(signer: LedgerKey, last: Seal | undefined, events: readonly UnsealedEvent[]) {
+    if (last !== undefined && !isSigned(last, signer)) throw new OtherLedgerKeyError();
+    const from = (last?.to ?? 0) + 1;
+    const leaves = events.map((event, index) =>
+      'leaf' in event ? event.leaf : leafOf(eventLine(from + index, event)),
+    );
+    return { seal: sealAfter(last, leaves, signer, now()), leaves };
+  }
+
+  async function sealAll(signer: LedgerKey): Promise<void> {
+    try {
+      const makeNext = (last: Seal | undefined, events: readonly UnsealedEvent[]) =>
+        make(signer, last, events);
+      while ((await store.seal(MAX_SEAL_EVENTS, makeNext)) === MAX_SEAL_EVENTS);
+      isRefused = false;
+    } catch (error) {
+      if (!isOtherKey(error)) throw error;
+      if (!isRefused)
+        log.error('nothing is sealed: another key has signed the ledger. Set LEDGER_KEY to that key again');
+      isRefused = true;
+    }
+  }
+
+  async function check(): Promise<readonly LedgerDifference[]> {
+    if (key === undefined) return [];
+    const newest = await store.newestSeal();
+    const differences =
+      newest === undefined || isSigned(newest, key)
+        ? await checkLedger({
+            anchors: await store.anchors(),
+            blocks: store.read(),
+            key,
+            remembered: await memory.recall(),
+            strayEvents: await store.strayEvents(),
+          })
+        : [{ code: 'other_key', count: 1, first: newest.n } as const];
+    if (differences.length > 0) {
+      log.error({ differences }, 'the ledger does not fit');
+      await store.noteDifferences(differences, now());
+    }
+    return differences;
+  }
+
+  return {
+    async turn() {
+      if (key !== undefined) await sealAll(key);
+      if ((await store.waitingSeconds()) > OVERDUE_SECONDS) await store.noteStalled(now());
+      // What this machine remembers is looked at before it is replaced.
+      if (checkedAt === undefined) return;
+      const seal = await store.newestSeal();
+      const at = now();
+      if (seal !== undefined && (await store.anchor(seal, at)))
+        await memory.remember({ n: seal.n, hash: hashOfSeal(seal), at: at.toISOString() });
+    },
+
+    async checkIfDue() {
+      const at = now();
+      if (checkedAt !== undefined && Math.abs(at.getTime() - checkedAt.getTime()) < CHECK_MS) return;
+      await check();
+      checkedAt = at;
+    },
+
+    async state() {
+      const [newest, waitingSeconds, anchor] = await Promise.all([
+        store.newestSeal(),
+        store.waitingSeconds(),
+        store.newestAnchor(),
+      ]);
+      return {
+        fingerprint: key?.fingerprint,
+        newest: newest && { ...newest, hash: hashOfSeal(newest) },
+        anchor,
+        waitingSeconds,
+      };
+    },
+
+    file: (sealed) => key && fileLines(store, key, sealed),
+
+    receipt: async (orderId, statement) => key && receiptLines(store, key, orderId, statement),
+  };
+}
+
+async function* fileLines(
+  store: Pick<LedgerStore, 'read'>,
+  key: LedgerKey,
+  sealed: { readonly from: Date; readonly to: Date } | undefined,
+): AsyncGenerator<FileLine> {
+  yield headerLine(key);
+  for await (const { seal, events } of store.read(sealed)) {
+    for (const { line } of events) if (line !== undefined) yield line;
+    yield seal;
+  }
+}
+
+function isOtherKey(error: unknown): boolean {
+  return error instanceof OtherLedgerKeyError || (error instanceof Error && isOtherKey(error.cause));
+}
+
+/**
+ * The key that was set, else the one that this ledger has, which is made when there is none. Sealed with the credentials' keys, anew
+ * where these have changed.
+ * @throws {VaultError} when it cannot be opened
+ */
+export async function openLedgerKey(
+  configured: LedgerKey | undefined,
+  {
+    store,
+    vault,
+    teamId,
+  }: { readonly store: LedgerKeyStore; readonly vault: Vault; readonly teamId: string },
+): Promise<LedgerKey> {
+  if (configured !== undefined) return configured;
+  const owner = ['ledger', teamId];
+  if ((await store.find()) === undefined) await store.add(vault.seal(makeLedgerKey(), owner));
+  const sealed = await store.find();
+  if (sealed === undefined) throw new Error('the key of the ledger was not kept');
+  const secret = vault.open(sealed, owner);
+  if (sealed.keyId !== vault.currentKeyId) await store.replace(vault.seal(secret, owner));
+  return readLedgerKey(secret);
+}

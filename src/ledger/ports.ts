@@ -1,0 +1,88 @@
+import type { Sealed } from '../accounts/vault.ts';
+import type { LedgerDifference } from './difference.ts';
+import type { EventLine, ForgottenLine, LoggedEvent, Seal } from './seal.ts';
+import type { Hash } from './tree.ts';
+
+/** An event that waits for a seal, or the hash that stands for it because its content was forgotten. */
+export type UnsealedEvent = LoggedEvent | { readonly leaf: Hash };
+
+/** What is added to the ledger: a seal, and the leaves of the events that it covers, in their sequence. */
+export interface NewSeal {
+  readonly seal: Seal;
+  readonly leaves: readonly Hash[];
+}
+
+/** An event as the ledger has it. */
+export interface SealedEvent {
+  readonly seq: number;
+  /** The hash that was sealed. */
+  readonly leaf: Hash;
+  /** What its row says now; undefined when the row is gone. */
+  readonly line: EventLine | ForgottenLine | undefined;
+}
+
+/** A seal with the events that it covers, as far as they are there. */
+export interface SealedBlock {
+  readonly seal: Seal;
+  readonly events: readonly SealedEvent[];
+}
+
+/** A seal that has left: its number and the hash of its canonical form. */
+export interface Anchor {
+  readonly n: number;
+  readonly hash: string;
+  readonly at: Date;
+  /** The token of a time stamping service, DER. */
+  readonly timestamp: Uint8Array | undefined;
+}
+
+/** The ledger of a team. Implemented by the store. */
+export interface LedgerStore {
+  /**
+   * Seals events that no seal covers, at most `limit`, unless another process is sealing.
+   * @param make makes the seal after the last one
+   * @returns how many were sealed
+   */
+  seal(
+    limit: number,
+    make: (last: Seal | undefined, events: readonly UnsealedEvent[]) => NewSeal,
+  ): Promise<number>;
+  newestSeal(): Promise<Seal | undefined>;
+  /** For how long the oldest event that no seal covers has waited, by the database’s clock. */
+  waitingSeconds(): Promise<number>;
+  /** Seals in their sequence with their events. @param sealed when they were sealed; left out: all */
+  read(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<SealedBlock>;
+  /** Sealed events of an order, in the ledger’s sequence. */
+  ofOrder(orderId: string): Promise<readonly SealedEvent[]>;
+  /** The seals with these numbers, in their sequence. */
+  seals(from: number, to: number): Promise<readonly Seal[]>;
+  /** The seal that covers an event. */
+  sealOf(seq: number): Promise<Seal | undefined>;
+  /** Leaves of the events that a seal covers. */
+  leavesOf(seal: Seal): Promise<readonly Hash[]>;
+  /** How many events no seal covers although they do not wait for one: they were written past the trigger. */
+  strayEvents(): Promise<number>;
+  /** Lets a seal leave, once an hour: keeps its hash, and has it told. @returns whether it left now */
+  anchor(seal: Seal, at: Date): Promise<boolean>;
+  /** All anchors, in their sequence. */
+  anchors(): Promise<readonly Anchor[]>;
+  newestAnchor(): Promise<Anchor | undefined>;
+  /** Anchors of a day, in their sequence. */
+  anchorsBetween(from: Date, to: Date): Promise<readonly Anchor[]>;
+  /** The first anchor of this seal or of one after it. */
+  anchorFrom(n: number): Promise<Anchor | undefined>;
+  addTimestamp(n: number, token: Uint8Array, at: Date): Promise<void>;
+  /** Writes into the log that the ledger does not fit, and has people told, unless the last time it was the same. */
+  noteDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
+  /** The same of events that wait too long for a seal, once until they are sealed. */
+  noteStalled(at: Date): Promise<void>;
+}
+
+/** Where the key is kept that the bot has made itself. Implemented by the store. */
+export interface LedgerKeyStore {
+  find(): Promise<Sealed | undefined>;
+  /** Keeps a key, unless there is one. */
+  add(sealed: Sealed): Promise<void>;
+  /** Keeps a key that was sealed anew. */
+  replace(sealed: Sealed): Promise<void>;
+}

@@ -1,0 +1,112 @@
+import type { Statement } from '../orders/statement.ts';
+import type { LedgerKey } from './key.ts';
+import type { Anchor, LedgerStore, SealedEvent } from './ports.ts';
+import type { EventLine, ForgottenLine, Seal } from './seal.ts';
+import { auditPath, type Hash, hexOf } from './tree.ts';
+
+/** The way of an event up to the root of its seal. */
+interface PathLine {
+  readonly type: 'path';
+  readonly seq: number;
+  readonly seal: number;
+  readonly index: number;
+  readonly size: number;
+  readonly path: readonly string[];
+}
+
+interface AnchorLine {
+  readonly type: 'anchor';
+  readonly n: number;
+  readonly hash: string;
+  readonly at: string;
+  /** What a time stamping service has signed, DER in base64. */
+  readonly timestamp?: string;
+}
+
+/** A line of a ledger or of a receipt. */
+export type FileLine =
+  | {
+      readonly type: 'ledger' | 'receipt';
+      readonly version: 1;
+      readonly key: string;
+      readonly public: string;
+      readonly order?: string;
+    }
+  | { readonly type: 'statement'; readonly statement: Statement }
+  | EventLine
+  | ForgottenLine
+  | Seal
+  | PathLine
+  | AnchorLine;
+
+/** The first line of a file. @param order left out: of a ledger */
+export function headerLine({ fingerprint, publicKey }: LedgerKey, order?: string): FileLine {
+  const common = { version: 1, key: fingerprint, public: publicKey } as const;
+  return order === undefined ? { type: 'ledger', ...common } : { type: 'receipt', ...common, order };
+}
+
+/** More seals than this between an event and the next anchor are left out: the receipt would be a ledger. */
+const MAX_SEALS_TO_ANCHOR = 2_000;
+
+type ReceiptStore = Pick<LedgerStore, 'ofOrder' | 'sealOf' | 'leavesOf' | 'seals' | 'anchorFrom'>;
+
+/**
+ * The receipt of an order: its statement and its sealed events, how each of them stands in the ledger, and the seals up to the next
+ * anchor.
+ * @param statement undefined when the order's rows do not give it any more
+ */
+export async function receiptLines(
+  store: ReceiptStore,
+  key: LedgerKey,
+  orderId: string,
+  statement: Statement | undefined,
+): Promise<FileLine[]> {
+  const events = (await store.ofOrder(orderId)).filter(isThere);
+  const seals = new Map<number, Seal>();
+  const anchors = new Map<number, Anchor>();
+  const paths: PathLine[] = [];
+  let covering: { readonly seal: Seal; readonly leaves: readonly Hash[] } | undefined;
+  for (const { seq } of events) {
+    if (covering === undefined || seq > covering.seal.to) {
+      const seal = await store.sealOf(seq);
+      if (seal === undefined) throw new Error(`event ${seq} of the ledger has no seal`);
+      covering = { seal, leaves: await store.leavesOf(seal) };
+      await addSeals(store, seal, seals, anchors);
+    }
+    const { seal, leaves } = covering;
+    const index = seq - seal.from;
+    const path = auditPath(index, leaves).map(hexOf);
+    paths.push({ type: 'path', seq, seal: seal.n, index, size: leaves.length, path });
+  }
+  return [
+    headerLine(key, orderId),
+    ...(statement === undefined ? [] : [{ type: 'statement', statement } as const]),
+    ...events.map(({ line }) => line),
+    ...paths,
+    ...[...seals.values()].sort((a, b) => a.n - b.n),
+    ...[...anchors.values()].map(anchorLine),
+  ];
+}
+
+/** Adds a seal and those that follow up to the next anchor, so that the anchor says something of it. */
+async function addSeals(
+  store: ReceiptStore,
+  seal: Seal,
+  seals: Map<number, Seal>,
+  anchors: Map<number, Anchor>,
+): Promise<void> {
+  seals.set(seal.n, seal);
+  const anchor = await store.anchorFrom(seal.n);
+  if (anchor === undefined || anchor.n - seal.n > MAX_SEALS_TO_ANCHOR || anchors.has(anchor.n)) return;
+  anchors.set(anchor.n, anchor);
+  for (const each of await store.seals(seal.n, anchor.n)) seals.set(each.n, each);
+}
+
+function isThere(event: SealedEvent): event is SealedEvent & { readonly line: EventLine | ForgottenLine } {
+  return event.line !== undefined;
+}
+
+function anchorLine({ n, hash, at, timestamp }: Anchor): AnchorLine {
+  const token = timestamp === undefined ? {} : { timestamp: Buffer.from(timestamp).toString('base64') };
+  return { type: 'anchor', n, hash, at: at.toISOString(), ...token };
+}

@@ -1,0 +1,93 @@
+import { canonicalJson } from '../canonical-json.ts';
+import type { LedgerKey } from './key.ts';
+import { type Hash, hexOf, leafHash, sha256, treeHead } from './tree.ts';
+
+/* What is sealed, and a seal over it: the lines of the ledger's file. Pure. */
+
+/** An event as the log has it. */
+export interface LoggedEvent {
+  readonly at: Date;
+  readonly kind: string;
+  readonly subject: { readonly kind: string; readonly id: string };
+  readonly actor: string;
+  readonly data: unknown;
+}
+
+/** Who forgot the content of an event, and when. */
+export interface Forgotten {
+  readonly at: Date;
+  readonly by: string;
+}
+
+/** An event with its number in the ledger. */
+export interface EventLine extends Omit<LoggedEvent, 'at'> {
+  readonly type: 'event';
+  readonly seq: number;
+  readonly at: string;
+}
+
+/** In the place of an event whose content was forgotten. */
+export interface ForgottenLine {
+  readonly type: 'event';
+  readonly seq: number;
+  readonly forgotten: { readonly at: string; readonly by: string };
+  readonly leaf: string;
+}
+
+/** A seal over the events `from` to `to`. */
+export interface Seal {
+  readonly type: 'seal';
+  readonly n: number;
+  readonly from: number;
+  readonly to: number;
+  /** RFC 6962's tree head over the events, in hex. */
+  readonly root: string;
+  /** SHA-256 of the seal before in canonical form, in hex; of nothing for the first. */
+  readonly prev: string;
+  readonly at: string;
+  /** Ed25519 over the canonical form without it, in base64. */
+  readonly signature: string;
+}
+
+export function eventLine(seq: number, { at, kind, subject, actor, data }: LoggedEvent): EventLine {
+  return { type: 'event', seq, at: at.toISOString(), kind, subject, actor, data };
+}
+
+export function forgottenLine(seq: number, { at, by }: Forgotten, leaf: Hash): ForgottenLine {
+  return { type: 'event', seq, forgotten: { at: at.toISOString(), by }, leaf: hexOf(leaf) };
+}
+
+/** The leaf of an event in the tree of its seal. */
+export function leafOf(line: EventLine): Hash {
+  return leafHash(canonicalJson(line));
+}
+
+/** SHA-256 of a seal in canonical form, in hex: the next one’s `prev`, and what an anchor names. */
+export function hashOfSeal(seal: Seal | undefined): string {
+  return hexOf(seal === undefined ? sha256() : sha256(canonicalJson(seal)));
+}
+
+/** The seal that comes after another one. */
+export function sealAfter(
+  last: Seal | undefined,
+  leaves: readonly Hash[],
+  key: Pick<LedgerKey, 'sign'>,
+  at: Date,
+): Seal {
+  const from = (last?.to ?? 0) + 1;
+  const unsigned = {
+    type: 'seal' as const,
+    n: (last?.n ?? 0) + 1,
+    from,
+    to: from + leaves.length - 1,
+    root: hexOf(treeHead(leaves)),
+    prev: hashOfSeal(last),
+    at: at.toISOString(),
+  };
+  return { ...unsigned, signature: key.sign(canonicalJson(unsigned)) };
+}
+
+/** Whether a key has signed a seal as it stands. */
+export function isSigned({ signature, ...unsigned }: Seal, key: Pick<LedgerKey, 'verify'>): boolean {
+  return key.verify(canonicalJson(unsigned), signature);
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+
+/* The hashing of RFC 6962, section 2.1. */
+
+/** A hash: 32 bytes. */
+export type Hash = Uint8Array;
+
+const LEAF = Uint8Array.of(0);
+const NODE = Uint8Array.of(1);
+
+export function sha256(...parts: readonly (string | Uint8Array)[]): Hash {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+export function hexOf(hash: Hash): string {
+  return Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString('hex');
+}
+
+export function leafHash(entry: string): Hash {
+  return sha256(LEAF, entry);
+}
+
+/** The levels of the tree over leaves, the head last. A node without a neighbour moves up as it is. */
+function levelsOf(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
+  const levels: (readonly Hash[])[] = [leaves];
+  for (let level = leaves; level.length > 1; ) {
+    const above: Hash[] = [];
+    for (let at = 0; at < level.length; at += 2) {
+      const left = level[at];
+      const right = level[at + 1];
+      if (left !== undefined) above.push(right === undefined ? left : sha256(NODE, left, right));
+    }
+    levels.push(above);
+    level = above;
+  }
+  return levels;
+}
+
+/** The tree head over leaves. */
+export function treeHead(leaves: readonly Hash[]): Hash {
+  return levelsOf(leaves).at(-1)?.[0] ?? sha256();
+}
+
+/** The hashes beside the way from a leaf up to the head, the lowest first. */
+export function auditPath(index: number, leaves: readonly Hash[]): Hash[] {
+  return levelsOf(leaves).flatMap((level, height) => level[(index >> height) ^ 1] ?? []);
+}

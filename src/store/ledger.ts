@@ -1,0 +1,309 @@
+import { z } from 'zod';
+import type { TeamEvent } from '../events.ts';
+import { utcDay } from '../expiry/days.ts';
+import type { LedgerKeyStore, LedgerStore, SealedBlock, SealedEvent } from '../ledger/ports.ts';
+import { eventLine, forgottenLine, hashOfSeal, type Seal } from '../ledger/seal.ts';
+import type { WebhookEvent } from '../webhooks/messages.ts';
+import { optional, optionalText, sealedBytes } from './columns.ts';
+import { type Database, Prisma, storeOf, withStoreError } from './database.ts';
+import { insertEvents } from './events.ts';
+import { insertPlans } from './notifications.ts';
+import { queueWebhooks } from './webhooks.ts';
+
+/** Numbers of the ledger: they come as text, because the column has 64 bits. */
+const count = z.coerce.number().pipe(z.int());
+const bytes = z.instanceof(Uint8Array);
+
+const sealRows = z.array(
+  z
+    .object({
+      n: z.int(),
+      from: count,
+      to: count,
+      root: z.string(),
+      prev: z.string(),
+      at: z.date(),
+      signature: z.string(),
+    })
+    .transform(({ at, ...seal }): Seal => ({ type: 'seal', ...seal, at: at.toISOString() })),
+);
+const SEAL_COLUMNS = Prisma.sql`n, "from", "to", root, prev, at, signature`;
+
+const eventColumns = z.object({
+  at: z.date(),
+  subject: z.string(),
+  id: z.string(),
+  kind: z.string(),
+  actor: z.string(),
+  data: z.unknown(),
+});
+const EVENT_COLUMNS = Prisma.sql`e.at, e.subject_kind AS subject, e.subject_id AS id, e.kind, e.actor, e.data`;
+
+const unsealedRows = z.array(
+  eventColumns
+    .extend({ seq: z.string(), leaf: optional(bytes) })
+    .transform(({ seq, subject, id, leaf, ...event }) => ({
+      seq,
+      event: leaf === undefined ? { ...event, subject: { kind: subject, id } } : { leaf },
+    })),
+);
+
+const placeColumns = z.object({ seq: count, leaf: bytes });
+/** Events of the ledger, whose rows may be gone. */
+const sealedRows = z.array(
+  z
+    .union([
+      placeColumns.extend({ event: z.null() }),
+      placeColumns.extend({
+        ...eventColumns.shape,
+        event: z.string(),
+        forgottenAt: optional(z.date()),
+        forgottenBy: optionalText,
+      }),
+    ])
+    .transform((row): SealedEvent => {
+      const { seq, leaf } = row;
+      if (row.event === null) return { seq, leaf, line: undefined };
+      const { forgottenAt, forgottenBy: by, at, subject, id, kind, actor, data } = row;
+      if (forgottenAt !== undefined && by !== undefined)
+        return { seq, leaf, line: forgottenLine(seq, { at: forgottenAt, by }, leaf) };
+      return { seq, leaf, line: eventLine(seq, { at, kind, subject: { kind: subject, id }, actor, data }) };
+    }),
+);
+const SEALED_COLUMNS = Prisma.sql`l.seq, l.leaf, e.seq::text AS event, e.forgotten_at AS "forgottenAt",
+  e.forgotten_by AS "forgottenBy", ${EVENT_COLUMNS}`;
+
+const anchorRows = z.array(
+  z.object({ n: z.int(), hash: z.string(), at: z.date(), timestamp: optional(bytes) }),
+);
+const leavesRows = z.tuple([z.object({ leaves: bytes })]);
+const HASH_BYTES = 32;
+
+/** How many events are read at once. */
+const READ_SIZE = 5_000;
+/** A thousand seals of one event each are read as fast as one of a thousand. */
+const SEALS_AT_ONCE = 1_000;
+/** Identifies the lock of the sealer beside other advisory locks of the database: "LEDG". */
+const SEALER_LOCK = 0x4c454447;
+
+/** What is told besides Slack when a seal leaves. */
+function webhookOfAnchor(seal: Seal, at: Date): WebhookEvent {
+  return {
+    type: 'seal.created',
+    at,
+    data: { code: 'sealed', anchor: `${seal.n}:${hashOfSeal(seal)}`, seal: { ...seal } },
+  };
+}
+
+const LEDGER = { kind: 'ledger', id: 'ledger' } as const;
+
+/** The ledger of a team, on PostgreSQL. @throws {StoreError} from every method, when the database fails */
+export function createLedgerStore({ run, transaction }: Database, teamId: string): LedgerStore {
+  const sealsWhere = async (where: Prisma.Sql) =>
+    sealRows.parse(
+      await run(Prisma.sql`SELECT ${SEAL_COLUMNS} FROM seals WHERE team_id = ${teamId} AND ${where}`),
+    );
+  const eventsWhere = async (where: Prisma.Sql) =>
+    sealedRows.parse(
+      await run(Prisma.sql`
+        SELECT ${SEALED_COLUMNS} FROM ledger_entries l LEFT JOIN events e ON e.seq = l.event_seq
+        WHERE l.team_id = ${teamId} AND ${where} ORDER BY l.seq`),
+    );
+  const anchorsWhere = async (rest: Prisma.Sql) =>
+    anchorRows.parse(
+      await run(Prisma.sql`
+        SELECT a.n, a.hash, a.at, t.token AS timestamp FROM anchors a
+          LEFT JOIN anchor_timestamps t ON t.team_id = a.team_id AND t.n = a.n
+        WHERE a.team_id = ${teamId} ${rest}`),
+    );
+
+  /** The next seals whose events are read together. */
+  async function nextSeals(after: number, sealed: { readonly from: Date; readonly to: Date } | undefined) {
+    const when =
+      sealed === undefined ? Prisma.empty : Prisma.sql`AND at >= ${sealed.from} AND at < ${sealed.to}`;
+    const seals = await sealsWhere(Prisma.sql`n > ${after} ${when} ORDER BY n LIMIT ${SEALS_AT_ONCE}`);
+    const [first] = seals;
+    return first === undefined
+      ? []
+      : seals.filter(({ to }) => to < first.from + READ_SIZE || to === first.to);
+  }
+
+  async function* read(sealed?: { readonly from: Date; readonly to: Date }): AsyncGenerator<SealedBlock> {
+    for (let after = 0; ; ) {
+      const seals = await withStoreError('reading the ledger', () => nextSeals(after, sealed));
+      const [first, last] = [seals[0], seals.at(-1)];
+      if (first === undefined || last === undefined) return;
+      const events = await withStoreError('reading the ledger', () =>
+        eventsWhere(Prisma.sql`l.seq BETWEEN ${first.from} AND ${last.to}`),
+      );
+      let at = 0;
+      for (const seal of seals) {
+        // Those of a seal that is gone.
+        while ((events[at]?.seq ?? seal.from) < seal.from) at += 1;
+        const start = at;
+        while ((events[at]?.seq ?? Number.POSITIVE_INFINITY) <= seal.to) at += 1;
+        yield { seal, events: events.slice(start, at) };
+      }
+      after = last.n;
+    }
+  }
+
+  /** Writes an event of which people are told. @param where what it depends on; `e` is the event */
+  async function note(event: TeamEvent, where: Prisma.Sql): Promise<void> {
+    await run(Prisma.sql`
+      WITH written AS (${insertEvents([event], { teamId, where })} RETURNING team_id, seq, at)
+      ${insertPlans(Prisma.sql`
+        SELECT team_id, 'event' AS subject_kind, seq::text AS subject_id, at AS due_at FROM written`)}`);
+  }
+
+  const methods = storeOf<Omit<LedgerStore, 'read'>>('ledger', {
+    seal: (limit, make) =>
+      transaction(async (runInside) => {
+        const [locked] = z
+          .array(z.object({ locked: z.boolean() }))
+          .parse(
+            await runInside(
+              Prisma.sql`SELECT pg_try_advisory_xact_lock(${SEALER_LOCK}::int, hashtext(${teamId})) AS locked`,
+            ),
+          );
+        if (locked?.locked !== true) return 0;
+        const rows = unsealedRows.parse(
+          await runInside(Prisma.sql`
+            SELECT e.seq::text, e.forgotten_leaf AS leaf, ${EVENT_COLUMNS}
+            FROM unsealed_events u JOIN events e ON e.seq = u.event_seq
+            WHERE u.team_id = ${teamId} ORDER BY u.event_seq LIMIT ${limit}`),
+        );
+        if (rows.length === 0) return 0;
+        const [last] = sealRows.parse(
+          await runInside(
+            Prisma.sql`SELECT ${SEAL_COLUMNS} FROM seals WHERE team_id = ${teamId} ORDER BY n DESC LIMIT 1`,
+          ),
+        );
+        const { seal, leaves } = make(
+          last,
+          rows.map(({ event }) => event),
+        );
+        const numbers = rows.map(({ seq }) => seq);
+        await runInside(Prisma.sql`
+          WITH entries AS (
+            INSERT INTO ledger_entries (team_id, seq, event_seq, leaf)
+            SELECT ${teamId}, ${seal.from}::bigint + e.position - 1, e.event_seq, e.leaf
+            FROM unnest(${numbers}::bigint[], ${leaves.map((leaf) => Buffer.from(leaf))}::bytea[])
+              WITH ORDINALITY AS e (event_seq, leaf, position)
+          ), waiting AS (
+            DELETE FROM unsealed_events WHERE event_seq = ANY(${numbers}::bigint[])
+          )
+          INSERT INTO seals (team_id, n, "from", "to", root, prev, at, signature)
+          VALUES (${teamId}, ${seal.n}, ${seal.from}, ${seal.to}, ${seal.root}, ${seal.prev}, ${new Date(seal.at)}, ${seal.signature})`);
+        return rows.length;
+      }),
+
+    newestSeal: async () => (await sealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`))[0],
+
+    waitingSeconds: async () =>
+      z.tuple([z.object({ seconds: z.number() })]).parse(
+        await run(Prisma.sql`
+          SELECT coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds
+          FROM unsealed_events WHERE team_id = ${teamId}`),
+      )[0].seconds,
+
+    ofOrder: (orderId) => eventsWhere(Prisma.sql`e.subject_kind = 'order' AND e.subject_id = ${orderId}`),
+
+    seals: (from, to) => sealsWhere(Prisma.sql`n BETWEEN ${from} AND ${to} ORDER BY n`),
+
+    sealOf: async (seq) => (await sealsWhere(Prisma.sql`"to" >= ${seq} ORDER BY "to" LIMIT 1`))[0],
+
+    leavesOf: async ({ from, to }) => {
+      // One value instead of a thousand rows: a receipt may read many seals.
+      const [{ leaves }] = leavesRows.parse(
+        await run(Prisma.sql`
+          SELECT coalesce(string_agg(leaf, '' ORDER BY seq), '') AS leaves FROM ledger_entries
+          WHERE team_id = ${teamId} AND seq BETWEEN ${from} AND ${to}`),
+      );
+      return Array.from({ length: leaves.length / HASH_BYTES }, (_, n) =>
+        leaves.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES),
+      );
+    },
+
+    strayEvents: async () =>
+      z.tuple([z.object({ count })]).parse(
+        await run(Prisma.sql`
+          SELECT count(*) FROM events e WHERE e.team_id = ${teamId}
+            AND NOT EXISTS (SELECT FROM ledger_entries l WHERE l.event_seq = e.seq)
+            AND NOT EXISTS (SELECT FROM unsealed_events u WHERE u.event_seq = e.seq)`),
+      )[0].count,
+
+    anchor: async (seal, at) => {
+      // What a clock has written that went ahead does not hold up the anchors of the right time.
+      const last = Prisma.sql`coalesce(
+        (SELECT max(at) FROM anchors WHERE team_id = ${teamId} AND at <= ${at}::timestamptz),
+        (SELECT e.at FROM ledger_entries l JOIN events e ON e.seq = l.event_seq WHERE l.team_id = ${teamId} AND l.seq = 1))`;
+      const rows = await run(Prisma.sql`
+        WITH anchored AS (
+          INSERT INTO anchors (team_id, n, hash, at) SELECT ${teamId}, ${seal.n}, ${hashOfSeal(seal)}, ${at}
+          WHERE date_trunc('hour', ${at}::timestamptz) > ${last}
+          ON CONFLICT DO NOTHING RETURNING n
+        ), told AS (
+          INSERT INTO notifications AS p (team_id, subject_kind, subject_id, purpose, version, due_at)
+          SELECT ${teamId}, 'anchors', ${utcDay(at)}, 'plan', 1, ${at} FROM anchored
+          ON CONFLICT (team_id, subject_kind, subject_id, purpose)
+            DO UPDATE SET version = p.version + 1, due_at = LEAST(p.due_at, excluded.due_at)
+        ), ${queueWebhooks([webhookOfAnchor(seal, at)], { teamId, where: Prisma.sql`EXISTS (SELECT FROM anchored)` })}
+        SELECT n FROM anchored`);
+      return z.array(z.unknown()).parse(rows).length === 1;
+    },
+
+    anchors: () => anchorsWhere(Prisma.sql`ORDER BY a.n`),
+
+    newestAnchor: async () => (await anchorsWhere(Prisma.sql`ORDER BY a.n DESC LIMIT 1`))[0],
+
+    anchorsBetween: (from, to) => anchorsWhere(Prisma.sql`AND a.at >= ${from} AND a.at < ${to} ORDER BY a.n`),
+
+    anchorFrom: async (n) => (await anchorsWhere(Prisma.sql`AND a.n >= ${n} ORDER BY a.n LIMIT 1`))[0],
+
+    addTimestamp: async (n, token, at) =>
+      void (await run(Prisma.sql`
+        INSERT INTO anchor_timestamps (team_id, n, token, at) VALUES (${teamId}, ${n}, ${Buffer.from(token)}, ${at})
+        ON CONFLICT DO NOTHING`)),
+
+    noteDifferences: (differences, at) =>
+      note(
+        { kind: 'ledger_differs', subject: LEDGER, actor: 'system', at, differences },
+        Prisma.sql`e.data IS DISTINCT FROM (
+          SELECT data FROM events WHERE subject_kind = 'ledger' AND subject_id = ${LEDGER.id} AND team_id = ${teamId}
+            AND kind = 'ledger_differs' ORDER BY seq DESC LIMIT 1)`,
+      ),
+
+    noteStalled: (at) =>
+      note(
+        { kind: 'sealing_stalled', subject: LEDGER, actor: 'system', at },
+        Prisma.sql`NOT EXISTS (
+          SELECT FROM unsealed_events u JOIN events s ON s.seq = u.event_seq
+          WHERE u.team_id = ${teamId} AND s.kind = 'sealing_stalled')`,
+      ),
+  });
+  return { ...methods, read };
+}
+
+const keyRows = z.array(
+  z
+    .object({ sealed: sealedBytes, keyId: z.string() })
+    .transform(({ sealed, keyId }) => ({ keyId, bytes: sealed })),
+);
+
+/** The key that the bot has made, on PostgreSQL. */
+export function createLedgerKeyStore({ run }: Pick<Database, 'run'>, teamId: string): LedgerKeyStore {
+  return storeOf('ledgerKey', {
+    find: async () =>
+      keyRows.parse(
+        await run(Prisma.sql`SELECT sealed, key_id AS "keyId" FROM ledger_keys WHERE team_id = ${teamId}`),
+      )[0],
+    add: async ({ keyId, bytes: sealed }) =>
+      void (await run(Prisma.sql`
+        INSERT INTO ledger_keys (team_id, sealed, key_id) VALUES (${teamId}, ${Buffer.from(sealed)}, ${keyId})
+        ON CONFLICT DO NOTHING`)),
+    replace: async ({ keyId, bytes: sealed }) =>
+      void (await run(Prisma.sql`
+        UPDATE ledger_keys SET sealed = ${Buffer.from(sealed)}, key_id = ${keyId} WHERE team_id = ${teamId}`)),
+  });
+}

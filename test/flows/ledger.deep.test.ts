@@ -1,0 +1,114 @@
+import { nodeCryptography, type Report, verify } from 'domain-steward-verify';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { answerTo, DOMAINS, textOf, until, useTestDemo } from '../support/demo.ts';
+import { ask } from '../support/orders.ts';
+import { type Receiver, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
+
+/* What was decided, as a program proves it that is given nothing but a file, the key's fingerprint and an anchor. */
+
+const HOUR_MS = 60 * 60_000;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  settings['WEBHOOK_URLS'] = receiver.url;
+});
+afterAll(() => receiver.close());
+const settings: Record<string, string> = { ALERT_CHANNEL: DOMAINS, WEBHOOK_SECRET };
+const t = useTestDemo({ settings });
+
+/** The file that comes by direct message after a command. */
+async function fileAfter(
+  userId: string,
+  command: string,
+): Promise<{ readonly name: string; readonly text: string; readonly told: string }> {
+  const directly = () =>
+    t.workspace.messages(`D${userId.slice(1)}`).filter(({ files }) => files !== undefined);
+  const before = directly().length;
+  const told = await answerTo(t.workspace, t.workspace.as(userId), command);
+  const file = await t.workspace.waitFor(() => directly()[before]?.files?.[0], {
+    what: `the file of ${command}`,
+  });
+  const text = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
+  return { name: file.name, text, told };
+}
+
+function check(text: string, key: string, anchors: readonly string[] = []): Promise<Report> {
+  const pieces = (async function* () {
+    yield Buffer.from(text);
+  })();
+  const known = anchors.map((anchor) => {
+    const [n, hash = ''] = anchor.split(':');
+    return { n: Number(n), hash };
+  });
+  return verify(pieces, { key, anchors: known, roots: undefined }, nodeCryptography);
+}
+
+const fingerprint = () => /"fingerprint":"(SHA256:[^"]+)"/.exec(t.logged())?.[1] ?? '';
+
+test('an order is proved by its receipt, and everything by the ledger, up to an anchor that has left', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2');
+  await t.bob.click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+  await t.demo.moveTime(HOUR_MS);
+  const anchor = await t.workspace.waitFor(
+    () => {
+      const [line] = t.workspace.messages(DOMAINS).filter((message) => textOf(message).includes('Ledger, '));
+      const [hour] = t.workspace
+        .messages(DOMAINS)
+        .filter(({ thread_ts }) => thread_ts !== undefined && thread_ts === line?.ts);
+      return hour && /\d+:[0-9a-f]{64}/.exec(textOf(hour))?.[0];
+    },
+    { what: 'the anchor of the hour in the thread of the day' },
+  );
+  await until('the webhook has it too', async () =>
+    receiver.received.some(({ body }) => JSON.stringify(body).includes(`"anchor":"${anchor}"`)),
+  );
+
+  const receipt = await fileAfter('U0ALICE', `/domain receipt ${order.id}`);
+  expect(receipt.name).toBe(`domain-steward-receipt-${order.id}.jsonl`);
+  const proved = await check(receipt.text, fingerprint(), [anchor]);
+  expect(proved).toMatchObject({
+    verdict: 'proved',
+    order: order.id,
+    anchored: { seal: expect.any(Number) },
+  });
+  const kinds = receipt.text.split('\n').flatMap((line) => /"kind":"(\w+)"/.exec(line)?.[1] ?? []);
+  expect(kinds).toEqual(expect.arrayContaining(['requested', 'approved', 'sending', 'answered']));
+  expect((await check(receipt.text.replace('U0BOB', 'U0EVE'), fingerprint())).verdict).toBe('differs');
+
+  const ledger = await fileAfter('U0ADA', '/domain ledger');
+  expect(ledger.told).toContain(fingerprint());
+  expect(await check(ledger.text, fingerprint(), [anchor])).toMatchObject({
+    verdict: 'proved',
+    differences: [],
+  });
+  const today = new Date().toISOString().slice(0, 10);
+  const days = await fileAfter('U0ADA', `/domain ledger ${today} 2100-01-01`);
+  expect(days.name).toBe(`domain-steward-ledger-${today}-to-2100-01-01.jsonl`);
+  expect((await check(days.text, fingerprint())).verdict).toBe('proved');
+});
+
+test('who may not see an order gets no receipt, and who is no admin no ledger', async () => {
+  expect(await answerTo(t.workspace, t.alice, '/domain receipt zzzzzzzzzzzz')).toContain('zzzzzzzzzzzz');
+  expect(await answerTo(t.workspace, t.alice, '/domain ledger')).toMatch(/Only admins/);
+  expect(await answerTo(t.workspace, t.ada, '/domain ledger 2026-13-01')).toContain('is not a date');
+});
+
+test('a row that was changed behind the trigger is found by the hour, and told to admins and in the channel of alarms', async () => {
+  const client = new pg.Client({ connectionString: t.databaseUrl });
+  await client.connect();
+  await client.query('ALTER TABLE events DISABLE TRIGGER USER');
+  await client.query(`UPDATE events SET actor = 'U0MALLORY' WHERE kind = 'approved'`);
+  await client.query('ALTER TABLE events ENABLE TRIGGER USER');
+  await client.end();
+  await t.demo.moveTime(HOUR_MS);
+  const says = (channel: string) => () =>
+    t.workspace
+      .messages(channel)
+      .find((message) => textOf(message).includes('The ledger does not fit the log'));
+  for (const channel of [DOMAINS, 'D0ADA'])
+    expect(textOf(await t.workspace.waitFor(says(channel), { what: `the alarm in ${channel}` }))).toContain(
+      'somebody changed them in the database',
+    );
+});

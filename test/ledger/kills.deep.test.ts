@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openDatabase } from '../../src/store/database.ts';
+import { createLedgerStore } from '../../src/store/ledger.ts';
+import { type LedgerRig, startLedgerRig, textOf, verifyText } from './rig.ts';
+
+/*
+ * Sealers that die at any moment. All that a sealer has is in its one transaction: for the database, a process that was killed is a
+ * connection that ends.
+ */
+
+const KILLS = 500;
+const SEALERS = 2;
+
+let rig: LedgerRig;
+beforeAll(async () => {
+  rig = await startLedgerRig();
+});
+afterAll(() => rig.end());
+
+/** Ends the connections that are in a transaction of a sealer. @returns how many */
+async function kill(): Promise<number> {
+  const rows = await rig.sql(`
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'domain-steward' AND xact_start IS NOT NULL
+      AND query ~ 'unsealed_events|seals|pg_try_advisory|BEGIN|COMMIT'`);
+  return rows.length;
+}
+
+test(`${KILLS} kills while sealing: one chain, no fork, nothing sealed twice`, {
+  timeout: 240_000,
+}, async () => {
+  let isOver = false;
+  let failures = 0;
+  const seal = async () => {
+    const database = openDatabase({ url: rig.url, maxConnections: 2 });
+    const ledger = rig.ledger({ store: createLedgerStore(database, '') });
+    while (!isOver)
+      await ledger.turn().catch(() => {
+        failures += 1;
+      });
+    await database.close();
+  };
+  const sealers = Array.from({ length: SEALERS }, seal);
+  let killed = 0;
+  let written = 0;
+  while (killed < KILLS) {
+    await rig.happen(3);
+    written += 3;
+    await sleep(Math.random() * 4);
+    killed += await kill();
+  }
+  isOver = true;
+  await Promise.all(sealers);
+  await rig.running.turn();
+  const report = await verifyText(await textOf(rig.ledger().file()), { key: rig.key.fingerprint });
+  expect(report).toMatchObject({
+    verdict: 'proved',
+    differences: [],
+    events: { from: 1, to: written, count: written },
+  });
+  expect(await rig.sql('SELECT FROM unsealed_events')).toEqual([]);
+  expect(failures).toBeGreaterThan(KILLS / 4);
+  expect(report.seals?.count).toBeGreaterThan(10);
+});

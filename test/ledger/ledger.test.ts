@@ -1,0 +1,295 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createVault } from '../../src/accounts/vault.ts';
+import type { LedgerDifference } from '../../src/ledger/difference.ts';
+import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { openLedgerKey } from '../../src/ledger/ledger.ts';
+import { hashOfStatement, readStatement } from '../../src/orders/statement.ts';
+import { createEventLog } from '../../src/store/events.ts';
+import { createLedgerKeyStore } from '../../src/store/ledger.ts';
+import { at, collect, newOrder } from '../store/order-rig.ts';
+import { orderEvent } from '../support/log.ts';
+import { HOUR_MS, type LedgerRig, startLedgerRig, tamper, textOf, verifyText } from './rig.ts';
+
+let rig: LedgerRig;
+beforeEach(async () => {
+  rig = await startLedgerRig();
+});
+afterEach(() => rig.end());
+
+/** Seals of so many events each. */
+async function sealed(...sizes: readonly number[]): Promise<void> {
+  for (const size of sizes) {
+    await rig.happen(size);
+    await rig.running.turn();
+  }
+}
+
+const file = () => textOf(rig.ledger().file());
+const newest = async () => {
+  const seal = await rig.ledgerStore.newestSeal();
+  if (seal === undefined) throw new Error('nothing is sealed');
+  return seal;
+};
+/** What people were told of, oldest first. */
+async function told(): Promise<readonly (readonly LedgerDifference[])[]> {
+  const rows = await rig.sql(`SELECT data FROM events WHERE kind = 'ledger_differs' ORDER BY seq`);
+  return rows.map(({ data }) => (data as { differences: LedgerDifference[] }).differences);
+}
+
+describe('sealing', () => {
+  test('gives a ledger that a program without our code proves', async () => {
+    await sealed(1, 7, 30);
+    const report = await verifyText(await file(), { key: rig.key.fingerprint, anchors: [await newest()] });
+    expect(report).toMatchObject({ verdict: 'proved', events: { count: 38 }, seals: { from: 1, to: 3 } });
+  });
+
+  test('takes what commits late, and numbers it without a gap', async () => {
+    await rig.happen();
+    const late = await rig.database.transaction(async (run) => {
+      const insert = `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+        VALUES ('name', 'late.rest', 'name_watched', 'U0BOB', now(), '{}')`;
+      await run({ text: insert, values: [] });
+      // Its number in the log is given; another event gets the next one, and is sealed first.
+      await sealed(1);
+      return newest();
+    });
+    expect(late.to).toBe(2);
+    await rig.database
+      .transaction(async (run) => {
+        await run({ text: `SELECT nextval('events_seq_seq')`, values: [] });
+        throw new Error('rolled back');
+      })
+      .catch(() => undefined);
+    await sealed(1);
+    expect(await newest()).toMatchObject({ n: 2, from: 3, to: 4 });
+    expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', events: { count: 4 } });
+  });
+
+  test('by several at once gives one chain, and nothing is sealed twice', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      await rig.happen(5);
+      await Promise.all(Array.from({ length: 4 }, () => rig.ledger().turn()));
+    }
+    await rig.ledger().turn();
+    expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', events: { count: 50 } });
+    expect(await rig.sql('SELECT FROM unsealed_events')).toEqual([]);
+  });
+
+  test('stops where another key has signed, and says so', async () => {
+    await sealed(2);
+    const other = { key: readLedgerKey(makeLedgerKey()) };
+    await rig.happen(2);
+    await rig.ledger(other).turn();
+    expect(await newest()).toMatchObject({ n: 1 });
+    await rig.ledger(other).checkIfDue();
+    expect(await told()).toEqual([[{ code: 'other_key', count: 1, first: 1 }]]);
+  });
+
+  test('that does not keep up is said, once', async () => {
+    await rig.happen();
+    await rig.sql(`UPDATE unsealed_events SET since = now() - interval '61 s'`);
+    const idle = rig.ledger({ key: undefined });
+    await idle.turn();
+    await idle.turn();
+    expect(await rig.sql(`SELECT FROM events WHERE kind = 'sealing_stalled'`)).toHaveLength(1);
+    expect(await rig.sql(`SELECT FROM notifications WHERE subject_kind = 'event'`)).toHaveLength(1);
+  });
+});
+
+describe('anchors', () => {
+  test('leave once an hour, when there is something new', async () => {
+    const anchors = async () => (await rig.ledgerStore.anchors()).map(({ n }) => n);
+    await sealed(1, 1);
+    expect(await anchors()).toEqual([]);
+    rig.pass(HOUR_MS);
+    await sealed(1, 1);
+    expect(await anchors()).toEqual([3]);
+    rig.pass(HOUR_MS);
+    await rig.running.turn();
+    expect(await anchors()).toEqual([3, 4]);
+    rig.pass(HOUR_MS);
+    await rig.running.turn();
+    expect(await anchors()).toEqual([3, 4]);
+    expect(
+      await rig.sql(`SELECT subject_id, version FROM notifications WHERE subject_kind = 'anchors'`),
+    ).toEqual([{ subject_id: '2026-11-25', version: 2 }]);
+  });
+});
+
+describe('the bot finds in its own ledger', () => {
+  test('nothing, where nothing is wrong', async () => {
+    await sealed(3, 1, 12);
+    rig.pass(HOUR_MS);
+    await sealed(2);
+    await rig.ledger().checkIfDue();
+    expect(await told()).toEqual([]);
+  });
+
+  test.each<[statement: string, codes: LedgerDifference['code'][]]>([
+    [`UPDATE events SET actor = 'U0MALLORY' WHERE seq = 5`, ['event_changed']],
+    [`UPDATE events SET at = at + interval '1 ms' WHERE seq = 5`, ['event_changed']],
+    [`UPDATE events SET data = data || '{"more": 1}' WHERE seq IN (5, 6)`, ['event_changed']],
+    ['DELETE FROM events WHERE seq = 5', ['event_gone']],
+    [
+      `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data) VALUES ('name', 'a.rest', 'name_watched', 'U0MALLORY', now(), '{}')`,
+      ['event_unsealed'],
+    ],
+    [`UPDATE seals SET root = repeat('0', 64) WHERE n = 2`, ['seal_changed']],
+    [`UPDATE seals SET at = at + interval '1 s' WHERE n = 2`, ['seal_changed']],
+    ['DELETE FROM seals WHERE n = 2', ['seal_gone']],
+    ['DELETE FROM ledger_entries WHERE seq = 5', ['seal_changed', 'event_unsealed']],
+    [`UPDATE ledger_entries SET leaf = sha256('') WHERE seq = 5`, ['seal_changed', 'event_changed']],
+    [`UPDATE anchors SET hash = repeat('0', 64)`, ['anchor_differs']],
+    ['DELETE FROM seals WHERE n = 3', ['seal_gone']],
+  ])('what was changed in the database: %s', async (statement, codes) => {
+    await sealed(3, 7);
+    rig.pass(HOUR_MS);
+    await sealed(4);
+    await tamper(rig, statement);
+    // At the start, and by the hour.
+    const ledger = rig.ledger({ memory: { recall: async () => undefined, remember: async () => undefined } });
+    await ledger.checkIfDue();
+    const [found = []] = await told();
+    expect(new Set(found.map(({ code }) => code))).toEqual(new Set(codes));
+    expect(await rig.sql(`SELECT FROM notifications WHERE subject_kind = 'event'`)).toHaveLength(1);
+    rig.pass(HOUR_MS);
+    await ledger.checkIfDue();
+    expect(await told(), 'the same is told once').toHaveLength(1);
+  });
+
+  test('what is changed while it runs, by the hour', async () => {
+    const ledger = rig.ledger();
+    await sealed(3);
+    await ledger.checkIfDue();
+    await tamper(rig, `UPDATE events SET actor = 'U0MALLORY' WHERE seq = 2`);
+    rig.pass(HOUR_MS - 1);
+    await ledger.checkIfDue();
+    expect(await told()).toEqual([]);
+    rig.pass(1);
+    await ledger.checkIfDue();
+    expect(await told()).toEqual([[{ code: 'event_changed', count: 1, first: 2 }]]);
+  });
+
+  test('that an earlier state was put back, and that it has gone on since', async () => {
+    await sealed(2);
+    rig.pass(HOUR_MS);
+    await sealed(2);
+    // As a backup from before the second seal has it.
+    await tamper(rig, 'DELETE FROM seals WHERE n = 2');
+    await tamper(rig, 'DELETE FROM ledger_entries WHERE seq > 2');
+    await tamper(rig, 'DELETE FROM events WHERE seq > 2');
+    await tamper(rig, 'DELETE FROM anchors');
+    await rig.ledger().checkIfDue();
+    expect(await told()).toEqual([[{ code: 'put_back', count: 1, first: 2 }]]);
+    await rig.happen();
+    const elsewhere = { recall: async () => undefined, remember: async () => undefined };
+    await rig.ledger({ memory: elsewhere }).turn();
+    await rig.ledger().checkIfDue();
+    expect((await told()).at(-1)).toEqual([{ code: 'other_history', count: 1, first: 2 }]);
+  });
+});
+
+describe('a receipt', () => {
+  const places = { jsonUrl: 'https://service.example/v1', xmlUrl: undefined, replyTo: undefined };
+  async function keptOrder() {
+    const draft = newOrder();
+    const statement = readStatement(draft, places);
+    if (statement === undefined) throw new Error('it has no statement');
+    const order = { ...draft, statementHash: hashOfStatement(statement) };
+    const requested = orderEvent('requested', order.state, { statement: order.statementHash });
+    await rig.store.create({ order, log: [requested], sealedInput: undefined });
+    await rig.sql(
+      `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+       VALUES ('order', $1, 'approved', 'U0BOB', now(), $2)`,
+      [order.id, { statement: hashOfStatement(statement), version: 2, state: 'APPROVED' }],
+    );
+    return { order, statement };
+  }
+
+  test('proves the events of an order up to the next anchor', async () => {
+    await sealed(5);
+    const { order, statement } = await keptOrder();
+    await sealed(20, 3);
+    rig.pass(HOUR_MS);
+    await sealed(2);
+    const anchored = await newest();
+    await sealed(2);
+    const text = await textOf(await rig.ledger().receipt(order.id, statement));
+    const report = await verifyText(text, { key: rig.key.fingerprint, anchors: [anchored] });
+    expect(report).toMatchObject({
+      ...{ verdict: 'proved', differences: [], order: order.id },
+      ...{ events: { count: 2 }, seals: { from: 2, to: 4 }, anchored: { seal: 4 } },
+    });
+    const forged = text.replace('U0BOB', 'U0EVE');
+    expect((await verifyText(forged)).differences.map(({ code }) => code)).toEqual(['changed']);
+  });
+});
+
+describe('what was forgotten', () => {
+  test('is gone, and its hash is still there, with who forgot it and when', async () => {
+    await sealed(3);
+    await rig.happen(2);
+    await rig.sql(`SELECT delete_old_events('infinity', 'operator')`);
+    expect(JSON.stringify(await rig.sql('SELECT * FROM events'))).not.toContain('because of');
+    await sealed(2);
+    const report = await verifyText(await file());
+    expect(report).toMatchObject({ verdict: 'proved', events: { count: 8 } });
+    expect(report.forgotten).toMatchObject([{ count: 5, by: 'operator' }]);
+    await rig.ledger().checkIfDue();
+    expect(await told()).toEqual([]);
+    const log = await collect(createEventLog(rig.database, '').read(new Date(0), at(10 ** 9)));
+    expect(log).toMatchObject([
+      { event: { kind: 'name_watched' } },
+      { event: { kind: 'name_watched' } },
+      { event: { kind: 'events_forgotten', actor: 'operator', reason: 'age', count: 5 } },
+    ]);
+  });
+
+  test('of a person is what names them', async () => {
+    await sealed(1);
+    await rig.sql(`INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+      VALUES ('person', 'U0GONE', 'stand_in_changed', 'U0GONE', now(), '{}')`);
+    await sealed(1);
+    await rig.sql(`SELECT forget_person_in_events('U0GONE', 'operator')`);
+    await rig.ledger().turn();
+    const text = await file();
+    expect(text).not.toContain('U0GONE');
+    const report = await verifyText(text);
+    expect(report).toMatchObject({ verdict: 'proved', forgotten: [{ count: 1, by: 'operator' }] });
+  });
+});
+
+describe('the key that the bot makes', () => {
+  const made = async (...ids: [string, ...string[]]) => {
+    const [first, ...rest] = ids.map((id) => ({ id, key: Buffer.alloc(32, id) }));
+    if (first === undefined) throw new Error('no key');
+    const parts = {
+      store: createLedgerKeyStore(rig.database, ''),
+      teamId: '',
+      vault: createVault([first, ...rest]),
+    };
+    return openLedgerKey(undefined, parts);
+  };
+
+  test('is kept, sealed anew where the credentials’ keys change, and not opened without them', async () => {
+    const { fingerprint } = await made('a');
+    expect((await made('a')).fingerprint).toBe(fingerprint);
+    expect((await made('b', 'a')).fingerprint).toBe(fingerprint);
+    expect((await made('b')).fingerprint).toBe(fingerprint);
+    await expect(made('a')).rejects.toThrow('key "b" is not in CREDENTIALS_KEYS');
+  });
+});
+
+test('the ledger is only added to', async () => {
+  await sealed(2);
+  rig.pass(HOUR_MS);
+  await sealed(2);
+  for (const table of ['seals', 'ledger_entries', 'anchors']) {
+    for (const statement of [
+      `UPDATE ${table} SET team_id = 'T0'`,
+      `DELETE FROM ${table}`,
+      `TRUNCATE ${table}`,
+    ])
+      await expect(rig.sql(statement)).rejects.toThrow(`${table} are only added`);
+  }
+});

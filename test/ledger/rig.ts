@@ -1,0 +1,95 @@
+import { nodeCryptography, type Report, verify } from 'domain-steward-verify';
+import { pino } from 'pino';
+import type { RememberedAnchor } from '../../src/ledger/anchor-file.ts';
+import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { createLedger, type LedgerDeps } from '../../src/ledger/ledger.ts';
+import type { FileLine } from '../../src/ledger/receipt.ts';
+import { hashOfSeal, type Seal } from '../../src/ledger/seal.ts';
+import { createLedgerStore } from '../../src/store/ledger.ts';
+import { startRig } from '../store/order-rig.ts';
+
+export const HOUR_MS = 60 * 60_000;
+
+/** The ledger over a database of its own, with orders to fill the log. */
+export async function startLedgerRig() {
+  const rig = await startRig();
+  const key = readLedgerKey(makeLedgerKey());
+  const store = createLedgerStore(rig.database, '');
+  let now = new Date('2026-11-25T09:30:00Z');
+  let remembered: RememberedAnchor | undefined;
+  const deps: LedgerDeps = {
+    store,
+    key,
+    memory: {
+      recall: async () => remembered,
+      remember: async (anchor) => {
+        remembered = anchor;
+      },
+    },
+    now: () => now,
+    log: pino({ level: 'silent' }),
+  };
+  const running = createLedger(deps);
+  await running.checkIfDue();
+  let count = 0;
+  return {
+    ...rig,
+    key,
+    ledgerStore: store,
+    /** That of a process that has been running all the time. */
+    running,
+    /** That of a process that has just started. */
+    ledger: (changes: Partial<LedgerDeps> = {}) => createLedger({ ...deps, ...changes }),
+    /** Time passes for the bot. */
+    pass(ms: number): void {
+      now = new Date(now.getTime() + ms);
+    },
+    /** Writes events that are about no order. */
+    async happen(times = 1): Promise<void> {
+      for (let each = 0; each < times; each += 1) {
+        count += 1;
+        await rig.sql(
+          `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+           VALUES ('name', $1, 'name_watched', 'U0ALICE', $3, $2)`,
+          [
+            `n${count}.rest`,
+            { reason: `because of ${count} – “ü”`, nested: { b: [1, 2.5, null], a: true } },
+            now,
+          ],
+        );
+      }
+    },
+  };
+}
+
+export type LedgerRig = Awaited<ReturnType<typeof startLedgerRig>>;
+
+/** The text of a file. */
+export async function textOf(
+  lines: AsyncIterable<FileLine> | readonly FileLine[] | undefined,
+): Promise<string> {
+  let text = '';
+  for await (const line of lines ?? []) text += `${JSON.stringify(line)}\n`;
+  return text;
+}
+
+/** What the verifier, which shares no code with the bot, says of a file. */
+export function verifyText(
+  text: string,
+  known: { readonly key?: string; readonly anchors?: readonly Seal[] } = {},
+): Promise<Report> {
+  const pieces = (async function* () {
+    yield Buffer.from(text);
+  })();
+  const anchors = (known.anchors ?? []).map((seal) => ({ n: seal.n, hash: hashOfSeal(seal) }));
+  return verify(pieces, { key: known.key, anchors, roots: undefined }, nodeCryptography);
+}
+
+/** Runs SQL as somebody who has switched the triggers off. */
+export async function tamper(rig: Pick<LedgerRig, 'sql'>, statement: string): Promise<void> {
+  for (const table of ['events', 'seals', 'ledger_entries', 'anchors'])
+    await rig.sql(`ALTER TABLE ${table} DISABLE TRIGGER ALL`);
+  await rig.sql(statement);
+  for (const table of ['events', 'seals', 'ledger_entries', 'anchors'])
+    await rig.sql(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
+}
