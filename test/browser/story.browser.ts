@@ -48,8 +48,9 @@ test('two people in two windows: one asks, the other sees it come in and approve
   await card.getByText('client paid').waitFor();
   await card.getByRole('button', { name: 'Approve: Renew cafe.rest for 2 years' }).click();
 
-  await alice.message(/Renew cafe\.rest.*approved by @Bob/).waitFor();
-  await alice.openThread(alice.message('Renew cafe.rest for 2 years'));
+  const renewed = alice.message(/Renewed cafe\.rest.*@Bob approved/);
+  await renewed.waitFor();
+  await alice.openThread(renewed);
   await alice
     .message(/The service says: S0105/, 'thread')
     .first()
@@ -77,7 +78,7 @@ test('a denial with a reason sends nothing', async () => {
   await bob.dialog.waitFor({ state: 'detached' });
 
   const card = alice.message('Renew bar.rest');
-  await card.getByText(/Denied/).waitFor();
+  await card.getByText(/Denied/).first().waitFor();
   await expect.poll(() => card.getByRole('button', { name: /^Approve: / }).count()).toBe(0);
   await alice.openThread(card);
   await alice
@@ -120,13 +121,13 @@ test('a secret is shown once, to the one who asked', async () => {
   const bob = await windowOf('U0BOB');
   await alice.link('alice, context 4');
   await alice.type('/domain authcode deli.rest');
-  const card = alice.message(/Fetch the auth code of deli\.rest/);
+  const card = alice.message(/Fetched the auth code of deli\.rest/);
   await alice.openThread(card);
-  const reveal = alice.thread.getByRole('button', { name: 'Show the auth code' });
+  const reveal = alice.thread.getByRole('button', { name: 'Show the auth code, once' });
   await reveal.waitFor();
 
-  await bob.openThread(bob.message(/Fetch the auth code of deli\.rest/));
-  await bob.thread.getByRole('button', { name: 'Show the auth code' }).click();
+  await bob.openThread(bob.message(/Fetched the auth code of deli\.rest/));
+  await bob.thread.getByRole('button', { name: 'Show the auth code, once' }).click();
   await bob.page.getByText(/Only visible to you/).waitFor();
   expect(await bob.dialog.count()).toBe(0);
 
@@ -159,15 +160,16 @@ test('an outage of the service is shown as not known, and settled by an approver
     .click();
 
   const card = bob.message('Renew cafe.rest');
-  await card.getByText(/Outcome not known/).waitFor();
+  await card.getByText(/Outcome not known/).first().waitFor();
   await bob.page.getByRole('button', { name: /^Requests/ }).click();
   await bob.page.getByText('no answer', { exact: true }).waitFor();
   await card.getByRole('button', { name: /^It was done: / }).click();
   await bob.dialog.getByLabel('Reason').fill('The service lists it');
   await bob.dialog.getByRole('button', { name: 'Settle' }).click();
 
-  await alice.message('Renew cafe.rest').getByText('Done', { exact: true }).waitFor();
-  await alice.openThread(alice.message('Renew cafe.rest'));
+  const renewed = alice.message(/Renewed cafe\.rest/);
+  await renewed.first().waitFor();
+  await alice.openThread(renewed.first());
   await alice
     .message(/The service lists it/, 'thread')
     .last()

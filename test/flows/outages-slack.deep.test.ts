@@ -98,8 +98,8 @@ async function shown(order: SeenOrder): Promise<void> {
 }
 
 const WORDS: Readonly<Record<string, RegExp>> = {
-  PENDING: /Waiting for approval/,
-  SUCCEEDED: /Done/,
+  PENDING: /Waits for/,
+  SUCCEEDED: /Renewed|Changed/,
   FAILED: /Failed/,
   UNKNOWN: /Outcome not known/,
   CANCELLED: /Cancelled, nothing was sent/,
