@@ -125,10 +125,16 @@ test('several names are renewed at once from the digest', async () => {
   await dialog.getByRole('button', { name: 'Ask' }).click();
 
   const card = window.message(/Renew 2 names for 1 year/);
-  await card.getByText(/Waits for/).first().waitFor();
+  await card
+    .getByText(/Waits for/)
+    .first()
+    .waitFor();
   await page.getByLabel('You are').selectOption('U0CAROL');
   await card.getByRole('button', { name: /^Approve: / }).click();
-  await window.message(/Renewed 2 names for 1 year/).first().waitFor();
+  await window
+    .message(/Renewed 2 names for 1 year/)
+    .first()
+    .waitFor();
   const sent = demo.service.requestsFor({ task: 'domain.renew' });
   expect(sent.map(({ name }) => name).sort()).toEqual(['bakery.rest', 'brunch.rest']);
 

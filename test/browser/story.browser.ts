@@ -78,7 +78,10 @@ test('a denial with a reason sends nothing', async () => {
   await bob.dialog.waitFor({ state: 'detached' });
 
   const card = alice.message('Renew bar.rest');
-  await card.getByText(/Denied/).first().waitFor();
+  await card
+    .getByText(/Denied/)
+    .first()
+    .waitFor();
   await expect.poll(() => card.getByRole('button', { name: /^Approve: / }).count()).toBe(0);
   await alice.openThread(card);
   await alice
@@ -160,7 +163,10 @@ test('an outage of the service is shown as not known, and settled by an approver
     .click();
 
   const card = bob.message('Renew cafe.rest');
-  await card.getByText(/Outcome not known/).first().waitFor();
+  await card
+    .getByText(/Outcome not known/)
+    .first()
+    .waitFor();
   await bob.page.getByRole('button', { name: /^Requests/ }).click();
   await bob.page.getByText('no answer', { exact: true }).waitFor();
   await card.getByRole('button', { name: /^It was done: / }).click();
