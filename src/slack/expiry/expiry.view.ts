@@ -102,11 +102,6 @@ export function termWarnings(term: Term): string[] {
   return (termText(term)?.split('\n') ?? []).filter((line) => line.startsWith(':warning:'));
 }
 
-/** Until when a renewed name is paid for, as far as that is known. */
-export function renewedUntil({ listed }: Extract<Term, { task: 'renew' }>): string[] {
-  return listed?.day === undefined ? [] : [`now until ${formatDay(listed.day)}`];
-}
-
 /** `3 Mar 2027 (registry)`. */
 function datedWithSource(listed: ListedName, calendarDay: Day): string {
   return `${formatDay(calendarDay)} (${formatSource(listed)})`;

@@ -59,6 +59,12 @@ export function isMoment(value: string): boolean {
   return ISO_MOMENT.test(value) && !Number.isNaN(Date.parse(value));
 }
 
+/** The day of expiry in the data of an answer, under the names that such services use; undefined where there is none. */
+export function expiryIn(data: unknown): Date | undefined {
+  const [, value] = factsOf(data).find(([name, text]) => /expir/i.test(name) && isMoment(text)) ?? [];
+  return value === undefined ? undefined : new Date(value);
+}
+
 /** A value as a person would write it: days and moments in words. */
 function valueWords(value: string): string {
   if (!isMoment(value)) return quote(value, 300);

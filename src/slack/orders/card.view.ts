@@ -16,12 +16,13 @@ import { isPaused } from '../../orders/waves.ts';
 import { needsSignatures } from '../../policy/policy.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
 import { findingLines, pauseButtons, pausedText, tallyText } from '../bulk/bulk.view.ts';
-import { renewedUntil, type Term, termLine, termText, termWarnings } from '../expiry/expiry.view.ts';
+import { type Term, termLine, termText, termWarnings } from '../expiry/expiry.view.ts';
 import {
   actions,
   code,
   context,
   count,
+  day,
   escapeText,
   type Fact,
   firstOf,
@@ -50,6 +51,7 @@ import {
 } from '../money/price.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { openIncidentLine } from '../names/incident.view.ts';
+import { expiryIn } from './answer.view.ts';
 import {
   approvalsNeeded,
   approverName,
@@ -199,7 +201,7 @@ function standingCard(order: Order, extras: CardExtras): Message {
   ]);
   const said = section(
     ...emergencyLines(order, history),
-    stateLine(order, history, extras),
+    stateLine(order, history),
     ...(order.state === 'SUCCEEDED' ? nextStepsOf(order) : []),
     isPaused(order) && order.expiresAt && `Goes on until ${moment(order.expiresAt)}`,
     ...(isUnknown ? [...knownLines(order), ...hintLines(order)] : []),
@@ -531,7 +533,7 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
 }
 
 /** How an order stands or ended, and through whom: `@Alice asked, @Bob approved · now until 16 Dec 2028`. */
-function stateLine(order: Order, history: readonly HistoryEvent[], { term }: CardExtras): string {
+function stateLine(order: Order, history: readonly HistoryEvent[]): string {
   const asked = `${mention(order.requesterId)} asked`;
   const people = [asked, ...formatApproved(order, history)].join(', ');
   const state = `*${formatStateShort(order, history)}*${formatPart(order)}`;
@@ -543,11 +545,7 @@ function stateLine(order: Order, history: readonly HistoryEvent[], { term }: Car
         : `${state} · ${asked}, ${mention(denied.actor)} denied${reasonOf(denied)}`;
     }
     case 'SUCCEEDED':
-      return [
-        ...(tenseOf(order) === 'done' ? [] : [state]),
-        people,
-        ...(term?.task === 'renew' ? renewedUntil(term) : []),
-      ].join(' · ');
+      return [...(tenseOf(order) === 'done' ? [] : [state]), people, ...saidUntil(order)].join(' · ');
     case 'CANCELLED': {
       const stop = stopOf(history);
       return `${state} · ${asked}${stop === undefined ? '' : `, ${mention(stop.actor)} stopped it`}`;
@@ -557,6 +555,13 @@ function stateLine(order: Order, history: readonly HistoryEvent[], { term }: Car
     default:
       return [state, people, ...formatWait(order, history)].join(' · ');
   }
+}
+
+/** Until when the service says that a renewed name is paid for. */
+function saidUntil({ task, items }: Order): string[] {
+  const [item, ...others] = items;
+  const until = task !== 'renew' || others.length > 0 ? undefined : expiryIn(item?.result?.data);
+  return until === undefined ? [] : [`now until ${day(until)}`];
 }
 
 /** What is known of the one name of an order whose outcome is not. */

@@ -52,7 +52,7 @@ const confirmOrder = field(
   {
     label: 'Confirmation',
     kind: 'choices',
-    options: [{ value: CONFIRMED, text: 'Send it as confirmed (confirmOrder)' }],
+    options: [{ value: CONFIRMED, text: 'Send it as confirmed' }],
     hint: 'The document does not say what the service does with an order that is not.',
   },
   z

@@ -410,17 +410,14 @@ export function costNow({ priceOf }: Pick<OrderPlannerDeps, 'priceOf'>, order: O
   return priceOf({ task, names: budgetedItems(order).items.map(({ name }) => name), input });
 }
 
-/**
- * What the watch list tells of the one name of an order on a live system, while it waits and of what it renewed; undefined where
- * no card shows it.
- */
+/** What the watch list tells of the one name of a waiting order on a live system; undefined where no card shows it. */
 export async function termNow(
   { findListed }: Pick<OrderPlannerDeps, 'findListed'>,
   { state, task, account, items, input }: Order,
 ): Promise<Term | undefined> {
   const [item, ...others] = items;
-  const isShown = state === 'PENDING' || (state === 'SUCCEEDED' && task === 'renew');
-  if (!isShown || isDemoContext(account.context) || item === undefined || others.length > 0) return undefined;
+  const isShown = state === 'PENDING' && !isDemoContext(account.context);
+  if (!isShown || item === undefined || others.length > 0) return undefined;
   if (task !== 'renew' && task !== 'restore' && task !== 'create') return undefined;
   const listed = await findListed(item.name);
   if (task !== 'renew') return listed && { task, listed };
