@@ -69,7 +69,7 @@ describe('a page of preregistrations', () => {
     const preregConfig = { confirmationStart: '2027-03-01', confirmation_end: '2027-04-01' };
     const record = { name: 'cafe.rest', ...given, nameServers, preregConfig };
     const { blocks } = preregPage({ ...query, keys: [] }, { records: [record] }, 'json');
-    const shown = ['cafe.rest', 'kim, 4', '7', 'ns1.a.rest, ns2.a.rest', '2027-03-01 – 2027-04-01', 'no'];
+    const shown = ['cafe.rest', 'kim, 4', '7', 'ns1.a.rest, ns2.a.rest', '1 Mar 2027 – 1 Apr 2027', 'no'];
     expect(visibleText(blocks.filter(({ type }) => type === 'data_table')).split('\n')).toEqual([
       ...['Name', 'Owner', 'Tech contact', 'Nameservers', 'Confirmation', 'Recommended'],
       ...shown,

@@ -8,7 +8,7 @@ import { compareImpacts } from '../../names/impact.ts';
 import type { Incident } from '../../names/incident.ts';
 import type { OrderImpact } from '../../names/ports.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
-import { accountOwner, type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
+import { accountOwner, isFinal, type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { FormerNameServers } from '../../orders/undo.ts';
@@ -81,6 +81,7 @@ import {
   orderButton,
   orderTitle,
   reasonOf,
+  receiptButton,
   resolveButtons,
   resultText,
   retryButtons,
@@ -198,6 +199,7 @@ function standingCard(order: Order, extras: CardExtras): Message {
     ...retryButtons(order, extras.now),
     ...undoButtons(order, extras),
     ...signOffButtons(order),
+    isFinal(order.state) && receiptButton(order),
   ]);
   const said = section(
     ...emergencyLines(order, history),

@@ -12,6 +12,7 @@ import {
   code,
   context,
   count,
+  day,
   divider,
   escapeText,
   facts,
@@ -148,7 +149,8 @@ const OBJECTS = [
 
 /** A moment of the service in a cell, which has no reader's time zone; any other text as it is. */
 function momentCell(text: string): string {
-  return isMoment(text) ? utcMinute(new Date(text)) : text;
+  if (!isMoment(text)) return text;
+  return text.length === 'YYYY-MM-DD'.length ? day(new Date(text)) : utcMinute(new Date(text));
 }
 
 /** The values of some data whose names are like this. What is no object has no name. */
