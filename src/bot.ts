@@ -15,11 +15,17 @@ import { createMetrics } from './metrics.ts';
 import { createBudgetLook } from './money/budget-look.ts';
 import { amountsByName, createOrderPricer } from './money/order-cost.ts';
 import type { PriceStore } from './money/ports.ts';
+import { costOf, zoneOf } from './money/prices.ts';
 import { createFactChanges } from './names/fact-changes.ts';
+import { isOpen as isIncidentOpen } from './names/incident.ts';
 import { createNames, type Names } from './names/names.ts';
 import { createObservers } from './names/observers.ts';
 import { GUARDED } from './names/portfolio.ts';
 import type { AdvanceDeps } from './orders/advance.ts';
+import { tagsOfMandates } from './orders/mandates/life.ts';
+import { mandatesByName } from './orders/mandates/overview.ts';
+import { createMandateRuns, type RunDeps } from './orders/mandates/run.ts';
+import { clearForMandate } from './orders/mandates/sending.ts';
 import { offboard } from './orders/offboarding.ts';
 import { createOrderSigning, type KeyUse } from './orders/order-signing.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
@@ -131,6 +137,8 @@ async function start(site: Site): Promise<Bot> {
     teamId: slack.bot.teamId,
     publicUrl,
     formatEvent: formatCalendarEvent,
+    mandatedNames: () =>
+      mandatesByName({ store: stores.orders, namesFitting: stores.mandates.namesFitting, now }),
     settings,
     namesAdded: () => void bus.emit('namesAdded'),
     now,
@@ -189,8 +197,11 @@ async function start(site: Site): Promise<Bot> {
     signal: shutdown.looking,
     ...pause,
   });
+  const { mandates } = deps;
   const execution: AdvanceDeps = {
     ...deps.orders,
+    mandates: stores.mandates,
+    clearForMandate: (order) => clearForMandate(mandates, order),
     log,
     accepted: accounts.accepted,
     workerId: guard.processId,
@@ -205,6 +216,11 @@ async function start(site: Site): Promise<Bot> {
     stopLooking: shutdown.looking,
   };
   const { notifications, reminders, prices, spending, budgets, moneyReports: reports } = stores;
+  const runMandates = createMandateRuns(mandates);
+  // The message of its day says how an order stands by now.
+  bus.on('orderChanged', ({ id, mandated }) => {
+    if (mandated !== undefined) void stores.mandates.orderChanged(id, now());
+  });
   const work = startWork({
     bus,
     execution,
@@ -213,6 +229,7 @@ async function start(site: Site): Promise<Bot> {
     names,
     webhooks,
     async openDue() {
+      await runMandates();
       await openDigest({ settings, reminders, now });
       await openMoneyReport({ settings, prices, spending, budgets, reports, notifications, now });
       await openPriceDifferences({ notifications, now });
@@ -416,6 +433,9 @@ interface FeatureParts
   readonly keyUse: KeyUse | undefined;
 }
 
+/** More incidents than one name ever has that are open. */
+const MAX_INCIDENTS = 100;
+
 /** What the subcommands, forms and buttons need. */
 function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts): SlackDeps {
   const { slack, stores, settings, vault, accounts, names, expiry, webhooks } = parts;
@@ -428,6 +448,7 @@ function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts
     currency: config.currency,
     pricesOf: async (order) => amountsByName(await priceOf(order)),
     tagsOf: portfolio.tagsOf,
+    namesFitting: stores.mandates.namesFitting,
   };
   const signing = createOrderSigning({
     use: parts.keyUse,
@@ -462,6 +483,18 @@ function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts
     clientFor: accounts.clientFor,
     findAccount: accounts.find,
   };
+  const mandates: RunDeps = {
+    ...orders,
+    mandates: stores.mandates,
+    budgetsOn: (day) => createBudgetLook({ teamId: bot.teamId, budgets, tagsOf, now: () => new Date(day) }),
+    hasOpenIncident: async (name) =>
+      (await stores.incidents.ofName(name, MAX_INCIDENTS)).some(isIncidentOpen),
+    costOn: async (names, day) =>
+      costOf(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),
+    tagsTouched: tagsOf,
+    accountOf: accounts.forOrders,
+    log,
+  };
   const cards = { orders: stores.orders, notifications: stores.notifications, now };
   return {
     web,
@@ -477,7 +510,13 @@ function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts
     names,
     portfolio,
     presets: stores.presets,
-    facts: createFactChanges({ ...orders, portfolio, pending: stores.pendingChanges.facts, budgets }),
+    facts: createFactChanges({
+      ...orders,
+      portfolio,
+      pending: stores.pendingChanges.facts,
+      budgets,
+      mandateTags: () => tagsOfMandates(stores.orders, now()),
+    }),
     events: stores.events,
     ledger: parts.ledger,
     prices,
@@ -485,6 +524,7 @@ function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts
     standIns: stores.standIns,
     policies,
     pendingChanges: stores.pendingChanges,
+    mandates,
     budgets,
     spending,
     tagsOf,

@@ -5,6 +5,8 @@ import { PRICED_TASKS, storedCost } from './money/prices.ts';
 import { FACT_NAMES } from './names/facts.ts';
 import { INCIDENT_KINDS } from './names/unexplained-changes.ts';
 import { messagePlace } from './notifications.ts';
+import { heldCode } from './orders/mandates/acting.ts';
+import { storedMandateEnd } from './orders/mandates/mandate.ts';
 import {
   type ApprovalsGiven,
   DELEGATIONS,
@@ -104,6 +106,8 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     overBudget,
     retryOf: z.string().exactOptional(),
     accountOwner: z.string().exactOptional(),
+    /** The order of the mandate that made it. */
+    mandate: z.string().exactOptional(),
   }),
   orderEvent('confirmed', { policyVersion: z.int().exactOptional(), decidedBy: rules.exactOptional() }),
   orderEvent('approved', {
@@ -159,6 +163,11 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     seen: recordFinding.exactOptional(),
     ctids: texts,
   }),
+  /** A mandate is in force, or ends soon: until then. */
+  orderEvent('in_force', { until: at }),
+  orderEvent('mandate_ending', { until: at }),
+  /** `by` is who ended it, or who has left. */
+  orderEvent('mandate_ended', { because: storedMandateEnd.shape.because, by: z.string().exactOptional() }),
   /** The last item has ended, `through` the kind of event. */
   orderEvent('finished', { through: z.string() }),
 ]);
@@ -234,6 +243,8 @@ export const teamEvent = z.discriminatedUnion('kind', [
     incidents: z.array(incident).readonly(),
     reason: z.string().optional(),
   }),
+  /** A mandate does not act for a name: `orderId` asks for it in the ordinary way, or was made by the mandate and is not sent. */
+  event('name', ['mandate_held'], { mandate: z.string(), because: heldCode, orderId: z.string().optional() }),
   event('name', ['name_changed'], changedValues),
   event('preset', ['preset_changed'], changedValues),
   event('price', ['price_changed'], { before: loggedPrice.optional(), after: loggedPrice, confirmedBy }),

@@ -7,8 +7,8 @@ import { z } from 'zod';
 
 /**
  * What messages are about. A place is one where nothing can be posted any more, a group an approver group that cannot be read
- * on a day, a departure somebody who has left and had linked the team's account, an event one of the log, an endpoint one that
- * takes no webhooks, anchors those of a day.
+ * on a day, a mandate day what mandates do from that day on, a departure somebody who has left and had linked the team's account,
+ * an event one of the log, an endpoint one that takes no webhooks, anchors those of a day.
  */
 export const SUBJECT_KINDS = [
   'order',
@@ -22,6 +22,7 @@ export const SUBJECT_KINDS = [
   'event',
   'webhook_endpoint',
   'anchors',
+  'mandate_day',
 ] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 

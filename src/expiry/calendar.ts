@@ -8,6 +8,8 @@ export interface CalendarName {
   readonly expiresAt: Date;
   readonly source: ExpirySource;
   readonly lapsing?: boolean | undefined;
+  /** A mandate renews it. */
+  readonly isMandated?: boolean | undefined;
 }
 
 /** Settings of a feed. */

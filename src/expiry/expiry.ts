@@ -40,6 +40,8 @@ export interface ExpiryParts {
   readonly publicUrl: string;
   /** The words of the calendar's events. */
   readonly formatEvent: CalendarOptions['formatEvent'];
+  /** The names that mandates renew. */
+  readonly mandatedNames: () => Promise<{ has(name: string): boolean }>;
   readonly settings: () => Promise<TeamSettings>;
   /** Has names looked at that have just been added. */
   readonly namesAdded: () => void;

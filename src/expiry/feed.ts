@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
 import { DAY_MS } from '../duration.ts';
 import { Secret } from '../service/secret.ts';
-import { type CalendarOptions, calendarFeed } from './calendar.ts';
+import { type CalendarName, type CalendarOptions, calendarFeed } from './calendar.ts';
 import { LOOK_BACK_DAYS } from './marks.ts';
 import type { FeedRecord, FeedStore, WatchListStore } from './ports.ts';
 
@@ -16,6 +16,8 @@ export interface FeedDeps {
   readonly publicUrl: string;
   readonly timeZone: () => Promise<string>;
   readonly formatEvent: CalendarOptions['formatEvent'];
+  /** The names that mandates renew. */
+  readonly mandatedNames: () => Promise<{ has(name: string): boolean }>;
   readonly now: () => Date;
 }
 
@@ -47,8 +49,16 @@ export async function feedAddress(deps: FeedDeps, userId: string, reset: boolean
 export async function openFeed(deps: FeedDeps, token: string): Promise<AsyncIterable<string> | undefined> {
   if (!(await deps.feeds.hasToken(hashOf(token)))) return undefined;
   const now = deps.now();
+  const [timeZone, mandated] = await Promise.all([deps.timeZone(), deps.mandatedNames()]);
   const names = deps.store.calendarNames(new Date(now.getTime() - LOOK_BACK_DAYS * DAY_MS));
-  return calendarFeed(names, { now, timeZone: await deps.timeZone(), formatEvent: deps.formatEvent });
+  return calendarFeed(marked(names, mandated), { now, timeZone, formatEvent: deps.formatEvent });
+}
+
+async function* marked(
+  names: AsyncIterable<CalendarName>,
+  mandated: { has(name: string): boolean },
+): AsyncGenerator<CalendarName> {
+  for await (const each of names) yield mandated.has(each.name) ? { ...each, isMandated: true } : each;
 }
 
 function newRecord(deps: FeedDeps, userId: string): { readonly record: FeedRecord; readonly token: Secret } {

@@ -223,6 +223,8 @@ export interface DigestHead extends DigestPart {
   readonly total: number;
   /** Even more names, or renewals that the registry does not show, follow. */
   readonly more: boolean;
+  /** Names that are lost if nobody presses anything: without an owner, a mandate or an order. */
+  readonly uncovered: readonly string[];
   /** How many watched names have no date, so that nobody is reminded of them. */
   readonly undated: number;
 }

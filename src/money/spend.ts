@@ -14,6 +14,8 @@ export interface Purchase {
   /** Slack user id of who asked. */
   readonly requesterId: string;
   readonly at: Date;
+  /** The order of the mandate that made its order; undefined where a person asked. */
+  readonly mandate?: string | undefined;
   /** Everybody who asked for its order, where that is private; undefined where everybody may see it. */
   readonly privateTo?: readonly string[] | undefined;
 }
@@ -48,6 +50,8 @@ export interface Spend {
    * list without a line are left out.
    */
   readonly byTag: readonly SpendLine[];
+  /** By the mandates that renewed; what people asked for is left out. */
+  readonly byMandate: readonly SpendLine[];
 }
 
 /**
@@ -84,6 +88,7 @@ export function spendOf(
     byTask: by(({ purchase }) => purchase.task),
     byZone: by(({ purchase }) => (isConcealed(purchase) ? CONCEALED : zoneOf(purchase.name))),
     byPerson: by(({ purchase }) => (isConcealed(purchase) ? CONCEALED : purchase.requesterId)),
+    byMandate: byEach(({ purchase: { mandate } }) => (mandate === undefined ? [] : [mandate])),
     byTag: byEach(({ purchase }) => (isConcealed(purchase) ? [] : (tags.get(purchase.name) ?? []))),
   };
 }
@@ -101,6 +106,7 @@ export function addSpend(a: Spend, b: Spend): Spend {
     byZone: lines(({ byZone }) => byZone),
     byPerson: lines(({ byPerson }) => byPerson),
     byTag: lines(({ byTag }) => byTag),
+    byMandate: lines(({ byMandate }) => byMandate),
   };
 }
 

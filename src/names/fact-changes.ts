@@ -13,7 +13,7 @@ import { type DetailsChange, decidingTagsChanged, type NameDetails } from './por
 import type { ChangedNames, Decides, FactsChange, ImportPlan, PortfolioStore } from './ports.ts';
 
 /*
- * Changes of what people set for names. Tags that rules and budgets name, and `guarded`, decide who lets orders go and who
+ * Changes of what people set for names. Tags that rules, budgets and mandates name, and `guarded`, decide who lets orders go and who
  * answers an incident, so a change of them waits for a second person who may approve. All that changes for such a name in one
  * edit waits with them; the other names of the edit are changed at once.
  */
@@ -23,6 +23,8 @@ export interface FactChangesDeps extends ApproverDeps {
   readonly pending: PendingChanges<FactsChange>;
   readonly policy: PolicySource;
   readonly budgets: Pick<BudgetStore, 'list'>;
+  /** The tags that mandates in force name. */
+  readonly mandateTags: () => Promise<readonly string[]>;
 }
 
 /** What became of an edit. */
@@ -75,11 +77,15 @@ export interface FactChanges {
 export function createFactChanges(deps: FactChangesDeps): FactChanges {
   const { portfolio, pending, now } = deps;
 
-  /** The tags that rules and budgets name. */
+  /** The tags that rules, budgets and mandates name. */
   async function decidingTags(): Promise<ReadonlySet<string>> {
-    const [{ rules }, budgets] = await Promise.all([deps.policy.current(), deps.budgets.list()]);
+    const [{ rules }, budgets, ofMandates] = await Promise.all([
+      deps.policy.current(),
+      deps.budgets.list(),
+      deps.mandateTags(),
+    ]);
     const ofRules = rules.flatMap(({ names }) => names.flatMap((name) => tagOfPattern(name) ?? []));
-    return new Set([...ofRules, ...budgets.flatMap(({ tag }) => tag ?? [])]);
+    return new Set([...ofRules, ...budgets.flatMap(({ tag }) => tag ?? []), ...ofMandates]);
   }
 
   async function decides(): Promise<Decides> {

@@ -6,12 +6,16 @@ import { DUE_LANES, dueAt, unfollowedItems } from './due.ts';
 import { type EscalateDeps, escalateOrder } from './escalate.ts';
 import { type LookForEvidence, resolveByEvidence } from './evidence.ts';
 import { type ExecuteDeps, executeOrder } from './execute.ts';
+import { advanceMandate, putInForce } from './mandates/life.ts';
+import type { MandateStore } from './mandates/ports.ts';
 import type { Order } from './order.ts';
 import type { Directory, DueLane } from './ports.ts';
+import { taskNamed } from './tasks.ts';
 import { isPaused } from './waves.ts';
 
 export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
   readonly directory: Directory;
+  readonly mandates: Pick<MandateStore, 'hold' | 'unsentOf'>;
   /** Takes the success of an item into the watch list, once however often it is asked to. */
   readonly follow: (order: Order, n: number) => Promise<void>;
   readonly lookForEvidence: LookForEvidence;
@@ -40,7 +44,9 @@ export async function advance(deps: AdvanceDeps, orderId: string, lane: DueLane)
       return;
     case 'APPROVED':
       if (isPaused(order)) await expireOrder(deps, orderId);
-      else await executeOrder(deps, order, deps.stopSending);
+      else if (!taskNamed(order.task).sends) {
+        if (!(await putInForce(deps, orderId))) await deps.store.putOff(orderId);
+      } else await executeOrder(deps, order, deps.stopSending);
       return;
     case 'EXECUTING':
       return takeOver(deps, orderId);
@@ -59,6 +65,7 @@ async function takeOver(deps: AdvanceDeps, orderId: string): Promise<void> {
 
 /** Adds successes to the watch list. Once all are there, public records are looked at. */
 async function observe(deps: AdvanceDeps, order: Order): Promise<void> {
+  if (order.task === 'mandate') await advanceMandate(deps, order);
   const followed = new Set(unfollowedItems(order).map(({ n }) => n));
   for (const n of followed) await deps.follow(order, n);
   if (followed.size === 0) {

@@ -4,7 +4,7 @@ import type { Demand, Requirement } from '../policy/evaluate.ts';
 import { isGroup } from '../policy/policy.ts';
 import type { StandInSource } from '../policy/ports.ts';
 import type { ApprovalPolicy } from './approval-rights.ts';
-import { askedDemand, currentDemand, type DemandDeps, implicitRequirement } from './demand.ts';
+import { askedDemand, currentDemand, type DemandDeps, implicitRequirement, settingsFor } from './demand.ts';
 import { isRequester, type Order } from './order.ts';
 import type { Directory } from './ports.ts';
 
@@ -262,7 +262,7 @@ export async function waitingFor(
   const toDecide = found.filter(
     (order) =>
       order.state === 'PENDING' &&
-      (settings.allowSelfApproval || !isRequester(order, userId)) &&
+      (settingsFor(order, settings).allowSelfApproval || !isRequester(order, userId)) &&
       order.approvals.every((approval) => approval.userId !== userId),
   );
   return {

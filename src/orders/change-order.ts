@@ -8,7 +8,7 @@ import { transition } from './state-machine.ts';
 /** An event that lets no request leave. */
 export type UnguardedEvent = Exclude<OrderEvent, SendingEvent>;
 type SendingEvent = Extract<OrderEvent, { readonly type: 'sending' }>;
-type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation'>;
+type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation' | 'mandated'>;
 
 /** What a decision makes of the order as it was read. */
 export type Decision =
@@ -73,9 +73,11 @@ export async function changeOrder(
 function refusalOfConflict({
   conflictingOrderId,
   earlier,
+  held,
   notSigned,
 }: Extract<CommitOutcome, { readonly ok: false }>): Refusal | undefined {
   if (conflictingOrderId !== undefined) return { code: 'open_already', orderId: conflictingOrderId };
+  if (held !== undefined) return { code: 'mandate_held', because: held };
   if (notSigned !== undefined) return { code: 'not_signed', differs: notSigned };
   return earlier === undefined ? undefined : { code: 'earlier_order', finding: earlier };
 }

@@ -14,7 +14,7 @@ import {
 } from './approvers.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from './change-order.ts';
 import { stopIfChanged } from './check-statement.ts';
-import { askedDemand, type CurrentDemand, currentDemand, type DemandDeps } from './demand.ts';
+import { askedDemand, type CurrentDemand, currentDemand, type DemandDeps, settingsFor } from './demand.ts';
 import { findEarlier, stopForEarlier } from './earlier.ts';
 import {
   type Approval,
@@ -89,7 +89,7 @@ async function groundsOf(deps: DecideDeps, order: Order, userIds: readonly strin
 /** An order that does not wait for people is not evaluated again. */
 async function demandOf(deps: DecideDeps, order: Order): Promise<CurrentDemand> {
   if (order.state === 'PENDING' || isPaused(order)) return currentDemand(deps, order);
-  const settings = await deps.settings();
+  const settings = settingsFor(order, await deps.settings());
   const asked = askedDemand(order, settings);
   return { settings, demand: asked, asked, policyVersion: order.policyVersion, isStricter: false };
 }

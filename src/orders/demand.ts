@@ -53,6 +53,8 @@ export interface DecidedOrder {
   readonly input: unknown;
   /** It goes out with the team's account, which only approved orders may use. */
   readonly usesTeamAccount: boolean;
+  /** A mandate does not let it go, so that somebody has to. */
+  readonly isHeld?: boolean;
 }
 
 /** A kept order as the policy looks at it. */
@@ -72,13 +74,80 @@ export interface EvaluatedOrder {
 
 /** Says what an order needs at this moment. Slack is asked about those groups alone that rules name as who asks. */
 export async function evaluateOrder(deps: DemandDeps, order: DecidedOrder): Promise<EvaluatedOrder> {
-  const { settings, policyVersion, evaluation } = await evaluationNow(deps, order);
+  const [question, ...others] = await questionsOf(deps, order);
+  const [first, more] = await Promise.all([
+    evaluationNow(deps, question),
+    Promise.all(others.map((other) => evaluationNow(deps, other))),
+  ]);
+  const { settings, policy, policyVersion } = first;
+  const demand = more.map(({ evaluation }) => evaluation.demand).reduce(stricter, first.evaluation.demand);
+  const names = [first, ...more].flatMap(({ evaluation }) => evaluation.names);
   return {
-    settings,
+    settings: settingsFor(order, settings),
     policyVersion,
-    demand: withoutWeaker(evaluation.demand),
-    decidedBy: distinct(evaluation.names.flatMap(({ decidedBy }) => decidedBy.map(({ rule }) => rule))),
+    demand: withoutWeaker(
+      isOthersToDecide(order) ? decidedByAnother(demand, settings, policy, order) : demand,
+    ),
+    decidedBy: distinct(names.flatMap(({ decidedBy }) => decidedBy.map(({ rule }) => rule))),
   };
+}
+
+/** Nobody approves their own mandate, whatever the settings allow. */
+export function settingsFor({ task }: Pick<Order, 'task'>, settings: TeamSettings): TeamSettings {
+  return task === 'mandate' ? { ...settings, allowSelfApproval: false } : settings;
+}
+
+/** What the policy is asked about an order. A mandate is decided as the renewal of all its names, and as what it is. */
+async function questionsOf(
+  { ruleFacts }: DemandDeps,
+  order: DecidedOrder,
+): Promise<readonly [DecidedOrder, ...DecidedOrder[]]> {
+  if (order.task !== 'mandate') return [order];
+  const names = await ruleFacts.namesFitting(order.names);
+  return [
+    { ...order, names, task: 'renew', input: { names, period: 1 } },
+    { ...order, names },
+  ];
+}
+
+/** Whether an order needs somebody else's approval even where every rule is free. */
+function isOthersToDecide({ task, isHeld }: DecidedOrder): boolean {
+  return task === 'mandate' || isHeld === true;
+}
+
+/** The same demand with one approval of the settings' approvers at least. A mandate is no emergency, and says its patterns. */
+function decidedByAnother(
+  demand: Demand,
+  settings: TeamSettings,
+  { signsSettings }: Pick<PolicyInForce, 'signsSettings'>,
+  { task, names }: DecidedOrder,
+): Demand {
+  if (demand.outcome === 'refuse') return demand;
+  const isMandate = task === 'mandate';
+  const { approvalEscalateTo: escalateTo } = settings;
+  const needed =
+    demand.outcome === 'approve'
+      ? demand
+      : {
+          ...demand,
+          outcome: 'approve' as const,
+          requirements: [
+            {
+              ...implicitRequirement(settings, names),
+              rule: { kind: 'mandate' as const },
+              signed: signsSettings,
+            },
+          ],
+          escalateTo,
+          escalateToAdmins: escalateTo.length === 0,
+        };
+  return isMandate
+    ? {
+        ...needed,
+        breakGlass: false,
+        requirements: needed.requirements.map((requirement) => ({ ...requirement, names })),
+      }
+    : needed;
 }
 
 async function evaluationNow(deps: DemandDeps, order: DecidedOrder) {
@@ -86,7 +155,7 @@ async function evaluationNow(deps: DemandDeps, order: DecidedOrder) {
   const asked = factOrderOf(order);
   const facts = await gatherFacts(factSourcesOf(deps), policy.rules, asked, deps.ruleFacts.currency);
   const evaluation = evaluate(policy, policySettings(settings, policy), asked, facts);
-  return { settings, policyVersion: policy.version, evaluation };
+  return { settings, policy, policyVersion: policy.version, evaluation };
 }
 
 /** The names of an order that the policy refuses at this moment, each with the rules that do. */

@@ -52,11 +52,14 @@ export function dueAt(order: Order, at: Date): Date | undefined {
     case 'APPROVED':
       // It waits for a person.
       if (isPaused(order)) return order.expiresAt;
-      return earliest(nextItems(order).map(({ notBefore }) => notBefore ?? at)) ?? at;
+      return (
+        earliest(nextItems(order).map(({ notBefore }) => notBefore ?? order.mandated?.sendAfter ?? at)) ?? at
+      );
     case 'EXECUTING':
       // Its lease, which goes by the database's clock, keeps others away while its worker lives.
       return at;
     default:
+      if (order.task === 'mandate') return earliest([order.remindAt, order.expiresAt]);
       return unfollowedItems(order).length > 0
         ? at
         : earliest([

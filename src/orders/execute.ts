@@ -17,12 +17,15 @@ import {
   stopIfChanged,
 } from './check-statement.ts';
 import { isOver } from './clock.ts';
+import type { HeldCode } from './mandates/acting.ts';
+import type { MandateStore } from './mandates/ports.ts';
+import type { Cleared } from './mandates/sending.ts';
 import { type ItemResult, type Order, type OrderItem, waitingItems } from './order.ts';
 import type { OrderSigning } from './order-signing.ts';
 import type { CompletedRequest, OrderTask, OutgoingRequest } from './order-task.ts';
 import { type AnsweredEvent, eventOfOutcome, lostRequest, type SendOutcome } from './outcome.ts';
 import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from './parties.ts';
-import type { Directory, OrderStore } from './ports.ts';
+import type { Directory, MandatedSending, OrderStore } from './ports.ts';
 import { inputOwner, itemInputOwner, resultOwner } from './request-order.ts';
 import {
   decideRetry,
@@ -54,6 +57,9 @@ export interface ExecuteDeps {
   readonly findAccount: FindAccount;
   readonly directory: Pick<Directory, 'membership'>;
   readonly servicePlaces: ServicePlaces;
+  /** Looks whether the mandate that made an order lets it go at this moment. */
+  readonly clearForMandate: (order: Order) => Promise<Cleared>;
+  readonly mandates: Pick<MandateStore, 'hold'>;
   /** Called when the service has accepted an account's credential. */
   readonly accepted: (accountId: string) => Promise<void>;
   /** Names this process among all that share the database; new at every start. */
@@ -144,6 +150,9 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
   let postponement: 'putOff' | 'leaveToOthers' | undefined;
   /** Of whom Slack does not tell whether they are still members. */
   let unknownMember: string | undefined;
+  /** Until when an order of a mandate waits. */
+  let later: { readonly order: Order; readonly until: Date } | undefined;
+  let mandated: MandatedSending | undefined;
   const postpone = (how: typeof postponement): Decision => {
     postponement = how;
     return NOT_DUE;
@@ -151,13 +160,24 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
   const claim = async (order: Order): Promise<Decision> => {
     postponement = undefined;
     unknownMember = undefined;
+    later = undefined;
     if (order.state !== 'APPROVED') return NOT_DUE;
+    if (order.mandated !== undefined && order.mandated.sendAfter > deps.now()) return NOT_DUE;
     const waiting = nextItems(order);
     if (waiting.length > 0 && !waiting.some((item) => isDue(item, deps.now()))) return NOT_DUE;
     const blocked = await beforeWave(order, pauseEndOf(deps));
     if (blocked !== undefined) return blocked;
     const statement = verifiedStatement(order, deps.servicePlaces);
     if (statement === undefined) return stopChanged(deps, order);
+    if (order.mandated !== undefined) {
+      const cleared = await deps.clearForMandate(order);
+      if (cleared.kind === 'held') return holdForMandate(deps, order, cleared.code);
+      if (cleared.kind === 'later') {
+        later = { order, until: cleared.until };
+        return NOT_DUE;
+      }
+      mandated = cleared.sending;
+    }
     // Both look the account up: asked at once, they share a statement.
     const [parties, preparing] = await Promise.all([
       partiesOf(deps.findAccount, order),
@@ -182,6 +202,7 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
   const claimed = await changeOrder(deps, orderId, claim, known);
   if (unknownMember !== undefined) warnOfMembership(deps, orderId, unknownMember);
   if (postponement !== undefined) await deps.store[postponement](orderId);
+  if (later !== undefined) await deps.store.reschedule(later.order, later.until);
   if (!claimed.ok || claimed.order.claim === undefined || prepared === undefined) return;
 
   const { workerId } = claimed.order.claim;
@@ -192,11 +213,22 @@ export async function executeOrder(deps: ExecuteDeps, known: Order, signal: Abor
       .catch((err: unknown) => deps.log.warn({ err, orderId }, 'extending the lease of an order'));
   }, leaseMs / HEARTBEATS);
   try {
-    await sendItems(worker, claimed.order, prepared, signal);
+    await sendItems(worker, claimed.order, { ...prepared, mandated }, signal);
     await release(worker);
   } finally {
     clearInterval(heartbeat);
   }
+}
+
+/** The mandate does not let an order go. That is kept first, so that its mark is refused whatever happens in between. */
+async function holdForMandate(
+  { mandates, now }: Pick<ExecuteDeps, 'mandates' | 'now'>,
+  { id }: Order,
+  because: HeldCode,
+): Promise<Decision> {
+  // What its mandate does not renew any more needs nobody: another mandate may act for it.
+  if (because !== 'mandate_ended') await mandates.hold(id, because, now());
+  return { event: { type: 'stopped', summary: { code: 'mandate_held', because } } };
 }
 
 function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
@@ -206,7 +238,7 @@ function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
 async function sendItems(
   worker: Worker,
   order: Order,
-  { context, error }: PreparedExecution,
+  { context, error, mandated }: PreparedExecution & { readonly mandated: MandatedSending | undefined },
   signal: AbortSignal,
 ): Promise<void> {
   const task = taskNamed(order.task);
@@ -232,7 +264,7 @@ async function sendItems(
       for (const item of next) {
         if (signal.aborted || reasonToPause(worker.latest) !== undefined) return;
         if (!(await areMembersPresent(worker, signal))) return;
-        await sendItem({ worker, task, order, item, signal }, context);
+        await sendItem({ worker, task, order, item, signal }, { ...context, mandated });
       }
     };
     await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, items.length) }, sendInTurn));
@@ -291,6 +323,11 @@ interface ExecutionContext {
   readonly statement: Statement;
   /** By what stands for them in the statement. */
   readonly secrets: ReadonlyMap<string, Secret>;
+}
+
+/** The context of one request, with what its mark is checked by. */
+interface SendingContext extends ExecutionContext {
+  readonly mandated: MandatedSending | undefined;
 }
 
 /** The context, or why there is none. Both are undefined when the account is gone. */
@@ -352,7 +389,7 @@ function openSealed(vault: Vault, sealed: Sealed, owner: readonly string[]): Sec
   }
 }
 
-async function sendItem(execution: ItemExecution, context: ExecutionContext): Promise<void> {
+async function sendItem(execution: ItemExecution, context: SendingContext): Promise<void> {
   const { worker, order } = execution;
   const startedAt = performance.now();
   const outcome = await requestItem(execution, context);
@@ -363,12 +400,9 @@ async function sendItem(execution: ItemExecution, context: ExecutionContext): Pr
 }
 
 /** @returns undefined when the claim was lost before the request left: the item belongs to another worker now */
-async function requestItem(
-  execution: ItemExecution,
-  context: ExecutionContext,
-): Promise<Outcome | undefined> {
+async function requestItem(execution: ItemExecution, context: SendingContext): Promise<Outcome | undefined> {
   const { worker, task, order, item, signal } = execution;
-  const { client, statement, secrets } = context;
+  const { client, statement, secrets, mandated } = context;
   const progress: SendProgress = { sent: undefined, mayBeDone: false };
   try {
     const answer = await task.send(client, {
@@ -376,7 +410,7 @@ async function requestItem(
       replyTo: statement.replyTo,
       secrets,
       signal,
-      ...markSending(execution, progress),
+      ...markSending(execution, progress, mandated),
     });
     const result = resultOfResponse(answer, task);
     return {
@@ -429,6 +463,7 @@ function stopUnsigned(worker: Worker, differs: readonly SendingDifference[]): Pr
 function markSending(
   { worker, order, item }: ItemExecution,
   progress: SendProgress,
+  mandated: MandatedSending | undefined,
 ): Pick<OutgoingRequest, 'beforeSend' | 'beforeFirstByte'> {
   const { wallClock = Date.now, sendWithinMs = SEND_WITHIN_MS } = worker;
   let markedAt = 0;
@@ -441,12 +476,21 @@ function markSending(
       markedAt = wallClock();
       const again = refusal === undefined ? {} : { again: 'session_ended' as const };
       const marked = await change(worker, async () => {
-        const guard = await worker.signing.guardOf(order);
+        // What a mandate has made goes out with the approvals of the mandate.
+        const guard = await worker.signing.guardOf(mandated?.signedBy ?? order);
         if (guard === undefined) return NOT_DUE;
-        return { guard, event: { type: 'sending', workerId: worker.workerId, n: item.n, ...again } };
+        return {
+          guard,
+          event: { type: 'sending', workerId: worker.workerId, n: item.n, ...again },
+          ...(mandated === undefined ? {} : { extra: { mandated } }),
+        };
       });
       if (!marked.ok) {
         if (marked.refusal.code === 'earlier_order') await stopEarlier(worker, order.id);
+        if (marked.refusal.code === 'mandate_held' && !WAITS.has(marked.refusal.because)) {
+          const { because } = marked.refusal;
+          await change(worker, (current) => holdForMandate(worker, current, because));
+        }
         if (marked.refusal.code === 'not_signed') await stopUnsigned(worker, marked.refusal.differs);
         throw refusal === undefined
           ? new ClaimLostError(marked.refusal.code)
@@ -462,6 +506,9 @@ function markSending(
     },
   };
 }
+
+/** What only has to wait, and is looked at again. */
+const WAITS: ReadonlySet<HeldCode> = new Set<HeldCode>(['not_announced', 'day_full']);
 
 function reportOutcome(
   { worker, task, order, item }: ItemExecution,

@@ -25,7 +25,7 @@ import {
 import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint, InterfaceConstraints } from './interface-constraint.ts';
 import type { OrderTaskName } from './order.ts';
-import type { StatementItem } from './statement.ts';
+import type { StatedRequest, StatementItem } from './statement.ts';
 
 /** What an item of an order asks for. */
 export interface AskedItem {
@@ -98,6 +98,8 @@ interface DeclaredTask<Name extends string> {
 /** What orders have to know about a task. A row of {@link ORDER_TASKS}. */
 export interface OrderTask<Name extends string = OrderTaskName> extends DeclaredTask<Name> {
   readonly effect: Effect;
+  /** Whether its orders ask the service for something. Others take effect in the bot alone. */
+  readonly sends: boolean;
   /** Doing it twice does no more than doing it once. */
   readonly idempotent: boolean;
   /** Starts as `DRAFT`: the requester confirms before anybody else sees it. */
@@ -141,7 +143,10 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
    * @param interfaces of the account
    * @throws {InvalidInputError} when it cannot be sent
    */
-  describe(asked: AskedItem, interfaces: AvailableInterfaces): RequestDescription;
+  describe(
+    asked: AskedItem,
+    interfaces: AvailableInterfaces,
+  ): RequestDescription | Extract<StatedRequest, { interface: 'none' }>;
   /** @throws {ServiceError} */
   send(client: ServiceClient, sending: OutgoingRequest): Promise<CompletedRequest>;
 }
@@ -256,6 +261,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     name,
     words,
     effect: service.effect,
+    sends: true,
     risk,
     nameKind,
     idempotent: service.idempotent,
@@ -339,6 +345,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     },
 
     async send(client, { item: { name, ctid, request }, secrets, ...call }) {
+      if (request.interface === 'none') throw new InvalidInputError('nothing is sent for it');
       const description = withSecrets(request, secrets);
       const sent = await client.send(service, { ...call, ctid, about: name, description });
       const { output, envelope, httpStatus } = sent;

@@ -6,6 +6,7 @@ import type { Demand, Requirement } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { ApprovalSignature, LoggedSignature } from '../signing/approval.ts';
 import type { WaitingMoments } from './deadlines.ts';
+import type { Mandated, MandateEnd } from './mandates/mandate.ts';
 import { type RecordProof, recordFinding } from './record-finding.ts';
 import { itemSummary, type PlainSummary, type RetryReason } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
@@ -194,9 +195,12 @@ export interface Order {
   readonly policyVersion: number;
   /** What it needed when it was asked for. */
   readonly demand: Demand;
-  /** When a DRAFT is forgotten, a PENDING order expires, or the rest of a paused one is not sent any more. */
+  /**
+   * When a DRAFT is forgotten, a PENDING order expires, the rest of a paused one is not sent any more, one of a mandate
+   * would come too late, or a mandate in force is over.
+   */
   readonly expiresAt: Date | undefined;
-  /** When approvers are reminded; undefined when they were, or need not be. */
+  /** When approvers are reminded, or people of the end of a mandate; undefined when they were, or need not be. */
   readonly remindAt: Date | undefined;
   /** When others are called because it still waits; undefined when they were, or need not be. */
   readonly escalateAt: Date | undefined;
@@ -214,6 +218,10 @@ export interface Order {
   readonly retryOf: string | undefined;
   /** Who asked for it in the orders that it retries, the first one first; empty when it retries none. */
   readonly earlierRequesters: readonly string[];
+  /** The mandate that made it; undefined for what a person asked for. */
+  readonly mandated?: Mandated | undefined;
+  /** Of a mandate: how it ended. */
+  readonly mandateEnd?: MandateEnd | undefined;
   /** Names the command, form or click it was asked with. */
   readonly deliveryId: string;
   readonly createdAt: Date;
@@ -396,6 +404,12 @@ export type OrderEvent =
       /** The earlier order that turned out to have been carried out. */
       readonly doneIn?: string;
     }
+  /** A mandate comes into force. Nothing is sent for it. */
+  | { readonly type: 'in_force'; readonly expiresAt: Date; readonly remindAt: Date }
+  /** A mandate ends soon, and people are told. */
+  | { readonly type: 'mandate_ending' }
+  /** A mandate makes no more orders. */
+  | { readonly type: 'mandate_ended'; readonly because: MandateEnd['because']; readonly by?: string }
   /** Public records show something that proves nothing. */
   | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
   /**

@@ -5,6 +5,7 @@ import type { Reservation, Shortfall } from '../money/budget.ts';
 import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { EarlierFinding } from './earlier.ts';
+import type { HeldCode, SendingFacts } from './mandates/acting.ts';
 import type { Order, OrderState, OrderTaskName } from './order.ts';
 import type { SendingGuard } from './order-signing.ts';
 import type { SendingDifference } from './summary.ts';
@@ -22,12 +23,29 @@ export interface OrderCommit {
   readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
   /** What the service answered to an item's request, whole, its secrets masked. */
   readonly answer?: { readonly n: number; readonly answer: unknown };
+  /** Required where an order that a mandate made is about to be sent: what is checked in the same transaction, and reserved anew. */
+  readonly mandated?: MandatedSending;
   /**
    * What the order takes out of the team's budgets. It is reserved in the same transaction if the change releases the
    * order; where a budget does not have as much, the change is not made.
    */
   readonly reservation?: Reservation | undefined;
 }
+
+/** What lets an order go that a mandate made. */
+export interface MandatedSending {
+  readonly reservation: Reservation;
+  /** The mandate’s order, whose signatures let it go, where the renewal has to be signed. */
+  readonly signedBy: Order | undefined;
+  /**
+   * Why it may not go, by what is read under the locks of the transaction. Pure.
+   * @param mandate the mandate's order
+   */
+  readonly refusal: (mandate: Order | undefined, read: SendingRead) => HeldCode | undefined;
+}
+
+/** What is read of a name in the transaction that sends it. */
+export type SendingRead = Omit<SendingFacts, 'mandate' | 'isUnchanged'>;
 
 /** An answer of the service as it is kept. */
 export interface StoredResponse {
@@ -41,6 +59,8 @@ export type CommitOutcome =
   | {
       readonly ok: false;
       readonly conflictingOrderId: string | undefined;
+      /** The commit would have sent an order that its mandate does not let go by now. */
+      readonly held?: HeldCode;
       /** The commit would have sent a retry whose earlier order was done, or may be. */
       readonly earlier?: EarlierFinding;
       /** The commit would have sent what is not signed as it has to be. */
@@ -82,6 +102,8 @@ export interface RuleFacts {
   readonly currency: string;
   /** The tags of hosts themselves, without their parents. A host without an entry is not known. */
   tagsOf(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
+  /** The names of the watch list that fit some patterns, as those of a rule. */
+  namesFitting(patterns: readonly string[]): Promise<readonly string[]>;
   /** What a task that may cost money costs for each name, as far as that is known. */
   pricesOf(order: PricedOrder): Promise<PolicyFacts['prices']>;
 }

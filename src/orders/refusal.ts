@@ -1,6 +1,7 @@
 import type { Shortfall } from '../money/budget.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { EarlierFinding } from './earlier.ts';
+import type { HeldCode } from './mandates/acting.ts';
 import type { ApprovalsGiven, OrderEvent, OrderState } from './order.ts';
 import type { SendingDifference } from './summary.ts';
 
@@ -14,6 +15,7 @@ export type ApproverRight =
   | 'stop'
   | 'resume'
   | 'undo'
+  | 'end_mandate'
   /** To confirm, or to drop, a change of names that decides about orders. */
   | 'confirm_facts';
 
@@ -99,6 +101,10 @@ export type Refusal =
   | { readonly code: 'retry_bulk' }
   | { readonly code: 'nothing_waits'; readonly state: OrderState }
   | { readonly code: 'sent_already' }
+  /** The mandate is not in force, or not any more. */
+  | { readonly code: 'not_in_force' }
+  /** Its mandate does not let an order go at this moment. Nobody is told. */
+  | { readonly code: 'mandate_held'; readonly because: HeldCode }
   | { readonly code: 'outcome_known' }
   | { readonly code: 'nothing_to_reveal' }
   | { readonly code: 'reveal_over' }

@@ -20,6 +20,7 @@ import {
   evaluateOrder,
 } from './demand.ts';
 import type { InputIssue } from './input-issue.ts';
+import type { Mandated } from './mandates/mandate.ts';
 import {
   accountOwner,
   ctidOf,
@@ -78,6 +79,10 @@ export interface OrderRequest {
   readonly threadTs: string | undefined;
   /** Asked for in a direct message: only who asked, approvers and admins see it. */
   readonly isPrivate?: boolean;
+  /** A mandate does not let it go, so that it waits for somebody in any case. */
+  readonly isHeld?: boolean;
+  /** The mandate that makes it. */
+  readonly mandated?: Mandated;
   /** The order that is asked for again. */
   readonly retries?: Pick<Order, 'id' | 'requesterId' | 'earlierRequesters'>;
   /** Identifies the command, form or click. Delivered again, it is the same order. */
@@ -109,7 +114,11 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   const { task, names, input } = checked;
   const asked = { task: task.name, names, requesterId: request.requesterId, input };
   const [evaluated, price, firstExpiry] = await Promise.all([
-    evaluateOrder(deps, { ...asked, usesTeamAccount: isTeamAccount(account) }),
+    evaluateOrder(deps, {
+      ...asked,
+      usesTeamAccount: isTeamAccount(account),
+      isHeld: request.isHeld ?? false,
+    }),
     deps.priceOf(asked),
     deps.firstExpiry(names),
     // What is sealed of the account and cannot be opened is told now, and not after somebody has approved.
@@ -123,13 +132,12 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
 
   const start = await startOf(deps, wanted);
   const secrets = saltSecrets(request);
-  const unstated = newOrder(wanted, start, secrets);
-  const statement = statementOrIssue(unstated, deps.servicePlaces);
-  if ('issue' in statement) return { kind: 'unsupported', issue: statement.issue };
-  const order: Order = { ...unstated, statementHash: hashOfStatement(statement) };
+  const stated = statedOrder(deps, wanted, start, secrets);
+  if ('issue' in stated) return { kind: 'unsupported', issue: stated.issue };
+  const { order, entry } = stated;
   const conflict = await deps.store.create({
     order,
-    log: [requestedEntry(order, statement, wanted, start)],
+    log: [entry],
     sealedInput: secrets.own && deps.vault.seal(secrets.own.salted, inputOwner(order)),
     sealedItems: sealRows(deps.vault, order, secrets),
     reservation: start.state === 'APPROVED' ? start.reservation : undefined,
@@ -137,6 +145,20 @@ export async function requestOrder(deps: RequestDeps, request: OrderRequest): Pr
   return conflict === undefined
     ? { kind: 'accepted', order }
     : settleConflict(deps, request, conflict.conflictingOrderId);
+}
+
+/** A new order with its statement, and its first line in the log; or why it cannot be sent. */
+export function statedOrder(
+  { servicePlaces }: Pick<RequestDeps, 'servicePlaces'>,
+  wanted: WantedOrder,
+  start: Start,
+  secrets: SaltedSecrets = NO_SECRETS,
+): { readonly order: Order; readonly entry: OrderLogEntry } | { readonly issue: RequestIssue } {
+  const unstated = newOrder(wanted, start, secrets);
+  const statement = statementOrIssue(unstated, servicePlaces);
+  if ('issue' in statement) return statement;
+  const order = { ...unstated, statementHash: hashOfStatement(statement) };
+  return { order, entry: requestedEntry(order, statement, wanted, start) };
 }
 
 /** What a person asked for, once the account and the zone's rules allow it. */
@@ -147,7 +169,7 @@ interface CheckedRequest {
   readonly names: readonly string[];
 }
 
-function checkRequest(
+export function checkRequest(
   interfaces: AvailableInterfaces,
   request: OrderRequest,
 ): CheckedRequest | Extract<RequestOutcome, { kind: 'unsupported' | 'invalid' }> {
@@ -165,7 +187,7 @@ function checkRequest(
 }
 
 /** Everything that a new order is made of. */
-interface WantedOrder {
+export interface WantedOrder {
   readonly request: OrderRequest;
   readonly account: Account;
   readonly checked: CheckedRequest;
@@ -177,7 +199,7 @@ interface WantedOrder {
 }
 
 /** How a new order begins. */
-interface Start {
+export interface Start {
   readonly state: 'DRAFT' | 'PENDING' | 'APPROVED';
   readonly at: Date;
   /** When it is forgotten, reminded of and escalated; undefined for an order that goes out at once. */
@@ -221,6 +243,8 @@ interface SaltedSecrets {
   readonly own: SaltedSecret | undefined;
   readonly rows: readonly (SaltedSecret | undefined)[];
 }
+
+const NO_SECRETS: SaltedSecrets = { own: undefined, rows: [] };
 
 function saltSecrets({ secret, bulk }: OrderRequest): SaltedSecrets {
   return {
@@ -290,6 +314,7 @@ function newOrder(
     claim: undefined,
     retryOf: request.retries?.id,
     earlierRequesters: earlierRequestersOf(request),
+    mandated: request.mandated,
     deliveryId: request.deliveryId,
     createdAt: start.at,
     closedAt: undefined,
@@ -330,6 +355,7 @@ function requestedEntry(
     ...(price === undefined ? {} : { price }),
     ...(over.length === 0 ? {} : { overBudget: over }),
     ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: accountOwner(order) }),
+    ...(order.mandated === undefined ? {} : { mandate: order.mandated.id }),
   };
 }
 
@@ -375,7 +401,7 @@ function sealRows(vault: Vault, order: Order, { rows }: SaltedSecrets): Readonly
   );
 }
 
-function decisionOf({ policyVersion, demand, settings, decidedBy }: EvaluatedOrder): DecisionByPolicy {
+export function decisionOf({ policyVersion, demand, settings, decidedBy }: EvaluatedOrder): DecisionByPolicy {
   return { policyVersion, demand, decidedBy, approvalsRequired: approvalsRequiredBy(demand, settings) };
 }
 

@@ -1,5 +1,8 @@
 import type { Log } from '../log.ts';
 import { changeOrder } from './change-order.ts';
+import { ANNOUNCED_MS } from './mandates/acting.ts';
+import { endAfterRestore } from './mandates/life.ts';
+import type { Order } from './order.ts';
 import type { OrderStore } from './ports.ts';
 
 /*
@@ -103,7 +106,7 @@ export interface Known {
 export async function markUnsentUnknown(deps: GuardDeps): Promise<Known> {
   const seen = await deps.heartbeat.look();
   const why = restoreSignAtStart(seen, deps.now());
-  if (why !== undefined) await invalidateUnsent(deps, why);
+  if (why !== undefined) await invalidateUnsent(deps, why, seen.last?.seenAt);
   return verify(deps, seen, false);
 }
 
@@ -135,15 +138,25 @@ async function verify(deps: GuardDeps, seen: Sighting, isLast: boolean): Promise
   return { database: seen.database, server: seen.server, count };
 }
 
-async function invalidateUnsent(deps: GuardDeps, why: string): Promise<void> {
+/** @param lastSeen up to when the database is known to hold everything; undefined: nothing tells */
+async function invalidateUnsent(deps: GuardDeps, why: string, lastSeen: Date | undefined): Promise<void> {
+  const now = deps.now();
   for (const orderId of await deps.store.unsent()) {
     const outcome = await changeOrder(deps, orderId, (order) =>
-      order.state === 'APPROVED' || order.state === 'EXECUTING'
+      (order.state === 'APPROVED' || order.state === 'EXECUTING') && !isForLater(order, now)
         ? { event: { type: 'invalidated', summary: { code: 'database_restored' } } }
         : { refusal: { code: 'not_due' } },
     );
     if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have gone out before: it is not sent');
   }
+  // Orders that mandates made and sent in the lost time were made before it, unless that was longer.
+  if (lastSeen === undefined || now.getTime() - lastSeen.getTime() >= ANNOUNCED_MS)
+    await endAfterRestore(deps);
+}
+
+/** Whether nobody can have sent an order before this moment: a mandate has it wait for a day. */
+function isForLater({ state, mandated }: Order, now: Date): boolean {
+  return state === 'APPROVED' && mandated !== undefined && mandated.sendAfter > now;
 }
 
 /** A heartbeat that was started. */
@@ -180,7 +193,7 @@ export function startHeartbeat(deps: GuardDeps, start: Known): RunningHeartbeat 
     if (why !== undefined) {
       heartbeat.suspend();
       log.error({ why }, 'the database has gone back: what it calls unsent becomes unknown');
-      await invalidateUnsent(deps, why);
+      await invalidateUnsent(deps, why, seen.last?.seenAt);
     } else if (seen.server !== known.server) leaveTimeToOthers(seen);
     known = await verify(deps, seen, isLast);
   };

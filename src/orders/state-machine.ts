@@ -75,6 +75,9 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   overdue: { from: ORDER_STATES, apply: overdue },
   delegation_seen: { from: ORDER_STATES, apply: delegationSeen },
   signed_off: { from: ORDER_STATES, apply: signedOff },
+  in_force: { from: ['APPROVED'], apply: inForce },
+  mandate_ending: { from: ['SUCCEEDED'], apply: mandateEnding },
+  mandate_ended: { from: ['SUCCEEDED'], apply: mandateEnded },
 };
 
 /**
@@ -629,6 +632,37 @@ function signedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: Date)
   if (emergencyApprovedBy === by) return refused({ code: 'own_emergency_approval' });
   if (isRequester(order, by)) return refused({ code: 'own_order_to_sign_off' });
   return changedOrder(order, now, { kind: type, actor: by, emergencyApprovedBy }, { signedOffBy: by });
+}
+
+/** A mandate sends nothing: it has succeeded when it is in force. */
+function inForce(order: Order, { type, ...moments }: EventOf<'in_force'>, now: Date): Transition | undefined {
+  if (order.task !== 'mandate') return undefined;
+  const result = { summary: { code: 'in_force' } } as const;
+  const items = order.items.map(
+    (item) => ({ ...item, state: 'SUCCEEDED', answeredAt: now, result }) as const,
+  );
+  const { log, order: after } = settledOrder(order, now, { kind: type, until: moments.expiresAt }, { items });
+  return { ok: true, log, order: { ...after, ...moments } };
+}
+
+function mandateEnding(order: Order, { type }: EventOf<'mandate_ending'>, now: Date): Transition | undefined {
+  const { task, mandateEnd, remindAt, expiresAt } = order;
+  const isDue = remindAt !== undefined && remindAt <= now && expiresAt !== undefined;
+  if (task !== 'mandate' || mandateEnd !== undefined || !isDue) return undefined;
+  return changedOrder(order, now, { kind: type, until: expiresAt }, { remindAt: undefined });
+}
+
+function mandateEnded(order: Order, event: EventOf<'mandate_ended'>, now: Date): Transition | undefined {
+  const { type, because, by } = event;
+  if (order.task !== 'mandate' || order.mandateEnd !== undefined) return undefined;
+  const actor = because === 'person' && by !== undefined ? { actor: by } : {};
+  const who = by === undefined ? {} : { by };
+  return changedOrder(
+    order,
+    now,
+    { kind: type, ...actor, because, ...who },
+    { mandateEnd: { at: now, because, ...who }, ...NO_DEADLINES },
+  );
 }
 
 function refused(refusal: Refusal): Transition {

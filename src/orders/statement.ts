@@ -27,6 +27,8 @@ export interface StatedObject {
 }
 
 export type StatedRequest =
+  /** Nothing is sent: the item lets other orders go, under these terms. */
+  | { readonly interface: 'none'; readonly terms: StatedObject }
   | (Omit<Extract<RequestDescription, { interface: 'json' }>, 'body'> & { readonly body?: StatedValue })
   | (Omit<Extract<RequestDescription, { interface: 'xml' }>, 'element'> & {
       readonly element: StatedObject;
@@ -105,7 +107,7 @@ export function statementOf(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: 
     const request = taskNamed(task).describe({ input: inputOfItem(order, item), name, secret }, interfaces);
     return { n, name, ctid, request: stated(request) };
   });
-  const hasJson = items.some(({ request }) => request.interface === 'json');
+  const hasJson = items.some(({ request }) => request.interface !== 'xml');
   return {
     version: 1,
     order: id,
@@ -122,7 +124,8 @@ export function statementOf(order: StatableOrder, { jsonUrl, xmlUrl, replyTo }: 
   };
 }
 
-function stated(request: RequestDescription): StatedRequest {
+function stated(request: RequestDescription | Extract<StatedRequest, { interface: 'none' }>): StatedRequest {
+  if (request.interface === 'none') return request;
   if (request.interface === 'xml') return { ...request, element: statedObject(request.element) };
   const { body, ...rest } = request;
   return body === undefined ? rest : { ...rest, body: statedValue(body) };

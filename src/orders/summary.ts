@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { requestIssue } from '../service/request-issue.ts';
 import { SIGNATURE_DIFFERENCES } from '../signing/difference.ts';
 import { inputIssue } from './input-issue.ts';
+import { heldCode } from './mandates/acting.ts';
 
 /*
  * What the bot itself says about an item or an event, as codes with their data. They are kept with orders, so a code
@@ -14,6 +15,8 @@ const PLAIN_CODES = [
   'database_restored',
   'done',
   'failed_under_way',
+  /** A mandate, which sends nothing itself. */
+  'in_force',
   'may_be_sent_too',
   'no_answer',
   'no_answer_known',
@@ -56,6 +59,8 @@ const PLAIN = [
   z.object({ code: z.literal('earlier_order'), orderId: z.string(), found: z.enum(['done', 'open']) }),
   z.object({ code: z.literal('request_invalid'), issue: requestIssue }),
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssue) }),
+  /** Its mandate does not let it go by now. */
+  z.object({ code: z.literal('mandate_held'), because: heldCode }),
   /** Its rows no longer give the statement that people were shown. */
   z.object({ code: z.literal('statement_changed'), parts: z.array(z.enum(STATEMENT_PARTS)) }),
   /** The approvals are not signed as they have to be. */

@@ -34,6 +34,7 @@ import {
 } from './fields.ts';
 import type { InputIssue, limitIssueCode, PlainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint } from './interface-constraint.ts';
+import { mandateTerms, statedTerms } from './mandates/terms.ts';
 import { defineOrderTask, type OrderTask } from './order-task.ts';
 import { isWebAddress, readRedirectSource } from './redirect-address.ts';
 
@@ -484,6 +485,51 @@ const user = defineOrderTask({
   secretOf: (output) => output.password,
 });
 
+/** A mandate sends nothing: it lets renewals go that it makes itself, each an order of its own. */
+const mandate: OrderTask<'mandate'> = {
+  name: 'mandate',
+  words: {
+    verb: 'Mandate to renew',
+    done: 'Mandate to renew',
+    plural: 'mandates',
+    title: 'Give a mandate',
+    summary: 'Standing renewals: what is in force, what it did, what it may still spend',
+    submit: 'Ask',
+  },
+  effect: 'write',
+  sends: false,
+  risk: 'none',
+  nameKind: 'host',
+  idempotent: true,
+  confirmFirst: false,
+  nameField: 'mandate_names',
+  secretResult: false,
+  // Its renewals need what renewals need.
+  unsupported: (interfaces) => renew.unsupported(interfaces),
+  availableInterfaces: (interfaces) => renew.availableInterfaces(interfaces),
+  constraints: (input) => renew.constraints(input),
+  routeIssues: () => [],
+  check(raw) {
+    const parsed = mandateTerms.safeParse(raw);
+    return parsed.success
+      ? { ok: true, input: parsed.data, names: parsed.data.mandate_names }
+      : { ok: false, issues: [{ field: 'mandate_names', code: 'unreadable' }] };
+  },
+  namesIn: (raw) => mandateTerms.safeParse(raw).data?.mandate_names ?? [],
+  notes: () => [],
+  locksTransfers: () => undefined,
+  charge: () => 'no',
+  onlyFor: (raw) => raw,
+  describe({ input }) {
+    const parsed = mandateTerms.safeParse(input);
+    if (!parsed.success) throw new InvalidInputError('the input of the order cannot be read');
+    return { interface: 'none', terms: statedTerms(parsed.data) };
+  },
+  send: async () => {
+    throw new InvalidInputError('nothing is sent for it');
+  },
+};
+
 /**
  * Every task that becomes an order, in the sequence in which people see them. Adding one takes a row here,
  * beside its declaration in `service/tasks`.
@@ -500,12 +546,18 @@ export const ORDER_TASKS = {
   redirect,
   'ssl-contact': sslContact,
   user,
+  mandate,
 } as const;
 
 /** The name of a task that becomes an order, which is that of its subcommand. */
 export type OrderTaskName = keyof typeof ORDER_TASKS;
 
 export const ORDER_TASK_NAMES: readonly OrderTaskName[] = Object.values(ORDER_TASKS).map(({ name }) => name);
+
+/** The name of a task whose orders ask the service for something. */
+export type SentTaskName = Exclude<OrderTaskName, 'mandate'>;
+
+export const SENT_TASK_NAMES: readonly SentTaskName[] = ORDER_TASK_NAMES.filter((name) => name !== 'mandate');
 
 /**
  * What waits for an approver unless the settings say otherwise: what costs money, what can lose a name, and what leads all

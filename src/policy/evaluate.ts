@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { distinct } from '../collections.ts';
 import type { Amount } from '../money/amount.ts';
-import { isGroup, type Policy, type PolicyRule, type RuleReference, tagOfPattern } from './policy.ts';
+import { fitsPatterns, type NamePatterns, sortPatterns } from './name-patterns.ts';
+import { isGroup, type Policy, type PolicyRule, type RuleReference } from './policy.ts';
 import type { storedDemand, storedRequirement } from './stored-demand.ts';
 import { type NameKind, type Subject, subjectOf, tagsTouched } from './subject.ts';
 
@@ -112,9 +113,7 @@ interface Candidate {
   readonly misfit: SkippedRule | undefined;
   readonly by: Fit;
   readonly over: Fit;
-  /** The patterns of its names that are no tags, and the tags. */
-  readonly patterns: readonly string[];
-  readonly tags: readonly string[];
+  readonly names: NamePatterns;
   /** Shared by all names that it does not fit. */
   readonly otherName: SkippedRule;
 }
@@ -251,8 +250,7 @@ function candidateOf(rule: PolicyRule, reference: RuleReference, fit: OrderFit):
     misfit: failed && skippedFor(failed),
     by: fit.by,
     over: fit.over,
-    patterns: rule.names.filter((pattern) => tagOfPattern(pattern) === undefined),
-    tags: rule.names.flatMap((pattern) => tagOfPattern(pattern) ?? []),
+    names: sortPatterns(rule.names),
     otherName: skippedFor('names'),
   };
 }
@@ -272,15 +270,9 @@ export function fitsTask(
   );
 }
 
-function fitsName({ patterns, tags: wanted }: Candidate, { name, hosts, tags }: SeenName): Fit {
-  for (const pattern of patterns) {
-    const isSuffix = pattern.startsWith('*.');
-    const fits = (host: string) => (isSuffix ? host.endsWith(pattern.slice(1)) : host === pattern);
-    if (pattern === '*' || hosts.some(fits)) return 'yes';
-  }
-  if (wanted.length === 0) return 'no';
-  if (tags === undefined) return [{ kind: 'tags', name }];
-  return tags.some((tag) => wanted.includes(tag.toLowerCase())) ? 'yes' : 'no';
+function fitsName({ names }: Candidate, name: SeenName): Fit {
+  const fit = fitsPatterns(names, name, name.tags);
+  return fit === 'unknown' ? [{ kind: 'tags', name: name.name }] : fit;
 }
 
 function fitsRequester(rule: PolicyRule, requester: string, groups: PolicyFacts['groups']): Fit {

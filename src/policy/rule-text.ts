@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { formatDuration, parseDuration } from '../duration.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
-import { parseDomainName } from '../zones/names.ts';
+import { readPattern } from './name-patterns.ts';
 import {
   DECISIONS,
   type Decision,
@@ -153,7 +153,7 @@ class RuleReader {
     const rule: PolicyRule = {
       name: this.#name(),
       tasks: this.#needs('tasks', 'all', (text) => this.#task(text)),
-      names: this.#needs('names', '*', (text) => patternOf(text) ?? 'unreadable_pattern'),
+      names: this.#needs('names', '*', (text) => readPattern(text) ?? 'unreadable_pattern'),
       by: this.#list('by', readId),
       over: this.#over(),
       decision: decision ?? 'refuse',
@@ -336,18 +336,6 @@ function isItemIssue(text: string): text is ItemIssue {
 function readId(text: string): string {
   const [, id] = /^(?:<@|<!subteam\^)?([UWS][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/.exec(text) ?? [];
   return id ?? 'not_an_id';
-}
-
-/** A pattern as it is compared; undefined when it cannot be read. */
-function patternOf(text: string): string | undefined {
-  if (text === '*') return text;
-  const [, tag] = /^tag:([\p{L}\p{N}][\p{L}\p{N}_.-]{0,49})$/iu.exec(text) ?? [];
-  if (tag !== undefined) return `tag:${tag.toLowerCase()}`;
-  // A zone alone is no host name, so it is read with a label in front.
-  const isSuffix = text.startsWith('*.');
-  const host = parseDomainName(isSuffix ? `x${text.slice(1)}` : text);
-  if (!host.ok) return undefined;
-  return isSuffix ? `*${host.value.ascii.slice(1)}` : host.value.ascii;
 }
 
 /** Writes a rule with the fields that it needs: what {@link parseRules} reads back as the same rule. */

@@ -16,6 +16,8 @@ export const storedRule = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rest') }),
   /** An order that would be free needs an approval when it uses the team's account. */
   z.object({ kind: z.literal('team_account') }),
+  /** A mandate, and what a mandate does not let go, needs somebody else than who asks in any case. */
+  z.object({ kind: z.literal('mandate') }),
 ]);
 
 export const storedRequirement = z.object({

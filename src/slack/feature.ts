@@ -15,6 +15,7 @@ import type { Names } from '../names/names.ts';
 import type { FactsChange, PortfolioStore, PresetStore } from '../names/ports.ts';
 import type { NotificationStore } from '../notifications.ts';
 import type { DecideDeps } from '../orders/decide.ts';
+import type { RunDeps } from '../orders/mandates/run.ts';
 import type { Order } from '../orders/order.ts';
 import type { RequestDeps } from '../orders/request-order.ts';
 import type { Statement } from '../orders/statement.ts';
@@ -71,6 +72,8 @@ export interface SlackDeps extends HomeWorkspace {
     readonly prices: PendingChanges<readonly PriceEdit[]>;
     readonly facts: PendingChanges<FactsChange>;
   };
+  /** What mandates act with. */
+  readonly mandates: RunDeps;
   /** The team's budgets. */
   readonly budgets: BudgetStore;
   /** What was bought, and the renewals ahead. */

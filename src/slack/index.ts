@@ -9,6 +9,7 @@ import type { Action, Command, Feature, FormFeature, NamedCommand, Needs, Permit
 import { createHelp } from './help/help.ts';
 import { audit } from './log/audit.ts';
 import { ledger } from './log/ledger.ts';
+import { mandates } from './mandates/mandates.ts';
 import { budgets } from './money/budgets.ts';
 import { prices } from './money/prices.ts';
 import { spend } from './money/spend.ts';
@@ -221,6 +222,11 @@ const SUBJECTS: readonly Subject[] = [
       prices_import: 'admin',
       prices_export: 'member',
     },
+  }),
+  subject(mandates, {
+    commands: { mandates: 'member' },
+    forms: { mandate: 'account' },
+    actions: { mandate_add: 'account', mandate_end: 'member', mandate_stop_all: 'member' },
   }),
   subject(budgets, { forms: { budget: 'admin' }, actions: { budget_add: 'admin', budget_edit: 'admin' } }),
   subject(spend, { commands: { spend: 'member' }, actions: { spend_export: 'member' } }),

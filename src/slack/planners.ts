@@ -6,6 +6,7 @@ import type { IncidentStore, NameRecordStore } from '../names/ports.ts';
 import { isAtAnotherRegistrar } from '../names/trust.ts';
 import type { NotificationStore, Subject } from '../notifications.ts';
 import { waitingDecision } from '../orders/approvers.ts';
+import { uncoveredAmong } from '../orders/mandates/overview.ts';
 import { peopleWhoMayApprove } from '../orders/visibility.ts';
 import {
   createDeparturePlanner,
@@ -17,6 +18,7 @@ import { createDigestPlanner, createDigestViews } from './expiry/digest-notifica
 import type { SlackDeps } from './feature.ts';
 import { createEventPlanner } from './log/event-notifications.ts';
 import { createAnchorPlanner } from './log/ledger-notifications.ts';
+import { createMandateDayPlanner, mandatePreview } from './mandates/mandate-day.ts';
 import { createMoneyReportPlanner, createPriceDifferencePlanner } from './money/money-report.ts';
 import { createIncidentPlanner } from './names/incident-notifications.ts';
 import { createOrderPlanner } from './orders/order-messages.ts';
@@ -79,6 +81,7 @@ function createPlanners(
       admins,
       decisionOf: (order) => waitingDecision(orders, order),
       peopleWhoMayApprove: (order) => peopleWhoMayApprove(orders, order),
+      previewOf: (order) => mandatePreview(deps.mandates, order),
       now,
       log,
     }),
@@ -106,6 +109,7 @@ function createPlanners(
     digest: createDigestPlanner({
       store: from.watchList,
       reminders: from.reminders,
+      uncoveredAmong: (watched) => uncoveredAmong(deps.mandates, watched),
       directory,
       settings,
       views: createDigestViews({ settings, prices, now }),
@@ -139,6 +143,7 @@ function createPlanners(
       now,
     }),
     webhook_endpoint: createEndpointPlanner({ directory, admins, webhooks: deps.webhooks }),
+    mandate_day: createMandateDayPlanner({ ...deps.mandates, orders: orders.store, settings, now }),
     departure: createDeparturePlanner({ directory, admins, teamAccount: from.teamAccount }),
   };
 }

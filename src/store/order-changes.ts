@@ -6,6 +6,7 @@ import type { SendingGuard, SendingObstacle } from '../orders/order-signing.ts';
 import type { CommitOutcome, OrderCommit, OrderCreation, OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';
+import { findActOf, findName, lockMandate, readTaken, readTouched } from './mandate-reads.ts';
 import { fitsBudgets } from './reservations.ts';
 import { earlierItemRows, idRows, orderRows, selectById, selectEarlierItems } from './rows.ts';
 import { readSigningRows } from './signing-rows.ts';
@@ -36,6 +37,8 @@ export function createOrderChanges(
   const send = (commit: OrderCommit): Promise<CommitOutcome> => {
     const { guard } = commit;
     if (guard === undefined) throw new Error('a request leaves without its guard');
+    const { mandated } = commit.before;
+    if (mandated !== undefined) return commitMandated(database, commit, mandated.id, guard);
     const isPlain = guard === 'no_signatures' && commit.before.retryOf === undefined;
     return isPlain ? commitAlone(commit) : commitSending(database, commit, guard);
   };
@@ -172,6 +175,53 @@ async function obstacleTo(
   return guard.verify({ order, ...(await readSigningRows(run)) });
 }
 
+/**
+ * Commits that an order of a mandate is about to be sent, if the mandate lets it go by what is true under its lock: whoever
+ * sends another one waits, and so does who ends it.
+ */
+async function commitMandated(
+  database: Database,
+  commit: OrderCommit,
+  mandateId: string,
+  guard: SendingGuard,
+): Promise<CommitOutcome> {
+  const { mandated, after } = commit;
+  if (mandated === undefined) throw new Error('what its mandate lets go was not checked');
+  const { reservation, refusal, signedBy } = mandated;
+  const { teamId } = reservation;
+  const { outcome, position } = await database.transaction<{
+    outcome: CommitOutcome;
+    position?: number | undefined;
+  }>(async (run) => {
+    const [name = ''] = sentNames(commit);
+    const fits = !reservation.isLimited || (await fitsBudgets(run, reservation, after.id));
+    const mandate = await lockMandate(run, mandateId);
+    const [watched, act] = [await findName(run, name), await findActOf(run, after.id)];
+    const taken = await readTaken(run, teamId, mandateId, after.id);
+    const held =
+      act === undefined
+        ? 'mandate_ended'
+        : refusal(mandate, {
+            name,
+            touched: await readTouched(run, name),
+            actedFor: act.expiresAt,
+            expiresAt: watched?.expiresAt,
+            announcedAt: act.announcedAt,
+            amount: reservation.items[0]?.amount,
+            taken,
+          });
+    const refused = { ok: false, conflictingOrderId: undefined } as const;
+    if (held !== undefined || !fits) return { outcome: { ...refused, held: held ?? 'budget_empty' } };
+    const obstacle = await obstacleTo(run, signedBy?.id ?? after.id, guard);
+    if (obstacle?.kind === 'not_signed') return { outcome: { ...refused, notSigned: obstacle.differs } };
+    if (obstacle !== undefined) return { outcome: refused };
+    const { ids, position } = await update(run, [commit]);
+    return ids.has(after.id) ? { outcome: { ok: true }, position } : { outcome: refused };
+  }, 'verified');
+  noteCommitted(database, position);
+  return outcome;
+}
+
 const changedRows = z.array(z.object({ id: z.string(), position: z.number() }));
 
 /**
@@ -190,7 +240,7 @@ function noteCommitted({ server }: Database, position: number | undefined): void
 }
 
 /** The open order that holds one of an order's task and names. */
-async function holderOfNames({ run }: Database, order: Order): Promise<string | undefined> {
+export async function holderOfNames({ run }: Database, order: Order): Promise<string | undefined> {
   const keys = order.items.map((item) => openKey(order, item));
   const rows = await run(Prisma.sql`
     SELECT order_id AS id FROM order_items WHERE open_key = ANY(${keys}) AND order_id <> ${order.id}

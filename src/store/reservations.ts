@@ -42,9 +42,9 @@ const standingRows = z.array(
 /** What came of a request after its item had ended without it: money may have gone all the same. */
 const LATE = Prisma.sql`COALESCE(i.result->>'late', '')`;
 /** It was carried out. */
-const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE} = 'SUCCEEDED')`;
+export const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE} = 'SUCCEEDED')`;
 /** Nothing of it is spent, nor will be. Its order is read only where the item does not tell. */
-const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED' AND (i.state = 'FAILED'
+export const IS_RELEASED = Prisma.sql`(${LATE} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED' AND (i.state = 'FAILED'
   OR EXISTS (SELECT FROM orders o WHERE o.id = r.order_id AND o.state IN ('DENIED', 'EXPIRED', 'CANCELLED'))))`;
 
 /**
@@ -62,7 +62,7 @@ function selectStandings(teamId: string, day: string, without: string | undefine
       FROM budget_reservations r JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n
       WHERE r.team_id = ${teamId} AND r.day < date_trunc('year', ${at}) + interval '1 year'
         AND r.day >= (SELECT min(date_trunc(span, ${at})) FROM budgets WHERE team_id = ${teamId})
-        AND NOT (r.order_id = ${without ?? ''} AND i.state = 'WAITING')
+        AND NOT (r.order_id = ${without ?? ''} AND i.state IN ('WAITING', 'SENT'))
       GROUP BY 1, 2, 3
     )
     SELECT b.id, b.tag, b.span, b.amount_minor::text AS amount, b.currency,

@@ -4,6 +4,7 @@ import { present } from '../collections.ts';
 import { storedShortfall } from '../money/budget.ts';
 import { bulkInput } from '../orders/bulk.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
+import { storedMandateEnd } from '../orders/mandates/mandate.ts';
 import { ORDER_STATES, type Order, storedItemResult } from '../orders/order.ts';
 import type { OrderFilter } from '../orders/ports.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
@@ -68,6 +69,9 @@ export const orderColumns = z.object({
   demand: storedDemand,
   retry_of: optionalText,
   earlier_requesters: z.array(z.string()),
+  mandate_id: optionalText,
+  send_after: optionalMoment,
+  mandate_end: optional(storedMandateEnd),
   delivery_id: z.string(),
   expires_at: optionalMoment,
   remind_at: optionalMoment,
@@ -128,6 +132,11 @@ export function orderOf(row: z.output<typeof orderColumns>): Order {
     claim: row.worker_id === null ? undefined : { workerId: row.worker_id },
     retryOf: row.retry_of,
     earlierRequesters: row.earlier_requesters,
+    mandated:
+      row.mandate_id === undefined || row.send_after === undefined
+        ? undefined
+        : { id: row.mandate_id, sendAfter: row.send_after },
+    mandateEnd: row.mandate_end,
     deliveryId: row.delivery_id,
     createdAt: row.created_at,
     closedAt: row.closed_at,
@@ -147,7 +156,7 @@ export const ORDER_COLUMNS = Prisma.sql`
   o.approvals_required, o.policy_version,
   o.demand, o.retry_of,
   o.earlier_requesters,
-  o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private, o.shown_excess,
+  o.mandate_id, o.send_after, o.mandate_end, o.delivery_id, o.expires_at, o.remind_at, o.escalate_at, o.is_private, o.shown_excess,
   o.emergency_approved_by, o.signed_off_by, o.worker_id, o.created_at, o.closed_at,
   (
     SELECT json_agg(json_build_object(

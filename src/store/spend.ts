@@ -5,6 +5,7 @@ import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import type { Purchase } from '../money/spend.ts';
 import { periodOf } from '../orders/order.ts';
+import { optionalText } from './columns.ts';
 import { type Database, Prisma, type Statement, storeOf } from './database.ts';
 
 const zoneCount = z.object({ zone: z.string(), count: z.number() });
@@ -24,6 +25,7 @@ const purchaseRows = z.array(
     earlierRequesters: z.array(z.string()),
     isPrivate: z.boolean(),
     context: z.number().nullable(),
+    mandate: optionalText,
   }),
 );
 
@@ -36,9 +38,9 @@ function purchaseOf({
   isPrivate,
   ...row
 }: z.output<typeof purchaseRows>[number]): Purchase {
-  const { name, task, requesterId, at } = row;
+  const { name, task, requesterId, at, mandate } = row;
   const privateTo = isPrivate ? [requesterId, ...earlierRequesters] : undefined;
-  return { name, task, period: periodOf(input ?? orderInput), requesterId, at, privateTo };
+  return { name, task, period: periodOf(input ?? orderInput), requesterId, at, mandate, privateTo };
 }
 
 /**
@@ -48,7 +50,8 @@ function purchaseOf({
 function selectPurchases(from: Date, to: Date): Statement {
   return Prisma.sql`
     SELECT i.name, o.task, i.input, o.input AS "orderInput", COALESCE(i.answered_at, o.closed_at) AS at,
-      o.requester_id AS "requesterId", o.earlier_requesters AS "earlierRequesters", o.is_private AS "isPrivate", o.context
+      o.requester_id AS "requesterId", o.earlier_requesters AS "earlierRequesters", o.is_private AS "isPrivate", o.context,
+      o.mandate_id AS mandate
     FROM order_items i JOIN orders o ON o.id = i.order_id
     WHERE i.state = 'SUCCEEDED' AND o.task = ANY(${[...PRICED_TASKS]})
       AND COALESCE(i.answered_at, o.closed_at) >= ${from} AND COALESCE(i.answered_at, o.closed_at) < ${to}

@@ -53,7 +53,8 @@ export function insertOrder({
         id, task, state, version, requester_id, account_id, account_login, account_method,
         uses_team_account, context, names, input, statement_hash, secret_hash, sealed_input, sealed_input_key_id, reason, channel_id, thread_ts,
         approvals_required, policy_version, demand, retry_of, earlier_requesters, delivery_id, expires_at, remind_at,
-        escalate_at, is_private, emergency_approved_by, signed_off_by, created_at, updated_at, due_at, bulk, draft_events
+        escalate_at, is_private, emergency_approved_by, signed_off_by, created_at, updated_at, due_at, bulk, draft_events,
+        mandate_id, send_after, mandate_end
       ) VALUES (
         ${order.id}, ${order.task}, ${order.state}, ${order.version}, ${order.requesterId},
         ${order.account.id}, ${order.account.login}, ${order.account.method},
@@ -65,7 +66,8 @@ export function insertOrder({
         ${order.remindAt ?? null}, ${order.escalateAt ?? null}, ${order.isPrivate}, ${order.emergencyApprovedBy ?? null},
         ${order.signedOffBy ?? null}, ${order.createdAt}, ${order.createdAt}, ${dueAt(order, at) ?? null},
         ${order.bulk === undefined ? null : JSON.stringify(order.bulk)}::jsonb,
-        ${isDraft ? keptEvents(events) : null}::jsonb
+        ${isDraft ? keptEvents(events) : null}::jsonb, ${order.mandated?.id ?? null}, ${order.mandated?.sendAfter ?? null},
+        ${order.mandateEnd === undefined ? null : JSON.stringify(order.mandateEnd)}::jsonb
       ) RETURNING id, team_id
     ), plans AS (
       ${insertPlans(Prisma.sql`
@@ -117,9 +119,11 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
     new Date(0),
   );
   const answers = commits.flatMap(answerRows);
-  const reservations = commits.flatMap(({ after, reservation }) =>
-    reservation === undefined || after.state !== 'APPROVED' ? [] : [{ orderId: after.id, reservation }],
-  );
+  const reservations = commits.flatMap(({ after, reservation, mandated }) => {
+    // Of an order of a mandate the day counts on which it is sent.
+    const reserved = mandated?.reservation ?? (after.state === 'APPROVED' ? reservation : undefined);
+    return reserved === undefined ? [] : [{ orderId: after.id, reservation: reserved }];
+  });
   return Prisma.sql`
       WITH changed AS (
         UPDATE orders SET state = c.state, version = c.version, expires_at = c.expires_at, remind_at = c.remind_at,
@@ -134,12 +138,13 @@ export function updateOrders(commits: readonly OrderCommit[]): Statement {
             THEN COALESCE(now() + c.lease_ms * interval '1 ms', orders.lease_until) END,
           sealed_input = CASE WHEN c.keeps_input THEN sealed_input END,
           sealed_input_key_id = CASE WHEN c.keeps_input THEN sealed_input_key_id END,
-          bulk = COALESCE(c.bulk, orders.bulk), draft_events = NULL
+          bulk = COALESCE(c.bulk, orders.bulk), draft_events = NULL,
+          mandate_end = COALESCE(c.mandate_end, orders.mandate_end)
         FROM jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) AS c (
           id text, was int, was_state text, was_worker text, version int, state text, expires_at timestamptz,
           remind_at timestamptz, escalate_at timestamptz, approvals_required int, policy_version int, demand jsonb,
           emergency_approved_by text, signed_off_by text, closed_at timestamptz, updated_at timestamptz, due_at timestamptz,
-          notify_at timestamptz, worker_id text, lease_ms float8, keeps_input boolean, bulk jsonb)
+          notify_at timestamptz, worker_id text, lease_ms float8, keeps_input boolean, bulk jsonb, mandate_end jsonb)
         WHERE orders.id = ANY(${orders.map(({ id }) => id)}) AND orders.id = c.id AND orders.version = c.was
           AND orders.state = c.was_state AND orders.worker_id IS NOT DISTINCT FROM c.was_worker
         RETURNING orders.id, orders.team_id, c.notify_at
@@ -228,6 +233,7 @@ function orderChangeRow({ before, after, log, leaseMs }: OrderCommit) {
     notify_at: notificationDueAt(after, at),
     keeps_input: STATES_WITH_INPUT.has(after.state),
     bulk: after.bulk === before.bulk ? undefined : after.bulk,
+    mandate_end: after.mandateEnd,
   };
 }
 

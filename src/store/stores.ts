@@ -14,6 +14,7 @@ import type {
   PresetStore,
 } from '../names/ports.ts';
 import type { NotificationStore } from '../notifications.ts';
+import type { MandateStore } from '../orders/mandates/ports.ts';
 import type { Order } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { Heartbeat } from '../orders/restore-guard.ts';
@@ -33,6 +34,7 @@ import { createIncidentStore } from './incidents.ts';
 import { createInstallationStore, type InstallationStore } from './installation.ts';
 import { createLeaseStore } from './leases.ts';
 import { createLedgerKeyStore, createLedgerStore } from './ledger.ts';
+import { createMandateStore } from './mandates.ts';
 import { createMoneyReportStore } from './money-reports.ts';
 import { createImpactStore, createNameRecordStore } from './name-records.ts';
 import { createNotificationStore } from './notifications.ts';
@@ -78,6 +80,7 @@ export interface Stores extends InstallationStores {
   readonly prices: PriceStore;
   readonly standIns: StandInStore;
   readonly budgets: BudgetStore;
+  readonly mandates: MandateStore;
   readonly moneyReports: MoneyReportStore;
   readonly notifications: NotificationStore;
   readonly reminders: ReminderStore;
@@ -139,6 +142,7 @@ export function createStores(
     prices: createPriceStore(database, teamId),
     standIns: createStandInStore(database, teamId),
     budgets: createBudgetStore(database, teamId),
+    mandates: createMandateStore(database, teamId),
     moneyReports: createMoneyReportStore(database),
     notifications: createNotificationStore(database, teamId),
     reminders: createReminderStore(database, teamId),

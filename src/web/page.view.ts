@@ -178,12 +178,16 @@ ${sorted.map((item) => row(order, item, outliers.has(item.name), words))}
 
 function row(order: Order, item: StatementItem, isOutlier: boolean, words: CardWords): Html {
   const { request } = item;
-  const sent =
-    request.interface === 'json' ? `${request.method} ${request.path}` : `XML task ${request.code}`;
+  const sent = sentText(request);
   return html`<li value="${item.n}"${isOutlier ? html` class="outlier"` : undefined}><strong>${words.itemName(order, item.name)}</strong>${isOutlier ? html` <em>Look at this one</em>` : undefined}
 <span class="request"><code>${sent}</code></span>
 ${words.fields(item).map(({ label, values }) => html`<span class="field">${label}: ${values.join(', ')}</span> `)}</li>
 `;
+}
+
+function sentText(request: StatementItem['request']): string {
+  if (request.interface === 'none') return 'Nothing is sent';
+  return request.interface === 'json' ? `${request.method} ${request.path}` : `XML task ${request.code}`;
 }
 
 function charterParts(what: Extract<ToSign, { kind: 'charter' }>, facts: PageFacts): Parts {

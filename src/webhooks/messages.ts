@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { type HeldCode, heldCode } from '../orders/mandates/acting.ts';
 import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
 import type { LifePhase } from '../zones/lifecycle.ts';
 
@@ -39,20 +40,6 @@ const REMINDER_CODES = [
   'deleted',
 ] as const satisfies readonly LifePhase[];
 
-/** Why a mandate did not renew a name by itself. */
-const MANDATE_CODES = [
-  'price_unknown',
-  'price_above',
-  'sum_used_up',
-  'budget',
-  'name_moved',
-  'owner_left',
-  'account_unlinked',
-  'incident_open',
-  'policy_stricter',
-  'policy_refuses',
-] as const;
-
 /** What is told of each type, without its sentence. */
 const DATA = {
   'incident.opened': z.strictObject({
@@ -85,7 +72,7 @@ const DATA = {
     name,
     order_id: z.string().exactOptional(),
     mandate: z.string(),
-    code: z.enum(MANDATE_CODES),
+    code: heldCode,
   }),
   /** `anchor` is what the verifier takes: the seal’s number and the SHA-256 of its canonical form. */
   'seal.created': z.strictObject({
@@ -157,17 +144,25 @@ const REMINDER_TEXTS: Readonly<Record<LifePhase, (expires: string) => string>> =
   deleted: () => 'was deleted',
 };
 
-const MANDATE_TEXTS: Readonly<Record<(typeof MANDATE_CODES)[number], string>> = {
+const MANDATE_TEXTS: Readonly<Record<HeldCode, string>> = {
   price_unknown: 'its price is not known',
   price_above: 'its price is above the mandate’s',
-  sum_used_up: 'the mandate’s sum is used up',
-  budget: 'a budget has no room for it',
-  name_moved: 'the mandate does not speak of it any more',
+  total_spent: 'the mandate’s sum does not have it',
+  day_full: 'as many go out each day as may, until the last one',
+  budget_empty: 'a budget has no room for it',
   owner_left: 'its owner has left',
-  account_unlinked: 'the account is not linked any more',
   incident_open: 'an incident of it is open',
-  policy_stricter: 'the policy asks for more by now',
+  account_gone: 'the account is not linked any more',
+  other_account: 'it was renewed last with another account',
+  date_in_doubt: 'its registry does not show the date that counts',
+  policy_asks_more: 'the policy asks for more by now',
   policy_refuses: 'the policy refuses it',
+  earlier_unknown: 'nobody knows what became of an earlier renewal',
+  too_late: 'there was no time left to say so a day before',
+  not_announced: 'nobody could be told a day before',
+  moved_out: 'the mandate does not speak of it any more',
+  renewed_meanwhile: 'it has been renewed meanwhile',
+  mandate_ended: 'the mandate has ended',
 };
 
 /** What happened, in one sentence. */

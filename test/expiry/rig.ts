@@ -216,6 +216,7 @@ export class Rig {
     });
     const digest = createDigestPlanner({
       newlyFaulty: async () => [],
+      uncoveredAmong: async () => [],
       store: createWatchListStore(this.database),
       reminders,
       directory,

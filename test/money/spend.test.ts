@@ -89,8 +89,8 @@ describe('what was spent', () => {
           sorted(halves.map((half) => spendOf(LIST, half)).reduce(addSpend)),
           'the sum of two halves',
         ).toEqual(sorted(spendOf(LIST, all)));
-        const { total, byTag, ...lists } = spendOf(LIST, all);
-        expect(byTag).toEqual([]);
+        const { total, byTag, byMandate, ...lists } = spendOf(LIST, all);
+        expect([...byTag, ...byMandate]).toEqual([]);
         // Of what need not cost money nothing is said where the list has no price.
         const counted = all.filter(({ task }) => !['owner-change', 'authcode'].includes(task));
         expect(total.names).toBe(counted.length);

@@ -6,10 +6,15 @@ import type { Account, PersonAccount } from '../../src/accounts/account.ts';
 import { createVault } from '../../src/accounts/vault.ts';
 import type { TeamSettings } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
+import { sumByCurrency } from '../../src/money/amount.ts';
+import { createBudgetLook } from '../../src/money/budget-look.ts';
+import type { OrderCost } from '../../src/money/prices.ts';
 import { type AdvanceDeps, advance } from '../../src/orders/advance.ts';
 import { approveOrder, type DecideDeps, expireOrder, remindApprovers } from '../../src/orders/decide.ts';
 import { unfollowedItems } from '../../src/orders/due.ts';
 import { executeOrder } from '../../src/orders/execute.ts';
+import type { RunDeps } from '../../src/orders/mandates/run.ts';
+import { clearForMandate } from '../../src/orders/mandates/sending.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { createOrderSigning } from '../../src/orders/order-signing.ts';
 import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
@@ -26,7 +31,9 @@ import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { credentialInterfaces } from '../../src/service/interfaces.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
+import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
+import { createMandateStore } from '../../src/store/mandates.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createStandInStore } from '../../src/store/stand-ins.ts';
 import { DUE_MOMENTS } from '../store/order-rig.ts';
@@ -84,6 +91,21 @@ function newRule(index: number, rule: Partial<PolicyRule> & Pick<PolicyRule, 'de
     signed: false,
     ...rule,
   };
+}
+
+/** What a task costs for names by a list of cents. */
+function costOfNames(names: readonly string[], prices: ReadonlyMap<string, number>): OrderCost {
+  const priced = names.map((name) => {
+    const minor = prices.get(name);
+    if (minor === undefined) return { name };
+    return {
+      name,
+      quote: { amount: { currency: 'EUR', minor }, validFrom: '2026-01-01', source: '', times: 1 },
+    };
+  });
+  const sums = sumByCurrency(priced.flatMap(({ quote }) => quote?.amount ?? []));
+  const unknown = priced.filter(({ quote }) => quote === undefined).length;
+  return { names: priced, sums, unknown, mayCostMore: false, days: ['2026-01-01'], sources: [] };
 }
 
 /**
@@ -173,6 +195,7 @@ export async function startRig(
   const ruleFacts: RequestDeps['ruleFacts'] = {
     currency: 'EUR',
     tagsOf: async (names) => new Map(names.map((name) => [name, tags.get(name) ?? []])),
+    namesFitting: (patterns) => mandateStore.namesFitting(patterns),
     pricesOf: async ({ names }) =>
       new Map(
         names.flatMap((name) => {
@@ -215,6 +238,23 @@ export async function startRig(
     incidents: { informedSince: async () => undefined, warn: async () => false },
   };
 
+  const mandateStore = createMandateStore(database, '');
+  /** Names with an incident that nobody has explained. */
+  const incidents = new Set<string>();
+  const budgets = createBudgetStore(database, '');
+  const mandates: RunDeps = {
+    ...orders,
+    mandates: mandateStore,
+    priceOf: async ({ names }) => costOfNames(names, prices),
+    costOn: async (names) => costOfNames(names, prices),
+    budgetsOn: (day) =>
+      createBudgetLook({ teamId: '', budgets, tagsOf: orders.ruleFacts.tagsOf, now: () => new Date(day) }),
+    hasOpenIncident: async (name) => incidents.has(name),
+    tagsTouched: orders.ruleFacts.tagsOf,
+    accountOf: async () => accounts.get(ALICE.id),
+    log,
+  };
+
   let processes = 0;
   /** A process of the bot: what it can do with orders besides what people ask of it. */
   const startProcess = (overrides: Partial<AdvanceDeps> = {}) => {
@@ -235,6 +275,8 @@ export async function startRig(
       policy: orders.policy,
       signing,
       ruleFacts: orders.ruleFacts,
+      mandates: mandateStore,
+      clearForMandate: (order) => clearForMandate(mandates, order),
       accepted: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
       observe: () => undefined,
@@ -293,6 +335,9 @@ export async function startRig(
     standIns,
     absent,
     accepted,
+    mandates,
+    incidents,
+    budgets,
     sql,
     startProcess,
     /** Of another process, which remembers nothing of this one's. */
@@ -341,6 +386,7 @@ export async function startRig(
       state.policy = NO_RULES;
       tags.clear();
       prices.clear();
+      incidents.clear();
       state.onConflict = undefined;
       state.beforeCommit = undefined;
       state.commitFault = undefined;
@@ -356,7 +402,7 @@ export async function startRig(
       service.answer = new ScriptedService().answer;
       // Far quicker than to truncate, with so few rows.
       await sql(`DO $$ BEGIN
-        DELETE FROM order_items; DELETE FROM approvals; DELETE FROM notifications;
+        DELETE FROM mandate_acts; DELETE FROM domains; DELETE FROM budget_reservations; DELETE FROM order_items; DELETE FROM approvals; DELETE FROM notifications;
         DELETE FROM revealable_secrets; DELETE FROM stand_ins; DELETE FROM orders;
       END $$`);
     },

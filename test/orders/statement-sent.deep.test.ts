@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { approveOrder } from '../../src/orders/decide.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { type StatedRequest, type StatedValue, statementOf } from '../../src/orders/statement.ts';
-import { ORDER_TASK_NAMES, type OrderTaskName } from '../../src/orders/tasks.ts';
+import { type OrderTaskName, SENT_TASK_NAMES, type SentTaskName } from '../../src/orders/tasks.ts';
 import { accountOf, type Credential } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';
@@ -78,7 +78,7 @@ const superior = (more: fc.Arbitrary<object>) =>
     .tuple(fc.record({ user: label, context: small }), more)
     .map(([needed, rest]) => ({ ...needed, ...rest }));
 
-const INPUTS: Readonly<Record<OrderTaskName, fc.Arbitrary<object>>> = {
+const INPUTS: Readonly<Record<SentTaskName, fc.Arbitrary<object>>> = {
   create: delegation,
   transfer: delegation,
   renew: fc.record({
@@ -179,6 +179,7 @@ function bytesOf(
   ctid: string,
   secret: string,
 ): readonly [line: string, body: string] {
+  if (request.interface === 'none') throw new Error('nothing is sent for it');
   if (request.interface === 'xml') {
     const content = xmlOf(opened(request.element, secret));
     return ['POST /xml HTTP/1.1', `<task><code>${request.code}</code>${content}</task></request>`];
@@ -200,7 +201,7 @@ describe.each(CREDENTIALS)('with $method', (credential) => {
     return () => client.close();
   });
 
-  test.each(ORDER_TASK_NAMES)(
+  test.each(SENT_TASK_NAMES)(
     '%s',
     async (task) => {
       const counts = { sent: 0, refused: 0 };

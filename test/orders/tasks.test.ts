@@ -3,9 +3,10 @@ import { saltSecret } from '../../src/orders/salted-secret.ts';
 import { statementOf } from '../../src/orders/statement.ts';
 import {
   MAX_NAMES,
-  ORDER_TASK_NAMES,
   ORDER_TASKS,
   type OrderTaskName,
+  SENT_TASK_NAMES,
+  type SentTaskName,
   taskNamed,
 } from '../../src/orders/tasks.ts';
 import type { WireValue } from '../../src/service/codec/wire.ts';
@@ -39,7 +40,7 @@ interface Sample {
 }
 
 /** A good order of every task. */
-const SAMPLES: Readonly<Record<OrderTaskName, Sample>> = {
+const SAMPLES: Readonly<Record<SentTaskName, Sample>> = {
   create: {
     typed: { name: ' Café.REST. ', ...contacts, nameServers },
     names: ['xn--caf-dma.rest'],
@@ -161,7 +162,7 @@ const SAMPLES: Readonly<Record<OrderTaskName, Sample>> = {
 };
 
 /** The first item of a sample as its statement has it after the database, with what it takes to send it. */
-function stated(task: OrderTaskName) {
+function stated(task: SentTaskName) {
   const { typed, names, secret } = SAMPLES[task];
   const input: unknown = JSON.parse(JSON.stringify(checked(task, typed).input));
   const salted = secret && saltSecret(secret);
@@ -184,7 +185,7 @@ function problemsOf(task: OrderTaskName, input: unknown): readonly FieldProblem[
 }
 
 describe('what the orders know of a task', () => {
-  it.each<[OrderTaskName, effect: string, idempotent: boolean, confirmFirst: boolean, secret: string]>([
+  it.each<[SentTaskName, effect: string, idempotent: boolean, confirmFirst: boolean, secret: string]>([
     ['create', 'charge', false, false, ''],
     ['transfer', 'charge', false, false, 'auth'],
     ['renew', 'charge', false, false, ''],
@@ -208,7 +209,7 @@ describe('what the orders know of a task', () => {
   );
 
   it('every task stands under its name', () => {
-    expect(Object.keys(ORDER_TASKS)).toEqual([...ORDER_TASK_NAMES]);
+    expect(Object.keys(ORDER_TASKS)).toEqual([...SENT_TASK_NAMES, 'mandate']);
   });
 
   it('what puts a name at risk', () => {
@@ -227,7 +228,7 @@ describe('what the orders know of a task', () => {
   });
 });
 
-describe.each(ORDER_TASK_NAMES)('an order to %s', (name) => {
+describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
   const sample = SAMPLES[name];
 
   it('is taken as people type it', () => {
@@ -328,7 +329,7 @@ function reveal(value: unknown): unknown {
 
 describe('problems', () => {
   const many = Array.from({ length: MAX_NAMES + 1 }, (_, index) => `name${index}.rest`);
-  it.each<[OrderTaskName, change: Record<string, unknown>, field: string, problem: RegExp]>([
+  it.each<[SentTaskName, change: Record<string, unknown>, field: string, problem: RegExp]>([
     ['renew', { names: [] }, 'names', /at least one name/],
     ['renew', { names: ['cafe'] }, 'names', /whole name/],
     ['renew', { names: ['a.cafe.rest'] }, 'names', /below a name/],
@@ -379,7 +380,7 @@ describe('problems', () => {
     expect(problems.map(({ field }) => field)).toEqual(['name', 'ownerc', 'techc']);
     const both = problemsOf('renew', { names: ['good.rest', 'bad', 'a.b.rest'], period: 1 });
     expect(both).toHaveLength(2);
-    const fields = (task: OrderTaskName, change: object) =>
+    const fields = (task: SentTaskName, change: object) =>
       problemsOf(task, { ...SAMPLES[task].typed, ...change }).map(({ field }) => field);
     expect(fields('renew', { names: ['-bad-'], period: '0' })).toEqual(['names', 'period']);
     expect(fields('create', { ownerc: '', nameServers: ['ns.example.com'] })).toEqual([
@@ -411,7 +412,7 @@ describe('problems', () => {
 });
 
 describe('what an approver is told', () => {
-  it.each<[OrderTaskName, RegExp]>([
+  it.each<[SentTaskName, RegExp]>([
     ['create', /costs money.*premium|costs money.*Short or generic.*60 days/s],
     ['transfer', /costs money.*5 days.*renews/s],
     ['renew', /costs money/],
@@ -451,7 +452,7 @@ describe('a retry', () => {
   });
 
   it('asks for the same of a task with one name', () => {
-    for (const name of ORDER_TASK_NAMES) {
+    for (const name of SENT_TASK_NAMES) {
       if (name === 'renew') continue;
       const { input, names } = checked(name, SAMPLES[name].typed);
       expect(taskNamed(name).onlyFor(input, names), name).toEqual(input);
@@ -460,7 +461,7 @@ describe('a retry', () => {
 });
 
 describe('what comes back', () => {
-  const send = async (name: OrderTaskName, envelope = DONE) => {
+  const send = async (name: SentTaskName, envelope = DONE) => {
     const service = new ScriptedService();
     service.answer = async () => envelope;
     return taskNamed(name).send(service.client, {
@@ -489,7 +490,7 @@ describe('what comes back', () => {
   });
 
   it('holds no secret for any other task', async () => {
-    for (const name of ORDER_TASK_NAMES) {
+    for (const name of SENT_TASK_NAMES) {
       if (taskNamed(name).secretResult) continue;
       expect((await send(name)).secret, name).toBeUndefined();
     }

@@ -29,6 +29,7 @@ export function notifierDeps(
       event: unplanned,
       webhook_endpoint: unplanned,
       anchors: unplanned,
+      mandate_day: unplanned,
       ...planners,
     },
   };

@@ -10,8 +10,13 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
 };
 
 /** What a calendar program shows of an expiry. Plain text. */
-export function formatCalendarEvent({ name, source, lapsing }: CalendarName): CalendarText {
+export function formatCalendarEvent({ name, source, lapsing, isMandated }: CalendarName): CalendarText {
   const shown = displayName(name);
+  if (isMandated && !lapsing)
+    return {
+      summary: `${shown} expires (a mandate renews it)`,
+      description: `${SOURCES[source]}\nA mandate renews it by itself; /domain mandates in Slack says which.`,
+    };
   return lapsing
     ? { summary: `${shown} expires (let go as decided)`, description: SOURCES[source] }
     : {

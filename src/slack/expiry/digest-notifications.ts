@@ -51,6 +51,8 @@ export interface DigestPlannerDeps {
   readonly reminders: ReminderStore;
   readonly directory: Pick<SlackDirectory, 'membership' | 'directMessage'>;
   readonly settings: () => Promise<TeamSettings>;
+  /** Those of some names that are lost if nobody presses anything. */
+  readonly uncoveredAmong: (watched: readonly WatchedReminder[]) => Promise<readonly string[]>;
   readonly views: DigestViews;
   /** Names whose delegation has had a new fault between two moments. */
   readonly newlyFaulty: NameRecordStore['newlyFaulty'];
@@ -209,13 +211,16 @@ async function tellMonths(
 
 /** The first message of a place, from all that the digest tells there. */
 async function headOf(
-  { store }: DigestPlannerDeps,
+  { store, uncoveredAmong }: DigestPlannerDeps,
   { more }: Telling,
   part: DigestPart,
   all: readonly DueReminder<WatchedReminder>[],
 ): Promise<DigestHead> {
-  const undated = part.destination === COMMON ? await store.countUndated() : 0;
-  return { ...part, all, total: all.length, more, undated };
+  const [undated, uncovered] =
+    part.destination === COMMON
+      ? await Promise.all([store.countUndated(), uncoveredAmong(all.map(({ watched }) => watched))])
+      : [0, []];
+  return { ...part, all, total: all.length, more, undated, uncovered };
 }
 
 /** The number of a message in its place. */

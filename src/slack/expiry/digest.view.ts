@@ -36,6 +36,7 @@ import {
   table,
   withMenu,
 } from '../kit/blocks.ts';
+import { uncoveredText } from '../mandates/mandate.view.ts';
 import { laterText, quoteText, restoreText, waitingText } from '../money/price.view.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
 import { channelMention } from '../names/portfolio.view.ts';
@@ -82,6 +83,7 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
         ])
       : []),
     notes.length > 0 && context(...notes),
+    head.uncovered.length > 0 && context(uncoveredText(head.uncovered)),
   ]);
 }
 

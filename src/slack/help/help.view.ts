@@ -37,7 +37,7 @@ export const HELP_GROUPS: readonly { readonly title: string; readonly names: rea
   { title: 'Watch', names: ['expiring', 'watch', 'unwatch', 'import', 'calendar'] },
   {
     title: 'People and money',
-    names: ['link', 'whoami', 'use', 'unlink', 'key', 'away', 'back', 'prices', 'spend'],
+    names: ['link', 'whoami', 'use', 'unlink', 'key', 'away', 'back', 'mandates', 'prices', 'spend'],
   },
   { title: 'Admin', names: ['settings', 'audit', 'ledger'] },
 ];

@@ -2,6 +2,7 @@ import { newReference } from '../../log.ts';
 import { utcDayOf } from '../../money/order-cost.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
 import { waitingFor } from '../../orders/approvers.ts';
+import { mandatesOfPerson } from '../../orders/mandates/overview.ts';
 import { isRequester, type Order } from '../../orders/order.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
 import type { AnyBlock } from '../kit/blocks.ts';
@@ -48,7 +49,7 @@ async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyB
 }
 
 async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
-  const [account, teamAccount, pending, unknown, toReview, standIns, open, next, months, money] =
+  const [account, teamAccount, pending, unknown, toReview, standIns, open, next, months, money, mandates] =
     await Promise.all([
       deps.accounts.active(userId),
       deps.accounts.team.current(),
@@ -64,6 +65,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
       deps.expiry.expiringNext(HOME_LENGTH),
       deps.expiry.countsByMonth(),
       admin ? moneyOf(deps, userId) : undefined,
+      mandatesOfPerson(deps.mandates, userId),
     ]);
   // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
   const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
@@ -89,6 +91,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     next,
     months,
     money,
+    mandates,
   };
 }
 

@@ -6,6 +6,7 @@ import type { BudgetStanding, Shortfall } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { SpendSum } from '../../money/spend.ts';
 import type { Impact } from '../../names/impact.ts';
+import type { MandateInForce } from '../../orders/mandates/overview.ts';
 import type { Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -32,6 +33,7 @@ import {
   section,
   table,
 } from '../kit/blocks.ts';
+import { homeMandates } from '../mandates/mandate.view.ts';
 import { budgetLines, overBudgetFact, periodText } from '../money/budget.view.ts';
 import { costText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
@@ -81,6 +83,8 @@ export interface HomeData {
   readonly next: readonly ListedName[];
   /** How many names expire in each month. */
   readonly months: readonly MonthCount[];
+  /** Mandates in force that the person asked for or gave. */
+  readonly mandates?: readonly MandateInForce[] | undefined;
   /** What the team spends; undefined for people who are not admins. */
   readonly money?: HomeMoney | undefined;
 }
@@ -132,6 +136,7 @@ function memberBlocks(data: HomeData, length: number): AnyBlock[] {
     ...unresolvedPart(data.toResolve, length),
     ...reviewPart(data.toReview, length),
     ...openPart(data.open, length),
+    ...homeMandates(data.mandates ?? []),
     ...moneyPart(data.money),
     ...expiringPart(data),
   ];
@@ -157,6 +162,7 @@ function firstStepsBlocks(data: HomeData, length: number): AnyBlock[] {
     ...unresolvedPart(data.toResolve, length),
     ...reviewPart(data.toReview, length),
     ...(data.open.length > 0 ? openPart(data.open, length) : []),
+    ...homeMandates(data.mandates ?? []),
     ...moneyPart(data.money),
     divider,
     header('First steps'),

@@ -272,6 +272,11 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
   incident_ours: incidentRow,
   incident_raised: incidentRow,
   incident_over: incidentRow,
+  mandate_held: ({ subject, mandate, because, orderId }) => ({
+    task: 'mandate',
+    names: subject.id,
+    result: `mandate ${mandate} does not renew it: ${because}${orderId === undefined ? '' : `, order ${orderId} is not sent`}`,
+  }),
   name_changed: valuesRow('names'),
   preset_changed: valuesRow('presets'),
   price_changed: ({ subject, before, after }) => ({

@@ -91,12 +91,13 @@ async function figuresOf(deps: MoneyReportDeps, span: SpendSpan, timeZone: strin
     deps.budgets.standings(utcDayOf(new Date(to.getTime() - 1))),
     reports.decisions(from, to),
   ]);
-  const { total: spent, byTask } = spendOf(list, purchases);
+  const { total: spent, byTask, byMandate } = spendOf(list, purchases);
   const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), today);
   return {
     month,
     spent,
     byTask,
+    byMandate,
     unknownOutcomes,
     saved: renewalsOf(list, lapsed, today),
     ahead,

@@ -29,6 +29,8 @@ export interface MoneyReport {
   readonly month: string;
   readonly spent: SpendSum;
   readonly byTask: readonly SpendLine[];
+  /** What mandates have renewed, by their orders. */
+  readonly byMandate: readonly SpendLine[];
   /** The number of names whose outcome is unknown. */
   readonly unknownOutcomes: number;
   /** What a year of the names would have cost that were let go. */
@@ -46,7 +48,8 @@ const SHOWN_LINES = 3;
 
 /** The report, as it is posted in a channel. */
 export function moneyReport(report: MoneyReport): Message {
-  const { month, spent, byTask, unknownOutcomes, saved, ahead, aheadTotal, budgets, decisions } = report;
+  const { month, spent, byTask, byMandate, unknownOutcomes, saved, ahead, aheadTotal, budgets, decisions } =
+    report;
   const sum = (of: SpendSum) =>
     of.names === 0 ? 'nothing' : `${sumText(of)}, for ${count(of.names, 'name')}`;
   const [next] = ahead;
@@ -55,6 +58,7 @@ export function moneyReport(report: MoneyReport): Message {
     ...lines([
       `*Spent*: ${sum(spent)}`,
       ...(byTask.length > 1 ? shortened(byTask.map((line) => `• ${line.key}: ${sum(line)}`)) : []),
+      ...shortened(byMandate.map((line) => `• of that by mandate ${code(line.key)}: ${sum(line)}`)),
       unknownOutcomes !== 0 &&
         `:warning: The outcome of ${count(unknownOutcomes, 'name')} is not known: it is in no sum`,
       saved.names !== 0 && `*Saved by letting go*: ${sum(saved)}, a year`,

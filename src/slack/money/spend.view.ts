@@ -45,11 +45,19 @@ export interface SpendShown {
   readonly locale: string;
 }
 
-const SECTIONS = ['month', 'task', 'zone', 'tag', 'person'] as const;
+const SECTIONS = ['month', 'task', 'zone', 'tag', 'person', 'mandate'] as const;
 
 function linesOf(spend: Spend, by: (typeof SECTIONS)[number]): readonly SpendLine[] {
-  const { byMonth, byTask, byZone, byTag, byPerson } = spend;
-  return { month: byMonth, task: byTask, zone: byZone, tag: byTag, person: byPerson }[by];
+  const { byMonth, byTask, byZone, byTag, byPerson, byMandate } = spend;
+  const all = {
+    month: byMonth,
+    task: byTask,
+    zone: byZone,
+    tag: byTag,
+    person: byPerson,
+    mandate: byMandate,
+  };
+  return all[by];
 }
 
 /** `about €36.00, 1 name without a price`. */

@@ -1,5 +1,6 @@
 import { delegationHealth } from '../../names/delegation-health.ts';
 import { isOpen as isIncidentOpen } from '../../names/incident.ts';
+import { mandateOfName } from '../../orders/mandates/overview.ts';
 import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { waitingNow } from '../expiry/waiting.ts';
@@ -25,13 +26,14 @@ async function runName(call: CommandCall): Promise<void> {
   if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const { ascii } = parsed.value;
   const { expiry, names, orders, portfolio, settings } = call.deps;
-  const [listed, known, found, { reminderDays }, details, incidents] = await Promise.all([
+  const [listed, known, found, { reminderDays }, details, incidents, mandate] = await Promise.all([
     expiry.findListed(ascii),
     names.known(ascii),
     visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
     settings(),
     portfolio.find(ascii),
     names.incidents.ofName(ascii, INCIDENTS_READ),
+    mandateOfName(call.deps.mandates, ascii),
   ]);
   await call.respond(
     nameScreen({
@@ -47,6 +49,7 @@ async function runName(call: CommandCall): Promise<void> {
       incidents: incidents.filter(isIncidentOpen),
       delegation: delegationHealth(known.history, call.deps.now()),
       details,
+      mandate,
       renewWithinDays: Math.max(0, ...reminderDays),
       waiting: await waitingNow(call.deps, listed?.domain),
     }),

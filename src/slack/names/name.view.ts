@@ -11,6 +11,7 @@ import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOfIncident } from '../../names/unexplained-changes.ts';
+import type { MandateInForce } from '../../orders/mandates/overview.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import { displayName } from '../../zones/names.ts';
 import { datelessSentences } from '../expiry/dateless.view.ts';
@@ -34,6 +35,7 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
+import { coveredText } from '../mandates/mandate.view.ts';
 import { waitingText } from '../money/price.view.ts';
 import { orderLine } from '../orders/order.view.ts';
 import { healthLines } from './delegation.view.ts';
@@ -52,6 +54,8 @@ export interface NameScreen {
   readonly known: KnownName;
   /** What people have set; undefined when it is not watched. */
   readonly details?: NameDetails | undefined;
+  /** The mandate that acts for it. */
+  readonly mandate?: MandateInForce | undefined;
   /** The latest first. */
   readonly orders: readonly Order[];
   /** The orders that explain changes and that the person may see. */
@@ -82,6 +86,7 @@ export function nameScreen(screen: NameScreen): Message {
     header(title),
     section(standing),
     screen.waiting.length > 0 && section(`:moneybag: ${waitingText(screen.waiting)}`),
+    screen.listed !== undefined && screen.mandate !== undefined && section(coveredText(screen.mandate)),
     ...facts([...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)]),
     ...unseenBlocks(known),
     ...lines(['*Delegation*', ...healthLines(screen.delegation)]),

@@ -119,6 +119,8 @@ export interface CardExtras {
   readonly incidents?: readonly Incident[];
   /** When the one name of a waiting renewal expires. */
   readonly term?: Term | undefined;
+  /** What a waiting mandate would cover, in mrkdwn. */
+  readonly preview?: readonly string[] | undefined;
   /** The nameservers that can be set back. */
   readonly undo?: UndoOffer | undefined;
   /** What was done last to the one name of the order, and what it cost. */
@@ -171,6 +173,7 @@ function waitingCard(order: Order, extras: CardExtras, isWhole: boolean): Messag
       ...questionLines(history),
       ...contentLines(order, extras),
     ),
+    ...lines(extras.preview ?? []),
     ...lines(unusualLines(order, extras)),
     ...actions(cardBlockId(order.id), [
       ...decisionButtons(order, isWhole),

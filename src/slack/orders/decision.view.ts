@@ -29,6 +29,8 @@ export function settingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): 
       return 'the settings';
     case 'team_account':
       return 'the use of the team’s account';
+    case 'mandate':
+      return 'what holds for mandates';
     case 'rest':
       return 'no rule';
   }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isDemoContext } from '../../accounts/account.ts';
 import type { TeamSettings } from '../../config.ts';
+import { MINUTE_MS } from '../../duration.ts';
 import type { OrderLogEntry } from '../../events.ts';
 import { utcDay } from '../../expiry/days.ts';
 import type { Expiry } from '../../expiry/expiry.ts';
@@ -29,6 +30,8 @@ import { isPaused } from '../../orders/waves.ts';
 import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
 import type { Term } from '../expiry/expiry.view.ts';
 import type { Message } from '../kit/blocks.ts';
+import { isSaidInForce, mandateReply } from '../mandates/mandate.view.ts';
+import { waitsForItsDay } from '../mandates/mandate-day.ts';
 import { overBudgetReply, waitsForAdminAlone } from '../money/budget.view.ts';
 import { costsInHistory, repricedReply } from '../money/price.view.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
@@ -72,6 +75,8 @@ export interface OrderPlannerDeps {
   readonly admins: readonly string[];
   /** What a waiting order needs at this moment. */
   readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
+  /** What a waiting mandate would cover; empty for other orders. */
+  readonly previewOf: (order: Order) => Promise<readonly string[]>;
   /** The people who may approve a waiting order at this moment. */
   readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
   readonly now: () => Date;
@@ -85,6 +90,8 @@ export function createOrderPlanner(deps: OrderPlannerDeps): NotificationPlanner 
     if (again !== undefined) return { again, isDeferred: true };
     const found = await deps.orders.loadWithHistory(claim.id);
     if (found === undefined || !wasAskedFor(found.history)) return undefined;
+    if (waitsForItsDay(found.order))
+      return { again: new Date(deps.now().getTime() + DAY_WAIT_MS), isDeferred: true };
     noteShown(found.order, deps.now());
     const standing = standingMessages(claim);
     const noted: SendNotification = async (wanted) => {
@@ -96,6 +103,9 @@ export function createOrderPlanner(deps: OrderPlannerDeps): NotificationPlanner 
     return undefined;
   };
 }
+
+/** Until the message of its day stands, which has its cards shown at once. */
+const DAY_WAIT_MS = 5 * MINUTE_MS;
 
 /** Where the messages of a subject stand, by their purposes. */
 export function standingMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {
@@ -200,7 +210,8 @@ async function planOrder(deps: OrderPlannerDeps, planned: PlannedOrder): Promise
   await sendProgress(deps, inThread);
   const replyTo = (entry: OrderLogEntry) =>
     overBudgetReply(entry, otherAdmins) ??
-    orderReply(order, entry, extras.approvers, extras.now) ??
+    mandateReply(order, entry) ??
+    (isSaidInForce(order, entry) ? undefined : orderReply(order, entry, extras.approvers, extras.now)) ??
     repricedReply(entry, history);
   if (await sendReplies(deps, inThread, replyTo)) await sendFiles(deps, inThread);
   await remindPeople(deps, waiting, { approvers: extras.approvers, isForAdmins });
@@ -305,17 +316,20 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
   const isWaiting = order.state === 'PENDING';
   const now = deps.now();
   const pricing = isWaiting || isPaused(order) ? costNow(deps, order) : undefined;
-  const [decision, settings, cost, budgets, term, impact, incidents, undo, past] = await Promise.all([
-    isWaiting ? deps.decisionOf(order) : undefined,
-    deps.settings(),
-    isWaiting ? pricing : undefined,
-    budgetsNow(deps, order, pricing),
-    termNow(deps, order),
-    deps.impacts.forCard(order),
-    isWaiting ? deps.incidents.openOf(order) : [],
-    undoOffer(deps, order, now),
-    pastNow(deps, order),
-  ]);
+  const [decision, settings, cost, budgets, term, impact, incidents, undo, past, preview] = await Promise.all(
+    [
+      isWaiting ? deps.decisionOf(order) : undefined,
+      deps.settings(),
+      isWaiting ? pricing : undefined,
+      budgetsNow(deps, order, pricing),
+      termNow(deps, order),
+      deps.impacts.forCard(order),
+      isWaiting ? deps.incidents.openOf(order) : [],
+      undoOffer(deps, order, now),
+      pastNow(deps, order),
+      isWaiting ? deps.previewOf(order) : [],
+    ],
+  );
   const otherAdmins = deps.admins.filter((userId) => !isRequester(order, userId));
   const isForAdmins = exceedsBudget(budgets) && otherAdmins.length > 0 && waitsForAdminAlone(history);
   const awaited =
@@ -335,6 +349,7 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
     incidents,
     undo,
     ...past,
+    preview,
   };
   return { extras, otherAdmins, isForAdmins, approvalChannel: settings.approvalChannel };
 }

@@ -39,6 +39,7 @@ export function metadataOf(order: Order) {
       task: order.task,
       names: namesInMetadata(order),
       state: order.state,
+      ...(order.mandated === undefined ? {} : { mandate: order.mandated.id }),
     },
   } satisfies MessageMetadata;
 }

@@ -97,6 +97,8 @@ export function isOnlyAccepted({ task, items }: Pick<Order, 'task' | 'items'>, s
 
 /** The state of an order, as its card says it. */
 export function stateText(order: Order): string {
+  if (order.task === 'mandate' && order.state === 'SUCCEEDED')
+    return order.mandateEnd === undefined ? 'In force' : 'Ended';
   return isOnlyAccepted(order, order.state)
     ? 'Accepted by the service, not done yet'
     : STATES[order.state].line;

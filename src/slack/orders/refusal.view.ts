@@ -37,6 +37,9 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   shown: 'confirmed by the registry',
   overdue: 'noted as overdue',
   delegation_seen: 'noted what its nameservers answer',
+  in_force: 'put into force',
+  mandate_ending: 'said to end',
+  mandate_ended: 'ended',
 };
 
 /** What a person can do after a refusal, by the state of the order. */
@@ -65,6 +68,7 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   resume: 'Only the person who asked, or an approver, can let this go on. Ask one of them.',
   undo: 'Only the person who asked, or an approver, can undo this. Ask one of them.',
   confirm_facts: 'Only approvers can decide about this. Ask one of them.',
+  end_mandate: 'Only the person who asked for it, or an approver, can end a mandate. Ask one of them.',
 };
 
 /** Stands before the names of those who may, where a rule of the policy names them. */
@@ -78,6 +82,7 @@ const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
   resume: 'Only the person who asked, or who could approve it, can let this go on. By the policy these can:',
   undo: 'Only the person who asked, or who could approve it, can undo this. By the policy these can:',
   confirm_facts: 'You cannot decide about this. These can:',
+  end_mandate: 'Only the person who asked for it, or who could approve it, can end a mandate. These can:',
 };
 
 const NOT_THE_REQUESTER = {
@@ -127,6 +132,8 @@ const PLAIN = {
   undo_unknown:
     'What the nameservers were before is not known, so I cannot set them back. `/domain nameservers` sets those that you name.',
   stop_unapproved: 'It is not approved yet. The person who asked can cancel it, an approver can deny it.',
+  not_in_force:
+    'This mandate is not in force, or has ended already. `/domain mandates` lists those that are.',
   not_paused: 'It is not paused. Its thread says how it stands.',
   retry_bulk:
     'The auth codes of its file were not kept. Take the failed rows out of its result file, add their auth codes, and ask with `/domain bulk transfer`.',
@@ -189,6 +196,8 @@ export function refusalText(refusal: Refusal): string {
       return `Its secret part was not kept. Only the person who asked first, <@${refusal.ownerId}>, can ask again and type it.`;
     case 'secret_answer_of':
       return `Its answer is a secret for <@${refusal.ownerId}> alone, so only they can ask for it again. Ask for your own with \`/domain\`.`;
+    case 'mandate_held':
+      return summaryText({ code: 'mandate_held', because: refusal.because });
     case 'nothing_waits':
       return `The order is ${STATES[refusal.state].words}; nothing waits to be sent any more. Its thread says how it went.`;
     default:

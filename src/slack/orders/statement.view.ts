@@ -56,6 +56,11 @@ const LABELS: Readonly<Record<string, string>> = {
   'parent.lock': 'Superior user’s lock',
   'owner.user': 'Superior user',
   'owner.context': 'Superior user’s context',
+  max_price: 'At most for a name and year',
+  max_total: 'At most in all',
+  span: 'In a calendar',
+  until: 'Until',
+  notice: 'Days before the expiry it acts',
 };
 
 /** Fields that hold the item's name, which stands above them. */
@@ -80,6 +85,7 @@ function isList(value: readonly StatedValue[] | StatedObject): value is readonly
 
 /** The values of a request. Over XML they stand in one element, whose name is that of the task. */
 function leavesOf({ request }: StatementItem): Leaf[] {
+  if (request.interface === 'none') return leavesIn(request.terms);
   if (request.interface === 'json') return request.body === undefined ? [] : leavesIn(request.body);
   return Object.entries(request.element).flatMap(([name, value]) =>
     leavesIn(value, typeof value === 'object' && !isList(value) ? '' : name),
@@ -195,6 +201,7 @@ function itemText(statement: Statement, item: StatementItem): string {
 
 /** Where a request goes: its route, or its task code over XML. */
 function addressText({ request }: StatementItem): string {
+  if (request.interface === 'none') return 'Nothing is sent for it';
   if (request.interface === 'xml') return `Task ${exactText(request.code)}`;
   const query = request.query?.map(([name, value]) => `${name}=${value}`) ?? [];
   return exactText([`${request.method} ${request.path}`, ...query].join(' '));

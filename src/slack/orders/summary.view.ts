@@ -1,4 +1,5 @@
 import type { ItemSummary, PlainSummary, RetryReason } from '../../orders/summary.ts';
+import { heldText } from '../mandates/held.view.ts';
 import { issueText } from './input-issue.view.ts';
 import { requestIssueText } from './request-issue.view.ts';
 
@@ -10,6 +11,7 @@ type PlainCode = Exclude<
   PlainSummary['code'],
   | 'account_refused'
   | 'earlier_order'
+  | 'mandate_held'
   | 'not_signed'
   | 'request_invalid'
   | 'rules_changed'
@@ -25,6 +27,7 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
     'It was approved, and not sent as far as the bot’s database knows. That database was put back from a backup, failed over to another server or slept for long, so it may have been carried out since. It is not sent by itself.',
   done: 'Done.',
   failed_under_way: 'The bot failed while the request may have been under way.',
+  in_force: 'It is in force.',
   may_be_sent_too: 'The bot’s database has lost what was sent of this order, so this may have been sent too.',
   no_answer: 'The service did not answer, and nothing was sent.',
   no_answer_known:
@@ -60,6 +63,8 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
 /** The result of an item, or why it was stopped, in sentences that are not escaped yet. */
 export function summaryText(summary: ItemSummary): string {
   switch (summary.code) {
+    case 'mandate_held':
+      return `The mandate does not let it go: ${heldText(summary.because)}. Nothing was sent.`;
     case 'account_refused':
       if (summary.isTeamAccount === true)
         return `The service did not accept the team’s account (${summary.account}). An admin renews its link with \`/domain link\`; then retry.`;

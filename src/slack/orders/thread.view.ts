@@ -503,6 +503,9 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   invalidated: 'stopped, because the database was put back or had slept',
   released: 'given back',
   resolved: 'resolved',
+  in_force: 'in force',
+  mandate_ending: 'ends soon',
+  mandate_ended: 'mandate ended',
   finished: 'ended:',
 };
 

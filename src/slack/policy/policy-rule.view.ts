@@ -147,6 +147,8 @@ export function referenceText(reference: RuleReference): string {
       return 'the last rule: everything else needs nobody';
     case 'team_account':
       return 'the team’s account, which only approved orders may use';
+    case 'mandate':
+      return 'what holds for mandates: nobody but somebody else lets them go';
   }
 }
 

@@ -41,7 +41,7 @@ function head(domains: readonly WatchedDomain[], more: Partial<DigestHead> = {})
     OPTIONS,
   );
   const common = { digestId: 'd1', destination: '', reminders: due, all: due, total: due.length };
-  return { ...common, disputed: [], more: false, undated: 0, ...more };
+  return { ...common, disputed: [], more: false, undated: 0, uncovered: [], ...more };
 }
 
 function buttonsOf({ blocks }: Pick<Message, 'blocks'>): string[] {
@@ -303,4 +303,13 @@ describe('within Slack’s limits', () => {
     expectBlocks(report.blocks, 'modal');
     expectBlocks(report.blocks, 'message');
   });
+});
+
+test('names for which nobody presses anything are the last line', () => {
+  const last = shown(digestHead(head([named('cafe.rest', 10)], { uncovered: ['cafe.rest'] })))
+    .trim()
+    .split('\n')
+    .at(-1);
+  expect(last).toContain('Nobody looks after cafe.rest');
+  expect(shown(digestHead(head([named('cafe.rest', 10)])))).not.toContain('Nobody looks after');
 });

@@ -60,7 +60,12 @@ function notify(
   const deciding = {
     settings: async () => ({ ...withSaved(team, {}), ...settings }),
     policy: { current: async () => ({ version: 0, rules: [], signsSettings: false }) },
-    ruleFacts: { currency: 'EUR', pricesOf: async () => new Map(), tagsOf: async () => new Map() },
+    ruleFacts: {
+      currency: 'EUR',
+      pricesOf: async () => new Map(),
+      tagsOf: async () => new Map(),
+      namesFitting: async () => [],
+    },
     standIns: { current: async () => new Map() },
     directory,
     now: () => now,

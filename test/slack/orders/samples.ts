@@ -129,4 +129,12 @@ export const SAMPLE_INPUTS: Readonly<Record<OrderTaskName, unknown>> = {
   redirect: { source: 'www.cafe.rest', target: 'https://example.com/menu', type: 'DOMAIN', mode: 'HTTP' },
   'ssl-contact': { id: 42, organization: 'Cafe Ltd', address: ['1 High Street', 'Back door'], country: 'GB' },
   user: { user: 'carl', context: 4, defaultEmail: 'carl@example.com', parent: { user: 'alice', context: 4 } },
+  mandate: {
+    mandate_names: ['*.rest'],
+    max_price: { currency: 'EUR', minor: 2_000 },
+    max_total: { currency: 'EUR', minor: 60_000 },
+    span: 'year',
+    until: '2027-03-01',
+    notice: 14,
+  },
 };

@@ -1,7 +1,7 @@
 import type { ModalView } from '@slack/types';
 import { expect, test } from 'vitest';
 import type { Order } from '../../../src/orders/order.ts';
-import type { StatedValue, Statement } from '../../../src/orders/statement.ts';
+import type { StatedRequest, StatedValue, Statement } from '../../../src/orders/statement.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName, taskNamed } from '../../../src/orders/tasks.ts';
 import { planCells } from '../../../src/slack/bulk/bulk.view.ts';
 import { type HomeData, homeBlocks } from '../../../src/slack/home/home.view.ts';
@@ -121,6 +121,16 @@ const INPUTS: Readonly<Record<OrderTaskName, readonly fc.Arbitrary<object>[]>> =
       ...{ parent: fc.record({ user: label, context }), user_mail_key: text(255) },
     }),
   ],
+  mandate: [
+    fc.record({
+      mandate_names: fc.uniqueArray(name, { minLength: 1, maxLength: 50 }),
+      max_price: fc.record({ currency: fc.constant('EUR'), minor: fc.integer({ min: 1, max: 1e9 }) }),
+      max_total: fc.record({ currency: fc.constant('JPY'), minor: fc.integer({ min: 1, max: 1e9 }) }),
+      span: fc.constantFrom('month', 'year'),
+      until: fc.constant('2027-03-01'),
+      notice: fc.integer({ min: 3, max: 30 }),
+    }),
+  ],
 };
 
 /** The values of a request, each as text. */
@@ -129,11 +139,19 @@ function valuesIn(value: StatedValue): string[] {
   return (Array.isArray(value) ? value : Object.values(value)).flatMap(valuesIn);
 }
 
+function contentOf(request: StatedRequest): StatedValue {
+  if (request.interface === 'none') return request.terms;
+  return request.interface === 'json' ? (request.body ?? []) : request.element;
+}
+
+function addressOf(request: StatedRequest): string {
+  if (request.interface === 'none') return 'Nothing is sent';
+  return request.interface === 'json' ? `${request.method} ${request.path}` : request.code;
+}
+
 /** All values of a statement's requests. */
 function requestValues({ items }: Statement): string[] {
-  return items.flatMap(({ request }) =>
-    valuesIn(request.interface === 'json' ? (request.body ?? []) : request.element),
-  );
+  return items.flatMap(({ request }) => valuesIn(contentOf(request)));
 }
 
 /** A value as people see it: what cannot be seen is shown by its number. */
@@ -194,13 +212,7 @@ test.each(ORDER_TASK_NAMES)('%s: every value of every field stands where it is a
       const requested = requestValues(statement).map(seen);
       const pages = lookedAt(order, statement);
       expect(missing([...requested, account.login, account.method, service], pages)).toEqual([]);
-      for (const { ctid, request } of items)
-        expect(
-          missing(
-            [ctid, request.interface === 'json' ? `${request.method} ${request.path}` : request.code],
-            pages,
-          ),
-        ).toEqual([]);
+      for (const { ctid, request } of items) expect(missing([ctid, addressOf(request)], pages)).toEqual([]);
       const plain = requested.map((value) => (value === SECRET_HASH ? 'given, kept sealed' : value));
       for (const blocks of [cardOf(order, { approvers: ['U0BOB'] }).blocks, homeOf(order, statement)]) {
         expect(JSON.stringify(blocks)).toContain('order_look');

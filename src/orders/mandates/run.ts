@@ -1,0 +1,188 @@
+import type { Account } from '../../accounts/account.ts';
+import { DAY_MS, HOUR_MS } from '../../duration.ts';
+import type { Order } from '../order.ts';
+import { checkRequest, decisionOf, requestOrder, statedOrder } from '../request-order.ts';
+import { dayOf, decideActing, type HeldCode, isDueFor, type SendPlan } from './acting.ts';
+import {
+  endOfName,
+  type KnownName,
+  knownName,
+  type MandateDeps,
+  renewalOf,
+  reservationFor,
+} from './facts.ts';
+import { endIfLeft, mandatesOf, stopUnsent } from './life.ts';
+import { isInForce, type Mandate, mandateFor, mandateOf } from './mandate.ts';
+import type { MandateAct, MandateName } from './ports.ts';
+import { MAX_NOTICE_DAYS } from './terms.ts';
+
+/*
+ * What mandates do by themselves: they make an order for each name that is due, or have it asked for in the ordinary way. Safe to
+ * repeat, also on several replicas at once: of each end of a name one act is kept.
+ */
+
+export interface RunDeps extends MandateDeps {
+  /** The account that somebody's orders go out with; undefined when there is none. */
+  readonly accountOf: (userId: string) => Promise<Account | undefined>;
+}
+
+/** A mandate with its order. */
+interface Given {
+  readonly order: Order;
+  readonly mandate: Mandate;
+}
+
+/** Names that are read at once. */
+const PAGE = 200;
+/** After its expiry a name may be kept for so long by a renewal. */
+const LONGEST_GRACE_DAYS = 45;
+/** Held names that are asked for at once. */
+const MAX_ASKED = 500;
+
+/** Has mandates act for what is due. */
+export async function runMandates(deps: RunDeps): Promise<void> {
+  const given = await mandatesInForce(deps);
+  if (given.length > 0) await actForDueNames(deps, given);
+  for (const act of await deps.mandates.toAskFor(MAX_ASKED)) await askFor(deps, act);
+}
+
+/** Ends those whose people have left, and stops what ended ones have not sent. */
+async function mandatesInForce(deps: RunDeps): Promise<readonly Given[]> {
+  const found: Given[] = [];
+  for (const order of await mandatesOf(deps.store)) {
+    const mandate = mandateOf(order);
+    if (mandate === undefined) continue;
+    if (!isInForce(mandate, deps.now())) await stopUnsent(deps, mandate.id);
+    else if (await endIfLeft(deps, order)) found.push({ order, mandate });
+  }
+  return found;
+}
+
+async function actForDueNames(deps: RunDeps, given: readonly Given[]): Promise<void> {
+  const mandates = given.map(({ mandate }) => mandate);
+  const now = deps.now();
+  const from = new Date(now.getTime() - LONGEST_GRACE_DAYS * DAY_MS);
+  const until = new Date(now.getTime() + MAX_NOTICE_DAYS * DAY_MS);
+  let after: MandateName | undefined;
+  for (;;) {
+    const page: readonly MandateName[] = await deps.mandates.due(from, until, after, PAGE);
+    const touched = await deps.tagsTouched(page.map(({ name }) => name));
+    for (const name of page) {
+      const mandate = mandateFor(mandates, name.name, touched.get(name.name) ?? [], now);
+      const chosen = given.find((each) => each.mandate === mandate);
+      const isDue = chosen !== undefined && isDueFor(chosen.mandate, endOfName(name), now);
+      if (!isDue || endOfName(name).renewableUntil <= now) continue;
+      await actFor(deps, chosen, name).catch((err: unknown) =>
+        deps.log.error({ err, mandateId: chosen.mandate.id, name: name.name }, 'acting for a name'),
+      );
+    }
+    after = page.at(-1);
+    if (page.length < PAGE || after === undefined) return;
+  }
+}
+
+async function actFor(deps: RunDeps, { order, mandate }: Given, name: MandateName): Promise<void> {
+  const known = await knownName(deps, order, name);
+  // While somebody else asks for it, or Slack does not tell of people, there is nothing to decide.
+  if (known === undefined || known.isAskedFor) return;
+  const now = deps.now();
+  const taken = await deps.mandates.takenBy(mandate.id);
+  const plan = decideActing(mandate, known.facts, taken, now);
+  // It ends too soon to send anything: another one may come.
+  if (plan === 'mandate_ended') return;
+  const act = {
+    name: name.name,
+    expiresAt: name.expiresAt,
+    mandateId: mandate.id,
+    at: now,
+    amount: known.facts.amount,
+  };
+  const held = typeof plan === 'string' ? plan : await orderFor(deps, { order, name, known, plan });
+  if (held !== undefined) await deps.mandates.keepHeld(act, held);
+}
+
+interface PlannedAct {
+  readonly order: Order;
+  readonly name: MandateName;
+  readonly known: KnownName;
+  readonly plan: SendPlan;
+}
+
+/** Makes the order of a mandate for a name. @returns why the mandate does not act after all */
+async function orderFor(deps: RunDeps, planned: PlannedAct): Promise<HeldCode | undefined> {
+  const { order: mandate, name, known, plan } = planned;
+  const reservation = await reservationFor(deps, name.name, known, plan.day);
+  if (reservation === undefined) return 'budget_empty';
+  const account = await deps.findAccount(mandate.account.id);
+  if (account === undefined) return 'account_gone';
+  const { input, requesterId } = renewalOf(mandate, name.name);
+  const request = {
+    task: 'renew',
+    input,
+    secret: undefined,
+    reason: undefined,
+    requesterId,
+    account,
+    channelId: await channelOf(deps, mandate),
+    threadTs: undefined,
+    mandated: { id: mandate.id, sendAfter: plan.sendAfter },
+    deliveryId: `mandate:${mandate.id}:${name.name}:${dayOf(name.expiresAt)}`,
+  } as const;
+  const checked = checkRequest(deps.interfacesOf(account), request);
+  if (checked.kind !== 'checked') return 'account_gone';
+  const { cost, evaluated } = known;
+  const decision = decisionOf(evaluated);
+  const wanted = { request, account, checked, decision, price: cost, firstExpiry: name.expiresAt };
+  const at = deps.now();
+  const moments = { expiresAt: endOfName(name).renewableUntil };
+  const stated = statedOrder(deps, wanted, { state: 'APPROVED', at, moments, over: [], reservation });
+  if ('issue' in stated) return 'account_gone';
+  const act = { name: name.name, expiresAt: name.expiresAt, mandateId: mandate.id, at, amount: plan.amount };
+  await deps.mandates.keepOrder(act, { order: stated.order, log: [stated.entry], reservation });
+  // Where a ceiling, or somebody else, was faster, the next look decides again.
+  return undefined;
+}
+
+/** Where people are told: the channel of reminders, or where the mandate was asked for. */
+async function channelOf({ settings }: Pick<RunDeps, 'settings'>, mandate: Order): Promise<string> {
+  return (await settings()).reminderChannel ?? mandate.channelId;
+}
+
+/** Asks for a name in the ordinary way that its mandate does not renew. */
+async function askFor(deps: RunDeps, act: MandateAct): Promise<void> {
+  const mandate = await deps.store.load(act.mandateId);
+  if (mandate === undefined) return;
+  const account = (await deps.findAccount(mandate.account.id)) ?? (await deps.accountOf(mandate.requesterId));
+  const { input, requesterId } = renewalOf(mandate, act.name);
+  const outcome = await requestOrder(deps, {
+    task: 'renew',
+    input,
+    secret: undefined,
+    reason: undefined,
+    requesterId,
+    account,
+    channelId: await channelOf(deps, mandate),
+    threadTs: undefined,
+    isHeld: true,
+    deliveryId: `mandate-held:${act.id}`,
+  });
+  const hasOrder = outcome.kind === 'accepted' || outcome.kind === 'open_already';
+  // The order that is not sent for it is stopped at any moment.
+  if (outcome.kind === 'open_already' && outcome.order.mandated !== undefined) return;
+  await deps.mandates.askedFor(act.id, hasOrder ? outcome.order.id : undefined, deps.now());
+}
+
+/** Between two runs while nothing changes. */
+const RUN_EVERY_MS = HOUR_MS / 6;
+
+/** Runs them now and then. A clock that jumps has them run at once. */
+export function createMandateRuns(deps: RunDeps): () => Promise<void> {
+  let ranAt: Date | undefined;
+  return async () => {
+    const now = deps.now();
+    const sinceMs = now.getTime() - (ranAt?.getTime() ?? Number.NEGATIVE_INFINITY);
+    if (sinceMs >= 0 && sinceMs < RUN_EVERY_MS) return;
+    await runMandates(deps);
+    ranAt = now;
+  };
+}

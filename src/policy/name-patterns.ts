@@ -1,0 +1,51 @@
+import { parseDomainName } from '../zones/names.ts';
+import { tagOfPattern } from './policy.ts';
+import type { Subject } from './subject.ts';
+
+/*
+ * Which names some patterns speak of: those of a rule, or of a mandate. Nothing else compares a name with a pattern. Pure.
+ */
+
+/** Patterns such as `*`, `*.rest`, `cafe.rest` and `tag:brand`, sorted by what they are compared with. */
+export interface NamePatterns {
+  readonly hosts: readonly string[];
+  readonly tags: readonly string[];
+}
+
+export function sortPatterns(patterns: readonly string[]): NamePatterns {
+  return {
+    hosts: patterns.filter((pattern) => tagOfPattern(pattern) === undefined),
+    tags: patterns.flatMap((pattern) => tagOfPattern(pattern) ?? []),
+  };
+}
+
+/**
+ * Whether a name fits one of the patterns.
+ * @param touched the tags that it touches; undefined where they are not known, so that nobody can say whether it fits
+ */
+export function fitsPatterns(
+  patterns: NamePatterns,
+  { hosts }: Pick<Subject, 'hosts'>,
+  touched: readonly string[] | undefined,
+): 'yes' | 'no' | 'unknown' {
+  for (const pattern of patterns.hosts) {
+    const isSuffix = pattern.startsWith('*.');
+    const fits = (host: string) => (isSuffix ? host.endsWith(pattern.slice(1)) : host === pattern);
+    if (pattern === '*' || hosts.some(fits)) return 'yes';
+  }
+  if (patterns.tags.length === 0) return 'no';
+  if (touched === undefined) return 'unknown';
+  return touched.some((tag) => patterns.tags.includes(tag.toLowerCase())) ? 'yes' : 'no';
+}
+
+/** A pattern as it is compared; undefined when it cannot be read. */
+export function readPattern(text: string): string | undefined {
+  if (text === '*') return text;
+  const [, tag] = /^tag:([\p{L}\p{N}][\p{L}\p{N}_.-]{0,49})$/iu.exec(text) ?? [];
+  if (tag !== undefined) return `tag:${tag.toLowerCase()}`;
+  // A zone alone is no host name, so it is read with a label in front.
+  const isSuffix = text.startsWith('*.');
+  const host = parseDomainName(isSuffix ? `x${text.slice(1)}` : text);
+  if (!host.ok) return undefined;
+  return isSuffix ? `*${host.value.ascii.slice(1)}` : host.value.ascii;
+}

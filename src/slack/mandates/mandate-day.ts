@@ -1,0 +1,97 @@
+import type { TeamSettings } from '../../config.ts';
+import type { MandateDeps } from '../../orders/mandates/facts.ts';
+import { previewOf } from '../../orders/mandates/overview.ts';
+import type { MandateStore } from '../../orders/mandates/ports.ts';
+import { mandateTerms } from '../../orders/mandates/terms.ts';
+import type { Order } from '../../orders/order.ts';
+import type { OrderStore } from '../../orders/ports.ts';
+import type { NotificationPlanner, WantedNotification } from '../outbound/notify.ts';
+import { ACTS_PER_MESSAGE, dayMessage, previewLines, type ToldAct } from './mandate.view.ts';
+
+/*
+ * What mandates do from a day on is one message in the reminder channel; more than it holds stands in its thread. What was said
+ * there may go out a day later, so that is recorded at once.
+ */
+
+export interface MandateDayDeps {
+  readonly mandates: Pick<MandateStore, 'actsOf' | 'announced'>;
+  readonly orders: Pick<OrderStore, 'load'>;
+  readonly settings: () => Promise<Pick<TeamSettings, 'reminderChannel'>>;
+  readonly now: () => Date;
+}
+
+export function createMandateDayPlanner(deps: MandateDayDeps): NotificationPlanner {
+  return async ({ id: day }, send) => {
+    const told = await toldActs(deps, day);
+    const parts = chunksOf(told, ACTS_PER_MESSAGE);
+    let first: { readonly channelId: string; readonly ts: string } | undefined;
+    for (const [part, acts] of parts.entries()) {
+      const { at, state } = await send(
+        await wantedPart(deps, day, acts, { part, isLast: part === parts.length - 1, first }),
+      );
+      if (at === undefined) return undefined;
+      first ??= at;
+      if (state !== 'current') continue;
+      const ids = acts.filter(({ act }) => act.held === undefined).map(({ act }) => act.id);
+      await deps.mandates.announced(ids, deps.now(), first);
+    }
+    return undefined;
+  };
+}
+
+async function wantedPart(
+  deps: MandateDayDeps,
+  day: string,
+  acts: readonly ToldAct[],
+  {
+    part,
+    isLast,
+    first,
+  }: { part: number; isLast: boolean; first: { channelId: string; ts: string } | undefined },
+): Promise<WantedNotification> {
+  const { reminderChannel } = await deps.settings();
+  const channelId = reminderChannel ?? acts[0]?.order?.channelId;
+  return {
+    purpose: part === 0 ? 'day' : `day:${part + 1}`,
+    version: JSON.stringify(acts.map(({ act, order }) => [act.id, act.held, act.orderId, order?.state])),
+    since: acts[0]?.act.at ?? deps.now(),
+    places: [
+      async () =>
+        first === undefined
+          ? channelId === undefined
+            ? undefined
+            : { channelId }
+          : { channelId: first.channelId, threadTs: first.ts },
+    ],
+    mustArrive: true,
+    alertsAdmins: true,
+    message: () => dayMessage(day, acts, { part, isLast }),
+  };
+}
+
+async function toldActs({ mandates, orders }: MandateDayDeps, day: string): Promise<readonly ToldAct[]> {
+  const acts = await mandates.actsOf(day);
+  return Promise.all(
+    acts.map(async (act) => ({
+      act,
+      order: act.orderId === undefined ? undefined : await orders.load(act.orderId),
+    })),
+  );
+}
+
+function chunksOf<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  );
+}
+
+/** Whether the cards of an order have no place yet: those of a mandate stand in the thread of its day's message. */
+export function waitsForItsDay({ mandated, threadTs }: Order): boolean {
+  return mandated !== undefined && threadTs === undefined;
+}
+
+/** What a waiting mandate would cover, for its card; nothing for other orders. */
+export async function mandatePreview(deps: MandateDeps, order: Order): Promise<readonly string[]> {
+  const terms = order.task === 'mandate' ? mandateTerms.safeParse(order.input).data : undefined;
+  return terms === undefined ? [] : previewLines(await previewOf(deps, order, terms));
+}

@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import { formatDecimal } from '../../money/amount.ts';
+import { BUDGET_SPANS } from '../../money/budget.ts';
+import { endMandate } from '../../orders/mandates/life.ts';
+import { mandatesStanding } from '../../orders/mandates/overview.ts';
+import { requestMandate } from '../../orders/mandates/request.ts';
+import {
+  DEFAULT_NOTICE_DAYS,
+  MAX_NOTICE_DAYS,
+  MIN_NOTICE_DAYS,
+  mandateTerms,
+} from '../../orders/mandates/terms.ts';
+import { stopOrder } from '../../orders/stop.ts';
+import type { ActionCall, CommandCall, Feature, FormFeature, SubmissionCall, Submitted } from '../feature.ts';
+import { formOrigin } from '../feature.ts';
+import { textMessage } from '../kit/blocks.ts';
+import { type FormValues, field, fieldsOf, joinErrors, readForm, reasonField } from '../kit/form.ts';
+import { notPlacedMessage, openForm } from '../orders/ordering.ts';
+import { refusalText } from '../orders/refusal.view.ts';
+import { endedText, mandateIssueText, mandatesMessage, stoppedAllText } from './mandate.view.ts';
+
+/* Mandates: asking for one, looking at them, ending one, and stopping what they are about to send. */
+
+const text = z.string().default('');
+
+const declared = z.object({
+  mandate_names: field(
+    {
+      label: 'Names',
+      kind: 'lines',
+      isNeeded: true,
+      placeholder: '*.rest, tag:brand, cafe.rest',
+      hint: 'As in a rule of the policy. Names that come to fit later are covered too.',
+    },
+    z.array(z.string()).default([]),
+  ),
+  max_price: field(
+    { label: 'At most for a name and year', kind: 'text', isNeeded: true, placeholder: '20.00' },
+    text,
+  ),
+  max_total: field({ label: 'At most in all', kind: 'text', isNeeded: true, placeholder: '600.00' }, text),
+  span: field(
+    {
+      label: 'In a calendar',
+      kind: 'choice',
+      options: BUDGET_SPANS.map((span) => ({ value: span, text: span })),
+      isNeeded: true,
+    },
+    text,
+  ),
+  until: field(
+    {
+      label: 'Until',
+      kind: 'text',
+      isNeeded: true,
+      placeholder: 'YYYY-MM-DD',
+      hint: 'At most 400 days from now.',
+    },
+    text,
+  ),
+  notice: field(
+    {
+      label: 'Days before the expiry it acts',
+      kind: 'number',
+      range: { min: MIN_NOTICE_DAYS, max: MAX_NOTICE_DAYS },
+      hint: `From ${MIN_NOTICE_DAYS} to ${MAX_NOTICE_DAYS}; empty: ${DEFAULT_NOTICE_DAYS}.`,
+    },
+    text,
+  ),
+  account: field(
+    {
+      label: 'With whose account',
+      kind: 'choice',
+      options: [
+        { value: 'mine', text: 'Mine' },
+        { value: 'team', text: 'The team’s' },
+      ],
+      isNeeded: true,
+    },
+    z.enum(['mine', 'team'], 'Choose yours or the team’s.'),
+  ),
+  reason: reasonField('Shown to the approvers.'),
+});
+
+const mandateForm: FormFeature<'mandate'> = {
+  form: { name: 'mandate', title: 'Ask for a mandate', submit: 'Ask', fields: fieldsOf(declared) },
+
+  async render(call, origin, values) {
+    const kept = origin.subject === undefined ? undefined : await call.deps.orders.store.load(origin.subject);
+    const own = await call.deps.accounts.active(call.person.id);
+    const account = own === undefined ? 'team' : 'mine';
+    const start = { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS) };
+    return { values: { ...start, ...valuesOf(kept?.input), ...values } };
+  },
+
+  submit,
+};
+
+/** The terms of a mandate as the form shows them; its end is given anew. */
+function valuesOf(input: unknown): FormValues {
+  const terms = mandateTerms.safeParse(input).data;
+  if (terms === undefined) return {};
+  const { mandate_names, max_price, max_total, span, notice } = terms;
+  return {
+    mandate_names: mandate_names.join('\n'),
+    max_price: formatDecimal(max_price),
+    max_total: formatDecimal(max_total),
+    span,
+    notice: String(notice),
+  };
+}
+
+async function submit(call: SubmissionCall): Promise<Submitted> {
+  const read = readForm(declared, call.values);
+  if ('errors' in read) return read;
+  const { account, reason, mandate_names, ...typed } = read.value;
+  const { accounts, mandates } = call.deps;
+  const { channelId, threadTs } = call.origin;
+  const outcome = await requestMandate(mandates, {
+    typed: { ...typed, mandate_names: mandate_names.join('\n') },
+    account: account === 'mine' ? await accounts.active(call.person.id) : await accounts.team.current(),
+    reason,
+    requesterId: call.person.id,
+    channelId,
+    threadTs,
+    isPrivate: channelId.startsWith('D'),
+    deliveryId: call.deliveryId,
+  });
+  if (outcome.kind === 'wrong_terms')
+    return { errors: joinErrors(outcome.issues.map((issue) => [issue.field, mandateIssueText(issue)])) };
+  return { say: outcome.kind === 'accepted' ? undefined : await notPlacedMessage(call, outcome) };
+}
+
+async function runMandates(call: CommandCall): Promise<void> {
+  const { deps } = call;
+  const [standings, waiting] = await Promise.all([
+    mandatesStanding(deps.mandates),
+    deps.orders.store.list({
+      tasks: ['mandate'],
+      states: ['PENDING'],
+      visibleTo: call.person.id,
+      limit: 20,
+    }),
+  ]);
+  await call.respond(mandatesMessage(standings, waiting));
+}
+
+async function end(call: ActionCall): Promise<void> {
+  const outcome = await endMandate(call.deps.mandates, call.value, call.person.id);
+  if (outcome.ok) call.deps.notifyDue();
+  await call.respond(textMessage(outcome.ok ? endedText(call.value) : refusalText(outcome.refusal)));
+}
+
+/** Stops all that was said in the message of a day and is not sent yet, as far as the person may. */
+async function stopAll(call: ActionCall): Promise<void> {
+  const { orders, mandates, notifyDue } = call.deps;
+  const acts = await mandates.mandates.actsOf(call.value);
+  let [asked, stopped] = [0, 0];
+  let refused: string | undefined;
+  for (const { held, orderId } of acts) {
+    if (held !== undefined || orderId === undefined) continue;
+    const order = await orders.store.load(orderId);
+    if (order?.state !== 'APPROVED' && order?.state !== 'EXECUTING') continue;
+    asked += 1;
+    const outcome = await stopOrder(orders, orderId, call.person.id);
+    if (outcome.ok) stopped += 1;
+    else refused = refusalText(outcome.refusal);
+  }
+  notifyDue();
+  await call.respond(
+    textMessage(stopped === 0 && refused !== undefined ? refused : stoppedAllText(stopped, asked)),
+  );
+}
+
+export const mandates = {
+  commands: [
+    {
+      usage: 'mandates',
+      summary: 'Standing renewals: what is in force, what it did, what it may still spend',
+      example: '/domain mandates',
+      run: runMandates,
+    },
+  ],
+  forms: [mandateForm],
+  actions: [
+    {
+      id: 'mandate_add',
+      run: (call: ActionCall) =>
+        openForm(call, mandateForm, formOrigin(call, call.value === 'new' ? undefined : call.value)),
+    },
+    { id: 'mandate_end', run: end },
+    { id: 'mandate_stop_all', run: stopAll },
+  ],
+} as const satisfies Feature;

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { heldCode, type Taken } from '../orders/mandates/acting.ts';
+import type { MandateAct, MandateName } from '../orders/mandates/ports.ts';
+import type { Order } from '../orders/order.ts';
+import { subjectOf, tagsTouched } from '../policy/subject.ts';
+import { optional, optionalText } from './columns.ts';
+import { Prisma, type RunStatement } from './database.ts';
+import { IS_RELEASED } from './reservations.ts';
+import { orderRows, selectOrders } from './rows.ts';
+
+/*
+ * What is read of mandates, also in the transaction that marks one of their orders as sent.
+ */
+
+export const nameRows = z.array(
+  z
+    .object({
+      name: z.string(),
+      expiresAt: z.date(),
+      isDateCertain: z.boolean(),
+      lookedAt: optional(z.date()),
+      owner: optionalText,
+      isLapsing: z.boolean(),
+      deletedAt: optional(z.date()),
+    })
+    .transform((row): MandateName => row),
+);
+
+export const NAME_COLUMNS = Prisma.sql`
+  d.name, d.expires_at AS "expiresAt", d.expiry_source = 'rdap' AND d.doubt IS NULL AS "isDateCertain",
+  d.looked_at AS "lookedAt", d.owner_id AS owner, d.lapse_confirmed_at IS NOT NULL AS "isLapsing",
+  d.deleted_at AS "deletedAt"`;
+
+export const actRows = z.array(
+  z
+    .object({
+      id: z.string(),
+      name: z.string(),
+      expiresAt: z.date(),
+      mandateId: z.string(),
+      at: z.date(),
+      amount: optionalText,
+      currency: optionalText,
+      held: optional(heldCode),
+      orderId: optionalText,
+      announcedAt: optional(z.date()),
+    })
+    .transform(
+      ({ amount, currency, ...row }): MandateAct => ({
+        ...row,
+        amount:
+          amount === undefined || currency === undefined ? undefined : { currency, minor: Number(amount) },
+      }),
+    ),
+);
+
+export const ACT_COLUMNS = Prisma.sql`
+  a.id, a.name, a.expires_at AS "expiresAt", a.mandate_id AS "mandateId", a.at, a.amount_minor::text AS amount,
+  a.currency, a.held, a.order_id AS "orderId", a.announced_at AS "announcedAt"`;
+
+const takenRows = z.array(
+  z.object({ day: z.string(), minor: z.string(), isOwn: z.boolean(), count: z.number() }),
+);
+
+/** What mandates take from a day on, sent or not. What was released is nobody's. */
+export async function readTaken(
+  run: RunStatement,
+  teamId: string,
+  mandateId: string,
+  without: string | undefined,
+): Promise<Taken> {
+  const rows = takenRows.parse(
+    await run(Prisma.sql`
+      SELECT to_char(r.day, 'YYYY-MM-DD') AS day, o.mandate_id = ${mandateId} AS "isOwn",
+        COALESCE(sum(r.amount_minor), 0)::text AS minor, count(*)::int AS count
+      FROM orders o JOIN budget_reservations r ON r.order_id = o.id
+      JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n
+      WHERE o.mandate_id IS NOT NULL AND o.team_id = ${teamId} AND o.id <> ${without ?? ''} AND NOT ${IS_RELEASED}
+      GROUP BY 1, 2`),
+  );
+  return {
+    byDay: rows.filter(({ isOwn }) => isOwn).map(({ day, minor }) => ({ day, minor: BigInt(minor) })),
+    countOn: (day) => rows.reduce((sum, row) => (row.day === day ? sum + row.count : sum), 0),
+  };
+}
+
+/** The order of a mandate, locked until the transaction ends: whoever else takes something out of it waits. */
+export async function lockMandate(run: RunStatement, id: string): Promise<Order | undefined> {
+  await run(Prisma.sql`SELECT id FROM orders WHERE id = ${id} FOR NO KEY UPDATE`);
+  return orderRows.parse(await run(selectOrders(Prisma.sql`WHERE o.id = ${id}`)))[0];
+}
+
+export async function findName(run: RunStatement, name: string): Promise<MandateName | undefined> {
+  const found = await run(Prisma.sql`
+    SELECT ${NAME_COLUMNS} FROM domains d WHERE d.name = ${name} AND d.expires_at IS NOT NULL`);
+  return nameRows.parse(found)[0];
+}
+
+/** The act that made an order. */
+export async function findActOf(run: RunStatement, orderId: string): Promise<MandateAct | undefined> {
+  return actRows.parse(
+    await run(Prisma.sql`SELECT ${ACT_COLUMNS} FROM mandate_acts a WHERE a.order_id = ${orderId}`),
+  )[0];
+}
+
+const tagRows = z.array(z.object({ name: z.string(), tags: z.array(z.string()).nullable() }));
+
+/** The tags that a name touches: its own and those of its parents. */
+export async function readTouched(run: RunStatement, name: string): Promise<readonly string[]> {
+  const subject = subjectOf(name, 'host');
+  const hosts = [...subject.hosts];
+  const rows = tagRows.parse(
+    await run(Prisma.sql`SELECT name, tags FROM domains WHERE name = ANY(${hosts})`),
+  );
+  const tags = new Map(rows.map((row) => [row.name, row.tags ?? []]));
+  return tagsTouched(subject, new Map(hosts.map((host) => [host, tags.get(host) ?? []]))) ?? [];
+}

@@ -1,0 +1,259 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { type HeldCode, isAskedFor, overCeiling, SAME_END_MS } from '../orders/mandates/acting.ts';
+import { isInForce, mandateOf } from '../orders/mandates/mandate.ts';
+import type { ActOutcome, MandateAct, MandateStore, NewAct } from '../orders/mandates/ports.ts';
+import type { OrderCreation } from '../orders/ports.ts';
+import { fitsPatterns, sortPatterns } from '../policy/name-patterns.ts';
+import { subjectOf } from '../policy/subject.ts';
+import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';
+import { insertEvents } from './events.ts';
+import {
+  ACT_COLUMNS,
+  actRows,
+  findActOf,
+  findName,
+  lockMandate,
+  NAME_COLUMNS,
+  nameRows,
+  readTaken,
+} from './mandate-reads.ts';
+import { holderOfNames } from './order-changes.ts';
+import { fitsBudgets, IS_BOOKED, IS_RELEASED } from './reservations.ts';
+import { idRows } from './rows.ts';
+import { insertOrder } from './statements.ts';
+import { queueWebhooks } from './webhooks.ts';
+
+/*
+ * What mandates do. Acts are kept one at a time for a team, so that no end of a name gets two; what they take is read under
+ * a lock of the mandate's order, after that of the budgets.
+ */
+
+const taggedRows = z.array(
+  z.object({ name: z.string(), tags: z.array(z.string()).nullable(), isLapsing: z.boolean() }),
+);
+
+/** An act whose order was stopped because its mandate ended or its people left: another mandate may act in its place. */
+const IS_OPEN_AGAIN = Prisma.sql`(a.held IS NULL AND EXISTS (
+  SELECT FROM order_items i WHERE i.order_id = a.order_id AND i.state = 'FAILED' AND i.sent_at IS NULL
+    AND (i.result->'summary'->>'because' = 'mandate_ended'
+      OR i.result->'summary'->>'code' IN ('requester_left', 'owner_left'))))`;
+
+function isSameEnd(expiresAt: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`abs(extract(epoch FROM a.expires_at - ${expiresAt})) < ${SAME_END_MS / 1_000}`;
+}
+
+/** @throws {StoreError} from every method, when the database fails */
+export function createMandateStore(database: Database, teamId: string): MandateStore {
+  const { run } = database;
+  const acts = async (rest: Prisma.Sql) =>
+    actRows.parse(await run(Prisma.sql`SELECT ${ACT_COLUMNS} FROM mandate_acts a ${rest}`));
+
+  return storeOf('mandates', {
+    due: async (from, until, after, limit) =>
+      nameRows.parse(
+        await run(Prisma.sql`
+          SELECT ${NAME_COLUMNS} FROM domains d
+          WHERE d.expires_at > ${from} AND d.expires_at <= ${until} AND d.lapse_confirmed_at IS NULL
+            AND (d.expires_at, d.name) > (${after?.expiresAt ?? from}, ${after?.name ?? ''})
+            AND NOT EXISTS (
+              SELECT FROM mandate_acts a WHERE a.team_id = ${teamId} AND a.name = d.name
+                AND ${isSameEnd(Prisma.sql`d.expires_at`)} AND NOT ${IS_OPEN_AGAIN})
+          ORDER BY d.expires_at, d.name LIMIT ${limit}`),
+      ),
+
+    find: (name) => findName(run, name),
+
+    findMany: async (names) =>
+      nameRows.parse(
+        await run(Prisma.sql`
+          SELECT ${NAME_COLUMNS} FROM domains d
+          WHERE d.name = ANY(${[...names]}) AND d.expires_at IS NOT NULL ORDER BY d.expires_at, d.name`),
+      ),
+
+    actsBy: (mandateId, since) =>
+      acts(Prisma.sql`WHERE a.mandate_id = ${mandateId} AND a.at >= ${since} ORDER BY a.at DESC, a.name`),
+
+    spentBy: async (mandateId, from, until) => {
+      const [sums] = z.array(z.object({ booked: z.string(), reserved: z.string() })).parse(
+        await run(Prisma.sql`
+            SELECT COALESCE(sum(r.amount_minor) FILTER (WHERE ${IS_BOOKED}), 0)::text AS booked,
+              COALESCE(sum(r.amount_minor) FILTER (WHERE NOT ${IS_BOOKED} AND NOT ${IS_RELEASED}), 0)::text AS reserved
+            FROM orders o JOIN budget_reservations r ON r.order_id = o.id
+            JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n
+            WHERE o.mandate_id = ${mandateId} AND r.day >= ${from}::date AND r.day < ${until}::date`),
+      );
+      return { booked: BigInt(sums?.booked ?? 0), reserved: BigInt(sums?.reserved ?? 0) };
+    },
+
+    namesFitting: async (patterns) => {
+      const rows = await run(Prisma.sql`
+        SELECT name, tags, lapse_confirmed_at IS NOT NULL AS "isLapsing" FROM domains ORDER BY name`);
+      const watched = taggedRows.parse(rows);
+      const tags = new Map(watched.map(({ name, tags }) => [name, tags ?? []]));
+      const sorted = sortPatterns(patterns);
+      return watched.flatMap(({ name, isLapsing }) => {
+        const touched = subjectOf(name, 'host').hosts.flatMap((host) => tags.get(host) ?? []);
+        const fits = !isLapsing && fitsPatterns(sorted, subjectOf(name, 'host'), touched) === 'yes';
+        return fits ? [name] : [];
+      });
+    },
+
+    takenBy: (mandateId, without) => readTaken(run, teamId, mandateId, without),
+
+    latestAccount: async (name) =>
+      idRows.parse(
+        await run(Prisma.sql`
+          SELECT o.account_id AS id FROM order_items i JOIN orders o ON o.id = i.order_id
+          WHERE i.name = ${name} AND i.state = 'SUCCEEDED' AND o.task IN ('create', 'transfer', 'renew')
+          ORDER BY i.answered_at DESC NULLS LAST LIMIT 1`),
+      )[0],
+
+    async keepOrder(act, creation) {
+      const { order } = creation;
+      try {
+        return await database.transaction((tx) => keepOrder(tx, teamId, act, creation));
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error;
+        const holder = await holderOfNames(database, order);
+        return holder === undefined ? { kind: 'taken' } : { kind: 'open_already', orderId: holder };
+      }
+    },
+
+    keepHeld: (act, held) =>
+      database.transaction(async (tx): Promise<ActOutcome> => {
+        if (!(await isFree(tx, teamId, act))) return { kind: 'taken' };
+        return { kind: 'kept', id: await insertAct(tx, teamId, act, { held, orderId: undefined }) };
+      }),
+
+    hold: (orderId, held, at) =>
+      database.transaction(async (tx) => {
+        const [act] = actRows.parse(
+          await tx(Prisma.sql`
+            UPDATE mandate_acts a SET held = ${held}, order_id = NULL, is_to_be_asked = ${isAskedFor(held)},
+              day = (${at}::timestamptz AT TIME ZONE 'UTC')::date
+            WHERE order_id = ${orderId} AND held IS NULL RETURNING ${ACT_COLUMNS}`),
+        );
+        if (act === undefined) return false;
+        await tellHeld(tx, teamId, { ...act, at }, held, orderId);
+        return true;
+      }),
+
+    toAskFor: (limit) =>
+      acts(Prisma.sql`WHERE a.team_id = ${teamId} AND a.is_to_be_asked ORDER BY a.at, a.id LIMIT ${limit}`),
+
+    askedFor: async (actId, orderId, at) => {
+      await database.transaction(async (tx) => {
+        await tx(Prisma.sql`
+          UPDATE mandate_acts SET is_to_be_asked = false, order_id = ${orderId ?? null} WHERE id = ${actId}`);
+        await tx(requestDay(teamId, actId, at));
+      });
+    },
+
+    findByOrder: (orderId) => findActOf(run, orderId),
+
+    actsOf: (day) => acts(Prisma.sql`WHERE a.team_id = ${teamId} AND a.day = ${day}::date ORDER BY a.name`),
+
+    announced: async (actIds, at, { channelId, ts }) => {
+      await database.transaction(async (tx) => {
+        const told = idRows.parse(
+          await tx(Prisma.sql`
+            UPDATE mandate_acts SET announced_at = ${at} WHERE id = ANY(${[...actIds]}) AND announced_at IS NULL
+              AND held IS NULL RETURNING order_id AS id`),
+        );
+        // From now on their cards have a place.
+        await tx(Prisma.sql`
+          UPDATE orders SET channel_id = ${channelId}, thread_ts = ${ts} WHERE id = ANY(${told})`);
+        await tx(Prisma.sql`
+          UPDATE notifications SET version = version + 1, due_at = ${at}
+          WHERE team_id = ${teamId} AND subject_kind = 'order' AND subject_id = ANY(${told}) AND purpose = 'plan'`);
+      });
+    },
+
+    orderChanged: async (orderId, at) => {
+      const act = await findActOf(run, orderId);
+      if (act !== undefined) await run(requestDay(teamId, act.id, at));
+    },
+
+    unsentOf: async (mandateId) =>
+      idRows.parse(
+        await run(Prisma.sql`
+          SELECT id FROM orders WHERE mandate_id = ${mandateId} AND state IN ('APPROVED', 'EXECUTING')`),
+      ),
+  } satisfies MandateStore);
+}
+
+async function keepOrder(
+  run: RunStatement,
+  teamId: string,
+  act: NewAct,
+  creation: OrderCreation,
+): Promise<ActOutcome> {
+  const { order, reservation } = creation;
+  if (!(await isFree(run, teamId, act))) return { kind: 'taken' };
+  if (reservation === undefined) throw new Error('an order of a mandate takes something out of its ceilings');
+  if (reservation.isLimited && !(await fitsBudgets(run, reservation))) return { kind: 'over' };
+  const kept = await lockMandate(run, act.mandateId);
+  const mandate = kept && mandateOf(kept);
+  if (mandate === undefined || !isInForce(mandate, act.at)) return { kind: 'over' };
+  const taken = await readTaken(run, teamId, mandate.id, undefined);
+  if (overCeiling(mandate.terms, act.amount, reservation.day, taken) !== undefined) return { kind: 'over' };
+  await run(insertOrder(creation));
+  return { kind: 'kept', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
+}
+
+/** Whether no mandate has acted for this end of a name. Until the transaction ends nobody else keeps an act of the team. */
+async function isFree(run: RunStatement, teamId: string, { name, expiresAt }: NewAct): Promise<boolean> {
+  await run(Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mandates ${teamId}`}, 0))::text`);
+  const same = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameEnd(Prisma.sql`${expiresAt}::timestamptz`)}`;
+  await run(Prisma.sql`DELETE FROM mandate_acts a WHERE ${same} AND ${IS_OPEN_AGAIN}`);
+  return idRows.parse(await run(Prisma.sql`SELECT a.id FROM mandate_acts a WHERE ${same}`)).length === 0;
+}
+
+async function insertAct(
+  run: RunStatement,
+  teamId: string,
+  act: NewAct,
+  { held, orderId }: { readonly held: HeldCode | undefined; readonly orderId: string | undefined },
+): Promise<string> {
+  const id = randomUUID();
+  const { name, expiresAt, mandateId, at, amount } = act;
+  await run(Prisma.sql`
+    INSERT INTO mandate_acts (id, team_id, name, expires_at, mandate_id, at, day, amount_minor, currency, held, order_id, is_to_be_asked)
+    VALUES (${id}, ${teamId}, ${name}, ${expiresAt}, ${mandateId}, ${at}, (${at}::timestamptz AT TIME ZONE 'UTC')::date,
+      ${amount?.minor ?? null}, ${amount?.currency ?? null}, ${held ?? null}, ${orderId ?? null},
+      ${held !== undefined && isAskedFor(held)})`);
+  if (held === undefined) await run(requestDay(teamId, id, at));
+  else await tellHeld(run, teamId, { ...act, id }, held, undefined);
+  return id;
+}
+
+/** That a mandate does not act is a line of the log, and told in the message of the day. */
+async function tellHeld(
+  run: RunStatement,
+  teamId: string,
+  { id, name, mandateId, at }: Pick<MandateAct, 'id' | 'name' | 'mandateId' | 'at'>,
+  because: HeldCode,
+  orderId: string | undefined,
+): Promise<void> {
+  const entry = { kind: 'mandate_held', actor: 'system', at, mandate: mandateId, because } as const;
+  const event = { ...entry, subject: { kind: 'name', id: name } as const, orderId };
+  const data = {
+    name,
+    mandate: mandateId,
+    code: because,
+    ...(orderId === undefined ? {} : { order_id: orderId }),
+  };
+  await run(insertEvents([event], { teamId }));
+  await run(Prisma.sql`WITH ${queueWebhooks([{ type: 'mandate.held', at, data }], { teamId })} SELECT`);
+  await run(requestDay(teamId, id, at));
+}
+
+/** Has the message of an act's day brought up to date. */
+function requestDay(teamId: string, actId: string, at: Date): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)
+    SELECT ${teamId}, 'mandate_day', to_char(a.day, 'YYYY-MM-DD'), 'plan', 1, ${at} FROM mandate_acts a WHERE a.id = ${actId}
+    ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE SET version = n.version + 1,
+      due_at = CASE WHEN n.attempts > 0 THEN GREATEST(n.due_at, excluded.due_at) ELSE LEAST(n.due_at, excluded.due_at) END`;
+}

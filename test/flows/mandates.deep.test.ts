@@ -1,0 +1,222 @@
+import type { Message, View } from '@domain-steward/slack-workspace';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { priceEdits } from '../../src/money/prices.ts';
+import {
+  answerTo,
+  buttonsOf,
+  DOMAINS,
+  openedAfter,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { chargesFor, orderAfter, orderOf, type SeenOrder } from '../support/orders.ts';
+import { closed, fieldsOf } from '../support/people.ts';
+
+/*
+ * A mandate from its form to its end, as people see it. One demo, whose time goes on.
+ */
+
+const REMINDERS = 'C0EXPIRY';
+const DAY_MS = 86_400_000;
+
+const t = useTestDemo({ linked: ['alice', 'bob'] });
+
+beforeAll(async () => {
+  const renew = {
+    zone: 'rest',
+    task: 'renew',
+    period: 1,
+    validFrom: '2020-01-01',
+    source: 'Contract 7',
+  } as const;
+  await t.demo.bot.prices.save(
+    priceEdits([], [{ ...renew, amount: { currency: 'EUR', minor: 1_800 } }]),
+    'U0ADA',
+    new Date(),
+  );
+});
+
+async function watched(name: string, days: number): Promise<void> {
+  const noon = new Date(t.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
+  t.service.state.addDomain({ name, context: 4, expires: noon });
+  expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain('says its registry');
+}
+
+const dayAhead = (days: number) =>
+  new Date(t.service.clock.registry() + days * DAY_MS).toISOString().slice(0, 10);
+
+async function form(): Promise<View> {
+  await answerTo(t.workspace, t.alice, '/domain mandates');
+  const shown = t.alice.ephemerals().at(-1);
+  if (shown === undefined) throw new Error('the mandates were not shown');
+  return openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
+}
+
+const TERMS = {
+  mandate_names: 'guest*.rest',
+  max_price: '18.00',
+  max_total: '54.00',
+  span: 'year',
+  notice: '10',
+  account: 'mine',
+};
+
+async function asked(terms: Record<string, string>): Promise<SeenOrder> {
+  const view = await form();
+  return orderAfter(t.workspace, async () => closed(await t.alice.submit(view, terms)), DOMAINS);
+}
+
+const dayMessages = () =>
+  t.workspace
+    .messages(REMINDERS)
+    .filter(
+      (message) => textOf(message).includes('renewed by mandate') || textOf(message).includes('asked for'),
+    );
+
+/** The message of the latest day that tells of a name. */
+async function dayOf(name: string): Promise<Message> {
+  return t.workspace.waitFor(() => dayMessages().findLast((message) => textOf(message).includes(name)), {
+    what: `a message that tells of ${name}`,
+  });
+}
+
+describe('the form', () => {
+  test('says what is wrong at its fields', async () => {
+    await watched('first.rest', 200);
+    const view = await form();
+    expect(view.callback_id).toBe('mandate');
+    expect(fieldsOf(view)).toEqual([
+      'mandate_names',
+      'max_price',
+      'max_total',
+      'span',
+      'until',
+      'notice',
+      'account',
+      'reason',
+    ]);
+    const wrong = {
+      ...TERMS,
+      mandate_names: 'nothing.example',
+      max_price: '0',
+      max_total: '10.001',
+      until: dayAhead(500),
+      account: 'team',
+    };
+    expect(await t.alice.submit(view, wrong)).toMatchObject({
+      outcome: 'errors',
+      errors: {
+        max_price: expect.stringContaining('renew nothing'),
+        max_total: expect.stringContaining('decimals'),
+        until: expect.stringContaining('400 days'),
+        account: expect.stringContaining('no such account'),
+      },
+    });
+    const fits = { ...TERMS, mandate_names: 'nothing.example', until: dayAhead(300) };
+    expect(await t.alice.submit(view, fits)).toMatchObject({
+      outcome: 'errors',
+      errors: { mandate_names: expect.stringContaining('fits no name') },
+    });
+    await t.alice.close(view);
+  });
+});
+
+describe('a mandate', () => {
+  test('is decided by somebody else on a card that says what it covers, renews, stops and is ended', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) await watched(`guest-${name}.rest`, name === 'd' ? 60 : 12);
+    const order = await asked({
+      ...TERMS,
+      mandate_names: 'guest-a.rest guest-b.rest guest-c.rest guest-d.rest',
+      until: dayAhead(300),
+    });
+    const card = textOf(order.card);
+    expect(orderOf(order.card)).toMatchObject({ task: 'mandate', state: 'PENDING' });
+    expect(card).toContain('18.00 EUR');
+    expect(card).toMatch(/Today it covers 4 names/);
+    expect(card).toMatch(/the next costs about €72\.00/);
+    expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(order.card, 'order_approve'))).toMatch(
+      /an approver has to approve it/,
+    );
+    await t.bob.click(order.card, 'order_approve');
+    await order.becomes('SUCCEEDED');
+    await t.workspace.waitFor(() => order.replies().find((reply) => textOf(reply).includes('in force')), {
+      what: 'a reply that it is in force',
+    });
+
+    await t.demo.moveTime(3 * DAY_MS);
+    const day = await dayOf('guest-a.rest');
+    expect(textOf(day)).toMatch(/3 names will be renewed by mandate/);
+    expect(buttonsOf(day).filter((button) => button === 'order_stop')).toHaveLength(3);
+    expect(buttonsOf(day)).toContain('mandate_stop_all');
+    const orders = () =>
+      t.workspace
+        .messages(REMINDERS)
+        .filter((message) => message.metadata?.event_payload['mandate'] === order.id);
+    await until('the cards of its orders stand in the thread of the day', async () => orders().length >= 3);
+    expect(orders().every(({ thread_ts }) => thread_ts === day.ts)).toBe(true);
+
+    // One is stopped by an approver, the others go out a day later.
+    await t.bob.click(day, 'order_stop', { value: String(orders()[0]?.metadata?.event_payload['order_id']) });
+    await t.demo.moveTime(2 * DAY_MS);
+    const charged = () =>
+      ['guest-a.rest', 'guest-b.rest', 'guest-c.rest'].map((name) => chargesFor(t.service, name));
+    await until(
+      'two of the three are renewed',
+      async () => charged().reduce((sum, each) => sum + each) === 2,
+    );
+    expect(charged().sort()).toEqual([0, 1, 1]);
+
+    const overview = await answerTo(t.workspace, t.alice, '/domain mandates');
+    expect(overview).toMatch(/€36\.00 spent, €0\.00 reserved, \*€18\.00 left/);
+
+    const spent = await answerTo(t.workspace, t.alice, '/domain spend');
+    expect(spent).toContain('By mandate');
+    expect(spent).toContain(order.id);
+    expect(await answerTo(t.workspace, t.alice, '/domain name guest-d.rest')).toContain(
+      `A mandate renews it up to €18.00, 10 days before: order \`${order.id}\``,
+    );
+    const calendar = await answerTo(t.workspace, t.alice, '/domain calendar');
+    const address = /http:\/\/[^`\s]+\.ics/.exec(calendar)?.[0] ?? '';
+    const feed = await (await fetch(address.replace(/^http:\/\/[^/]+/, t.botUrl))).text();
+    expect(feed).toContain('guest-d.rest expires (a mandate renews it)');
+    expect(feed).toMatch(/SUMMARY:first\.rest expires\r/);
+
+    await answerTo(t.workspace, t.alice, '/domain mandates');
+    const shown = t.alice.ephemerals().at(-1);
+    if (shown === undefined) throw new Error('the mandates were not shown');
+    expect(
+      await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_end', { value: order.id })),
+    ).toContain('has ended');
+    await t.workspace.waitFor(() => order.replies().find((reply) => textOf(reply).includes('has ended')), {
+      what: 'a reply that it has ended',
+    });
+    expect(await answerTo(t.workspace, t.alice, '/domain mandates')).toContain('No mandate is in force');
+  }, 60_000);
+
+  test('that a price stops asks in the ordinary way, and says why', async () => {
+    await watched('dear.rest', 12);
+    const order = await asked({
+      ...TERMS,
+      mandate_names: 'dear.rest',
+      max_price: '17.99',
+      until: dayAhead(300),
+    });
+    await t.bob.click(order.card, 'order_approve');
+    await order.becomes('SUCCEEDED');
+    await t.demo.moveTime(3 * DAY_MS);
+    const day = await dayOf('dear.rest');
+    expect(textOf(day)).toContain('its price is above the ceiling');
+    const card = await t.workspace.waitFor(
+      () =>
+        t.workspace
+          .messages(REMINDERS)
+          .find(
+            (message) => orderOf(message)?.names === 'dear.rest' && orderOf(message)?.state === 'PENDING',
+          ),
+      { what: 'the card of an ordinary order' },
+    );
+    expect(card.metadata?.event_payload).not.toHaveProperty('mandate');
+  }, 60_000);
+});
