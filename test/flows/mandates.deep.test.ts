@@ -20,6 +20,7 @@ import { closed, fieldsOf } from '../support/people.ts';
 
 const REMINDERS = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
+const SERVERS = ['ns1.dns.example', 'ns2.dns.example'];
 
 const t = useTestDemo({ linked: ['alice', 'bob'] });
 
@@ -40,7 +41,11 @@ beforeAll(async () => {
 
 async function watched(name: string, days: number): Promise<void> {
   const noon = new Date(t.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
-  t.service.state.addDomain({ name, context: 4, expires: noon });
+  t.service.state.addDomain({ name, context: 4, expires: noon, nameServers: [...SERVERS] });
+  const { sandbox } = t.demo.dns;
+  if (sandbox === undefined) throw new Error('the demo has no DNS');
+  sandbox.world.serve(name, SERVERS, []);
+  sandbox.world.delegate(name, SERVERS);
   expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain('says its registry');
 }
 
