@@ -165,6 +165,8 @@ describe('a mandate', () => {
     // One is stopped by an approver, the others go out a day later.
     await t.bob.click(day, 'order_stop', { value: String(orders()[0]?.metadata?.event_payload['order_id']) });
     await t.demo.moveTime(2 * DAY_MS);
+    // What the registry was not asked about yet is looked at again a little later.
+    await t.demo.moveTime(DAY_MS / 24);
     const charged = () =>
       ['guest-a.rest', 'guest-b.rest', 'guest-c.rest'].map((name) => chargesFor(t.service, name));
     await until(
