@@ -140,7 +140,7 @@ describe('a mandate', () => {
     expect(orderOf(order.card)).toMatchObject({ task: 'mandate', state: 'PENDING' });
     expect(card).toContain('18.00 EUR');
     expect(card).toMatch(/Today it covers 4 names/);
-    expect(card).toMatch(/the next costs about €72\.00/);
+    expect(card).toMatch(/next year about €72\.00/);
     expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(order.card, 'order_approve'))).toMatch(
       /an approver has to approve it/,
     );

@@ -1,3 +1,4 @@
+import { groupBy } from '../../collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import { exactNumber } from '../../money/budget.ts';
 import type { MandateInForce, MandatePreview, MandateStanding } from '../../orders/mandates/overview.ts';
@@ -87,20 +88,20 @@ export function mandateIssueText(issue: MandateIssue): string {
   }
 }
 
-/** What a waiting mandate would cover, for its card. */
+/** What a waiting mandate would cover, for its card: a line each. */
 export function previewLines({ names: all, lastYear, nextYear, held, others }: MandatePreview): string[] {
-  const cost = [
-    lastYear === undefined ? undefined : `the last year would have cost ${costText(lastYear)}`,
-    nextYear === undefined ? undefined : `the next costs ${costText(nextYear)}`,
-  ].filter((each) => each !== undefined);
+  const years = [
+    ...(nextYear === undefined ? [] : [`next year ${costText(nextYear)}`]),
+    ...(lastYear === undefined ? [] : [`last year ${costText(lastYear)}`]),
+  ].join(', ');
+  const cost = years === '' ? '' : ` · ${years}`;
+  const because = [...groupBy(held, (each) => each.because)].map(
+    ([code, group]) => `${names(group.map(({ name }) => name))} (${heldText(code)})`,
+  );
   return [
-    `Today it covers ${count(all.length, 'name')}: ${names(all)}`,
-    ...(cost.length === 0 ? [] : [`For all of them ${cost.join(', ')}`]),
-    ...held
-      .slice(0, NAMES_IN_LINE)
-      .map(({ name, because }) => `⚠ It would not renew ${names([name])}: ${heldText(because)}`),
-    ...(held.length > NAMES_IN_LINE ? [`⚠ … and ${held.length - NAMES_IN_LINE} more`] : []),
-    ...(others.length === 0 ? [] : [`An older mandate acts for ${names(others)}`]),
+    `Today it covers ${count(all.length, 'name')}: ${names(all)}${cost}`,
+    ...(because.length === 0 ? [] : [`⚠ It would not renew ${because.join('; ')}`]),
+    ...(others.length === 0 ? [] : [`⚠ An older mandate acts for ${names(others)}`]),
   ];
 }
 
