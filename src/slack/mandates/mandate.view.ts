@@ -1,6 +1,7 @@
 import { groupBy } from '../../collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import { exactNumber } from '../../money/budget.ts';
+import type { OrderCost } from '../../money/prices.ts';
 import type { MandateInForce, MandatePreview, MandateStanding } from '../../orders/mandates/overview.ts';
 import type { MandateAct } from '../../orders/mandates/ports.ts';
 import type { MandateIssue, MandateTerms } from '../../orders/mandates/terms.ts';
@@ -24,7 +25,7 @@ import {
   section,
 } from '../kit/blocks.ts';
 import { periodText } from '../money/budget.view.ts';
-import { amountsText, costText, PRICE_ISSUES } from '../money/price.view.ts';
+import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
 import { heldText } from './held.view.ts';
 
 /* Mandates as people read them: what they allow, how they stand, what they do on a day, and how they end. */
@@ -91,8 +92,8 @@ export function mandateIssueText(issue: MandateIssue): string {
 /** What a waiting mandate would cover, for its card: a line each. */
 export function previewLines({ names: all, lastYear, nextYear, held, others }: MandatePreview): string[] {
   const years = [
-    ...(nextYear === undefined ? [] : [`next year ${costText(nextYear)}`]),
-    ...(lastYear === undefined ? [] : [`last year ${costText(lastYear)}`]),
+    ...(nextYear === undefined ? [] : [`next year ${yearText(nextYear)}`]),
+    ...(lastYear === undefined ? [] : [`last year ${yearText(lastYear)}`]),
   ].join(', ');
   const cost = years === '' ? '' : ` · ${years}`;
   const because = [...groupBy(held, (each) => each.because)].map(
@@ -103,6 +104,11 @@ export function previewLines({ names: all, lastYear, nextYear, held, others }: M
     ...(because.length === 0 ? [] : [`⚠ It would not renew ${because.join('; ')}`]),
     ...(others.length === 0 ? [] : [`⚠ An older mandate acts for ${names(others)}`]),
   ];
+}
+
+function yearText({ sums, unknown }: OrderCost): string {
+  const known = sums.length === 0 ? [] : [`about ${amountsText(sums)}`];
+  return [...known, ...(unknown === 0 ? [] : [`${unknown} without a price`])].join(', ');
 }
 
 function standingBlocks({

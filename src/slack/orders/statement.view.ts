@@ -56,11 +56,11 @@ const LABELS: Readonly<Record<string, string>> = {
   'parent.lock': 'Superior user’s lock',
   'owner.user': 'Superior user',
   'owner.context': 'Superior user’s context',
-  max_price: 'At most for a name and year',
-  max_total: 'At most in all',
-  span: 'In a calendar',
+  max_price: 'A name and year',
+  max_total: 'In all',
+  span: 'A calendar',
   until: 'Until',
-  notice: 'Days before the expiry it acts',
+  notice: 'Days before the end',
 };
 
 /** Fields that hold the item's name, which stands above them. */
