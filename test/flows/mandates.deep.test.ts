@@ -139,7 +139,7 @@ describe('a mandate', () => {
     const card = textOf(order.card);
     expect(orderOf(order.card)).toMatchObject({ task: 'mandate', state: 'PENDING' });
     expect(card).toContain('18.00 EUR');
-    expect(card).toMatch(/Today it covers 4 names/);
+    expect(card).toMatch(/Covers 4 names/);
     expect(card).toMatch(/next year about €72\.00/);
     expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(order.card, 'order_approve'))).toMatch(
       /an approver has to approve it/,

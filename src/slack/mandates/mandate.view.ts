@@ -100,8 +100,8 @@ export function previewLines({ names: all, lastYear, nextYear, held, others }: M
     ([code, group]) => `${names(group.map(({ name }) => name))} (${heldText(code)})`,
   );
   return [
-    `Today it covers ${count(all.length, 'name')}: ${names(all)}${cost}`,
-    ...(because.length === 0 ? [] : [`⚠ It would not renew ${because.join('; ')}`]),
+    `Covers ${count(all.length, 'name')}: ${names(all)}${cost}`,
+    ...(because.length === 0 ? [] : [`⚠ Not ${because.join('; ')}`]),
     ...(others.length === 0 ? [] : [`⚠ An older mandate acts for ${names(others)}`]),
   ];
 }
