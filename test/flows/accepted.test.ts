@@ -75,7 +75,7 @@ test('an owner change is a process that was started, with the end of its lock', 
   );
   const reply = textOf(await order.ends('SUCCEEDED'));
   expect(reply).toMatch(
-    /accepted by the service, not done yet.*It has started. No public record shows its end/s,
+    /accepted by the service, not done yet.*It has started, and both registrants are notified\. No public record shows its end/s,
   );
   expect(reply).toMatch(/No transfers until \*\d+ \w+ \d{4}\*\./);
   expect(textOf(order.card)).toContain('cost not stated');

@@ -73,7 +73,7 @@ test('an admin approves alone, all hear of it, and another admin signs it off', 
     order,
     '*Approved by <@U0ADA> alone in an emergency*: “The &lt;shop&gt; is down” · open for review until another admin signs it off',
   );
-  expect(buttonsOf(order.card)).toEqual(['order_look', 'order_sign_off']);
+  expect(buttonsOf(order.card)).toEqual(['order_look', 'order_sign_off', 'order_receipt']);
   const thread = order.replies().map(textOf);
   expect(thread.filter((text) => text.includes('<@U0ADA> approved this alone in an emergency'))).toHaveLength(
     1,
@@ -105,7 +105,7 @@ test('an admin approves alone, all hear of it, and another admin signs it off', 
   if (home === undefined) throw new Error('Bob has no Home');
   await t.bob.click(home, 'order_sign_off', { value: order.id });
   await shows(order, 'alone in an emergency*: “The &lt;shop&gt; is down” · signed off by <@U0BOB>');
-  expect(buttonsOf(order.card)).toEqual(['order_look']);
+  expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
   expect(await answerTo(t.workspace, t.carol, '/domain orders review')).toContain(
     'Nothing waits to be signed',
   );
@@ -149,7 +149,7 @@ test('without break_glass there is no button, and one that is out of date is ref
   );
   expect(order.state).toBe('PENDING');
   await answerTo(t.workspace, t.ada, `/domain order ${order.id}`);
-  expect(buttonsOf(t.ada.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['order_look']);
+  expect(buttonsOf(t.ada.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['order_look', 'order_receipt']);
   const other = await ask(t.workspace, t.alice, '/domain renew bistro.rest');
   expect(buttonsOf(other.card)).not.toContain('order_break_glass');
   for (const each of [order, other]) {
@@ -167,9 +167,9 @@ test('an admin who does not see the card finds the buttons with the order', asyn
     if (shown === undefined) throw new Error('the order was not shown');
     return shown;
   };
-  expect(buttonsOf(await shownTo(t.carol))).toEqual(['order_look']);
+  expect(buttonsOf(await shownTo(t.carol))).toEqual(['order_look', 'order_receipt']);
   const waiting = await shownTo(t.bob);
-  expect(buttonsOf(waiting)).toEqual(['order_look', 'order_break_glass']);
+  expect(buttonsOf(waiting)).toEqual(['order_look', 'order_break_glass', 'order_receipt']);
   await giveReason(t.workspace, t.bob, waiting, 'order_break_glass', 'The shop is down');
   await order.ends('SUCCEEDED');
   expect(buttonsOf(await shownTo(t.ada))).toContain('order_sign_off');

@@ -131,6 +131,7 @@ describe('a rule', () => {
       'escalate_to',
       'escalate_groups',
       'break_glass',
+      'signed',
     ]);
     const result = await submit(form, {
       rule_name: 'x',

@@ -34,7 +34,8 @@ test.each(['rest', '.rest', '.REST.'])('the rules of the zone %s, complete', asy
   expect(text).toContain('Rules of .rest');
   for (const part of [
     ...['1 to 63 characters', 'ISO-8859-1', '1 to 10 years', '2 to 7', 'with the auth code', 'after 5 days'],
-    ...['renews the name too', '60 days after', 'ownerc/email', 'Short or generic names'],
+    ...['renews the name too', '60 days after', 'the owner’s email', 'the admin contact’s email'],
+    ...['the tech contact’s email', 'Short or generic names'],
     ...['45 days', '30 days', '5 days', 'real-time', 'DNSSEC', 'WHOIS privacy', 'open to anyone'],
   ])
     expect(text, part).toContain(part);

@@ -134,7 +134,7 @@ describe('renewing cafe.rest for two years', () => {
     expect(said).toMatch(/`\d{8}-sandbox1-\d+`/);
     expect(said).toContain('<@U0ALICE>');
     expect(orderOf(reply)).toEqual({ id: order.id, task: 'renew', names: 'cafe.rest', state: 'SUCCEEDED' });
-    expect(buttonsOf(order.card), 'a finished card').toEqual(['order_look']);
+    expect(buttonsOf(order.card), 'a finished card').toEqual(['order_look', 'order_receipt']);
   });
 
   test('its history names everybody who had a hand in it', async () => {
