@@ -204,7 +204,7 @@ const WRONG: readonly (readonly [form: string, field: string, values: readonly s
   ['redirect', 'target', ['', 'nowhere', 'javascript:alert(1)', 'a b.example', 'x.example\u0000']],
   ['redirect', 'type', ['', 'FRAME']],
   ['redirect', 'mode', ['', 'http']],
-  ['ssl-contact', 'id', ['', '0', '5e2', 'A501']],
+  ['ssl-contact', 'id', ['', '  ', '5\u000001', '5\ud83d', 'x'.repeat(256)]],
   ['ssl-contact', 'country', ['DEU', 'D1', 'Ä']],
   ['ssl-contact', 'phone', ['030 5550100', '+0', 'call me']],
   ['ssl-contact', 'email', ['x', 'a@b', 'a@@b.example']],
