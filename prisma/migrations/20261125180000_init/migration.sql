@@ -68,6 +68,9 @@ CREATE TABLE "orders" (
     "retry_of" TEXT,
     "bulk" JSONB,
     "earlier_requesters" TEXT[] DEFAULT ARRAY[]::TEXT[],
+    "mandate_id" TEXT,
+    "send_after" TIMESTAMPTZ(3),
+    "mandate_end" JSONB,
     "delivery_id" TEXT NOT NULL,
     "expires_at" TIMESTAMPTZ(3),
     "remind_at" TIMESTAMPTZ(3),
@@ -86,6 +89,25 @@ CREATE TABLE "orders" (
     "team_id" TEXT NOT NULL DEFAULT installation_team(),
 
     CONSTRAINT "orders_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "mandate_acts" (
+    "id" TEXT NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+    "mandate_id" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+    "day" DATE NOT NULL,
+    "amount_minor" BIGINT,
+    "currency" TEXT,
+    "held" TEXT,
+    "order_id" TEXT,
+    "is_to_be_asked" BOOLEAN NOT NULL DEFAULT false,
+    "announced_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "mandate_acts_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -120,8 +142,73 @@ CREATE TABLE "events" (
     "kind" TEXT NOT NULL,
     "actor" TEXT NOT NULL,
     "data" JSONB NOT NULL,
+    "forgotten_at" TIMESTAMPTZ(3),
+    "forgotten_by" TEXT,
+    "forgotten_leaf" BYTEA,
 
     CONSTRAINT "events_pkey" PRIMARY KEY ("seq")
+);
+
+-- CreateTable
+CREATE TABLE "unsealed_events" (
+    "event_seq" BIGINT NOT NULL,
+    "team_id" TEXT NOT NULL,
+    "since" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "unsealed_events_pkey" PRIMARY KEY ("event_seq")
+);
+
+-- CreateTable
+CREATE TABLE "ledger_entries" (
+    "team_id" TEXT NOT NULL,
+    "seq" BIGINT NOT NULL,
+    "event_seq" BIGINT NOT NULL,
+    "leaf" BYTEA NOT NULL,
+
+    CONSTRAINT "ledger_entries_pkey" PRIMARY KEY ("team_id","seq")
+);
+
+-- CreateTable
+CREATE TABLE "seals" (
+    "team_id" TEXT NOT NULL,
+    "n" INTEGER NOT NULL,
+    "from" BIGINT NOT NULL,
+    "to" BIGINT NOT NULL,
+    "root" TEXT NOT NULL,
+    "prev" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+    "signature" TEXT NOT NULL,
+
+    CONSTRAINT "seals_pkey" PRIMARY KEY ("team_id","n")
+);
+
+-- CreateTable
+CREATE TABLE "anchors" (
+    "team_id" TEXT NOT NULL,
+    "n" INTEGER NOT NULL,
+    "hash" TEXT NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "anchors_pkey" PRIMARY KEY ("team_id","n")
+);
+
+-- CreateTable
+CREATE TABLE "anchor_timestamps" (
+    "team_id" TEXT NOT NULL,
+    "n" INTEGER NOT NULL,
+    "token" BYTEA NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "anchor_timestamps_pkey" PRIMARY KEY ("team_id","n")
+);
+
+-- CreateTable
+CREATE TABLE "ledger_keys" (
+    "team_id" TEXT NOT NULL,
+    "sealed" BYTEA NOT NULL,
+    "key_id" TEXT NOT NULL,
+
+    CONSTRAINT "ledger_keys_pkey" PRIMARY KEY ("team_id")
 );
 
 -- CreateTable
@@ -130,8 +217,31 @@ CREATE TABLE "approvals" (
     "user_id" TEXT NOT NULL,
     "at" TIMESTAMPTZ(3) NOT NULL,
     "agreed_excess" JSONB NOT NULL DEFAULT '[]',
+    "signature" JSONB,
 
     CONSTRAINT "approvals_pkey" PRIMARY KEY ("order_id","user_id")
+);
+
+-- CreateTable
+CREATE TABLE "signing_links" (
+    "token_hash" TEXT NOT NULL,
+    "team_id" TEXT NOT NULL DEFAULT installation_team(),
+    "user_id" TEXT NOT NULL,
+    "purpose" TEXT NOT NULL,
+    "subject" TEXT NOT NULL,
+    "salt" TEXT NOT NULL,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+    "spent_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "signing_links_pkey" PRIMARY KEY ("token_hash")
+);
+
+-- CreateTable
+CREATE TABLE "passkey_counters" (
+    "fingerprint" TEXT NOT NULL,
+    "counter" BIGINT NOT NULL,
+
+    CONSTRAINT "passkey_counters_pkey" PRIMARY KEY ("fingerprint")
 );
 
 -- CreateTable
@@ -149,6 +259,7 @@ CREATE TABLE "notifications" (
     "ts" TEXT,
     "posted_at" TIMESTAMPTZ(3),
     "refused" TEXT,
+    "body" TEXT,
 
     CONSTRAINT "notifications_pkey" PRIMARY KEY ("team_id","subject_kind","subject_id","purpose")
 );
@@ -190,6 +301,15 @@ CREATE TABLE "heartbeats" (
 );
 
 -- CreateTable
+CREATE TABLE "leases" (
+    "work" TEXT NOT NULL,
+    "holder" TEXT NOT NULL,
+    "until" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "leases_pkey" PRIMARY KEY ("work")
+);
+
+-- CreateTable
 CREATE TABLE "settings" (
     "key" TEXT NOT NULL,
     "value" JSONB NOT NULL,
@@ -220,6 +340,8 @@ CREATE TABLE "domains" (
     "history" JSONB NOT NULL DEFAULT '{}',
     "known_changes" JSONB NOT NULL DEFAULT '[]',
     "in_use" BOOLEAN,
+    "delegation_faults" TEXT[] DEFAULT ARRAY[]::TEXT[],
+    "faulty_since" TIMESTAMPTZ(3),
     "next_dns_at" TIMESTAMPTZ(3) NOT NULL,
     "next_registry_at" TIMESTAMPTZ(3) NOT NULL,
     "registry_reserved" BOOLEAN NOT NULL DEFAULT false,
@@ -393,28 +515,33 @@ CREATE TABLE "order_impacts" (
 );
 
 -- CreateTable
-CREATE TABLE "alarms" (
+CREATE TABLE "incidents" (
     "id" TEXT NOT NULL,
     "team_id" TEXT NOT NULL,
     "name" TEXT NOT NULL,
     "version" INTEGER NOT NULL DEFAULT 0,
-    "kind" TEXT NOT NULL,
-    "fact" TEXT NOT NULL,
-    "before" JSONB NOT NULL,
-    "after" JSONB NOT NULL,
-    "expiry" JSONB,
-    "last_seen_before" TIMESTAMPTZ(3) NOT NULL,
-    "first_seen_after" TIMESTAMPTZ(3) NOT NULL,
-    "raised_at" TIMESTAMPTZ(3) NOT NULL,
-    "orders" JSONB NOT NULL,
     "state" TEXT NOT NULL,
+    "opened_at" TIMESTAMPTZ(3) NOT NULL,
+    "changes" JSONB NOT NULL,
     "proposed_by" TEXT,
     "proposed_reason" TEXT,
     "explained_by" TEXT,
     "reason" TEXT,
-    "escalated_by" TEXT,
+    "raised_by" TEXT,
+    "over_at" TIMESTAMPTZ(3),
 
-    CONSTRAINT "alarms_pkey" PRIMARY KEY ("id")
+    CONSTRAINT "incidents_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "incident_warnings" (
+    "order_id" TEXT NOT NULL,
+    "incident_id" TEXT NOT NULL,
+    "user_id" TEXT NOT NULL,
+    "changes" INTEGER NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "incident_warnings_pkey" PRIMARY KEY ("order_id","incident_id","user_id")
 );
 
 -- CreateTable
@@ -466,6 +593,21 @@ CREATE INDEX "orders_requester_id_created_at_idx" ON "orders"("requester_id", "c
 CREATE INDEX "orders_created_at_idx" ON "orders"("created_at");
 
 -- CreateIndex
+CREATE INDEX "orders_mandate_id_idx" ON "orders"("mandate_id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "mandate_acts_order_id_key" ON "mandate_acts"("order_id");
+
+-- CreateIndex
+CREATE INDEX "mandate_acts_mandate_id_idx" ON "mandate_acts"("mandate_id");
+
+-- CreateIndex
+CREATE INDEX "mandate_acts_day_idx" ON "mandate_acts"("day");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "mandate_acts_team_id_name_expires_at_key" ON "mandate_acts"("team_id", "name", "expires_at");
+
+-- CreateIndex
 CREATE UNIQUE INDEX "order_items_client_tid_key" ON "order_items"("client_tid");
 
 -- CreateIndex
@@ -481,6 +623,24 @@ CREATE INDEX "events_subject_kind_subject_id_seq_idx" ON "events"("subject_kind"
 CREATE INDEX "events_at_seq_idx" ON "events"("at", "seq");
 
 -- CreateIndex
+CREATE INDEX "unsealed_events_team_id_event_seq_idx" ON "unsealed_events"("team_id", "event_seq");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "ledger_entries_event_seq_key" ON "ledger_entries"("event_seq");
+
+-- CreateIndex
+CREATE INDEX "seals_team_id_to_idx" ON "seals"("team_id", "to");
+
+-- CreateIndex
+CREATE INDEX "seals_team_id_at_idx" ON "seals"("team_id", "at");
+
+-- CreateIndex
+CREATE INDEX "anchors_team_id_at_idx" ON "anchors"("team_id", "at");
+
+-- CreateIndex
+CREATE INDEX "signing_links_expires_at_idx" ON "signing_links"("expires_at");
+
+-- CreateIndex
 CREATE INDEX "domains_expires_at_name_reminded_threshold_idx" ON "domains"("expires_at", "name", "reminded_threshold");
 
 -- CreateIndex
@@ -491,6 +651,9 @@ CREATE INDEX "domains_owner_id_idx" ON "domains"("owner_id");
 
 -- CreateIndex
 CREATE INDEX "domains_deleted_at_idx" ON "domains"("deleted_at");
+
+-- CreateIndex
+CREATE INDEX "domains_faulty_since_idx" ON "domains"("faulty_since");
 
 -- CreateIndex
 CREATE INDEX "domains_renewed_at_idx" ON "domains"("renewed_at");
@@ -520,7 +683,7 @@ CREATE INDEX "budget_reservations_team_id_day_idx" ON "budget_reservations"("tea
 CREATE INDEX "observations_name_seq_idx" ON "observations"("name", "seq");
 
 -- CreateIndex
-CREATE INDEX "alarms_team_id_name_raised_at_idx" ON "alarms"("team_id", "name", "raised_at");
+CREATE INDEX "incidents_team_id_name_opened_at_idx" ON "incidents"("team_id", "name", "opened_at");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "presets_team_id_name_key" ON "presets"("team_id", "name");
@@ -542,6 +705,9 @@ ALTER TABLE "budget_reservations" ADD CONSTRAINT "budget_reservations_order_id_f
 
 -- AddForeignKey
 ALTER TABLE "order_impacts" ADD CONSTRAINT "order_impacts_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "incident_warnings" ADD CONSTRAINT "incident_warnings_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- By hand: after the tables. Prisma's schema can say neither a partial index nor a check.
 ALTER TABLE "accounts" ADD CONSTRAINT "accounts_owner_check" CHECK (("user_id" IS NULL) = ("team_key" IS NOT NULL));
@@ -565,22 +731,7 @@ END $$;
 CREATE TRIGGER orders_statement_kept BEFORE UPDATE OF statement_hash ON "orders" FOR EACH ROW
   WHEN (OLD.statement_hash IS DISTINCT FROM NEW.statement_hash) EXECUTE FUNCTION refuse_statement_change();
 
--- The log is only added to. Two functions are excepted: what the operator deletes for its age, and a person who is forgotten.
-CREATE FUNCTION delete_old_events(before timestamptz) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  DELETE FROM events e WHERE CASE WHEN e.subject_kind = 'order'
-    THEN NOT EXISTS (SELECT FROM orders o WHERE o.id = e.subject_id) ELSE e.at < before END;
-END $$;
-CREATE FUNCTION forget_person_in_events(person text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE events SET data = jsonb_set(data, '{account}', '"former"')
-    WHERE subject_kind = 'order' AND actor = person AND data ? 'account';
-  UPDATE events SET actor = CASE actor WHEN person THEN 'former' ELSE actor END,
-      subject_id = CASE WHEN subject_kind = 'person' AND subject_id = person THEN 'former' ELSE subject_id END,
-      data = replace(data::text, to_jsonb(person)::text, '"former"')::jsonb
-    WHERE actor = person OR (subject_kind = 'person' AND subject_id = person)
-      OR strpos(data::text, to_jsonb(person)::text) > 0;
-END $$;
+-- The log is only added to. Two functions are excepted: what the operator forgets for its age, and a person who is forgotten.
 CREATE FUNCTION refuse_event_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   callers text;
@@ -593,6 +744,72 @@ BEGIN
 END $$;
 CREATE TRIGGER events_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "events"
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_event_change();
+
+-- Forgetting takes the content of an event away. Its row stays, with who forgot it and when, and the ledger keeps its hash. What no
+-- seal covers yet gets a hash that can be made of nothing else, so that forgetting waits for nobody. Keys, and
+-- signatures under what decides, count however old they are.
+CREATE FUNCTION delete_old_events(before timestamptz, by text DEFAULT session_user) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  forgotten bigint;
+BEGIN
+  UPDATE events e SET subject_kind = 'forgotten', subject_id = '', kind = 'forgotten', actor = 'system', data = '{}',
+      forgotten_at = now(), forgotten_by = by, forgotten_leaf = coalesce(e.forgotten_leaf, unsealed_leaf(e.seq))
+    WHERE e.subject_kind <> 'forgotten' AND CASE WHEN e.subject_kind = 'order'
+      THEN NOT EXISTS (SELECT FROM orders o WHERE o.id = e.subject_id)
+      ELSE e.at < before AND e.subject_kind <> 'key' AND e.kind NOT IN ('charter_signed', 'events_forgotten') END;
+  GET DIAGNOSTICS forgotten = ROW_COUNT;
+  PERFORM note_forgotten('age', forgotten, by);
+  RETURN forgotten;
+END $$;
+CREATE FUNCTION forget_person_in_events(person text, by text DEFAULT session_user) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  forgotten bigint;
+BEGIN
+  UPDATE events e SET actor = CASE actor WHEN person THEN 'former' ELSE actor END,
+      subject_id = CASE WHEN subject_kind = 'person' AND subject_id = person THEN 'former' ELSE subject_id END,
+      data = replace((CASE WHEN subject_kind = 'order' AND actor = person AND data ? 'account'
+        THEN jsonb_set(data, '{account}', '"former"') ELSE data END)::text, to_jsonb(person)::text, '"former"')::jsonb,
+      forgotten_at = now(), forgotten_by = by, forgotten_leaf = coalesce(e.forgotten_leaf, unsealed_leaf(e.seq))
+    WHERE actor = person OR (subject_kind = 'person' AND subject_id = person)
+      OR strpos(data::text, to_jsonb(person)::text) > 0;
+  GET DIAGNOSTICS forgotten = ROW_COUNT;
+  PERFORM note_forgotten('person', forgotten, by);
+  RETURN forgotten;
+END $$;
+-- The hash of random bytes, for an event that is not sealed yet.
+CREATE FUNCTION unsealed_leaf(event_number bigint) RETURNS bytea LANGUAGE sql VOLATILE AS $$
+  SELECT sha256(('forgotten' || gen_random_uuid() || gen_random_uuid())::bytea) FROM unsealed_events u WHERE u.event_seq = event_number
+$$;
+-- That something was forgotten is an event itself, which is sealed as every other.
+CREATE FUNCTION note_forgotten(reason text, number_of_events bigint, by text) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+    SELECT 'ledger', 'events', 'events_forgotten', by, now(), jsonb_build_object('reason', reason, 'count', number_of_events)
+    WHERE number_of_events > 0
+$$;
+
+-- Every event waits for a seal, in the transaction that writes it: the log's numbers are given before their commit, so that
+-- whoever went by "greater than the last" would skip what commits later.
+CREATE FUNCTION await_seal() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO unsealed_events (event_seq, team_id) SELECT seq, team_id FROM added;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER events_await_seal AFTER INSERT ON "events" REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION await_seal();
+
+-- The ledger is only added to.
+CREATE FUNCTION refuse_ledger_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '% are only added, so % is refused', TG_TABLE_NAME, TG_OP;
+END $$;
+CREATE TRIGGER ledger_entries_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "ledger_entries"
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
+CREATE TRIGGER seals_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "seals"
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
+CREATE TRIGGER anchors_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "anchors"
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
+CREATE TRIGGER anchor_timestamps_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "anchor_timestamps"
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
 
 -- What was seen of names is only added to.
 CREATE FUNCTION refuse_observation_change() RETURNS trigger LANGUAGE plpgsql AS $$
