@@ -13,7 +13,7 @@ import type { Account } from '../../src/accounts/account.ts';
 import { approveOrder } from '../../src/orders/decide.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
-import { ORDER_TASKS } from '../../src/orders/tasks.ts';
+import { ORDER_TASKS, SENT_TASK_NAMES } from '../../src/orders/tasks.ts';
 import type { Credential } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';
@@ -241,8 +241,8 @@ const CASES: readonly Case[] = [
   user(TINA),
 ];
 
-test('every task is in the table', () => {
-  expect(new Set(CASES.map(({ task }) => task))).toEqual(new Set(Object.keys(ORDER_TASKS)));
+test('every task that sends something is in the table', () => {
+  expect(new Set(CASES.map(({ task }) => task))).toEqual(new Set(SENT_TASK_NAMES));
 });
 
 let ids = 0;
