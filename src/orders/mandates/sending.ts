@@ -1,9 +1,10 @@
+import { canonicalJson } from '../../canonical-json.ts';
 import { needsSignatures } from '../../policy/policy.ts';
 import type { Order } from '../order.ts';
 import type { MandatedSending, SendingRead } from '../ports.ts';
 import { verifiedStatement } from '../statement.ts';
 import { type Clearance, dayOf, decideSending, refusalToSend } from './acting.ts';
-import { knownName, type MandateDeps, reservationFor } from './facts.ts';
+import { knownName, type MandateDeps, renewalOf, reservationFor } from './facts.ts';
 import { mandateOf } from './mandate.ts';
 
 /*
@@ -26,7 +27,7 @@ export async function clearForMandate(deps: MandateDeps, order: Order): Promise<
   ]);
   if (item === undefined || act === undefined || kept === undefined) return held('mandate_ended');
   const name = await deps.mandates.find(item.name);
-  if (name === undefined) return held('moved_out');
+  if (name === undefined || !isRenewalOf(kept, order, item.name)) return held('moved_out');
   const known = await knownName(deps, kept, name, order.id);
   const now = deps.now();
   if (known === undefined) return { kind: 'later', until: new Date(now.getTime() + UNKNOWN_WAIT_MS) };
@@ -50,6 +51,18 @@ export async function clearForMandate(deps: MandateDeps, order: Order): Promise<
     return clearance.kind === 'clear' ? held('budget_empty') : clearance;
   const signedBy = needsSignatures(known.evaluated.demand) ? kept : undefined;
   return { kind: 'clear', sending: { reservation, signedBy, refusal: refusalAtMark(deps) } };
+}
+
+/** Whether an order is what its mandate makes for a name. The mandate's approvals let nothing else go that says it is of it. */
+function isRenewalOf(mandate: Order, order: Order, name: string): boolean {
+  const { task, input, requesterId } = renewalOf(mandate, name);
+  return (
+    order.task === task &&
+    order.items.length === 1 &&
+    order.requesterId === requesterId &&
+    order.account.id === mandate.account.id &&
+    canonicalJson(order.input) === canonicalJson(input)
+  );
 }
 
 /** While Slack does not tell of people, the order waits for so long. */

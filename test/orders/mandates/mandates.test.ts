@@ -27,6 +27,11 @@ afterAll(() => rig.end());
 
 const orderOf = async (name: string) => rig.read((await on.actFor(name)).orderId ?? 'none');
 const sent = () => rig.service.received.length;
+/** As if an order had been asked for as a deletion. */
+async function asAnotherTask(id: string): Promise<void> {
+  await rig.sql(`UPDATE orders SET task = 'delete' WHERE id = $1`, id);
+  await rig.askedWith(id, `jsonb_build_object('name', 'cafe.rest')`);
+}
 
 describe('a mandate', () => {
   test('is an order whose names are its patterns, and states its terms', async () => {
@@ -367,6 +372,21 @@ describe('where it does not act', () => {
     await on.nextDay();
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(sent()).toBe(0);
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'moved_out' });
+  });
+
+  test.each([
+    ['another period', (id: string) => rig.askedWith(id, `jsonb_set(input, '{period}', '9')`)],
+    ['another task', (id: string) => asAnotherTask(id)],
+  ])('an order with %s than a mandate asks for is not sent', async (_what, change) => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    const order = await orderOf('cafe.rest');
+    await change(order.id);
+    await on.announce();
+    await on.nextDay();
+    expect(sent()).toBe(0);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'moved_out' });
   });
 
