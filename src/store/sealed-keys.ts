@@ -8,7 +8,7 @@ export const SEALED_COLUMNS = [
   ['rows of orders', 'order_items', 'sealed_input_key_id'],
   ['results', 'revealable_secrets', 'key_id'],
   ['calendars', 'calendar_feeds', 'key_id'],
-  ['the ledger', 'ledger_keys', 'key_id'],
+  ['keys of the ledger', 'ledger_keys', 'key_id'],
 ] as const;
 
 /** How many values of a kind are sealed with a key. */

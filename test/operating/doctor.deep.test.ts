@@ -47,7 +47,9 @@ test('what is right is said in a line each, and nothing of the trial is left in 
   ])
     expect(output).toMatch(line);
   // What is stored was sealed by the demo's key.
-  expect(output).toMatch(/^wrong {4}Keys: “demo” seals 1 accounts, and is not in CREDENTIALS_KEYS\. Add it/m);
+  expect(output).toMatch(
+    /^wrong {4}Keys: “demo” seals 1 accounts, 1 keys of the ledger, and is not in CREDENTIALS_KEYS\. Add it/m,
+  );
   expect(code).toBe(1);
   expect(t.workspace.scheduled.size).toBe(0);
   expect(t.workspace.calls.filter(({ method }) => method === 'chat.scheduleMessage')).toHaveLength(1);

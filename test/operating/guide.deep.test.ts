@@ -77,8 +77,8 @@ describe('the commands for records', () => {
     expect(keys.map(({ what, keyId }) => `${what} ${keyId}`)).toEqual([
       'accounts demo',
       'calendars demo',
+      'keys of the ledger demo',
       'results demo',
-      'the ledger demo',
     ]);
   });
 
