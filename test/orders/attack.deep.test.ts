@@ -37,6 +37,8 @@ const OTHER_TABLES: Readonly<Record<string, string>> = {
   _prisma_migrations: 'the schema',
   accounts:
     'credentials are sealed with whose they are; the account in the statement is compared with what signs in',
+  anchor_timestamps: 'what proves the ledger',
+  anchors: 'what proves the ledger',
   budget_reservations: 'money is reserved with the last approval',
   budgets: 'looked at with the last approval',
   calendar_feeds: 'addresses of calendars',
@@ -46,6 +48,9 @@ const OTHER_TABLES: Readonly<Record<string, string>> = {
   incident_warnings: 'that a person was shown an incident before their approval counted',
   incidents: 'told; shown to who approves',
   leases: 'which process does some work',
+  ledger_entries: 'what proves the ledger',
+  ledger_keys: 'what proves the ledger',
+  mandate_acts: 'what mandates did: it keeps their orders back, and theirs alone',
   names_imports: 'names, not orders',
   notifications: 'messages',
   observations: 'what was seen',
@@ -58,9 +63,11 @@ const OTHER_TABLES: Readonly<Record<string, string>> = {
   prices: 'looked at when it is asked for and at each approval',
   reminders: 'messages',
   revealable_secrets: 'results',
+  seals: 'what proves the ledger',
   signing_links: 'spent where a signature is made',
   stand_ins: 'nobody signs in the place of somebody else',
   token_steps: 'one-time tokens',
+  unsealed_events: 'what proves the ledger',
 };
 
 /** How an order goes on, who is told and where: not what it is, who asked for it and what it needed. */
@@ -78,12 +85,14 @@ const COURSE = [
   'failed_attempts',
   'is_private',
   'lease_until',
+  'mandate_id',
   'names',
   'policy_version',
   'reason',
   'remind_at',
   'sealed_input',
   'sealed_input_key_id',
+  'send_after',
   'signed_off_by',
   'team_id',
   'thread_ts',
@@ -101,10 +110,21 @@ const COURSE_OF_ITEM = [
   'sealed_input_key_id',
 ];
 
+/** What is noted of an event when its content is taken away. */
+const NOTED_OF_EVENT = ['forgotten_at', 'forgotten_by', 'forgotten_leaf'];
+
 /** Columns in which another value lets what was signed leave all the same, and why. */
 const HARMLESS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(COURSE.map((name) => [`orders.${name}`, 'its course'])),
   ...Object.fromEntries(COURSE_OF_ITEM.map((name) => [`order_items.${name}`, 'its course'])),
+  ...Object.fromEntries(
+    Object.keys(ROWS['events'] ?? {}).flatMap((what) =>
+      NOTED_OF_EVENT.map((name) => [
+        `events.${name} of ${what}`,
+        'what an event says decides while it says it',
+      ]),
+    ),
+  ),
   'approvals.at': 'when it was given',
   'events.actor of that Anna vouched for Bob': 'the signature says who vouched',
   'events.actor of the charter’s signature': 'the signature says whose it is',
@@ -232,6 +252,12 @@ const DEEPER: readonly [what: string, table: string, which: string, set: string]
     `demand = jsonb_set(jsonb_set(demand, '{outcome}', '"free"'), '{requirements}', '[]')`,
   ],
   ['what is asked for', 'orders', 'id = $id', `input = jsonb_set(input, '{period}', '9')`],
+  [
+    'whether a mandate made it',
+    'orders',
+    'id = $id',
+    `mandate_id = 'x', send_after = now() - interval '1 year'`,
+  ],
   ['who asked', 'orders', 'id = $id', `requester_id = 'U0EVE'`],
   [
     'a rule',

@@ -22,7 +22,7 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const TABLES = ['orders', 'order_items', 'events', 'approvals'];
+const TABLES = ['orders', 'order_items', 'events', 'approvals', 'unsealed_events'];
 
 /** @returns puts every order back as it is now, as a database does that loses what came after */
 async function remember(): Promise<() => Promise<void>> {
@@ -33,16 +33,16 @@ async function remember(): Promise<() => Promise<void>> {
     }),
   );
   return async () => {
-    // What a server has lost no trigger refuses.
-    await rig.sql('ALTER TABLE events DISABLE TRIGGER events_only_added');
+    // What a server has lost no trigger refuses, and none adds to what it has kept.
+    await rig.sql('ALTER TABLE events DISABLE TRIGGER USER');
     for (const table of TABLES.toReversed()) await rig.sql(`DELETE FROM ${table}`);
-    await rig.sql('ALTER TABLE events ENABLE TRIGGER events_only_added');
     for (const [table, rows] of kept) {
       await rig.sql(
         `INSERT INTO ${table} SELECT * FROM jsonb_populate_recordset(NULL::${table}, $1::jsonb)`,
         rows,
       );
     }
+    await rig.sql('ALTER TABLE events ENABLE TRIGGER USER');
   };
 }
 

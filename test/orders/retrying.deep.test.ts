@@ -326,8 +326,8 @@ describe('who retries is asking', () => {
       /<@U0ALICE>, <@U0BOB> asks again for .*told\.rest.*with your account `alice in context 4`/,
     );
     const card = JSON.stringify(cardOf(again, { approvers: ['U0CAROL'] }));
-    expect(card).toMatch(/Asked by <@U0BOB>/);
-    expect(card).toMatch(/`alice in context 4` of <@U0ALICE>/);
+    expect(card).toMatch(/<@U0BOB> asks/);
+    expect(card).toMatch(/With the account of <@U0ALICE>.*alice\/4/);
     const own = await failedRenewal('own.rest');
     expect(await thread((await retry(own.id)).id), 'for herself').toBe('[]');
   });
