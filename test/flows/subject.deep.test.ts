@@ -82,7 +82,7 @@ test('a target whose host cannot be read is refused at its field', async () => {
 
 test('a line that is tried out is read as the form reads it', async () => {
   expect(await answerTo(t.workspace, t.ada, '/domain policy test redirect WWW.cafe.rest/menu/')).toContain(
-    'Redirects of `www.cafe.rest/menu`',
+    'Redirects of `www.cafe.rest/menu/`',
   );
   expect(await answerTo(t.workspace, t.ada, '/domain policy test redirect cafe.rest..')).toContain(
     'I cannot read `cafe.rest..`',
