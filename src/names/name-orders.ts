@@ -46,7 +46,10 @@ export function ordersOfName(name: string, orders: readonly Order[], lapse: Laps
     : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: decided.at }];
 }
 
-/** Transfers without an order of which somebody has said that the team made them. */
+/**
+ * Transfers without an order of which somebody has said that the team made them. What their incidents have shown of them
+ * is over: another transfer after it is not the one that was meant.
+ */
 export function expectedTransfers(incidents: readonly Incident[]): NameOrder[] {
   return incidents
     .filter(({ state }) => state === 'ours')
@@ -58,6 +61,7 @@ export function expectedTransfers(incidents: readonly Incident[]): NameOrder[] {
           task: 'transfer',
           state: 'succeeded',
           sentAt: lastSeenBefore,
+          made: changes,
         })),
     );
 }

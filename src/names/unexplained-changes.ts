@@ -57,6 +57,8 @@ export interface NameOrder {
   readonly sentAt: Date;
   /** What it asked for, in ASCII and lower case. */
   readonly nameServers?: readonly string[];
+  /** Changes that it has made already, besides those that were known as explained by it. It explains none like them again. */
+  readonly made?: readonly Pick<NameChange, 'kind' | 'after'>[];
 }
 
 const INCIDENT_PREFIX = 'incident:';
@@ -340,10 +342,9 @@ function explainingOrder(
   orders: readonly NameOrder[],
   knownChanges: readonly KnownChange[],
 ): NameOrder | undefined {
-  const isUsed = ({ id }: NameOrder) =>
-    knownChanges.some(
-      ({ orderId, kind, after }) =>
-        orderId === id &&
+  const isUsed = ({ id, made = [] }: NameOrder) =>
+    [...made, ...knownChanges.filter(({ orderId }) => orderId === id)].some(
+      ({ kind, after }) =>
         kind === change.kind &&
         // One order may change several locks.
         (kind !== 'lock' || isSameSet(after, change.after)),

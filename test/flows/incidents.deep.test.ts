@@ -76,6 +76,16 @@ const kindsOf = (message: Message | undefined) =>
 const thread = (incident: Message, channel = ALERTS) =>
   t.workspace.messages(channel).filter((reply) => isReply(reply) && reply.thread_ts === incident.ts);
 
+/** Lets days pass, until the registry is asked about the name after them. */
+async function lookedAfter(days: number): Promise<void> {
+  await t.demo.moveTime(days * DAY_MS);
+  await until('the registry was asked', async () => {
+    await t.demo.bot.catchUp();
+    const { nextRegistryAt } = (await t.demo.bot.expiry.find(NAME)) ?? {};
+    return nextRegistryAt !== undefined && nextRegistryAt.getTime() > t.service.clock.registry();
+  });
+}
+
 /** Lets hours pass, with looks at the name, until its latest incident has a change of a kind. */
 async function noticedAfter(hours: number, kind: string): Promise<Message> {
   await t.demo.moveTime(hours * HOUR_MS);
@@ -247,6 +257,8 @@ test('a channel of the name has its incident besides the common one, and both ar
   if (shown === undefined) throw new Error('the name has no button for its details');
   const details = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'name_edit'));
   await t.alice.submit(details, { channel: OWN });
+  // The transfer that was ours would explain another owner for three weeks.
+  await lookedAfter(15);
   t.service.registry.show(NAME, { owner: { name: 'Mallory', organization: 'Thief Ltd' } });
   const incident = await noticedAfter(8 * 24, 'owner');
   await until('it stands in the channel of the name', () => incidents(OWN).length === 1);

@@ -2,7 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { type FactName, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { afterLook, type Incident, isOpen, raise, sayOurs } from '../../src/names/incident.ts';
-import type { NameChange, UnexplainedChange } from '../../src/names/unexplained-changes.ts';
+import { expectedTransfers } from '../../src/names/name-orders.ts';
+import {
+  explainChanges,
+  type NameChange,
+  type UnexplainedChange,
+} from '../../src/names/unexplained-changes.ts';
 
 const NAME = 'cafe.rest';
 const HOUR = 3_600_000;
@@ -201,4 +206,28 @@ test('it is raised once, and may turn out to be ours', () => {
     refusal: { code: 'raised_already', by: 'U0ALICE' },
   });
   expect(sayOurs(first.incident, { by: 'U0BOB', reason: 'ours' }, false)).toMatchObject({ ok: true });
+});
+
+test('a transfer that was ours explains what follows from it, and no transfer after it', () => {
+  const transfer = unexplained('pending_transfer', 'statuses', ['active'], ['pending transfer']);
+  const registrar = unexplained('registrar', 'registrar', ['name:Ours'], ['name:Other'], 1);
+  const unexplainedAfter = (...found: readonly UnexplainedChange[]) => {
+    const said = sayOurs(opened(...found), { by: 'U0BOB', reason: 'ours' }, false);
+    if (!said.ok) throw new Error(said.refusal.code);
+    const later = { lastSeenBefore: at(90), firstSeenAfter: at(100) };
+    const changes = [
+      { fact: 'registrar', before: ['name:Other'], after: ['name:Thief'], ...later },
+      { fact: 'statuses', before: ['active'], after: ['active', 'pending transfer'], ...later },
+      { fact: 'owner', before: ['fn:Us'], after: ['fn:Me'], ...later },
+    ] as const;
+    const orders = expectedTransfers([said.incident]);
+    return explainChanges({ changes, history: {}, orders, knownChanges: [] }).unexplained.map(
+      ({ change: { kind }, orders: [order] }) => [kind, order?.why],
+    );
+  };
+  expect(unexplainedAfter(transfer)).toEqual([['pending_transfer', 'used']]);
+  expect(unexplainedAfter(transfer, registrar)).toEqual([
+    ['registrar', 'used'],
+    ['pending_transfer', 'used'],
+  ]);
 });
