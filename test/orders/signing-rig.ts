@@ -62,9 +62,11 @@ export async function startSigningRig() {
     ruleFacts: rig.orders.ruleFacts,
     now: () => rig.now,
   });
-  Object.assign(rig.orders, { signing, settings: signing.settings, policy: signing.policy });
+  const signed = { signing, settings: signing.settings, policy: signing.policy };
+  Object.assign(rig.orders, signed);
+  Object.assign(rig.mandates, signed);
   const { orders } = rig;
-  const process = rig.startProcess({ signing, settings: signing.settings, policy: signing.policy });
+  const process = rig.startProcess(signed);
 
   const enrol = (signer: Signer) => keys.add({ ...addedKey(signer), addedAt: at });
   for (const signer of Object.values(people)) await enrol(signer);
@@ -121,6 +123,7 @@ export async function startSigningRig() {
     },
     askFor: (name: string) => rig.ask('renew', { names: [name], period: 1 }),
     execute: (orderId: string) => process.execute(orderId),
+    advance: (orderId: string) => process.advance(orderId, 'execution'),
   };
 }
 
