@@ -102,10 +102,10 @@ test(
     expect(bots.some(({ child }) => child.output().includes('sealed credentials with the current key'))).toBe(
       true,
     );
-    expect(await keysInUse()).toEqual(['accounts new', 'orders old', 'the ledger new']);
+    expect(await keysInUse()).toEqual(['accounts new', 'keys of the ledger new', 'orders old']);
     await bob().click(transfer.card, 'order_approve');
     await transfer.ends('SUCCEEDED');
-    expect(await keysInUse()).toEqual(['accounts new', 'the ledger new']);
+    expect(await keysInUse()).toEqual(['accounts new', 'keys of the ledger new']);
 
     one = await restart(one, 'new');
     two = await restart(two, 'new');
