@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { verifyAuthenticationResponse } from '@simplewebauthn/server';
 import { z } from 'zod';
@@ -141,6 +141,7 @@ async function verifyAssertion(
 ): Promise<number | undefined> {
   if (fingerprintOf(publicKey) !== key) return undefined;
   try {
+    if (isEllipticCurve(publicKey) && !isWholeSequence(Buffer.from(signature, 'base64url'))) return undefined;
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: {
         id,
@@ -160,4 +161,18 @@ async function verifyAssertion(
   } catch {
     return undefined;
   }
+}
+
+function isEllipticCurve(publicKey: string): boolean {
+  const key = Buffer.from(publicKey, 'base64url');
+  return createPublicKey({ key, format: 'der', type: 'spki' }).asymmetricKeyType === 'ec';
+}
+
+/**
+ * Whether bytes are one DER sequence to the last of them, as an ECDSA signature is (WebAuthn, 6.5.5). The library reads over what
+ * follows it, so that one signature could be kept in many forms.
+ */
+function isWholeSequence(bytes: Buffer): boolean {
+  const isLong = bytes[1] === 0x81;
+  return bytes[0] === 0x30 && bytes.length === (isLong ? 3 : 2) + (bytes[isLong ? 2 : 1] ?? 0);
 }

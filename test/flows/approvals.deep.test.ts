@@ -62,7 +62,7 @@ describe('denying', () => {
     expect(textOf(reply)).toMatch(/<@U0BOB> denied.*We let it &lt;!channel&gt; go.*Nothing was sent/s);
     expect(reply.notifies, 'whom the reply pings').not.toContain('channel');
     expect(reply.thread_ts).toBe(order.card.ts);
-    expect(buttonsOf(order.card)).toEqual(['order_look']);
+    expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
     nothingSent(order);
   });
 
@@ -89,7 +89,7 @@ test('only the person who asked can cancel', async () => {
   if (cancelled === undefined) throw new Error('no click was delivered');
   await t.alice.click(order.card, 'order_cancel');
   await order.ends('CANCELLED');
-  expect(buttonsOf(order.card)).toEqual(['order_look']);
+  expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
   // Bob presses Approve on the card as he still has it on his screen.
   const late = JSON.parse(JSON.stringify(cancelled.payload).replaceAll('order_cancel', 'order_approve'));
   expect(await told(t.bob, () => t.workspace.redeliver({ ...cancelled, payload: late }))).toMatch(
@@ -104,7 +104,7 @@ describe('time', () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
     const expired = await order.ends('EXPIRED', 6_000);
     expect(textOf(expired)).toMatch(/<@U0ALICE>.*nobody approved in time/is);
-    expect(buttonsOf(order.card)).toEqual(['order_look']);
+    expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
     nothingSent(order);
     const next = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
     expect(next.id, 'its name is free again').not.toBe(order.id);

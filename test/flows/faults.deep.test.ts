@@ -83,7 +83,7 @@ describe('nobody knows whether the service carried it out', () => {
     const unknown = await failed.ends('UNKNOWN');
     await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'It is not there');
     expect(textOf(await failed.ends('FAILED'))).toMatch(/settled this as not done.*It is not there/s);
-    expect(buttonsOf(failed.card)).toEqual(['order_look', 'order_retry']);
+    expect(buttonsOf(failed.card)).toEqual(['order_look', 'order_retry', 'order_receipt']);
     const again = await orderAfter(t.workspace, () => t.alice.click(failed.card, 'order_retry'));
     await t.bob.click(again.card, 'order_approve');
     await again.ends('SUCCEEDED');
@@ -252,7 +252,7 @@ describe('the service cannot be reached', () => {
     }
     expect(textOf(await order.ends('FAILED'))).toMatch(/could not be reached, so nothing was sent/);
     expect(t.service.requests).toHaveLength(sent);
-    expect(buttonsOf(order.card)).toEqual(['order_look', 'order_retry']);
+    expect(buttonsOf(order.card)).toEqual(['order_look', 'order_retry', 'order_receipt']);
   });
 
   async function heldBack(order: SeenOrder): Promise<number> {

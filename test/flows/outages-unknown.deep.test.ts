@@ -115,7 +115,7 @@ test('a Retry that waits is stopped when the service has said that the first one
   expect(textOf(stopped)).toMatch(
     new RegExp(`Order \`${order.id}\`, which this asks for again, turned out to have been carried out`),
   );
-  expect(buttonsOf(again.card), 'Retry').toEqual(['order_look']);
+  expect(buttonsOf(again.card), 'Retry').toEqual(['order_look', 'order_receipt']);
   expect(requestsOf(t.service, again)).toEqual([]);
   expect(chargesFor(t.service, 'tapas.rest')).toBe(1);
 });

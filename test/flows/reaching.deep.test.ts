@@ -151,7 +151,7 @@ describe('the channel of the approvers', () => {
     await t.bob.click(copy.card, 'order_approve');
     await order.ends('SUCCEEDED');
     await copy.becomes('SUCCEEDED');
-    expect(buttonsOf(copy.card)).toEqual(['order_look']);
+    expect(buttonsOf(copy.card)).toEqual(['order_look', 'order_receipt']);
     expect(await countIn(order, GENERAL), 'everything else is said where it was asked for').toBe(1);
     expect(await countIn(order, 'D0BOB'), 'nobody is written to').toBe(0);
   });

@@ -40,7 +40,7 @@ test('its card says until when it waits, and Stop cancels it: exactly the reques
     /<@U0ALICE> stopped this: Renew cafe\.rest for 2 years\..*nothing was carried out/,
   );
   expect(textOf(order.card)).toMatch(/Stopped, nothing was carried out/);
-  expect(buttonsOf(order.card)).toEqual(['order_look']);
+  expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
   const late = () => clickAs(t.workspace, 'U0BOB', 'order_stop', order.id);
   expect(await toldAfter(t.workspace, t.bob, late)).toMatch(/is cancelled/);
   expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(

@@ -45,6 +45,12 @@ test('as it was signed, it counts', async () => {
   expect(approvalSignature.parse(JSON.parse(JSON.stringify(signed)))).toEqual(signed);
 });
 
+test('with bytes behind its end, it does not', async () => {
+  const { signature } = signed.signature;
+  const longer = Buffer.concat([Buffer.from(signature, 'base64url'), Buffer.of(7)]).toString('base64url');
+  expect(await counts({ ...signed, signature: { ...signed.signature, signature: longer } })).toBe(false);
+});
+
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
 /** Every text and number in a value, as paths. */
