@@ -1,56 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import type { Account } from './accounts/account.ts';
-import { type Accounts, createAccounts } from './accounts/accounts.ts';
-import { createMissingKeyLog } from './accounts/missing-keys.ts';
-import { createVault, type Vault, VaultError } from './accounts/vault.ts';
 import { createBus } from './bus.ts';
 import type { Config } from './config.ts';
-import { MAX_CSV_BYTES } from './csv.ts';
 import { openDigest } from './expiry/digest.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
-import { createAnchorFile } from './ledger/anchor-file.ts';
-import { createLedger, type Ledger, openLedgerKey } from './ledger/ledger.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
-import { createBudgetLook } from './money/budget-look.ts';
-import { amountsByName, createOrderPricer } from './money/order-cost.ts';
 import type { PriceStore } from './money/ports.ts';
-import { costOf, zoneOf } from './money/prices.ts';
-import { createFactChanges } from './names/fact-changes.ts';
-import { isOpen as isIncidentOpen } from './names/incident.ts';
-import { createNames, type Names } from './names/names.ts';
-import { createObservers } from './names/observers.ts';
 import { GUARDED } from './names/portfolio.ts';
 import type { AdvanceDeps } from './orders/advance.ts';
-import { tagsOfMandates } from './orders/mandates/life.ts';
 import { mandatesByName } from './orders/mandates/overview.ts';
-import { createMandateRuns, type RunDeps } from './orders/mandates/run.ts';
+import { createMandateRuns } from './orders/mandates/run.ts';
 import { clearForMandate } from './orders/mandates/sending.ts';
 import { offboard } from './orders/offboarding.ts';
-import { createOrderSigning, type KeyUse } from './orders/order-signing.ts';
+import type { KeyUse } from './orders/order-signing.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
-import { readStatement } from './orders/statement.ts';
-import { readTagsTouched } from './policy/subject.ts';
-import { createRdapClient } from './rdap/client.ts';
 import { createReadiness } from './readiness.ts';
 import { PACE, type Seams } from './seams.ts';
 import type { Routes } from './server.ts';
-import { createServiceClient } from './service/client.ts';
-import { credentialInterfaces } from './service/interfaces.ts';
 import { withSaved } from './settings.ts';
 import { createShutdown } from './shutdown.ts';
 import { createVerifier, relyingPartyOf } from './signing/assertion.ts';
 import { standingKeys } from './signing/key-ring.ts';
-import { limitLinkTries } from './slack/accounts/link.ts';
 import { departureOf } from './slack/admins/admins.ts';
 import { formatCalendarEvent } from './slack/expiry/calendar.view.ts';
-import { isAdminNow, type SlackDeps } from './slack/feature.ts';
+import type { SlackDeps } from './slack/feature.ts';
 import { isSignedBySlack } from './slack/inbound/slack-signature.ts';
 import { openMoneyReport, openPriceDifferences } from './slack/money/money-report.ts';
-import { adoptCard, refreshWaitingCards } from './slack/orders/order-messages.ts';
-import { createFileReader } from './slack/outbound/download.ts';
-import { createLatest } from './slack/outbound/latest.ts';
-import { isSlackAddress } from './slack/outbound/response-url.ts';
 import { createNotifier } from './slack/planners.ts';
 import { pageWords } from './slack/signing/page-words.ts';
 import {
@@ -60,12 +36,12 @@ import {
   noteMissingChannel,
   retryAtStart,
   type Site,
-  type Slack,
   slackMode,
   startApp,
   startServers,
 } from './start.ts';
 import type { Stores } from './store/stores.ts';
+import { buildNames, featureDeps, openAccounts, openLedger } from './use-cases.ts';
 import { createCeremonies } from './web/ceremony.ts';
 import { createLinks } from './web/links.ts';
 import { createPages } from './web/routes.ts';
@@ -94,9 +70,6 @@ export interface Bot {
   /** Ends work under way, or leaves it where it can be resumed. Takes at most 10 seconds. */
   stop(): Promise<void>;
 }
-
-/** The `User-Agent` of requests to registries. */
-const USER_AGENT = 'domain-steward (expiry watch list)';
 
 /**
  * Builds the bot from its parts and starts it. This is the only place that knows all of them.
@@ -337,213 +310,4 @@ function keyUseOf(roots: readonly string[], publicUrl: string): KeyUse | undefin
   const relyingParty = relyingPartyOf(publicUrl);
   if (relyingParty === undefined || roots.length === 0) return undefined;
   return { roots: new Set(roots), verifier: createVerifier(relyingParty) };
-}
-
-/** The linked accounts, and the clients of the service that use them. */
-function openAccounts(
-  { config, log, now, metrics, shutdown }: Site,
-  stores: Stores,
-  teamId: string,
-): { readonly vault: Vault; readonly accounts: Accounts } {
-  const logMissingKey = createMissingKeyLog(log, now);
-  const vault = createVault(config.credentialsKeys, (keyId) => {
-    logMissingKey(keyId);
-    metrics.unknownKey();
-  });
-  const accounts = createAccounts({
-    teamId,
-    store: stores.accounts,
-    vault,
-    now,
-    log,
-    createClient: (credential) =>
-      createServiceClient({ ...config.service, credential, tokenSteps: stores.tokenSteps }),
-  });
-  shutdown.onClose(() => accounts.close());
-  return { vault, accounts };
-}
-
-/** The ledger over the log. Without its key everything else works, and what is not sealed is told. */
-async function openLedger(
-  { config, log, now, signal }: Site,
-  stores: Stores,
-  vault: Vault,
-  teamId: string,
-): Promise<Ledger> {
-  const parts = { store: stores.ledgerKey, vault, teamId };
-  const key = await retryAtStart('the database', log, signal, () =>
-    openLedgerKey(config.ledgerKey, parts),
-  ).catch((err: unknown) => {
-    if (!(err instanceof VaultError)) throw err;
-    log.error({ err }, 'nothing is sealed: the key of the ledger cannot be opened');
-    return undefined;
-  });
-  if (key !== undefined)
-    log.info({ fingerprint: key.fingerprint }, 'seals of the ledger are signed by this key');
-  return createLedger({
-    store: stores.ledger,
-    key,
-    memory: createAnchorFile(config.dataDir, teamId, log),
-    now,
-    log,
-  });
-}
-
-/** The use cases of names: what registries and the DNS show, impact and incidents. */
-function buildNames(
-  { config, seams, now, log, bus, shutdown }: Site,
-  stores: Stores,
-  processId: string,
-): Names {
-  const { spacingMs } = seams.pace ?? PACE;
-  // The only client of the registries, so that none is asked more often than it allows.
-  const rdap = createRdapClient({
-    bootstrapUrl: config.rdapBootstrapUrl,
-    userAgent: USER_AGENT,
-    now,
-    ...(spacingMs === undefined ? {} : { spacingMs }),
-  });
-  shutdown.onClose(() => rdap.close());
-  return createNames({
-    incidents: stores.incidents,
-    incidentChanged: () => void bus.emit('notificationsDue'),
-    store: stores.names,
-    impacts: stores.impacts,
-    orders: stores.orders,
-    tags: stores.portfolio,
-    leases: stores.leases,
-    processId,
-    rdap,
-    ...createObservers(config.dnsServers, now),
-    now,
-    log,
-    signal: shutdown.looking,
-  });
-}
-
-/** What features are made of. */
-interface FeatureParts
-  extends Pick<
-    SlackDeps,
-    'ledger' | 'settings' | 'accounts' | 'names' | 'expiry' | 'webhooks' | 'offboard' | 'links'
-  > {
-  readonly slack: Slack;
-  readonly stores: Stores;
-  readonly vault: Vault;
-  readonly keyUse: KeyUse | undefined;
-}
-
-/** More incidents than one name ever has that are open. */
-const MAX_INCIDENTS = 100;
-
-/** What the subcommands, forms and buttons need. */
-function featureDeps({ config, seams, log, now, bus }: Site, parts: FeatureParts): SlackDeps {
-  const { slack, stores, settings, vault, accounts, names, expiry, webhooks } = parts;
-  const { web, bot, orgId, directory } = slack;
-  const { prices, budgets, spending, portfolio, policies } = stores;
-  const { apiUrl, botToken } = config.slack;
-  const tagsOf = readTagsTouched(portfolio.tagsOf);
-  const priceOf = createOrderPricer({ prices, now });
-  const ruleFacts: SlackDeps['orders']['ruleFacts'] = {
-    currency: config.currency,
-    pricesOf: async (order) => amountsByName(await priceOf(order)),
-    tagsOf: portfolio.tagsOf,
-    namesFitting: stores.mandates.namesFitting,
-  };
-  const signing = createOrderSigning({
-    use: parts.keyUse,
-    readKeys: stores.keys.read,
-    directory,
-    policies: seams.policy ?? policies,
-    readSettings: stores.savedSettings.all,
-    settingsOf: (saved) => withSaved(config.team, saved),
-    start: withSaved(config.team, {}),
-    ruleFacts,
-    now,
-  });
-  const orders: SlackDeps['orders'] = {
-    store: stores.orders,
-    vault,
-    settings: signing.settings,
-    signing,
-    directory,
-    now,
-    priceOf,
-    firstExpiry: stores.watchList.firstExpiry,
-    policy: signing.policy,
-    ruleFacts,
-    standIns: stores.standIns,
-    impactAtApproval: names.impacts.atApproval,
-    impactWarnedAt: names.impacts.warnedAt,
-    incidents: names.orderIncidents,
-    lookAtBudgets: createBudgetLook({ teamId: bot.teamId, budgets, tagsOf, now }),
-    isAdmin: (userId) => isAdminNow({ admins: config.admins, directory, log }, userId),
-    interfacesOf: ({ method }) => credentialInterfaces(method, config.service.xmlUrl !== undefined),
-    servicePlaces: config.service,
-    clientFor: accounts.clientFor,
-    findAccount: accounts.find,
-  };
-  const mandates: RunDeps = {
-    ...orders,
-    mandates: stores.mandates,
-    budgetsOn: (day) => createBudgetLook({ teamId: bot.teamId, budgets, tagsOf, now: () => new Date(day) }),
-    hasOpenIncident: async (name) =>
-      (await stores.incidents.ofName(name, MAX_INCIDENTS)).some(isIncidentOpen),
-    costOn: async (names, day) =>
-      costOf(await prices.listOf([...new Set(names.map(zoneOf))]), { task: 'renew', names }, day),
-    tagsTouched: tagsOf,
-    accountOf: accounts.forOrders,
-    log,
-  };
-  const cards = { orders: stores.orders, notifications: stores.notifications, now };
-  return {
-    web,
-    directory,
-    admins: config.admins,
-    teamId: bot.teamId,
-    orgId,
-    accounts,
-    orders,
-    statementOf: (order) => readStatement(order, config.service),
-    notifications: stores.notifications,
-    expiry,
-    names,
-    portfolio,
-    presets: stores.presets,
-    facts: createFactChanges({
-      ...orders,
-      portfolio,
-      pending: stores.pendingChanges.facts,
-      budgets,
-      mandateTags: () => tagsOfMandates(stores.orders, now()),
-    }),
-    events: stores.events,
-    ledger: parts.ledger,
-    prices,
-    priceOf,
-    standIns: stores.standIns,
-    policies,
-    pendingChanges: stores.pendingChanges,
-    mandates,
-    budgets,
-    spending,
-    tagsOf,
-    currency: config.currency,
-    notifyDue: () => void bus.emit('notificationsDue'),
-    refreshWaitingCards: () =>
-      refreshWaitingCards(cards).catch((err: unknown) => log.warn({ err }, 'showing cards again')),
-    adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
-    offboard: parts.offboard,
-    links: parts.links,
-    homeTabs: createLatest('publishing a Home tab', log),
-    readFile: createFileReader(botToken, apiUrl, MAX_CSV_BYTES),
-    isSlackAddress: (address) => isSlackAddress(address, apiUrl),
-    webhooks,
-    settings,
-    settingsStore: stores.savedSettings,
-    linkTries: limitLinkTries(),
-    defaultContext: config.service.defaultContext,
-    now,
-    log,
-  };
 }
