@@ -51,6 +51,27 @@ test('what nobody can see is said, and nothing is called empty', async () => {
   expect(text).not.toMatch(/none seen|no mail servers|not delegated/);
 });
 
+test('who may issue certificates is said, and a question that failed is never taken for anybody', async () => {
+  expect(await told('name bar.rest')).toMatch(/Certificates from\*\nanybody: no CAA/);
+  dns().world.serve(
+    'bar.rest',
+    ['ns1.dns.example', 'ns2.dns.example'],
+    [
+      '@ A 198.51.100.8',
+      '@ CAA 0 issue "letsencrypt.org; validationmethods=dns-01"',
+      '@ CAA 0 issuewild ";"',
+    ],
+  );
+  expect(await told('name bar.rest')).toMatch(
+    /Certificates from\*\n`letsencrypt\.org`; for all below it nobody \(CAA\)/,
+  );
+  dns().faults.set({ kind: 'servfail', match: { name: 'bar.rest', type: 'CAA' } });
+  const unanswered = await told('name bar.rest');
+  dns().faults.clear();
+  expect(unanswered).toMatch(/Not seen.*Who may issue certificates.*the nameservers do not answer for it/s);
+  expect(unanswered).not.toContain('Certificates from');
+});
+
 test('a date that is over is said to be over, and how to correct it', async () => {
   const text = await told('watch old-menu.rest 2020-01-01');
   expect(text).toContain('It expired 1 Jan 2020, as a person said. If the date is wrong:');

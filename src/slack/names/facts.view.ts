@@ -89,6 +89,8 @@ export function formatValue(fact: FactName, value: FactValue): string {
       return value.map((status) => quote(status, 60)).join(', ');
     case 'mx':
       return formatList(value.map((text) => text.slice(text.indexOf(' ') + 1)));
+    case 'caa':
+      return formatIssuers(value);
     case 'ds':
     case 'dnskey':
       return value.length === 1 ? 'one key' : `${value.length} keys`;
@@ -111,6 +113,22 @@ function formatRegistrar(value: FactValue): string {
   const [called, id] = [partOf('name'), partOf('iana')];
   if (called === undefined) return `IANA number ${escapeText(id ?? '')}`;
   return quote(called, 100);
+}
+
+/** Who may issue certificates (RFC 8659), such as `letsencrypt.org`; for all below it nobody. */
+function formatIssuers(value: FactValue): string {
+  const records = value.map((text) => /^\S+ (\S+) ?(.*)$/.exec(text) ?? [text, text, '']);
+  const issuersOf = (wanted: string) => {
+    const found = records.filter(([, tag = '']) => tag.toLowerCase() === wanted);
+    // Behind the issuer stand parameters; without an issuer the record forbids.
+    const named = found.flatMap(([, , issuer = '']) => issuer.split(';', 1).join().trim() || []);
+    return found.length === 0 ? undefined : named.length === 0 ? 'nobody' : formatList(named);
+  };
+  const [all, wildcards] = [issuersOf('issue'), issuersOf('issuewild')];
+  return present([
+    all ?? 'anybody',
+    wildcards !== undefined && wildcards !== all && `for all below it ${wildcards}`,
+  ]).join('; ');
 }
 
 /** A change in one line: `Registrar: A, before B`. */

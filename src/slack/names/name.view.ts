@@ -74,7 +74,7 @@ const HISTORY_LINES = 8;
 const OPEN_ORDERS = 3;
 const OPEN_INCIDENTS = 4;
 /** The facts that people look for. If one was not seen, the screen says so. */
-const WANTED: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'ds'];
+const WANTED: readonly FactName[] = ['registrar', 'statuses', 'nameservers', 'mx', ...WEB, 'caa', 'ds'];
 
 /** The screen of a name. */
 export function nameScreen(screen: NameScreen): Message {
@@ -216,12 +216,14 @@ function lifePairs(known: KnownName): Fact[] {
   const web = WEB.map((fact) => knownValue(known, fact));
   const addresses = [...new Set(web.flatMap((value) => value ?? []))];
   const mx = knownValue(known, 'mx');
+  const caa = knownValue(known, 'caa');
   const mail = mx?.filter((text) => text !== NO_MAIL);
   const certificate = knownValue(known, 'certificate');
   const noWebsite = web.includes(undefined) ? undefined : 'none seen';
   return [
     ['Website', addresses.length > 0 ? `at ${formatList(addresses)}` : noWebsite],
     ['Mail', mail && (mail.length > 0 ? `goes to ${formatValue('mx', mail)}` : 'none: no mail servers')],
+    ['Certificates from', caa && (caa.length > 0 ? `${formatValue('caa', caa)} (CAA)` : 'anybody: no CAA')],
     ['Against forged mail', mail === undefined || mail.length === 0 ? undefined : protection(known)],
     [
       'Certificate',
