@@ -1,9 +1,18 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { answerTo, buttonsOf, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import {
+  answerTo,
+  buttonsOf,
+  DOMAINS,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  useTestDemo,
+} from '../support/demo.ts';
 import { approveWhereItStands, detailsOf } from '../support/looking.ts';
-import { orderAfter, type SeenOrder } from '../support/orders.ts';
+import { orderAfter, orderOf, type SeenOrder } from '../support/orders.ts';
 import { auditLog, closed, ephemeral, fieldsOf } from '../support/people.ts';
 
 /*
@@ -115,6 +124,32 @@ test('a plan says what is fine, what is not and why, and nothing is asked for be
   await t.alice.click(plan, 'bulk_drop');
   const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
   expect(told).toContain('has been forgotten');
+});
+
+test('many names are only deleted after their number and one of them were typed again', async () => {
+  const names = held('typed', 3);
+  const plan = await planOf('delete', csv('name', names));
+  const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
+  expect(form.callback_id).toBe('confirm');
+  expect(fieldsOf(form)).toEqual(['count', 'name']);
+  expect(textOf(form)).toMatch(/Delete .*\?.*lives/s);
+  expect(await t.alice.submit(form, { count: '2', name: 'cafe.rest' })).toMatchObject({
+    outcome: 'errors',
+    errors: {
+      count: expect.stringContaining('These are 3 names'),
+      name: expect.stringContaining('None of these names'),
+    },
+  });
+  expect(await t.alice.submit(form, { name: 'typed-2.rest' })).toMatchObject({
+    outcome: 'errors',
+    errors: { count: expect.any(String) },
+  });
+  expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
+  const order = await orderAfter(t.workspace, async () =>
+    closed(await t.alice.submit(form, { count: '3', name: 'Typed-2.REST' })),
+  );
+  await order.ends('SUCCEEDED');
+  expect(orderOf(order.card)?.names).toBe(names.join(','));
 });
 
 test('is one card with its hash, one approval, a request a row, one progress message and a file like the audit log', async () => {

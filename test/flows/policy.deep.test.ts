@@ -421,6 +421,7 @@ describe('as YAML', () => {
       file: [t.ada.upload('policy.yaml', '- rule_name: a\n  tasks: [fly]')],
     });
     expect(wrong).toMatchObject({ outcome: 'errors', errors: { file: expect.stringContaining('Line 2') } });
+    expect(JSON.stringify(wrong), 'nobody asked for an order').not.toContain('asked for');
   });
 
   it('has every problem with its line, and is refused when the draft has changed meanwhile', async () => {

@@ -102,6 +102,7 @@ describe('the list', () => {
     const said = JSON.stringify(bad);
     for (const part of ['Line 3: amount', 'Line 3: valid_from', 'Line 4: zone', 'Nothing was imported'])
       expect(said).toContain(part);
+    expect(said, 'nobody asked for an order').not.toContain('asked for');
     expect(await t.demo.bot.prices.list()).toHaveLength(1);
     closed(await importPrices(`${header}\nrest,restore,1,80.00,${TODAY},"=Contract; 7"`));
     await ephemeral(t.workspace, t.ada, 'that a price was added', (message) =>

@@ -1,4 +1,5 @@
 import { isTeamAccount } from '../../accounts/account.ts';
+import { sumByCurrency } from '../../money/amount.ts';
 import { impactTaskOf } from '../../names/name-orders.ts';
 import { bulkInput, planBulk, type RowFacts } from '../../orders/bulk.ts';
 import type { BulkTask } from '../../orders/bulk-columns.ts';
@@ -88,9 +89,8 @@ export async function placePlan(call: Interaction, origin: FormOrigin, asked: As
       what: 'The rows that are not asked for',
     });
   }
-  const names = rows.map(({ name }) => name);
-  const cost = await deps.priceOf({ task, names, input: bulkInput(rows) });
-  if (rows.length === 0) return planMessage(plan, undefined, cost);
+  const sums = sumByCurrency(rows.flatMap(({ name }) => facts.get(name)?.price ?? []));
+  if (rows.length === 0) return planMessage(plan, undefined, sums);
   const outcome = await placeOrder(call, origin, {
     task,
     input: {},
@@ -100,6 +100,6 @@ export async function placePlan(call: Interaction, origin: FormOrigin, asked: As
   if (outcome.kind !== 'accepted') return notPlacedMessage(call, outcome);
   const { order } = outcome;
   return order.state === 'DRAFT' && order.requesterId === call.person.id
-    ? planMessage(plan, order, cost)
+    ? planMessage(plan, order, sums)
     : textMessage(plannedAlreadyText(order));
 }

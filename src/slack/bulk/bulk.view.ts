@@ -1,5 +1,5 @@
 import type { SectionBlock } from '@slack/types';
-import type { OrderCost } from '../../money/prices.ts';
+import type { Amount } from '../../money/amount.ts';
 import type { BulkPlan, LeftOutRow, PlanIssue } from '../../orders/bulk.ts';
 import { BULK_COLUMNS, BULK_TASKS, type BulkTask } from '../../orders/bulk-columns.ts';
 import type { FileIssue, RowIssue } from '../../orders/bulk-csv.ts';
@@ -125,8 +125,11 @@ export function findingBlocks({ findings }: { readonly findings: readonly PlanFi
     : lines(['*Look at these first*', ...findings.map((finding) => `• ${findingText(finding)}`)]);
 }
 
-/** What the person who gave a file hears: what can be asked for, for how much, what is unusual, and the buttons. */
-export function planMessage(plan: BulkPlan, order: Order | undefined, cost: OrderCost | undefined): Message {
+/**
+ * What the person who gave a file hears: what can be asked for, for how much, what is unusual, and the buttons.
+ * @param sums what it costs, as far as prices are known
+ */
+export function planMessage(plan: BulkPlan, order: Order | undefined, sums: readonly Amount[]): Message {
   const { words } = taskNamed(plan.task);
   const fine = plan.rows.length;
   const rows = count(fine + plan.leftOut.length, 'row');
@@ -139,7 +142,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, cost: Orde
       ),
     ]);
   }
-  const price = cost === undefined || cost.sums.length === 0 ? '' : `, about ${amountsText(cost.sums)}`;
+  const price = sums.length === 0 ? '' : `, about ${amountsText(sums)}`;
   const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} fine${price}`;
   return message(`${lead}.`, [
     section(`*${escapeText(lead)}*`, whoDecides(order)),

@@ -5,7 +5,7 @@ import { impactTaskOf } from '../../names/name-orders.ts';
 import { askRequester, refusalToAsk } from '../../orders/ask.ts';
 import { approveInEmergency, refusalToBreakGlass, signOff } from '../../orders/break-glass.ts';
 import { BULK_TASKS } from '../../orders/bulk-columns.ts';
-import type { BulkRow } from '../../orders/bulk-csv.ts';
+import { type BulkRow, MAX_ROWS } from '../../orders/bulk-csv.ts';
 import type { ChangeOutcome } from '../../orders/change-order.ts';
 import {
   approveOrder,
@@ -21,10 +21,12 @@ import { refusalToResolve, resolveOrder } from '../../orders/resolve.ts';
 import { retryOrder } from '../../orders/retry.ts';
 import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import { undoOrder } from '../../orders/undo.ts';
 import { maySee } from '../../orders/visibility.ts';
 import { isPaused } from '../../orders/waves.ts';
 import { parseDomainName } from '../../zones/names.ts';
+import { findingLines } from '../bulk/bulk.view.ts';
 import { placePlan } from '../bulk/bulk-plan.ts';
 import {
   type ActionCall,
@@ -36,7 +38,17 @@ import {
   viewerOf,
 } from '../feature.ts';
 import { escapeText, lines, type Message, section, textMessage } from '../kit/blocks.ts';
-import { type Form, field, fieldsOf, neededReason, noticeView, readForm, reasonField } from '../kit/form.ts';
+import {
+  type FieldErrors,
+  type Form,
+  type FormValues,
+  field,
+  fieldsOf,
+  neededReason,
+  noticeView,
+  readForm,
+  reasonField,
+} from '../kit/form.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { sendFile } from '../send-file.ts';
 import { offerLink } from '../signing/offer-link.ts';
@@ -50,6 +62,8 @@ import {
   BREAK_GLASS_INTRO,
   cancelledText,
   confirmedText,
+  NOT_ON_LIST,
+  otherCountText,
   otherNameText,
   secretView,
   signedOffText,
@@ -125,6 +139,11 @@ async function confirm(call: ActionCall): Promise<void> {
   await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
 }
 
+/** Many names that are lost at once: a slip of the file would be found by nobody later. */
+function isManyLost(order: Order): boolean {
+  return order.bulk !== undefined && taskNamed(order.task).risk === 'loses_name';
+}
+
 async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Promise<Message> {
   switch (outcome.kind) {
     case 'open_already':
@@ -136,8 +155,9 @@ async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Pro
   }
 }
 
-/** Whether the name must be typed: for tasks that can lose a name, and when the impact is not known. */
+/** Whether a name must be typed: for tasks that can lose one, and when the impact is not known. */
 async function mustTypeName({ deps }: Interaction, order: Order): Promise<boolean> {
+  if (isManyLost(order)) return true;
   if (order.items.length !== 1 || impactTaskOf(order.task) === undefined) return false;
   const impact = await deps.names.impacts.asked(order);
   return impact === undefined || needsTypedName(impact);
@@ -147,6 +167,17 @@ const retyped = z.object({
   name: field(
     { label: 'Type the name again', kind: 'text', hint: 'The whole name, for example cafe.rest.' },
     z.string('Type the name.'),
+  ),
+});
+
+const retypedOfMany = z.object({
+  count: field(
+    { label: 'How many names are these?', kind: 'number', range: { min: 1, max: MAX_ROWS } },
+    z.string('Type how many names these are.').transform(Number),
+  ),
+  name: field(
+    { label: 'Type one of the names', kind: 'text', hint: 'The whole name, for example cafe.rest.' },
+    z.string('Type one of the names.'),
   ),
 });
 
@@ -160,29 +191,41 @@ const confirmForm: FormFeature<'confirm'> = {
   },
   async render(call, origin) {
     const order = await call.deps.orders.store.load(origin.subject ?? '');
-    const impact = order && (await call.deps.names.impacts.found(order));
-    const intro =
-      order === undefined || impact === undefined || impact === 'none'
-        ? []
-        : [section(`*${escapeText(orderTitle(order))}?*`), ...lines(impactLines(impact))];
-    return { intro };
+    if (order === undefined) return {};
+    const title = section(`*${escapeText(orderTitle(order))}?*`);
+    if (isManyLost(order))
+      return {
+        form: { ...confirmForm.form, fields: fieldsOf(retypedOfMany) },
+        intro: [title, ...lines(findingLines(order.bulk ?? { findings: [] }))],
+      };
+    const impact = await call.deps.names.impacts.found(order);
+    return { intro: impact === undefined || impact === 'none' ? [] : [title, ...lines(impactLines(impact))] };
   },
   async submit(call): Promise<Submitted> {
-    const read = readForm(retyped, call.values);
-    if ('errors' in read) return read;
     const { orders } = call.deps;
-    const orderId = call.origin.subject ?? '';
-    const order = await orders.store.load(orderId);
-    const name = order?.items[0]?.name;
-    const typed = parseDomainName(read.value.name);
-    if (name !== undefined && (!typed.ok || typed.value.ascii !== name)) {
-      return { errors: { name: otherNameText(name) } };
-    }
-    return {
-      say: await confirmedMessage(call, await confirmOrder(orders, orderId, call.person.id)),
-    };
+    const order = await orders.store.load(call.origin.subject ?? '');
+    const errors = retypingErrors(order, call.values);
+    if (errors !== undefined) return { errors };
+    const confirmed = await confirmOrder(orders, call.origin.subject ?? '', call.person.id);
+    return { say: await confirmedMessage(call, confirmed) };
   },
 };
+
+/** What is wrong with what was typed to confirm an order. */
+function retypingErrors(order: Order | undefined, values: FormValues): FieldErrors | undefined {
+  const isMany = order !== undefined && isManyLost(order);
+  const read = readForm(isMany ? retypedOfMany : retyped, values);
+  if ('errors' in read) return read.errors;
+  if (order === undefined) return undefined;
+  const typed = parseDomainName(read.value.name);
+  const isNamed = typed.ok && order.items.some(({ name }) => name === typed.value.ascii);
+  const isCounted = !('count' in read.value) || read.value.count === order.items.length;
+  if (isNamed && isCounted) return undefined;
+  return {
+    ...(isNamed ? {} : { name: isMany ? NOT_ON_LIST : otherNameText(order.items[0]?.name ?? '') }),
+    ...(isCounted ? {} : { count: otherCountText(order.items.length) }),
+  };
+}
 
 async function retry(call: ActionCall): Promise<void> {
   const outcome = await retryOrder(call.deps.orders, call.value, call.person.id);

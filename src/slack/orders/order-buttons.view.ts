@@ -2,7 +2,7 @@ import type { ModalView } from '@slack/types';
 import { isFinal, type Order } from '../../orders/order.ts';
 import { isPaused } from '../../orders/waves.ts';
 import { displayName } from '../../zones/names.ts';
-import { code, context, escapeText, section } from '../kit/blocks.ts';
+import { code, context, count, escapeText, section } from '../kit/blocks.ts';
 import { noticeView, verbatim } from '../kit/form.ts';
 import { orderTitle } from './order.view.ts';
 
@@ -40,6 +40,11 @@ export const undoReason = (orderId: string) => `Undo of order ${orderId}`;
 
 export const otherNameText = (name: string) =>
   `This is another name. Type ${displayName(name)} to confirm, or close this.`;
+
+/** Of an order of many names. */
+export const NOT_ON_LIST = 'None of these names. Type one of them as it stands in your file, or close this.';
+export const otherCountText = (names: number) =>
+  `These are ${count(names, 'name')}. Look at the plan again if you expected another number.`;
 
 /** A secret that the service made, to the person who asked for it. */
 export function secretView(order: Order, secret: string): ModalView {

@@ -17,13 +17,13 @@ const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
 });
 
 test('a file of which no row is fine says what to do, with the right number of rows', () => {
-  const one = JSON.stringify(planMessage(plan(), undefined, undefined).blocks);
+  const one = JSON.stringify(planMessage(plan(), undefined, []).blocks);
   expect(one).toContain('Transfer: none of 1 row can be asked for.* Correct the file, and give it again');
   expect(one).toContain('`/domain bulk transfer`');
   expect(one).toContain('*1 row is not asked for*: see the file');
   const [row] = plan().leftOut;
   const two = plan({ leftOut: row === undefined ? [] : [row, row] });
-  expect(JSON.stringify(planMessage(two, undefined, undefined).blocks)).toContain(
+  expect(JSON.stringify(planMessage(two, undefined, []).blocks)).toContain(
     '*2 rows are not asked for*: see the file',
   );
 });
