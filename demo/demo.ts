@@ -20,6 +20,7 @@ import { COMMANDS } from '#src/slack/index.ts';
 import { BOT_SCOPES } from '#src/slack/outbound/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';
 import { playTheft } from './story.ts';
+import { createReceiver } from './webhook-receiver.ts';
 
 export interface DemoOptions {
   /** The port of the page; 0 takes any free port. */
@@ -33,8 +34,8 @@ export interface DemoOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** A PostgreSQL to use instead of the embedded one. */
   readonly databaseUrl?: string;
-  /** Whether to put the sandbox's names on the watch list when it is empty. */
-  readonly watchNames?: boolean;
+  /** Whether to begin as `npm run demo` does: with names that are watched, a price list, and a receiver of webhooks. */
+  readonly lived?: boolean;
   /** Whether to deliver over Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
   /** Aborts a start that is still waiting for something. */
@@ -62,6 +63,9 @@ export interface Demo {
 const MAX_AHEAD_MS = 5 * 365 * 86_400_000;
 const moveBody = z.object({ addMs: z.number().int().optional(), reset: z.boolean().optional() });
 
+/** Where the demo receives the bot's webhooks. */
+const WEBHOOK_PATH = '/webhooks';
+
 /** The name of the guide's second path, which is in use. */
 const STOLEN = 'cafe.rest';
 
@@ -75,6 +79,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   const service = await startSandboxService({ stateFile: join(options.dataDir, 'service.json') });
   const dns = await startDemoDns(service, [SANDBOX_ACCOUNTS.alice.context]);
   let demo: Demo | undefined;
+  const receiver = createReceiver(() => workspace.announce('webhooks'));
 
   const moveTime = async (toMs: number) => {
     aheadMs = Math.min(Math.max(toMs, 0), MAX_AHEAD_MS);
@@ -99,6 +104,11 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     ...(options.pageDir === undefined ? {} : { pageDir: options.pageDir }),
     // A command before the bot is ready would be lost.
     open: () => demo !== undefined,
+    async handle(path, request, response) {
+      if (path !== WEBHOOK_PATH || request.method !== 'POST') return false;
+      await receiver.receive(request, response);
+      return true;
+    },
     extraRoutes: {
       'GET /local/requests': ({ query }) => {
         const after = Number(query.get('after') ?? 0);
@@ -118,6 +128,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         await demo?.playTheft();
         return { now: now().toISOString(), aheadMs };
       },
+      'GET /local/webhooks': () => ({ webhooks: receiver.received() }),
       'GET /local/hints': () => ({
         accounts: SANDBOX_ACCOUNTS,
         transfer: SANDBOX_TRANSFER,
@@ -150,6 +161,9 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       REMINDER_CHANNEL: 'C0EXPIRY',
       RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
       DNS_SERVERS: dns.resolver,
+      ...(options.lived === true
+        ? { WEBHOOK_URLS: new URL(WEBHOOK_PATH, workspace.url).href, WEBHOOK_SECRET: receiver.secret }
+        : {}),
       LOG_LEVEL: 'warn',
       ...options.settings,
     });
@@ -164,7 +178,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       },
     });
     bot = started;
-    if (options.watchNames === true) {
+    if (options.lived === true) {
       await watchNames(started, service);
       await listPrices(started, now());
     }

@@ -35,7 +35,7 @@ async function main(): Promise<void> {
     dataDir: join(resolve(DATA_DIR), 'demo'),
     log,
     pageDir,
-    watchNames: true,
+    lived: true,
     // A policy is published by one admin and confirmed by another.
     settings: { ADMINS: 'U0ADA,U0BOB' },
   });

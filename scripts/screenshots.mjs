@@ -14,7 +14,7 @@ const images = fileURLToPath(new URL('../docs/images', import.meta.url));
 const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-screenshots-'));
 await mkdir(images, { recursive: true });
 
-const demo = await startDemo({ port: 0, dataDir, pageDir, watchNames: true });
+const demo = await startDemo({ port: 0, dataDir, pageDir, lived: true });
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],

@@ -1,47 +1,44 @@
 import { CloseIcon, type FormHelp, postJson, useChat } from '@domain-steward/slack-workspace/page';
 import { useState } from 'preact/hooks';
 import { hintsFor } from './form-hints.ts';
-import type { Path, StepName } from './guide-steps.ts';
 import type { Hints } from './host.ts';
-import type { LoseStepName } from './lose-steps.ts';
-
-const TEXTS: Readonly<Record<StepName | LoseStepName, string>> = {
-  link: 'Everybody works with their own account at the domain service. Type /domain link and fill in the sandbox account of Alice.',
-  renew: 'Ask for two more years of cafe.rest. It costs money, so it will wait for somebody’s approval.',
-  approve:
-    'Bob may approve. He sees on the card what the click does. Watch the requests: exactly one goes out.',
-  result: 'The service has answered. Open the thread and read what it said.',
-  digest: 'Let a week go by: what expires soon is listed in its channel, each with a menu to renew it.',
-  delete: 'Mail and a website live on cafe.rest. Ask to delete it all the same.',
-  confirm: 'Read what would stop. The button asks for the name again; close the form, nothing has been sent.',
-  theft:
-    'Somebody else takes the name: its locks go, then it is transferred. Days go by, so it takes a while.',
-  incident: 'No order explains what was seen. Open the thread of the incident and read what to do.',
-};
+import { PATHS } from './paths/all.ts';
+import type { Deed, GuidedPath, Progress } from './paths/path.ts';
 
 interface GuideProps {
-  path: Path<StepName | LoseStepName>;
-  /** It is the second path, *Lose a domain*. */
-  losing: boolean;
-  /** Goes on to the second path. */
-  lose(): void;
+  path: GuidedPath;
+  progress: Progress;
+  /** Goes on to another path. */
+  choose(title: string): void;
   close(): void;
 }
 
-/** The guided paths of a first visit. */
-export function Guide({ path, losing, lose, close }: GuideProps) {
+/** The guided paths: what is next on one of them, and the choice of another. */
+export function Guide({ path, progress, choose, close }: GuideProps) {
   const { users, channels, target } = useChat();
-  const { steps, current } = path;
+  const { steps, current } = progress;
   const person = target?.kind === 'person' ? users.get(target.user)?.real_name : undefined;
   const channel = target?.kind === 'channel' ? channels.get(target.channel)?.name : undefined;
+  const following = PATHS[PATHS.indexOf(path) + 1];
   return (
     <section class="guide" aria-label="Guided path">
+      <select
+        aria-label="Choose a path"
+        value={path.title}
+        onChange={({ currentTarget }) => choose(currentTarget.value)}
+      >
+        {PATHS.map(({ title }) => (
+          <option key={title} value={title} selected={title === path.title}>
+            {title}
+          </option>
+        ))}
+      </select>
       <ol>
-        {steps.map(({ name, title, done }) => (
+        {steps.map(({ title, done }) => (
           <li
-            key={name}
+            key={title}
             data-done={done ? '' : undefined}
-            aria-current={name === current ? 'step' : undefined}
+            aria-current={title === current?.title ? 'step' : undefined}
           >
             <span class="step-mark" aria-hidden="true">
               {done ? '✓' : ''}
@@ -55,12 +52,12 @@ export function Guide({ path, losing, lose, close }: GuideProps) {
         <p role="status">
           {person !== undefined && <strong>Be {person} now: choose so at the top. </strong>}
           {channel !== undefined && <strong>Go to #{channel}. </strong>}
-          {current === undefined ? endOf(losing) : TEXTS[current]}
+          {(current ?? path).text}
         </p>
-        {current === 'theft' && <Steal />}
-        {current === undefined && !losing && (
-          <button type="button" class="link-button" onClick={lose}>
-            Next: lose a domain
+        {current?.deed && target === undefined && <DeedButton key={current.title} deed={current.deed} />}
+        {current === undefined && following !== undefined && (
+          <button type="button" class="link-button" onClick={() => choose(following.title)}>
+            Next: {following.title.toLowerCase()}
           </button>
         )}
       </div>
@@ -71,30 +68,24 @@ export function Guide({ path, losing, lose, close }: GuideProps) {
   );
 }
 
-function endOf(losing: boolean): string {
-  return losing
-    ? 'That is how a theft is heard of. Raise it tells the name’s owner, the approvers and the admins; It was us ends it.'
-    : 'That is the whole path. Try a denial, a second window as Bob, or an outage; /domain help lists what there is.';
-}
-
-/** Lets the name of the second path be stolen. */
-function Steal() {
+/** Has the demonstration do something. */
+function DeedButton({ deed: { route, text, busy } }: { deed: Deed }) {
   const { warn } = useChat();
-  const [busy, setBusy] = useState(false);
-  const steal = (): void => {
+  const [isBusy, setBusy] = useState(false);
+  const act = (): void => {
     setBusy(true);
-    postJson('/local/theft', {})
+    postJson(route, {})
       .catch((error: unknown) => warn(String(error)))
       .finally(() => setBusy(false));
   };
   return (
     <button
       type="button"
-      class={busy ? 'link-button' : 'link-button next'}
-      aria-disabled={busy}
-      onClick={busy ? undefined : steal}
+      class={isBusy ? 'link-button' : 'link-button next'}
+      aria-disabled={isBusy}
+      onClick={isBusy ? undefined : act}
     >
-      {busy ? 'cafe.rest is being stolen …' : 'Let cafe.rest be stolen'}
+      {isBusy ? busy : text}
     </button>
   );
 }

@@ -1,4 +1,4 @@
-/* The answers of the demonstration's own routes: the clock, the sandbox's requests, hints. */
+/* The answers of the demonstration's own routes: the clock, the sandbox's requests, webhooks, hints. */
 
 /** `GET /local/time`, and the answer to `POST /local/time` with `{ addMs }` or `{ reset: true }`. */
 export interface ClockState {
@@ -34,6 +34,23 @@ export interface SeenRequest {
 /** `GET /local/requests?after=N`: those with a higher number, newest first. */
 export interface RequestsAnswer {
   readonly requests: readonly SeenRequest[];
+}
+
+/** A webhook that arrived, its signature verified. */
+export interface ReceivedWebhook {
+  readonly id: string;
+  /** Milliseconds since 1970, real time. */
+  readonly at: number;
+  readonly type: string;
+  /** What it says, in a sentence. */
+  readonly text: string;
+  /** As it came. */
+  readonly body: unknown;
+}
+
+/** `GET /local/webhooks`, newest first. */
+export interface WebhooksAnswer {
+  readonly webhooks: readonly ReceivedWebhook[];
 }
 
 /** An account of the sandbox that forms offer to fill in, by field names. It holds no secrets. */

@@ -1,6 +1,6 @@
-import { CloseIcon } from '@domain-steward/slack-workspace/page';
 import { useState } from 'preact/hooks';
 import type { SeenRequest } from './host.ts';
+import { Fact, Panel, Sent } from './panel.tsx';
 
 interface RequestsPanelProps {
   requests: readonly SeenRequest[];
@@ -15,34 +15,23 @@ export function RequestsPanel({ requests, close }: RequestsPanelProps) {
   const [lookups, setLookups] = useState(false);
   const shown = requests.filter((request) => lookups || !isLookup(request));
   return (
-    <section class="pane host-pane requests" aria-labelledby="requests-title">
-      <header class="pane-head">
-        <h2 id="requests-title">Requests</h2>
-        <p class="topic">What reached the domain service</p>
-        <button type="button" class="icon-button" aria-label="Close the requests" onClick={close}>
-          <CloseIcon />
-        </button>
-      </header>
-      <label class="choice requests-filter">
-        <input
-          type="checkbox"
-          checked={lookups}
-          onChange={({ currentTarget }) => setLookups(currentTarget.checked)}
-        />
-        Show look-ups of expiry dates (RDAP) too
-      </label>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard */}
-      <section class="requests-list" aria-label="List of requests" tabIndex={0}>
-        {shown.length === 0 && <p class="quiet">Nothing yet. A request appears here when one is sent.</p>}
-        <ol>
-          {shown.map((request) => (
-            <li key={request.n}>
-              <Request request={request} />
-            </li>
-          ))}
-        </ol>
-      </section>
-    </section>
+    <Panel
+      title="Requests"
+      topic="What reached the domain service"
+      close={close}
+      filter={
+        <label class="choice requests-filter">
+          <input
+            type="checkbox"
+            checked={lookups}
+            onChange={({ currentTarget }) => setLookups(currentTarget.checked)}
+          />
+          Show look-ups of expiry dates (RDAP) too
+        </label>
+      }
+      empty="Nothing yet. A request appears here when one is sent."
+      items={shown.map((request) => ({ key: request.n, item: <Request request={request} /> }))}
+    />
   );
 }
 
@@ -90,24 +79,4 @@ function Request({ request }: { request: SeenRequest }) {
 /** One line for each name, as in a request. */
 function lines(pairs: readonly (readonly [string, string | readonly string[]])[]): string {
   return pairs.map(([name, value]) => `${name}: ${String(value)}`).join('\n');
-}
-
-function Fact({ name, value }: { name: string; value: string | null }) {
-  if (value === null) return null;
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
-}
-
-function Sent({ title, value }: { title: string; value: unknown }) {
-  if (value === null || value === undefined || value === '') return null;
-  return (
-    <>
-      <h3>{title}</h3>
-      <pre class="pre">{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
-    </>
-  );
 }

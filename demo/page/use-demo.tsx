@@ -1,57 +1,77 @@
 import {
   getJson,
   type HostParts,
-  type Place,
   type Situation,
   useReader,
   useStored,
 } from '@domain-steward/slack-workspace/page';
-import type { Snapshot } from '@domain-steward/slack-workspace/protocol';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { Guide, SandboxHints } from './guide.tsx';
-import { latestDigest, latestRenewal, progressOf } from './guide-steps.ts';
-import type { ClockState, Hints, RequestsAnswer, SeenRequest } from './host.ts';
-import { loseProgressOf, loseSeen } from './lose-steps.ts';
+import type {
+  ClockState,
+  Hints,
+  ReceivedWebhook,
+  RequestsAnswer,
+  SeenRequest,
+  WebhooksAnswer,
+} from './host.ts';
+import { PATHS } from './paths/all.ts';
+import { firstVisit } from './paths/first-visit.ts';
+import { type PanelName, progressOf } from './paths/path.ts';
 import { mergeRequests, requestsReadFrom } from './requests.ts';
 import { isLookup, RequestsPanel } from './requests-panel.tsx';
 import { TimeControl } from './time-control.tsx';
+import { WebhooksPanel } from './webhooks-panel.tsx';
 
 interface GuideMemory {
   closed: boolean;
-  /** The second path was begun. */
-  losing?: boolean;
-  /** `ts` of results, digests and incidents that were looked at. */
+  /** The title of the path that was chosen. */
+  path?: string;
+  /** What was looked at. */
   seen: readonly string[];
 }
 const NEW_GUIDE: GuideMemory = { closed: false, seen: [] };
+const MAX_SEEN = 30;
 
-/** What the demonstration adds to the workspace: the guided path, the clock, and the sandbox's requests. */
+/** What the demonstration adds to the workspace: the guided paths, the clock, and what reached the outside. */
 export function useDemo({ snapshot, place, listen }: Situation): HostParts {
-  const { requests, clock, setClock } = useSandbox(listen);
+  const { requests, webhooks, clock, setClock } = useSandbox(listen);
   const hints = useHints();
-  const [panelOpen, setPanelOpen] = useState(false);
+  const [panel, setPanel] = useState<PanelName>();
   const [guide, changeGuide] = useStored('demo.guide', NEW_GUIDE);
-  const togglePanel = (): void => setPanelOpen((open) => !open);
   const closeGuide = (closed: boolean): void => changeGuide((before) => ({ ...before, closed }));
 
-  const losing = guide.losing === true;
-  const situation = { snapshot, place, requests, seen: guide.seen };
-  const path = losing ? loseProgressOf(situation) : progressOf(situation);
-  useSeen(snapshot, place, (ts) =>
-    changeGuide((before) =>
-      before.seen.includes(ts) ? before : { ...before, seen: [...before.seen.slice(-20), ts] },
-    ),
+  const path = PATHS.find(({ title }) => title === guide.path) ?? firstVisit;
+  const situation = { snapshot, place, requests, panel, seen: guide.seen };
+  const progress = progressOf(path, situation);
+  const news = path.seenNow(situation).filter((seen) => seen !== undefined && !guide.seen.includes(seen));
+  useEffect(() => {
+    if (news.length === 0) return;
+    changeGuide((before) => ({
+      ...before,
+      seen: [...new Set([...before.seen, ...news.flatMap((seen) => seen ?? [])])].slice(-MAX_SEEN),
+    }));
+  }, [news.join()]);
+  const target = guide.closed ? undefined : progress.target;
+  const panelButton = (name: PanelName, title: string, count: number) => (
+    <button
+      type="button"
+      class={target?.kind === 'panel' && target.panel === name ? 'top-button next' : 'top-button'}
+      aria-pressed={panel === name}
+      onClick={() => setPanel(panel === name ? undefined : name)}
+    >
+      {title} <span class="count">{count}</span>
+    </button>
   );
-  const target = guide.closed ? undefined : path.target;
+  const closePanel = (): void => setPanel(undefined);
   return {
-    target: target?.kind === 'time' || target?.kind === 'theft' ? undefined : target,
+    target: target?.kind === 'time' || target?.kind === 'panel' ? undefined : target,
     bar: (
       <>
         {clock && <TimeControl clock={clock} moved={setClock} next={target?.kind === 'time'} />}
         <div class="topbar-buttons">
-          <button type="button" class="top-button" aria-pressed={panelOpen} onClick={togglePanel}>
-            Requests <span class="count">{requests.filter((request) => !isLookup(request)).length}</span>
-          </button>
+          {panelButton('requests', 'Requests', requests.filter((request) => !isLookup(request)).length)}
+          {panelButton('webhooks', 'Webhooks', webhooks.length)}
           <button
             type="button"
             class="top-button"
@@ -66,19 +86,22 @@ export function useDemo({ snapshot, place, listen }: Situation): HostParts {
     notice: !guide.closed && (
       <Guide
         path={path}
-        losing={losing}
-        lose={() => changeGuide((before) => ({ ...before, losing: true }))}
+        progress={progress}
+        choose={(title) => changeGuide((before) => ({ ...before, path: title }))}
         close={() => closeGuide(true)}
       />
     ),
-    pane: panelOpen && <RequestsPanel requests={requests} close={togglePanel} />,
+    pane:
+      (panel === 'requests' && <RequestsPanel requests={requests} close={closePanel} />) ||
+      (panel === 'webhooks' && <WebhooksPanel webhooks={webhooks} close={closePanel} />),
     formHelp: (form) => <SandboxHints {...form} hints={hints} />,
   };
 }
 
-/** The sandbox's requests, newest first, and its clock, both kept up to date. */
+/** The sandbox's requests and the webhooks, newest first, and the clock, kept up to date. */
 function useSandbox(listen: Situation['listen']) {
   const [requests, setRequests] = useState<readonly SeenRequest[]>([]);
+  const [webhooks, setWebhooks] = useState<readonly ReceivedWebhook[]>([]);
   const [clock, setClock] = useState<ClockState>();
   const known = useRef(requests);
   known.current = requests;
@@ -89,6 +112,10 @@ function useSandbox(listen: Situation['listen']) {
     ),
     (fresh) => setRequests((before) => mergeRequests(before, fresh.requests)),
   );
+  const readWebhooks = useReader(
+    useCallback(() => getJson<WebhooksAnswer>('/local/webhooks'), []),
+    (answer) => setWebhooks(answer.webhooks),
+  );
   const readClock = useReader(
     useCallback(() => getJson<ClockState>('/local/time'), []),
     setClock,
@@ -96,6 +123,7 @@ function useSandbox(listen: Situation['listen']) {
   useEffect(() => {
     const readAll = (): void => {
       readRequests();
+      readWebhooks();
       readClock();
     };
     readAll();
@@ -109,12 +137,13 @@ function useSandbox(listen: Situation['listen']) {
       },
       changed: ({ topic }) => {
         if (topic === 'host.requests') readRequests();
+        if (topic === 'host.webhooks') readWebhooks();
         // Another window may have moved the clock.
         if (topic === 'host.time') readClock();
       },
     });
-  }, [listen, readRequests, readClock]);
-  return { requests, clock, setClock };
+  }, [listen, readRequests, readWebhooks, readClock]);
+  return { requests, webhooks, clock, setClock };
 }
 
 /** The values that forms offer to fill in. */
@@ -124,23 +153,4 @@ function useHints(): Hints | undefined {
     getJson<Hints>('/local/hints').then(setHints, () => setHints(undefined));
   }, []);
   return hints;
-}
-
-/** Records when the story's result or digest is on the screen. */
-function useSeen(snapshot: Snapshot, place: Place, note: (ts: string) => void): void {
-  const order = latestRenewal(snapshot);
-  const digest = latestDigest(snapshot);
-  const result =
-    order !== undefined &&
-    ['SUCCEEDED', 'FAILED', 'UNKNOWN'].includes(order.state) &&
-    place.thread === order.message.ts
-      ? order.message.ts
-      : undefined;
-  const listed = digest !== undefined && place.channel === digest.channel ? digest.ts : undefined;
-  const lost = loseSeen({ snapshot, place });
-  useEffect(() => {
-    if (result !== undefined) note(result);
-    if (listed !== undefined) note(listed);
-    if (lost !== undefined) note(lost);
-  }, [result, listed, lost]);
 }

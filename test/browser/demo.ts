@@ -13,10 +13,10 @@ export interface PageDemo extends Demo {
 /**
  * The demo as `npm run demo` starts it, on a database of its own.
  *
- * @param options `settings` go over those of the demo; `watchNames` puts the sandbox's names on the watch list
+ * @param options `settings` go over those of the demo; `lived` begins as `npm run demo` does
  */
 export async function startPageDemo(
-  options: Pick<DemoOptions, 'settings' | 'watchNames'> = {},
+  options: Pick<DemoOptions, 'settings' | 'lived'> = {},
 ): Promise<PageDemo> {
   const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-page-'));

@@ -15,7 +15,7 @@ beforeAll(async () => {
   browser = await launchBrowser();
 });
 beforeEach(async () => {
-  demo = await startPageDemo({ watchNames: true });
+  demo = await startPageDemo({ lived: true });
   window = await Window.open(browser, demo.url, 'U0ALICE');
 });
 afterEach(async () => {
@@ -84,12 +84,7 @@ test('the guided path leads from the first command to the expiry digest', async 
 test('the second path leads from a deletion that is stopped to the alarm of a theft', async () => {
   const { page, dialog } = window;
   await window.link('alice, context 4');
-  await page.evaluate(
-    "localStorage.setItem('demo.guide', JSON.stringify({ closed: false, losing: true, seen: [] }))",
-  );
-  await page.reload();
-  await window.composer.waitFor();
-
+  await page.getByLabel('Choose a path').selectOption('Lose a domain');
   await stepIs('Delete a name in use');
   await clickNext('/domain delete cafe.rest');
   await clickNext('Send');
@@ -107,6 +102,15 @@ test('the second path leads from a deletion that is stopped to the alarm of a th
   await clickNext('domain-expiry');
   await clickNext(/\d+ repl(?:y|ies)/);
   await window.message(/What not to do/, 'thread').waitFor();
+  await stepIs('Hear of it elsewhere');
+  await clickNext(/^Webhooks/);
+  const webhooks = page.getByRole('region', { name: 'Webhooks', exact: true });
+  const opened = webhooks.getByText('incident.opened', { exact: true });
+  await opened.waitFor();
+  expect(await opened.count(), 'one theft is one incident').toBe(1);
+  await opened.click();
+  await webhooks.getByText('"name": "cafe.rest"').first().waitFor();
+  await window.checkAccess('the webhooks beside the chat');
   await page.getByText('That is how a theft is heard of.').waitFor();
   await window
     .message(/Elsewhere Registrar/)

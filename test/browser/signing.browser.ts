@@ -76,7 +76,7 @@ class Desk {
   async press(address: string, button: string, heading: string): Promise<string> {
     await this.page.goto(address);
     await this.expectAccessible();
-    const wide = await this.page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
+    const wide = await this.page.evaluate('document.documentElement.scrollWidth <= window.innerWidth');
     expect(wide, 'nothing goes out of the window').toBe(true);
     await this.page.getByRole('button', { name: button }).focus();
     await this.page.keyboard.press('Enter');

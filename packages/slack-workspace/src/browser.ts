@@ -70,7 +70,6 @@ export function createBrowser(options: BrowserOptions): Browser {
   }, KEEP_ALIVE_MS).unref();
 
   const handle = async (request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> => {
-    refuseForeign(request);
     const method = request.method ?? 'GET';
     const extra = Object.hasOwn(options.extraRoutes, `${method} ${url.pathname}`)
       ? options.extraRoutes[`${method} ${url.pathname}`]
@@ -104,8 +103,11 @@ export function createBrowser(options: BrowserOptions): Browser {
   };
 }
 
-/** Other sites in the same browser can send requests here; host names and origins tell them apart. */
-function refuseForeign(request: IncomingMessage): void {
+/**
+ * Other sites in the same browser can send requests here; host names and origins tell them apart.
+ * @throws HttpError for those
+ */
+export function refuseForeign(request: IncomingMessage): void {
   const host = request.headers.host ?? '';
   const name = host.replace(/:\d+$/, '');
   if (!LOCAL_NAMES.includes(name)) throw new HttpError(403, 'this page is for the machine it runs on');

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Actor } from './actor.ts';
 import { readPrivateFile, receiveUpload } from './api/files.ts';
 import { answerFault, faultName, handleApi } from './api/index.ts';
-import { type Browser, createBrowser, type ExtraRoutes } from './browser.ts';
+import { type Browser, createBrowser, type ExtraRoutes, refuseForeign } from './browser.ts';
 import type { ApiCall, Core } from './core.ts';
 import { Deliverer, type Delivery, type DeliveryAnswer, type SigningOverrides } from './deliver.ts';
 import { SlackError } from './errors.ts';
@@ -71,6 +71,8 @@ export interface WorkspaceOptions {
   pageDir?: string;
   /** Further JSON routes of the host, for example `GET /local/requests`. */
   extraRoutes?: ExtraRoutes;
+  /** Answers other requests from this machine in the host's own way. @returns whether it did */
+  handle?: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
   /** Whether people may enter; until then the page says that it is starting. Always when left out. */
   open?: () => boolean;
 }
@@ -178,9 +180,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     pageDir: options.pageDir ?? OWN_PAGE,
   });
   const server = createServer((request, response) => {
-    route(core, browser, options.open ?? (() => true), request, response).catch((error: unknown) =>
-      refuse(response, error),
-    );
+    route(core, browser, options, request, response).catch((error: unknown) => refuse(response, error));
   });
   server.on('upgrade', (request, duplex, head) => socket.upgrade(request, duplex, head));
   await new Promise<void>((resolve, reject) => {
@@ -262,7 +262,7 @@ async function announce(core: Core, scope: string, event: JsonObject): Promise<v
 async function route(
   core: Core,
   browser: Browser,
-  open: () => boolean,
+  { open = () => true, handle = async () => false }: Pick<WorkspaceOptions, 'open' | 'handle'>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -281,13 +281,15 @@ async function route(
     // Slack leads whoever may not read a file to its page.
     if (content) response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(content);
     else response.writeHead(302, { location: core.origin }).end();
-  } else if (open()) {
-    await browser.handle(request, response, url);
   } else {
-    response.writeHead(503, { 'content-type': 'text/html; charset=utf-8', 'retry-after': '1' }).end(STARTING);
+    refuseForeign(request);
+    if (await handle(url.pathname, request, response)) return;
+    if (open()) await browser.handle(request, response, url);
+    else response.writeHead(503, STARTING_HEADERS).end(STARTING);
   }
 }
 
+const STARTING_HEADERS = { 'content-type': 'text/html; charset=utf-8', 'retry-after': '1' };
 /** The page reloads itself. */
 const STARTING = `<!doctype html>
 <html lang="en">

@@ -1,0 +1,120 @@
+import { firstChannel } from '@domain-steward/slack-workspace/page/conversation';
+import type { Message, Snapshot } from '@domain-steward/slack-workspace/protocol';
+import {
+  as,
+  at,
+  ENDED,
+  type GuidedPath,
+  hasAction,
+  latestOrder,
+  messagesOf,
+  type NextTarget,
+  newest,
+  type Situation,
+  stateOf,
+  WAITING,
+  withRole,
+} from './path.ts';
+
+/*
+ * From the first command to what expires.
+ */
+
+const NAME = 'cafe.rest';
+
+/** The card of the renewal that somebody still wants. */
+const renewal = ({ snapshot }: Situation) => latestOrder(snapshot, 'renew', NAME);
+
+/** The newest message with buttons of the expiry reminders. */
+function latestDigest(snapshot: Snapshot): Message | undefined {
+  return newest(
+    messagesOf(snapshot).filter(
+      (message) => message.thread_ts === undefined && hasAction(message, 'reminder_'),
+    ),
+  );
+}
+
+function isLinked({ requests }: Situation): boolean {
+  return requests.some(
+    ({ task, carriedOut, status }) => task === 'session.create' && carriedOut && status === 200,
+  );
+}
+
+/** The renewal that has ended. */
+function ended(situation: Situation): Message | undefined {
+  const card = renewal(situation);
+  return card !== undefined && ENDED.includes(stateOf(card)) ? card : undefined;
+}
+
+/** That the one who asks types a command, and fills in its form. */
+function typed(situation: Situation, callbackId: string, text: string): NextTarget | undefined {
+  const { snapshot, place } = situation;
+  const isOpen = snapshot.views.at(-1)?.callback_id === callbackId;
+  return as(
+    situation,
+    withRole(snapshot, 'asks'),
+    isOpen ? { kind: 'form', callbackId } : at(place, firstChannel(snapshot), { kind: 'composer', text }),
+  );
+}
+
+export const firstVisit: GuidedPath = {
+  title: 'First visit',
+  steps: [
+    {
+      title: 'Link an account',
+      text: 'Everybody works with their own account at the domain service. Type /domain link and fill in the sandbox account of Alice.',
+      isDone: (situation) => isLinked(situation) || renewal(situation) !== undefined,
+      next: (situation) => typed(situation, 'link', '/domain link'),
+    },
+    {
+      title: 'Ask for a renewal',
+      text: 'Ask for two more years of cafe.rest. It costs money, so it will wait for somebody’s approval.',
+      isDone: (situation) => renewal(situation) !== undefined,
+      next: (situation) => typed(situation, 'renew', `/domain renew ${NAME} 2 -- the client paid`),
+    },
+    {
+      title: 'Approve it',
+      text: 'Bob may approve. He sees on the card what the click does. Watch the requests: exactly one goes out.',
+      isDone(situation) {
+        const card = renewal(situation);
+        return card !== undefined && !WAITING.includes(stateOf(card));
+      },
+      next(situation) {
+        const { snapshot, place } = situation;
+        const card = renewal(situation);
+        if (card === undefined) return undefined;
+        const approver = snapshot.users.find(({ id, role }) => id === snapshot.me && role === 'approves');
+        const button = at(place, card.channel, { kind: 'action', ts: card.ts, actionId: 'order_approve' });
+        return as(situation, approver?.id ?? withRole(snapshot, 'approves'), button);
+      },
+    },
+    {
+      title: 'Read the result',
+      text: 'The service has answered. Open the thread and read what it said.',
+      isDone: (situation) => situation.seen.includes(ended(situation)?.ts ?? ''),
+      next(situation) {
+        const card = ended(situation);
+        return card && at(situation.place, card.channel, { kind: 'thread', ts: card.ts });
+      },
+    },
+    {
+      title: 'See what expires',
+      text: 'Let a week go by: what expires soon is listed in its channel, each with a menu to renew it.',
+      isDone: ({ snapshot, seen }) => seen.includes(latestDigest(snapshot)?.ts ?? ''),
+      next({ snapshot }) {
+        const digest = latestDigest(snapshot);
+        return digest === undefined ? { kind: 'time' } : { kind: 'channel', channel: digest.channel };
+      },
+    },
+  ],
+  text: 'That is the whole path. Try a denial, a second window as Bob, or an outage; /domain help lists what there is.',
+  seenNow(situation) {
+    const { snapshot, place } = situation;
+    const card = ended(situation);
+    const digest = latestDigest(snapshot);
+    return [
+      place.thread === card?.ts ? card?.ts : undefined,
+      place.channel === digest?.channel ? digest?.ts : undefined,
+    ];
+  },
+};

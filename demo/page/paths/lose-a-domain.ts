@@ -1,0 +1,99 @@
+import { firstChannel } from '@domain-steward/slack-workspace/page/conversation';
+import {
+  as,
+  at,
+  type GuidedPath,
+  hasAction,
+  isAbout,
+  messagesOf,
+  newest,
+  type Situation,
+  withRole,
+} from './path.ts';
+
+/*
+ * What is in use is not deleted by one click; what is stolen is told within the minute, also besides Slack.
+ */
+
+const NAME = 'cafe.rest';
+/** Noted as seen: the form in which the name is typed again, and what arrived besides. */
+const CONFIRM = 'confirm';
+const WEBHOOKS = 'webhooks';
+
+const draft = ({ snapshot }: Situation) =>
+  newest(
+    messagesOf(snapshot).filter(
+      (message) => message.text.includes(NAME) && hasAction(message, 'order_confirm'),
+    ),
+  );
+const incident = ({ snapshot }: Situation) =>
+  newest(messagesOf(snapshot).filter((message) => isAbout(message, 'domain_incident', NAME)));
+
+/** The deletion is asked for, and is not confirmed. */
+function deletion(situation: Situation) {
+  const { snapshot, place } = situation;
+  const asked = draft(situation);
+  return as(
+    situation,
+    withRole(snapshot, 'asks'),
+    asked === undefined
+      ? at(place, firstChannel(snapshot), { kind: 'composer', text: `/domain delete ${NAME}` })
+      : at(place, asked.channel, { kind: 'action', ts: asked.ts, actionId: 'order_confirm' }),
+  );
+}
+
+const isStolen = (situation: Situation) => incident(situation) !== undefined;
+
+export const loseADomain: GuidedPath = {
+  title: 'Lose a domain',
+  steps: [
+    {
+      title: 'Delete a name in use',
+      text: 'Mail and a website live on cafe.rest. Ask to delete it all the same.',
+      isDone: (situation) =>
+        draft(situation) !== undefined || situation.seen.includes(CONFIRM) || isStolen(situation),
+      next: deletion,
+    },
+    {
+      title: 'See what stops you',
+      text: 'Read what would stop. The button asks for the name again; close the form, nothing has been sent.',
+      isDone: (situation) => situation.seen.includes(CONFIRM) || isStolen(situation),
+      next: deletion,
+    },
+    {
+      title: 'Let it be stolen',
+      text: 'Somebody else takes the name: its locks go, then it is transferred, and leads elsewhere.',
+      isDone: isStolen,
+      deed: {
+        route: '/local/theft',
+        text: 'Let cafe.rest be stolen',
+        busy: 'cafe.rest is being stolen …',
+      },
+    },
+    {
+      title: 'Hear of it',
+      text: 'One incident, opened within the minute: no order explains what was seen. Open its thread and read what to do.',
+      isDone: (situation) => situation.seen.includes(incident(situation)?.ts ?? ''),
+      next(situation) {
+        const told = incident(situation);
+        return told && at(situation.place, told.channel, { kind: 'thread', ts: told.ts });
+      },
+    },
+    {
+      title: 'Hear of it elsewhere',
+      text: 'Slack may hang on the name that was taken, so it is told besides. See what arrived at a receiver of webhooks.',
+      isDone: ({ seen }) => seen.includes(WEBHOOKS),
+      next: () => ({ kind: 'panel', panel: 'webhooks' }),
+    },
+  ],
+  text: 'That is how a theft is heard of. Raise it tells the name’s owner, the approvers and the admins; It was us ends it.',
+  seenNow(situation) {
+    const { snapshot, place, panel } = situation;
+    const told = incident(situation);
+    return [
+      snapshot.views.at(-1)?.callback_id === 'confirm' ? CONFIRM : undefined,
+      place.thread === told?.ts ? told?.ts : undefined,
+      told !== undefined && panel === 'webhooks' ? WEBHOOKS : undefined,
+    ];
+  },
+};

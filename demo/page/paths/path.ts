@@ -1,0 +1,137 @@
+import type { Target } from '@domain-steward/slack-workspace/page/host';
+import { type JsonObject, objectsOf, textOf } from '@domain-steward/slack-workspace/page/json';
+import type { Place } from '@domain-steward/slack-workspace/page/place';
+import type { Message, Snapshot } from '@domain-steward/slack-workspace/protocol';
+import type { SeenRequest } from '../host.ts';
+
+/*
+ * Guided paths: how far somebody is, told from what happened and not from what was clicked, and what to click next.
+ */
+
+export interface Situation {
+  readonly snapshot: Snapshot;
+  readonly place: Place;
+  readonly requests: readonly SeenRequest[];
+  /** What was on the screen before: `ts` of messages, and words of the paths. */
+  readonly seen: readonly string[];
+  /** A panel at the side is open. */
+  readonly panel?: PanelName | undefined;
+}
+
+export type PanelName = 'requests' | 'webhooks';
+
+/** What to use next: something of the workspace, the demonstration's clock, or a panel of it. */
+export type NextTarget =
+  | Target
+  | { readonly kind: 'time' }
+  | { readonly kind: 'panel'; readonly panel: PanelName };
+
+/** Something that the demonstration does when it is told to. */
+export interface Deed {
+  readonly route: `/local/${string}`;
+  readonly text: string;
+  readonly busy: string;
+}
+
+export interface Step {
+  readonly title: string;
+  readonly text: string;
+  isDone(situation: Situation): boolean;
+  /** What to use next; nothing where something is under way, or where a deed is to be done. */
+  next?(situation: Situation): NextTarget | undefined;
+  readonly deed?: Deed;
+}
+
+export interface GuidedPath {
+  readonly title: string;
+  readonly steps: readonly Step[];
+  /** Said at the end. */
+  readonly text: string;
+  /** What of it is on the screen, to be noted as seen. */
+  seenNow(situation: Situation): readonly (string | undefined)[];
+}
+
+/** How far a path is. */
+export interface Progress {
+  readonly steps: readonly { readonly title: string; readonly done: boolean }[];
+  /** The first step that is not done; undefined at the end of the path. */
+  readonly current: Step | undefined;
+  readonly target: NextTarget | undefined;
+}
+
+export function progressOf({ steps }: GuidedPath, situation: Situation): Progress {
+  const current = steps.find((step) => !step.isDone(situation));
+  return {
+    steps: steps.map((step) => ({ title: step.title, done: step.isDone(situation) })),
+    current,
+    target: current?.next?.(situation),
+  };
+}
+
+/** What to use in a channel; from elsewhere, the way there. */
+export function at(place: Place, channel: string | undefined, target: NextTarget): NextTarget {
+  return channel === undefined || (place.channel === channel && place.home !== true)
+    ? target
+    : { kind: 'channel', channel };
+}
+
+/** What somebody is to use; for anybody else, to become them. */
+export function as(
+  { snapshot }: Situation,
+  person: string | undefined,
+  target: NextTarget | undefined,
+): NextTarget | undefined {
+  return person === undefined || snapshot.me === person ? target : { kind: 'person', user: person };
+}
+
+/** The id of the first person with a role. */
+export function withRole({ users }: Snapshot, role: string): string | undefined {
+  return users.find((user) => user.role === role)?.id;
+}
+
+export function messagesOf({ messages }: Snapshot): Message[] {
+  return Object.values(messages).flat();
+}
+
+export function newest(messages: readonly Message[]): Message | undefined {
+  return messages.toSorted((a, b) => (a.ts < b.ts ? 1 : -1))[0];
+}
+
+/** A message of an event that stands in a channel itself. */
+export function isAbout({ metadata, thread_ts }: Message, event: string, name: string): boolean {
+  const { event_type, event_payload } = metadata ?? {};
+  const names = textOf(event_payload, 'name') ?? textOf(event_payload, 'names');
+  return thread_ts === undefined && event_type === event && names === name;
+}
+
+/** The state that an order's card shows. */
+export function stateOf({ metadata }: Message): string {
+  return textOf(metadata?.event_payload, 'state') ?? '';
+}
+
+const DROPPED: readonly string[] = ['DENIED', 'EXPIRED', 'CANCELLED'];
+export const WAITING: readonly string[] = ['PENDING', 'DRAFT'];
+export const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'UNKNOWN'];
+
+/** The card of the latest order for a task and a name that somebody still wants. */
+export function latestOrder(snapshot: Snapshot, task: string, name: string): Message | undefined {
+  return newest(
+    messagesOf(snapshot).filter(
+      (message) =>
+        isAbout(message, 'domain_order', name) &&
+        textOf(message.metadata?.event_payload, 'task') === task &&
+        !DROPPED.includes(stateOf(message)),
+    ),
+  );
+}
+
+/** Whether a message has a button, or a menu, whose id begins so. */
+export function hasAction({ blocks }: Pick<Message, 'blocks'>, actionId: string): boolean {
+  const elements = (block: JsonObject) => [
+    ...objectsOf(block, 'elements'),
+    ...objectsOf({ all: [block['accessory'] ?? null] }, 'all'),
+  ];
+  return blocks.some((block) =>
+    elements(block).some((element) => textOf(element, 'action_id')?.startsWith(actionId) === true),
+  );
+}

@@ -1,0 +1,35 @@
+import { clockTime, useChat } from '@domain-steward/slack-workspace/page';
+import type { ReceivedWebhook } from './host.ts';
+import { Fact, Panel, Sent } from './panel.tsx';
+
+/** What arrived at the demonstration's receiver, which stands for a pager or a second messenger. */
+export function WebhooksPanel({ webhooks, close }: { webhooks: readonly ReceivedWebhook[]; close(): void }) {
+  return (
+    <Panel
+      title="Webhooks"
+      topic="What is told besides Slack"
+      close={close}
+      empty="Nothing yet. What matters is told here too: incidents, last reminders, orders whose outcome is not known."
+      items={webhooks.map((webhook) => ({ key: webhook.id, item: <Webhook webhook={webhook} /> }))}
+    />
+  );
+}
+
+function Webhook({ webhook: { id, at, type, text, body } }: { webhook: ReceivedWebhook }) {
+  const { me } = useChat();
+  return (
+    <details class="request">
+      <summary>
+        <span class="request-line">
+          <b class="method">{type}</b> <span class="quiet">{clockTime(at, me.tz)}</span>
+        </span>
+        <span class="request-line quiet">{text}</span>
+      </summary>
+      <dl>
+        <Fact name="Signature" value="verified" />
+        <Fact name="webhook-id" value={id} />
+      </dl>
+      <Sent title="Body" value={body} />
+    </details>
+  );
+}

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { Webhook, WebhookVerificationError } from 'standardwebhooks';
+import { z } from 'zod';
+
+/*
+ * What stands in the demo for a pager or a second messenger: it receives the bot's webhooks over HTTP.
+ */
+
+/** A webhook as it arrived: its signature is valid. */
+export interface ReceivedWebhook {
+  readonly id: string;
+  readonly at: number;
+  readonly type: string;
+  readonly text: string;
+  readonly body: unknown;
+}
+
+const MAX_KEPT = 200;
+const webhookBody = z.object({ type: z.string(), data: z.object({ text: z.string() }) });
+
+/** @param changed called when a webhook has arrived */
+export function createReceiver(changed: () => void) {
+  const secret = `whsec_${randomBytes(32).toString('base64')}`;
+  const verifier = new Webhook(secret);
+  let received: readonly ReceivedWebhook[] = [];
+  return {
+    /** For `WEBHOOK_SECRET`. */
+    secret,
+    /** Newest first, each once however often it came. */
+    received: () => received,
+    /** Answers a request that brings a webhook: 204 when it is signed, else 401. */
+    async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+      const text = (await buffer(request)).toString();
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+      );
+      const id = headers['webhook-id'] ?? '';
+      try {
+        const body = verifier.verify(text, headers);
+        const { type, data } = webhookBody.parse(body);
+        const others = received.filter((known) => known.id !== id);
+        received = [{ id, at: Date.now(), type, text: data.text, body }, ...others].slice(0, MAX_KEPT);
+        response.writeHead(204).end();
+        changed();
+      } catch (error) {
+        if (!(error instanceof WebhookVerificationError)) throw error;
+        response.writeHead(401).end();
+      }
+    },
+  };
+}
