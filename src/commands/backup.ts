@@ -24,7 +24,9 @@ export const backupCommand: Command = {
       `It needs ${keys.length === 0 ? 'no key' : `the keys ${keys.join(', ')} of CREDENTIALS_KEYS`} to be of use.`,
     );
     if (orders.underWay > 0)
-      say(`${orders.underWay} approved orders had not ended: put back, they are for a person to settle.`);
+      say(
+        `Approved orders that had not ended: ${orders.underWay}. Put back, they are for a person to settle.`,
+      );
     return undefined;
   },
 };

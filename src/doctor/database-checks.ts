@@ -1,7 +1,7 @@
 import { freeBytes } from '../disk.ts';
 import type { SealedKey } from '../store/sealed-keys.ts';
 import type { ServerFacts } from '../store/server-facts.ts';
-import { type Finding, ok, warning, wrong } from './finding.ts';
+import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
 const OLDEST_SERVER = 140_000;
 /** What a replica opens. */
@@ -26,7 +26,7 @@ export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
       : [
           warning(
             'Database',
-            `It takes only ${freeConnections} more connections.`,
+            `It takes only ${amount(freeConnections, 'more connection')}.`,
             `A replica opens ${CONNECTIONS}: raise max_connections, or run fewer replicas.`,
           ),
         ]),
@@ -54,7 +54,7 @@ export function checkKeys(
   if (inUse.length === 0) return [ok('Keys', 'nothing is sealed yet.')];
   const ids = [...new Set(inUse.map(({ keyId }) => keyId))];
   return ids.map((id) => {
-    const uses = inUse.filter(({ keyId }) => keyId === id).map(({ what, count }) => `${count} ${what}`);
+    const uses = inUse.filter(({ keyId }) => keyId === id).map(({ what, count }) => amount(count, ...what));
     const found = `“${id}” seals ${uses.join(', ')}`;
     if (!known.includes(id))
       return wrong(

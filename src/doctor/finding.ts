@@ -23,3 +23,8 @@ export const wrong = (subject: string, found: string, action: string): Finding =
 export function formatFinding({ subject, outcome, found, action }: Finding): string {
   return `${outcome.padEnd(7)}  ${subject}: ${found}${action === undefined ? '' : ` ${action}`}`;
 }
+
+/** `1 account`, `2 accounts` */
+export function amount(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

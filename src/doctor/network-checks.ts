@@ -2,7 +2,7 @@ import { connect as connectPlain } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { exchangeOnFreshConnection, HttpExchangeError } from '../http/exchange.ts';
 import { checkClock } from './database-checks.ts';
-import { type Finding, ok, warning, wrong } from './finding.ts';
+import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 100_000;
@@ -35,7 +35,7 @@ export async function checkReachable(name: string, address: string, now: Date): 
         'Use https, unless it is on this machine.',
       );
     const days = Math.floor((until.getTime() - now.getTime()) / DAY_MS);
-    const found = `${host} can be reached; its certificate runs for ${days} more days.`;
+    const found = `${host} can be reached; its certificate runs for ${amount(days, 'more day')}.`;
     return days < MIN_CERTIFICATE_DAYS ? warning(name, found, 'Tell whoever runs it.') : ok(name, found);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

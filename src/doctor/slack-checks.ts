@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TeamSettings } from '../config.ts';
 import { isFullMember, slackUser } from '../slack/outbound/directory.ts';
 import { okResponse, SlackApiError, type SlackWeb } from '../slack/outbound/web.ts';
-import { type Finding, ok, warning, wrong } from './finding.ts';
+import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
 /** What the settings name in Slack. */
 export interface SlackNames {
@@ -113,7 +113,7 @@ async function checkGroup(web: SlackWeb, name: string, id: string): Promise<Find
   try {
     const { users } = await patient(() => web.call('usergroups.users.list', { usergroup: id }, groups));
     return users.length > 0
-      ? ok(name, `the group ${id} has ${users.length} members.`)
+      ? ok(name, `the group ${id} has ${amount(users.length, 'member')}.`)
       : warning(name, `the group ${id} is empty.`, 'Add people to it in Slack.');
   } catch (error) {
     return warning(name, `the group ${id}: ${reasonOf(error)}.`, `Look whether it exists. ${REINSTALL}`);
