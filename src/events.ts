@@ -273,6 +273,7 @@ export const teamEvent = z.discriminatedUnion('kind', [
   /** What the bot finds of its own ledger, and what was taken out of the log. */
   event('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
   event('ledger', ['sealing_stalled'], {}),
+  event('ledger', ['timestamps_stalled'], {}),
   event('ledger', ['events_forgotten'], { reason: z.enum(['age', 'person']), count: z.int() }),
 ]);
 
@@ -284,6 +285,7 @@ export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
   'stand_in_changed',
   'ledger_differs',
   'sealing_stalled',
+  'timestamps_stalled',
 ];
 
 /** What happened to something that is no order. */

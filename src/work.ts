@@ -37,6 +37,8 @@ export interface WorkDeps {
   readonly seal: () => Promise<void>;
   /** Holds the ledger against the log, where an hour has passed. */
   readonly checkLedger: () => Promise<void>;
+  /** Has anchors stamped that have no time stamp yet, where there is a service for it. */
+  readonly stamp: () => Promise<void>;
   /** Looks who has left the workspace. */
   readonly offboarding: OffboardingLook;
   readonly pace: Pace;
@@ -138,8 +140,24 @@ export function startWork(deps: WorkDeps): Work {
     work: deps.checkLedger,
     log,
   });
+  const stamping = repeat({
+    name: 'stamping anchors of the ledger',
+    everyMs: SCHEDULE_MS,
+    work: deps.stamp,
+    log,
+  });
   const offboarding = keepOffboarding(deps.offboarding);
-  const loops = [reconciler, observing, guarding, ...webhooks, scheduling, purging, sealing, checking];
+  const loops = [
+    reconciler,
+    observing,
+    guarding,
+    ...webhooks,
+    scheduling,
+    purging,
+    sealing,
+    checking,
+    stamping,
+  ];
   const idle = async () => {
     await Promise.all(loops.map((loop) => loop.idle()));
   };

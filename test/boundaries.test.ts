@@ -18,7 +18,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   zones: ['duration.ts'],
   rdap: ['http', 'duration.ts'],
   dns: [],
-  ledger: ['accounts', 'canonical-json.ts', 'log.ts', 'orders', 'service'],
+  ledger: ['accounts', 'canonical-json.ts', 'http', 'log.ts', 'orders', 'service'],
   'log.ts': [],
   'duration.ts': [],
   'csv.ts': [],
@@ -154,7 +154,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'signing',
   ],
   // Tries settings for real.
-  doctor: ['accounts', 'config.ts', 'disk.ts', 'http', 'slack/outbound', 'store'],
+  doctor: ['accounts', 'config.ts', 'disk.ts', 'http', 'ledger', 'slack/outbound', 'store'],
   'daily-backup.ts': [],
   // Pages for people's browsers.
   web: ['orders', 'policy', 'settings.ts', 'signing'],

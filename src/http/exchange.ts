@@ -9,7 +9,7 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  readonly body?: string | Readable | undefined;
+  readonly body?: string | Uint8Array | Readable | undefined;
 }
 
 export interface HttpResponse {

@@ -54,6 +54,8 @@ export interface LedgerStore {
   read(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<SealedBlock>;
   /** Sealed events of an order, in the ledger’s sequence. */
   ofOrder(orderId: string): Promise<readonly SealedEvent[]>;
+  /** Sealed events by which these keys were revoked, in the ledger’s sequence. @param keys fingerprints */
+  revocationsOf(keys: readonly string[]): Promise<readonly SealedEvent[]>;
   /** The seals with these numbers, in their sequence. */
   seals(from: number, to: number): Promise<readonly Seal[]>;
   /** The seal that covers an event. */
@@ -71,11 +73,15 @@ export interface LedgerStore {
   anchorsBetween(from: Date, to: Date): Promise<readonly Anchor[]>;
   /** The first anchor of this seal or of one after it. */
   anchorFrom(n: number): Promise<Anchor | undefined>;
+  /** Anchors that have left since a moment and have no time stamp, the newest first. */
+  unstamped(since: Date): Promise<readonly Anchor[]>;
   addTimestamp(n: number, token: Uint8Array, at: Date): Promise<void>;
   /** Writes into the log that the ledger does not fit, and has people told, unless the last time it was the same. */
   noteDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
   /** The same of events that wait too long for a seal, once until they are sealed. */
   noteStalled(at: Date): Promise<void>;
+  /** The same of anchors that no service stamps, once until one is stamped. */
+  noteUnstamped(at: Date): Promise<void>;
 }
 
 /** Where the key is kept that the bot has made itself. Implemented by the store. */

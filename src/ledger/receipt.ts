@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Statement } from '../orders/statement.ts';
 import type { LedgerKey } from './key.ts';
 import type { Anchor, LedgerStore, SealedEvent } from './ports.ts';
@@ -48,11 +49,20 @@ export function headerLine({ fingerprint, publicKey }: LedgerKey, order?: string
 /** More seals than this between an event and the next anchor are left out: the receipt would be a ledger. */
 const MAX_SEALS_TO_ANCHOR = 2_000;
 
-type ReceiptStore = Pick<LedgerStore, 'ofOrder' | 'sealOf' | 'leavesOf' | 'seals' | 'anchorFrom'>;
+type ReceiptStore = Pick<
+  LedgerStore,
+  'ofOrder' | 'revocationsOf' | 'sealOf' | 'leavesOf' | 'seals' | 'anchorFrom'
+>;
+
+/** The keys that a signed approval rests on: its own, and those of who vouched for it. */
+const signedData = z.object({
+  signature: z.object({ key: z.string() }),
+  chain: z.array(z.object({ key: z.string() })).default([]),
+});
 
 /**
- * The receipt of an order: its statement and its sealed events, how each of them stands in the ledger, and the seals up to the next
- * anchor.
+ * The receipt of an order: its statement and its sealed events, what revoked keys that they are signed with, how each of them stands
+ * in the ledger, and the seals up to the next anchor.
  * @param statement undefined when the order's rows do not give it any more
  */
 export async function receiptLines(
@@ -61,7 +71,10 @@ export async function receiptLines(
   orderId: string,
   statement: Statement | undefined,
 ): Promise<FileLine[]> {
-  const events = (await store.ofOrder(orderId)).filter(isThere);
+  const ofOrder = (await store.ofOrder(orderId)).filter(isThere);
+  const keys = ofOrder.flatMap(({ line }) => keysOf(line));
+  const revocations = keys.length === 0 ? [] : (await store.revocationsOf(keys)).filter(isThere);
+  const events = [...ofOrder, ...revocations].sort((a, b) => a.seq - b.seq);
   const seals = new Map<number, Seal>();
   const anchors = new Map<number, Anchor>();
   const paths: PathLine[] = [];
@@ -86,6 +99,11 @@ export async function receiptLines(
     ...[...seals.values()].sort((a, b) => a.n - b.n),
     ...[...anchors.values()].map(anchorLine),
   ];
+}
+
+function keysOf(line: EventLine | ForgottenLine): string[] {
+  const signed = 'data' in line ? signedData.safeParse(line.data).data : undefined;
+  return signed === undefined ? [] : [signed.signature, ...signed.chain].map(({ key }) => key);
 }
 
 /** Adds a seal and those that follow up to the next anchor, so that the anchor says something of it. */

@@ -209,6 +209,11 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
 
     ofOrder: (orderId) => eventsWhere(Prisma.sql`e.subject_kind = 'order' AND e.subject_id = ${orderId}`),
 
+    revocationsOf: (keys) =>
+      eventsWhere(
+        Prisma.sql`e.subject_kind = 'key' AND e.kind = 'key_revoked' AND e.subject_id = ANY(${keys})`,
+      ),
+
     seals: (from, to) => sealsWhere(Prisma.sql`n BETWEEN ${from} AND ${to} ORDER BY n`),
 
     sealOf: async (seq) => (await sealsWhere(Prisma.sql`"to" >= ${seq} ORDER BY "to" LIMIT 1`))[0],
@@ -261,6 +266,9 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
 
     anchorFrom: async (n) => (await anchorsWhere(Prisma.sql`AND a.n >= ${n} ORDER BY a.n LIMIT 1`))[0],
 
+    unstamped: (since) =>
+      anchorsWhere(Prisma.sql`AND a.at >= ${since} AND t.token IS NULL ORDER BY a.n DESC`),
+
     addTimestamp: async (n, token, at) =>
       void (await run(Prisma.sql`
         INSERT INTO anchor_timestamps (team_id, n, token, at) VALUES (${teamId}, ${n}, ${Buffer.from(token)}, ${at})
@@ -280,6 +288,15 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         Prisma.sql`NOT EXISTS (
           SELECT FROM unsealed_events u JOIN events s ON s.seq = u.event_seq
           WHERE u.team_id = ${teamId} AND s.kind = 'sealing_stalled')`,
+      ),
+
+    noteUnstamped: (at) =>
+      note(
+        { kind: 'timestamps_stalled', subject: LEDGER, actor: 'system', at },
+        Prisma.sql`NOT EXISTS (
+          SELECT FROM events s WHERE s.subject_kind = 'ledger' AND s.subject_id = ${LEDGER.id} AND s.team_id = ${teamId}
+            AND s.kind = 'timestamps_stalled'
+            AND s.at > coalesce((SELECT max(t.at) FROM anchor_timestamps t WHERE t.team_id = ${teamId}), '-infinity'))`,
       ),
   });
   return { ...methods, read };

@@ -3,11 +3,9 @@ import { createVault } from '../../src/accounts/vault.ts';
 import type { LedgerDifference } from '../../src/ledger/difference.ts';
 import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
 import { openLedgerKey } from '../../src/ledger/ledger.ts';
-import { hashOfStatement, readStatement } from '../../src/orders/statement.ts';
 import { createEventLog } from '../../src/store/events.ts';
 import { createLedgerKeyStore } from '../../src/store/ledger.ts';
-import { at, collect, newOrder } from '../store/order-rig.ts';
-import { orderEvent } from '../support/log.ts';
+import { at, collect } from '../store/order-rig.ts';
 import { HOUR_MS, type LedgerRig, startLedgerRig, tamper, textOf, verifyText } from './rig.ts';
 
 let rig: LedgerRig;
@@ -190,25 +188,9 @@ describe('the bot finds in its own ledger', () => {
 });
 
 describe('a receipt', () => {
-  const places = { jsonUrl: 'https://service.example/v1', xmlUrl: undefined, replyTo: undefined };
-  async function keptOrder() {
-    const draft = newOrder();
-    const statement = readStatement(draft, places);
-    if (statement === undefined) throw new Error('it has no statement');
-    const order = { ...draft, statementHash: hashOfStatement(statement) };
-    const requested = orderEvent('requested', order.state, { statement: order.statementHash });
-    await rig.store.create({ order, log: [requested], sealedInput: undefined });
-    await rig.sql(
-      `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
-       VALUES ('order', $1, 'approved', 'U0BOB', now(), $2)`,
-      [order.id, { statement: hashOfStatement(statement), version: 2, state: 'APPROVED' }],
-    );
-    return { order, statement };
-  }
-
   test('proves the events of an order up to the next anchor', async () => {
     await sealed(5);
-    const { order, statement } = await keptOrder();
+    const { order, statement } = await rig.order();
     await sealed(20, 3);
     rig.pass(HOUR_MS);
     await sealed(2);
@@ -222,6 +204,36 @@ describe('a receipt', () => {
     });
     const forged = text.replace('U0BOB', 'U0EVE');
     expect((await verifyText(forged)).differences.map(({ code }) => code)).toEqual(['changed']);
+  });
+});
+
+describe('the receipt of a signed order', () => {
+  const key = (letter: string) => `SHA256:${letter.repeat(43)}`;
+  const revoke = (fingerprint: string) =>
+    rig.sql(
+      `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+       VALUES ('key', $1, 'key_revoked', 'system', now(), '{"owner":"U0BOB","left":true}')`,
+      [fingerprint],
+    );
+
+  test('has what revoked the keys that it rests on, before and after', async () => {
+    await sealed(3);
+    await revoke(key('v'));
+    await revoke(key('x'));
+    await sealed(1);
+    const { order, statement } = await rig.order({
+      signature: { key: key('s') },
+      chain: [{ key: key('v') }, { key: key('r') }],
+    });
+    await sealed(2);
+    await revoke(key('s'));
+    await sealed(1);
+    const lines = (await rig.ledger().receipt(order.id, statement)) ?? [];
+    const about = lines.flatMap((line) => ('subject' in line ? [line.subject.id] : []));
+    expect(about).toEqual([key('v'), order.id, order.id, key('s')]);
+    const report = await verifyText(await textOf(lines));
+    const others = report.differences.filter(({ text }) => !text.includes('its signature does not fit'));
+    expect(others).toMatchObject([{ code: 'key', text: expect.stringContaining(`rests on ${key('v')}`) }]);
   });
 });
 

@@ -5,10 +5,14 @@ import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
 import { createLedger, type LedgerDeps } from '../../src/ledger/ledger.ts';
 import type { FileLine } from '../../src/ledger/receipt.ts';
 import { hashOfSeal, type Seal } from '../../src/ledger/seal.ts';
+import { hashOfStatement, readStatement } from '../../src/orders/statement.ts';
 import { createLedgerStore } from '../../src/store/ledger.ts';
-import { startRig } from '../store/order-rig.ts';
+import { newOrder, startRig } from '../store/order-rig.ts';
+import { orderEvent } from '../support/log.ts';
 
 export const HOUR_MS = 60 * 60_000;
+
+const PLACES = { jsonUrl: 'https://service.example/v1', xmlUrl: undefined, replyTo: undefined };
 
 /** The ledger over a database of its own, with orders to fill the log. */
 export async function startLedgerRig() {
@@ -38,11 +42,27 @@ export async function startLedgerRig() {
     ledgerStore: store,
     /** That of a process that has been running all the time. */
     running,
+    now: deps.now,
     /** That of a process that has just started. */
     ledger: (changes: Partial<LedgerDeps> = {}) => createLedger({ ...deps, ...changes }),
     /** Time passes for the bot. */
     pass(ms: number): void {
       now = new Date(now.getTime() + ms);
+    },
+    /** Keeps an order that was asked for and approved. @param approval what its approval says besides */
+    async order(approval: object = {}) {
+      const draft = newOrder();
+      const statement = readStatement(draft, PLACES);
+      if (statement === undefined) throw new Error('it has no statement');
+      const order = { ...draft, statementHash: hashOfStatement(statement) };
+      const requested = orderEvent('requested', order.state, { statement: order.statementHash });
+      await rig.store.create({ order, log: [requested], sealedInput: undefined });
+      await rig.sql(
+        `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+         VALUES ('order', $1, 'approved', 'U0BOB', now(), $2)`,
+        [order.id, { statement: order.statementHash, version: 2, state: 'APPROVED', ...approval }],
+      );
+      return { order, statement };
     },
     /** Writes events that are about no order. */
     async happen(times = 1): Promise<void> {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startChild } from '../support/child.ts';
 import { useTestDemo } from '../support/demo.ts';
+import { startTimeStampingService } from '../support/time-stamping-service.ts';
 
 /*
  * `doctor` as a process, beside a bot that works: what it says of settings that are right, and of ones that are not.
@@ -30,25 +31,29 @@ async function doctor(env: Readonly<Record<string, string>>) {
 }
 
 test('what is right is said in a line each, and nothing of the trial is left in Slack', async () => {
-  const { code, output } = await doctor({});
+  const stamps = await startTimeStampingService();
+  onTestFinished(stamps.close);
+  const { code, output } = await doctor({ LEDGER_TSA_URL: stamps.url });
   for (const line of [
     /^ok {7}Database: PostgreSQL \d+/m,
     /^ok {7}Clock of the database: in step/m,
     /^ok {7}Slack: SLACK_BOT_TOKEN is of the workspace /m,
     /^ok {7}Scopes: all of manifest\.yml/m,
     /^ok {7}APPROVERS: U0BOB is a member/m,
-    /^ok {7}APPROVERS: the group S0APPROVERS has \d+ members/m,
+    /^ok {7}APPROVERS: the group S0APPROVERS has 1 member\./m,
     /^ok {7}ADMINS: U0ADA is a member/m,
     /^ok {7}REMINDER_CHANNEL: the bot may post in C0EXPIRY/m,
     /^ok {7}Slack: SLACK_APP_TOKEN opens Socket Mode/m,
     /^ok {7}Clock of Slack: /m,
     /^warning {2}SERVICE_JSON_URL: 127\.0\.0\.1:\d+ can be reached, without TLS/m,
     /^ok {7}PUBLIC_URL: leads to a bot/m,
+    /^ok {7}LEDGER_TSA_URL: 127\.0\.0\.1:\d+ gives time stamps/m,
+    /^ok {7}Clock of LEDGER_TSA_URL: in step/m,
   ])
     expect(output).toMatch(line);
   // What is stored was sealed by the demo's key.
   expect(output).toMatch(
-    /^wrong {4}Keys: “demo” seals 1 accounts, 1 keys of the ledger, and is not in CREDENTIALS_KEYS\. Add it/m,
+    /^wrong {4}Keys: “demo” seals 1 account, 1 key of the ledger, and is not in CREDENTIALS_KEYS\. Add it/m,
   );
   expect(code).toBe(1);
   expect(t.workspace.scheduled.size).toBe(0);
@@ -64,6 +69,7 @@ test('what is wrong is said with what to do', async () => {
     PUBLIC_URL: t.workspace.url.replace(/\/$/, ''),
     CREDENTIALS_KEYS: `demo:${randomBytes(32).toString('base64')}`,
     REMINDER_CRONN: '1',
+    LEDGER_TSA_URL: 'http://127.0.0.1:9/stamp',
   });
   expect(output).toMatch(/^warning {2}Settings: REMINDER_CRONN is not read\. Was REMINDER_CRON meant\?/m);
   expect(output).toMatch(/^wrong {4}Keys: “demo” seals .* but does not open them\./m);
@@ -75,6 +81,9 @@ test('what is wrong is said with what to do', async () => {
   expect(output).toMatch(/^wrong {4}Slack: SLACK_APP_TOKEN: /m);
   expect(output).toMatch(/^wrong {4}SERVICE_JSON_URL: 127\.0\.0\.1:9 cannot be reached: /m);
   expect(output).toMatch(/^warning {2}PUBLIC_URL: somebody else answers there/m);
+  expect(output).toMatch(
+    /^warning {2}LEDGER_TSA_URL: 127\.0\.0\.1:9 gives no time stamp \(connection\)\. Check/m,
+  );
   expect(lines.at(-1)).toMatch(/^\d+ wrong, \d+ to look at, \d+ ok\.$/);
   expect(code).toBe(1);
 });

@@ -5,7 +5,7 @@ import { leafHash, treeHead } from './merkle.ts';
 import { type Differences, type Known, naming, type Report } from './report.ts';
 import { type Anchored, type CheckedSeal, createSealCheck } from './seals.ts';
 import type { EventLine, ForgottenBy, Header, Line, SealLine } from './shapes.ts';
-import { checkSignedEvent } from './signatures.ts';
+import { checkSignedEvent, type Revocation, revocationOf } from './signatures.ts';
 
 /** What is found of a file whose lines arrive one after the other. */
 export interface FileCheck {
@@ -91,6 +91,7 @@ export async function createLedgerCheck(
   let count = 0;
   let sealCount = 0;
   let signatures = 0;
+  const revoked = new Map<string, Revocation>();
 
   async function event(line: EventLine, where: string): Promise<void> {
     if (!events.take(line.seq, where)) return;
@@ -104,6 +105,10 @@ export async function createLedgerCheck(
     if (signed !== undefined) signatures += 1;
     for (const fault of signed?.wrong ?? [])
       differences.add('changed', `event ${line.seq}: its signature does not fit: ${fault}`);
+    for (const { key, text } of (signed?.keys ?? []).flatMap((each) => revoked.get(each) ?? []))
+      differences.add('key', `event ${line.seq}: its signature rests on ${key}, which had been ${text}`);
+    const revocation = revocationOf(line);
+    if (revocation !== undefined && !revoked.has(revocation.key)) revoked.set(revocation.key, revocation);
     uncovered.set(line.seq, await leafOf(cryptography, line));
   }
 

@@ -5,14 +5,16 @@ import { anchoredText, collectForgotten, type FileCheck, leafOf } from './ledger
 import { headOfPath } from './merkle.ts';
 import { type Differences, type Known, naming } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
-import type { EventLine, Header, PathLine, SealLine, StatementLine } from './shapes.ts';
-import { checkSignedEvent } from './signatures.ts';
+import type { AnchorLine, EventLine, Header, PathLine, SealLine, StatementLine } from './shapes.ts';
+import { checkSignedEvent, revocationOf } from './signatures.ts';
+import { readTimeStamp } from './time-stamp.ts';
 
 interface Receipt {
   readonly statements: StatementLine[];
   readonly events: Map<number, EventLine>;
   readonly paths: Map<number, PathLine>;
   readonly seals: Map<number, SealLine>;
+  readonly anchors: Map<number, AnchorLine>;
 }
 
 /** Verifies the receipt of one order: that each of its events stands in the ledger, and that they are about its statement. */
@@ -22,7 +24,13 @@ export async function createReceiptCheck(
   cryptography: Cryptography,
   differences: Differences,
 ): Promise<FileCheck> {
-  const receipt: Receipt = { statements: [], events: new Map(), paths: new Map(), seals: new Map() };
+  const receipt: Receipt = {
+    statements: [],
+    events: new Map(),
+    paths: new Map(),
+    seals: new Map(),
+    anchors: new Map(),
+  };
   const checkSeals = await createSealCheck(header, known, cryptography, differences);
 
   /** Lines of a kind are numbered, grow, and stand once. */
@@ -40,13 +48,17 @@ export async function createReceiptCheck(
       else if (line.type === 'event') keep(receipt.events, line.seq, line, 'event', where);
       else if (line.type === 'path') keep(receipt.paths, line.seq, line, 'the path of event', where);
       else if (line.type === 'seal') keep(receipt.seals, line.n, line, 'seal', where);
+      else keep(receipt.anchors, line.n, line, 'anchor', where);
     },
     async end() {
       let last: CheckedSeal | undefined;
+      const hashes = new Map<number, string>();
       for (const seal of receipt.seals.values()) {
         const isNext = last !== undefined && last.n + 1 === seal.n;
         last = await checkSeals.check(seal, isNext ? last : undefined);
+        hashes.set(seal.n, last.hash);
       }
+      const stamped = checkAnchors(receipt, hashes, differences);
       await checkPaths(receipt, cryptography, differences);
       const about = checkOrder(header, receipt, differences);
       const stated = await checkStatement(header, receipt, cryptography, differences);
@@ -83,6 +95,7 @@ export async function createReceiptCheck(
         notes: [
           ...about,
           ...signed.notes,
+          ...stamped,
           ...(unused.length === 0
             ? []
             : [
@@ -91,7 +104,7 @@ export async function createReceiptCheck(
                   unused.map(({ n }) => n),
                 )}: anchored, but not in this receipt, so the anchor says nothing of it.`,
               ]),
-          'A receipt proves what stands in it. That nothing of the order was left out proves the ledger.',
+          'A receipt proves what stands in it. That nothing of the order was left out, and no revocation of a key, proves the ledger.',
         ],
       };
     },
@@ -125,6 +138,31 @@ async function checkPaths(
   }
 }
 
+/**
+ * Whether the anchors that the bot wrote into the receipt, and their time stamps, are of its seals.
+ * @returns what the time stamps say
+ */
+function checkAnchors(
+  { anchors }: Receipt,
+  hashes: ReadonlyMap<number, string>,
+  differences: Differences,
+): string[] {
+  return [...anchors.values()].flatMap(({ n, hash, timestamp }) => {
+    if (hashes.get(n) !== hash) differences.add('changed', `anchor ${n} is not the hash of seal ${n}`);
+    if (timestamp === undefined) return [];
+    const stamp = readTimeStamp(timestamp);
+    if (stamp === undefined)
+      return [
+        `The time stamp of anchor ${n} is in a form that this program does not read, so it says nothing here.`,
+      ];
+    if (stamp.hash !== hash)
+      differences.add('changed', `the time stamp of anchor ${n} is over something else`);
+    return [
+      `A time stamp over seal ${n} says that it was there at ${stamp.at}. Who signed the time stamp was not verified: \`openssl ts -verify\` does, with the root of a service that you trust (README).`,
+    ];
+  });
+}
+
 function membersOf(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
@@ -152,7 +190,7 @@ function checkOrder({ order }: Header, { events }: Receipt, differences: Differe
         `${naming(
           'event',
           others.map(({ seq }) => seq),
-        )}: about no order, such as keys that were vouched for.`,
+        )}: about no order, such as keys that were revoked.`,
       ];
 }
 
@@ -207,16 +245,27 @@ async function checkSignatures(
   differences: Differences,
 ): Promise<{ readonly proved: string[]; readonly notes: string[] }> {
   const proved: string[] = [];
-  for (const event of events) {
-    const signed = await checkSignedEvent(event, cryptography, order);
-    if (signed === undefined) continue;
+  const later = new Set<string>();
+  const all = [...events];
+  const revocations = all.flatMap((event) => revocationOf(event) ?? []);
+  for (const event of all) {
+    // A revocation is about a key and no order, so that nothing rests on its signature.
+    const signed = revocationOf(event) === undefined && (await checkSignedEvent(event, cryptography, order));
+    if (!signed) continue;
     for (const fault of signed.wrong)
       differences.add('changed', `event ${event.seq}: its signature does not fit: ${fault}`);
-    if (roots !== undefined && !roots.includes(signed.root))
+    const root = signed.keys.at(-1) ?? '';
+    if (roots !== undefined && !roots.includes(root))
       differences.add(
         'key',
-        `event ${event.seq}: its signature rests on ${signed.root}, which is none of the roots`,
+        `event ${event.seq}: its signature rests on ${root}, which is none of the roots`,
       );
+    for (const { key, seq, text } of revocations.filter(({ key }) => signed.keys.includes(key))) {
+      if (seq < event.seq)
+        differences.add('key', `event ${event.seq}: its signature rests on ${key}, which had been ${text}`);
+      else
+        later.add(`The key ${key} was ${text}: it counts until then, and for nothing that was sent later.`);
+    }
     proved.push(`${signed.text} (event ${event.seq})`);
   }
   const notes =
@@ -225,5 +274,5 @@ async function checkSignatures(
       : roots !== undefined && proved.length === 0
         ? ['No approval in it is signed, so the roots prove nothing.']
         : [];
-  return { proved, notes };
+  return { proved, notes: [...notes, ...later] };
 }

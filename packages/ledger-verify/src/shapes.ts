@@ -62,6 +62,8 @@ export interface AnchorLine {
   readonly type: 'anchor';
   readonly n: number;
   readonly hash: string;
+  /** What a time stamping service has signed (RFC 3161), DER. */
+  readonly timestamp: Bytes | undefined;
 }
 
 export type Line = EventLine | SealLine | PathLine | StatementLine | AnchorLine;
@@ -102,9 +104,10 @@ export function readLine(object: JsonObject): Line | undefined {
         : undefined;
     }
     case 'anchor': {
-      const { n, hash } = object;
-      return isCount(n) && hashOfHex(hash) !== undefined
-        ? { type: 'anchor', n, hash: String(hash) }
+      const { n, hash, timestamp } = object;
+      const token = ofBase64(timestamp);
+      return isCount(n) && hashOfHex(hash) !== undefined && (timestamp === undefined || token !== undefined)
+        ? { type: 'anchor', n, hash: String(hash), timestamp: token }
         : undefined;
     }
     default:

@@ -13,8 +13,8 @@ import type { EventLine } from './shapes.ts';
 export interface SignedEvent {
   /** A sentence: who signed what with which key, vouched for by which. */
   readonly text: string;
-  /** The key at the end of the chain. */
-  readonly root: string;
+  /** Fingerprints: the key that signed, then those of who vouched for it, a root last. */
+  readonly keys: readonly string[];
   /** Sentences: what does not fit. */
   readonly wrong: readonly string[];
 }
@@ -108,7 +108,7 @@ export async function checkSignedEvent(
   const chain = Array.isArray(data['chain']) ? data['chain'].map(objectOf) : [];
   let key = textOf(signature['key']);
   let owner = by;
-  const kept = key;
+  const keys = [key];
   for (const [at, link] of chain.entries()) {
     const vouched = objectOf(link['challenge']);
     const faults = await faultsOf(link, cryptography);
@@ -116,13 +116,37 @@ export async function checkSignedEvent(
       faults.push(`it does not vouch for ${key} of ${owner}`);
     wrong.push(...faults.map((fault) => `link ${at + 1} of its chain: ${fault}`));
     key = textOf(link['key']);
+    keys.push(key);
     owner = textOf(vouched['by']);
   }
   const through =
     chain.length === 0
       ? 'itself a root'
       : `vouched for by root ${key}${chain.length > 1 ? ` through ${chain.length - 1} more` : ''}`;
-  return { text: `${by}’s passkey ${kept}, ${through}, signed ${signedText(challenge)}`, root: key, wrong };
+  return { text: `${by}’s passkey ${keys[0]}, ${through}, signed ${signedText(challenge)}`, keys, wrong };
+}
+
+/** A key that was revoked, and by which event. */
+export interface Revocation {
+  readonly key: string;
+  readonly seq: number;
+  /** A sentence's end: who revoked it, when. */
+  readonly text: string;
+}
+
+/**
+ * The revocation that an event is. What takes a key away is believed without a signature: whoever could forge it could also have
+ * stopped the bot.
+ * @returns undefined for an event that is none
+ */
+export function revocationOf({ seq, content }: EventLine): Revocation | undefined {
+  const { kind, id } = objectOf(content?.['subject']);
+  if (content?.['kind'] !== 'key_revoked' || kind !== 'key') return undefined;
+  const why =
+    objectOf(content['data'])['left'] === true
+      ? 'because its owner had left'
+      : `by ${textOf(content['actor'])}`;
+  return { key: textOf(id), seq, text: `revoked ${why} at ${textOf(content['at'])} (event ${seq})` };
 }
 
 /** Whether an approval is signed over the statement and the order that it stands in. */

@@ -131,13 +131,13 @@ export const STATEMENT = {
   items: [{ n: 1, name: 'cafe.rest' }],
 };
 
-/** A receipt of the events of a ledger that are about an order. */
+/** A receipt of the events of a ledger that are about an order. @param also which others are in it */
 export function makeReceipt(
   { signer, events, seals }: Ledger,
   order: string,
-  statement: object = STATEMENT,
+  also: (event: Event) => boolean = () => false,
 ): Line[] {
-  const own = events.filter((event) => canonical(event).includes(`"id":"${order}"`));
+  const own = events.filter((event) => also(event) || canonical(event).includes(`"id":"${order}"`));
   const proofs = own.map((event) => {
     const seal = seals.find(({ to }) => to >= event.seq);
     if (seal === undefined) throw new Error('not sealed');
@@ -148,7 +148,7 @@ export function makeReceipt(
   });
   return [
     headerOf(signer, { type: 'receipt', order }),
-    { type: 'statement', statement },
+    { type: 'statement', statement: STATEMENT },
     ...own,
     ...proofs.map(({ line }) => line),
     ...new Set(proofs.map(({ seal }) => seal)),

@@ -198,3 +198,71 @@ it('finds a chain that ends in no root', async () => {
   expect(untold.verdict).toBe('proved');
   expect(untold.notes.join('\n')).toContain('(--roots)');
 });
+
+describe('a key that was revoked', () => {
+  const common = { type: 'event' as const, seq: 0, at: '2026-11-25T13:00:00.000Z' };
+  const ofOrder = { ...common, subject: { kind: 'order', id: STATEMENT.order } };
+  const requested = { ...ofOrder, kind: 'requested', actor: 'U0ALICE', data: { statement } };
+  const approved = { ...ofOrder, kind: 'approved', actor: bob.owner, data: GOOD };
+  const revocationOf = (key: Passkey, data: object, actor = 'system') => ({
+    ...{ ...common, subject: { kind: 'key', id: key.fingerprint }, kind: 'key_revoked' },
+    ...{ actor, data: { owner: key.owner, ...data } },
+  });
+  const signedBy = (by: Passkey, of: Passkey) => ({
+    signature: assertion(by, {
+      by: by.owner,
+      decision: 'revoke',
+      key: of.fingerprint,
+      nonce: '00',
+      of: of.owner,
+    }),
+  });
+  const files = (events: readonly Event[]) => {
+    const ledger = makeLedger(
+      events.map((event, at) => ({ ...event, seq: at + 1 })),
+      [events.length],
+    );
+    return {
+      ledger: ledger.lines,
+      // As the bot makes it, with what revoked the keys.
+      receipt: makeReceipt(ledger, STATEMENT.order, ({ kind }) => kind === 'key_revoked'),
+    };
+  };
+
+  describe.each(['receipt', 'ledger'] as const)('in a %s', (file) => {
+    it.each<[whose: string, key: Passkey]>([
+      ['itself', bob],
+      ['who vouched for it', lead],
+      ['the root', root],
+    ])('before the signature is named: %s', async (_whose, key) => {
+      const lines = files([requested, revocationOf(key, { left: true }), approved])[file];
+      expect((await check(lines, undefined)).differences).toEqual([
+        {
+          code: 'key',
+          text: `event 3: its signature rests on ${key.fingerprint}, which had been revoked because its owner had left at ${common.at} (event 2)`,
+        },
+      ]);
+    });
+
+    it('after the signature, or another one, changes nothing', async () => {
+      const stranger = passkey('U0EVE', 'ES256');
+      const events = [
+        revocationOf(stranger, { left: true }),
+        requested,
+        approved,
+        revocationOf(bob, signedBy(root, bob), root.owner),
+      ];
+      expect(await check(files(events)[file], undefined)).toMatchObject({
+        verdict: 'proved',
+        differences: [],
+      });
+    });
+  });
+
+  it('after the signature is told of', async () => {
+    const { receipt } = files([requested, approved, revocationOf(bob, signedBy(root, bob), root.owner)]);
+    expect((await check(receipt, undefined)).notes.join('\n')).toContain(
+      `The key ${bob.fingerprint} was revoked by U0ROOT at ${common.at} (event 3)`,
+    );
+  });
+});

@@ -320,6 +320,7 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
     result: differences.map(differenceText).join(' '),
   }),
   sealing_stalled: () => ({ task: 'ledger', result: 'events wait for a seal' }),
+  timestamps_stalled: () => ({ task: 'ledger', result: 'anchors wait for a time stamp' }),
   events_forgotten: ({ reason, count }) => ({
     task: 'ledger',
     result: `the content of ${count} events was forgotten: ${reason}`,

@@ -9,7 +9,13 @@ import {
   ONCE,
   type SendNotification,
 } from '../outbound/notify.ts';
-import { anchorDayMessage, anchorMessage, differencesMessage, stalledMessage } from './ledger.view.ts';
+import {
+  anchorDayMessage,
+  anchorMessage,
+  differencesMessage,
+  stalledMessage,
+  unstampedMessage,
+} from './ledger.view.ts';
 
 /* What people are told of the ledger: what does not fit, and the anchors of a day. */
 
@@ -29,6 +35,7 @@ async function alertPlace({ settings }: AlertDeps) {
 /** What is told of an event of the ledger; undefined for an event of something else. */
 export function ledgerMessage(event: TeamEvent): Message | undefined {
   if (event.kind === 'ledger_differs') return differencesMessage(event);
+  if (event.kind === 'timestamps_stalled') return unstampedMessage();
   return event.kind === 'sealing_stalled' ? stalledMessage() : undefined;
 }
 
