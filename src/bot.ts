@@ -4,7 +4,6 @@ import { createBus } from './bus.ts';
 import type { Config } from './config.ts';
 import { openDigest } from './expiry/digest.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
-import { createTimestamping } from './ledger/timestamping.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import type { PriceStore } from './money/ports.ts';
@@ -220,7 +219,7 @@ async function start(site: Site): Promise<Bot> {
     takeBackup,
     seal: ledger.turn,
     checkLedger: ledger.checkIfDue,
-    stamp: createTimestamping({ ...site, ...{ url: config.ledgerTsaUrl, store: stores.ledger } }),
+    stamp: ledger.stamp,
     offboarding: { ...leaving, signal: shutdown.looking, ...pause },
     pace,
     now,

@@ -4,6 +4,7 @@ import { createVault, type Vault, VaultError } from './accounts/vault.ts';
 import { MAX_CSV_BYTES } from './csv.ts';
 import { createAnchorFile } from './ledger/anchor-file.ts';
 import { createLedger, type Ledger, openLedgerKey } from './ledger/ledger.ts';
+import { createTimestamping } from './ledger/timestamping.ts';
 import { createBudgetLook } from './money/budget-look.ts';
 import { amountsByName, createOrderPricer } from './money/order-cost.ts';
 import { costOf, zoneOf } from './money/prices.ts';
@@ -59,11 +60,11 @@ export function openAccounts(
 
 /** The ledger over the log. Without its key everything else works, and what is not sealed is told. */
 export async function openLedger(
-  { config, log, now, signal }: Site,
+  { config, log, now, signal, shutdown }: Site,
   stores: Stores,
   vault: Vault,
   teamId: string,
-): Promise<Ledger> {
+): Promise<Ledger & { readonly stamp: () => Promise<void> }> {
   const parts = { store: stores.ledgerKey, vault, teamId };
   const key = await retryAtStart('the database', log, signal, () =>
     openLedgerKey(config.ledgerKey, parts),
@@ -74,13 +75,12 @@ export async function openLedger(
   });
   if (key !== undefined)
     log.info({ fingerprint: key.fingerprint }, 'seals of the ledger are signed by this key');
-  return createLedger({
-    store: stores.ledger,
-    key,
-    memory: createAnchorFile(config.dataDir, teamId, log),
-    now,
-    log,
-  });
+  const common = { store: stores.ledger, now, log };
+  const memory = createAnchorFile(config.dataDir, teamId, log);
+  return {
+    ...createLedger({ ...common, key, memory }),
+    stamp: createTimestamping({ ...common, url: config.ledgerTsaUrl, signal: shutdown.looking }),
+  };
 }
 
 /** The use cases of names: what registries and the DNS show, impact and incidents. */
