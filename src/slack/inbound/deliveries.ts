@@ -200,7 +200,7 @@ const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) =
   const threadTs = payload.message.thread_ts ?? payload.message.ts;
   const delivery = { ...shortcutOf(payload), channelId, threadTs, acknowledgement };
   await handleLimited(delivery, SHORTCUT, (call) =>
-    openForm(call, TASK_MENU, { channelId, threadTs }, { names: namesIn(payload.message.text) }),
+    openForm(call, TASK_MENU, { channelId, threadTs }, { names: namesIn(payload.message.text ?? '') }),
   );
 };
 

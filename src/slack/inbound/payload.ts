@@ -87,7 +87,7 @@ export const viewPayload = interaction.extend({ trigger_id: z.string().default('
 
 export const shortcutPayload = interaction.extend({
   channel: z.object({ id: z.string() }),
-  message: message.extend({ text: z.string().default('') }),
+  message: message.extend({ text: z.string().nullish() }),
 });
 
 /** A shortcut that belongs to no message and no channel. */

@@ -659,7 +659,10 @@ export function commentButton(order: Order) {
   return orderButton(order, 'order_approve_comment', 'Approve with a comment');
 }
 
-/** Why the card of an order is in a direct message. */
-export function noPlaceHint(requesterId: string): string {
-  return `I cannot post where ${mention(requesterId)} asked, so this card is here, and approvers hear of it from me. Invite me there with \`/invite @Domain Steward\` to have the next one in that place.`;
+/** Why the card of an order is in a direct message. Nobody can be invited into a direct message of others. */
+export function noPlaceHint({ requesterId, channelId }: Pick<Order, 'requesterId' | 'channelId'>): string {
+  const next = channelId.startsWith('D')
+    ? 'Ask here, or in a channel that I am in, to have the next one there.'
+    : 'Invite me there with `/invite @Domain Steward` to have the next one in that place.';
+  return `I cannot post where ${mention(requesterId)} asked, so this card is here, and approvers hear of it from me. ${next}`;
 }

@@ -278,8 +278,7 @@ function firstCard(
     ...wanted,
     purpose: CARD,
     places: [async () => ({ channelId, threadTs }), directMessageTo(directory, requesterId)],
-    message: (place) =>
-      orderCard(order, place === 0 ? extras : { ...extras, hint: noPlaceHint(requesterId) }),
+    message: (place) => orderCard(order, place === 0 ? extras : { ...extras, hint: noPlaceHint(order) }),
     returns: true,
     mustArrive: true,
   };
