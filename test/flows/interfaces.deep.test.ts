@@ -120,6 +120,9 @@ describe('with both interfaces', () => {
   test('a mail key takes a user over XML, and its notice names the user', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     expect(fieldsOf(view)).toContain('user_mail_key');
+    expect(textOf(view), 'a guess is said to be one').toContain(
+      'Nor does the document show its place: it goes last in the user.',
+    );
     const typed = { user: 'olga', context: '4', defaultEmail: 'olga@team.example', user_mail_key: 'welcome' };
     expect(
       await t.alice.submit(view, {

@@ -99,8 +99,14 @@ test('the last page has no next one', async () => {
 });
 
 test('over XML it is searched as that interface documents', async () => {
+  const GUESS =
+    'The document shows one filter; several are sent one after the other, and all are taken to have to match.';
+  await t.carol.command(DOMAINS, '/domain prereg table-00%');
+  expect(textOf(await page(t.carol, 'table-00%')), 'of one filter nothing is guessed').not.toContain(GUESS);
   await t.carol.command(DOMAINS, '/domain prereg table-00%.rest');
-  await page(t.carol, '1–9 of 9');
+  expect(textOf(await page(t.carol, 'of table-00%.rest: 1–9 of 9')), 'a guess is said to be one').toContain(
+    GUESS,
+  );
   expect(searches().at(-1)?.body).toContain(
     '<where><and><key>sld</key><operator>like</operator><value>table-00%</value></and><and><key>tld</key><operator>like</operator><value>rest</value></and></where>',
   );

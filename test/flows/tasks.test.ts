@@ -9,6 +9,7 @@ import {
   until,
   useTestDemo,
 } from '../support/demo.ts';
+import { detailsOf } from '../support/looking.ts';
 import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import {
   askAndConfirm,
@@ -16,6 +17,7 @@ import {
   choicesOf,
   clickAs,
   confirmByName,
+  DELEGATION,
   ephemeral,
   fieldsOf,
   filledOf,
@@ -284,6 +286,22 @@ test('nameservers on the line go out once they are confirmed', async () => {
   ]);
   const told = await answerTo(t.workspace, t.alice, '/domain nameservers cafe.rest ns1.other.example');
   expect(told).toContain('2 to 7 nameservers');
+});
+
+test.each([
+  ['as confirmed, unless the tick is taken away', {}, true, '*Order confirmed*: true'],
+  ['as not confirmed', { confirmOrder: [] }, false, '*Order confirmed*: false'],
+])('a registration is sent %s', async (_how, tick, confirmOrder, shown) => {
+  const name = confirmOrder ? 'ticked.rest' : 'unticked.rest';
+  const view = await openForm(t.workspace, t.alice, `/domain create ${name}`);
+  const ticked = JSON.stringify(view.blocks.find(({ block_id: id }) => id === 'confirmOrder'));
+  expect(ticked).toMatch(/"initial_options":.*Send it as confirmed.*does not say what the service does/);
+  const order = await orderAfter(t.workspace, () => t.alice.submit(view, { ...DELEGATION, ...tick }));
+  expect(await detailsOf(t.workspace, t.bob, order.card)).toContain(shown);
+  await t.bob.click(order.card, 'order_approve');
+  // The sandbox refuses what is not confirmed; the document does not say what the service does.
+  await order.ends(confirmOrder ? 'SUCCEEDED' : 'FAILED');
+  expect(requestsOf(t.service, order)).toMatchObject([{ body: { name, confirmOrder } }]);
 });
 
 describe('a two-factor account', () => {
