@@ -33,7 +33,7 @@ export async function followOrder(deps: FollowDeps, order: Order, n: number): Pr
  */
 export function afterSuccess(
   order: Pick<Order, 'id' | 'task' | 'input' | 'account' | 'requesterId'>,
-  item: Pick<OrderItem, 'name' | 'answeredAt' | 'input'>,
+  item: Pick<OrderItem, 'name' | 'sentAt' | 'answeredAt' | 'input'>,
   known: WatchedDomain | undefined,
   now: Date,
 ): FollowedName | undefined {
@@ -42,7 +42,9 @@ export function afterSuccess(
   const isPaid = task === 'create' || task === 'renew' || task === 'transfer';
   if (!isPaid && known === undefined) return undefined;
   const before = known ?? newlyWatched(item.name, order.requesterId, now);
-  const done = { task, years: periodOf(inputOfItem(order, item)) ?? 1, doneAt: item.answeredAt ?? now };
+  const doneAt = item.answeredAt ?? now;
+  const years = periodOf(inputOfItem(order, item)) ?? 1;
+  const done = { task, years, sentAt: item.sentAt ?? doneAt, doneAt };
   const dates = datesAfterOrder(before, item.name, done);
   const isDecidedAnew =
     task === 'create' || task === 'renew' || task === 'restore' || hasNewEnd(before, dates);

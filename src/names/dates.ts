@@ -25,6 +25,8 @@ export type DateDoubt =
 export interface NameDates {
   /** The date that counts and where it comes from; undefined while no date is known. */
   readonly expiry: { readonly at: Date; readonly source: ExpirySource } | undefined;
+  /** The former end, and when a look at the registry first showed a later one; undefined while none has. */
+  readonly moved: { readonly from: Date; readonly at: Date } | undefined;
   /** A renewal that the registry does not show yet: earlier dates of its record are stale. */
   readonly renewed: { readonly until: Date; readonly at: Date } | undefined;
   /** The registrar whose dates are trusted; undefined while no record was read. */
@@ -40,6 +42,8 @@ export interface NameDates {
 export interface DatedOrder {
   readonly task: 'create' | 'renew' | 'transfer' | 'delete' | 'restore';
   readonly years: number;
+  /** When its request was sent. */
+  readonly sentAt: Date;
   readonly doneAt: Date;
 }
 
@@ -55,6 +59,7 @@ const ESTIMATE_SLACK_MS = 2 * DAY_MS;
 
 export const NO_DATES: NameDates = {
   expiry: undefined,
+  moved: undefined,
   renewed: undefined,
   trusted: undefined,
   deletedAt: undefined,
@@ -92,17 +97,18 @@ export function datesAfterLook(before: NameDates, { name, at: now, result }: Reg
     renewed: undefined,
     doubt: undefined,
   };
+  if (known.expiry === undefined || !hasNewEnd(known, after)) return after;
   // The name keeps its old end, so that reminders go on.
-  return distrust !== undefined && hasNewEnd(known, after)
+  return distrust !== undefined
     ? { ...looked, doubt: { code: 'distrusted', distrust, movedTo: registration.expiresAt } }
-    : after;
+    : { ...after, moved: { from: known.expiry.at, at: now } };
 }
 
 /** The dates after an order for the name has succeeded. */
 export function datesAfterOrder(
   known: NameDates,
   name: string,
-  { task, years, doneAt }: DatedOrder,
+  { task, years, sentAt, doneAt }: DatedOrder,
 ): NameDates {
   switch (task) {
     case 'create':
@@ -114,6 +120,7 @@ export function datesAfterOrder(
         trusted: { registrar: undefined, at: doneAt, transferKnownAt: undefined },
       };
     case 'renew': {
+      if (isShownAlready(known, years, sentAt)) return known;
       const until = estimatedEnd(known, name, years, doneAt);
       const expiry = { at: until, source: 'order' } as const;
       return { ...known, expiry, renewed: { until, at: doneAt }, doubt: undefined };
@@ -175,6 +182,15 @@ function withTransferKnown(known: NameDates, at: Date): NameDates {
     ...known,
     trusted: { registrar: known.trusted?.registrar, at: known.trusted?.at ?? at, transferKnownAt: at },
   };
+}
+
+/**
+ * Whether the registry has shown a renewal since its request was sent. A look may come before its success is taken into
+ * account, and after a lost answer it is how that is known: its years are in the date then.
+ */
+function isShownAlready({ expiry, moved }: NameDates, years: number, sentAt: Date): boolean {
+  if (expiry?.source !== 'rdap' || moved === undefined || moved.at < sentAt) return false;
+  return expiry.at.getTime() >= addYears(moved.from, years).getTime() - ESTIMATE_SLACK_MS;
 }
 
 /**

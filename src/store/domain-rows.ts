@@ -18,6 +18,8 @@ const optionalMoment = optional(z.date());
 const datesShape = {
   expiresAt: optionalMoment,
   expirySource: optionalText,
+  movedFrom: optionalMoment,
+  movedAt: optionalMoment,
   renewedUntil: optionalMoment,
   renewedAt: optionalMoment,
   trusted: jsonColumn(storedTrust),
@@ -79,6 +81,8 @@ export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): Nam
   const {
     expiresAt,
     expirySource: source,
+    movedFrom,
+    movedAt,
     renewedUntil,
     renewedAt,
     trusted,
@@ -88,6 +92,7 @@ export function datesFromRow(row: z.output<z.ZodObject<typeof datesShape>>): Nam
   } = row;
   return {
     expiry: expiresAt && { at: expiresAt, source: expirySource.parse(source) },
+    moved: movedFrom && movedAt && { from: movedFrom, at: movedAt },
     renewed: renewedUntil && renewedAt && { until: renewedUntil, at: renewedAt },
     trusted,
     deletedAt,
@@ -124,6 +129,8 @@ export function dateColumns(dates: NameDates) {
   return {
     expiresAt: dates.expiry?.at ?? null,
     expirySource: dates.expiry?.source ?? null,
+    movedFrom: dates.moved?.from ?? null,
+    movedAt: dates.moved?.at ?? null,
     renewedUntil: dates.renewed?.until ?? null,
     renewedAt: dates.renewed?.at ?? null,
     trusted: asJson(dates.trusted),

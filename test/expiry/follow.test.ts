@@ -2,15 +2,18 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { afterSuccess, followOrder } from '../../src/expiry/follow.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import { addYears, datesAfterLook } from '../../src/names/dates.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { Prisma } from '../../src/store/database.ts';
+import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newDemand } from '../orders/sample.ts';
+import { lookThatShows, registrationUntil } from '../support/registry-look.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 const account = { id: 'a1', login: 'alice', method: 'password', context: 4 };
-const item = { name: 'cafe.rest', answeredAt: NOW };
+const item = { name: 'cafe.rest', sentAt: NOW, answeredAt: NOW };
 
 const known: WatchedDomain = {
   ...newlyWatched('cafe.rest', 'U0CAROL', new Date('2026-01-01T00:00:00Z')),
@@ -46,6 +49,46 @@ describe('the watch list after a success', () => {
     expect(outcomeOf('renew', undefined)).toMatchObject({
       expiry: { at: until, source: 'order' },
       renewed: { until },
+    });
+  });
+
+  describe('of a renewal that the registry has shown before it is followed', () => {
+    const sentAt = new Date('2027-06-14T11:59:50Z');
+    const shown = (until: string, at: Date, before = known): WatchedDomain => ({
+      ...before,
+      ...datesAfterLook(before, lookThatShows('cafe.rest', at, registrationUntil(new Date(until)))),
+    });
+    const followed = (before: WatchedDomain, years = 2) => {
+      const order = {
+        ...{ id: 'order-1', task: 'renew' as const, requesterId: 'U0ALICE', account },
+        input: { period: years },
+      };
+      return afterSuccess(order, { ...item, sentAt }, before, NOW)?.after;
+    };
+
+    test('adds its years once', () => {
+      const looked = shown('2029-06-20T12:00:00Z', new Date('2027-06-14T11:59:59Z'));
+      expect(followed(looked)).toMatchObject({ expiry: looked.expiry, renewed: undefined });
+      const again = shown('2029-06-20T12:00:00Z', new Date('2027-06-14T12:30:00Z'), looked);
+      expect(followed(again), 'after another look').toMatchObject({
+        expiry: looked.expiry,
+        renewed: undefined,
+      });
+    });
+
+    test.each<[string, WatchedDomain]>([
+      ['nothing', known],
+      ['the former date', shown('2027-06-20T12:00:00Z', NOW)],
+      ['a renewal of days before', shown('2029-06-20T12:00:00Z', new Date('2027-06-10T12:00:00Z'))],
+      ['fewer years', shown('2028-06-20T12:00:00Z', NOW)],
+    ])('adds them where it has shown %s', (_what, before) => {
+      const until = before.expiry && addYears(before.expiry.at, 2);
+      expect(followed(before)).toMatchObject({ expiry: { at: until, source: 'order' }, renewed: { until } });
+    });
+
+    test('of two renewals in a row adds those of the second one, which is not shown yet', () => {
+      const first = shown('2029-06-20T12:00:00Z', new Date('2027-06-14T11:59:40Z'));
+      expect(followed(first, 1)?.expiry?.at).toEqual(new Date('2030-06-20T12:00:00Z'));
     });
   });
 
@@ -150,6 +193,22 @@ describe('on the real store', () => {
       WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     return rows[0]?.count;
   }
+
+  test('a renewal that a look has kept before it is followed is in the date already', async () => {
+    await rig.watch('cafe.rest', 6);
+    const order = await anOrder('order1');
+    const records = createNameRecordStore(rig.database, 'T0TEAM');
+    const record = await records.find('cafe.rest');
+    if (record === undefined) throw new Error('the name is gone');
+    const renewed = registrationUntil(new Date('2028-06-20T12:00:00Z'));
+    const after = { ...record, ...datesAfterLook(record, lookThatShows('cafe.rest', NOW, renewed)) };
+    expect(await records.save(record, { after, observations: [], incident: undefined })).toBe(true);
+    await followOrder({ store: rig.store, now: () => NOW }, order, 1);
+    expect(await rig.store.find('cafe.rest')).toMatchObject({
+      expiry: { at: new Date('2028-06-20T12:00:00Z'), source: 'rdap' },
+      renewed: undefined,
+    });
+  });
 
   test('of changes and successes of one name at one moment each counts once', async () => {
     await rig.watch('cafe.rest', 6, { deletedAt: NOW });

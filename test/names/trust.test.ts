@@ -110,7 +110,7 @@ describe('a date that moves forward', () => {
     } as const;
     const asked = afterSuccess(
       { ...order, account: { id: 'a', login: 'alice', method: 'password', context: 4 } },
-      { name: 'cafe.rest', answeredAt: inDays(1) },
+      { name: 'cafe.rest', sentAt: inDays(1), answeredAt: inDays(1) },
       lookedUp(record(20)),
       inDays(1),
     )?.after;

@@ -226,7 +226,7 @@ async function follow(): Promise<void> {
   const renewed = (known: WatchedDomain | undefined): FollowedName => {
     if (known === undefined) throw new Error('there is no such name');
     const expiry = { at: new Date(NOW.getTime() + 1_000 * 24 * HOUR_MS), source: 'order' } as const;
-    const done = { task: 'renew', years: 1, doneAt: NOW } as const;
+    const done = { task: 'renew', years: 1, sentAt: NOW, doneAt: NOW } as const;
     return {
       after: { ...known, expiry },
       observation: { origin: 'order', at: NOW, orderId: 'order-79', done },

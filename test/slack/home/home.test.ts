@@ -22,6 +22,7 @@ function listed(name: string, day: string, daysLeft: number): ListedName {
     addedBy: 'U0ALICE',
     addedAt: ASKED_AT,
     registeredBy: undefined,
+    moved: undefined,
     renewed: undefined,
     trusted: undefined,
     deletedAt: undefined,
