@@ -101,8 +101,8 @@ export async function lookAtRegistry(
   name: string,
   signal: AbortSignal,
 ): Promise<RegistryLook> {
-  const registry = await fetchLook(deps, name, signal);
   const known = await deps.store.find(name);
+  const registry = await fetchLook(deps, name, signal);
   if (known !== undefined)
     await keepLooks(deps, known, {
       ...{ dns: undefined, parent: undefined, registryTurn: undefined },
@@ -136,7 +136,11 @@ export async function confirmTransfer(
 /** Adds looks to what is known of a name. */
 async function keepLooks(deps: LookDeps, found: NameRecord, looks: Looks): Promise<LookResult | undefined> {
   const kept = await changeRecord(deps.store, found.name, found, async (known) =>
-    afterLooks(known, looks, await deps.contextOf(known), deps.now(), deps.random ?? Math.random),
+    withNewRequests(
+      found,
+      known,
+      afterLooks(known, looks, await deps.contextOf(known), deps.now(), deps.random ?? Math.random),
+    ),
   );
   const { after, added = [] } = kept?.incident ?? {};
   for (const { kind, fact } of added) {
@@ -220,6 +224,28 @@ function afterLooks(
     isUrgent: isUrgent(scheduled, now),
   };
   return { after, observations, incident };
+}
+
+/**
+ * What was asked for while a look was under way is not answered by it: it may have begun before the change.
+ * @param found the name as it was when the look began
+ */
+function withNewRequests(found: NameRecord, known: NameRecord, result: LookResult): LookResult {
+  const { after } = result;
+  const isDnsAsked = known.nextDnsAt.getTime() !== found.nextDnsAt.getTime();
+  const isRegistryAsked = known.nextRegistryAt.getTime() !== found.nextRegistryAt.getTime();
+  return {
+    ...result,
+    after: {
+      ...after,
+      ...(isDnsAsked && { nextDnsAt: earlier(known.nextDnsAt, after.nextDnsAt) }),
+      ...(isRegistryAsked &&
+        known.nextRegistryAt < after.nextRegistryAt && {
+          nextRegistryAt: known.nextRegistryAt,
+          isRegistryReserved: known.isRegistryReserved,
+        }),
+    },
+  };
 }
 
 /** What decides when a name is looked at next. */

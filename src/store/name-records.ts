@@ -64,8 +64,8 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
 
     requestLook: async (name, now) => {
       await run(Prisma.sql`
-        UPDATE domains SET next_dns_at = LEAST(next_dns_at, ${now}::timestamptz),
-          next_registry_at = LEAST(next_registry_at, ${now}::timestamptz), urgent = true
+        UPDATE domains SET version = version + 1, next_dns_at = ${now}::timestamptz,
+          next_registry_at = ${now}::timestamptz, registry_reserved = false, urgent = true
         WHERE name = ${name}`);
     },
 

@@ -6,7 +6,7 @@ import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { createLog } from '../../src/log.ts';
 import { findDependents } from '../../src/names/dependents.ts';
 import { unseen } from '../../src/names/facts.ts';
-import { lookAtName } from '../../src/names/look.ts';
+import { confirmTransfer, lookAtName } from '../../src/names/look.ts';
 import { createLookPlanner } from '../../src/names/look-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import type { NameRecord, NameRecordStore } from '../../src/names/ports.ts';
@@ -245,6 +245,40 @@ describe('a look', () => {
     const { nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
     expect([nextDnsAt, nextRegistryAt].map(t.hoursTo)).toEqual([4, 4]);
     expect(isUrgent).toBe(true);
+    await t.close();
+  });
+
+  test('that somebody asks for while one is under way comes after it', async () => {
+    const t = await arrange();
+    const observer = {
+      async observe(...given: Parameters<typeof t.deps.observer.observe>) {
+        const seen = await t.deps.observer.observe(...given);
+        nowMs += 1_000;
+        await store.requestLook(NAME, now());
+        return seen;
+      },
+    };
+    await lookAtName({ ...t.deps, observer }, NAME, never);
+    const { nextDnsAt, nextRegistryAt } = await t.known();
+    expect([nextDnsAt, nextRegistryAt].map(t.hoursTo)).toEqual([0, 0]);
+    expect(await store.claimDue(now(), LEASE_MS, 1)).toEqual([NAME]);
+    await t.look();
+    expect(t.hoursTo((await t.known()).nextRegistryAt)).toBe(7 * 24);
+    await t.close();
+  });
+
+  test('asks anew about a transfer that a person confirms while one is under way', async () => {
+    const t = await arrange();
+    const rdap = {
+      async fetchRecord(...given: Parameters<typeof t.deps.rdap.fetchRecord>) {
+        const answer = await t.deps.rdap.fetchRecord(...given);
+        nowMs += 1_000;
+        await confirmTransfer(t.deps, NAME);
+        return answer;
+      },
+    };
+    await lookAtName({ ...t.deps, rdap }, NAME, never);
+    expect(t.hoursTo((await t.known()).nextRegistryAt)).toBe(0);
     await t.close();
   });
 
