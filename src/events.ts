@@ -274,6 +274,8 @@ export const teamEvent = z.discriminatedUnion('kind', [
   event('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
   event('ledger', ['sealing_stalled'], {}),
   event('ledger', ['timestamps_stalled'], {}),
+  /** A backup was put back: what follows is numbered like what had followed in the ledger before. */
+  event('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
   event('ledger', ['events_forgotten'], { reason: z.enum(['age', 'person']), count: z.int() }),
 ]);
 
@@ -286,6 +288,7 @@ export const TOLD_KINDS: readonly TeamEvent['kind'][] = [
   'ledger_differs',
   'sealing_stalled',
   'timestamps_stalled',
+  'database_restored',
 ];
 
 /** What happened to something that is no order. */

@@ -2,8 +2,9 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { type DatabaseSettings, readDatabaseSettings } from '../config.ts';
+import { type RememberedAnchor, readAnchorFile } from '../ledger/anchor-file.ts';
 import type { Manifest } from '../store/backup-file.ts';
-import { restoreBackup } from '../store/restore.ts';
+import { type Restored, restoreBackup } from '../store/restore.ts';
 import { DatabaseAccessError } from '../store/session.ts';
 import { type Command, CommandError, onlyArgument } from './command.ts';
 
@@ -17,8 +18,10 @@ export const restoreCommand: Command = {
     const source = onlyArgument(args, 'FILE');
     const settings = readDatabaseSettings(env);
     const file = source === '-' ? process.stdin : (await opened(source)).createReadStream();
-    const head = await withEmptyDatabase(settings, print, (url) => restoreBackup(url, file, print));
-    for (const sentence of afterwards(head)) print(sentence);
+    const restored = await withEmptyDatabase(settings, print, (url) => restoreBackup(url, file, print));
+    for (const sentence of afterwards(restored.head)) print(sentence);
+    for (const ledger of restored.ledgers)
+      print(sentenceOfLedger(ledger, await readAnchorFile(settings.dataDir, ledger.teamId)));
     return undefined;
   },
 };
@@ -69,4 +72,13 @@ function afterwards({ takenAt, orders, keys }: Manifest): readonly string[] {
     `Orders that wait for approval: ${orders.waiting}. They may have been approved and carried out since: approvers look at the domain service before they press.`,
     'Orders that were asked for since are unknown here: their cards answer nothing. Reminders, settings, links and approvals of since have to be given again, and some messages come twice.',
   ];
+}
+
+/** @param left the newest anchor that has left, as `DATA_DIR` remembers */
+function sentenceOfLedger({ seal }: Restored['ledgers'][number], left: RememberedAnchor | undefined): string {
+  const newest =
+    left === undefined || left.n <= seal
+      ? ''
+      : ` Seal ${left.n} had left by ${left.at}, as DATA_DIR remembers: the database will have another one with that number.`;
+  return `The ledger goes on after seal ${seal}, with numbers that may have been given before: anchors and receipts of since do not fit it. Its log says so, and ADMINS are told at the start. Tell whoever keeps them.${newest}`;
 }

@@ -15,17 +15,24 @@ export interface AnchorMemory {
   remember(anchor: RememberedAnchor): Promise<void>;
 }
 
+/** The newest anchor that a folder remembers of a team’s ledger. @returns undefined when nothing is kept that can be read */
+export async function readAnchorFile(folder: string, teamId: string): Promise<RememberedAnchor | undefined> {
+  try {
+    return remembered.parse(JSON.parse(await readFile(fileIn(folder, teamId), 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+function fileIn(folder: string, teamId: string): string {
+  return join(folder, `ledger-anchor-${teamId.replace(/\W/g, '') || 'team'}.json`);
+}
+
 /** A file in a folder that outlives the process, at best. */
 export function createAnchorFile(folder: string, teamId: string, log: Log): AnchorMemory {
-  const file = join(folder, `ledger-anchor-${teamId.replace(/\W/g, '') || 'team'}.json`);
+  const file = fileIn(folder, teamId);
   return {
-    async recall() {
-      try {
-        return remembered.parse(JSON.parse(await readFile(file, 'utf8')));
-      } catch {
-        return undefined;
-      }
-    },
+    recall: () => readAnchorFile(folder, teamId),
     async remember(anchor) {
       try {
         await mkdir(folder, { recursive: true });

@@ -59,9 +59,8 @@ export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDiff
     else if (hashes.get(n) !== hash) note('anchor_differs', n);
   }
   const { remembered } = look;
-  if (remembered !== undefined && (last?.n ?? 0) < remembered.n) note('put_back', remembered.n);
-  else if (remembered !== undefined && hashes.get(remembered.n) !== remembered.hash)
-    note('other_history', remembered.n);
+  const put = remembered && historyDifference(remembered, last?.n ?? 0, hashes.get(remembered.n));
+  if (put !== undefined) found.set(put.code, put);
   if (look.strayEvents > 0) found.set('event_unsealed', { code: 'event_unsealed', count: look.strayEvents });
   return [...found.values()];
 }
@@ -72,4 +71,19 @@ function checkEvent(
 ): void {
   if (line === undefined) note('event_gone', seq);
   else if (!('forgotten' in line) && hexOf(leafOf(line)) !== hexOf(leaf)) note('event_changed', seq);
+}
+
+/**
+ * What a seal that left, as this machine remembers, says of the ledger.
+ * @param newest the number of its newest seal
+ * @param hash of its seal with the number of the one that left
+ * @returns undefined when it fits
+ */
+export function historyDifference(
+  left: Pick<Anchor, 'n' | 'hash'>,
+  newest: number,
+  hash: string | undefined,
+): LedgerDifference | undefined {
+  if (newest < left.n) return { code: 'put_back', count: 1, first: left.n };
+  return hash === left.hash ? undefined : { code: 'other_history', count: 1, first: left.n };
 }

@@ -2,7 +2,7 @@ import type { Vault } from '../accounts/vault.ts';
 import type { Log } from '../log.ts';
 import type { Statement } from '../orders/statement.ts';
 import type { AnchorMemory } from './anchor-file.ts';
-import { checkLedger } from './check.ts';
+import { checkLedger, historyDifference } from './check.ts';
 import type { LedgerDifference } from './difference.ts';
 import { type LedgerKey, makeLedgerKey, readLedgerKey } from './key.ts';
 import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports.ts';
@@ -52,6 +52,7 @@ class OtherLedgerKeyError extends Error {
 
 export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledger {
   let isRefused = false;
+  let isForkLookedFor = false;
   let checkedAt: Date | undefined;
 
   function make(signer: LedgerKey, last: Seal | undefined, events: readonly UnsealedEvent[]) {
@@ -77,6 +78,20 @@ export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledg
     }
   }
 
+  /**
+   * Looks, before anything is sealed, whether its numbers were given before: the log then says so itself, in the first seal of the new
+   * history, and people are told.
+   */
+  async function lookForFork(): Promise<void> {
+    const left = await memory.recall();
+    if (left !== undefined) {
+      const [newest, [seal]] = await Promise.all([store.newestSeal(), store.seals(left.n, left.n)]);
+      const difference = historyDifference(left, newest?.n ?? 0, seal && hashOfSeal(seal));
+      if (difference !== undefined) await store.noteDifferences([difference], now());
+    }
+    isForkLookedFor = true;
+  }
+
   async function check(): Promise<readonly LedgerDifference[]> {
     if (key === undefined) return [];
     const newest = await store.newestSeal();
@@ -99,6 +114,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledg
 
   return {
     async turn() {
+      if (key !== undefined && !isForkLookedFor) await lookForFork();
       if (key !== undefined) await sealAll(key);
       if ((await store.waitingSeconds()) > OVERDUE_SECONDS) await store.noteStalled(now());
       // What this machine remembers is looked at before it is replaced.

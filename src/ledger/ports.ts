@@ -78,6 +78,8 @@ export interface LedgerStore {
   addTimestamp(n: number, token: Uint8Array, at: Date): Promise<void>;
   /** Writes into the log that the ledger does not fit, and has people told, unless the last time it was the same. */
   noteDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
+  /** Writes into the log that a backup was put back, and has people told. @returns the newest seal that it has */
+  noteRestored(takenAt: Date, at: Date): Promise<Seal | undefined>;
   /** The same of events that wait too long for a seal, once until they are sealed. */
   noteStalled(at: Date): Promise<void>;
   /** The same of anchors that no service stamps, once until one is stamped. */

@@ -282,6 +282,16 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
             AND kind = 'ledger_differs' ORDER BY seq DESC LIMIT 1)`,
       ),
 
+    noteRestored: async (takenAt, at) => {
+      const [newest] = await sealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`);
+      const data = { takenAt: takenAt.toISOString(), seal: newest?.n ?? 0 };
+      await note(
+        { kind: 'database_restored', subject: LEDGER, actor: 'operator', at, ...data },
+        Prisma.sql`true`,
+      );
+      return newest;
+    },
+
     noteStalled: (at) =>
       note(
         { kind: 'sealing_stalled', subject: LEDGER, actor: 'system', at },
@@ -300,6 +310,15 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       ),
   });
   return { ...methods, read };
+}
+
+/** Teams of which something was sealed in this database. */
+export async function teamsWithLedgers({ run }: Pick<Database, 'run'>): Promise<readonly string[]> {
+  const rows = await run(Prisma.sql`SELECT DISTINCT team_id AS "teamId" FROM seals`);
+  return z
+    .array(z.object({ teamId: z.string() }))
+    .parse(rows)
+    .map(({ teamId }) => teamId);
 }
 
 const keyRows = z.array(

@@ -6,22 +6,24 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { z } from 'zod';
 import { readTables } from './backup.ts';
 import { BackupFileError, BackupReader, copyStatement, type Manifest, quoted } from './backup-file.ts';
+import { openDatabase } from './database.ts';
+import { createLedgerStore, teamsWithLedgers } from './ledger.ts';
 import { migrate } from './migrate.ts';
 import { DatabaseAccessError, inTransaction, withSession } from './session.ts';
 
 /**
  * Loads a backup into an empty database: makes the schema that it was taken from, loads all rows in one transaction, and
  * brings it to this release's schema.
- * @returns what the backup says of itself
+ * @returns what the backup says of itself, and the ledgers that it has
  * @throws {DatabaseAccessError} when the database is not empty or a bot is at work on it
  * @throws {BackupFileError} when the file cannot be used; nothing of it is kept then
  */
-export function restoreBackup(
+export async function restoreBackup(
   url: string,
   file: Readable,
   log: (sentence: string) => void,
-): Promise<Manifest> {
-  return withSession(url, async (client) => {
+): Promise<Restored> {
+  const head = await withSession(url, async (client) => {
     await refuseUnlessEmpty(client);
     const reader = new BackupReader(unzipped(file));
     const head = await reader.manifest();
@@ -35,6 +37,29 @@ export function restoreBackup(
     await client.query('ANALYZE');
     return head;
   });
+  return { head, ledgers: await noteInLedgers(url, head.takenAt) };
+}
+
+/** What was restored. */
+export interface Restored {
+  readonly head: Manifest;
+  /** Those that have seals, each with the number of its newest. */
+  readonly ledgers: readonly { readonly teamId: string; readonly seal: number }[];
+}
+
+/** Has the logs say themselves that they were put back: what is sealed next gets numbers that were given before. */
+async function noteInLedgers(url: string, takenAt: Date): Promise<Restored['ledgers']> {
+  const database = openDatabase({ url, maxConnections: 1 });
+  try {
+    const ledgers = [];
+    for (const teamId of await teamsWithLedgers(database)) {
+      const newest = await createLedgerStore(database, teamId).noteRestored(takenAt, new Date());
+      ledgers.push({ teamId, seal: newest?.n ?? 0 });
+    }
+    return ledgers;
+  } finally {
+    await database.close();
+  }
 }
 
 async function* unzipped(file: Readable): AsyncGenerator<Buffer> {

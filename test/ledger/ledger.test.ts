@@ -185,6 +185,39 @@ describe('the bot finds in its own ledger', () => {
     await rig.ledger().checkIfDue();
     expect((await told()).at(-1)).toEqual([{ code: 'other_history', count: 1, first: 2 }]);
   });
+
+  test('that an earlier state was put back, before a number is given again', async () => {
+    await sealed(2);
+    rig.pass(HOUR_MS);
+    await sealed(2, 2);
+    await tamper(rig, 'DELETE FROM seals WHERE n > 1');
+    await tamper(rig, 'DELETE FROM ledger_entries WHERE seq > 2');
+    await tamper(rig, 'DELETE FROM events WHERE seq > 2');
+    await tamper(rig, 'DELETE FROM anchors');
+    await rig.happen();
+    // A process that starts has not looked at all of the ledger when it seals.
+    const starting = rig.ledger();
+    await starting.turn();
+    expect(await told()).toEqual([[{ code: 'put_back', count: 1, first: 2 }]]);
+    expect(await rig.sql(`SELECT FROM notifications WHERE subject_kind = 'event'`)).toHaveLength(1);
+    const first = (await file()).split('\n').find((line) => line.includes('"put_back"'));
+    const seal = await newest();
+    expect(seal.n, 'that seal says so itself').toBe(2);
+    expect(JSON.parse(first ?? '{}')).toMatchObject({ kind: 'ledger_differs', seq: seal.to });
+    rig.pass(HOUR_MS);
+    await sealed(1);
+    await starting.turn();
+    expect(await told(), 'and it is said once').toHaveLength(1);
+  });
+
+  test('nothing of the past, where what left is there', async () => {
+    await sealed(2);
+    rig.pass(HOUR_MS);
+    await sealed(2);
+    await rig.happen();
+    await rig.ledger().turn();
+    expect(await told()).toEqual([]);
+  });
 });
 
 describe('a receipt', () => {

@@ -69,6 +69,7 @@ async function startAt(aheadMs: number): Promise<void> {
     CREDENTIALS_KEYS: credentialsKeys,
     DATABASE_URL: database.url,
     APPROVERS: 'U0BOB',
+    ADMINS: 'U0ADA',
     RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
     // Nothing listens there: what tests do stays on this machine.
     DNS_SERVERS: '127.0.0.1:9',
@@ -185,7 +186,7 @@ test('a backup taken while people work is put back whole, and the promises hold 
   await stop();
 
   const restored = await createTestDatabase('empty');
-  await restoreBackup(restored.url, createReadStream(file), () => undefined);
+  const { ledgers } = await restoreBackup(restored.url, createReadStream(file), () => undefined);
   await expect(restoreBackup(restored.url, createReadStream(file), () => undefined)).rejects.toThrow(
     'is not empty',
   );
@@ -198,6 +199,14 @@ test('a backup taken while people work is put back whole, and the promises hold 
     client.query("SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING')"),
   );
   expect(rows, 'orders that might go out again').toEqual([]);
+  const [{ data: told }] = (
+    await onDatabase((client) => client.query("SELECT data FROM events WHERE kind = 'database_restored'"))
+  ).rows;
+  expect(told).toEqual({ takenAt: manifest.takenAt.toISOString(), seal: ledgers[0]?.seal });
+  await workspace.waitFor(
+    () => workspace.messages('D0ADA').find((message) => textOf(message).includes('goes on after seal')),
+    { what: 'what admins are told' },
+  );
   expect(charges(), 'requests that cost money since').toEqual(before);
   // New events follow the old ones, and what was asked for before the backup can be approved.
   await ask(workspace, alice, '/domain renew bistro.rest');

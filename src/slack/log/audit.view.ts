@@ -320,6 +320,10 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: RowOf<Kind> } = {
     result: differences.map(differenceText).join(' '),
   }),
   sealing_stalled: () => ({ task: 'ledger', result: 'events wait for a seal' }),
+  database_restored: ({ takenAt, seal }) => ({
+    task: 'ledger',
+    result: `the backup of ${takenAt} was put back, up to seal ${seal}`,
+  }),
   timestamps_stalled: () => ({ task: 'ledger', result: 'anchors wait for a time stamp' }),
   events_forgotten: ({ reason, count }) => ({
     task: 'ledger',

@@ -13,6 +13,7 @@ import {
   anchorDayMessage,
   anchorMessage,
   differencesMessage,
+  restoredMessage,
   stalledMessage,
   unstampedMessage,
 } from './ledger.view.ts';
@@ -35,6 +36,7 @@ async function alertPlace({ settings }: AlertDeps) {
 /** What is told of an event of the ledger; undefined for an event of something else. */
 export function ledgerMessage(event: TeamEvent): Message | undefined {
   if (event.kind === 'ledger_differs') return differencesMessage(event);
+  if (event.kind === 'database_restored') return restoredMessage(event);
   if (event.kind === 'timestamps_stalled') return unstampedMessage();
   return event.kind === 'sealing_stalled' ? stalledMessage() : undefined;
 }

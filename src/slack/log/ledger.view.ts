@@ -49,6 +49,12 @@ export function stalledMessage(): Message {
   );
 }
 
+export function restoredMessage({ takenAt, seal }: TeamEventOf<'database_restored'>): Message {
+  return textMessage(
+    `⚠ The database is the backup of ${moment(new Date(takenAt))}: what was logged since is gone. The ledger goes on after seal ${seal}, with numbers that had been given before, so that anchors and receipts of that time do not fit it. Tell whoever keeps them.`,
+  );
+}
+
 export function unstampedMessage(): Message {
   return textMessage(
     '⚠ The time stamping service (LEDGER_TSA_URL) has not stamped an anchor of the ledger for more than an hour. Sealing and anchors go on without stamps; it is tried again for three days. The log of the bot says why.',
