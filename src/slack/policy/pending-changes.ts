@@ -1,6 +1,6 @@
 import type { PendingChanges } from '../../policy/pending-changes.ts';
 import type { ActionCall, Interaction, SlackDeps } from '../feature.ts';
-import { offerLink } from '../signing/offer-link.ts';
+import { offerCharterLink } from '../signing/offer-link.ts';
 import { approverErrors, withChanges } from './approver-errors.ts';
 import {
   askedText,
@@ -77,7 +77,7 @@ export async function confirmChange(call: ActionCall): Promise<void> {
     if (error !== undefined) return call.respond(NOT_CONFIRMED.impossible(error));
   }
   if (waiting.kind === 'settings' && deps.orders.signing.use !== undefined)
-    return offerLink(call, 'settings', value);
+    return offerCharterLink(call, 'settings', value);
   const { kind } = await deps.pendingChanges[waiting.kind].confirm(value, person.id, deps.now());
   if (kind !== 'confirmed') return call.respond(NOT_CONFIRMED[kind]);
   call.acknowledge();

@@ -8,7 +8,7 @@ import { formView } from '../kit/form.ts';
 import { openForm, opening } from '../orders/ordering.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { sendFile } from '../send-file.ts';
-import { offerLink } from '../signing/offer-link.ts';
+import { offerCharterLink } from '../signing/offer-link.ts';
 import { otherAdmins } from './pending-change-notifications.ts';
 import {
   confirmedMessage,
@@ -122,7 +122,7 @@ async function askToConfirm({ deps, person }: Interaction, draft: PolicyDraft): 
 async function confirm(call: ActionCall): Promise<void> {
   const { deps, person } = call;
   // Where keys are in use it takes effect with a signature.
-  if (deps.orders.signing.use !== undefined) return offerLink(call, 'policy', call.value);
+  if (deps.orders.signing.use !== undefined) return offerCharterLink(call, 'policy', call.value);
   const outcome = await deps.policies.confirm(call.value, person.id, deps.now());
   switch (outcome.kind) {
     case 'own':

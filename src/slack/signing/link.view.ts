@@ -1,5 +1,5 @@
 import type { LinkPurpose } from '../../signing/ports.ts';
-import { context, type Message, message, section } from '../kit/blocks.ts';
+import { context, type Message, mention, message, section } from '../kit/blocks.ts';
 
 /* What somebody is told who presses a button that needs a signature. */
 
@@ -28,3 +28,12 @@ export function linkMessage(purpose: LinkPurpose, address: string): Message {
 /** Browsers sign nothing where the bot is reached. */
 export const NO_PLACE_TO_SIGN =
   'Passkeys work only where the bot is reached by `https` or at `localhost`. The operator has to set PUBLIC_URL to such an address.';
+
+/** To an admin who cannot sign what decides. @param owners whose passkeys count */
+export function noKeyText(owners: readonly string[]): string {
+  const others =
+    owners.length === 0
+      ? 'Nobody’s does yet: the operator has to put the fingerprint of the first one into SIGNING_ROOTS.'
+      : `Those of ${owners.map(mention).join(', ')} do: an admin among them can sign it, or one of them can vouch for yours.`;
+  return `It takes effect with a signature, and none of your passkeys counts. ${others} See \`/domain key\`.`;
+}

@@ -1,6 +1,6 @@
 import type { LinkPurpose } from '../../signing/ports.ts';
 import type { Interaction } from '../feature.ts';
-import { linkMessage, NO_PLACE_TO_SIGN } from './link.view.ts';
+import { linkMessage, NO_PLACE_TO_SIGN, noKeyText } from './link.view.ts';
 
 /* Answers a press with an address under which this person, and nobody else, signs one thing. */
 
@@ -15,4 +15,16 @@ export async function offerLink(
 ): Promise<void> {
   const address = await deps.links.open(purpose, person.id, subject);
   await respond(address === undefined ? NO_PLACE_TO_SIGN : linkMessage(purpose, address));
+}
+
+/** A link under which an admin signs what decides; who has no passkey that counts is told who has one. */
+export async function offerCharterLink(
+  call: Offering,
+  purpose: 'charter' | 'policy' | 'settings',
+  subject: string,
+): Promise<void> {
+  const { ring } = await call.deps.orders.signing.keys();
+  const owners = [...new Set([...ring.counting.values()].map(({ owner }) => owner))];
+  if (owners.includes(call.person.id)) return offerLink(call, purpose, subject);
+  await call.respond(noKeyText(owners));
 }

@@ -4,7 +4,7 @@ import { mayRevoke } from '../../signing/key-ring.ts';
 import { type ActionCall, type CommandCall, type Feature, isAdmin } from '../feature.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { keysMessage, type ShownKey } from './keys.view.ts';
-import { offerLink } from './offer-link.ts';
+import { offerCharterLink, offerLink } from './offer-link.ts';
 
 /* Passkeys, and what is signed with them. Everything that needs a signature is answered with a link. */
 
@@ -61,6 +61,6 @@ export const signing = {
     { id: 'key_add', run: (call) => offerLink(call, 'add', '') },
     { id: 'key_vouch', run: (call) => offerLink(call, 'vouch', call.value) },
     { id: 'key_revoke', run: (call) => offerLink(call, 'revoke', call.value) },
-    { id: 'charter_sign', run: (call) => offerLink(call, 'charter', '') },
+    { id: 'charter_sign', run: (call) => offerCharterLink(call, 'charter', '') },
   ],
 } as const satisfies Feature;

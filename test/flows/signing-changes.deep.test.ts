@@ -1,0 +1,176 @@
+import type { Message } from '@domain-steward/slack-workspace';
+import pg from 'pg';
+import { afterEach, beforeAll, expect, test } from 'vitest';
+import { Authenticator } from '../support/authenticator.ts';
+import {
+  answerTo,
+  buttonsOf,
+  openedAfter,
+  openForm,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { buttonValue, clickAs, closed } from '../support/people.ts';
+import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
+
+/*
+ * What decides takes effect with a signature; what was signed is not sent when it does not fit any more, and admins are told; keys of
+ * another host; clocks that differ.
+ */
+
+const MINUTE_MS = 60_000;
+const keys = {
+  ada: new Authenticator(PUBLIC),
+  bob: new Authenticator(PUBLIC),
+  eve: new Authenticator(PUBLIC),
+};
+const t = useTestDemo({
+  settings: { PUBLIC_URL: PUBLIC.origin, SIGNING_ROOTS: keys.ada.fingerprint, ADMINS: 'U0ADA,U0BOB,U0CAROL' },
+});
+const people = signingPeople(t);
+
+beforeAll(async () => {
+  await people.enrol(t.ada, keys.ada);
+  await people.enrol(t.bob, keys.bob);
+  await people.vouch(t.ada, keys.ada, keys.bob);
+});
+afterEach(() => t.service.faults.clear());
+
+async function query(sql: string): Promise<number> {
+  const client = new pg.Client({ connectionString: t.databaseUrl });
+  await client.connect();
+  try {
+    // Past the triggers, as who owns the database could.
+    await client.query('SET session_replication_role = replica');
+    return (await client.query(sql)).rowCount ?? 0;
+  } finally {
+    await client.end();
+  }
+}
+
+const signLink = async (order: SeenOrder, person = t.bob) =>
+  addressIn(await people.told(person, () => person.click(order.card, 'order_sign')));
+
+/** The newest direct message of an admin with a button. */
+const requestTo = (channel: string, button: string): Promise<Message> =>
+  t.workspace.waitFor(
+    () => t.workspace.messages(channel).findLast((message) => buttonsOf(message).includes(button)),
+    { what: `a request with ${button}` },
+  );
+
+test('settings that decide take effect with the signature of another admin', async () => {
+  const view = await openForm(t.workspace, t.ada, '/domain settings');
+  await toldAfter(t.workspace, t.ada, async () =>
+    closed(await t.ada.submit(view, { approvals_required: '2' })),
+  );
+  const request = await requestTo('D0BOB', 'settings_confirm');
+  const toOwn = await people.told(t.carol, async () =>
+    t.carol.click(await requestTo('D0CAROL', 'settings_confirm'), 'settings_confirm'),
+  );
+  expect(toOwn, 'an admin without a passkey is told whose count').toContain('<@U0ADA>, <@U0BOB>');
+  expect(toOwn).not.toContain(PUBLIC.origin);
+
+  const address = addressIn(await people.told(t.bob, () => t.bob.click(request, 'settings_confirm')));
+  expect((await people.open(address)).html).toContain('<dt>Approvals needed by the settings</dt><dd>2</dd>');
+  const before = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+  expect(textOf(before.card), 'nothing holds before').not.toContain('of 2 approvals');
+  await t.alice.click(before.card, 'order_cancel');
+  expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
+  expect(await people.keysOf(t.ada), 'a charter is in force').not.toContain('Nobody whose passkey counts');
+  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+  expect(textOf(order.card)).toContain('of 2 approvals');
+  await t.alice.click(order.card, 'order_cancel');
+});
+
+test('a policy takes effect with the signature of another admin, never of who published it', async () => {
+  const policyOf = async (person = t.ada): Promise<Message> => {
+    await answerTo(t.workspace, person, '/domain policy');
+    const message = person.ephemerals().at(-1);
+    if (message === undefined) throw new Error('no policy was shown');
+    return message;
+  };
+  const list = await policyOf();
+  const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
+  const rules =
+    '- {rule_name: renewals are signed, tasks: [renew], names: ["*"], decision: approve, approvers: [U0BOB], signed: true}';
+  await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules })));
+  const draft = await policyOf();
+  await toldAfter(t.workspace, t.ada, () => t.ada.click(draft, 'policy_publish'));
+  expect(buttonsOf(await requestTo('D0BOB', 'policy_confirm'))).toContain('policy_confirm');
+  const request = await policyOf(t.bob);
+  const address = addressIn(await people.told(t.bob, () => t.bob.click(request, 'policy_confirm')));
+  expect((await people.open(address)).html).toContain('renewals are signed');
+  expect(textOf(await policyOf())).not.toContain('Version 1 is in force');
+  const revision = buttonValue(request, 'policy_confirm');
+  const own = addressIn(
+    await people.told(t.ada, () => clickAs(t.workspace, 'U0ADA', 'policy_confirm', revision)),
+  );
+  expect(await people.open(own)).toMatchObject({
+    status: 403,
+    html: expect.stringContaining('You published this.'),
+  });
+  expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
+  expect(textOf(await policyOf())).toContain('Version 1 is in force');
+  expect(buttonsOf((await ask(t.workspace, t.alice, '/domain renew bar.rest')).card)).toContain('order_sign');
+});
+
+const notices = (channel: string) =>
+  t.workspace
+    .messages(channel)
+    .map(textOf)
+    .filter((text) => text.includes('not approved with the signatures that it needs'));
+
+test('a signature that was changed after the service was busy sends nothing more, and each admin is told once', async () => {
+  t.service.faults.set({ kind: 'status_429', retryAfter: 3, times: 1, match: { name: 'deli.rest' } });
+  const order = await ask(t.workspace, t.alice, '/domain renew deli.rest');
+  expect(await people.press(await signLink(order), keys.bob)).toMatchObject({ done: true });
+  await until('the service has held it off', () => requestsOf(t.service, order).length === 1);
+  expect(
+    await query(
+      `UPDATE approvals SET signature = jsonb_set(signature, '{bound,from}', '7') WHERE order_id = '${order.id}'`,
+    ),
+  ).toBe(1);
+  await order.ends('FAILED', 20_000);
+  expect(chargesFor(t.service, 'deli.rest')).toBe(0);
+  for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL'])
+    await until(`${channel} is told`, () => notices(channel).length > 0);
+  await t.demo.bot.catchUp();
+  await t.allShown();
+  expect(['D0ADA', 'D0BOB', 'D0CAROL'].map((channel) => notices(channel).length)).toEqual([1, 1, 1]);
+});
+
+test('clocks that differ by ten minutes send nothing twice and nothing unsigned', async () => {
+  // The link was made by a clock that is ahead: it is good for longer, and once.
+  const behind = await ask(t.workspace, t.alice, '/domain renew tapas.rest');
+  const address = await signLink(behind);
+  await t.demo.moveTime(-10 * MINUTE_MS);
+  expect(await people.press(address, keys.bob)).toMatchObject({ done: true });
+  await behind.ends('SUCCEEDED', 20_000);
+  expect(chargesFor(t.service, 'tapas.rest')).toBe(1);
+  expect(await people.open(address)).toMatchObject({ status: 410 });
+  // By a clock that is behind: it is over, and says what to do.
+  const ahead = await ask(t.workspace, t.alice, '/domain renew soup.rest');
+  const late = await signLink(ahead);
+  await t.demo.moveTime(10 * MINUTE_MS);
+  const { html } = await people.open(late);
+  expect(html).toContain('Press the button in Slack again for a new one.');
+  expect(chargesFor(t.service, 'soup.rest')).toBe(0);
+  expect(await people.press(await signLink(ahead), keys.bob)).toMatchObject({ done: true });
+  await ahead.ends('SUCCEEDED', 20_000);
+});
+
+test('a key of another host is named as such, counts for nothing, and what waits is to be signed anew', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew sushi.rest');
+  const address = await signLink(order);
+  await query(
+    `UPDATE events SET data = jsonb_set(data, '{host}', '"old.example"') WHERE kind = 'key_added' AND actor = 'U0BOB'`,
+  );
+  expect(await people.keysOf(t.bob)).toContain('belongs to another address than PUBLIC_URL has now');
+  const page = await people.open(address);
+  expect(page.status).toBe(403);
+  expect(page.html).toContain('Use /domain key to add one');
+  expect(chargesFor(t.service, 'sushi.rest')).toBe(0);
+});
