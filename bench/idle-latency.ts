@@ -10,6 +10,8 @@ interface IdleLatency {
   readonly reference: string;
   /** By how much the median may exceed the reference's. */
   readonly maxMoreMs: number;
+  /** Settings of the bot besides the usual ones. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** Durations in milliseconds, one a sample. */
@@ -27,13 +29,13 @@ type TakeSamples = (amount: number) => Promise<Samples>;
  */
 export async function* measureIdleLatency(
   { effort, progress }: Bench,
-  { row, what, reference, maxMoreMs }: IdleLatency,
-  prepare: (surroundings: Surroundings, botPort: number) => TakeSamples,
+  { row, what, reference, maxMoreMs, settings }: IdleLatency,
+  prepare: (surroundings: Surroundings, botPort: number) => TakeSamples | Promise<TakeSamples>,
 ): AsyncGenerator<Line> {
   const surroundings = await Surroundings.open();
   try {
-    const bot = await surroundings.start('bot.ts');
-    const takeSamples = prepare(surroundings, bot.port);
+    const bot = await surroundings.start('bot.ts', { ...surroundings.environment(), ...settings });
+    const takeSamples = await prepare(surroundings, bot.port);
     await takeSamples(effort.quick ? 1 : 10);
     const rounds: Samples[] = [];
     for (let n = 0; n < effort.rounds; n += 1) {

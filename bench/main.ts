@@ -17,6 +17,7 @@ import { names } from './rows/names.ts';
 import { observe } from './rows/observe.ts';
 import { policy } from './rows/policy.ts';
 import { replicas } from './rows/replicas.ts';
+import { sign } from './rows/sign.ts';
 import { starting } from './rows/start.ts';
 import { throughput } from './rows/throughput.ts';
 import { vault } from './rows/vault.ts';
@@ -33,6 +34,7 @@ const ROWS: readonly Row[] = [
   hung,
   card,
   approve,
+  sign,
   throughput,
   bulk,
   replicas,

@@ -25,7 +25,7 @@ const SIGNING_SECRET = randomBytes(16).toString('hex');
 /** Where the names of the bench are, and 250 other zones: a registrar's list is long. */
 const PRICED_ZONES = ['rest', ...Array.from({ length: 250 }, (_, n) => `zone-${n}`)];
 const PRICE = { amount: { currency: 'EUR', minor: 1_850 }, validFrom: '2026-01-01', source: 'Contract 7' };
-const TEAM_ID = 'T0STEWARD';
+export const TEAM_ID = 'T0STEWARD';
 const KEYS = `bench:${randomBytes(32).toString('base64')}`;
 
 /** The bot's embedded PostgreSQL, with the durable settings that users have. */
@@ -96,6 +96,7 @@ export class Surroundings {
   readonly approver = APPROVER;
   readonly db: pg.Pool;
   readonly #processes: Process[] = [];
+  readonly #closers: (() => Promise<void>)[] = [];
 
   private constructor(postgres: Postgres, databaseUrl: string, peers: Process) {
     this.postgres = postgres;
@@ -203,7 +204,13 @@ export class Surroundings {
     });
   }
 
+  /** What a row has opened is closed with the rest. */
+  closing(close: () => Promise<void>): void {
+    this.#closers.push(close);
+  }
+
   async close(): Promise<void> {
+    for (const close of this.#closers) await close();
     await Promise.all(this.#processes.map((each) => each.stop()));
     await this.slack.close();
     await this.db.end();

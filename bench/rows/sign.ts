@@ -1,0 +1,94 @@
+import { request } from 'undici';
+import { z } from 'zod';
+import { relyingPartyOf } from '../../src/signing/assertion.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createKeyStore, createLinkStore } from '../../src/store/signing.ts';
+import { createLinks } from '../../src/web/links.ts';
+import { Authenticator } from '../../test/support/authenticator.ts';
+import { measureIdleLatency, timeUntil } from '../idle-latency.ts';
+import type { Row } from '../measure.ts';
+import { command } from '../slack-load.ts';
+import { TEAM_ID, until } from '../surroundings.ts';
+
+/*
+ * The time from opening the page of an order until the request of that order is at the service, while nothing else happens, with a
+ * passkey that answers at once. It includes the page, the check of the signature, its second check in the transaction that marks the
+ * request as sent, and all that a click needs too.
+ */
+
+const PUBLIC_URL = 'http://localhost:3999';
+const LATENCY = {
+  row: 'sign',
+  what: 'Page of an order opened until its request is at the service',
+  reference: 'an undici GET and a POST',
+  maxMoreMs: 100,
+};
+
+const seen = z.object({ requests: z.array(z.tuple([z.string(), z.number()])) });
+const pageData = z.object({ options: z.object({ challenge: z.string() }) });
+
+export const sign: Row = {
+  id: 'sign',
+  seconds: 90,
+  measure(bench) {
+    const relyingParty = relyingPartyOf(PUBLIC_URL);
+    if (relyingParty === undefined) throw new Error(`browsers sign nothing at ${PUBLIC_URL}`);
+    const passkey = new Authenticator(relyingParty);
+    const settings = { PUBLIC_URL, SIGNING_ROOTS: passkey.fingerprint };
+    return measureIdleLatency(bench, { ...LATENCY, settings }, async (s, botPort) => {
+      const database = openDatabase({ url: s.databaseUrl });
+      s.closing(() => database.close());
+      const { fingerprint, publicKey, credential } = passkey;
+      await createKeyStore(database, TEAM_ID).add({
+        ...{ fingerprint, publicKey, credential, label: 'bench', owner: s.approver },
+        ...{ host: relyingParty.id, addedAt: new Date() },
+      });
+      const links = createLinks({
+        ...{ store: createLinkStore(database), publicUrl: PUBLIC_URL, relyingParty },
+        now: () => new Date(),
+      });
+      const untilRequest = (cause: () => Promise<unknown>) =>
+        timeUntil(
+          'the request is at the service',
+          cause,
+          async () => (await s.peers.ask('requests', seen)).requests[0]?.[1],
+        );
+      const post = (url: string, body: unknown) =>
+        request(url, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', origin: PUBLIC_URL },
+          body: JSON.stringify(body),
+        });
+      const signOn = async (url: string) => {
+        const html = await (await request(url)).body.text();
+        const [, json = ''] = /id="data">(.*?)<\/script>/s.exec(html) ?? [];
+        const { options } = pageData.parse(JSON.parse(json));
+        const { statusCode, body } = await post(url, passkey.answer(options.challenge));
+        if (statusCode !== 200) throw new Error(await body.text());
+        await body.dump();
+      };
+      const bare = async () => {
+        await (await request(`${s.peersUrl}/respond`)).body.dump();
+        await (await post(`${s.peersUrl}/v1/domain/bare.rest/_renew?ctid=bare`, { period: 2 })).body.dump();
+      };
+      let name = 0;
+      return async (amount) => {
+        const asked = Array.from({ length: amount }, () =>
+          command(`renew signed-${name++}.rest 2`, s.person(name), s.responseUrl),
+        );
+        await s.slack.inTurn(botPort, asked, 4);
+        await until('the cards are posted', async () => (await s.waiting()).length >= amount);
+        const ours: number[] = [];
+        const theirs: number[] = [];
+        for (const { id } of await s.waiting()) {
+          const link = await links.open('order', s.approver, id);
+          const url = (link ?? '').replace(PUBLIC_URL, `http://127.0.0.1:${botPort}`);
+          ours.push(await untilRequest(() => signOn(url)));
+          await s.quiet();
+          theirs.push(await untilRequest(bare));
+        }
+        return { ours, theirs };
+      };
+    });
+  },
+};
