@@ -14,6 +14,8 @@ export interface CardWords {
   ) => readonly { readonly label: string; readonly values: readonly string[] }[];
   readonly itemName: (order: Order, name: string) => string;
   readonly account: (order: Order) => string;
+  /** What is unusual about many names at once, a line each. */
+  readonly findings: (order: Order) => readonly string[];
 }
 
 /** What is known of who is named on a page. */
@@ -145,7 +147,8 @@ ${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.re
 <dt>Order</dt><dd><code>${order.id}</code></dd>
 <dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
 </dl>
-${changesOf(facts)}
+${noteOf('changes', 'Since it was asked for', facts.changes)}
+${noteOf('findings', 'Look at these first', words.findings(order))}
 ${isPart ? html`<p class="note">${waits} of ${order.items.length} names wait to be sent.</p>` : undefined}
 <h2>What is sent</h2>
 ${rows(order, statement, words)}
@@ -153,10 +156,10 @@ ${rows(order, statement, words)}
   };
 }
 
-function changesOf({ changes }: PageFacts): Html | undefined {
-  if (changes.length === 0) return undefined;
-  return html`<section class="note" aria-labelledby="changes"><h2 id="changes">Since it was asked for</h2>
-<ul>${changes.map((change) => html`<li>${change}</li>`)}</ul></section>`;
+function noteOf(id: string, title: string, texts: readonly string[]): Html | undefined {
+  if (texts.length === 0) return undefined;
+  return html`<section class="note" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
+<ul>${texts.map((text) => html`<li>${text}</li>`)}</ul></section>`;
 }
 
 /** Above this many rows there is a filter. */
@@ -164,7 +167,9 @@ const FILTERED_FROM = 8;
 
 /** Every request, the outliers first. */
 function rows(order: Order, { items }: Statement, words: CardWords): Html {
-  const outliers = new Set(order.bulk?.findings.flatMap(({ names }) => names));
+  // What holds for most of the names makes none of them stand out.
+  const findings = order.bulk?.findings.filter(({ count }) => count * 2 <= items.length);
+  const outliers = new Set(findings?.flatMap(({ names }) => names));
   const first = items.filter(({ name }) => outliers.has(name));
   const sorted = [...first, ...items.filter(({ name }) => !outliers.has(name))];
   const filter =

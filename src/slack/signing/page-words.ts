@@ -2,6 +2,7 @@ import { waitingDecision } from '../../orders/approvers.ts';
 import type { Order } from '../../orders/order.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import { policyToYaml } from '../../policy/yaml.ts';
+import { findingLines } from '../bulk/bulk.view.ts';
 import type { SlackDeps } from '../feature.ts';
 import { asText, plain } from '../kit/blocks.ts';
 import { impactBlocks } from '../orders/card.view.ts';
@@ -31,6 +32,7 @@ export function pageWords({ directory, currency, orders, names }: SlackDeps) {
       fields: statedFields,
       itemName,
       account: (order: Order) => unmarked(formatAccount(order)),
+      findings: ({ bulk }: Order) => (bulk === undefined ? [] : findingLines(bulk).map(unmarked)),
     },
     refusalText: (refusal: Parameters<typeof refusalText>[0]) => unmarkedWithNames(refusalText(refusal)),
     /** What somebody is called; their id where Slack does not tell. */

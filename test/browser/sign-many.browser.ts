@@ -1,0 +1,59 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addressIn, PUBLIC, signingPeople } from '../flows/signing-rig.ts';
+import { Authenticator } from '../support/authenticator.ts';
+import { openForm, useTestDemo } from '../support/demo.ts';
+import { orderAfter } from '../support/orders.ts';
+import { launchBrowser } from './windows.ts';
+
+/* The page on which an order for 2,000 names is signed: all of them are there, and are found. */
+
+const ROWS = 2_000;
+const root = new Authenticator(PUBLIC);
+const t = useTestDemo({
+  settings: { PUBLIC_URL: PUBLIC.origin, SIGNING_ROOTS: root.fingerprint, APPROVERS: 'U0BOB' },
+});
+const people = signingPeople(t);
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  await people.enrol(t.bob, root);
+});
+afterAll(() => browser?.close());
+
+test('2,000 names stand on the page, what is unusual first, and a filter finds one of them', async () => {
+  const names = Array.from({ length: ROWS }, (_, index) => `name-${index + 1}.rest`);
+  for (const name of names) t.service.state.addDomain({ name, context: 4 });
+  const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
+  const before = t.alice.ephemerals().length;
+  // One of them for longer than all others.
+  const rows = names.map((name, index) => `${name},${index === 1_233 ? 9 : 1}`);
+  await t.alice.submit(form, { file: [t.alice.upload('names.csv', ['name,period', ...rows].join('\n'))] });
+  const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], {
+    what: 'the plan',
+    timeoutMs: 30_000,
+  });
+  const order = await orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
+  const address = addressIn(await people.told(t.bob, () => t.bob.click(order.card, 'order_sign')));
+  const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
+  // Looking needs no passkey, so the page may be reached by another address.
+  await page.goto(address.replace(PUBLIC.origin, t.botUrl));
+  expect(await page.locator('#rows > li').count()).toBe(ROWS);
+  expect(await page.locator('#rows > li').first().innerText(), 'the outlier stands first').toContain(
+    'name-1234.rest',
+  );
+  expect(await page.locator('main').innerText()).toMatch(
+    /1 name with a period far from the others: name-1234\.rest/,
+  );
+  const filter = page.getByLabel(`Filter the ${ROWS} names`);
+  await filter.fill('name-77.rest');
+  expect(await page.locator('#rows > li:visible').allInnerTexts()).toEqual([
+    expect.stringContaining('POST /domain/name-77.rest/_renew'),
+  ]);
+  expect(await page.locator('#count').innerText()).toBe(`1 of ${ROWS}`);
+  await filter.fill('');
+  expect(await page.locator('#rows > li:visible').count()).toBe(ROWS);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
+  expect(wide, 'nothing goes out of the window').toBe(true);
+});
