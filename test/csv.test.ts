@@ -62,7 +62,7 @@ describe('a file of any size', () => {
 });
 
 test.each<[string, string, object]>([
-  ['bytes', 'n'.repeat(1_000_001), { line: 1, code: 'too_many_bytes', limit: 1_000_000 }],
+  ['bytes', 'n'.repeat(4_000_001), { line: 1, code: 'too_many_bytes', limit: 4_000_000 }],
   ['columns', `a,b\n${'x,'.repeat(100)}x\n`, { line: 2, code: 'too_many_columns', limit: 100 }],
   ['rows', `a\n${'x\n'.repeat(5_001)}`, { line: 5_002, code: 'too_many_rows', limit: 5_000 }],
   ['rows, blank ones too', `a,b\n${',\n'.repeat(5_001)}`, { line: 5_002, code: 'too_many_rows' }],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type CsvIssue, inTurns, readCsv } from '../csv.ts';
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
-import { MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
+import { MAX_IMPORTED_NAMES, MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
 
 /*
  * Owners, tags, channels and notes as CSV with a header. A missing column leaves the field unchanged, an empty cell
@@ -36,7 +36,6 @@ export type ImportIssue =
 const SET_COLUMNS = ['owner', 'tags', 'channel', 'note'] as const;
 /** Columns of the exported file that people cannot set. */
 const READ_ONLY: readonly string[] = ['expires', 'registrar'];
-const MAX_ROWS = 5_000;
 
 export type ReadImport =
   | { readonly ok: true; readonly rows: readonly ImportRow[] }
@@ -44,7 +43,7 @@ export type ReadImport =
 
 /** Reads a whole file. One bad line refuses all of it. */
 export async function readImport(text: string): Promise<ReadImport> {
-  const csv = await readCsv(text, { maxRows: MAX_ROWS, columnOf });
+  const csv = await readCsv(text, { maxRows: MAX_IMPORTED_NAMES, columnOf });
   if (!csv.ok) return { ok: false, issues: [csv.issue] };
   const { header } = csv;
   if (header === undefined || csv.rows.length === 0)

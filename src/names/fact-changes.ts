@@ -10,7 +10,7 @@ import { tagOfPattern } from '../policy/policy.ts';
 import type { PolicySource } from '../policy/ports.ts';
 import { parseDomainName } from '../zones/names.ts';
 import { type DetailsChange, decidingTagsChanged, type NameDetails } from './portfolio.ts';
-import type { ChangedNames, Decides, FactsChange, ImportPlan, PortfolioStore } from './ports.ts';
+import type { ChangedNames, Decides, FactsChange, ImportPlan, PortfolioStore, Progress } from './ports.ts';
 
 /*
  * Changes of what people set for names. Tags that rules, budgets and mandates name, and `guarded`, decide who lets orders go and who
@@ -56,6 +56,7 @@ export interface FactChanges {
     hash: string,
     by: string,
     origin: MessagePlace,
+    progress: Progress,
   ): Promise<EditedFacts | { readonly stale: ImportPlan } | 'gone'>;
   /** Asks to take a name off the watch list. @returns undefined where its tags decide nothing, so that nobody has to confirm */
   requestUnwatch(
@@ -137,8 +138,8 @@ export function createFactChanges(deps: FactChangesDeps): FactChanges {
       return edited(await portfolio.change(changes, by, now(), await decides()), by, origin);
     },
 
-    async applyImport(hash, by, origin) {
-      const outcome = await portfolio.applyImport(hash, by, now(), await decides());
+    async applyImport(hash, by, origin, progress) {
+      const outcome = await portfolio.applyImport(hash, by, now(), await decides(), progress);
       return outcome === 'gone' || 'stale' in outcome ? outcome : edited(outcome, by, origin);
     },
 

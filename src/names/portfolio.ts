@@ -30,6 +30,8 @@ export const NONE = 'none';
 export const MAX_TAGS = 20;
 const MAX_TAG = 40;
 export const MAX_NOTE = 500;
+/** As many names are imported at a time as the watch list takes. */
+export const MAX_IMPORTED_NAMES = 20_000;
 /** Letters and digits of any script, and characters that join words. */
 const TAG = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;
 

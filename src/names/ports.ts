@@ -243,6 +243,9 @@ export interface NameQuery {
 /** Whether a change of a name decides about orders, so that a second person has to confirm it. */
 export type Decides = (before: NameDetails, after: NameDetails) => boolean;
 
+/** How far long work is. It is told while a transaction is open, so it must not wait for anything. */
+export type Progress = (done: number, total: number) => void;
+
 /** What people have set for watched names. Implemented by the store; every change leaves a line in the audit log. */
 export interface PortfolioStore extends TagSource {
   /** @returns undefined when the name is not watched */
@@ -263,7 +266,7 @@ export interface PortfolioStore extends TagSource {
    * Keeps the rows of an import, which are applied once somebody has seen what they would change.
    * @returns the changes, and the id of the plan
    */
-  planImport(rows: readonly ImportRow[], by: string, at: Date): Promise<ImportPlan>;
+  planImport(rows: readonly ImportRow[], by: string, at: Date, progress: Progress): Promise<ImportPlan>;
   /**
    * Applies exactly the changes of a plan, once, all but those of names whose change decides.
    * @returns `gone` for a plan that was applied or is too old; another plan when the names have changed since
@@ -273,6 +276,7 @@ export interface PortfolioStore extends TagSource {
     by: string,
     at: Date,
     decides: Decides,
+    progress: Progress,
   ): Promise<ChangedNames | { readonly stale: ImportPlan } | 'gone'>;
   /** The names that a filter finds, in its order. */
   page(query: NameQuery): Promise<readonly FoundName[]>;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { slicesOf } from '../collections.ts';
 import type { TeamEventOf } from '../events.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
@@ -10,6 +11,7 @@ import type {
   FactsChange,
   ImportPlan,
   PortfolioStore,
+  Progress,
 } from '../names/ports.ts';
 import type { PendingChanges } from '../policy/pending-changes.ts';
 import { optionalText } from './columns.ts';
@@ -60,19 +62,16 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
         return writeUndecided(tx, teamId, changedNames(found, changes), { actor: by, at }, decides);
       }),
 
-    planImport: (rows, by, at) => database.transaction(async (tx) => keepPlan(tx, teamId, rows, by, at)),
+    planImport: (rows, by, at, progress) =>
+      database.transaction(async (tx) => keepPlan(tx, teamId, rows, by, at, progress)),
 
-    applyImport: (hash, by, at, decides) =>
+    applyImport: (hash, by, at, decides, progress) =>
       database.transaction(async (tx) => {
-        const [kept] = keptRows.parse(
-          await tx(
-            Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING rows`,
-          ),
-        );
-        if (kept === undefined) return 'gone';
-        const plan = await planOf(tx, kept.rows);
-        if (plan.hash !== hash) return { stale: await keepPlan(tx, teamId, kept.rows, by, at) };
-        return writeUndecided(tx, teamId, plan.changed, { actor: by, at }, decides);
+        const rows = await takeRows(tx, teamId, hash);
+        if (rows === undefined) return 'gone';
+        const plan = await planOf(tx, rows, () => undefined);
+        if (plan.hash !== hash) return { stale: await keepPlan(tx, teamId, rows, by, at, progress) };
+        return writeUndecided(tx, teamId, plan.changed, { actor: by, at }, decides, progress);
       }),
 
     page: async (query) => foundRows.parse(await run(namesPage(query))),
@@ -134,18 +133,52 @@ export function createPendingFacts(database: Database, teamId: string): PendingC
 
 /** Plans that nobody applied are forgotten after this. */
 const PLAN_MS = 24 * 3_600_000;
-const keptRows = z.array(z.object({ rows: z.array(importRow) }));
+const keptRows = z.array(z.object({ row: importRow }));
+/** Rows of a plan that are read at a time. */
+const ROWS_READ = 1_000;
+
+/** Takes the rows of a plan, so that they are applied once. @returns undefined when they are not kept any more */
+async function takeRows(
+  tx: RunStatement,
+  teamId: string,
+  hash: string,
+): Promise<readonly ImportRow[] | undefined> {
+  const of = Prisma.sql`FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash}`;
+  const [found] = z
+    .array(z.object({ count: z.number() }))
+    .parse(await tx(Prisma.sql`SELECT jsonb_array_length(rows) AS count ${of} FOR UPDATE`));
+  if (found === undefined) return undefined;
+  const rows: ImportRow[] = [];
+  for (let start = 0; start < found.count; start += ROWS_READ) {
+    const some = await tx(Prisma.sql`
+      SELECT value AS row FROM (SELECT rows ${of}) kept, jsonb_array_elements(kept.rows) WITH ORDINALITY AS each (value, n)
+      WHERE n > ${start}::int AND n <= ${start + ROWS_READ}::int ORDER BY n`);
+    rows.push(...keptRows.parse(some).map(({ row }) => row));
+  }
+  await tx(Prisma.sql`DELETE ${of}`);
+  return rows;
+}
 
 /** What rows would change of the names as they are; the names are locked. */
-async function planOf(tx: RunStatement, rows: readonly ImportRow[]): Promise<ImportPlan> {
+async function planOf(tx: RunStatement, rows: readonly ImportRow[], progress: Progress): Promise<ImportPlan> {
   const changes = new Map(rows.map(({ name, change }) => [name, change]));
-  const found = await lockDetails(tx, [...changes.keys()]);
-  const changed = changedNames(found, changes);
-  const content = changed.map(({ name, before, after }) => [name, loggable(before), loggable(after)]);
+  const names = await lockNames(tx, [...changes.keys()]);
+  const hash = createHash('sha256');
+  const changed: ChangedName[] = [];
+  let done = 0;
+  for await (const slice of slicesOf(names)) {
+    const some = changedNames(await detailsOf(tx, slice), changes);
+    for (const { name, before, after } of some)
+      hash.update(JSON.stringify([name, loggable(before), loggable(after)]));
+    changed.push(...some);
+    done += slice.length;
+    progress(done, names.length);
+  }
+  const found = new Set(names);
   return {
-    hash: createHash('sha256').update(JSON.stringify(content)).digest('hex'),
+    hash: hash.digest('hex'),
     changed,
-    same: found.size - changed.length,
+    same: names.length - changed.length,
     unwatched: [...changes.keys()].filter((name) => !found.has(name)),
   };
 }
@@ -156,8 +189,9 @@ async function keepPlan(
   rows: readonly ImportRow[],
   by: string,
   at: Date,
+  progress: Progress,
 ): Promise<ImportPlan> {
-  const plan = await planOf(tx, rows);
+  const plan = await planOf(tx, rows, progress);
   await tx(
     Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND created_at < ${new Date(at.getTime() - PLAN_MS)}`,
   );
@@ -181,15 +215,35 @@ function changedNames(
   });
 }
 
-/** Reads names so that nobody else changes them meanwhile. Always in the order of names, so that no two wait for each other. */
-async function lockDetails(
+const nameRows = z.array(z.object({ name: z.string() }));
+
+/**
+ * Locks those names that are watched, so that nobody else changes them meanwhile. Always in the order of names, so that no two wait
+ * for each other.
+ * @returns them in this order
+ */
+async function lockNames(tx: RunStatement, names: readonly string[]): Promise<readonly string[]> {
+  const found = await tx(
+    Prisma.sql`SELECT name FROM domains WHERE name = ANY (${[...names]}::text[]) ORDER BY name FOR UPDATE`,
+  );
+  return nameRows.parse(found).map(({ name }) => name);
+}
+
+async function detailsOf(
   tx: RunStatement,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, NameDetails>> {
   const found = await tx(
-    Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY (${[...names]}::text[]) ORDER BY name FOR UPDATE`,
+    Prisma.sql`SELECT ${DETAILS} FROM domains WHERE name = ANY (${[...names]}::text[]) ORDER BY name`,
   );
   return new Map(detailsRows.parse(found));
+}
+
+async function lockDetails(
+  tx: RunStatement,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, NameDetails>> {
+  return detailsOf(tx, await lockNames(tx, names));
 }
 
 /** Who changes names, and who confirmed it where it decides about orders. */
@@ -202,11 +256,21 @@ async function writeUndecided(
   changes: readonly ChangedName[],
   changer: Changer,
   decides: Decides,
+  progress: Progress = () => undefined,
 ): Promise<ChangedNames> {
-  const deciding = changes.filter(({ before, after }) => decides(before, after));
-  const changed = changes.filter((change) => !deciding.includes(change));
-  await writeDetails(tx, teamId, changed, changer);
-  return { changed: changed.map(({ name }) => name), deciding };
+  const deciding: ChangedName[] = [];
+  const changed: string[] = [];
+  let done = 0;
+  for await (const slice of slicesOf(changes)) {
+    const waiting = new Set(slice.filter(({ before, after }) => decides(before, after)));
+    const undecided = slice.filter((change) => !waiting.has(change));
+    await writeDetails(tx, teamId, undecided, changer);
+    deciding.push(...waiting);
+    changed.push(...undecided.map(({ name }) => name));
+    done += slice.length;
+    progress(done, changes.length);
+  }
+  return { changed, deciding };
 }
 
 /** Writes changed names, each with its line in the audit log. */

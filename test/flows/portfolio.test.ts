@@ -245,6 +245,7 @@ describe('names', () => {
   it('come in as a CSV that is shown before it is applied', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain names import');
     expect(fieldsOf(form)).toEqual(['file', 'rows']);
+    expect(textOf(form), 'before the file is made').toContain('at most 20,000 names');
     expect(await t.alice.submit(form, { rows: 'name,owner\nacme-one.rest,Ada' })).toMatchObject({
       outcome: 'errors',
       errors: { rows: expect.stringContaining('Line 2: owner is a Slack user id') },

@@ -289,7 +289,8 @@ describe('an import', () => {
     if (!read.ok) throw new Error(JSON.stringify(read.issues));
     return read.rows;
   };
-  const plan = async (text: string) => store.planImport(await rowsOf(text), 'U0ALICE', NOW);
+  const plan = async (text: string) => store.planImport(await rowsOf(text), 'U0ALICE', NOW, notTold);
+  const notTold = () => undefined;
 
   test('shows what would change and changes nothing, then applies exactly that, once', async () => {
     await watch('i1.rest', 'i2.rest');
@@ -300,12 +301,12 @@ describe('an import', () => {
       ['i1.rest', { owner: 'U0ADA', tags: ['a', 'b'], channel: undefined, note: 'stays' }],
     ]);
     expect((await store.find('i1.rest'))?.tags).toEqual([]);
-    expect(await store.applyImport(planned.hash, 'U0BOB', NOW, nothingDecides)).toEqual({
+    expect(await store.applyImport(planned.hash, 'U0BOB', NOW, nothingDecides, notTold)).toEqual({
       changed: ['i1.rest'],
       deciding: [],
     });
     expect((await store.find('i1.rest'))?.tags).toEqual(['a', 'b']);
-    expect(await store.applyImport(planned.hash, 'U0BOB', NOW, nothingDecides)).toBe('gone');
+    expect(await store.applyImport(planned.hash, 'U0BOB', NOW, nothingDecides, notTold)).toBe('gone');
     expect((await changesOf('i1.rest')).at(-1)).toMatchObject({ actor: 'U0BOB', after: { tags: 'a b' } });
   });
 
@@ -313,11 +314,11 @@ describe('an import', () => {
     await watch('i3.rest', 'i4.rest');
     const planned = await plan('name,tags\ni3.rest,x\ni4.rest,x');
     await store.change(new Map([['i4.rest', { tags: ['y'] }]]), 'U0BOB', NOW, nothingDecides);
-    const outcome = await store.applyImport(planned.hash, 'U0ALICE', NOW, nothingDecides);
+    const outcome = await store.applyImport(planned.hash, 'U0ALICE', NOW, nothingDecides, notTold);
     if (outcome === 'gone' || !('stale' in outcome)) throw new Error(JSON.stringify(outcome));
     expect((await store.find('i3.rest'))?.tags).toEqual([]);
     expect(outcome.stale.changed.map(({ before }) => before.tags)).toEqual([[], ['y']]);
-    expect(await store.applyImport(outcome.stale.hash, 'U0ALICE', NOW, nothingDecides)).toEqual({
+    expect(await store.applyImport(outcome.stale.hash, 'U0ALICE', NOW, nothingDecides, notTold)).toEqual({
       changed: ['i3.rest', 'i4.rest'],
       deciding: [],
     });
@@ -326,8 +327,12 @@ describe('an import', () => {
   test('leaves the names alone whose change decides', async () => {
     await watch('i5.rest', 'i6.rest');
     const planned = await plan('name,tags\ni5.rest,x\ni6.rest,guarded');
-    const outcome = await store.applyImport(planned.hash, 'U0ALICE', NOW, (_, { tags }) =>
-      tags.includes('guarded'),
+    const outcome = await store.applyImport(
+      planned.hash,
+      'U0ALICE',
+      NOW,
+      (_, { tags }) => tags.includes('guarded'),
+      notTold,
     );
     expect(outcome).toMatchObject({ changed: ['i5.rest'], deciding: [{ name: 'i6.rest' }] });
     expect((await store.find('i6.rest'))?.tags).toEqual([]);

@@ -84,7 +84,7 @@ export async function placePlan(call: Interaction, origin: FormOrigin, asked: As
   const { rows, leftOut, findings } = plan;
   if (leftOut.length > 0) {
     await sendFile(call, {
-      text: csvFile(leftOutCells(leftOut)),
+      text: await csvFile(leftOutCells(leftOut)),
       filename: 'domain-steward-not-asked-for.csv',
       what: 'The rows that are not asked for',
     });

@@ -1,4 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
+import { inTurns } from '../../csv.ts';
 
 /** Excel reads a file as UTF-8 only with this in front. */
 export const BYTE_ORDER_MARK = '\ufeff';
@@ -16,7 +17,9 @@ export function csvLine(cells: readonly string[]): string {
   return stringify([harmless], { record_delimiter: 'windows', quoted_match: /[;\t\r\n]/ });
 }
 
-/** A whole file of lines. */
-export function csvFile(lines: readonly (readonly string[])[]): string {
-  return BYTE_ORDER_MARK + lines.map(csvLine).join('');
+/** A whole file of lines. Other work has its turns meanwhile. */
+export async function csvFile(lines: readonly (readonly string[])[]): Promise<string> {
+  const parts = [BYTE_ORDER_MARK];
+  for await (const line of inTurns(lines)) parts.push(csvLine(line));
+  return parts.join('');
 }

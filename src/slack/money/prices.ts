@@ -186,7 +186,7 @@ async function exportPrices(call: ActionCall): Promise<void> {
   const list = await call.deps.prices.list();
   await call.respond(
     await sendFile(call, {
-      text: csvFile([PRICE_COLUMNS, ...list.map(priceCells)]),
+      text: await csvFile([PRICE_COLUMNS, ...list.map(priceCells)]),
       filename: `domain-steward-prices-${utcDayOf(call.deps.now())}.csv`,
       what: `The price list with ${count(list.length, 'price')}`,
     }),

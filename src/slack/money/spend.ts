@@ -97,7 +97,7 @@ async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
   const rows = spendRows(shown, (userId) => names.get(userId) ?? userId, formatDecimal);
   await call.respond(
     await sendFile(call, {
-      text: csvFile([SPEND_COLUMNS, ...rows]),
+      text: await csvFile([SPEND_COLUMNS, ...rows]),
       filename: `domain-steward-spend-${span.text}.csv`,
       what: `What was spent in ${span.text}`,
     }),

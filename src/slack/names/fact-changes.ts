@@ -1,3 +1,4 @@
+import { slicesOf } from '../../collections.ts';
 import type { EditedFacts } from '../../names/fact-changes.ts';
 import { GUARDED } from '../../names/portfolio.ts';
 import type { FactsChange } from '../../names/ports.ts';
@@ -26,8 +27,9 @@ export async function editedText(
 ): Promise<string> {
   // A name that becomes guarded is looked at without waiting for its next routine look.
   const { portfolio, names, log } = call.deps;
-  for (const [name, { tags }] of await portfolio.findMany(changed))
-    if (tags.includes(GUARDED)) await names.requestLook(name);
+  for await (const slice of slicesOf(changed))
+    for (const [name, { tags }] of await portfolio.findMany(slice))
+      if (tags.includes(GUARDED)) await names.requestLook(name);
   log.info({ by: call.person.id, names: changed.length }, 'details of names changed');
   const saved = waiting !== undefined && changed.length === 0 ? [] : [savedText(changed, isOfOne)];
   return [...saved, ...(waiting === undefined ? [] : [await askSecondPerson(call, waiting)])].join(' ');
@@ -64,7 +66,7 @@ async function lookAtFacts(call: ActionCall): Promise<void> {
   const { facts } = call.deps;
   const waiting = await facts.find(call.value);
   if (waiting === undefined) return call.respond(factsRefusalText({ code: 'change_gone' }));
-  const problem = await handOver(call, changesFile(waiting.change.names));
+  const problem = await handOver(call, await changesFile(waiting.change.names));
   await call.respond(problem ?? waitingFacts(waiting, await facts.approversOf(waiting), true));
 }
 
@@ -79,7 +81,7 @@ export const factChanges = {
 const DETAILS = ['owner', 'tags', 'channel', 'note'] as const;
 
 /** All that changes of names, as a CSV file. */
-export function changesFile(changes: FactsChange['names']): TextFile {
+export async function changesFile(changes: FactsChange['names']): Promise<TextFile> {
   const cells = (details: FactsChange['names'][number]['after']) =>
     details === undefined
       ? DETAILS.map(() => '')
@@ -97,7 +99,7 @@ export function changesFile(changes: FactsChange['names']): TextFile {
     after === undefined ? 'no' : 'yes',
   ]);
   return {
-    text: csvFile([header, ...rows]),
+    text: await csvFile([header, ...rows]),
     filename: 'domain-steward-names-plan.csv',
     what: `The plan with ${count(changes.length, 'change')}`,
   };

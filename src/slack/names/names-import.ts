@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { readImport } from '../../names/details-import.ts';
+import { MAX_IMPORTED_NAMES } from '../../names/portfolio.ts';
+import type { Progress } from '../../names/ports.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
-import { type ActionCall, type Feature, type FormFeature, formOrigin } from '../feature.ts';
+import { type ActionCall, type Feature, type FormFeature, formOrigin, type Interaction } from '../feature.ts';
 import { fieldsOf } from '../kit/form.ts';
 import { opening } from '../orders/ordering.ts';
+import { withProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import { changesFile, editedText } from './fact-changes.ts';
-import { importIssuesText, importPlan, PLAN_GONE } from './names-import.view.ts';
+import { importIssuesText, importPlan, importProgress, PLAN_GONE } from './names-import.view.ts';
 import { ownersIssue } from './owners.ts';
 import { ownersIssueText } from './portfolio.view.ts';
 
@@ -19,7 +22,7 @@ import { ownersIssueText } from './portfolio.view.ts';
 const FILE_FROM = 20;
 
 const imported = z.object(
-  csvFields('As the export gives it.', {
+  csvFields(`As the export gives it, at most ${MAX_IMPORTED_NAMES.toLocaleString('en')} names.`, {
     label: 'Or the names as text',
     placeholder: 'name,owner,tags,channel,note\ncafe.rest,U0ADA,brand client-acme,C0BRAND,Ask legal',
     hint: 'A header and a name a line, as the export gives it. A missing column leaves what is set, an empty cell clears it. Nothing is changed before you have seen what would be.',
@@ -44,15 +47,38 @@ export const namesImportForm: FormFeature<'names_import'> = {
     );
     if (owners !== undefined) return { errors: { [given.field]: ownersIssueText(owners) } };
     const { portfolio, now } = call.deps;
-    const plan = await portfolio.planImport(read.rows, call.person.id, now());
-    if (plan.changed.length > FILE_FROM) await call.respond(await sendFile(call, changesFile(plan.changed)));
+    const plan = await tellingProgress(call, 'Compared', (progress) =>
+      portfolio.planImport(read.rows, call.person.id, now(), progress),
+    );
+    if (plan.changed.length > FILE_FROM)
+      await call.respond(await sendFile(call, await changesFile(plan.changed)));
     return { say: importPlan(plan) };
   },
 };
 
+/** Tells a person how far an import is, where it takes long. */
+function tellingProgress<T>(
+  { respond }: Interaction,
+  activity: 'Compared' | 'Changed',
+  run: (progress: Progress) => Promise<T>,
+): Promise<T> {
+  let reached = { done: 0, total: 0 };
+  return withProgress(
+    respond,
+    () => importProgress(activity, reached),
+    () =>
+      run((done, total) => {
+        reached = { done, total };
+      }),
+  );
+}
+
 /** Applies exactly what was shown, or nothing: the plan is identified by the hash of its changes. */
 async function applyImport(call: ActionCall): Promise<void> {
-  const outcome = await call.deps.facts.applyImport(call.value, call.person.id, formOrigin(call));
+  const { facts } = call.deps;
+  const outcome = await tellingProgress(call, 'Changed', (progress) =>
+    facts.applyImport(call.value, call.person.id, formOrigin(call), progress),
+  );
   if (outcome === 'gone') return call.respond(PLAN_GONE);
   if ('stale' in outcome) return call.respond(importPlan(outcome.stale, true));
   await call.respond(await editedText(call, outcome, false));

@@ -10,6 +10,7 @@ import {
   type Message,
   message,
   section,
+  textMessage,
 } from '../kit/blocks.ts';
 import { csvIssueText } from '../kit/csv-issue.view.ts';
 import { changeLine, SHOWN_CHANGES } from './fact-changes.view.ts';
@@ -77,6 +78,18 @@ export function importPlan({ hash, changed, same, unwatched }: ImportPlan, isAne
         ])),
     context(`${count(same, 'name')} as in the file already. The plan is kept for a day.`),
   ]);
+}
+
+/** How far an import is. Nothing of it counts before it is whole. */
+export function importProgress(
+  activity: 'Compared' | 'Changed',
+  { done, total }: { readonly done: number; readonly total: number },
+): Message {
+  return textMessage(
+    total === 0
+      ? 'Reading the file.'
+      : `${activity} ${done.toLocaleString('en')} of ${count(total, 'name')} so far.`,
+  );
 }
 
 export const PLAN_GONE =

@@ -9,14 +9,14 @@ import { calendarDay } from '../../zones/calendar-day.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { renewManyForm } from '../expiry/reminders.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
-import { count, LIMITS, type Message, textMessage } from '../kit/blocks.ts';
+import { LIMITS, type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { nearest } from '../kit/parse.ts';
 import { openForm } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { nameEditForm } from './name-edit.ts';
 import { namesImportForm } from './names-import.ts';
-import { filterIssueText, NAMES_PAGE, NO_NAMES, namesPage } from './portfolio.view.ts';
+import { exportedWords, filterIssueText, NAMES_PAGE, NO_NAMES, namesPage } from './portfolio.view.ts';
 
 /* The portfolio: names found by a filter, page by page, and actions on all found names. */
 
@@ -237,9 +237,9 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   if (lines.length === 1) return call.respond(NO_NAMES.toExport);
   await call.respond(
     await sendFile(call, {
-      text: csvFile(lines),
+      text: await csvFile(lines),
       filename: `domain-steward-names-${utcDayOf(call.deps.now())}.csv`,
-      what: `The portfolio with ${count(lines.length - 1, 'name')}`,
+      ...exportedWords(lines.length - 1),
     }),
   );
 }

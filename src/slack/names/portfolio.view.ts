@@ -1,9 +1,10 @@
 import type { Button } from '@slack/types';
 import type { Amount } from '../../money/amount.ts';
 import { FILTER_KEYS, type FilterIssue } from '../../names/filter.ts';
-import { MAX_TAGS, type NameDetails, type TagIssue } from '../../names/portfolio.ts';
+import { MAX_IMPORTED_NAMES, MAX_TAGS, type NameDetails, type TagIssue } from '../../names/portfolio.ts';
 import type { FoundName } from '../../names/ports.ts';
 import { displayName } from '../../zones/names.ts';
+import { handedOverText } from '../files.view.ts';
 import {
   actions,
   button,
@@ -68,6 +69,14 @@ export function savedText(names: readonly string[], isOfOne: boolean): string {
   if (only === undefined) return 'Nothing was changed: everything stood there as you gave it.';
   const what = isOfOne ? escapeText(displayName(only)) : count(names.length, 'name');
   return `Saved for ${what}.`;
+}
+
+/** What is said of a file of so many names. The import takes no more than some of them, which is said before they are edited. */
+export function exportedWords(names: number) {
+  const what = `The portfolio with ${count(names, 'name')}`;
+  const limit = MAX_IMPORTED_NAMES.toLocaleString('en');
+  const note = `\`/domain names import\` takes at most ${limit} of them at a time: export with a filter, such as \`zone:rest\`.`;
+  return { what, told: `${handedOverText(what)}${names > MAX_IMPORTED_NAMES ? ` ${note}` : ''}` };
 }
 
 /**

@@ -129,7 +129,7 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
   if (!needsFile(shown.changed)) return;
   await call.respond(
     await sendFile(call, {
-      text: csvFile([REPLAY_COLUMNS, ...shown.changed.map(replayCells)]),
+      text: await csvFile([REPLAY_COLUMNS, ...shown.changed.map(replayCells)]),
       filename: `domain-steward-policy-replay-${days}-days.csv`,
       what: `What the draft would have decided otherwise: ${count(shown.changed.length, 'order')}`,
     }),
