@@ -168,6 +168,7 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
     ruleFacts,
     standIns: stores.standIns,
     impactAtApproval: names.impacts.atApproval,
+    impactTold: names.impacts.told,
     impactWarnedAt: names.impacts.warnedAt,
     incidents: names.orderIncidents,
     lookAtBudgets: createBudgetLook({ teamId: bot.teamId, budgets, tagsOf, now }),

@@ -74,7 +74,9 @@ export interface Impacts {
    * Looks what hangs on an order at the moment of an approval, for less than two seconds. What has appeared since it was
    * asked for, or since a press was refused for that, is kept, and Slack shows the order again.
    */
-  atApproval(order: Order): Promise<ImpactAtApproval>;
+  atApproval(order: Order, pressedAt: Date): Promise<ImpactAtApproval>;
+  /** Who pressed has been told that something has appeared: presses after that know of it. */
+  told(orderId: string): Promise<void>;
   /** When a press was last refused for what had appeared; undefined when none was. */
   warnedAt(order: Order): Promise<Date | undefined>;
 }
@@ -254,12 +256,16 @@ export function createImpacts(deps: ImpactDeps): Impacts {
 
     warnedAt: async (order) => (await impacts.impactOf(order.id))?.warned?.seenAt,
 
-    async atApproval(order) {
+    told: (orderId) => impacts.warningTold(orderId, now()),
+
+    async atApproval(order, pressedAt) {
       if (impactTaskOf(order.task) === undefined) return 'none';
       const question = questionOf(order);
       // The names of a file are too many to look at while somebody waits.
       if (question === undefined) return 'unknown';
       const kept = await impacts.impactOf(order.id);
+      const isToldLater = kept?.warnedToldAt === undefined || kept.warnedToldAt > pressedAt;
+      if (kept?.warned !== undefined && isToldLater) return 'changed';
       // What the card shows by itself since then may have come a moment before the press.
       const asked = kept?.warned ?? kept?.asked;
       const impact = await find(question, deps.quickDns, APPROVAL_MS);

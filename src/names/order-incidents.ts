@@ -18,7 +18,7 @@ export interface OrderIncidents extends IncidentsOfOrders {
 
 /**
  * Who approves an order about a name of which an incident is open has to say that they know of it: their first press shows
- * it, and the next one counts. What joins the incident is shown again.
+ * it, and one that they make after they were told counts. What joins the incident is shown again.
  */
 export function createOrderIncidents({ store, now }: OrderIncidentDeps): OrderIncidents {
   const openOf = ({ items, task }: Order) => {
@@ -54,11 +54,14 @@ export function createOrderIncidents({ store, now }: OrderIncidentDeps): OrderIn
       return open.length === 0 ? undefined : informed(order.id, open);
     },
 
-    async warn(order, userId) {
+    async newTo(order, userId, pressedAt) {
       const open = await openOf(order);
-      if (open.length === 0 || (await informed(order.id, open)).has(userId)) return false;
-      await store.warn(order.id, userId, open, now());
-      return true;
+      if (open.length === 0) return undefined;
+      const knowsSince = (await informed(order.id, open)).get(userId);
+      if (knowsSince !== undefined && knowsSince <= pressedAt) return undefined;
+      return open.map(({ id, changes }) => ({ id, changes: changes.length }));
     },
+
+    told: (orderId, userId, shown) => store.warn(orderId, userId, shown, now()),
   };
 }

@@ -1,4 +1,5 @@
 import type { IncidentDecision } from '../events.ts';
+import type { ShownIncident } from '../orders/refusal.ts';
 import type { DatedOrder, NameDates } from './dates.ts';
 import type { DelegationFaultCode } from './delegation-health.ts';
 import type { DependentName } from './dependents.ts';
@@ -116,6 +117,8 @@ export interface OrderImpact {
   readonly latest: Impact;
   /** What a press of *Approve* was last refused for, because more had appeared; undefined while none was. */
   readonly warned: Impact | undefined;
+  /** When who pressed had been told so; undefined while nobody was. */
+  readonly warnedToldAt: Date | undefined;
   /** Slack shows this look; after a look at asking, which was cut short, the card begins one of its own. */
   readonly isThorough: boolean;
 }
@@ -129,6 +132,8 @@ export interface ImpactStore {
    * @param look `approval`: a press of *Approve* is refused for it
    */
   saveImpact(orderId: string, impact: Impact, look: 'asking' | 'card' | 'approval'): Promise<void>;
+  /** Keeps that somebody has been told what a press was refused for. */
+  warningTold(orderId: string, at: Date): Promise<void>;
   /** Keeps the nameservers that the name of an order has before it changes them. The first ones that are kept stay. */
   saveNameServers(orderId: string, nameServers: readonly string[]): Promise<void>;
   nameServersOf(orderId: string): Promise<readonly string[] | undefined>;
@@ -148,8 +153,8 @@ export interface IncidentStore {
   change(before: Incident, after: Incident, decision: IncidentDecision, now: Date): Promise<boolean>;
   /** What people who approve an order were shown of incidents. */
   warningsOf(orderId: string): Promise<readonly IncidentWarning[]>;
-  /** Notes that a person was shown incidents at a press about an order, as they are now. */
-  warn(orderId: string, userId: string, incidents: readonly Incident[], at: Date): Promise<void>;
+  /** Notes that a person has been told of incidents at a press about an order. What they know already stays as it is. */
+  warn(orderId: string, userId: string, shown: readonly ShownIncident[], at: Date): Promise<void>;
 }
 
 /** A person was shown an incident of a name of an order. */

@@ -19,8 +19,8 @@ export async function approveInEmergency(
   userId: string,
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
-  return clearForSending(deps, orderId, (order, agreedExcess, findObstacle) =>
-    withImpact(deps, order, userId, async (isImpactUnknown) => {
+  return clearForSending(deps, orderId, (order, { agreedExcess, pressedAt }, findObstacle) =>
+    withImpact(deps, order, { userId, pressedAt }, async (isImpactUnknown) => {
       const grounds = await emergencyGrounds(deps, order, userId);
       if ('refusal' in grounds) return grounds;
       if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };

@@ -29,7 +29,7 @@ import { type BudgetCheck, type BudgetDeps, budgetedItems, checkBudgets } from '
 import type { OrderSigning } from './order-signing.ts';
 import { accountGone, checkMembers, type FindAccount, partiesOf } from './parties.ts';
 import type { Directory, OrderStore } from './ports.ts';
-import type { Refusal } from './refusal.ts';
+import type { Refusal, ShownIncident } from './refusal.ts';
 import type { ServicePlaces } from './statement.ts';
 import type { PlainSummary } from './summary.ts';
 import { taskNamed } from './tasks.ts';
@@ -45,8 +45,14 @@ export type ImpactAtApproval = 'none' | 'known' | 'unknown' | 'changed';
 export interface IncidentsOfOrders {
   /** From when on each person's approval knows of all of them; undefined while none is open. */
   readonly informedSince: (order: Order) => Promise<ReadonlyMap<string, Date> | undefined>;
-  /** Shows a person at a press what is open. @returns whether any of it is new to them, so that the press does not count */
-  readonly warn: (order: Order, userId: string) => Promise<boolean>;
+  /** What is open, where a person did not know all of it when they pressed; undefined when they did. */
+  readonly newTo: (
+    order: Order,
+    userId: string,
+    pressedAt: Date,
+  ) => Promise<readonly ShownIncident[] | undefined>;
+  /** A person has been told of these. */
+  readonly told: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
 }
 
 export interface DecideDeps extends BudgetDeps, DemandDeps, ApproverDeps {
@@ -56,7 +62,9 @@ export interface DecideDeps extends BudgetDeps, DemandDeps, ApproverDeps {
   readonly servicePlaces: ServicePlaces;
   readonly priceOf: PriceOrder;
   /** Looks what hangs on an order's name; may take a moment. */
-  readonly impactAtApproval: (order: Order) => Promise<ImpactAtApproval>;
+  readonly impactAtApproval: (order: Order, pressedAt: Date) => Promise<ImpactAtApproval>;
+  /** Who pressed has been told that a look at an approval found something new. */
+  readonly impactTold: (orderId: string) => Promise<void>;
   /** When a press was last refused because of what such a look had found; undefined when none was. */
   readonly impactWarnedAt: (order: Order) => Promise<Date | undefined>;
   readonly incidents: IncidentsOfOrders;
@@ -123,7 +131,7 @@ function approve(
   { userId, signed }: Omit<Press, 'agreedExcess'>,
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
-  return clearForSending(deps, orderId, async (order, agreedExcess, findObstacle) => {
+  return clearForSending(deps, orderId, async (order, { agreedExcess, pressedAt }, findObstacle) => {
     // Who lets a paused order go on presses another button.
     if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
     const press = { userId, agreedExcess, signed };
@@ -132,7 +140,7 @@ function approve(
     const isRenewed = order.approvals.some(isOf) && !counting.approvals.some(isOf);
     const decide = (isImpactUnknown: boolean) =>
       decisionOfApproval(deps, counting, press, findObstacle, { isImpactUnknown, isRenewed, reason });
-    return withImpact(deps, order, userId, decide);
+    return withImpact(deps, order, { userId, pressedAt }, decide);
   });
 }
 
@@ -143,33 +151,49 @@ function approve(
 export async function withImpact(
   deps: Pick<DecideDeps, 'impactAtApproval' | 'incidents'>,
   order: Order,
-  userId: string,
+  who: Pressed,
   decide: (isImpactUnknown: boolean) => Promise<Decision>,
 ): Promise<Decision> {
-  return withIncidents(deps, order, userId, await withImpactAlone(deps, order, decide));
+  return withIncidents(deps, order, who, await withImpactAlone(deps, order, who, decide));
 }
 
 /** Puts the open incidents of an order's names to a person whose press would count, once each. */
 export async function withIncidents(
   deps: Pick<DecideDeps, 'incidents'>,
   order: Order,
-  userId: string,
+  { userId, pressedAt }: Pressed,
   decision: Decision,
 ): Promise<Decision> {
   if (!('event' in decision && APPROVALS.has(decision.event.type))) return decision;
-  return (await deps.incidents.warn(order, userId)) ? { refusal: { code: 'incident_open' } } : decision;
+  const shown = await deps.incidents.newTo(order, userId, pressedAt);
+  return shown === undefined ? decision : { refusal: { code: 'incident_open', shown } };
+}
+
+/**
+ * To be called when a person has been told why a press did not count: only a press that they make after that knows of it. The
+ * second half of a double click does not.
+ */
+export async function noteTold(
+  deps: Pick<DecideDeps, 'incidents' | 'impactTold'>,
+  orderId: string,
+  userId: string,
+  refusal: Refusal,
+): Promise<void> {
+  if (refusal.code === 'incident_open') await deps.incidents.told(orderId, userId, refusal.shown);
+  if (refusal.code === 'impact_changed') await deps.impactTold(orderId);
 }
 
 async function withImpactAlone(
   deps: Pick<DecideDeps, 'impactAtApproval'>,
   order: Order,
+  { pressedAt }: Pressed,
   decide: (isImpactUnknown: boolean) => Promise<Decision>,
 ): Promise<Decision> {
   if (order.state !== 'PENDING' || taskNamed(order.task).risk === 'none') return decide(false);
   const decision = await decide(true);
   const counts = 'event' in decision && APPROVALS.has(decision.event.type);
   if (!counts) return decision;
-  const impact = await deps.impactAtApproval(order);
+  const impact = await deps.impactAtApproval(order, pressedAt);
   // The look may take a moment, so everything that decides is read again after it.
   return impact === 'changed' ? { refusal: { code: 'impact_changed' } } : decide(impact === 'unknown');
 }
@@ -221,6 +245,18 @@ async function decisionOfApproval(
   if (!validApprovers.includes(press.userId) && !budget.admins.includes(press.userId))
     return { refusal: { code: 'stand_in_not_needed' } };
   return { event: { type: 'approved', ...weight, ...said }, extra: { reservation } };
+}
+
+/** Who pressed, and when that arrived. */
+interface Pressed {
+  readonly userId: string;
+  readonly pressedAt: Date;
+}
+
+/** What a person could know when they pressed. */
+interface KnownAtPress extends Pick<Pressed, 'pressedAt'> {
+  /** By how much the card said that the order exceeds budgets. */
+  readonly agreedExcess: Order['shownExcess'];
 }
 
 /** A person's approval, before anything has decided whether it counts. */
@@ -297,13 +333,14 @@ export async function moneyOf(
 /**
  * Lets a waiting order go, or a paused one go on, by a person's decision. Names that an earlier order turned out to have
  * done are stopped first; the decision is for the others.
- * @param decide is told by how much the card said that the order exceeds budgets when the person pressed, and asks what
- * stands in the way of the order at the point at which it may be said to the person
+ * @param decide is told what the person could know when they pressed, and asks what stands in the way of the order at the
+ * point at which it may be said to the person
  */
 export async function clearForSending(
   deps: Pick<DecideDeps, 'store' | 'findAccount' | 'directory' | 'servicePlaces' | 'now'>,
   orderId: string,
-  decide: (order: Order, agreedExcess: Order['shownExcess'], findObstacle: FindObstacle) => Promise<Decision>,
+  decide: (order: Order, known: KnownAtPress, findObstacle: FindObstacle) => Promise<Decision>,
+  pressedAt = deps.now(),
 ): Promise<ChangeOutcome> {
   let isPart = false;
   let agreedExcess: Order['shownExcess'] | undefined;
@@ -311,7 +348,7 @@ export async function clearForSending(
     isPart = false;
     // What the card says by the time of another try was not there to be read.
     agreedExcess ??= order.shownExcess;
-    return decide(order, agreedExcess, async () => {
+    return decide(order, { agreedExcess, pressedAt }, async () => {
       if (order.state !== 'PENDING' && !isPaused(order)) return undefined;
       const unmet = await unmetPrecondition(deps, order);
       if (unmet !== undefined) return unmet;
@@ -327,7 +364,7 @@ export async function clearForSending(
   if (!outcome.ok && TOLD_BY_CARD.has(outcome.refusal.code))
     await deps.store.requestNotification(orderId, deps.now());
   const goesOn = isPart && outcome.ok && (outcome.order.state === 'PENDING' || isPaused(outcome.order));
-  return goesOn ? clearForSending(deps, orderId, decide) : outcome;
+  return goesOn ? clearForSending(deps, orderId, decide, pressedAt) : outcome;
 }
 
 const TOLD_BY_CARD: ReadonlySet<Refusal['code']> = new Set(['excess_unseen', 'over_budget', 'incident_open']);

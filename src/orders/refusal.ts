@@ -5,6 +5,13 @@ import type { HeldCode } from './mandates/acting.ts';
 import type { ApprovalsGiven, OrderEvent, OrderState } from './order.ts';
 import type { SendingDifference } from './summary.ts';
 
+/** An incident as somebody was told of it. */
+export interface ShownIncident {
+  readonly id: string;
+  /** How many changes it had. */
+  readonly changes: number;
+}
+
 /** What a person may do who asked, or who is an approver. */
 export type ApproverRight =
   | 'approve'
@@ -72,7 +79,7 @@ export type Refusal =
   /** Since the card was shown something has appeared that would be lost. */
   | { readonly code: 'impact_changed' }
   /** An incident of a name of the order is open, which the card shows. */
-  | { readonly code: 'incident_open' }
+  | { readonly code: 'incident_open'; readonly shown: readonly ShownIncident[] }
   /** Slack does not tell whether somebody else is still a member on whom the decision depends. */
   | { readonly code: 'membership_unknown'; readonly userId: string }
   /** Slack does not tell who belongs to groups of approvers. */

@@ -15,7 +15,8 @@ export function resumeOrder(
   userId: string,
   signed?: LoggedSignature,
 ): Promise<ChangeOutcome> {
-  return clearForSending(deps, orderId, async (order, agreedExcess, findObstacle): Promise<Decision> => {
+  return clearForSending(deps, orderId, async (order, known, findObstacle): Promise<Decision> => {
+    const { agreedExcess, pressedAt } = known;
     if (!isPaused(order)) return { refusal: { code: 'not_paused' } };
     const counting = await withoutStale(deps, order, userId);
     const isRenewed = counting !== order;
@@ -35,7 +36,7 @@ export function resumeOrder(
     const { over, admins } = weight.budget;
     const goesOn = isApproved && (over.length === 0 || admins.length > 0);
     const resumed: Decision = { event: { type: 'resumed', ...weight }, extra: { reservation } };
-    if (goesOn) return withIncidents(deps, order, userId, resumed);
+    if (goesOn) return withIncidents(deps, order, { userId, pressedAt }, resumed);
     const isMissing = validApprovers.includes(userId) && !isRepeated;
     if (isMissing || admins.includes(userId)) return { event: { type: 'approved', ...weight, isRenewed } };
     const missing: Refusal = { code: 'approvals_missing', requirements };

@@ -185,13 +185,13 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
           WHERE order_id = ${orderId}`),
       ),
 
-    warn: async (orderId, userId, incidents, at) => {
-      const shown = incidents.map(({ id, changes }) => ({ id, changes: changes.length }));
+    warn: async (orderId, userId, shown, at) => {
       await run(Prisma.sql`
         INSERT INTO incident_warnings (order_id, incident_id, user_id, changes, at)
         SELECT ${orderId}, id, ${userId}, changes, ${at}
         FROM jsonb_to_recordset(${JSON.stringify(shown)}::jsonb) AS shown (id text, changes int)
-        ON CONFLICT (order_id, incident_id, user_id) DO UPDATE SET changes = excluded.changes, at = excluded.at`);
+        ON CONFLICT (order_id, incident_id, user_id) DO UPDATE SET changes = excluded.changes, at = excluded.at
+          WHERE incident_warnings.changes < excluded.changes`);
     },
   });
 }

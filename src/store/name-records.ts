@@ -222,6 +222,7 @@ const impactRows = z.array(
     asked: storedImpact,
     latest: storedImpact,
     warned: optional(storedImpact),
+    warnedToldAt: optional(z.date()),
     isThorough: z.boolean(),
   }),
 );
@@ -233,7 +234,7 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
   return storeOf('impacts', {
     impactOf: async (orderId) => {
       const rows = await run(
-        Prisma.sql`SELECT asked, latest, warned, thorough AS "isThorough" FROM order_impacts WHERE order_id = ${orderId}`,
+        Prisma.sql`SELECT asked, latest, warned, warned_told_at AS "warnedToldAt", thorough AS "isThorough" FROM order_impacts WHERE order_id = ${orderId}`,
       );
       return impactRows.parse(rows)[0];
     },
@@ -251,6 +252,11 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
       return nameServerRows.parse(found)[0]?.nameServers ?? undefined;
     },
 
+    warningTold: async (orderId, at) => {
+      await run(Prisma.sql`
+        UPDATE order_impacts SET warned_told_at = ${at} WHERE order_id = ${orderId} AND warned_told_at IS NULL`);
+    },
+
     saveImpact: async (orderId, impact, look) => {
       const json = JSON.stringify(impact);
       // Whoever shows the order at this moment finds that what it shows is not the latest, and shows it again.
@@ -260,7 +266,8 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
           SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${look === 'approval' ? json : null}::jsonb,
             ${look !== 'asking'} FROM orders WHERE id = ${orderId}
           ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, thorough = excluded.thorough,
-            warned = COALESCE(excluded.warned, order_impacts.warned)
+            warned = COALESCE(excluded.warned, order_impacts.warned),
+            warned_told_at = CASE WHEN excluded.warned IS NULL THEN order_impacts.warned_told_at END
           RETURNING order_id
         )
         UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${impact.seenAt}::timestamptz)

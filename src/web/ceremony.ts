@@ -8,7 +8,7 @@ import {
 } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { charterOf } from '../orders/charter.ts';
-import { approveSigned, type DecideDeps, refusalToApprove } from '../orders/decide.ts';
+import { approveSigned, type DecideDeps, noteTold, refusalToApprove } from '../orders/decide.ts';
 import type { Order } from '../orders/order.ts';
 import { signedSubjectOf } from '../orders/order-signing.ts';
 import type { Refusal } from '../orders/refusal.ts';
@@ -267,7 +267,9 @@ async function orderTask(
       const outcome = isResumption
         ? await resumeOrder(orders, order.id, userId, signed)
         : await approveSigned(orders, order.id, userId, signed);
-      return outcome.ok ? { kind: 'signed' } : { code: 'refused', refusal: outcome.refusal };
+      if (outcome.ok) return { kind: 'signed' };
+      await noteTold(orders, order.id, userId, outcome.refusal);
+      return { code: 'refused', refusal: outcome.refusal };
     },
   };
 }

@@ -34,7 +34,13 @@ function impactsWith(watched?: NameHistory) {
       saveImpact: async (orderId, latest, look) => {
         const before = kept.get(orderId);
         const warned = look === 'approval' ? latest : before?.warned;
-        kept.set(orderId, { asked: before?.asked ?? latest, latest, warned, isThorough: look !== 'asking' });
+        const warnedToldAt = look === 'approval' ? undefined : before?.warnedToldAt;
+        const isThorough = look !== 'asking';
+        kept.set(orderId, { asked: before?.asked ?? latest, latest, warned, warnedToldAt, isThorough });
+      },
+      warningTold: async (orderId, at) => {
+        const before = kept.get(orderId);
+        if (before !== undefined) kept.set(orderId, { ...before, warnedToldAt: before.warnedToldAt ?? at });
       },
       saveNameServers: async () => undefined,
       nameServersOf: async () => undefined,
@@ -57,7 +63,13 @@ function impactsWith(watched?: NameHistory) {
     await impacts.forCard(ORDER);
     while ((await impacts.forCard(ORDER)) === 'unseen') await new Promise((resolve) => setImmediate(resolve));
   };
-  return { impacts, state, kept, showCard };
+  /** A press, of which the person has been told what came of it. */
+  const press = async () => {
+    const found = await impacts.atApproval(ORDER, now());
+    if (found === 'changed') await impacts.told(ORDER.id);
+    return found;
+  };
+  return { impacts, state, kept, showCard, press, now };
 }
 
 function saw(facts: Facts, at: Date): NameHistory {
@@ -72,59 +84,79 @@ describe('an approval', () => {
     ['what cannot be seen any more', MAIL, {}, 'changed', 'unknown'],
     ['what is only worth a note', NOTHING, { ...NOTHING, statuses: seen(['active']) }, 'known', 'known'],
   ])('finds %s', async (_what, before, after, first, second) => {
-    const { impacts, state, showCard } = impactsWith();
+    const { state, showCard, press } = impactsWith();
     state.facts = before;
     await showCard();
     state.facts = after;
     state.now += 15 * 60_000;
-    expect(await impacts.atApproval(ORDER)).toBe(first);
-    expect(await impacts.atApproval(ORDER), 'at the second try').toBe(second);
+    expect(await press()).toBe(first);
+    expect(await press(), 'at the second try').toBe(second);
   });
 
   test('looks itself, even if the card has been shown this moment', async () => {
-    const { impacts, state, showCard } = impactsWith();
+    const { state, showCard, press } = impactsWith();
     await showCard();
     state.facts = MAIL;
-    expect(await impacts.atApproval(ORDER)).toBe('changed');
+    expect(await press()).toBe('changed');
     expect(state.looks).toBe(2);
   });
 
   test('before the card has shown anything counts where all was seen', async () => {
-    const { impacts, state } = impactsWith();
+    const { state, press } = impactsWith();
     state.facts = MAIL;
-    expect(await impacts.atApproval(ORDER)).toBe('known');
+    expect(await press()).toBe('known');
     state.facts = {};
-    expect(await impacts.atApproval(ORDER)).toBe('changed');
-    expect(await impacts.atApproval(ORDER)).toBe('unknown');
+    expect(await press()).toBe('changed');
+    expect(await press()).toBe('unknown');
   });
 
   test('asks even if the card has shown it by itself meanwhile', async () => {
-    const { impacts, state, showCard } = impactsWith();
+    const { impacts, state, showCard, press } = impactsWith();
     await showCard();
     state.facts = MAIL;
     state.now += 4 * HOUR_MS;
     await showCard();
     await new Promise((resolve) => setImmediate(resolve));
     expect(await impacts.forCard(ORDER)).toMatchObject({ latest: { items: [{ code: 'mail' }] } });
-    expect(await impacts.atApproval(ORDER)).toBe('changed');
-    expect(await impacts.atApproval(ORDER)).toBe('known');
+    expect(await press()).toBe('changed');
+    expect(await press()).toBe('known');
   });
 
   test('two presses at one moment are both refused', async () => {
-    const { impacts, state, showCard } = impactsWith();
+    const { state, showCard, press } = impactsWith();
     await showCard();
     state.facts = MAIL;
     const { opened, open } = gate();
     state.until = opened;
-    const presses = [impacts.atApproval(ORDER), impacts.atApproval(ORDER)];
+    const presses = [press(), press()];
     open();
     expect(await Promise.all(presses)).toEqual(['changed', 'changed']);
+    expect(await press()).toBe('known');
+  });
+
+  test.each([
+    ['something has appeared', NOTHING],
+    ['nothing was compared', undefined],
+  ])('the second half of a double click knows nothing where %s', async (_what, shown) => {
+    const { impacts, state, showCard, now } = impactsWith();
+    state.facts = shown ?? {};
+    if (shown !== undefined) await showCard();
+    state.facts = shown === undefined ? {} : MAIL;
+    const pressedAt = now();
+    expect(await impacts.atApproval(ORDER, pressedAt)).toBe('changed');
+    state.now += 1;
+    expect(await impacts.atApproval(ORDER, now()), 'nobody was told').toBe('changed');
+    state.now += 1;
+    await impacts.told(ORDER.id);
+    expect(await impacts.atApproval(ORDER, pressedAt), 'it was made before').toBe('changed');
+    expect(await impacts.atApproval(ORDER, now())).toBe(shown === undefined ? 'unknown' : 'known');
   });
 
   test('looks at nothing where nothing is lost, and knows nothing of the names of a file', async () => {
-    const { impacts, state } = impactsWith();
-    expect(await impacts.atApproval(newOrder(['cafe.rest']))).toBe('none');
-    expect(await impacts.atApproval(newOrder(['cafe.rest', 'bar.rest'], { task: 'delete' }))).toBe('unknown');
+    const { impacts, state, now } = impactsWith();
+    const ofMany = newOrder(['cafe.rest', 'bar.rest'], { task: 'delete' });
+    expect(await impacts.atApproval(newOrder(['cafe.rest']), now())).toBe('none');
+    expect(await impacts.atApproval(ofMany, now())).toBe('unknown');
     expect(state.looks).toBe(0);
   });
 });

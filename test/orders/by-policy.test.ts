@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
-import { approveOrder, denyOrder, type ImpactAtApproval } from '../../src/orders/decide.ts';
+import { approveOrder, denyOrder, type ImpactAtApproval, noteTold } from '../../src/orders/decide.ts';
 import { refusedNames, rulesRefusing } from '../../src/orders/demand.ts';
 import { confirmOrder } from '../../src/orders/request-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
@@ -288,19 +288,45 @@ describe('while an incident of a name is open', () => {
     const shown = new Map<string, Date>();
     return {
       informedSince: async () => shown,
-      warn: async (_order: unknown, userId: string) => {
-        if (shown.has(userId)) return false;
-        shown.set(userId, rig.now);
-        return true;
+      newTo: async (_order: unknown, userId: string, pressedAt: Date) => {
+        const knowsSince = shown.get(userId);
+        return knowsSince !== undefined && knowsSince <= pressedAt ? undefined : [{ id: 'i1', changes: 1 }];
       },
+      told: async (_orderId: string, userId: string) => void shown.set(userId, rig.now),
     };
   }
+
+  /** Presses, of which the person has been told what came of them. */
+  function pressing(orderId: string) {
+    const deps = { ...rig.orders, incidents: openIncident() };
+    return async (userId: string) => {
+      const outcome = await approveOrder(deps, orderId, userId);
+      if (!outcome.ok) await noteTold(deps, orderId, userId, outcome.refusal);
+      return outcome;
+    };
+  }
+
+  test('a press that was made before the person was told of it does not count', async () => {
+    rig.setPolicy(1, FINANCE);
+    const order = await renewal();
+    const incidents = openIncident();
+    const deps = { ...rig.orders, incidents };
+    const first = await approveOrder(deps, order.id, 'U0FAY');
+    expect(first).toMatchObject({ ok: false, refusal: { code: 'incident_open' } });
+    rig.pass(200);
+    expect(await approveOrder(deps, order.id, 'U0FAY'), 'the second half of a double click').toMatchObject({
+      ok: false,
+      refusal: { code: 'incident_open' },
+    });
+    if (!first.ok) await noteTold(deps, order.id, 'U0FAY', first.refusal);
+    rig.pass(1_000);
+    expect(await approveOrder(deps, order.id, 'U0FAY')).toMatchObject({ ok: true });
+  });
 
   test('each approver’s first press shows it, and the next one counts', async () => {
     rig.setPolicy(1, { ...FINANCE, needed: 2 });
     const order = await renewal();
-    const incidents = openIncident();
-    const press = (userId: string) => approveOrder({ ...rig.orders, incidents }, order.id, userId);
+    const press = pressing(order.id);
     for (const userId of ['U0FAY', 'U0FRED']) {
       expect(await press(userId)).toMatchObject({ ok: false, refusal: { code: 'incident_open' } });
       rig.pass(1_000);
@@ -314,8 +340,7 @@ describe('while an incident of a name is open', () => {
     const order = await renewal();
     await approve(order.id, 'U0FAY');
     rig.pass(1_000);
-    const incidents = openIncident();
-    const press = (userId: string) => approveOrder({ ...rig.orders, incidents }, order.id, userId);
+    const press = pressing(order.id);
     await press('U0FRED');
     rig.pass(1_000);
     await press('U0FRED');
@@ -331,8 +356,11 @@ describe('while an incident of a name is open', () => {
     const order = await renewal();
     const warned: string[] = [];
     const incidents = {
-      informedSince: async () => new Map<string, Date>(),
-      warn: async (_order: unknown, userId: string) => warned.push(userId) > 0,
+      ...openIncident(),
+      newTo: async (_order: unknown, userId: string) => {
+        warned.push(userId);
+        return [];
+      },
     };
     await approveOrder({ ...rig.orders, incidents }, order.id, 'U0NINA');
     expect(warned).toEqual([]);

@@ -235,7 +235,12 @@ export async function startRig(
     impactAtApproval: async () => 'none',
     impactWarnedAt: async () => undefined,
     signing,
-    incidents: { informedSince: async () => undefined, warn: async () => false },
+    impactTold: async () => undefined,
+    incidents: {
+      informedSince: async () => undefined,
+      newTo: async () => undefined,
+      told: async () => undefined,
+    },
   };
 
   const mandateStore = createMandateStore(database, '');

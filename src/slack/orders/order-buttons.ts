@@ -11,6 +11,7 @@ import {
   approveOrder,
   cancelOrder,
   denyOrder,
+  noteTold,
   refusalToApprove,
   refusalToDeny,
 } from '../../orders/decide.ts';
@@ -107,6 +108,7 @@ export function changing(
       call.acknowledge();
       await updateOpenView(call.deps.web, call.view.id, noticeView('Order', [section(said)]));
     } else await (outcome.ok ? call.respondIfLate(said) : call.respond(said));
+    if (!outcome.ok) await noteTold(call.deps.orders, call.value, call.person.id, outcome.refusal);
   };
 }
 
@@ -305,8 +307,12 @@ function reasonForm<const Name extends string>(
       const { deps, origin, person, values } = call;
       const read = readForm(declared, values);
       if ('errors' in read) return read;
-      const outcome = await act(deps.orders, origin.subject ?? '', person.id, read.value.reason);
-      return outcome.ok ? { say: undefined } : { errors: { reason: refusalText(outcome.refusal) } };
+      const { subject = '' } = origin;
+      const outcome = await act(deps.orders, subject, person.id, read.value.reason);
+      if (outcome.ok) return { say: undefined };
+      // A form takes no second press before it shows this.
+      await noteTold(deps.orders, subject, person.id, outcome.refusal);
+      return { errors: { reason: refusalText(outcome.refusal) } };
     },
   };
 }

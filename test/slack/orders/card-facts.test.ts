@@ -61,7 +61,7 @@ function ofTask(task: Order['task'], changes: Partial<Order> = {}, names: readon
 const website: ImpactItem = { code: 'website', severity: 'stops', addresses: ['198.51.100.7'] };
 const signed: ImpactItem = { code: 'no_transfer_lock', severity: 'at_stake' };
 const looked = (asked: Impact, latest = asked) => ({
-  impact: { asked, latest, warned: undefined, isThorough: true },
+  impact: { asked, latest, warned: undefined, warnedToldAt: undefined, isThorough: true },
 });
 const waiting = sampleOrder('PENDING', {}, NAMES);
 const renewed = { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTime() - 7 * 86_400_000) };
