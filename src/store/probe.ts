@@ -3,6 +3,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
 import type { Condition, OrderFigures } from '../metrics.ts';
+import { optional } from './columns.ts';
 import { withStoreError } from './database.ts';
 
 /**
@@ -35,14 +36,26 @@ const conditions = z.tuple([
     databaseBytes: z.number(),
     names: z.number(),
     overdueLooks: z.number(),
-    lastDigestAt: z.number().nullable(),
+    lastDigestAt: optional(z.number()),
+    lastSealAt: optional(z.number()),
+    lastAnchorAt: optional(z.number()),
+    lastStampAt: optional(z.number()),
+    lastWebhookAt: optional(z.number()),
+    webhookWaitingSeconds: z.number(),
   }),
 ]);
 
 const SELECT_CONDITION = `
   SELECT pg_database_size(current_database())::float8 AS "databaseBytes", count(*)::int AS names,
     (count(*) FILTER (WHERE least(next_dns_at, next_registry_at) < $1))::int AS "overdueLooks",
-    (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications WHERE subject_kind = 'digest') AS "lastDigestAt"
+    (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications WHERE subject_kind = 'digest') AS "lastDigestAt",
+    (SELECT extract(epoch FROM max(at))::float8 FROM seals WHERE team_id = installation_team()) AS "lastSealAt",
+    (SELECT extract(epoch FROM max(at))::float8 FROM anchors WHERE team_id = installation_team()) AS "lastAnchorAt",
+    (SELECT extract(epoch FROM max(at))::float8 FROM anchor_timestamps WHERE team_id = installation_team()) AS "lastStampAt",
+    (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications
+      WHERE team_id = installation_team() AND subject_kind = 'webhook_endpoint' AND purpose = 'test') AS "lastWebhookAt",
+    (SELECT greatest(0, coalesce(extract(epoch FROM $2::timestamptz - min((body::json ->> 'timestamp')::timestamptz)), 0))::float8
+      FROM notifications WHERE team_id = installation_team() AND subject_kind = 'webhook_queue' AND purpose <> 'plan') AS "webhookWaitingSeconds"
   FROM domains`;
 const secondsRows = z.tuple([z.object({ seconds: z.number() })]);
 
@@ -105,9 +118,8 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
 
     condition: (now) =>
       withStoreError('reading the condition of the database', async () => {
-        const { rows } = await pool.query(SELECT_CONDITION, [new Date(now.getTime() - LATE_MS)]);
-        const [{ lastDigestAt, ...rest }] = conditions.parse(rows);
-        return { ...rest, lastDigestAt: lastDigestAt ?? undefined };
+        const { rows } = await pool.query(SELECT_CONDITION, [new Date(now.getTime() - LATE_MS), now]);
+        return conditions.parse(rows)[0];
       }),
 
     close: () => pool.end(),

@@ -11,7 +11,7 @@ import { claimDuePlans } from './notifications.ts';
  * Webhooks in the outbox. The plan of a subject `webhook_queue` is the queue of one endpoint and one subject, its other rows the
  * webhooks, numbered by the plan’s version: the plan’s row is locked when one is queued, so they are numbered as they were
  * committed. The plan of a subject `webhook_endpoint` says that there is an endpoint, and how it stands; its row of the purpose
- * `test` shows the month of the last test.
+ * `test` shows the month of the last test, and was posted when the endpoint took something last.
  */
 
 const ENDPOINT = 'webhook_endpoint';
@@ -116,9 +116,11 @@ export function createWebhookStore({ run, transaction }: Database, teamId: strin
         WITH gone AS (DELETE FROM notifications n WHERE ${of(QUEUE, queue)} AND n.purpose = ${id})
         UPDATE notifications n SET lease_until = ${leaseOf(leaseMs)}, attempts = 0 WHERE ${plan(QUEUE, queue)}`),
 
-    noteTaken: (endpoint) =>
+    noteTaken: (endpoint, now) =>
       change(Prisma.sql`
-        WITH taken AS (
+        WITH shown AS (
+          UPDATE notifications n SET posted_at = ${now} WHERE ${of(ENDPOINT, endpoint)} AND n.purpose = 'test'
+        ), taken AS (
           UPDATE notifications n SET refused = NULL, due_at = NULL, version = version + 1
           WHERE ${plan(ENDPOINT, endpoint)} AND n.refused IS NOT NULL RETURNING subject_id
         )

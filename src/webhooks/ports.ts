@@ -48,8 +48,8 @@ export interface WebhookStore {
   read(queue: string): Promise<WebhookQueue | undefined>;
   /** The endpoint took a webhook, or it was given up: the next one follows. Says that the process is alive. */
   remove(queue: string, id: string, leaseMs: number): Promise<void>;
-  /** The endpoint takes webhooks. */
-  noteTaken(endpoint: string): Promise<void>;
+  /** The endpoint has taken a webhook. */
+  noteTaken(endpoint: string, now: Date): Promise<void>;
   /** Ends the claim of a queue whose first webhook has failed. */
   postpone(endpoint: string, queue: string, failure: WebhookFailure): Promise<void>;
   /** Ends a claim without an attempt. */

@@ -137,7 +137,7 @@ function createEndpoint(deps: WebhooksDeps, url: URL, signer: Signer): WebhookEn
         }
         const failed = await attempt(first);
         if (failed === undefined) {
-          await store.noteTaken(id);
+          await store.noteTaken(id, now());
           await store.remove(queue, first.id, LEASE_MS);
           continue;
         }

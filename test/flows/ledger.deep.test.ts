@@ -89,6 +89,27 @@ test('an order is proved by its receipt, and everything by the ledger, up to an 
   expect((await check(days.text, fingerprint())).verdict).toBe('proved');
 });
 
+test('when seals and webhooks left, and which webhook waits, is in the metrics', async () => {
+  const metric = async (name: string) => {
+    const text = await (await fetch(`${t.botUrl}/metrics`)).text();
+    return Number(new RegExp(`^domain_steward_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  };
+  const now = () => Date.now() / 1_000 + HOUR_MS / 1_000;
+  for (const what of ['seal', 'anchor', 'webhook'])
+    expect(Math.abs((await metric(`last_${what}_timestamp_seconds`)) - now()), what).toBeLessThan(60);
+  expect(await metric('last_stamp_timestamp_seconds')).toBeNaN();
+  await until('no webhook waits', async () => (await metric('webhook_waiting_seconds')) === 0);
+
+  receiver.answers((response) => void response.writeHead(503).end());
+  await t.alice.command(DOMAINS, '/domain watch noodle.rest');
+  await until('it is sealed', async () => (await metric('unsealed_seconds')) === 0);
+  await t.demo.moveTime(HOUR_MS);
+  await until('the anchor waits', async () => (await metric('webhook_waiting_seconds')) > 0);
+  receiver.answers((response) => void response.end());
+  await t.demo.moveTime(HOUR_MS);
+  await until('no webhook waits', async () => (await metric('webhook_waiting_seconds')) === 0);
+});
+
 test('who may not see an order gets no receipt, and who is no admin no ledger', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain receipt zzzzzzzzzzzz')).toContain('zzzzzzzzzzzz');
   expect(await answerTo(t.workspace, t.alice, '/domain ledger')).toMatch(/Only admins/);

@@ -18,7 +18,10 @@ let text: string;
 beforeAll(async () => {
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
   await order.ends('SUCCEEDED');
-  text = await scrape();
+  await until('it is sealed', async () => {
+    text = await scrape();
+    return valuesOf('domain_steward_last_seal_timestamp_seconds').size > 0;
+  });
 });
 
 const scrape = async () => (await fetch(`${t.botUrl}/metrics`)).text();
@@ -59,8 +62,9 @@ const panels = z.object({
 });
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-/** What only the embedded database or backups have, and what is told when a digest was posted: declared all the same. */
-const DECLARED = /^domain_steward_(database_disk_free|backup_disk_free|last_backup|last_digest)_/;
+/** What only the embedded database or backups have, and what is told when it has happened: declared all the same. */
+const DECLARED =
+  /^domain_steward_(database_disk_free|backup_disk_free|last_(backup|digest|anchor|stamp|webhook))_/;
 
 test('every metric that alerts and dashboard name is there', async () => {
   const alerts = rules.parse(parse(await read('deploy/prometheus/alerts.yml')));
@@ -87,9 +91,14 @@ test('what the bot does by itself, and what it runs on, is told', () => {
   expect([...valuesOf('domain_steward_build_info')]).toEqual([
     [`version="${RELEASE}",node="${process.version}"`, 1],
   ]);
-  // No embedded database and no backups here.
+  expect(
+    Date.now() / 1_000 - (valuesOf('domain_steward_last_seal_timestamp_seconds').get('') ?? 0),
+  ).toBeLessThan(600);
+  expect(valuesOf('domain_steward_webhook_waiting_seconds').get('')).toBe(0);
+  // No embedded database, no backups, no endpoints and no time stamps here.
   expect(valuesOf('domain_steward_database_disk_free_bytes').size).toBe(0);
-  expect(valuesOf('domain_steward_last_backup_timestamp_seconds').size).toBe(0);
+  for (const what of ['backup', 'anchor', 'stamp', 'webhook'])
+    expect(valuesOf(`domain_steward_last_${what}_timestamp_seconds`).size, what).toBe(0);
 });
 
 describe('without the database', () => {

@@ -51,6 +51,32 @@ describe('on one port', () => {
     await Promise.all(commands);
   });
 
+  test('events that wait for a seal: it is ready all the same, says so, and the metric too', async () => {
+    const sealer = new pg.Client({ connectionString: t.databaseUrl });
+    await sealer.connect();
+    onTestFinished(() => sealer.end());
+    // Another process is sealing, and does not come to an end.
+    await sealer.query(`SELECT pg_advisory_lock(${0x4c454447}, hashtext(installation_team()))`);
+    await t.alice.command(DOMAINS, '/domain watch noodle.rest');
+    const wait = () =>
+      sealer.query(`UPDATE unsealed_events SET since = now() - interval '100 s' RETURNING 1`);
+    await until('an event waits', async () => ((await wait()).rowCount ?? 0) > 0);
+    const response = await ready();
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({
+      status: 'ready',
+      details: { ledger: expect.stringMatching(/^events have waited for a seal for 10\d s$/) },
+    });
+    const [, seconds] = /^domain_steward_unsealed_seconds (\S+)$/m.exec(await metrics()) ?? [];
+    expect(Number(seconds)).toBeGreaterThan(99);
+    await sealer.query('SELECT pg_advisory_unlock_all()');
+    await until(
+      'it is sealed',
+      async () => JSON.stringify(await (await ready()).json()) === '{"status":"ready"}',
+    );
+    expect(await metrics()).toMatch(/^domain_steward_unsealed_seconds 0$/m);
+  });
+
   test('a database that hangs: readiness says so, and the metrics of the process are there without the orders', async () => {
     await until('it is ready', async () => (await ready()).status === 200);
     onTestFinished(() => proxy.mend());
