@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   SANDBOX_ACCOUNTS,
@@ -14,18 +15,20 @@ import { z } from 'zod';
 import { type Bot, startBot } from '#src/bot.ts';
 import { readConfig } from '#src/config.ts';
 import { createLog, type Log } from '#src/log.ts';
-import { type Price, priceEdits } from '#src/money/prices.ts';
 import { PACE, type Seams } from '#src/seams.ts';
 import { COMMANDS } from '#src/slack/index.ts';
 import { BOT_SCOPES } from '#src/slack/outbound/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';
+import { addHolidayNames, HISTORY_DAYS, liveHistory, signWhatDecides } from './history.ts';
+import { passOn } from './pass-on.ts';
+import { openRoot } from './root-key.ts';
 import { playTheft } from './story.ts';
 import { createReceiver } from './webhook-receiver.ts';
 
 export interface DemoOptions {
   /** The port of the page; 0 takes any free port. */
   readonly port: number;
-  /** The folder for everything that the demo keeps. */
+  /** The folder for everything that the demo keeps. It is there. */
   readonly dataDir: string;
   readonly log?: Log;
   /** The folder of the built page. */
@@ -34,7 +37,7 @@ export interface DemoOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** A PostgreSQL to use instead of the embedded one. */
   readonly databaseUrl?: string;
-  /** Whether to begin as `npm run demo` does: with names that are watched, a price list, and a receiver of webhooks. */
+  /** Whether to begin as `npm run demo` does: in a workspace that has lived, with a root of its own and a receiver of webhooks. */
   readonly lived?: boolean;
   /** Whether to deliver over Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
@@ -60,9 +63,12 @@ export interface Demo {
   stop(): Promise<void>;
 }
 
-const MAX_AHEAD_MS = 5 * 365 * 86_400_000;
+const DAY_MS = 86_400_000;
+const MAX_AHEAD_MS = 5 * 365 * DAY_MS;
 const moveBody = z.object({ addMs: z.number().int().optional(), reset: z.boolean().optional() });
 
+/** The bot's pages for people, which are reached where the workspace is: passkeys are bound to an address that stays. */
+const PAGES = /^\/(?:sign|keys|calendar)\//;
 /** Where the demo receives the bot's webhooks. */
 const WEBHOOK_PATH = '/webhooks';
 
@@ -71,19 +77,28 @@ const STOLEN = 'cafe.rest';
 
 /** Starts the demo. It connects to nothing outside of this machine. */
 export async function startDemo(options: DemoOptions): Promise<Demo> {
-  // The folder above it may be the bot's own, which stays as it is.
-  await mkdir(options.dataDir, { recursive: true });
-  await chmod(options.dataDir, 0o700);
-  let aheadMs = 0;
+  const { lived = false, log = createLog('warn') } = options;
+  const stateFile = join(options.dataDir, 'workspace.json');
+  const isNew = lived && !existsSync(stateFile);
+  let aheadMs = isNew ? -HISTORY_DAYS * DAY_MS : 0;
   const now = () => new Date(Date.now() + aheadMs);
   const service = await startSandboxService({ stateFile: join(options.dataDir, 'service.json') });
+  service.clock.setOffset(aheadMs);
+  if (isNew) addHolidayNames(service);
   const dns = await startDemoDns(service, [SANDBOX_ACCOUNTS.alice.context]);
   let demo: Demo | undefined;
+  /** Requests up to this one belong to the history. */
+  let shownFrom = 0;
   const receiver = createReceiver(() => workspace.announce('webhooks'));
 
-  const moveTime = async (toMs: number) => {
-    aheadMs = Math.min(Math.max(toMs, 0), MAX_AHEAD_MS);
+  let bot: Bot | undefined;
+
+  const setClock = (toMs: number) => {
+    aheadMs = toMs;
     service.clock.setOffset(aheadMs);
+  };
+  const moveTime = async (toMs: number) => {
+    setClock(Math.min(Math.max(toMs, 0), MAX_AHEAD_MS));
     await demo?.bot.catchUp();
     workspace.announce('time');
     return { now: now().toISOString(), aheadMs };
@@ -91,10 +106,11 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
 
   const workspace = await startWorkspace({
     port: options.port,
-    now: () => Date.now(),
+    // What was said in the past stands there; what the clock moves on from now on does not.
+    now: () => Date.now() + Math.min(aheadMs, 0),
     bot: { scopes: BOT_SCOPES, escapeEntities: true },
     seed: { teamName: 'Steward & Co', appName: 'Domain Steward', ...options.seed },
-    stateFile: join(options.dataDir, 'workspace.json'),
+    stateFile,
     commands: [...COMMANDS.values()].map(({ usage, summary }) => ({
       command: '/domain',
       usage_hint: usage,
@@ -105,13 +121,14 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     // A command before the bot is ready would be lost.
     open: () => demo !== undefined,
     async handle(path, request, response) {
-      if (path !== WEBHOOK_PATH || request.method !== 'POST') return false;
-      await receiver.receive(request, response);
+      if (path === WEBHOOK_PATH && request.method === 'POST') await receiver.receive(request, response);
+      else if (bot !== undefined && PAGES.test(path)) await passOn(request, response, bot.port);
+      else return false;
       return true;
     },
     extraRoutes: {
       'GET /local/requests': ({ query }) => {
-        const after = Number(query.get('after') ?? 0);
+        const after = Math.max(Number(query.get('after') ?? 0), shownFrom);
         return {
           requests: service.requests
             .filter((request) => request.n > after)
@@ -142,7 +159,22 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     workspace.announce('requests');
   });
 
-  let bot: Bot | undefined;
+  /** Lives the history, and leaves the clock at the present. */
+  const live = async (started: Bot) => {
+    const moveTo = (daysAgo: number) => {
+      options.signal?.throwIfAborted();
+      setClock(-daysAgo * DAY_MS);
+    };
+    const parts = { service, dns, workspace, bot: started, root, moveTo };
+    await (isNew ? liveHistory(parts) : signWhatDecides(parts)).catch((err: unknown) => {
+      options.signal?.throwIfAborted();
+      log.warn({ err }, 'the demo begins with less history than it should');
+    });
+    setClock(0);
+    shownFrom = service.requests.at(-1)?.n ?? 0;
+  };
+  const publicUrl = `http://localhost:${new URL(workspace.url).port}`;
+  const root = await openRoot(options.dataDir, { id: 'localhost', origin: publicUrl });
   try {
     const config = readConfig({
       SLACK_BOT_TOKEN: workspace.botToken,
@@ -161,14 +193,20 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       REMINDER_CHANNEL: 'C0EXPIRY',
       RDAP_BOOTSTRAP_URL: service.rdapBootstrapUrl,
       DNS_SERVERS: dns.resolver,
-      ...(options.lived === true
-        ? { WEBHOOK_URLS: new URL(WEBHOOK_PATH, workspace.url).href, WEBHOOK_SECRET: receiver.secret }
+      ...(lived
+        ? {
+            WEBHOOK_URLS: new URL(WEBHOOK_PATH, workspace.url).href,
+            WEBHOOK_SECRET: receiver.secret,
+            PUBLIC_URL: publicUrl,
+            SIGNING_ROOTS: root.fingerprint,
+            // A policy is published by one admin and confirmed by another.
+            ADMINS: 'U0ADA,U0BOB',
+          }
         : {}),
-      LOG_LEVEL: 'warn',
       ...options.settings,
     });
     const started = await startBot(config, {
-      log: options.log ?? createLog(config.logLevel),
+      log,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
       seams: {
         now,
@@ -178,11 +216,8 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       },
     });
     bot = started;
-    if (options.lived === true) {
-      await watchNames(started, service);
-      await listPrices(started, now());
-    }
     workspace.setRequestUrl(`http://127.0.0.1:${started.port}/slack/events`);
+    if (lived) await live(started);
     demo = {
       url: workspace.url,
       service,
@@ -224,41 +259,6 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     await service.close();
     throw error;
   }
-}
-
-/**
- * Puts Alice's names on the watch list, each with its date at the registry, so that there is something to remind
- * of.
- */
-async function watchNames(bot: Bot, service: SandboxService): Promise<void> {
-  const { dated, undated } = await bot.expiry.list(MAX_AHEAD_MS / 86_400_000, 0, 1);
-  if (dated + undated > 0) return;
-  const lines = service.state
-    .domains(SANDBOX_ACCOUNTS.alice.context)
-    .filter(({ name }) => name !== SANDBOX_TRANSFER.name)
-    .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
-  await bot.expiry.importNames(lines.join('\n'), 'U0ALICE', async () => undefined);
-}
-
-/** Adds a price list, so that cards and digests show costs. Admins change it with `/domain prices`. */
-async function listPrices(bot: Bot, now: Date): Promise<void> {
-  if ((await bot.prices.list()).length > 0) return;
-  const validFrom = `${now.toISOString().slice(0, 7)}-01`;
-  const price = (task: Price['task'], minor: number): Price => ({
-    zone: 'rest',
-    task,
-    period: 1,
-    amount: { currency: 'EUR', minor },
-    validFrom,
-    source: 'Example contract',
-  });
-  const prices = [
-    price('create', 2_400),
-    price('renew', 1_800),
-    price('transfer', 1_800),
-    price('restore', 8_000),
-  ];
-  await bot.prices.save(priceEdits([], prices), 'U0ADA', now);
 }
 
 /** The demo's key for credentials. It is kept with the demo's data, so that links survive a restart. */

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
+import { chmod, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
+import { EmbeddedPostgresError, startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
-import { createLog } from '#src/log.ts';
-import { startDemo } from './demo.ts';
+import { createLog, type Log } from '#src/log.ts';
+import type { Demo, DemoOptions } from './demo.ts';
 import { pageDir } from './page-files.ts';
 
 /*
@@ -29,15 +30,13 @@ async function main(): Promise<void> {
   // An error of a library must not end the demo that somebody is trying out.
   process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));
   const stopRequested = new AbortController();
-  const starting = startDemo({
+  const starting = start({
     signal: stopRequested.signal,
     port: PORT,
     dataDir: join(resolve(DATA_DIR), 'demo'),
     log,
     pageDir,
     lived: true,
-    // A policy is published by one admin and confirmed by another.
-    settings: { ADMINS: 'U0ADA,U0BOB' },
   });
   // Installed before the start is over: whatever was started until then is stopped.
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
@@ -61,6 +60,29 @@ async function main(): Promise<void> {
   process.stdout.write(
     `\nDomain Steward, to try: open ${demo.url}\n\n  You are Alice. Type /domain link, then /domain renew cafe.rest 2 -- client paid.\n  Switch to Bob to approve. The page shows the way. Ctrl+C ends it; what you did is kept.\n\n`,
   );
+}
+
+/** Starts the demo, on a database that is made while everything else is loaded. */
+async function start(options: DemoOptions & { readonly log: Log }): Promise<Pick<Demo, 'url' | 'stop'>> {
+  // The folder above it may be the bot's own, which stays as it is.
+  await mkdir(options.dataDir, { recursive: true });
+  await chmod(options.dataDir, 0o700);
+  const [{ startDemo }, postgres] = await Promise.all([
+    import('./demo.ts'),
+    startEmbeddedPostgres({
+      dataDir: options.dataDir,
+      log: (sentence) => options.log.info(sentence),
+      // What is tried out may be lost when the machine crashes, and is there sooner.
+      settings: { fsync: 'off', full_page_writes: 'off' },
+    }),
+  ]);
+  try {
+    const demo = await startDemo({ ...options, databaseUrl: postgres.url });
+    return { url: demo.url, stop: () => demo.stop().finally(() => postgres.stop()) };
+  } catch (error) {
+    await postgres.stop();
+    throw error;
+  }
 }
 
 main().catch((error: unknown) => {

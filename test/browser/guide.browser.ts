@@ -52,7 +52,8 @@ test('the guided path leads from the first command to the expiry digest', async 
   await clickNext('Send');
 
   await stepIs('Approve it');
-  expect(demo.service.requestsFor({ task: 'domain.renew' })).toEqual([]);
+  const sent = () => demo.service.requestsFor({ task: 'domain.renew', name: 'cafe.rest' });
+  expect(sent()).toEqual([]);
   await next('You are').getByLabel('You are').selectOption('U0BOB');
   await clickNext(/^Approve$/);
 
@@ -62,7 +63,7 @@ test('the guided path leads from the first command to the expiry digest', async 
     .message(/The service says/, 'thread')
     .last()
     .waitFor();
-  expect(demo.service.requestsFor({ task: 'domain.renew' })).toHaveLength(1);
+  expect(sent()).toHaveLength(1);
   await window.checkAccess('a result in its thread');
 
   await stepIs('See what expires');
@@ -105,11 +106,11 @@ test('the second path leads from a deletion that is stopped to the alarm of a th
   await stepIs('Hear of it elsewhere');
   await clickNext(/^Webhooks/);
   const webhooks = page.getByRole('region', { name: 'Webhooks', exact: true });
-  const opened = webhooks.getByText('incident.opened', { exact: true });
+  const opened = webhooks.getByRole('group').filter({ hasText: /^incident\.opened.*cafe\.rest/ });
   await opened.waitFor();
   expect(await opened.count(), 'one theft is one incident').toBe(1);
-  await opened.click();
-  await webhooks.getByText('"name": "cafe.rest"').first().waitFor();
+  await opened.getByText('incident.opened').first().click();
+  await webhooks.locator('[open]').getByText('"name": "cafe.rest"').waitFor();
   await window.checkAccess('the webhooks beside the chat');
   await page.getByText('That is how a theft is heard of.').waitFor();
   await window
@@ -143,7 +144,12 @@ test('several names are renewed at once from the digest', async () => {
     .first()
     .waitFor();
   const sent = demo.service.requestsFor({ task: 'domain.renew' });
-  expect(sent.map(({ name }) => name).sort()).toEqual(['bakery.rest', 'brunch.rest']);
+  expect(
+    sent
+      .slice(-2)
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(['bakery.rest', 'brunch.rest']);
 
   await page.getByLabel('You are').selectOption('U0ALICE');
   await page.getByRole('button', { name: 'Domain Steward' }).click();

@@ -8,6 +8,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
+import { answeredAfter, DOMAINS, openedAfter } from '../../demo/people.ts';
 import { createLog } from '../../src/log.ts';
 import type { PolicySource } from '../../src/policy/ports.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -15,7 +16,7 @@ import { holdStory } from './held-messages.ts';
 import { fasterPace } from './pace.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
-export const DOMAINS = 'C0DOMAINS';
+export { DOMAINS, openedAfter };
 
 export interface TestDemoOptions {
   /** The workspace's people and places, where they differ from those of the demo. */
@@ -217,18 +218,6 @@ async function dumpOf(url: string, table?: string): Promise<string> {
   }
 }
 
-/** Does something and waits for the view that it opens for a person. */
-export async function openedAfter(
-  workspace: Workspace,
-  person: Actor,
-  act: () => Promise<unknown>,
-  what = `a view that opens for ${person.user.real_name}`,
-): Promise<View> {
-  const before = new Set(person.openedViews().map(({ id }) => id));
-  await act();
-  return workspace.waitFor(() => person.openedViews().find(({ id }) => !before.has(id)), { what });
-}
-
 /** The form that a command opens. */
 export function openForm(
   workspace: Workspace,
@@ -271,15 +260,7 @@ export async function toldAfter(
   person: Actor,
   act: () => Promise<unknown>,
 ): Promise<string> {
-  const before = person.ephemerals().length;
-  await act();
-  return workspace.waitFor(
-    () => {
-      const message = person.ephemerals()[before];
-      return message === undefined ? undefined : textOf(message);
-    },
-    { what: `${person.user.real_name} to be told something` },
-  );
+  return textOf(await answeredAfter(workspace, person, act));
 }
 
 /** Runs a command and waits for the ephemeral answer. */

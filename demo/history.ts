@@ -1,0 +1,239 @@
+import {
+  SANDBOX_ACCOUNTS,
+  SANDBOX_CONTACTS,
+  SANDBOX_NAMESERVERS,
+  SANDBOX_TRANSFER,
+  type SandboxService,
+} from '@domain-steward/sandbox-service';
+import type { Message, Workspace } from '@domain-steward/slack-workspace';
+import type { Bot } from '#src/bot.ts';
+import { type Price, priceEdits } from '#src/money/prices.ts';
+import type { Authenticator } from './authenticator.ts';
+import type { DemoDns } from './dns.ts';
+import { Doing, MAX_WAIT_MS } from './people.ts';
+import { pressWith } from './root-key.ts';
+
+/*
+ * The thirty days before somebody first opens the demo. People live them in the local workspace with the bot's own clock moved
+ * back, so that every order, event and message of them is what the bot makes of it.
+ */
+
+export interface HistoryParts {
+  readonly service: SandboxService;
+  readonly dns: DemoDns;
+  readonly workspace: Workspace;
+  readonly bot: Bot;
+  /** Ada's passkey. */
+  readonly root: Authenticator;
+  /** Moves the clocks of the bot, the sandbox and the workspace to so many days before now. */
+  readonly moveTo: (daysAgo: number) => void;
+}
+
+const DAY_MS = 86_400_000;
+/** How long ago the history begins. */
+export const HISTORY_DAYS = 30;
+
+/** What the mandate of the demo covers, with the days until they expire. The last one costs more than it may. */
+const HOLIDAY_NAMES = {
+  'garden.rest': 24,
+  'terrace.rest': 25,
+  'summer.rest': 26,
+  'garden.example': 27,
+};
+/** What no click approves. */
+const SIGNED = 'menu.example';
+/** A name that is registered. */
+const MADE = 'brasserie.rest';
+
+const POLICY = `
+- rule_name: the menu is signed
+  tasks: [charge, risk]
+  names: [${SIGNED}]
+  decision: approve
+  approvers: [U0BOB, S0APPROVERS]
+  signed: true
+- rule_name: the kitchen is Alice’s
+  tasks: [charge]
+  names: [kitchen.rest]
+  decision: approve
+  approvers: [U0ALICE]
+- rule_name: large sums are Ada’s
+  tasks: [charge]
+  names: ["*"]
+  over: 100.00
+  decision: approve
+  approvers: [U0ADA]
+`;
+
+const PORTFOLIO = `name,owner,tags,note
+cafe.rest,U0BOB,brand,The café’s own address
+menu.example,U0CAROL,brand,
+bar.rest,U0BOB,client-acme,
+deli.rest,U0BOB,client-acme,
+tapas.rest,U0CAROL,client-tapas,Ask before it is let go
+`;
+
+/** Names of the sandbox that the history needs. */
+export function addHolidayNames({ state, clock }: SandboxService): void {
+  for (const [name, days] of Object.entries(HOLIDAY_NAMES))
+    state.addDomain({ name, context: 4, expires: clock.real() + days * DAY_MS });
+}
+
+/** Lives the thirty days, and leaves the clock at their end. */
+export async function liveHistory(parts: HistoryParts): Promise<void> {
+  const { workspace, bot, moveTo } = parts;
+  const [bob, carol] = [new Doing(workspace, 'U0BOB'), new Doing(workspace, 'U0CAROL')];
+  /** That an order is approved by somebody else, and carried out. */
+  async function given(asking: Promise<() => Message>, by: Doing): Promise<void> {
+    const card = await asking;
+    await by.click(card(), 'order_approve');
+    await workspace.waitFor(() => (stateOf(card()) === 'SUCCEEDED' ? card() : undefined), {
+      what: `an order of the history to be carried out: ${card().text}`,
+      timeoutMs: MAX_WAIT_MS,
+    });
+  }
+  const renew = (who: Doing, names: string, reason: string, years = 1) =>
+    who.asks(names.split(' '), () => who.command(`/domain renew ${names} ${years} -- ${reason}`));
+
+  const begun = new Date(Date.now() - HISTORY_DAYS * DAY_MS);
+  await Promise.all([
+    linked(bob, SANDBOX_ACCOUNTS.bob),
+    linked(carol, SANDBOX_ACCOUNTS.frontdesk),
+    bot.prices.save(priceEdits([], pricesFrom(begun)), 'U0ADA', begun),
+  ]);
+  await publishPolicy(parts);
+
+  moveTo(28);
+  const [contact] = SANDBOX_CONTACTS;
+  const contacts = Object.fromEntries(['ownerc', 'adminc', 'techc'].map((role) => [role, String(contact)]));
+  const nameServers = SANDBOX_NAMESERVERS.join('\n');
+  await Promise.all([
+    given(renew(bob, 'tapas.rest', 'the lease runs on'), carol),
+    given(
+      carol.asks([MADE], () => carol.fillIn(`/domain create ${MADE}`, { ...contacts, nameServers })),
+      bob,
+    ),
+  ]);
+  moveTo(13);
+  const refused = await renew(carol, 'tavern.rest', 'two years are cheaper', 2);
+  await Promise.all([
+    bob.fillIn({ message: refused(), action: 'order_deny' }, { reason: 'The tavern closes in May' }),
+    given(renew(bob, 'saffron.rest soup.rest spoon.rest', 'client ACME paid'), carol),
+    given(renew(carol, 'sushi.rest', 'as every year'), bob),
+  ]);
+  await solveIncident(parts, bob);
+  moveTo(4);
+  await given(renew(bob, 'ramen.rest', 'the shop stays'), carol);
+  moveTo(1 / 24);
+  await importNames(parts, bob);
+  await Promise.all([
+    given(askForMandate(bob), carol),
+    renew(bob, 'noodle.rest', 'before the prices rise'),
+    renew(carol, 'pasta.rest', 'for the new menu', 2),
+    renew(carol, 'kitchen.rest', 'the kitchen asked'),
+    renew(bob, 'picnic.rest', 'for as long as possible', 6),
+  ]);
+  moveTo(0);
+}
+
+type Account = Readonly<Record<'user' | 'password', string>> & { readonly context: number };
+
+function linked(who: Doing, { user, context, password }: Account): Promise<void> {
+  return who.fillIn('/domain link', { user, context: String(context), password });
+}
+
+/** Ada adds the first passkey, Bob publishes the policy, and Ada signs it with the settings that decide. */
+async function publishPolicy({ workspace, bot, root }: HistoryParts): Promise<void> {
+  const [ada, bob] = [new Doing(workspace, 'U0ADA'), new Doing(workspace, 'U0BOB')];
+  const press = async (message: Message, action: string) =>
+    pressWith(root, addressIn(await ada.pressed(message, action)), `http://127.0.0.1:${bot.port}`);
+  await press(await ada.answerTo('/domain key'), 'key_add');
+  await bob.answered(async () =>
+    bob.fillIn({ message: await bob.answerTo('/domain policy'), action: 'policy_upload' }, { rules: POLICY }),
+  );
+  await bob.pressed(await bob.answerTo('/domain policy'), 'policy_publish');
+  await press(await ada.answerTo('/domain policy'), 'policy_confirm');
+}
+
+/** Has Ada sign what decides, where her signature does not count any more: the demo was started at another port. */
+export async function signWhatDecides({ workspace, bot, root }: HistoryParts): Promise<void> {
+  const ada = new Doing(workspace, 'U0ADA');
+  const keys = await ada.answerTo('/domain key');
+  if (!JSON.stringify(keys.blocks).includes('charter_sign')) return;
+  await pressWith(root, addressIn(await ada.pressed(keys, 'charter_sign')), `http://127.0.0.1:${bot.port}`);
+}
+
+/** A name was made before its nameservers knew it, which is told as an incident. Somebody of the team says why. */
+async function solveIncident({ workspace, dns, bot, moveTo }: HistoryParts, who: Doing): Promise<void> {
+  // This machine cannot run a DNS of its own.
+  if (dns.sandbox === undefined) return;
+  const incident = () =>
+    workspace.messages('C0EXPIRY').find(({ metadata }) => metadata?.event_type === 'domain_incident');
+  for (let daysAgo = 13; incident() === undefined && daysAgo > 8; daysAgo -= 1) {
+    moveTo(daysAgo);
+    await bot.catchUp();
+  }
+  const told = incident();
+  if (told === undefined) return;
+  await who.fillIn({ message: told, action: 'alert_ours' }, { reason: 'Its zone comes with the website' });
+  dns.sandbox.world.serve(MADE, SANDBOX_NAMESERVERS, ['@ A 198.51.100.12']);
+}
+
+/** Puts the sandbox's names on the watch list, each with its date, and says whose some of them are. */
+async function importNames({ bot, service }: HistoryParts, who: Doing): Promise<void> {
+  const lines = service.state
+    .domains(SANDBOX_ACCOUNTS.alice.context)
+    .filter(({ name }) => name !== SANDBOX_TRANSFER.name)
+    .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
+  await bot.expiry.importNames(lines.join('\n'), 'U0BOB', async () => undefined);
+  const plan = await who.answered(() => who.fillIn('/domain names import', { rows: PORTFOLIO }));
+  await who.pressed(plan, 'names_import_apply');
+}
+
+/** Bob is about to be away: what is renewed without asking each time. */
+function askForMandate(bob: Doing): Promise<() => Message> {
+  const names = Object.keys(HOLIDAY_NAMES);
+  return bob.asks(names, async () =>
+    bob.fillIn(
+      { message: await bob.answerTo('/domain mandates'), action: 'mandate_add' },
+      {
+        mandate_names: names.join('\n'),
+        max_price: '20.00',
+        max_total: '100.00',
+        span: 'year',
+        until: new Date(Date.now() + 300 * DAY_MS).toISOString().slice(0, 10),
+        notice: '14',
+        account: 'mine',
+        reason: 'I am on holiday',
+      },
+    ),
+  );
+}
+
+function pricesFrom(begun: Date): readonly Price[] {
+  const price = (task: Price['task'], minor: number, zone = 'rest'): Price => ({
+    ...{ zone, task },
+    period: 1,
+    amount: { currency: 'EUR', minor },
+    validFrom: `${begun.toISOString().slice(0, 7)}-01`,
+    source: 'Example contract',
+  });
+  return [
+    price('create', 2_400),
+    price('renew', 1_800),
+    price('transfer', 1_800),
+    price('restore', 8_000),
+    price('renew', 4_500, 'example'),
+  ];
+}
+
+function stateOf({ metadata }: Message): unknown {
+  return metadata?.event_payload['state'];
+}
+
+/** The address in what somebody was told. */
+function addressIn({ text }: Message): string {
+  const [address] = /http:\/\/localhost:\d+\/\S+/.exec(text) ?? [];
+  if (address === undefined) throw new Error(`no address in: ${text}`);
+  return address;
+}

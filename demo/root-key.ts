@@ -1,0 +1,52 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { RelyingParty } from '#src/signing/assertion.ts';
+import { Authenticator } from './authenticator.ts';
+
+/*
+ * The first root of the demo: a passkey in software that belongs to Ada. It is kept with the demo's data, so that what it has
+ * vouched for counts after a restart.
+ */
+
+/** The demo's root, made at its first start. */
+export async function openRoot(dataDir: string, relyingParty: RelyingParty): Promise<Authenticator> {
+  const file = join(dataDir, 'root.key');
+  const kept = await readFile(file, 'utf8').catch(() => undefined);
+  const root = new Authenticator(relyingParty, kept === undefined ? undefined : Buffer.from(kept, 'base64'));
+  if (kept === undefined) await writeFile(file, root.privateKey().toString('base64'), { mode: 0o600 });
+  return root;
+}
+
+const pageData = z.object({
+  action: z.enum(['get', 'create']),
+  options: z.object({ challenge: z.string() }),
+});
+const finished = z.object({ done: z.boolean(), text: z.string() });
+
+/**
+ * Presses the button of a page as a browser with this passkey would.
+ * @param address of the page, at the public URL
+ * @param reachedAt the address of the bot
+ * @throws Error with what the page says where it does not sign
+ */
+export async function pressWith(
+  authenticator: Authenticator,
+  address: string,
+  reachedAt: string,
+): Promise<void> {
+  const { origin, pathname } = new URL(address);
+  const url = new URL(pathname, reachedAt);
+  const html = await (await fetch(url)).text();
+  const [, json] = /id="data">(.*?)<\/script>/s.exec(html) ?? [];
+  if (json === undefined) throw new Error(`nothing to sign at ${pathname.slice(0, 6)}…`);
+  const { action, options } = pageData.parse(JSON.parse(json));
+  const body =
+    action === 'create'
+      ? { label: 'The demo', registration: authenticator.register(options.challenge) }
+      : authenticator.answer(options.challenge);
+  const headers = { 'content-type': 'application/json', origin };
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  const { done, text } = finished.parse(await answer.json());
+  if (!done) throw new Error(text);
+}

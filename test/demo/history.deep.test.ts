@@ -1,0 +1,127 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Actor } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Demo, startDemo } from '../../demo/demo.ts';
+import { createLog } from '../../src/log.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { answerTo, link, textOf, until } from '../support/demo.ts';
+import { ask, orderOf } from '../support/orders.ts';
+
+/*
+ * The demo begins in a workspace that has lived, and goes on from there after a restart.
+ */
+
+const DAY_MS = 86_400_000;
+let logged = '';
+let database: TestDatabase;
+let dataDir: string;
+let demo: Demo;
+
+async function started(): Promise<Demo> {
+  const log = createLog('warn', {
+    write: (line) => {
+      logged += line;
+    },
+  });
+  return startDemo({ port: 0, dataDir, databaseUrl: database.url, log, lived: true });
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-history-'));
+  demo = await started();
+}, 60_000);
+afterAll(async () => {
+  await demo.stop();
+  await database.drop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const person = (id: string) => demo.workspace.as(id);
+const answer = (who: Actor, command: string) => answerTo(demo.workspace, who, command);
+const cards = () =>
+  demo.workspace
+    .messages('C0DOMAINS')
+    .filter(({ thread_ts }) => thread_ts === undefined)
+    .flatMap((message) => orderOf(message) ?? []);
+
+test('nothing of it is missing', () => {
+  expect(logged).not.toContain('less history');
+  expect(cards().map(({ state }) => state)).toEqual(
+    expect.arrayContaining(['SUCCEEDED', 'DENIED', 'PENDING']),
+  );
+});
+
+test('it lies in the thirty days before now', () => {
+  const times = demo.workspace.messages('C0DOMAINS').map(({ ts }) => Number(ts) * 1_000);
+  expect(Math.min(...times)).toBeGreaterThan(Date.now() - 31 * DAY_MS);
+  expect(Math.min(...times)).toBeLessThan(Date.now() - 27 * DAY_MS);
+  expect(Math.max(...times)).toBeLessThan(Date.now());
+});
+
+test.each(['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'])('an order waits for %s at Home', async (id) => {
+  await person(id).openHome();
+  await demo.workspace.waitFor(
+    () => {
+      const home = demo.workspace.homeView(id);
+      return home !== undefined && JSON.stringify(home.blocks).includes('order_approve') ? home : undefined;
+    },
+    { what: 'a Home tab with an order to approve', timeoutMs: 10_000 },
+  );
+});
+
+test('spending, orders, names and the mandate have something to show', async () => {
+  const bob = person('U0BOB');
+  expect(await answer(bob, '/domain spend')).toMatch(/Spent in \d+: about €\d+/);
+  expect(await answer(bob, '/domain orders mine')).toContain('tapas.rest');
+  expect(await answer(bob, '/domain names tag:brand')).toContain('cafe.rest');
+  expect(await answer(bob, '/domain mandates')).toContain('1 mandate in force');
+});
+
+test('one incident was solved', () => {
+  const incidents = demo.workspace
+    .messages('C0EXPIRY')
+    .filter(
+      ({ metadata, thread_ts }) => metadata?.event_type === 'domain_incident' && thread_ts === undefined,
+    );
+  expect(incidents.map(textOf).join()).toContain('brasserie.rest: this was us');
+  expect(incidents).toHaveLength(1);
+});
+
+test('what happened is sealed, and an order of it has a receipt', async () => {
+  const [first] = cards();
+  await until('everything is sealed', async () => {
+    await demo.bot.catchUp();
+    return !/is not sealed yet/.test(await answer(person('U0BOB'), `/domain receipt ${first?.id}`));
+  });
+  const files = demo.workspace.messages('D0BOB').flatMap((message) => message.files ?? []);
+  const { url_private_download: url = '' } = files.at(-1) ?? {};
+  const receipt = await (await fetch(new URL(url, demo.workspace.url))).text();
+  expect(receipt).toContain('"type":"receipt"');
+  expect(receipt).toContain('"type":"seal"');
+});
+
+test('a click approves, because what decides is signed; and the guide’s panel begins empty', async () => {
+  const answered = await fetch(new URL('/local/requests', demo.workspace.url));
+  const { requests } = z
+    .object({ requests: z.array(z.object({ task: z.string() })) })
+    .parse(await answered.json());
+  expect(requests.filter(({ task }) => !task.startsWith('rdap.'))).toEqual([]);
+  await link(demo.workspace, person('U0ALICE'));
+  const order = await ask(demo.workspace, person('U0ALICE'), '/domain renew cafe.rest 2');
+  await person('U0BOB').click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+});
+
+test('after a restart at another port it goes on, and does not begin again', async () => {
+  const before = cards().map(({ id }) => id);
+  await demo.stop();
+  demo = await started();
+  expect(cards().map(({ id }) => id)).toEqual(before);
+  const order = await ask(demo.workspace, person('U0BOB'), '/domain renew deli.rest');
+  await person('U0CAROL').click(order.card, 'order_approve');
+  await order.ends('SUCCEEDED');
+}, 60_000);
