@@ -18,6 +18,8 @@ export interface Incidents {
   ofName(name: string, limit: number): Promise<readonly Incident[]>;
   /** Those of names that are open, or were raised. */
   openOf(names: readonly string[]): Promise<readonly Incident[]>;
+  /** Those of all names, the latest first. */
+  allOpen(limit: number): Promise<readonly Incident[]>;
   /** A person says that the team made the change. */
   sayOurs(id: string, said: { readonly by: string; readonly reason: string }): Promise<IncidentDecided>;
   /** A person has the name's owner, the approvers and the admins told. */
@@ -67,6 +69,7 @@ export function createIncidents({ store, isGuarded, trustRegistrar, changed, now
     find: store.find,
     ofName: store.ofName,
     openOf: store.openOf,
+    allOpen: store.allOpen,
     async sayOurs(id, said) {
       const name = (await store.find(id))?.name;
       const guarded = name !== undefined && (await isGuarded(name));

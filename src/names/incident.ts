@@ -85,12 +85,13 @@ export function isOpen({ state }: Pick<Incident, 'state'>): boolean {
 }
 
 /**
- * What a look at a name makes of its latest incident.
+ * What a look at a name makes of its incidents. Two may be open: what was noticed after 72 hours has one of its own.
+ * @param incidents of the name, the latest first
  * @param history after that look
  * @returns undefined where it changes nothing
  */
 export function afterLook(
-  latest: Incident | undefined,
+  incidents: readonly Incident[],
   look: {
     readonly name: string;
     readonly unexplained: readonly UnexplainedChange[];
@@ -99,9 +100,11 @@ export function afterLook(
   },
 ): IncidentUpdate | undefined {
   const { name, history, at } = look;
-  const isLive = latest !== undefined && isOpen(latest);
+  const [latest] = incidents;
+  const open = incidents.filter(isOpen);
+  const happened = open.flatMap(({ changes }) => changes);
   const added = changesOf(
-    look.unexplained.filter(({ change }) => !isLive || !latest.changes.some((of) => isReversal(change, of))),
+    look.unexplained.filter(({ change }) => !happened.some((of) => isReversal(change, of))),
     at,
   );
   if (added.length > 0) {
@@ -113,8 +116,8 @@ export function afterLook(
       at,
     };
   }
-  if (!isLive || !latest.changes.every((change) => isBack(change, history))) return undefined;
-  return { before: latest, after: { ...latest, state: 'over', overAt: at }, added: [], at };
+  const over = open.find(({ changes }) => changes.every((change) => isBack(change, history)));
+  return over && { before: over, after: { ...over, state: 'over', overAt: at }, added: [], at };
 }
 
 /** A person says that the team made the change. For a guarded name two people have to say so. */

@@ -20,8 +20,8 @@ import { explainChanges, type NameOrder } from './unexplained-changes.ts';
 export interface NameContext {
   readonly orders: readonly NameOrder[];
   readonly hasOpenOrder: boolean;
-  /** Its latest incident. */
-  readonly incident: Incident | undefined;
+  /** Its incidents, the latest first. */
+  readonly incidents: readonly Incident[];
   /** It has the tag `guarded`: it must not be lost. */
   readonly isGuarded: boolean;
 }
@@ -204,10 +204,10 @@ function afterLooks(
   const { found, knownChanges } = findDangers(history, explained.knownChanges);
   const unexplained = [...explained.unexplained, ...found];
   const { name } = known;
-  const incident = afterLook(context.incident, { name, unexplained, history, at: now });
+  const incident = afterLook(context.incidents, { name, unexplained, history, at: now });
   const dates = registry === undefined ? known : datesAfterLook(known, registry);
   const record = { ...known, ...dates, history, knownChanges };
-  const scheduled = scheduleOf(record, context, incident?.after ?? context.incident, now);
+  const scheduled = scheduleOf(record, context, incident?.after ?? context.incidents[0], now);
   const next = (kind: 'dns' | 'registry') => nextLook(kind, scheduled, now, random());
   const isDeferred =
     registry === undefined && registryTurn !== undefined && registryTurn > known.nextRegistryAt;

@@ -149,7 +149,7 @@ export function createNames(parts: NamesParts): Names {
     return {
       orders: [...ordersOfName(name, orders, lapse), ...expectedTransfers(incidents)],
       hasOpenOrder: orders.some(({ state }: Order) => isOpen(state)),
-      incident: incidents[0],
+      incidents,
       isGuarded: guarded,
     };
   }

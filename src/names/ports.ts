@@ -146,6 +146,8 @@ export interface IncidentStore {
   ofName(name: string, limit: number): Promise<readonly Incident[]>;
   /** Those of names that are open, or were raised. */
   openOf(names: readonly string[]): Promise<readonly Incident[]>;
+  /** Those of all names, the latest first. */
+  allOpen(limit: number): Promise<readonly Incident[]>;
   /**
    * Commits what a person decided about an incident, with its entry of the audit log. Slack has to be told from `now` on.
    * @returns false when somebody else was faster: read again

@@ -164,6 +164,14 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
         ),
       ),
 
+    allOpen: async (limit) =>
+      rows.parse(
+        await run(
+          Prisma.sql`SELECT ${COLUMNS} FROM incidents
+            WHERE team_id = ${teamId} AND state IN ('open', 'raised') ORDER BY opened_at DESC LIMIT ${limit}`,
+        ),
+      ),
+
     change: (before, after, decision, now) =>
       transaction(async (runInside) => {
         const changed = await runInside(updateIncident(teamId, before, after, Prisma.empty));

@@ -133,6 +133,13 @@ test('a lock that goes is told with what it was, and which orders were looked at
   expect(textOf(runbook)).toMatch(/<@U0ALICE>.*What to do.*What not to do/s);
   expect(textOf(runbook)).toContain(`Renewal, order \`${order.id}\`: it does not change this.`);
   expect(incidents()).toHaveLength(1);
+  await t.alice.openHome();
+  await until('Home shows it', () => {
+    const home = t.alice.homeView();
+    return (
+      home !== undefined && textOf(home).includes(`*${NAME} has lost its lock, and no order explains it*`)
+    );
+  });
 });
 
 test('who approves an order about the name says first that they have seen it', async () => {

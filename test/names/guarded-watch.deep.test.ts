@@ -65,7 +65,7 @@ test('1,000 guarded names take less than 5 % of a core, and are asked for once a
     rdap: { fetchRecord: () => Promise.reject(new Error('nobody asks a registry')) },
     delegations: { observe: async () => ({}) },
     planner: createLookPlanner(1_000),
-    contextOf: async () => ({ orders: [], hasOpenOrder: false, incident: undefined, isGuarded: true }),
+    contextOf: async () => ({ orders: [], hasOpenOrder: false, incidents: [], isGuarded: true }),
   };
   const watch = createGuardedWatch({
     store,

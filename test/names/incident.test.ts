@@ -44,7 +44,12 @@ function look(
   hours: number,
   history: NameHistory = historyOf({ parent_nameservers: THIEF, statuses: ['active'] }),
 ) {
-  return afterLook(latest, { name: NAME, unexplained: found, history, at: at(hours) });
+  return afterLook(latest === undefined ? [] : [latest], {
+    name: NAME,
+    unexplained: found,
+    history,
+    at: at(hours),
+  });
 }
 
 function opened(...found: readonly UnexplainedChange[]): Incident {
@@ -147,6 +152,22 @@ describe('an incident is over', () => {
     const gone = opened(unexplained('delegation_gone', 'parent_nameservers', OURS, []));
     const returned = unexplained('nameservers', 'parent_nameservers', [], OURS, 5);
     expect(look(gone, [returned], 5, back)).toMatchObject({ after: { state: 'over' }, added: [] });
+  });
+
+  test('each by itself where two are open, and the way back of the older one joins the other in no case', () => {
+    const older = opened(moved());
+    const latest = look(older, [lock('client transfer prohibited', 80)], 80)?.after;
+    if (latest === undefined || latest.id === older.id) throw new Error('there is one');
+    const look2 = (found: readonly UnexplainedChange[], hours: number, history: NameHistory) =>
+      afterLook([latest, older], { name: NAME, unexplained: found, history, at: at(hours) });
+    const half = historyOf({ parent_nameservers: OURS, statuses: ['active'] });
+    expect(look2([movedBack('parent_nameservers', 90)], 90, half)).toMatchObject({
+      before: { id: older.id },
+      after: { id: older.id, state: 'over' },
+      added: [],
+    });
+    const other = historyOf({ parent_nameservers: THIEF, statuses: ['client transfer prohibited'] });
+    expect(look2([], 90, other)).toMatchObject({ after: { id: latest.id, state: 'over' } });
   });
 
   test('once: what happens again within the time opens it again', () => {

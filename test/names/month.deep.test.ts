@@ -42,7 +42,12 @@ class Name {
     this.history = history;
     this.known = done.knownChanges;
     const { unexplained } = done;
-    const update = afterLook(this.incident, { name: 'x.rest', unexplained, history, at: new Date(ms) });
+    const update = afterLook(this.incident === undefined ? [] : [this.incident], {
+      name: 'x.rest',
+      unexplained,
+      history,
+      at: new Date(ms),
+    });
     if (update !== undefined && update.added.length > 0) this.foundAt ??= ms;
     this.incident = update?.after ?? this.incident;
   }

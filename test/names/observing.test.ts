@@ -189,7 +189,7 @@ async function arrange(
     contextOf: async () => ({
       orders: options.orders ?? [],
       hasOpenOrder: false,
-      incident: undefined,
+      incidents: [],
       isGuarded: options.isGuarded ?? false,
     }),
     now,

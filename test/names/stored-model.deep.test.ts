@@ -52,11 +52,11 @@ async function arrange() {
   const pure: {
     history: NameHistory;
     knownChanges: readonly KnownChange[];
-    incident: Incident | undefined;
+    incidents: readonly Incident[];
     raised: string[];
   } = {
     history: {},
-    incident: undefined,
+    incidents: [],
     knownChanges: [],
     raised: [],
   };
@@ -76,7 +76,7 @@ async function arrange() {
     contextOf: async () => ({
       orders,
       hasOpenOrder: false,
-      incident: (await incidents.ofName(name, 1))[0],
+      incidents: await incidents.ofName(name, 10),
       isGuarded: false,
     }),
     now,
@@ -101,8 +101,12 @@ async function arrange() {
       pure.history = history;
       pure.knownChanges = done.knownChanges;
       const { unexplained } = done;
-      const update = afterLook(pure.incident, { name, unexplained, history, at: now() });
-      pure.incident = update?.after ?? pure.incident;
+      const update = afterLook(pure.incidents, { name, unexplained, history, at: now() });
+      if (update !== undefined)
+        pure.incidents = [
+          update.after,
+          ...pure.incidents.filter(({ id }) => id !== update.after.id),
+        ].toSorted((a, b) => b.openedAt.getTime() - a.openedAt.getTime());
       pure.raised.push(...(update?.added ?? []).map(keyOf));
     },
     stored: async () => (await incidents.ofName(name, 1_000)).flatMap(({ changes }) => changes.map(keyOf)),

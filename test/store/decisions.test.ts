@@ -97,7 +97,7 @@ test('what people say of an incident leaves a line, once', async () => {
     ...seen,
   } as const;
   const unexplained = [{ change, orders: [] }];
-  const update = afterLook(undefined, { name: 'cafe.rest', unexplained, history: {}, at: rig.now });
+  const update = afterLook([], { name: 'cafe.rest', unexplained, history: {}, at: rig.now });
   if (update === undefined) throw new Error('nothing was opened');
   const { id } = update.after;
   await rig.database.run(Prisma.sql`WITH ${keepIncident(TEAM, update, Prisma.sql`SELECT 1`)} SELECT 1`);

@@ -428,7 +428,7 @@ export async function recordDay(url: string): Promise<Generated> {
       after: ['name:Theirs'],
       ...seen,
     } as const;
-    const incident = afterLook(undefined, {
+    const incident = afterLook([], {
       name: 'b.rest',
       unexplained: [{ change: registrar, orders: [] }],
       history: observed.history,

@@ -49,24 +49,37 @@ async function blocksFor(deps: SlackDeps, userId: string): Promise<readonly AnyB
 }
 
 async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promise<HomeData> {
-  const [account, teamAccount, pending, unknown, toReview, standIns, open, next, months, money, mandates] =
-    await Promise.all([
-      deps.accounts.active(userId),
-      deps.accounts.team.current(),
-      deps.orders.store.list({ states: ['PENDING'], limit: READ }),
-      deps.orders.store.list({ states: ['UNKNOWN'], limit: READ }),
-      admin ? deps.orders.store.list({ isReviewOpen: true, limit: READ }) : [],
-      deps.standIns.current(deps.now()),
-      deps.orders.store.list({
-        requesterId: userId,
-        states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
-        limit: READ,
-      }),
-      deps.expiry.expiringNext(HOME_LENGTH),
-      deps.expiry.countsByMonth(),
-      admin ? moneyOf(deps, userId) : undefined,
-      mandatesOfPerson(deps.mandates, userId),
-    ]);
+  const [
+    account,
+    incidents,
+    teamAccount,
+    pending,
+    unknown,
+    toReview,
+    standIns,
+    open,
+    next,
+    months,
+    money,
+    mandates,
+  ] = await Promise.all([
+    deps.accounts.active(userId),
+    deps.names.incidents.allOpen(READ),
+    deps.accounts.team.current(),
+    deps.orders.store.list({ states: ['PENDING'], limit: READ }),
+    deps.orders.store.list({ states: ['UNKNOWN'], limit: READ }),
+    admin ? deps.orders.store.list({ isReviewOpen: true, limit: READ }) : [],
+    deps.standIns.current(deps.now()),
+    deps.orders.store.list({
+      requesterId: userId,
+      states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
+      limit: READ,
+    }),
+    deps.expiry.expiringNext(HOME_LENGTH),
+    deps.expiry.countsByMonth(),
+    admin ? moneyOf(deps, userId) : undefined,
+    mandatesOfPerson(deps.mandates, userId),
+  ]);
   // Admins are shown every group that cannot be read; for others only those matter that they may belong to.
   const waiting = await waitingFor(deps.orders, userId, [...pending, ...unknown], { allGroups: admin });
   // The longest waiting comes first.
@@ -75,6 +88,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
     account,
     teamAccount,
     isAdmin: admin,
+    incidents,
     unreadableGroups: waiting.unreadableGroups,
     toDecide,
     known: await knownOf(deps, toDecide?.slice(0, HOME_LENGTH) ?? []),

@@ -6,6 +6,7 @@ import type { BudgetStanding, Shortfall } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { SpendSum } from '../../money/spend.ts';
 import type { Impact } from '../../names/impact.ts';
+import type { Incident } from '../../names/incident.ts';
 import type { MandateInForce } from '../../orders/mandates/overview.ts';
 import type { Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
@@ -37,6 +38,7 @@ import { homeMandates } from '../mandates/mandate.view.ts';
 import { budgetLines, overBudgetFact, periodText } from '../money/budget.view.ts';
 import { costText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
+import { openIncidentLines } from '../names/incident.view.ts';
 import { isRuled, ruleNames } from '../orders/decision.view.ts';
 import { reviewText, signOffButtons } from '../orders/emergency.view.ts';
 import { worstImpactLine } from '../orders/impact.view.ts';
@@ -63,6 +65,8 @@ export interface HomeData {
   /** What a person without an account of their own asks with. */
   readonly teamAccount?: Account | undefined;
   readonly isAdmin: boolean;
+  /** What has happened to names and nobody has explained, the latest first. */
+  readonly incidents: readonly Incident[];
   /** Approver groups whose members Slack does not tell, as far as they matter to the person. */
   readonly unreadableGroups: readonly string[];
   /** Undefined for people who are no approvers. */
@@ -130,6 +134,7 @@ function memberBlocks(data: HomeData, length: number): AnyBlock[] {
     header('Domain Steward'),
     section(worksAs(data)),
     ...actions('home', [data.account === undefined && LINK_BUTTON, data.isAdmin && SETTINGS_BUTTON]),
+    ...incidentPart(data),
     ...unreadablePart(data),
     ...standInPart(data),
     ...waitingPart(data, length),
@@ -156,6 +161,7 @@ function worksAs({ account, teamAccount }: HomeData): string {
 function firstStepsBlocks(data: HomeData, length: number): AnyBlock[] {
   return [
     header('Domain Steward'),
+    ...incidentPart(data),
     ...unreadablePart(data),
     ...standInPart(data),
     ...waitingPart(data, length),
@@ -208,6 +214,12 @@ export function unavailableBlocks(reference: string): AnyBlock[] {
       `I cannot read your orders right now. Open this tab again in a minute. Reference ${code(reference)}.`,
     ),
   ];
+}
+
+/** What is unusual stands before everything that waits. */
+const INCIDENTS_SHOWN = 3;
+function incidentPart({ incidents }: Pick<HomeData, 'incidents'>): AnyBlock[] {
+  return lines(openIncidentLines(incidents, INCIDENTS_SHOWN));
 }
 
 /** The absences that concern the person. */

@@ -209,9 +209,24 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date, 
 
 /** What stands on every order about a name while an incident of it is open. */
 export function openIncidentLine(incident: Incident): string {
+  return `${happenedWhere(incident)}. Whoever approves says that they know of it.`;
+}
+
+/** What stands in the Home tab while incidents are open. */
+export function openIncidentLines(incidents: readonly Incident[], length: number): string[] {
+  const left = incidents.length - length;
+  return present([
+    ...incidents
+      .slice(0, length)
+      .map((incident) => `${happenedWhere(incident)}. ${code(`/domain name ${incident.name}`)}`),
+    left > 0 && `:rotating_light: And ${count(left, 'more incident')} that nobody has explained.`,
+  ]);
+}
+
+function happenedWhere(incident: Incident): string {
   const title = `${escapeText(displayName(incident.name))} ${TITLES[worstOf(incident)]}`;
   const where = incident.channelId === undefined ? '' : ` (<#${incident.channelId}>)`;
-  return `:rotating_light: *${title}*${where}. Whoever approves says that they know of it.`;
+  return `:rotating_light: *${title}*${where}`;
 }
 
 function called({ owner, approvers }: IncidentPeople): string {

@@ -60,7 +60,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
       knownChanges,
     });
     ({ knownChanges } = after);
-    const update = afterLook(incident, { name, unexplained, history, at });
+    const update = afterLook(incident === undefined ? [] : [incident], { name, unexplained, history, at });
     if (update === undefined) return [];
     incident = update.after;
     const added = update.added.map(

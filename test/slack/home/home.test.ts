@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact } from '../../../src/names/impact.ts';
+import { afterLook } from '../../../src/names/incident.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import type { Demand } from '../../../src/policy/evaluate.ts';
 import {
@@ -56,6 +57,7 @@ const FULL: HomeData = {
     verifiedAt: ASKED_AT,
   },
   isAdmin: true,
+  incidents: [],
   unreadableGroups: [],
   toDecide: [WAITING],
   known: new Map([
@@ -92,10 +94,42 @@ it.each([
   expect(text).not.toContain('costs nothing');
 });
 
+it('shows first what has happened to names and nobody has explained, in few lines', () => {
+  const update = afterLook([], {
+    name: 'cafe.rest',
+    unexplained: [
+      {
+        change: {
+          ...{ kind: 'registrar', fact: 'registrar', before: ['name:Ours'], after: ['name:Theirs'] },
+          ...{ lastSeenBefore: ASKED_AT, firstSeenAfter: ASKED_AT },
+        },
+        orders: [],
+      },
+    ],
+    history: {},
+    at: ASKED_AT,
+  });
+  if (update === undefined) throw new Error('nothing was opened');
+  const incident = { ...update.after, channelId: 'C0ALERTS' };
+  for (const account of [FULL.account, undefined]) {
+    const blocks = homeBlocks({ ...FULL, account, incidents: [incident] });
+    expectBlocks(blocks, 'home');
+    const text = JSON.stringify(blocks);
+    expect(text).toContain(
+      ':rotating_light: *cafe.rest is being taken, and no order explains it* (<#C0ALERTS>). `/domain name cafe.rest`',
+    );
+    expect(text.indexOf('is being taken')).toBeLessThan(text.indexOf('Waiting for your approval'));
+  }
+  const many = JSON.stringify(homeBlocks({ ...FULL, incidents: Array.from({ length: 5 }, () => incident) }));
+  expect(many.match(/is being taken/g)).toHaveLength(3);
+  expect(many).toContain('And 2 more incidents that nobody has explained.');
+});
+
 it('the Home tab of somebody new', () => {
   const blocks = homeBlocks({
     account: undefined,
     isAdmin: false,
+    incidents: [],
     unreadableGroups: [],
     toDecide: undefined,
     toResolve: [],

@@ -108,8 +108,7 @@ async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'
     firstSeenAfter: new Date(nowMs - HOUR_MS),
     ...(isRegistrar ? { expiry: { before: '2027-07-01', after: '2028-07-01' } } : {}),
   };
-  const [latest] = await incidents.ofName(name, 1);
-  const incident = afterLook(latest, {
+  const incident = afterLook(await incidents.ofName(name, 1), {
     name,
     unexplained: [{ change, orders: [{ id: orderId, task: 'renew', why: 'other_task' }] }],
     history: known.history,
@@ -172,7 +171,7 @@ test('a look and a person at one moment lose nothing of each other', async () =>
   await incidents.change(incident, pressed.incident, { kind: 'incident_raised', actor: 'U0ALICE' }, now());
   const change = { kind: 'registrar', fact: 'registrar', before: ['a'], after: ['b'] } as const;
   const moments = { lastSeenBefore: now(), firstSeenAfter: now() };
-  const stale = afterLook(incident, {
+  const stale = afterLook([incident], {
     name: 'cafe.rest',
     unexplained: [{ change: { ...change, ...moments }, orders: [] }],
     history: {},

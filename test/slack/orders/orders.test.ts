@@ -311,6 +311,7 @@ describe('whatever people and the service say', () => {
         const data = {
           account: undefined,
           isAdmin: true,
+          incidents: [],
           unreadableGroups: [],
           toDecide: [order],
           toResolve: [order],

@@ -176,7 +176,14 @@ function lookedAt(order: Order, statement: Statement): ModalView['blocks'] {
   });
 }
 
-const nothing = { account: undefined, isAdmin: false, unreadableGroups: [], toResolve: [], toReview: [] };
+const nothing = {
+  account: undefined,
+  isAdmin: false,
+  incidents: [],
+  unreadableGroups: [],
+  toResolve: [],
+  toReview: [],
+};
 function homeOf(order: Order, statement: Statement): AnyBlock[] {
   const known = new Map([
     [order.id, { statement, cost: undefined, overBudget: [], impact: 'none' as const }],

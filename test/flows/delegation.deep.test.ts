@@ -1,0 +1,103 @@
+import { setScene } from '@domain-steward/sandbox-service';
+import type { Message } from '@domain-steward/slack-workspace';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { answerTo, textOf, until, useTestDemo } from '../support/demo.ts';
+import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
+
+/*
+ * What a fault of a delegation is told by: the list, the digest, and besides Slack once it is an incident. One name loses its servers
+ * one by one; the time of the demo goes on from test to test.
+ */
+
+const receiver = await startReceiver();
+afterAll(() => receiver.close());
+const t = useTestDemo({ settings: { WEBHOOK_URLS: receiver.url, WEBHOOK_SECRET } });
+
+const NAME = 'cut.rest';
+const HEALTHY = 'whole.rest';
+const HOSTS = ['ns1.host.example', 'ns2.host.example'];
+const DAY_MS = 86_400_000;
+
+beforeAll(async () => {
+  const expires = t.service.clock.registry() + 300 * DAY_MS;
+  for (const name of [NAME, HEALTHY]) {
+    t.service.state.addDomain({ name, context: 4, expires, nameServers: HOSTS });
+    await setScene({ service: t.service, dns: dns(), name });
+    await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
+  }
+  await daysUntil('both were looked at', async () => !(await screenOf(HEALTHY)).includes('not seen whole'));
+}, 60_000);
+
+function dns() {
+  const { sandbox } = t.demo.dns;
+  if (sandbox === undefined) throw new Error('the demo has no DNS');
+  return sandbox;
+}
+const screenOf = (name: string) => answerTo(t.workspace, t.alice, `/domain name ${name}`);
+const lame = () => answerTo(t.workspace, t.alice, '/domain names lame');
+const digests = (): string[] => t.workspace.messages('C0EXPIRY').map((message: Message) => textOf(message));
+const newFaults = () => digests().filter((text) => text.includes('with a new fault in the delegation'));
+const incidents = () =>
+  receiver.received.map(({ body }) => body).filter(({ type }) => type.startsWith('incident.'));
+
+/** Lets days pass, with the daily looks, until something holds. */
+async function daysUntil(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  stepMs = DAY_MS,
+): Promise<void> {
+  await until(
+    what,
+    async () => {
+      await t.demo.bot.catchUp();
+      if (await holds()) return true;
+      await t.demo.moveTime(stepMs);
+      return holds();
+    },
+    25_000,
+  );
+}
+
+test('a server that does not know the name is found by the filter, and by that alone', async () => {
+  expect(await lame()).toMatch(/No name/i);
+  dns().world.drop(NAME, HOSTS.slice(1));
+  await daysUntil('it is on the list', async () => (await lame()).includes(NAME));
+  expect(await lame()).not.toContain(HEALTHY);
+  expect(await screenOf(NAME)).toMatch(/:warning: a nameserver does not know it: .*ns2\.host\.example/);
+});
+
+test('the next digest says so once', async () => {
+  await daysUntil('the digest says it', () => newFaults().length > 0);
+  expect(newFaults()).toHaveLength(1);
+  expect(newFaults()[0]).toMatch(
+    /1 name with a new fault.*cut\.rest · :warning: a nameserver does not know it/s,
+  );
+  const before = digests().length;
+  for (let days = 0; days < 3; days += 1) await t.demo.moveTime(DAY_MS);
+  expect(newFaults(), `${digests().length - before} messages later`).toHaveLength(1);
+});
+
+test('once none knows it, it is an incident that is told besides Slack, from its beginning to its end', async () => {
+  dns().world.drop(NAME, HOSTS);
+  await daysUntil('the receiver hears of it', () => incidents().length > 0);
+  const opened = incidents()[0];
+  expect(opened).toMatchObject({
+    type: 'incident.opened',
+    data: {
+      name: NAME,
+      code: 'all_lame',
+      incident_id: expect.any(String),
+      text: expect.stringContaining(NAME),
+    },
+  });
+  t.service.registry.show(NAME, { statuses: ['active', 'client hold'] });
+  await daysUntil('what joins it is told', () => incidents().length > 1, DAY_MS / 6);
+  const incident_id = opened !== undefined && 'incident_id' in opened.data ? opened.data.incident_id : '';
+  expect(incidents()[1]).toMatchObject({ type: 'incident.changed', data: { incident_id } });
+  dns().world.serve(NAME, HOSTS, ['@ A 198.51.100.7']);
+  await setScene({ service: t.service, dns: dns(), name: NAME });
+  await daysUntil('its end is told', () => incidents().at(-1)?.type === 'incident.closed');
+  expect(incidents().at(-1)?.data).toMatchObject({ incident_id, code: 'over', name: NAME });
+  expect(new Set(receiver.received.map(({ id }) => id)).size, 'each once').toBe(receiver.received.length);
+  expect(await lame()).not.toContain(NAME);
+});
