@@ -92,7 +92,7 @@ async function start(site: Site): Promise<Bot> {
   const { config, seams, now, log, bus, shutdown, readiness } = site;
   const { pace = PACE } = seams;
   const { server, metricsServer } = await startServers(site);
-  const { database, takeBackup } = await connectDatabase(site);
+  const { database, url, takeBackup } = await connectDatabase(site);
   const publicUrl = config.publicUrl ?? `http://localhost:${server.port}`;
   const keyUse = keyUseOf(config.signingRoots, publicUrl);
   const { slack, stores } = await connectSlack(site, database, { canSign: keyUse !== undefined });
@@ -153,7 +153,7 @@ async function start(site: Site): Promise<Bot> {
     relyingParty: relyingPartyOf(publicUrl),
   });
   const deps = featureDeps(site, {
-    ...{ slack, stores, settings, vault, accounts, names, expiry, keyUse, links, webhooks, ledger },
+    ...{ slack, stores, settings, vault, accounts, names, expiry, keyUse, links, webhooks, ledger, url },
     offboard: (userId) => offboard(leaving, userId),
   });
   const pause = pace.spacingMs === undefined ? {} : { pauseMs: pace.spacingMs };

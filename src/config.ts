@@ -380,7 +380,7 @@ export function readConfig(env: Environment): Config {
   const issues = [...(parsed.error?.issues ?? []), ...(team.error?.issues ?? [])];
   const problems = new Map([...problemsOf(given, issues), ...unreadable]);
   if (!parsed.success || !team.success || problems.size > 0) throw new ConfigError(formatProblems(problems));
-  return configOf(parsed.data, team.data);
+  return configOf(parsed.data, team.data, mistypedVariables(env));
 }
 
 /** Variables of a process, by name. */
@@ -426,7 +426,7 @@ function givenVariables(
 const PLACEHOLDER = '…';
 
 /** Variables that nobody reads and whose names are nearly those of ones that are read, with these: they may be mistyped. */
-export function mistypedVariables(env: Environment): readonly (readonly [name: string, meant: string])[] {
+function mistypedVariables(env: Environment): readonly (readonly [name: string, meant: string])[] {
   const known = VARIABLE_NAMES.flatMap((name) => [name, `${name}${FILE_SUFFIX}`]);
   const set = Object.keys(env).filter((name) => env[name] !== '' && !known.includes(name));
   return set.flatMap((name) => {
@@ -497,8 +497,13 @@ function backupDirOf(e: z.output<typeof environment>): string | undefined {
 /** Everything that the README's table of settings names, checked. */
 export type Config = Readonly<ReturnType<typeof configOf>>;
 
-function configOf(e: z.output<typeof environment>, team: NamedSettings) {
+function configOf(
+  e: z.output<typeof environment>,
+  team: NamedSettings,
+  mistyped: ReturnType<typeof mistypedVariables>,
+) {
   return {
+    mistyped,
     slack: {
       botToken: e.SLACK_BOT_TOKEN,
       signingSecret: e.SLACK_SIGNING_SECRET,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { startBot } from './bot.ts';
-import { ConfigError, loadEnvironment, mistypedVariables, readConfig } from './config.ts';
+import { ConfigError, loadEnvironment, readConfig } from './config.ts';
 import { createLog, prettyOutput } from './log.ts';
 import { StartError } from './start.ts';
 import { MigrationError } from './store/migrate.ts';
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
     const env = loadEnvironment();
     const config = readConfig(env);
     const log = createLog(config.logLevel, config.logFormat === 'pretty' ? prettyOutput() : undefined);
-    for (const [variable, meant] of mistypedVariables(env))
+    for (const [variable, meant] of config.mistyped)
       log.warn({ variable, meant }, 'a variable that is not read has nearly the name of one that is');
     // An error of a library in one delivery must not end the bot for everybody. All state is in the database.
     process.on('unhandledRejection', (err) => log.error({ err }, 'a rejection that nobody handled'));

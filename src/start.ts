@@ -204,6 +204,7 @@ export async function startServers({ config, log, seams, metrics, readiness, shu
 /** The database, and what takes its backup of the day where the bot takes any. */
 interface ConnectedDatabase {
   readonly database: Database;
+  readonly url: string;
   readonly takeBackup: () => Promise<void>;
 }
 
@@ -226,7 +227,7 @@ export async function connectDatabase(site: Site): Promise<ConnectedDatabase> {
       ? `events have waited for a seal for ${Math.round(seconds)} s`
       : undefined;
   });
-  return { database, takeBackup: backupsOfDay(site, url) };
+  return { database, url, takeBackup: backupsOfDay(site, url) };
 }
 
 async function conditionOfDisks({ databaseUrl, dataDir, backupDir }: Config): Promise<Condition> {

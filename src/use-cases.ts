@@ -2,6 +2,7 @@ import { type Accounts, createAccounts } from './accounts/accounts.ts';
 import { createMissingKeyLog } from './accounts/missing-keys.ts';
 import { createVault, type Vault, VaultError } from './accounts/vault.ts';
 import { MAX_CSV_BYTES } from './csv.ts';
+import { examine } from './doctor/doctor.ts';
 import { createAnchorFile } from './ledger/anchor-file.ts';
 import { createLedger, type Ledger, openLedgerKey } from './ledger/ledger.ts';
 import { createTimestamping } from './ledger/timestamping.ts';
@@ -124,6 +125,8 @@ export interface FeatureParts
   readonly slack: Slack;
   readonly stores: Stores;
   readonly vault: Vault;
+  /** The database's address. */
+  readonly url: string;
   readonly keyUse: KeyUse | undefined;
 }
 
@@ -236,6 +239,11 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
     webhooks,
     settings,
     settingsStore: stores.savedSettings,
+    examine: async function* () {
+      const database = { url: parts.url, accounts: stores.accounts };
+      const site = { config, database, vault, web, now: () => new Date() };
+      yield* examine({ ...site, settings: await settings() });
+    },
     linkTries: limitLinkTries(),
     defaultContext: config.service.defaultContext,
     now,

@@ -134,6 +134,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'slack/kit',
     'slack/outbound',
     'accounts',
+    'doctor',
     'orders',
     'expiry',
     'ledger',
@@ -181,6 +182,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'use-cases.ts': [
     'accounts',
     'csv.ts',
+    'doctor',
     'ledger',
     'money',
     'names',

@@ -5,14 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect, parseEnv } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  ConfigError,
-  loadConfig,
-  mistypedVariables,
-  readConfig,
-  readDatabaseSettings,
-  VARIABLES,
-} from '../src/config.ts';
+import { ConfigError, loadConfig, readConfig, readDatabaseSettings, VARIABLES } from '../src/config.ts';
 
 const key = randomBytes(32).toString('base64');
 const least = {
@@ -314,7 +307,7 @@ describe('the settings', () => {
       npm_config_port: 'x',
       LANG: 'C',
     };
-    expect(mistypedVariables({ ...env, ...innocent })).toEqual([
+    expect(readConfig({ ...least, ...env, ...innocent }).mistyped).toEqual([
       ['SLACK_BOT_TOKN', 'SLACK_BOT_TOKEN'],
       ['slack_app_token', 'SLACK_APP_TOKEN'],
       ['APPROVER', 'APPROVERS'],

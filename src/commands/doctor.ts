@@ -1,8 +1,8 @@
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { createVault } from '../accounts/vault.ts';
-import { mistypedVariables, readConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { type DoctorDeps, examine } from '../doctor/doctor.ts';
-import { type Finding, formatFinding, warning, wrong } from '../doctor/finding.ts';
+import { type Finding, formatFinding, summaryOf, wrong } from '../doctor/finding.ts';
 import { withSaved } from '../settings.ts';
 import { createSlackWeb } from '../slack/outbound/web.ts';
 import { createAccountStore } from '../store/accounts.ts';
@@ -25,8 +25,6 @@ export const doctorCommand: Command = {
       found.push(finding);
       print(formatFinding(finding));
     };
-    for (const [name, meant] of mistypedVariables(env))
-      report(warning('Settings', `${name} is not read.`, `Was ${meant} meant?`));
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl);
     const common = { config, vault: createVault(config.credentialsKeys), web, now: () => new Date() };
     const examineAll = async (deps: Pick<DoctorDeps, 'database' | 'settings'>) => {
@@ -49,9 +47,7 @@ export const doctorCommand: Command = {
       report(wrong('Database', `${error.message}.`, 'Mend that first.'));
       await examineAll({ settings: withSaved(config.team, {}), database: undefined });
     }
-    const count = (outcome: Finding['outcome']) =>
-      found.filter((finding) => finding.outcome === outcome).length;
-    print(`${count('wrong')} wrong, ${count('warning')} to look at, ${count('ok')} ok.`);
-    return count('wrong') > 0 ? 1 : 0;
+    print(summaryOf(found));
+    return found.some(({ outcome }) => outcome === 'wrong') ? 1 : 0;
   },
 };

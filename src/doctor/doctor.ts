@@ -27,6 +27,7 @@ export interface DoctorDeps {
 /** Tries every setting for real. Each group of checks yields its findings when it is done; none of them throws. */
 export async function* examine(deps: DoctorDeps): AsyncGenerator<Finding> {
   const groups: readonly (readonly [subject: string, look: () => Promise<readonly Finding[]>])[] = [
+    ['Settings', async () => examineNames(deps.config)],
     ['Database', () => examineDatabase(deps)],
     ['Disk', () => examineDisks(deps.config)],
     ['Slack', () => checkSlack(deps.web, slackNames(deps))],
@@ -41,6 +42,10 @@ export async function* examine(deps: DoctorDeps): AsyncGenerator<Finding> {
       wrong(subject, error instanceof Error ? error.message : String(error), 'Mend that, and try again.'),
     ]);
   }
+}
+
+function examineNames({ mistyped }: Config): readonly Finding[] {
+  return mistyped.map(([name, meant]) => warning('Settings', `${name} is not read.`, `Was ${meant} meant?`));
 }
 
 const SLACK_API = 'https://slack.com/api/';

@@ -24,6 +24,13 @@ export function formatFinding({ subject, outcome, found, action }: Finding): str
   return `${outcome.padEnd(7)}  ${subject}: ${found}${action === undefined ? '' : ` ${action}`}`;
 }
 
+/** How much was found of what. */
+export function summaryOf(found: readonly Finding[]): string {
+  const count = (outcome: Finding['outcome']) =>
+    found.filter((finding) => finding.outcome === outcome).length;
+  return `${count('wrong')} wrong, ${count('warning')} to look at, ${count('ok')} ok.`;
+}
+
 /** `1 account`, `2 accounts` */
 export function amount(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;

@@ -2,6 +2,7 @@ import type { ModalView } from '@slack/types';
 import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { TeamSettings } from '../config.ts';
+import type { Finding } from '../doctor/finding.ts';
 import type { EventLog } from '../events.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -104,6 +105,8 @@ export interface SlackDeps extends HomeWorkspace {
   readonly webhooks: Pick<Webhooks, 'endpoints' | 'test'>;
   readonly settings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
+  /** Tries every setting for real, as `doctor` does: what it finds, one after the other. */
+  readonly examine: () => AsyncIterable<Finding>;
   /** `ADMINS`: people who may change settings besides workspace admins and owners. */
   readonly admins: readonly string[];
   /**
@@ -147,12 +150,12 @@ export interface Interaction {
   /**
    * Opens a modal, on top of the one in which something was pressed. Slack allows that within 3 seconds of what the person
    * did. When it is too late, the person is told.
-   * @param options.done runs when the modal is open
+   * @param options.done runs when the modal is open; it may show something else in its place
    * @param options.undo runs when the modal could not be opened, before the person is told
    */
   open(
     view: ModalView,
-    options?: { readonly done?: () => Promise<void>; readonly undo?: () => Promise<void> },
+    options?: { readonly done?: (viewId: string) => Promise<void>; readonly undo?: () => Promise<void> },
   ): Promise<void>;
 }
 

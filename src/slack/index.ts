@@ -268,6 +268,7 @@ const SUBJECTS: readonly Subject[] = [
       settings_confirm: 'admin',
       settings_dismiss: 'admin',
       webhook_test: 'admin',
+      settings_check: 'admin',
     },
   }),
   subject(audit, { commands: { audit: 'admin' } }),

@@ -1,15 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import { expect, onTestFinished, test } from 'vitest';
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startChild } from '../support/child.ts';
-import { useTestDemo } from '../support/demo.ts';
-import { startTimeStampingService } from '../support/time-stamping-service.ts';
+import { openForm, textOf, until, useTestDemo } from '../support/demo.ts';
+import { startTimeStampingService, type TimeStampingService } from '../support/time-stamping-service.ts';
 
 /*
  * `doctor` as a process, beside a bot that works: what it says of settings that are right, and of ones that are not.
  */
 
 const CLI = new URL('../../src/cli.ts', import.meta.url);
-const t = useTestDemo();
+let stamps: TimeStampingService;
+const settings: Record<string, string> = { ADMINS: 'U0ADA' };
+beforeAll(async () => {
+  stamps = await startTimeStampingService();
+  settings['LEDGER_TSA_URL'] = stamps.url;
+});
+afterAll(() => stamps.close());
+afterEach(() => stamps.answers());
+const t = useTestDemo({ settings });
 const right = () => ({
   SLACK_BOT_TOKEN: t.workspace.botToken,
   SLACK_SIGNING_SECRET: t.workspace.signingSecret,
@@ -31,8 +40,6 @@ async function doctor(env: Readonly<Record<string, string>>) {
 }
 
 test('what is right is said in a line each, and nothing of the trial is left in Slack', async () => {
-  const stamps = await startTimeStampingService();
-  onTestFinished(stamps.close);
   const { code, output } = await doctor({ LEDGER_TSA_URL: stamps.url });
   for (const line of [
     /^ok {7}Database: PostgreSQL \d+/m,
@@ -98,4 +105,30 @@ test('a token that Slack refuses, and a database that is away, end no other chec
     /^wrong {4}Slack: SLACK_BOT_TOKEN: Slack says invalid_auth\. Install the app again/m,
   );
   expect(output).toMatch(/^ok {7}PUBLIC_URL: /m);
+});
+
+test('admins see the same by a button in their settings, while it is found', async () => {
+  const before = stamps.asked();
+  const answered = new AbortController();
+  stamps.answers(async (request, response) => {
+    if (!answered.signal.aborted) await once(answered.signal, 'abort');
+    response.end(await stamps.reply(request));
+  });
+  const form = await openForm(t.workspace, t.ada, '/domain settings');
+  // The last check waits, and the press was acknowledged all the same.
+  await t.ada.click(form, 'settings_check');
+  await until('it is asked', async () => stamps.asked() > before);
+  const page = () => t.ada.openedViews().map(textOf).at(-1) ?? '';
+  await until('what was found is shown', async () => page().includes('*APPROVERS*'));
+  expect(page()).toContain('Every setting is being tried');
+  answered.abort();
+  await until('all was tried', async () => page().includes(' to look at, '));
+  const { lines } = await doctor({ LEDGER_TSA_URL: stamps.url });
+  // Keys, addresses and people of the demo are others than those of the command here.
+  const same = lines.filter((line) =>
+    /^ok +(Database|Clock|Slack: SLACK_BOT|Scopes|LEDGER_TSA_URL)/.test(line),
+  );
+  expect(same.length).toBeGreaterThan(5);
+  const figures = (text: string) => text.replaceAll('*', '').replaceAll('&amp;', '&').replaceAll(/\d+/g, 'N');
+  for (const line of same) expect(figures(page())).toContain(figures(line.replace(/^ok +/, '')));
 });

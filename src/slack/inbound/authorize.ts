@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { NOT_LINKED, NOT_LINKED_ADMIN, NOT_LINKED_BUT_MAY_ORDER } from '../accounts/link.view.ts';
 import { type Interaction, isAdmin, type Needs, type SlackDeps } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
@@ -32,6 +33,8 @@ export interface Delivery {
   readonly responseUrl: string | undefined;
   readonly acknowledgement: Acknowledgement;
 }
+
+const openedView = okResponse.extend({ view: z.object({ id: z.string() }) });
 
 /** After this time a person is told that it takes longer. */
 const SLOW_MS = 2_500;
@@ -80,10 +83,13 @@ export function interaction(
     },
     open: async (view, { done, undo } = {}) => {
       acknowledgement.give();
+      let viewId: string;
       try {
-        await withinTrigger(acknowledgement.arrivedAt, () =>
-          deps.web.call(isInModal ? 'views.push' : 'views.open', { trigger_id: triggerId, view }, okResponse),
+        const method = isInModal ? 'views.push' : 'views.open';
+        const opened = await withinTrigger(acknowledgement.arrivedAt, () =>
+          deps.web.call(method, { trigger_id: triggerId, view }, openedView),
         );
+        viewId = opened.view.id;
       } catch (error) {
         await undo?.();
         if (error instanceof SlackApiError && /trigger/.test(error.code ?? '')) {
@@ -92,7 +98,7 @@ export function interaction(
         }
         throw error;
       }
-      await done?.();
+      await done?.(viewId);
     },
   };
 }

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { present } from '../../collections.ts';
 import type { TeamSettings } from '../../config.ts';
+import { type Finding, summaryOf } from '../../doctor/finding.ts';
 import { DECIDING_SETTINGS, loosenedSettings } from '../../policy/loosening.ts';
 import {
   CHANNEL_SETTINGS,
@@ -56,6 +58,8 @@ import {
 import {
   chosenChannelText,
   EMPTY_CHANNELS,
+  examineBlocks,
+  examinedView,
   moreWaitText,
   SETTING_LOOKS,
   SETTINGS,
@@ -277,6 +281,7 @@ const settingsForm: FormFeature<'settings'> = {
           .flatMap((each) => waitingBlocks(each, { userId: person.id, locale })),
         waiting.length > WAITING_SHOWN && context(moreWaitText(waiting.length - WAITING_SHOWN)),
         ...webhookBlocks(deps.webhooks.endpoints.map(({ host }) => host)),
+        ...examineBlocks(),
       ]),
     };
   },
@@ -315,6 +320,29 @@ async function testWebhooks(call: ActionCall): Promise<void> {
   await call.respond(textMessage(webhookTestText(endpoints.map(({ host }) => host))));
 }
 
+/** How often the page is shown again while settings are tried. */
+const SHOW_MS = 2_000;
+
+/** Tries every setting in a page of its own, which shows what is found as it comes. */
+async function examineSettings(call: ActionCall): Promise<void> {
+  const { deps } = call;
+  const found: Finding[] = [];
+  let isOver = false;
+  const examine = async () => {
+    for await (const finding of deps.examine()) found.push(finding);
+    isOver = true;
+  };
+  await call.open(examinedView([], undefined), {
+    async done(viewId) {
+      const examining = examine();
+      while (!isOver) {
+        await Promise.race([examining, sleep(SHOW_MS, undefined, { ref: false })]);
+        await updateOpenView(deps.web, viewId, examinedView(found, isOver ? summaryOf(found) : undefined));
+      }
+    },
+  });
+}
+
 export const settings = {
   commands: [
     {
@@ -330,5 +358,6 @@ export const settings = {
     { id: 'settings_confirm', run: deciding(confirmChange) },
     { id: 'settings_dismiss', run: deciding(dismissChange) },
     { id: 'webhook_test', run: testWebhooks },
+    { id: 'settings_check', run: examineSettings },
   ],
 } as const satisfies Feature;

@@ -1,8 +1,21 @@
-import type { ActionsBlock, ContextBlock } from '@slack/types';
+import type { ActionsBlock, ContextBlock, ModalView } from '@slack/types';
+import { present } from '../../collections.ts';
+import type { Finding } from '../../doctor/finding.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
 import type { ChannelSetting, SettingChange, SettingName } from '../../settings.ts';
-import { actions, button, code, context, count, mention, mentionApprover } from '../kit/blocks.ts';
-import type { FieldLook } from '../kit/form.ts';
+import {
+  actions,
+  button,
+  code,
+  context,
+  count,
+  escapeText,
+  lines,
+  mention,
+  mentionApprover,
+  section,
+} from '../kit/blocks.ts';
+import { type FieldLook, noticeView } from '../kit/form.ts';
 
 /* Settings as people read them. */
 
@@ -187,6 +200,39 @@ export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | Context
     context(`What matters is told besides Slack at ${hosts.map(code).join(', ')}.`),
     ...actions('webhooks', [button('webhook_test', 'Send a test', 'all')]),
   ];
+}
+
+/** What `doctor` finds, with a button that lets it look. */
+export function examineBlocks(): (ActionsBlock | ContextBlock)[] {
+  return [
+    context(
+      'Every setting, those of the environment too, can be tried for real, as `doctor` does where I run.',
+    ),
+    ...actions('examine', [button('settings_check', 'Try all settings', 'all')]),
+  ];
+}
+
+const EXAMINED = 'Settings tried';
+const OUTCOMES: Readonly<Record<Finding['outcome'], string>> = {
+  wrong: ':x:',
+  warning: ':warning:',
+  ok: ':white_check_mark:',
+};
+
+/**
+ * What was found of the settings: what is wrong first.
+ * @param summary when all has been tried
+ */
+export function examinedView(found: readonly Finding[], summary: string | undefined): ModalView {
+  const all = (outcome: Finding['outcome']) => found.filter((finding) => finding.outcome === outcome);
+  const shown = [...all('wrong'), ...all('warning'), ...all('ok')].map(
+    ({ subject, outcome, found: text, action }) =>
+      `${OUTCOMES[outcome]} *${escapeText(subject)}*: ${escapeText([text, ...present([action])].join(' '))}`,
+  );
+  return noticeView(EXAMINED, [
+    section(summary ?? 'Every setting is being tried. It may take a minute; this page shows what is found.'),
+    ...lines(shown),
+  ]);
 }
 
 /** @param hosts of the addresses that get a test */
