@@ -21,7 +21,7 @@ import { BOT_SCOPES } from '#src/slack/outbound/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';
 import { addHolidayNames, HISTORY_DAYS, liveHistory, signWhatDecides } from './history.ts';
 import { passOn } from './pass-on.ts';
-import { openRoot } from './root-key.ts';
+import { openRoot, pageAddress, pressWith } from './root-key.ts';
 import { playTheft } from './story.ts';
 import { createReceiver } from './webhook-receiver.ts';
 
@@ -69,6 +69,8 @@ const moveBody = z.object({ addMs: z.number().int().optional(), reset: z.boolean
 
 /** The bot's pages for people, which are reached where the workspace is: passkeys are bound to an address that stays. */
 const PAGES = /^\/(?:sign|keys|calendar)\//;
+/** Ada, whose passkey lies in the demo. */
+const ROOT_OWNER = 'U0ADA';
 /** Where the demo receives the bot's webhooks. */
 const WEBHOOK_PATH = '/webhooks';
 
@@ -87,6 +89,12 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   if (isNew) addHolidayNames(service);
   const dns = await startDemoDns(service, [SANDBOX_ACCOUNTS.alice.context]);
   let demo: Demo | undefined;
+  let ceremonies: readonly string[] = [];
+  const noteCeremony = (title: string | undefined) => {
+    if (title === undefined) return;
+    ceremonies = [...ceremonies, title];
+    workspace.announce('ceremonies');
+  };
   /** Requests up to this one belong to the history. */
   let shownFrom = 0;
   const receiver = createReceiver(() => workspace.announce('webhooks'));
@@ -122,7 +130,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     open: () => demo !== undefined,
     async handle(path, request, response) {
       if (path === WEBHOOK_PATH && request.method === 'POST') await receiver.receive(request, response);
-      else if (bot !== undefined && PAGES.test(path)) await passOn(request, response, bot.port);
+      else if (bot !== undefined && PAGES.test(path)) noteCeremony(await passOn(request, response, bot.port));
       else return false;
       return true;
     },
@@ -146,6 +154,14 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         return { now: now().toISOString(), aheadMs };
       },
       'GET /local/webhooks': () => ({ webhooks: receiver.received() }),
+      'GET /local/ceremonies': () => ({ ceremonies }),
+      'POST /local/root': async () => {
+        const told = workspace.as(ROOT_OWNER).ephemerals().at(-1)?.text ?? '';
+        const address = pageAddress(told);
+        if (address === undefined || bot === undefined)
+          throw new Error('nothing was offered to Ada to be signed');
+        noteCeremony(await pressWith(root, address, `http://127.0.0.1:${bot.port}`));
+      },
       'GET /local/hints': () => ({
         accounts: SANDBOX_ACCOUNTS,
         transfer: SANDBOX_TRANSFER,

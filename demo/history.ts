@@ -11,7 +11,7 @@ import { type Price, priceEdits } from '#src/money/prices.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { DemoDns } from './dns.ts';
 import { Doing, MAX_WAIT_MS } from './people.ts';
-import { pressWith } from './root-key.ts';
+import { pageAddress, pressWith } from './root-key.ts';
 
 /*
  * The thirty days before somebody first opens the demo. People live them in the local workspace with the bot's own clock moved
@@ -231,9 +231,8 @@ function stateOf({ metadata }: Message): unknown {
   return metadata?.event_payload['state'];
 }
 
-/** The address in what somebody was told. */
 function addressIn({ text }: Message): string {
-  const [address] = /http:\/\/localhost:\d+\/\S+/.exec(text) ?? [];
+  const address = pageAddress(text);
   if (address === undefined) throw new Error(`no address in: ${text}`);
   return address;
 }

@@ -1,15 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { z } from 'zod';
 
 /** Headers of a request that the bot's pages look at. */
 const PASSED_ON = ['content-type', 'origin'];
 
-/** Passes a request on to a port of this machine, and its answer back. */
+const finished = z.object({ done: z.literal(true), title: z.string() });
+
+/**
+ * Passes a request on to one of the bot's pages, and the answer back.
+ * @returns what was finished by it, as the page says it
+ */
 export async function passOn(
   request: IncomingMessage,
   response: ServerResponse,
   port: number,
-): Promise<void> {
+): Promise<string | undefined> {
   const headers = PASSED_ON.flatMap((name) => {
     const value = request.headers[name];
     return typeof value === 'string' ? [[name, value] as const] : [];
@@ -20,5 +26,9 @@ export async function passOn(
     ...(request.method === 'POST' ? { body: await buffer(request) } : {}),
   });
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
-  response.end(Buffer.from(await answer.arrayBuffer()));
+  const body = Buffer.from(await answer.arrayBuffer());
+  response.end(body);
+  return request.method === 'POST' && answer.ok
+    ? finished.safeParse(JSON.parse(body.toString())).data?.title
+    : undefined;
 }

@@ -18,23 +18,29 @@ export async function openRoot(dataDir: string, relyingParty: RelyingParty): Pro
   return root;
 }
 
+/** The address of a page of the bot in what somebody was told. */
+export function pageAddress(text: string): string | undefined {
+  return /http:\/\/localhost:\d+\/(?:sign|keys)\/\S+/.exec(text)?.[0];
+}
+
 const pageData = z.object({
   action: z.enum(['get', 'create']),
   options: z.object({ challenge: z.string() }),
 });
-const finished = z.object({ done: z.boolean(), text: z.string() });
+const finished = z.object({ done: z.boolean(), title: z.string(), text: z.string() });
 
 /**
  * Presses the button of a page as a browser with this passkey would.
  * @param address of the page, at the public URL
  * @param reachedAt the address of the bot
+ * @returns what the page is called afterwards
  * @throws Error with what the page says where it does not sign
  */
 export async function pressWith(
   authenticator: Authenticator,
   address: string,
   reachedAt: string,
-): Promise<void> {
+): Promise<string> {
   const { origin, pathname } = new URL(address);
   const url = new URL(pathname, reachedAt);
   const html = await (await fetch(url)).text();
@@ -47,6 +53,7 @@ export async function pressWith(
       : authenticator.answer(options.challenge);
   const headers = { 'content-type': 'application/json', origin };
   const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
-  const { done, text } = finished.parse(await answer.json());
+  const { done, title, text } = finished.parse(await answer.json());
   if (!done) throw new Error(text);
+  return title;
 }

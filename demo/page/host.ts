@@ -53,6 +53,11 @@ export interface WebhooksAnswer {
   readonly webhooks: readonly ReceivedWebhook[];
 }
 
+/** `GET /local/ceremonies`: what was finished on the bot's pages since the demonstration was started. */
+export interface CeremoniesAnswer {
+  readonly ceremonies: readonly string[];
+}
+
 /** An account of the sandbox that forms offer to fill in, by field names. It holds no secrets. */
 export interface HintAccount {
   readonly password: string;

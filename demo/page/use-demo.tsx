@@ -8,6 +8,7 @@ import {
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { Guide, SandboxHints } from './guide.tsx';
 import type {
+  CeremoniesAnswer,
   ClockState,
   Hints,
   ReceivedWebhook,
@@ -35,14 +36,14 @@ const MAX_SEEN = 30;
 
 /** What the demonstration adds to the workspace: the guided paths, the clock, and what reached the outside. */
 export function useDemo({ snapshot, place, listen }: Situation): HostParts {
-  const { requests, webhooks, clock, setClock } = useSandbox(listen);
+  const { requests, webhooks, ceremonies, clock, setClock } = useSandbox(listen);
   const hints = useHints();
   const [panel, setPanel] = useState<PanelName>();
   const [guide, changeGuide] = useStored('demo.guide', NEW_GUIDE);
   const closeGuide = (closed: boolean): void => changeGuide((before) => ({ ...before, closed }));
 
   const path = PATHS.find(({ title }) => title === guide.path) ?? firstVisit;
-  const situation = { snapshot, place, requests, panel, seen: guide.seen };
+  const situation = { snapshot, place, requests, ceremonies, panel, seen: guide.seen };
   const progress = progressOf(path, situation);
   const news = path.seenNow(situation).filter((seen) => seen !== undefined && !guide.seen.includes(seen));
   useEffect(() => {
@@ -98,10 +99,11 @@ export function useDemo({ snapshot, place, listen }: Situation): HostParts {
   };
 }
 
-/** The sandbox's requests and the webhooks, newest first, and the clock, kept up to date. */
+/** What the demonstration's server knows, kept up to date; requests and webhooks newest first. */
 function useSandbox(listen: Situation['listen']) {
   const [requests, setRequests] = useState<readonly SeenRequest[]>([]);
   const [webhooks, setWebhooks] = useState<readonly ReceivedWebhook[]>([]);
+  const [ceremonies, setCeremonies] = useState<readonly string[]>([]);
   const [clock, setClock] = useState<ClockState>();
   const known = useRef(requests);
   known.current = requests;
@@ -116,6 +118,10 @@ function useSandbox(listen: Situation['listen']) {
     useCallback(() => getJson<WebhooksAnswer>('/local/webhooks'), []),
     (answer) => setWebhooks(answer.webhooks),
   );
+  const readCeremonies = useReader(
+    useCallback(() => getJson<CeremoniesAnswer>('/local/ceremonies'), []),
+    (answer) => setCeremonies(answer.ceremonies),
+  );
   const readClock = useReader(
     useCallback(() => getJson<ClockState>('/local/time'), []),
     setClock,
@@ -124,6 +130,7 @@ function useSandbox(listen: Situation['listen']) {
     const readAll = (): void => {
       readRequests();
       readWebhooks();
+      readCeremonies();
       readClock();
     };
     readAll();
@@ -138,12 +145,13 @@ function useSandbox(listen: Situation['listen']) {
       changed: ({ topic }) => {
         if (topic === 'host.requests') readRequests();
         if (topic === 'host.webhooks') readWebhooks();
+        if (topic === 'host.ceremonies') readCeremonies();
         // Another window may have moved the clock.
         if (topic === 'host.time') readClock();
       },
     });
-  }, [listen, readRequests, readWebhooks, readClock]);
-  return { requests, webhooks, clock, setClock };
+  }, [listen, readRequests, readWebhooks, readCeremonies, readClock]);
+  return { requests, webhooks, ceremonies, clock, setClock };
 }
 
 /** The values that forms offer to fill in. */

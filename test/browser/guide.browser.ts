@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type PageDemo, startPageDemo } from './demo.ts';
+import { Desk } from './desk.ts';
 import { launchBrowser, Window } from './windows.ts';
 
 /*
@@ -119,6 +120,59 @@ test('the second path leads from a deletion that is stopped to the alarm of a th
     .waitFor({ timeout: 60_000 });
   expect(demo.service.requestsFor({ task: 'domain.delete' }), 'nothing was deleted').toEqual([]);
 }, 180_000);
+
+test('the third path leads from a passkey to a signature and a revocation', async () => {
+  const { page } = window;
+  const desk = await Desk.open(browser, 390);
+  const be = (id: string) => page.getByLabel('You are').selectOption(id);
+  /** The address in the newest message that says this. */
+  const linkIn = async (lead: string) => {
+    const link = window.message(lead).last().getByRole('link');
+    return (await link.getAttribute('href')) ?? '';
+  };
+  await page.getByLabel('Choose a path').selectOption('Sign it');
+
+  await stepIs('Add a passkey');
+  await be('U0BOB');
+  await clickNext('/domain key');
+  await clickNext('Send');
+  await clickNext('Add a passkey');
+  await window.checkAccess('the way to a passkey');
+  await desk.press(await linkIn('Add a passkey here'), 'Add this passkey', 'Added');
+
+  await stepIs('Vouch for it');
+  await be('U0ADA');
+  await clickNext('/domain key');
+  await clickNext('Send');
+  await clickNext('Vouch for it');
+  await clickNext('Use Ada’s passkey');
+
+  await stepIs('Ask for it');
+  await be('U0CAROL');
+  await clickNext('/domain renew menu.example');
+  await clickNext('Send');
+
+  await stepIs('Sign it');
+  const sent = () => demo.service.requestsFor({ task: 'domain.renew', name: 'menu.example' });
+  await be('U0BOB');
+  await clickNext('Sign');
+  const page390 = await desk.press(await linkIn('Look at what is sent'), 'Sign', 'Signed');
+  expect(page390).toContain('Signed');
+
+  await stepIs('See it follow');
+  await clickNext(/\d+ repl(?:y|ies)/);
+  expect(sent()).toHaveLength(1);
+
+  await stepIs('Revoke it');
+  await clickNext('/domain key');
+  await clickNext('Send');
+  await clickNext('Revoke it');
+  await desk.press(await linkIn('Revoke it with'), 'Revoke', 'Revoked');
+  await page.getByText('That is a signed approval.').waitFor();
+  await page.setViewportSize({ width: 390, height: 800 });
+  await window.checkAccess('the end of the third path, on a phone');
+  expect(desk.problems).toEqual([]);
+});
 
 test('several names are renewed at once from the digest', async () => {
   const { page, dialog } = window;

@@ -25,7 +25,7 @@ export function situationOf(
     views: [],
     home: null,
   };
-  return { snapshot, place: { channel: 'C0DOMAINS' }, requests: [], seen: [], ...changes };
+  return { snapshot, place: { channel: 'C0DOMAINS' }, requests: [], ceremonies: [], seen: [], ...changes };
 }
 
 /** A message of the bot. */

@@ -1,4 +1,3 @@
-import { firstChannel } from '@domain-steward/slack-workspace/page/conversation';
 import type { Message, Snapshot } from '@domain-steward/slack-workspace/protocol';
 import {
   as,
@@ -10,10 +9,11 @@ import {
   messagesOf,
   type NextTarget,
   newest,
+  PEOPLE,
   type Situation,
   stateOf,
   WAITING,
-  withRole,
+  write,
 } from './path.ts';
 
 /*
@@ -46,15 +46,12 @@ function ended(situation: Situation): Message | undefined {
   return card !== undefined && ENDED.includes(stateOf(card)) ? card : undefined;
 }
 
-/** That the one who asks types a command, and fills in its form. */
+/** That Alice types a command, and fills in its form. */
 function typed(situation: Situation, callbackId: string, text: string): NextTarget | undefined {
-  const { snapshot, place } = situation;
-  const isOpen = snapshot.views.at(-1)?.callback_id === callbackId;
-  return as(
-    situation,
-    withRole(snapshot, 'asks'),
-    isOpen ? { kind: 'form', callbackId } : at(place, firstChannel(snapshot), { kind: 'composer', text }),
-  );
+  const isOpen = situation.snapshot.views.at(-1)?.callback_id === callbackId;
+  return isOpen
+    ? as(situation, PEOPLE.alice, { kind: 'form', callbackId })
+    : write(situation, PEOPLE.alice, text);
 }
 
 export const firstVisit: GuidedPath = {
@@ -85,7 +82,7 @@ export const firstVisit: GuidedPath = {
         if (card === undefined) return undefined;
         const approver = snapshot.users.find(({ id, role }) => id === snapshot.me && role === 'approves');
         const button = at(place, card.channel, { kind: 'action', ts: card.ts, actionId: 'order_approve' });
-        return as(situation, approver?.id ?? withRole(snapshot, 'approves'), button);
+        return as(situation, approver?.id ?? PEOPLE.bob, button);
       },
     },
     {

@@ -1,4 +1,3 @@
-import { firstChannel } from '@domain-steward/slack-workspace/page/conversation';
 import {
   as,
   at,
@@ -7,8 +6,9 @@ import {
   isAbout,
   messagesOf,
   newest,
+  PEOPLE,
   type Situation,
-  withRole,
+  write,
 } from './path.ts';
 
 /*
@@ -31,15 +31,10 @@ const incident = ({ snapshot }: Situation) =>
 
 /** The deletion is asked for, and is not confirmed. */
 function deletion(situation: Situation) {
-  const { snapshot, place } = situation;
   const asked = draft(situation);
-  return as(
-    situation,
-    withRole(snapshot, 'asks'),
-    asked === undefined
-      ? at(place, firstChannel(snapshot), { kind: 'composer', text: `/domain delete ${NAME}` })
-      : at(place, asked.channel, { kind: 'action', ts: asked.ts, actionId: 'order_confirm' }),
-  );
+  if (asked === undefined) return write(situation, PEOPLE.alice, `/domain delete ${NAME}`);
+  const button = { kind: 'action', ts: asked.ts, actionId: 'order_confirm' } as const;
+  return as(situation, PEOPLE.alice, at(situation.place, asked.channel, button));
 }
 
 const isStolen = (situation: Situation) => incident(situation) !== undefined;

@@ -1,3 +1,4 @@
+import { firstChannel } from '@domain-steward/slack-workspace/page/conversation';
 import type { Target } from '@domain-steward/slack-workspace/page/host';
 import { type JsonObject, objectsOf, textOf } from '@domain-steward/slack-workspace/page/json';
 import type { Place } from '@domain-steward/slack-workspace/page/place';
@@ -12,6 +13,8 @@ export interface Situation {
   readonly snapshot: Snapshot;
   readonly place: Place;
   readonly requests: readonly SeenRequest[];
+  /** What was finished on the bot's pages, as they say it. */
+  readonly ceremonies: readonly string[];
   /** What was on the screen before: `ts` of messages, and words of the paths. */
   readonly seen: readonly string[];
   /** A panel at the side is open. */
@@ -78,15 +81,19 @@ export function at(place: Place, channel: string | undefined, target: NextTarget
 /** What somebody is to use; for anybody else, to become them. */
 export function as(
   { snapshot }: Situation,
-  person: string | undefined,
+  person: string,
   target: NextTarget | undefined,
 ): NextTarget | undefined {
-  return person === undefined || snapshot.me === person ? target : { kind: 'person', user: person };
+  return snapshot.me === person ? target : { kind: 'person', user: person };
 }
 
-/** The id of the first person with a role. */
-export function withRole({ users }: Snapshot, role: string): string | undefined {
-  return users.find((user) => user.role === role)?.id;
+/** Who is who in the paths. */
+export const PEOPLE = { alice: 'U0ALICE', bob: 'U0BOB', carol: 'U0CAROL', ada: 'U0ADA' } as const;
+
+/** That somebody types a line. */
+export function write(situation: Situation, person: string, text: string): NextTarget | undefined {
+  const { snapshot, place } = situation;
+  return as(situation, person, at(place, firstChannel(snapshot), { kind: 'composer', text }));
 }
 
 export function messagesOf({ messages }: Snapshot): Message[] {

@@ -18,7 +18,8 @@ const LEADS: Readonly<Record<LinkPurpose, string>> = {
 export function linkMessage(purpose: LinkPurpose, address: string): Message {
   const lead = LEADS[purpose];
   return message(`${lead} ${address}`, [
-    section(`${lead}\n${address}`),
+    // Slack links no address by itself in text that is shown as it is.
+    section(`${lead}\n<${address}>`),
     context(
       'For you alone, once, within ten minutes. If Slack opens it inside itself, open it in your browser: Safari, Chrome, Edge or Firefox.',
     ),

@@ -1,0 +1,116 @@
+import type { Message } from '@domain-steward/slack-workspace/protocol';
+import {
+  as,
+  at,
+  ENDED,
+  type GuidedPath,
+  hasAction,
+  latestOrder,
+  messagesOf,
+  type NextTarget,
+  newest,
+  PEOPLE,
+  type Situation,
+  stateOf,
+  WAITING,
+  write,
+} from './path.ts';
+
+/*
+ * Where a rule says so, no click approves: a passkey does, which counts through a root.
+ */
+
+/** The demo's policy has what concerns it signed. */
+const NAME = 'menu.example';
+const { ada, bob, carol } = PEOPLE;
+
+/** What the bot's pages say afterwards. */
+type Ceremony = 'Added' | 'Vouched' | 'Revoked';
+const isOver = ({ ceremonies, seen }: Situation, ceremony: Ceremony) =>
+  ceremonies.includes(ceremony) || seen.includes(ceremony);
+
+const order = ({ snapshot }: Situation) => latestOrder(snapshot, 'renew', NAME);
+
+/** The newest message with a button for passkeys, or with a link that one of them gave. */
+function about(situation: Situation, isIt: (message: Message) => boolean): Message | undefined {
+  return newest(
+    messagesOf(situation.snapshot).filter((message) => message.ephemeral_to !== undefined && isIt(message)),
+  );
+}
+
+/** That somebody opens a page: the command, then its button; nothing once the link is there. */
+function keyPage(situation: Situation, person: string, action: string, lead: string): NextTarget | undefined {
+  if (situation.snapshot.me !== person) return as(situation, person, undefined);
+  const list = about(situation, (message) => hasAction(message, action));
+  const link = about(situation, (message) => message.text.startsWith(lead));
+  if (link !== undefined && link.ts > (list?.ts ?? '')) return undefined;
+  if (list === undefined) return write(situation, person, '/domain key');
+  return at(situation.place, list.channel, { kind: 'action', ts: list.ts, actionId: action });
+}
+
+export const signIt: GuidedPath = {
+  title: 'Sign it',
+  steps: [
+    {
+      title: 'Add a passkey',
+      text: 'No click approves what concerns menu.example: its rule wants a signature. Press, open the link, and let your browser make a passkey for Bob.',
+      isDone: (situation) => isOver(situation, 'Added'),
+      next: (situation) => keyPage(situation, bob, 'key_add', 'Add a passkey'),
+    },
+    {
+      title: 'Vouch for it',
+      text: 'A passkey counts once somebody vouches for it whose own counts. Ada’s is the root, and lies in this demo.',
+      isDone: (situation) => isOver(situation, 'Vouched'),
+      next: (situation) => keyPage(situation, ada, 'key_vouch', 'Vouch for it'),
+      deed: { route: '/local/root', text: 'Use Ada’s passkey', busy: 'Ada signs …' },
+    },
+    {
+      title: 'Ask for it',
+      text: 'Carol asks to renew menu.example. The card offers no Approve, but Sign.',
+      isDone: (situation) => order(situation) !== undefined,
+      next: (situation) => write(situation, carol, `/domain renew ${NAME} -- it must not be lost`),
+    },
+    {
+      title: 'Sign it',
+      text: 'Press Sign and open the link: the page shows all that is sent, and your passkey signs exactly that.',
+      isDone(situation) {
+        const card = order(situation);
+        return card !== undefined && !WAITING.includes(stateOf(card));
+      },
+      next(situation) {
+        const card = order(situation);
+        const link = about(situation, ({ text }) => text.startsWith('Look at what is sent'));
+        if (card === undefined || (situation.snapshot.me === bob && link !== undefined && link.ts > card.ts))
+          return undefined;
+        const button = { kind: 'action', ts: card.ts, actionId: 'order_sign' } as const;
+        return as(situation, bob, at(situation.place, card.channel, button));
+      },
+    },
+    {
+      title: 'See it follow',
+      text: 'The card follows by itself, and the history says whose signature let it go. Open the thread.',
+      isDone: (situation) => situation.seen.includes(order(situation)?.ts ?? ''),
+      next(situation) {
+        const card = order(situation);
+        if (card === undefined || !ENDED.includes(stateOf(card))) return undefined;
+        return at(situation.place, card.channel, { kind: 'thread', ts: card.ts });
+      },
+    },
+    {
+      title: 'Revoke it',
+      text: 'A passkey that is lost, or whose owner leaves, is revoked: what it has signed counts no more.',
+      isDone: (situation) => isOver(situation, 'Revoked'),
+      next: (situation) => keyPage(situation, bob, 'key_revoke', 'Revoke it'),
+    },
+  ],
+  text: 'That is a signed approval. Whoever takes over Slack, or writes to the database, gets nothing sent without such a passkey.',
+  seenNow(situation) {
+    const card = order(situation);
+    return [
+      ...situation.ceremonies,
+      card !== undefined && ENDED.includes(stateOf(card)) && situation.place.thread === card.ts
+        ? card.ts
+        : undefined,
+    ];
+  },
+};
