@@ -10,13 +10,14 @@ import { type Price, type Quote, quoteOn } from './prices.ts';
 
 /** What can be done about a name during one stretch of its life, and for how much. */
 export type WaitingStep =
-  | { readonly kind: 'renew'; readonly until: string; readonly renewal: Quote | undefined }
+  /** Without an end where the zone's periods are not documented. */
+  | { readonly kind: 'renew'; readonly until: string | undefined; readonly renewal: Quote | undefined }
   /** Expired: a renewal still keeps the name, but it may be deleted on any day. */
   | { readonly kind: 'at_own_risk'; readonly until: string; readonly renewal: Quote | undefined }
   /** Deleted: the registry restores it by hand, and it is renewed. */
   | {
       readonly kind: 'restore';
-      readonly until: string;
+      readonly until: string | undefined;
       readonly restore: Quote | undefined;
       readonly renewal: Quote | undefined;
     }
@@ -33,7 +34,7 @@ export interface WaitingOptions {
 /**
  * What waiting costs from now on, step by step.
  * @param name in ASCII
- * @returns empty where the zone's periods are not documented, or the name is free already
+ * @returns what can be done now where the zone's periods are not documented; empty where the name is free already
  */
 export function costOfWaiting(
   list: readonly Price[],
@@ -42,8 +43,21 @@ export function costOfWaiting(
   { now, timeZone }: WaitingOptions,
 ): WaitingStep[] {
   const zone = zoneFor(name);
-  if (zone.lifecycle === undefined) return [];
   const { current, stages } = lifecycleAt(zone, dates, now, timeZone);
+  if (zone.lifecycle === undefined) {
+    const today = calendarDay(now, timeZone);
+    const renewal = quoteOn(list, { name, task: 'renew' }, today);
+    return current.phase === 'deleted'
+      ? [
+          {
+            kind: 'restore',
+            until: undefined,
+            restore: quoteOn(list, { name, task: 'restore' }, today),
+            renewal,
+          },
+        ]
+      : [{ kind: 'renew', until: undefined, renewal }];
+  }
   const left = stages.slice(stages.indexOf(current));
   const steps = left.flatMap(({ phase, from, lastSafeDay }): WaitingStep[] => {
     if (lastSafeDay === undefined) return [];

@@ -41,10 +41,10 @@ describe('the Home tab', () => {
   it('shows an approver what waits, with all that decides it', async () => {
     const text = textOf(await home(t.bob, order.id));
     expect(text).toContain('Waiting for your approval');
-    expect(text).toContain('costs money · *LIVE* (context 4)');
-    expect(text).toContain('Price: price not known');
+    expect(text).toContain('*LIVE* (context 4)');
+    expect(text).toContain(':warning: It costs money, price not known');
     expect(text).toContain('Names: cafe.rest, bistro.rest');
-    expect(text).toContain('Asked by <@U0ALICE>');
+    expect(text).toContain('<@U0ALICE>: “');
     expect(text).toContain('“client paid”');
   });
 

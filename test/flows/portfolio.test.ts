@@ -48,9 +48,9 @@ describe('the details of a name', () => {
     };
     expect(await saved(form, values)).toContain('Saved for cafe.rest.');
     const text = await told('name cafe.rest');
-    expect(text).toContain('*Owner*\n<@U0BOB>');
-    expect(text).toContain('*Tags*\n`brand` `client-acme`');
-    expect(text).toContain('*Told in*\n<#C0DOMAINS>');
+    expect(text).toContain('*Owner* <@U0BOB>');
+    expect(text).toContain('*Tags* `brand` `client-acme`');
+    expect(text).toContain('*Told in* <#C0DOMAINS>');
     expect(text).not.toContain('Ask *legal*');
     expect(text.replaceAll('\u2060', '')).toContain('Ask *legal* first');
   });
@@ -64,7 +64,7 @@ describe('the details of a name', () => {
     });
     await saved(form, { clear: ['channel'], tags: 'brand' });
     const text = await told('name cafe.rest');
-    expect(text).toContain('*Tags*\n`brand`\n');
+    expect(text).toContain('*Tags* `brand`\n');
     expect(text).toContain('<@U0BOB>');
     expect(text).not.toContain('Told in');
   });
@@ -163,7 +163,7 @@ describe('names', () => {
     const text = await told('names tag:acme expiring<90');
     expect(text).toContain('2 names for `tag:acme expiring&lt;90`');
     expect(text).toContain('Renewing all of them for 1 year costs about €36.00.');
-    expect(text).toMatch(/acme-one\.rest\n.*\n\d+\n.*acme\n€18\.00/s);
+    expect(text).toMatch(/^\*acme-one\.rest\* · \d.* \(\d+ days\) · €18\.00 · <@U0ADA> · `acme`$/m);
     expect(text).not.toContain('other.rest');
     for (const line of ['names owner:@ada acme-', 'names owner:U0ADA', 'names "acme-"']) {
       expect(await told(line), line).toContain('3 names');
@@ -176,7 +176,7 @@ describe('names', () => {
     const text = await told('names acme-one gone.rest');
     expect(text).toContain('1 is deleted: no renewal brings it back.');
     expect(text).toContain('Renewing the others for 1 year costs about €18.00.');
-    expect(text).toMatch(/gone\.rest\n.*deleted/s);
+    expect(text).toMatch(/\*gone\.rest\* · deleted/);
     const alone = await told('names gone.rest');
     expect(alone).toContain('1 is deleted');
     expect(alone).not.toContain('Renewing');

@@ -100,7 +100,7 @@ describe('the list', () => {
     );
     expect(bad).toMatchObject({ outcome: 'errors' });
     const said = JSON.stringify(bad);
-    for (const part of ['Line 3: amount', 'Line 3: valid_from', 'Line 4: zone', 'Nothing was imported'])
+    for (const part of ['Line 3: “amount”', 'Line 3: “valid_from”', 'Line 4: “zone”', 'Nothing was imported'])
       expect(said).toContain(part);
     expect(said, 'nobody asked for an order').not.toContain('asked for');
     expect(await t.demo.bot.prices.list()).toHaveLength(1);

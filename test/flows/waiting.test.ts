@@ -31,7 +31,7 @@ test('is said on the screen of a name, in the digest by what is at stake, and be
     await answerTo(t.workspace, t.alice, `/domain watch ${name}${day}`);
   }
   expect(await answerTo(t.workspace, t.alice, '/domain name zebra.rest')).toMatch(
-    /What waiting costs: renew until .* \(about €18\.00\); .*restore by hand until .* \(about €80\.00/,
+    /What waiting costs: renew until .*, about €18\.00, then .* then by hand for about €98\.00 until .*, then it can be lost/,
   );
 
   await t.demo.moveTime(DAY_MS);

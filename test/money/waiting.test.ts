@@ -59,8 +59,10 @@ describe('the cost of waiting', () => {
     ]);
   });
 
-  test('is not told where the zone’s periods are not documented', () => {
-    expect(costOfWaiting(LIST, 'cafe.example', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([]);
+  test('is what can be done now where the zone’s periods are not documented', () => {
+    expect(costOfWaiting(LIST, 'cafe.example', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
+      { kind: 'renew', until: undefined, renewal: undefined },
+    ]);
   });
 
   test('never gets a step back, and no day lies in the past, whenever somebody looks', () => {
@@ -73,7 +75,7 @@ describe('the cost of waiting', () => {
         expect(
           ['renew', 'at_own_risk', 'restore', 'lost'].filter((kind) => kinds(steps).includes(kind)),
         ).toEqual(kinds(steps));
-        const untils = steps.flatMap((step) => (step.kind === 'lost' ? [] : [step.until]));
+        const untils = steps.flatMap((step) => (step.kind === 'lost' ? [] : (step.until ?? [])));
         expect([...untils].sort()).toEqual(untils);
         // On the last day of a step its last whole day was yesterday.
         const yesterday = new Date(now.getTime() - 48 * 3_600_000).toISOString().slice(0, 10);

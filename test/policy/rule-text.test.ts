@@ -87,7 +87,7 @@ test.each<[field: string, value: unknown, code: string, sentence: string]>([
   ['needed', '2.5', 'not_a_count', 'Write a whole number'],
   ['ttl', '2 weeks', 'not_a_duration', 'Write it like these: 90s, 15m, 48h, 7d'],
   ['break_glass', 'yes', 'not_true_or_false', 'Write true or false'],
-  ['approver', ['U0CFO'], 'unknown_field', 'Use these: rule_name, tasks, names'],
+  ['approver', ['U0CFO'], 'unknown_field', 'Use these: “rule_name”, “tasks”, “names”'],
 ])('%s: %j is %s', (field, value, code, sentence) => {
   const issues = issuesOf({ [field]: value });
   expect(issues.map((issue) => [issue.field, issue.code])).toContainEqual([

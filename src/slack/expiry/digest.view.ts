@@ -1,8 +1,6 @@
-import type { Button } from '@slack/types';
 import { present } from '../../collections.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
-import { shiftDay } from '../../expiry/days.ts';
-import { byDeadline, deadlineOf, isRenewable, waysToKeep } from '../../expiry/deadline.ts';
+import { byDeadline, deadlineOf, isRenewable } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import type {
@@ -23,24 +21,21 @@ import {
   count,
   escapeText,
   header,
-  LIMITS,
   lines,
   type Message,
   mention,
   message,
   monthChart,
-  moreMenu,
   quote,
   section,
-  TABLE_ROWS,
-  table,
-  withMenu,
 } from '../kit/blocks.ts';
 import { uncoveredText } from '../mandates/mandate.view.ts';
-import { laterText, quoteText, restoreText, waitingText } from '../money/price.view.ts';
+import { laterText } from '../money/price.view.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
 import { channelMention } from '../names/portfolio.view.ts';
-import { formatDay, formatDays, formatName, LIST_COLUMNS, listCells } from './expiry.view.ts';
+import { keepButtons, keepText, lineWithMenu, priceText, todayOf, whenText } from './due.view.ts';
+import { type CostOf, LOOKED_THROUGH, listedLines } from './expiring.view.ts';
+import { formatDay, formatDays, formatName } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './standing.view.ts';
 
 /*
@@ -116,24 +111,19 @@ export function monthsMessage(months: readonly MonthCount[]): Message {
   ]);
 }
 
-/** All names of a digest as they are by now, with what waiting costs for each. */
-export function digestList(
-  names: readonly ListedName[],
-  waitingOf: (listed: ListedName) => readonly WaitingStep[],
-  now: Date,
-): Message {
+/** All names of a digest as they are by now, with what can be done about each. */
+export function digestList(names: readonly ListedName[], costOf: CostOf, now: Date): Message {
   const title = count(names.length, 'name');
   if (names.length === 0) return message(NOTHING_LEFT, [section(NOTHING_LEFT)]);
+  const left = names.length - LOOKED_THROUGH;
   return message(`All of this digest: ${title}`, [
-    table({
-      caption: names.length > TABLE_ROWS ? `The first ${TABLE_ROWS} of ${title}` : title,
-      columns: [...LIST_COLUMNS, 'What waiting costs'],
-      rows: names.map((listed) => [
-        ...listCells(listed, now),
-        waitingText(waitingOf(listed)).replace(/^What waiting costs: /, ''),
-      ]),
-    }),
-    context('`/domain expiring` lists everything that expires.'),
+    section(`*${title}*`),
+    ...lines(names.slice(0, LOOKED_THROUGH).flatMap((listed) => listedLines(listed, costOf(listed), now))),
+    context(
+      present([left > 0 && `And ${left} more.`, '`/domain expiring` lists everything that expires.']).join(
+        ' ',
+      ),
+    ),
   ]);
 }
 
@@ -174,26 +164,11 @@ function headline(reminder: Reminder): string {
   }
 }
 
-/** `tomorrow`, `6 days`, `expired 3 days ago`, `deleted`. */
-function whenText({ phase, daysLeft, isDeletionAssumed }: Reminder): string {
-  if (phase === 'registered') return formatDays(daysLeft).replace(/^in /, '');
-  return isDeletionAssumed || phase === 'expired' || phase === 'auto_renew_grace'
-    ? `expired ${formatDays(daysLeft)}`
-    : phase === 'released'
-      ? 'released'
-      : 'deleted';
-}
-
 /** Every name with its menu; the renewals that the registry does not show come last. */
 function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean): AnyBlock[] {
   const names = byAtStake(part.reminders, waitingOf).flatMap((reminder, index): AnyBlock[] => {
     const line = section(...reminderLines(reminder, waitingOf(reminder), isShort));
-    const buttons = reminderButtons(reminder);
-    // Blocks are numbered, because a name may be longer than a block's id. One that is too long for a menu has buttons.
-    const blockId = `due_${index}`;
-    return fitsMenu(buttons)
-      ? [withMenu(line, blockId, moreMenu('reminder_more', buttons))]
-      : [line, ...actions(blockId, buttons)];
+    return lineWithMenu(line, `due_${index}`, keepButtons(reminder.name, deadlineOf(reminder)));
   });
   return [...names, ...disputedBlocks(part.disputed)];
 }
@@ -215,42 +190,6 @@ function reminderLines(reminder: Reminder, waiting: readonly WaitingStep[], isSh
       `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, what about it?`,
     ...warnings(reminder).map((warning) => `:warning: ${warning}`),
   ]);
-}
-
-function todayOf({ expiryDay, daysLeft }: Reminder): string {
-  return shiftDay(expiryDay, -daysLeft);
-}
-
-/** `renew until 1 Dec, about €18.00`: what keeps the name, until when and for how much. */
-function keepText(reminder: Reminder, waiting: readonly WaitingStep[]): string {
-  const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = reminder;
-  const until = (day: string | undefined) =>
-    day === undefined ? 'now' : `until ${formatDay(day, todayOf(reminder))}`;
-  const price = priceText(reminder, waiting);
-  if (isDeletionAssumed) return NO_DELETION_KNOWN;
-  switch (phase) {
-    case 'registered':
-      return `renew ${daysLeft === 0 ? 'now' : until(lastSafeDay)}${price}`;
-    case 'auto_renew_grace':
-      return `renew at your own risk ${until(lastSafeDay)}${price}`;
-    case 'expired':
-      return `renew now: what follows in its zone is not documented${price}`;
-    case 'redemption':
-      return `restore ${until(restoreUntil ?? lastSafeDay)}${price}`;
-    case 'deleted':
-      return `restore now: for how long it can be is not documented${price}`;
-    case 'pending_delete':
-      return `nothing brings it back${lastSafeDay === undefined ? '' : `, released after ${formatDay(lastSafeDay, todayOf(reminder))}`}`;
-    case 'released':
-      return 'anybody can register it';
-  }
-}
-
-/** `, about €18.00`, of what keeps the name now; empty where the team has no price list. */
-function priceText({ phase }: Reminder, waiting: readonly WaitingStep[]): string {
-  const [step] = waiting;
-  if (step === undefined || step.kind === 'lost') return '';
-  return `, ${step.kind === 'restore' && phase === 'redemption' ? restoreText(step) : quoteText(step.renewal)}`;
 }
 
 /** What is unusual about a name, in mrkdwn. */
@@ -275,24 +214,6 @@ function undeliveredText(destination: string): string {
   return /^[UW]/.test(destination)
     ? 'I could not tell its owner directly'
     : `I cannot post in its channel, ${channelMention(destination)}: invite me there, or choose another one`;
-}
-
-function reminderButtons(reminder: Reminder): Button[] {
-  const { name } = reminder;
-  const label = (text: string) => ({ label: `${text}: ${displayName(name)}` });
-  const make = (actionId: string, text: string) => button(actionId, text, name, label(text));
-  const { renews, restores } = waysToKeep(deadlineOf(reminder));
-  if (!renews && !restores) return [];
-  return present([
-    renews && make('reminder_renew', 'Renew'),
-    restores && make('reminder_restore', 'Restore'),
-    make('reminder_snooze', 'Snooze'),
-    make('reminder_lapse', 'Let lapse'),
-  ]);
-}
-
-function fitsMenu(buttons: readonly Button[]): boolean {
-  return buttons.every(({ action_id, value = '' }) => `${action_id}:${value}`.length <= LIMITS.optionValue);
 }
 
 function disputedTitle(disputed: readonly WatchedDomain[]): string {

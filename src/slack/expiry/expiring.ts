@@ -1,6 +1,8 @@
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
-import { expiringPage, expiringUsage, LIST_LENGTH } from './expiry.view.ts';
+import { expiringPage, LIST_LENGTH } from './expiring.view.ts';
+import { expiringUsage } from './expiry.view.ts';
+import { waitingOfListed } from './waiting.ts';
 
 /* The list of expiring names, in pages. */
 
@@ -28,7 +30,11 @@ async function turnPage(call: ActionCall): Promise<void> {
 }
 
 async function page({ deps }: Interaction, days: number, offset: number): Promise<Message> {
-  return expiringPage(await deps.expiry.list(days, offset, LIST_LENGTH), days, offset, deps.now());
+  const [names, costOf] = await Promise.all([
+    deps.expiry.list(days, offset, LIST_LENGTH),
+    waitingOfListed(deps),
+  ]);
+  return expiringPage(names, { days, offset, now: deps.now() }, costOf);
 }
 
 function readNumber(text: string, max = Number.MAX_SAFE_INTEGER): number | undefined {

@@ -1,32 +1,10 @@
 import type { KnownBlock } from '@slack/types';
 import { present } from '../../collections.ts';
 import type { Day } from '../../expiry/days.ts';
-import type { Deadline } from '../../expiry/deadline.ts';
-import type { ListedName, ListPage } from '../../expiry/expiry.ts';
+import type { ListedName } from '../../expiry/expiry.ts';
 import type { ImportSummary } from '../../expiry/watch-list.ts';
-import { isDateless } from '../../names/dates.ts';
 import { displayName } from '../../zones/names.ts';
-import {
-  type AnyBlock,
-  actions,
-  button,
-  code,
-  context,
-  count,
-  day,
-  escapeText,
-  LIMITS,
-  type Message,
-  mention,
-  message,
-  quote,
-  section,
-  table,
-  textMessage,
-} from '../kit/blocks.ts';
-import { formatDoubt } from '../names/doubt.view.ts';
-import { DATELESS_STATE } from './dateless.view.ts';
-import { NO_DELETION_KNOWN } from './standing.view.ts';
+import { code, context, count, day, escapeText, LIMITS, mention, quote, section } from '../kit/blocks.ts';
 import { formatLineIssue } from './watch-list.view.ts';
 
 /*
@@ -134,100 +112,6 @@ function createTerm(listed: ListedName): string | undefined {
   if (listed.day === undefined || listed.deadline === undefined || listed.deadline.action === 'none')
     return undefined;
   return `${datedWithSource(listed, listed.day)}\n:warning: It is on the watch list, so it seems to be registered already`;
-}
-
-/** What to know about a name besides its date; plain text. */
-function formatState(listed: ListedName, now: Date): string {
-  const { lapse, snooze, renewed, deletedAt, doubt, lookedAt } = listed.domain;
-  const parts = [
-    lapse?.confirmed === undefined ? '' : `lapses as decided: ${lapse.reason}`,
-    lapse !== undefined && lapse.confirmed === undefined
-      ? `asked to let lapse, not confirmed: ${lapse.reason}`
-      : '',
-    snooze !== undefined && snooze.until > now ? `snoozed until ${day(snooze.until)}` : '',
-    deletedAt === undefined ? '' : `deleted ${day(deletedAt)}`,
-    deletedAt === undefined && listed.day !== undefined && (listed.daysLeft ?? 0) < 0
-      ? `expired ${formatDay(listed.day)}`
-      : '',
-    listed.deadline?.action === 'check' ? NO_DELETION_KNOWN : '',
-    renewed === undefined ? '' : 'renewed, the registry does not show it yet',
-    doubt === undefined ? '' : isDateless(listed.domain) ? DATELESS_STATE : `look-up: ${formatDoubt(doubt)}`,
-    lookedAt === undefined ? 'not looked up yet' : '',
-  ];
-  return parts.filter((part) => part !== '').join(' · ');
-}
-
-const TO_DO: Readonly<Record<Deadline['action'], string>> = {
-  renew: 'Renew',
-  restore: 'Restore',
-  check: 'Look at the service',
-  none: 'Nothing',
-};
-
-/** The columns that every list of names has beside the name. */
-export const DEADLINE_COLUMNS = ['Days left', 'To do', 'Until'];
-
-/** What can be done about a name and until when, as cells of {@link DEADLINE_COLUMNS}. */
-export function deadlineCells(deadline: Deadline | undefined): readonly string[] {
-  if (deadline === undefined) return ['', 'Date not known', ''];
-  const { action, until, daysLeft } = deadline;
-  const when =
-    until === undefined ? (action === 'none' || action === 'check' ? '' : 'now') : formatDay(until);
-  return [daysLeft === undefined ? '' : String(daysLeft), TO_DO[action], when];
-}
-
-/** Names on one page of the list. */
-export const LIST_LENGTH = 20;
-
-/** One page of the expiring names, with buttons to the pages beside it. */
-export function expiringPage(page: ListPage, days: number, offset: number, now: Date): Message {
-  const total = page.deleted + page.dated + page.undated;
-  const within = `within ${count(days, 'day')}`;
-  if (total === 0) {
-    return textMessage(
-      `No watched name expires ${within}. Put names on the list with \`/domain watch NAME\` or \`/domain import\`.`,
-    );
-  }
-  const last = Math.min(offset + LIST_LENGTH, total);
-  const deleted = page.deleted === 0 ? '' : `, ${count(page.deleted, 'name')} deleted early`;
-  const undated = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without a date`;
-  const text = `${count(page.dated, 'name')} expiring ${within}${deleted}${undated}`;
-  const turn = (actionId: string, label: string, to: number) => button(actionId, label, `${days}:${to}`);
-  return message(text, [
-    section(`*${escapeText(text)}*`),
-    page.names.length > 0 && listTable(`${offset + 1}–${last} of ${total}`, page.names, now),
-    ...actions('expiring', [
-      offset > 0 && turn('expiring_previous', 'Previous', Math.max(0, offset - LIST_LENGTH)),
-      last < total && turn('expiring_next', 'Next', last),
-    ]),
-    page.names.some(({ domain }) => domain.expiry === undefined && isDateless(domain)) &&
-      context(
-        'Some registries tell no dates. Give such a name its date once, with `/domain watch NAME 2027-03-01`; `/domain import` takes many. Without it nobody is reminded.',
-      ),
-    context('Another time: `/domain expiring 365`. Renew with `/domain renew NAME`.'),
-  ]);
-}
-
-function listTable(caption: string, names: readonly ListedName[], now: Date): AnyBlock {
-  return table({
-    caption,
-    columns: LIST_COLUMNS,
-    rows: names.map((listed) => listCells(listed, now)),
-    pageSize: LIST_LENGTH,
-  });
-}
-
-/** The columns of a list of names that are due. */
-export const LIST_COLUMNS = ['Name', ...DEADLINE_COLUMNS, 'Date from', 'State'];
-
-/** A name as cells of {@link LIST_COLUMNS}. */
-export function listCells(listed: ListedName, now: Date): string[] {
-  return [
-    displayName(listed.domain.name),
-    ...deadlineCells(listed.deadline),
-    formatSource(listed),
-    formatState(listed, now),
-  ];
 }
 
 const SHOWN_LINES = 40;

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../duration.ts';
 import { expiryDay } from '../../expiry/days.ts';
-import { asReminder } from '../../expiry/digest.ts';
-import type { ListedName } from '../../expiry/expiry.ts';
 import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
@@ -32,7 +30,6 @@ import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from '../orders/ordering.ts';
 import { digestList } from './digest.view.ts';
-import { createWaitingCosts } from './digest-notifications.ts';
 import {
   formatDay,
   formatDays,
@@ -42,6 +39,7 @@ import {
   renewHint,
   unwatchedSinceText,
 } from './expiry.view.ts';
+import { waitingOfListed } from './waiting.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /*
@@ -128,15 +126,11 @@ async function openRenewMany(call: ActionCall): Promise<void> {
 async function showAll(call: ActionCall): Promise<void> {
   const { expiry, now } = call.deps;
   const { digestId, destination } = placeOf(call.value);
-  const [names, waitingOf] = await Promise.all([
+  const [names, costOf] = await Promise.all([
     expiry.listedIn(digestId, destination),
-    createWaitingCosts(call.deps)(),
+    waitingOfListed(call.deps),
   ]);
-  const costs = ({ domain }: ListedName) => {
-    const watched = asReminder(domain, []);
-    return watched === undefined ? [] : waitingOf({ watched });
-  };
-  await call.respond(digestList(names, costs, now()));
+  await call.respond(digestList(names, costOf, now()));
 }
 
 function openWith(form: FormFeature) {
@@ -273,7 +267,7 @@ const lapseForm: FormFeature<'lapse'> = {
     // Slack waits for the form, so nobody is asked.
     const known = await knownOfLapse(call.deps, name, call.deps.names.impacts.stored(name, 'lapse'));
     return {
-      intro: [section(lapseText(name)), ...lines(known)],
+      intro: [section(lapseText(name)), ...lines([...known.impact, known.waiting !== '' && known.waiting])],
     };
   },
 

@@ -25,11 +25,20 @@ export interface WaitingDeps extends Pick<SlackDeps, 'prices' | 'now'> {
 
 /** What waiting costs for a name at this moment; nothing where its date is not known, or it is not watched. */
 export async function waitingNow(
-  { prices, settings, now }: WaitingDeps,
+  deps: WaitingDeps,
   domain: WatchedDomain | undefined,
-): Promise<WaitingStep[]> {
-  const watched = domain && asReminder(domain, []);
-  if (watched === undefined) return [];
-  const [{ reminderTimezone: timeZone }, list] = await Promise.all([settings(), prices.list()]);
-  return waitingWith(list, watched, { now: now(), timeZone });
+): Promise<readonly WaitingStep[]> {
+  return domain === undefined ? [] : (await waitingOfListed(deps))({ domain });
+}
+
+/** The same for each name of a list. */
+export async function waitingOfListed(
+  deps: WaitingDeps,
+): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
+  const [{ reminderTimezone: timeZone }, list] = await Promise.all([deps.settings(), deps.prices.list()]);
+  const now = deps.now();
+  return ({ domain }) => {
+    const watched = asReminder(domain, []);
+    return watched === undefined ? [] : waitingWith(list, watched, { now, timeZone });
+  };
 }

@@ -1,6 +1,7 @@
-import { type Account, accountName } from '../../accounts/account.ts';
+import { type Account, accountName, isDemoContext } from '../../accounts/account.ts';
 import { present } from '../../collections.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
+import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { BudgetStanding, Shortfall } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
@@ -13,7 +14,7 @@ import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { StandIn } from '../../policy/approvals.ts';
 import { displayName } from '../../zones/names.ts';
-import { DEADLINE_COLUMNS, deadlineCells } from '../expiry/expiry.view.ts';
+import { formatDay } from '../expiry/expiry.view.ts';
 import {
   type AnyBlock,
   actions,
@@ -36,7 +37,7 @@ import {
 } from '../kit/blocks.ts';
 import { homeMandates } from '../mandates/mandate.view.ts';
 import { budgetLines, overBudgetFact, periodText } from '../money/budget.view.ts';
-import { costText } from '../money/price.view.ts';
+import { amountsText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
 import { openIncidentLines } from '../names/incident.view.ts';
 import { isRuled, ruleNames } from '../orders/decision.view.ts';
@@ -316,7 +317,7 @@ function unresolvedPart(orders: readonly Order[], length: number): AnyBlock[] {
   );
 }
 
-/** Whether an order costs money; that it does not is no news. */
+/** Whether an order costs money, where no price says so; that it does not is no news. */
 function moneyWords(order: Order): string[] {
   switch (taskNamed(order.task).charge(order.items.map(({ name }) => name))) {
     case 'yes':
@@ -346,17 +347,26 @@ function reviewPart(orders: HomeData['toReview'], length: number): AnyBlock[] {
 
 /** What an approver has to know, as on the card but in few lines. */
 function decisionText(order: Order, known: KnownOfOrder | undefined): string {
+  const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
+  const cost = known?.cost;
+  const price = cost === undefined || cost.sums.length === 0 ? undefined : `about ${amountsText(cost.sums)}`;
   return present([
-    [`*${escapeText(orderTitle(order))}*`, ...moneyWords(order), formatContext(order.account.context)].join(
-      ' · ',
-    ),
-    `Asked by ${mention(order.requesterId)} ${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
-    known?.cost !== undefined && `Price: ${costText(known.cost)}`,
+    [
+      `*${demo}${escapeText(orderTitle(order))}*`,
+      ...(cost === undefined ? moneyWords(order) : present([price])),
+    ].join(' · '),
+    cost !== undefined && cost.sums.length === 0 && ':warning: It costs money, price not known',
+    cost !== undefined &&
+      cost.sums.length > 0 &&
+      cost.unknown > 0 &&
+      `:warning: Of ${count(cost.unknown, 'name')} the price is not known`,
+    `${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
     known !== undefined && known.overBudget.length > 0 && overBudgetFact(known.overBudget),
     ...ruleLines(order),
     known !== undefined && known.impact !== 'none' && worstImpactLine(known.impact),
     present([
-      `With ${formatAccountShort(order)}`,
+      formatContext(order.account.context),
+      `with ${formatAccountShort(order)}`,
       order.approvalsRequired > 1 &&
         `${order.approvals.length} of ${count(order.approvalsRequired, 'approval')}`,
       order.expiresAt !== undefined && `open until ${moment(order.expiresAt)}`,
@@ -411,11 +421,27 @@ function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyB
     months.some((month) => month.count > 0) && monthChart('Names that expire, by month', 'Names', months),
     table({
       caption: 'Next to expire',
-      columns: ['Name', ...DEADLINE_COLUMNS],
+      columns: ['Name', 'Days left', 'To do', 'Until'],
       rows: next
         .slice(0, HOME_LENGTH)
         .map(({ domain, deadline }) => [displayName(domain.name), ...deadlineCells(deadline)]),
     }),
-    context('All of them: `/domain expiring`. Renew one: `/domain renew NAME`.'),
+    context('With prices, and to renew them: `/domain expiring`'),
   ]);
+}
+
+const TO_DO: Readonly<Record<Deadline['action'], string>> = {
+  renew: 'Renew',
+  restore: 'Restore',
+  check: 'Look at the service',
+  none: 'Nothing',
+};
+
+/** The days that are left, what can be done about a name and until when. */
+function deadlineCells(deadline: Deadline | undefined): readonly string[] {
+  if (deadline === undefined) return ['', 'Date not known', ''];
+  const { action, until, daysLeft } = deadline;
+  const when =
+    until === undefined ? (action === 'none' || action === 'check' ? '' : 'now') : formatDay(until);
+  return [daysLeft === undefined ? '' : String(daysLeft), TO_DO[action], when];
 }

@@ -151,7 +151,7 @@ export function button(
 }
 
 /** Menus whose options stand for buttons, as `<button>:<value>`. */
-const MENUS = ['order_more', 'reminder_more'] as const;
+const MENUS = ['order_more', 'reminder_more', 'names_more'] as const;
 type MenuId = (typeof MENUS)[number];
 
 /** The button that was chosen in a menu, and its value; undefined for any other press. */
@@ -159,6 +159,11 @@ export function chosenInMenu(actionId: string, option: string): { id: string; va
   const end = option.indexOf(':');
   if (!MENUS.some((menuId) => menuId === actionId) || end < 0) return undefined;
   return { id: option.slice(0, end), value: option.slice(end + 1) };
+}
+
+/** Whether buttons can be options of a menu, whose values Slack limits. */
+export function fitsMenu(buttons: readonly Button[]): boolean {
+  return buttons.every(({ action_id, value = '' }) => `${action_id}:${value}`.length <= LIMITS.optionValue);
 }
 
 /** Buttons behind ⋯; undefined where there are none. More than Slack takes in one menu is a fault of the program. */

@@ -4,11 +4,17 @@ import type { Impact } from '../../names/impact.ts';
 import { type WaitingDeps, waitingNow } from '../expiry/waiting.ts';
 import type { SlackDeps } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { waitingText } from '../money/price.view.ts';
+import { quoteText, waitingText } from '../money/price.view.ts';
 import { impactLines } from '../orders/impact.view.ts';
 import { directMessageTo, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { alertOfLedger, ledgerMessage } from './ledger-notifications.ts';
-import { lapseConfirmedText, lapseRequest, snoozedText, standInTexts } from './told-event.view.ts';
+import {
+  type KnownOfLapse,
+  lapseConfirmedText,
+  lapseRequest,
+  snoozedText,
+  standInTexts,
+} from './told-event.view.ts';
 
 /* What people are told of an event, once. */
 
@@ -68,7 +74,11 @@ async function decisionMessage(deps: EventPlannerDeps, event: TeamEvent): Promis
 }
 
 /** What is said of a name that may lapse: what hangs on it, or that it could not be found out, and what waiting costs. */
-export async function knownOfLapse(deps: LapseDeps, name: string, look: Promise<Impact>): Promise<string[]> {
+export async function knownOfLapse(
+  deps: LapseDeps,
+  name: string,
+  look: Promise<Impact>,
+): Promise<KnownOfLapse> {
   const [waiting, impact] = await Promise.all([
     deps.expiry.find(name).then((domain) => waitingNow(deps, domain)),
     look.catch((err: unknown) => {
@@ -76,5 +86,10 @@ export async function knownOfLapse(deps: LapseDeps, name: string, look: Promise<
       return 'unseen' as const;
     }),
   ]);
-  return [...impactLines(impact), ...(waiting.length === 0 ? [] : [waitingText(waiting)])];
+  const [now] = waiting;
+  return {
+    impact: impactLines(impact),
+    waiting: waitingText(waiting),
+    keep: now === undefined || now.kind === 'lost' ? '' : `, ${quoteText(now.renewal)}`,
+  };
 }

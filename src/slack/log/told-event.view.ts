@@ -14,12 +14,20 @@ export function snoozedText({ subject, actor, until, reason }: Decision, timeZon
   return `:zzz: ${formatName(subject.id)} is snoozed until ${end} by ${byWhom(actor, reason)}`;
 }
 
-/** @param known the impact on the name and what waiting costs, for the person who confirms */
-export function lapseRequest({ subject, actor, reason }: Decision, known: readonly string[]): Message {
-  const text = `${formatName(subject.id)}: let it lapse, says ${byWhom(actor, reason)}`;
-  return message(text, [
-    section(`${text}\nSomebody else has to confirm. Until then reminders go on.`),
-    ...lines(known),
+/** @param known what hangs on the name and what waiting costs, for the person who confirms */
+export function lapseRequest(
+  { subject, actor, reason }: Decision,
+  { impact, waiting, keep }: KnownOfLapse,
+): Message {
+  const name = formatName(subject.id);
+  return message(`${name}${keep}: let it lapse, says ${byWhom(actor, reason)}`, [
+    section(
+      `${name}: let it lapse?`,
+      `:hourglass: Somebody else has to confirm; until then reminders go on`,
+      byWhom(actor, reason),
+    ),
+    ...lines(impact),
+    waiting !== '' && section(waiting),
     ...actions('lapse', [
       button('lapse_confirm', 'Confirm: let it lapse', subject.id, {
         style: 'danger',
@@ -27,6 +35,15 @@ export function lapseRequest({ subject, actor, reason }: Decision, known: readon
       }),
     ]),
   ]);
+}
+
+/** What is known of a name that may lapse. */
+export interface KnownOfLapse {
+  readonly impact: readonly string[];
+  /** What waiting costs; empty where nothing is known. */
+  readonly waiting: string;
+  /** `, about €18.00`: what would keep it. */
+  readonly keep: string;
 }
 
 export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: Decision): string {

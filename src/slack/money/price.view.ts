@@ -55,7 +55,7 @@ function joined(parts: readonly string[]): string {
 const NOT_KNOWN = 'price not known';
 
 /** `about €36.00 (price list of 1 Nov 2026)`, with what it leaves out. */
-export function costText(cost: OrderCost): string {
+function costText(cost: OrderCost): string {
   const { names, sums, unknown } = cost;
   if (sums.length === 0) return NOT_KNOWN;
   const part = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
@@ -135,17 +135,23 @@ export function quoteCell(found: Quote | undefined): string {
   return found === undefined ? 'not known' : amountText(found.amount);
 }
 
-/** What waiting costs, in one sentence; empty where the zone's periods are not known. */
-export function waitingText(steps: readonly WaitingStep[]): string {
-  const parts = steps.map((step, index) => `${index === 0 ? '' : 'then '}${stepText(step, index === 0)}`);
-  return parts.length === 0 ? '' : `What waiting costs: ${parts.join('; ')}.`;
+/**
+ * What waiting costs, on one line: `What waiting costs: renew until 17 Dec, about €18.00, then at your own risk until 31 Jan, …`;
+ * empty where nothing is known.
+ */
+export function waitingText(steps: readonly WaitingStep[], today?: string): string {
+  const [first] = steps;
+  if (first === undefined) return '';
+  const isLost = first.kind !== 'lost' && steps.at(-1)?.kind === 'lost';
+  const parts = present([stepText(first, today), laterText(steps, today), isLost && 'then it can be lost']);
+  return `What waiting costs: ${parts.join(', ')}`;
 }
 
 /** `then at your own risk until 14 Jan, then by hand for about €98.00 until 13 Feb`: what follows the first step; undefined where nothing does. */
-export function laterText([, ...later]: readonly WaitingStep[], today: string): string | undefined {
+export function laterText([, ...later]: readonly WaitingStep[], today?: string): string | undefined {
   const parts = later.flatMap((step) => {
     if (step.kind === 'at_own_risk') return [`then at your own risk until ${dayText(step.until, today)}`];
-    if (step.kind !== 'restore') return [];
+    if (step.kind !== 'restore' || step.until === undefined) return [];
     const price = step.restore === undefined ? NO_PRICE : `for ${restoreText(step)}`;
     return [`then by hand ${price} until ${dayText(step.until, today)}`];
   });
@@ -172,20 +178,17 @@ function aboutText(found: Quote | undefined): string {
   return found === undefined ? NOT_KNOWN : `about ${amountText(found.amount)}`;
 }
 
-/**
- * @param isFirst the first step that is still possible: a later renewal costs the same and is not
- * repeated
- */
-function stepText(step: WaitingStep, isFirst: boolean): string {
+/** What can be done now. */
+function stepText(step: WaitingStep, today: string | undefined): string {
+  if (step.kind === 'lost') return 'it can be lost now';
+  const until = step.until === undefined ? '' : ` until ${dayText(step.until, today)}`;
   switch (step.kind) {
     case 'renew':
-      return `renew until ${dayText(step.until)} (${aboutText(step.renewal)})`;
+      return `renew${until}, ${quoteText(step.renewal)}`;
     case 'at_own_risk':
-      return `at your own risk until ${dayText(step.until)}${isFirst ? ` (${aboutText(step.renewal)})` : ''}`;
+      return `renew at your own risk${until}, ${quoteText(step.renewal)}`;
     case 'restore':
-      return `restore by hand until ${dayText(step.until)} (${aboutText(step.restore)}, plus the renewal, ${aboutText(step.renewal)})`;
-    case 'lost':
-      return isFirst ? 'it can be lost now' : 'it can be lost';
+      return `restore by hand${until}, ${restoreText(step)}`;
   }
 }
 
@@ -208,11 +211,11 @@ export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
 function lineIssue(found: LineIssue): string {
   switch (found.kind) {
     case 'price':
-      return `${found.field}: ${PRICE_ISSUES[found.issue]}`;
+      return `“${found.field}”: ${PRICE_ISSUES[found.issue]}`;
     case 'csv':
       return csvIssueText(found.issue);
     case 'missing_column':
-      return `The column ${found.column} is missing.`;
+      return `The column “${found.column}” is missing.`;
     case 'unknown_column':
       return `There is no column “${found.column}”.`;
     case 'repeated':

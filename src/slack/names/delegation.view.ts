@@ -22,15 +22,12 @@ const FAULTS: Readonly<Record<DelegationFaultCode, string>> = {
 };
 const NAMES_SHOWN = 20;
 
-/** The health of a name's delegation. What was not seen is never called healthy. */
+/** What is wrong with a name's delegation; empty where it is healthy. What was not seen is never called healthy. */
 export function healthLines({ faults, isSeenWhole, seenAt }: DelegationHealth): string[] {
   const found = faults.map(
     ({ code: fault, about }: DelegationFault) => `${FAULTS[fault]}: ${formatList(about)}`,
   );
-  if (isSeenWhole)
-    return found.length > 0
-      ? found
-      : [`:white_check_mark: All nameservers know it, seen ${moment(seenAt ?? new Date(0))}`];
+  if (isSeenWhole) return found;
   const since = seenAt === undefined ? '' : `, last seen whole ${moment(seenAt)}`;
   return [...found, `:grey_question: Whether its delegation works was not seen whole${since}`];
 }

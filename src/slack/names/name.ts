@@ -2,6 +2,7 @@ import { delegationHealth } from '../../names/delegation-health.ts';
 import { isOpen as isIncidentOpen } from '../../names/incident.ts';
 import { mandateOfName } from '../../orders/mandates/overview.ts';
 import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
+import { calendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { waitingNow } from '../expiry/waiting.ts';
 import { type CommandCall, type Feature, viewerOf } from '../feature.ts';
@@ -26,15 +27,16 @@ async function runName(call: CommandCall): Promise<void> {
   if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const { ascii } = parsed.value;
   const { expiry, names, orders, portfolio, settings } = call.deps;
-  const [listed, known, found, { reminderDays }, details, incidents, mandate] = await Promise.all([
-    expiry.findListed(ascii),
-    names.known(ascii),
-    visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
-    settings(),
-    portfolio.find(ascii),
-    names.incidents.ofName(ascii, INCIDENTS_READ),
-    mandateOfName(call.deps.mandates, ascii),
-  ]);
+  const [listed, known, found, { reminderDays, reminderTimezone }, details, incidents, mandate] =
+    await Promise.all([
+      expiry.findListed(ascii),
+      names.known(ascii),
+      visibleOrders(orders, viewerOf(call), { name: ascii, limit: ORDERS_SHOWN }),
+      settings(),
+      portfolio.find(ascii),
+      names.incidents.ofName(ascii, INCIDENTS_READ),
+      mandateOfName(call.deps.mandates, ascii),
+    ]);
   await call.respond(
     nameScreen({
       name: ascii,
@@ -52,6 +54,7 @@ async function runName(call: CommandCall): Promise<void> {
       mandate,
       renewWithinDays: Math.max(0, ...reminderDays),
       waiting: await waitingNow(call.deps, listed?.domain),
+      today: calendarDay(call.deps.now(), reminderTimezone),
     }),
   );
 }

@@ -15,6 +15,7 @@ import type { MandateInForce } from '../../orders/mandates/overview.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import { displayName } from '../../zones/names.ts';
 import { datelessSentences } from '../expiry/dateless.view.ts';
+import { dueFactsOf, priceText } from '../expiry/due.view.ts';
 import { formatDay, formatDays } from '../expiry/expiry.view.ts';
 import { formatStanding } from '../expiry/standing.view.ts';
 import {
@@ -26,7 +27,6 @@ import {
   context,
   escapeText,
   type Fact,
-  facts,
   header,
   lines,
   type Message,
@@ -67,10 +67,12 @@ export interface NameScreen {
   readonly renewWithinDays: number;
   /** What waiting costs, as far as the price list tells. */
   readonly waiting: readonly WaitingStep[];
+  /** As the reader's calendar has it, so that days near it have no year. */
+  readonly today: string;
 }
 
 /** The most changes and orders, so that they fit a phone. */
-const HISTORY_LINES = 8;
+const HISTORY_LINES = 5;
 const OPEN_ORDERS = 3;
 const OPEN_INCIDENTS = 4;
 /** The facts that people look for. If one was not seen, the screen says so. */
@@ -81,16 +83,18 @@ export function nameScreen(screen: NameScreen): Message {
   const { name, known, orders, visible } = screen;
   const title = displayName(name);
   const open = orders.filter(({ state }) => isOpen(state));
-  const standing = headline(screen);
-  return message(`${escapeText(title)}: ${standing.split('\n', 1).join()}`, [
+  return message(lockScreenText(screen), [
     header(title),
-    section(standing),
-    screen.waiting.length > 0 && section(`:moneybag: ${waitingText(screen.waiting)}`),
+    section(headline(screen), screen.waiting.length > 0 && waitingText(screen.waiting, screen.today)),
     screen.listed !== undefined && screen.mandate !== undefined && section(coveredText(screen.mandate)),
-    ...facts([...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)]),
-    ...unseenBlocks(known),
-    ...lines(['*Delegation*', ...healthLines(screen.delegation)]),
-    ...suspectedBlocks(known),
+    ...lines([
+      ...[...detailPairs(screen.details), ...registryPairs(known), ...lifePairs(known)].map(
+        ([label, value]) => value !== undefined && `*${label}* ${value}`,
+      ),
+      ...healthLines(screen.delegation).map((line) => line.replace(/^(:\w+:) /, '$1 *Delegation* ')),
+      ...unseenLines(known),
+      ...suspectedLines(known),
+    ]),
     ...(open.length === 0
       ? []
       : lines(['*Open orders*', ...open.slice(0, OPEN_ORDERS).map((order) => `• ${orderLine(order)}`)])),
@@ -98,6 +102,15 @@ export function nameScreen(screen: NameScreen): Message {
     ...actions(`name_${name}`.slice(0, 255), buttons(screen)),
     context(footer(screen)),
   ]);
+}
+
+/** `cafe.rest, about €18.00: expires 18 Dec 2026 (in 23 days)`: one sentence. */
+function lockScreenText(screen: NameScreen): string {
+  const due = screen.listed && dueFactsOf(screen.listed);
+  const price = due === undefined ? '' : priceText(due, screen.waiting);
+  const [first = ''] = headline(screen).split('\n');
+  // Emoji and marks of the blocks are not read out.
+  return `${escapeText(displayName(screen.name))}${price}: ${first.replace(/^:\w+: |\*/g, '')}`;
 }
 
 /** Who owns the name and until when, which a person looks for first. */
@@ -128,10 +141,11 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
   return sentences.join('\n');
 }
 
+/** Where a date comes from, if not from the registry. */
 const SOURCES = {
-  rdap: 'says its registry',
-  order: 'an estimate from the last order',
-  person: 'as a person said',
+  rdap: '',
+  order: ', an estimate from the last order',
+  person: ', as a person said',
 } as const;
 
 /** What has happened to the name, as its incident says. */
@@ -147,7 +161,7 @@ function watchedStanding(
   daysLeft: number,
   isAlarmed: boolean,
 ): string {
-  const source = domain.expiry === undefined ? '' : `, ${SOURCES[domain.expiry.source]}`;
+  const source = domain.expiry === undefined ? '' : SOURCES[domain.expiry.source];
   const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
   const standing = deadline && formatStanding(deadline.phase, deadline.action === 'check');
   switch (deadline?.action) {
@@ -162,7 +176,7 @@ function watchedStanding(
       return `:warning: ${standing}${until} Its period ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
     }
   }
-  return `${daysLeft <= 30 || isAlarmed ? ':warning:' : ':white_check_mark:'} ${when}`;
+  return `${daysLeft <= 30 || isAlarmed ? ':warning: ' : ''}${when}`;
 }
 
 /** Why no date is known: a zone whose registry gives none, or a registry that was not seen. */
@@ -221,8 +235,8 @@ function lifePairs(known: KnownName): Fact[] {
   const certificate = knownValue(known, 'certificate');
   const noWebsite = web.includes(undefined) ? undefined : 'none seen';
   return [
-    ['Website', addresses.length > 0 ? `at ${formatList(addresses)}` : noWebsite],
-    ['Mail', mail && (mail.length > 0 ? `goes to ${formatValue('mx', mail)}` : 'none: no mail servers')],
+    ['Website', addresses.length > 0 ? formatList(addresses) : noWebsite],
+    ['Mail', mail && (mail.length > 0 ? formatValue('mx', mail) : 'none: no mail servers')],
     ['Certificates from', caa && (caa.length > 0 ? `${formatValue('caa', caa)} (CAA)` : 'anybody: no CAA')],
     ['Against forged mail', mail === undefined || mail.length === 0 ? undefined : protection(known)],
     [
@@ -243,7 +257,7 @@ function protection(known: KnownName): string | undefined {
 }
 
 /** What could not be seen, by reason, and since when what is shown is outdated. */
-function unseenBlocks(known: KnownName): AnyBlock[] {
+function unseenLines(known: KnownName): string[] {
   const unseen = WANTED.flatMap((fact) => {
     const reason = unseenReason(known, fact);
     if (reason === undefined) return [];
@@ -251,24 +265,20 @@ function unseenBlocks(known: KnownName): AnyBlock[] {
     const lastSeen = since === undefined ? '' : ` (last seen ${moment(since)})`;
     return [{ reason, label: `${FACT_LABELS[fact]}${lastSeen}` }];
   });
-  if (unseen.length === 0) return [];
-  const byReason = [...groupBy(unseen, ({ reason }) => reason)];
-  return lines([
-    '*Not seen* – nothing follows from it',
-    ...byReason.map(
-      ([reason, facts]) => `• ${facts.map(({ label }) => label).join(', ')}: ${UNSEEN_REASONS[reason]}`,
-    ),
-  ]);
+  return [...groupBy(unseen, ({ reason }) => reason)].map(
+    ([reason, facts]) =>
+      `:grey_question: *Not seen* ${facts.map(({ label }) => label).join(', ')}: ${UNSEEN_REASONS[reason]}`,
+  );
 }
 
 /** Changes that only one look has shown. They count when the next look confirms them. */
-function suspectedBlocks(known: KnownName): AnyBlock[] {
+function suspectedLines(known: KnownName): string[] {
   const suspected = FACT_NAMES.flatMap((fact) => {
     const { current, candidate } = known.history[fact] ?? {};
     if (current === undefined || candidate === undefined) return [];
     return [`• ${moment(candidate.firstSeen)}: ${formatChange(fact, current.value, candidate.value)}`];
   });
-  return suspected.length === 0 ? [] : lines(['*Seen once, not confirmed yet*', ...suspected]);
+  return suspected.length === 0 ? [] : [':warning: *Seen once, not confirmed yet*', ...suspected];
 }
 
 /** Changes and orders in one timeline, the latest first. */
@@ -281,7 +291,7 @@ function historyBlocks(known: KnownName, orders: readonly Order[], visible: Read
       .map((order) => ({ at: order.createdAt, line: `${moment(order.createdAt)}: ${orderLine(order)}` })),
   ].sort((a, b) => b.at.getTime() - a.at.getTime());
   if (all.length === 0) {
-    return known.isFirstLook ? [] : [section('*History*\nNothing has changed since I began to look.')];
+    return known.isFirstLook ? [] : [context('Nothing has changed since I began to look.')];
   }
   const left = all.length - HISTORY_LINES;
   return lines([

@@ -181,7 +181,8 @@ function expiresOf({ expiresAt, expirySource }: FoundName, now: Date, timeZone: 
   if (expiresAt === undefined) return undefined;
   const source = expirySource === 'rdap' || expirySource === 'order' ? expirySource : 'person';
   const lastDay = expiryDay(expiresAt, source, timeZone);
-  return { day: formatDay(lastDay), daysLeft: daysBetween(calendarDay(now, timeZone), lastDay) };
+  const today = calendarDay(now, timeZone);
+  return { day: formatDay(lastDay, today), daysLeft: daysBetween(today, lastDay) };
 }
 
 /** The names that a button acts on: as many as a menu takes, in the order of the list. */

@@ -1,26 +1,29 @@
-import type { Button } from '@slack/types';
+import type { Button, Overflow } from '@slack/types';
+import { present } from '../../collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import { FILTER_KEYS, type FilterIssue } from '../../names/filter.ts';
 import { MAX_IMPORTED_NAMES, MAX_TAGS, type NameDetails, type TagIssue } from '../../names/portfolio.ts';
 import type { FoundName } from '../../names/ports.ts';
 import { displayName } from '../../zones/names.ts';
+import { formatDays } from '../expiry/expiry.view.ts';
 import { handedOverText } from '../files.view.ts';
 import {
   actions,
   button,
-  type Cell,
   code,
   context,
   count,
   escapeText,
   type Fact,
   firstOf,
+  fitsMenu,
+  lines,
   type Message,
   mention,
   message,
+  moreMenu,
   quote,
   section,
-  table,
   textMessage,
 } from '../kit/blocks.ts';
 import { amountsText } from '../money/price.view.ts';
@@ -152,38 +155,52 @@ export function namesPage(page: NamesPage): Message {
   }
   const title = `${count(total, 'name')}${filterText}`;
   const place = `${offset + 1}–${offset + names.length} of ${total}`;
-  return message(title, [
+  const sum =
+    page.renewal.sums.length === 0 ? '' : `, about ${amountsText(page.renewal.sums, page.locale)} a year`;
+  return message(`${title}${sum}`, [
     section(`*${title}*${renewalText(page)}${names.length < total ? `\nShown here: ${place}` : ''}`),
-    table({
-      caption: place,
-      columns: ['Name', 'Expires', 'Days left', 'Owner', 'Tags', 'Renewal, 1 year'],
-      rows: names.map(({ name, expires, owner, tags, renewal, deletedAt }): Cell[] => [
-        displayName(name),
-        expires?.day ?? 'not known',
-        expires === undefined ? '' : String(expires.daysLeft),
-        owner === undefined ? '' : { person: owner },
-        tags.join(', '),
-        renewalCell(renewal, deletedAt, page.locale),
-      ]),
-      pageSize: NAMES_PAGE,
-    }),
+    ...lines(names.map((name) => nameLine(name, page.locale))),
     ...actions('names', [
+      button('names_renew', 'Renew several…', state, { style: 'primary' }),
+      ...moreOrButtons([
+        button('names_edit', 'Owner, tags…', state),
+        button('names_export', 'Export as CSV', state),
+        button('names_import', 'Import…', 'new'),
+      ]),
+    ]),
+    ...actions('names_pages', [
       page.previous !== undefined && button('names_previous', 'Previous', page.previous),
       page.next !== undefined && button('names_next', 'Next', page.next),
-      button('names_renew', 'Renew several…', state, { style: 'primary' }),
-      button('names_edit', 'Owner, tags…', state),
-      button('names_export', 'Export as CSV', state),
-      button('names_import', 'Import…', 'new'),
     ]),
     context(
-      `Narrow it with ${code('tag:brand owner:@ada zone:rest registrar:sandbox expiring<60 unused')} or a part of the name, and sort with \`sort:name\`.`,
+      `Narrow it: ${code('/domain names tag:brand owner:@ada zone:rest expiring<60 unused')}; sort it: \`sort:name\``,
     ),
   ]);
 }
 
-function renewalCell(renewal: Amount | undefined, deletedAt: Date | undefined, locale: string): string {
-  if (deletedAt !== undefined) return 'deleted';
-  return renewal === undefined ? '' : amountsText([renewal], locale);
+/** `bar.rest · 30 Nov (5 days) · €18.00 · @ada · brand`. */
+function nameLine(
+  { name, expires, owner, tags, renewal, deletedAt }: NamesPage['names'][number],
+  locale: string,
+): string {
+  return present([
+    `*${escapeText(displayName(name))}*`,
+    ...(deletedAt === undefined
+      ? [
+          expires === undefined
+            ? 'no date known'
+            : `${expires.day} (${formatDays(expires.daysLeft).replace(/^in /, '')})`,
+          renewal === undefined ? 'no price' : amountsText([renewal], locale),
+        ]
+      : ['deleted']),
+    owner !== undefined && mention(owner),
+    tags.length > 0 && tags.map(code).join(' '),
+  ]).join(' · ');
+}
+
+/** Behind ⋯ where their values fit into a menu. */
+function moreOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
+  return fitsMenu(all) ? present([moreMenu('names_more', all)]) : all;
 }
 
 function renewalText({ renewal, deleted, total, locale }: NamesPage): string {

@@ -22,7 +22,8 @@ const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: Parts)
   too_many_rules: ({ given, first }) => `These are ${given} rules. Use at most ${first}.`,
   not_a_rule: () => 'This is no rule. Start it with “- rule_name:” and give its fields below.',
   not_text: ({ field }) => `“${field}” holds neither a text nor a list of texts. Write one of them.`,
-  unknown_field: ({ given, all }) => `A rule has no field “${given}”. Use these: ${all}.`,
+  unknown_field: ({ given, all }) =>
+    `A rule has no field “${given}”. Use these: “${all.replaceAll(', ', '”, “')}”.`,
   missing: ({ field, first }) => `“${field}” is missing. Add it, for example: ${first}`,
   one_value_only: ({ field, first }) => `“${field}” takes one value. Write one, for example: ${first}`,
   too_many_items: ({ given, first }) => `These are ${given} items. Use at most ${first}.`,
@@ -40,10 +41,10 @@ const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: Parts)
   too_large: ({ given }) => `“${given}” is more than any order costs. Write a smaller amount.`,
   unknown_decision: ({ given, all }) => `“${given}” is no decision. Write one of these: ${all}.`,
   not_for_this_decision: ({ field, given }) =>
-    `“${field}” belongs to rules that ask for approval, and this one says “${given}”. Leave it out, or write decision: approve`,
+    `“${field}” belongs to rules that ask for approval, and this one says “${given}”. Leave it out, or write “decision: approve”.`,
   not_a_count: ({ given, all }) => `“${given}” is no number of people. Write a whole number: ${all}.`,
   more_than_people: ({ given, first }) =>
-    `It needs ${given} people and names ${first}. Name more approvers, or write needed: ${first}`,
+    `It needs ${given} people and names ${first}. Name more approvers, or write “needed: ${first}”.`,
   not_a_duration: ({ given, all }) => `“${given}” is no length of time. Write it like these: ${all}.`,
   after_the_end: ({ given, first }) =>
     `${given} is not before the end of the order, which comes after ${first}. Write a shorter time.`,
@@ -94,7 +95,7 @@ export function formIssueText(issue: PolicyIssue): string {
     case 'missing':
       return issue.field === 'approvers'
         ? 'Choose who may approve: people here, or groups below.'
-        : policyIssueText(issue);
+        : `Fill this in, for example: ${issue.instead[0]}`;
     case 'not_for_this_decision':
       return 'Only a rule that needs approval has this. Leave it empty, or choose that decision.';
     case 'more_than_people':

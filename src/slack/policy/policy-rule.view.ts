@@ -10,6 +10,7 @@ import {
   type PersonPart,
   type RuleDescription,
 } from '../../policy/rule-parts.ts';
+import type { RuleField } from '../../policy/rule-text.ts';
 import { displayName } from '../../zones/names.ts';
 import { capitalized, code, count, mentionApprover, quote } from '../kit/blocks.ts';
 
@@ -152,6 +153,24 @@ export function referenceText(reference: RuleReference): string {
   }
 }
 
+/** What a file calls the parts of a rule, as people say it. */
+const FIELD_WORDS: Readonly<Partial<Record<string, string>>> = {
+  rule_name: 'name',
+  tasks: 'tasks',
+  names: 'names',
+  by: 'who asks',
+  over: 'amount above which it holds',
+  decision: 'decision',
+  approvers: 'approvers',
+  needed: 'approvals needed',
+  ttl: 'how long an order waits',
+  remind_after: 'when approvers are reminded',
+  escalate_after: 'when others are called',
+  escalate_to: 'who is called then',
+  signed: 'whether approvals are signed',
+  break_glass: 'whether an admin may act alone',
+} satisfies Record<RuleField, string>;
+
 /** Fields whose values are ids. */
 const PEOPLE: ReadonlySet<string> = new Set(['by', 'approvers', 'escalate_to']);
 
@@ -176,7 +195,7 @@ export function changeLine(change: LoggedChange, rules: readonly PolicyRule[], l
       return `• Changed, ${name}: ${change.fields
         .map(
           ({ field, before, after }) =>
-            `${code(field)} from ${valuesText(field, before)} to ${valuesText(field, after)}`,
+            `${FIELD_WORDS[field] ?? code(field)} from ${valuesText(field, before)} to ${valuesText(field, after)}`,
         )
         .join('; ')}`;
   }

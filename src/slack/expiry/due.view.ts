@@ -1,0 +1,109 @@
+import type { Button, SectionBlock } from '@slack/types';
+import { present } from '../../collections.ts';
+import { shiftDay } from '../../expiry/days.ts';
+import { type Deadline, waysToKeep } from '../../expiry/deadline.ts';
+import type { ListedName } from '../../expiry/expiry.ts';
+import type { DueReminder } from '../../expiry/plan.ts';
+import type { WaitingStep } from '../../money/waiting.ts';
+import { displayName } from '../../zones/names.ts';
+import { type AnyBlock, actions, button, fitsMenu, moreMenu, withMenu } from '../kit/blocks.ts';
+import { quoteText, restoreText } from '../money/price.view.ts';
+import { formatDay, formatDays } from './expiry.view.ts';
+import { NO_DELETION_KNOWN } from './standing.view.ts';
+
+/* What can be done about a name, until when and for how much: one line, and the menu beside it. */
+
+/** What such a line is made of. */
+export type DueFacts = Pick<
+  DueReminder,
+  'phase' | 'daysLeft' | 'isDeletionAssumed' | 'expiryDay' | 'lastSafeDay' | 'restoreUntil'
+>;
+
+/** The same of a name on the watch list; undefined while its date is not known. */
+export function dueFactsOf({ day: expiryDay, daysLeft, deadline }: ListedName): DueFacts | undefined {
+  if (expiryDay === undefined || daysLeft === undefined || deadline === undefined) return undefined;
+  const { phase, action, until } = deadline;
+  return {
+    phase,
+    daysLeft,
+    isDeletionAssumed: action === 'check',
+    expiryDay,
+    lastSafeDay: phase === 'registered' ? shiftDay(expiryDay, -1) : until,
+    restoreUntil: action === 'restore' || action === 'check' ? until : undefined,
+  };
+}
+
+/** `tomorrow`, `6 days`, `expired 3 days ago`, `deleted`. */
+export function whenText({ phase, daysLeft, isDeletionAssumed }: DueFacts): string {
+  if (phase === 'registered') return formatDays(daysLeft).replace(/^in /, '');
+  return isDeletionAssumed || phase === 'expired' || phase === 'auto_renew_grace'
+    ? `expired ${formatDays(daysLeft)}`
+    : phase === 'released'
+      ? 'released'
+      : 'deleted';
+}
+
+/** The day on which a name is looked at. */
+export function todayOf({ expiryDay, daysLeft }: DueFacts): string {
+  return shiftDay(expiryDay, -daysLeft);
+}
+
+/** `renew until 1 Dec, about €18.00`: what keeps the name, until when and for how much. */
+export function keepText(due: DueFacts, waiting: readonly WaitingStep[]): string {
+  const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = due;
+  const until = (day: string | undefined) =>
+    day === undefined ? 'now' : `until ${formatDay(day, todayOf(due))}`;
+  const price = priceText(due, waiting);
+  if (isDeletionAssumed) return NO_DELETION_KNOWN;
+  switch (phase) {
+    case 'registered':
+      return `renew ${daysLeft === 0 ? 'now' : until(lastSafeDay)}${price}`;
+    case 'auto_renew_grace':
+      return `renew at your own risk ${until(lastSafeDay)}${price}`;
+    case 'expired':
+      return `renew now: what follows in its zone is not documented${price}`;
+    case 'redemption':
+      return `restore ${until(restoreUntil ?? lastSafeDay)}${price}`;
+    case 'deleted':
+      return `restore now: for how long it can be is not documented${price}`;
+    case 'pending_delete':
+      return `nothing brings it back${lastSafeDay === undefined ? '' : `, released after ${formatDay(lastSafeDay, todayOf(due))}`}`;
+    case 'released':
+      return 'anybody can register it';
+  }
+}
+
+/** `, about €18.00`, of what keeps the name now; empty where the team has no price list. */
+export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]): string {
+  const [step] = waiting;
+  if (step === undefined || step.kind === 'lost') return '';
+  return `, ${step.kind === 'restore' && (phase === 'redemption' || phase === 'deleted') ? restoreText(step) : quoteText(step.renewal)}`;
+}
+
+/** What can be asked for to keep a name, and what else can be decided about it. */
+export function keepButtons(
+  name: string,
+  deadline: Pick<Deadline, 'action' | 'phase'> | undefined,
+): Button[] {
+  const make = (actionId: string, text: string) =>
+    button(actionId, text, name, { label: `${text}: ${displayName(name)}` });
+  const { renews, restores } =
+    deadline === undefined ? { renews: false, restores: false } : waysToKeep(deadline);
+  if (!renews && !restores) return [];
+  return present([
+    renews && make('reminder_renew', 'Renew'),
+    restores && make('reminder_restore', 'Restore'),
+    make('reminder_snooze', 'Snooze'),
+    make('reminder_lapse', 'Let lapse'),
+  ]);
+}
+
+/**
+ * A line of a list with its menu. Where a name is too long for a menu, it has buttons.
+ * @param blockId numbered, because a name may be longer than a block's id
+ */
+export function lineWithMenu(line: SectionBlock, blockId: string, buttons: readonly Button[]): AnyBlock[] {
+  return fitsMenu(buttons)
+    ? [withMenu(line, blockId, moreMenu('reminder_more', buttons))]
+    : [line, ...actions(blockId, buttons)];
+}

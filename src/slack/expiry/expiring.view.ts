@@ -1,0 +1,116 @@
+import { present } from '../../collections.ts';
+import type { ListedName, ListPage } from '../../expiry/expiry.ts';
+import type { WaitingStep } from '../../money/waiting.ts';
+import { isDateless } from '../../names/dates.ts';
+import { displayName } from '../../zones/names.ts';
+import {
+  actions,
+  button,
+  context,
+  count,
+  day,
+  escapeText,
+  type Message,
+  mention,
+  message,
+  quote,
+  section,
+  textMessage,
+} from '../kit/blocks.ts';
+import { formatDoubt } from '../names/doubt.view.ts';
+import { DATELESS_STATE } from './dateless.view.ts';
+import { dueFactsOf, keepButtons, keepText, lineWithMenu, priceText, whenText } from './due.view.ts';
+import { formatName } from './expiry.view.ts';
+
+/* Lists of names that expire: a line a name, with what can be done about it in its menu. */
+
+/** What waiting costs for a name of a list; empty where nothing is known. */
+export type CostOf = (listed: ListedName) => readonly WaitingStep[];
+
+/** Names on one page of the list. */
+export const LIST_LENGTH = 20;
+
+/** One page of the expiring names, with buttons to the pages beside it. */
+export function expiringPage(
+  page: ListPage,
+  { days, offset, now }: { readonly days: number; readonly offset: number; readonly now: Date },
+  costOf: CostOf,
+): Message {
+  const total = page.deleted + page.dated + page.undated;
+  const within = `within ${count(days, 'day')}`;
+  if (total === 0) {
+    return textMessage(
+      `No watched name expires ${within}. Put names on the list with \`/domain watch NAME\` or \`/domain import\`.`,
+    );
+  }
+  const last = Math.min(offset + LIST_LENGTH, total);
+  const deleted = page.deleted === 0 ? '' : `, ${count(page.deleted, 'name')} deleted early`;
+  const undated = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without a date`;
+  const title = `${count(page.dated, 'name')} expiring ${within}${deleted}${undated}`;
+  const [first] = page.names;
+  const place = total > page.names.length ? `\nShown here: ${offset + 1}–${last} of ${total}` : '';
+  const turn = (actionId: string, label: string, to: number) => button(actionId, label, `${days}:${to}`);
+  return message(
+    `${title}${first === undefined ? '' : `, first ${escapeText(displayName(first.domain.name))}${urgency(first, costOf)}`}`,
+    [
+      section(`*${title}*${place}`),
+      ...page.names.flatMap((listed, index) =>
+        lineWithMenu(
+          section(...listedLines(listed, costOf(listed), now)),
+          `due_${index}`,
+          listed.domain.lapse?.confirmed === undefined
+            ? keepButtons(listed.domain.name, listed.deadline)
+            : [],
+        ),
+      ),
+      ...actions('expiring', [
+        offset > 0 && turn('expiring_previous', 'Previous', Math.max(0, offset - LIST_LENGTH)),
+        last < total && turn('expiring_next', 'Next', last),
+      ]),
+      page.names.some(({ domain }) => domain.expiry === undefined && isDateless(domain)) &&
+        context(
+          'Give a name whose registry tells no dates its date once: `/domain watch NAME 2027-03-01`, or many with `/domain import`. Without it nobody is reminded.',
+        ),
+      context('Another time: `/domain expiring 365`'),
+    ],
+  );
+}
+
+/** `: in 5 days, about €18.00` */
+function urgency(listed: ListedName, costOf: CostOf): string {
+  const due = dueFactsOf(listed);
+  return due === undefined ? '' : `: ${whenText(due)}${priceText(due, costOf(listed))}`;
+}
+
+/** A name of a list: when, what can be done until when and for how much; then what is unusual, a line each. */
+export function listedLines(listed: ListedName, waiting: readonly WaitingStep[], now: Date): string[] {
+  const { lapse, snooze, renewed, deletedAt, doubt, lookedAt, expiry } = listed.domain;
+  const due = dueFactsOf(listed);
+  const standing =
+    due === undefined
+      ? ['no date known']
+      : [deletedAt === undefined ? whenText(due) : `deleted ${day(deletedAt, now)}`, keepText(due, waiting)];
+  return present([
+    present([
+      formatName(listed.domain.name),
+      ...standing,
+      expiry?.source === 'person' && 'date given by a person',
+      snooze !== undefined && snooze.until > now && `snoozed until ${day(snooze.until, now)}`,
+      lapse?.confirmed !== undefined && `let go: “${quote(lapse.reason)}”`,
+      renewed !== undefined && 'renewed, the registry does not show it yet',
+      lookedAt === undefined && 'not looked up yet',
+      doubt !== undefined && isDateless(listed.domain) && DATELESS_STATE,
+    ]).join(' · '),
+    due?.isDeletionAssumed && ':warning: By the document it has renewed itself: look at the service',
+    expiry?.source === 'order' && ':warning: The date is an estimate from the last order',
+    doubt !== undefined &&
+      !isDateless(listed.domain) &&
+      `:warning: Look-up at the registry: ${quote(formatDoubt(doubt))}`,
+    lapse !== undefined &&
+      lapse.confirmed === undefined &&
+      `:warning: ${mention(lapse.requestedBy)} wants to let it lapse (“${quote(lapse.reason)}”); nobody has confirmed`,
+  ]);
+}
+
+/** Names of a list that is only looked through, as many as a message holds well. */
+export const LOOKED_THROUGH = 100;

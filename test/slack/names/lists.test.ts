@@ -1,0 +1,169 @@
+import { expect, test } from 'vitest';
+import { newlyWatched } from '../../../src/expiry/change-watched.ts';
+import { shiftDay } from '../../../src/expiry/days.ts';
+import type { ListedName } from '../../../src/expiry/expiry.ts';
+import type { WatchedDomain } from '../../../src/expiry/ports.ts';
+import { seen } from '../../../src/names/facts.ts';
+import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
+import type { Message } from '../../../src/slack/kit/blocks.ts';
+import { nameScreen } from '../../../src/slack/names/name.view.ts';
+import { namesPage } from '../../../src/slack/names/portfolio.view.ts';
+import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
+import { phoneLines, unreadable } from '../../support/reading.ts';
+import { blocksOf, expectMessage } from '../kit/limits.ts';
+
+/*
+ * Lists of names and the screen of one: a line a name, what is unusual stands open, and nothing of a wire.
+ */
+
+const NOW = new Date('2027-06-14T09:00:00Z');
+const TODAY = '2027-06-14';
+
+function listed(name: string, daysLeft: number, more: Partial<WatchedDomain> = {}): ListedName {
+  const at = new Date(NOW.getTime() + daysLeft * 86_400_000);
+  const day = shiftDay(TODAY, daysLeft);
+  return {
+    domain: { ...newlyWatched(name, 'U0ALICE', NOW), expiry: { at, source: 'rdap' }, lookedAt: NOW, ...more },
+    day,
+    daysLeft,
+    deadline: { action: 'renew', phase: 'registered', until: day, daysLeft },
+  };
+}
+
+const renewal = { amount: { currency: 'EUR', minor: 1_800 }, validFrom: '2026-11-01', source: '', times: 1 };
+const costOf = () => [{ kind: 'renew' as const, until: '2027-06-30', renewal }];
+
+/** What a phone shows of a message that nobody has to decipher. */
+function read(message: Message): string {
+  expectMessage(message);
+  expect(unreadable(message.text, blocksOf(message.blocks))).toEqual([]);
+  return textOf({ text: message.text, blocks: blocksOf(message.blocks) });
+}
+
+const expiring = (names: readonly ListedName[]) =>
+  expiringPage(
+    { names, deleted: 0, dated: names.length, undated: 0 },
+    { days: 90, offset: 0, now: NOW },
+    costOf,
+  );
+
+test('expiring: a line a name with its menu, the amount and the first name for a lock screen', () => {
+  const page = expiring(Array.from({ length: 20 }, (_, n) => listed(`place${n}.rest`, n + 3)));
+  const text = read(page);
+  expect(page.text).toBe('20 names expiring within 90 days, first place0.rest: 3 days, about €18.00');
+  expect(text).toContain('*place4.rest* · 7 days · renew until 20 Jun, about €18.00\n');
+  expect(phoneLines(blocksOf(page.blocks))).toBeLessThanOrEqual(20 * 2 + 4);
+  expect(buttonIds({ blocks: blocksOf(page.blocks) }).slice(0, 3)).toEqual([
+    'reminder_renew',
+    'reminder_snooze',
+    'reminder_lapse',
+  ]);
+});
+
+test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
+  [
+    'a date that is an estimate',
+    { expiry: { at: NOW, source: 'order' } },
+    /^:warning: The date is an estimate from the last order$/m,
+  ],
+  ['a date that a person gave', { expiry: { at: NOW, source: 'person' } }, / · date given by a person/],
+  [
+    'what somebody wants',
+    { lapse: { reason: 'old', requestedBy: 'U0BOB', confirmed: undefined } },
+    /^:warning: <@U0BOB> wants to let it lapse \(“old”\); nobody has confirmed$/m,
+  ],
+  [
+    'a snooze',
+    { snooze: { until: new Date('2027-06-20T09:00:00Z'), by: 'U0BOB', reason: undefined } },
+    / · snoozed until 20 Jun/,
+  ],
+  [
+    'a renewal that is not shown',
+    { renewed: { until: NOW, at: NOW } },
+    /renewed, the registry does not show it yet/,
+  ],
+  ['that nobody has looked', { lookedAt: undefined }, / · not looked up yet/],
+])('expiring says %s', (_what, more, expected) => {
+  expect(read(expiring([listed('cafe.rest', 9, more)]))).toMatch(expected);
+  expect(read(expiring([listed('cafe.rest', 9)]))).not.toMatch(expected);
+});
+
+test('names: a line a name, two buttons and a menu', () => {
+  const names = Array.from({ length: 50 }, (_, n) => ({
+    name: `place${n}.rest`,
+    expiresAt: NOW,
+    expirySource: 'rdap',
+    owner: n === 0 ? 'U0ADA' : undefined,
+    tags: n === 0 ? ['brand'] : [],
+    channel: undefined,
+    note: undefined,
+    registrar: undefined,
+    deletedAt: undefined,
+    expires: { day: '20 Jun', daysLeft: 6 },
+    renewal: n === 1 ? undefined : renewal.amount,
+  }));
+  const page = namesPage({
+    ...{ filter: 'zone:rest', state: '{"filter":"zone:rest","offset":0}', total: 50, offset: 0, names },
+    ...{ renewal: { sums: [{ currency: 'EUR', minor: 88_200 }], unknown: 1 }, deleted: 0 },
+    ...{ previous: undefined, next: undefined, locale: 'en-GB' },
+  });
+  const text = read(page);
+  expect(page.text).toBe('50 names for zone:rest, about €882.00 a year');
+  expect(text).toContain('*place0.rest* · 20 Jun (6 days) · €18.00 · <@U0ADA> · `brand`\n');
+  expect(text).toContain('*place1.rest* · 20 Jun (6 days) · no price\n');
+  expect(phoneLines(blocksOf(page.blocks))).toBeLessThanOrEqual(2 * 50 + 12);
+  expect(buttonIds({ blocks: blocksOf(page.blocks) })).toEqual([
+    'names_renew',
+    'names_edit',
+    'names_export',
+    'names_import',
+  ]);
+  const rows = page.blocks.flatMap((block) => (block.type === 'actions' ? [block.elements.length] : []));
+  expect(Math.max(...rows)).toBeLessThanOrEqual(3);
+});
+
+test('name: fits a phone where nothing is unusual', () => {
+  const known = (values: readonly string[]) => {
+    const fact = seen(values);
+    const value = fact.state === 'seen' ? fact.value : [];
+    return {
+      current: { value, since: NOW, firstSeen: NOW, lastSeen: NOW },
+      past: [],
+      candidate: undefined,
+      unseen: undefined,
+    };
+  };
+  const message = nameScreen({
+    name: 'cafe.rest',
+    listed: listed('cafe.rest', 60),
+    known: {
+      history: {
+        ...{ registration: known(['registered']), registrar: known(['name:Sandbox Registrar Ltd']) },
+        ...{ statuses: known(['active']), nameservers: known(['ns1.dns.example', 'ns2.dns.example']) },
+        ...{
+          a: known(['198.51.100.7']),
+          www_a: known(['198.51.100.7']),
+          aaaa: known([]),
+          www_aaaa: known([]),
+        },
+        ...{ mx: known(['10 mail.cafe.rest']), spf: known(['v=spf1']), dmarc: known(['v=DMARC1']) },
+        ...{ caa: known(['0 issue letsencrypt.org']), ds: known([]) },
+      },
+      knownChanges: [],
+      isFirstLook: false,
+    },
+    details: { owner: 'U0ADA', tags: ['brand'], channel: undefined, note: undefined },
+    orders: [],
+    visible: new Set(),
+    incidents: [],
+    delegation: { faults: [], isSeenWhole: true, seenAt: NOW },
+    renewWithinDays: 60,
+    waiting: costOf(),
+    today: TODAY,
+  });
+  const text = read(message);
+  expect(message.text).toBe('cafe.rest, about €18.00: Expires 13 Aug 2027 (in 60 days).');
+  for (const usual of ['registry', 'Delegation', 'Not seen', 'History', ':white_check_mark:'])
+    expect(text.split('\n').slice(0, -1).join('\n')).not.toContain(usual);
+  expect(phoneLines(blocksOf(message.blocks))).toBeLessThanOrEqual(26);
+});
