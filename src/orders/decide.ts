@@ -205,6 +205,7 @@ async function withoutUnwarned(
   deps: Pick<DecideDeps, 'impactWarnedAt' | 'incidents'>,
   order: Order,
 ): Promise<Order> {
+  if (order.approvals.length === 0) return order;
   const [warnedAt, informed] = await Promise.all([
     taskNamed(order.task).risk === 'none' ? undefined : deps.impactWarnedAt(order),
     deps.incidents.informedSince(order),
