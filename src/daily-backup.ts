@@ -32,7 +32,8 @@ export async function takeDailyBackup(
   const oldest = now.getTime() - KEPT_DAYS * DAY_MS;
   for (const file of files) {
     const day = DAILY.exec(file)?.[1];
-    const isOld = day !== undefined && Date.parse(day) < oldest;
+    // It may have been taken in the last moment of its day.
+    const isOld = day !== undefined && Date.parse(day) + DAY_MS <= oldest;
     if (isOld || (PARTIAL.test(file) && (await modifiedAt(join(folder, file))) < now.getTime() - DAY_MS))
       await rm(join(folder, file), { force: true });
   }

@@ -329,8 +329,8 @@ const SETTINGS_CHECK_MS = 30_000;
 
 /** Warns of what settings name in Slack that is not there. @returns gives it up */
 export function checkSettingsLater(
-  { config, log }: Site,
-  { web, bot, orgId }: Slack,
+  { config, log }: Pick<Site, 'config' | 'log'>,
+  { web, bot, orgId }: Pick<Slack, 'web' | 'bot' | 'orgId'>,
   settings: SlackDeps['settings'],
 ): () => void {
   const check = async () => {

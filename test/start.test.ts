@@ -1,9 +1,11 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readConfig } from '../src/config.ts';
 import { createLog } from '../src/log.ts';
 import { Secret } from '../src/service/secret.ts';
+import { withSaved } from '../src/settings.ts';
 import { createSlackWeb } from '../src/slack/outbound/web.ts';
-import { identify, retryAtStart, StartError } from '../src/start.ts';
+import { checkSettingsLater, identify, retryAtStart, StartError } from '../src/start.ts';
 import { until } from './support/demo.ts';
 
 let workspace: Workspace;
@@ -52,4 +54,64 @@ describe('when Slack asks to wait', () => {
 test('a token that Slack does not take is not tried again', async () => {
   workspace.faults.set({ method: 'auth.test', kind: 'error', code: 'token_revoked' });
   await expect(start().identified).rejects.toThrow(StartError);
+});
+
+describe('half a minute after the start', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** Starts with settings, and lets the time pass. @returns what is warned of, and gives it up */
+  async function started(settings: Readonly<Record<string, string>>, ms = 30_000) {
+    const config = readConfig({
+      ...{ SLACK_BOT_TOKEN: workspace.botToken, SLACK_SIGNING_SECRET: workspace.signingSecret },
+      ...{ SERVICE_JSON_URL: 'https://service.example/v1', CREDENTIALS_KEYS: `a:${'A'.repeat(43)}=` },
+      ...settings,
+    });
+    const lines: string[] = [];
+    const log = createLog('info', { write: (line) => void lines.push(line) });
+    const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+    const bot = await identify(web);
+    const teamSettings = vi.fn(async () => withSaved(config.team, {}));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const giveUp = checkSettingsLater({ config, log }, { web, bot, orgId: undefined }, teamSettings);
+    vi.advanceTimersByTime(ms);
+    vi.useRealTimers();
+    return { lines, teamSettings, giveUp };
+  }
+
+  test('approvers who do not exist, and channels that are not there, are warned of with what to do', async () => {
+    const { lines } = await started({
+      APPROVERS: 'U0BOB,U0NOBODY,S0NOBODY',
+      REMINDER_CHANNEL: 'C0NOWHERE',
+      ALERT_CHANNEL: 'C0EXPIRY',
+    });
+    await until('all is warned of', () => lines.length === 3);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      {
+        level: 40,
+        setting: 'APPROVERS',
+        found: expect.stringContaining('U0NOBODY'),
+        action: 'Take U0NOBODY off APPROVERS, or correct it.',
+      },
+      { level: 40, setting: 'APPROVERS', found: expect.stringContaining('the group S0NOBODY') },
+      {
+        level: 40,
+        setting: 'REMINDER_CHANNEL',
+        found: expect.stringContaining('C0NOWHERE'),
+        action: expect.stringContaining('/invite'),
+      },
+    ]);
+  });
+
+  test('nothing is said of what is right, and no sooner', async () => {
+    const right = { APPROVERS: 'U0BOB', REMINDER_CHANNEL: 'C0EXPIRY' };
+    const early = await started(right, 29_999);
+    expect(early.teamSettings).not.toHaveBeenCalled();
+    early.giveUp();
+    const before = workspace.calls.length;
+    const { lines } = await started(right);
+    await until('all was looked at', () =>
+      workspace.calls.slice(before).some(({ method }) => method === 'chat.deleteScheduledMessage'),
+    );
+    expect(lines).toEqual([]);
+  });
 });

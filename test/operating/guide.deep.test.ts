@@ -74,7 +74,7 @@ const traces = async () =>
 describe('the commands for records', () => {
   test('know the keys in use', async () => {
     const keys = await findSealedKeys(client);
-    expect(keys.map(({ what, keyId }) => `${what} ${keyId}`)).toEqual([
+    expect(keys.map(({ what: [, many], keyId }) => `${many} ${keyId}`)).toEqual([
       'accounts demo',
       'calendars demo',
       'keys of the ledger demo',
