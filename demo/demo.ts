@@ -19,10 +19,10 @@ import { PACE, type Seams } from '#src/seams.ts';
 import { COMMANDS } from '#src/slack/index.ts';
 import { BOT_SCOPES } from '#src/slack/outbound/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';
-import { addHolidayNames, HISTORY_DAYS, liveHistory, signWhatDecides } from './history.ts';
+import { addHolidayNames, goOn, HISTORY_DAYS, liveHistory } from './history.ts';
 import { passOn } from './pass-on.ts';
 import { openRoot, pageAddress, pressWith } from './root-key.ts';
-import { playTheft } from './story.ts';
+import { passDays, playTheft } from './story.ts';
 import { createReceiver } from './webhook-receiver.ts';
 
 export interface DemoOptions {
@@ -153,6 +153,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         await demo?.playTheft();
         return { now: now().toISOString(), aheadMs };
       },
+      'POST /local/days': () => passDays(workspace, (byMs) => moveTime(aheadMs + byMs)),
       'GET /local/webhooks': () => ({ webhooks: receiver.received() }),
       'GET /local/ceremonies': () => ({ ceremonies }),
       'POST /local/root': async () => {
@@ -182,7 +183,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       setClock(-daysAgo * DAY_MS);
     };
     const parts = { service, dns, workspace, bot: started, root, moveTo };
-    await (isNew ? liveHistory(parts) : signWhatDecides(parts)).catch((err: unknown) => {
+    await (isNew ? liveHistory(parts) : goOn(parts)).catch((err: unknown) => {
       options.signal?.throwIfAborted();
       log.warn({ err }, 'the demo begins with less history than it should');
     });

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SandboxDns, type SandboxService, type Scene, theft } from '@domain-steward/sandbox-service';
+import type { Workspace } from '@domain-steward/slack-workspace';
 
 /*
- * The second path of the guide, *Lose a domain*: a guarded name is stolen, and the bot reports it within minutes.
+ * What the guided paths let happen: a guarded name is stolen, and the bot reports it within minutes; and days go by.
  */
 
 /** What a story needs of the demo. */
@@ -42,5 +43,33 @@ export async function playTheft({ service, dns, name, moveTime, told }: StoryPar
   for (let minute = 0; minute < MAX_MINUTES && !TOLD.every((kind) => told().includes(kind)); minute += 1) {
     await moveTime(MINUTE_MS);
     await sleep(LOOK_MS);
+  }
+}
+
+const DAY_MS = 24 * HOUR_MS;
+const MAX_DAYS = 21;
+/** What waits for a look at a registry is tried again after a quarter of an hour. */
+const AGAIN_MS = HOUR_MS / 3;
+
+/** How it stands with what mandates do: whether any of it was told, and whether any of it can still be stopped. */
+function mandatesToday({ messages }: Pick<Workspace, 'messages'>) {
+  const told = messages('C0EXPIRY').filter(({ text }) => text.includes('by mandate'));
+  return {
+    isTold: told.length > 0,
+    isWaiting: told.some(({ blocks }) => JSON.stringify(blocks).includes('order_stop')),
+  };
+}
+
+/** Lets days go by until a mandate says what it is about to do; after that, until it has done it. At most three weeks. */
+export async function passDays(
+  workspace: Pick<Workspace, 'messages'>,
+  moveTime: (byMs: number) => Promise<unknown>,
+): Promise<void> {
+  const wasTold = mandatesToday(workspace).isTold;
+  for (let day = 0; day < MAX_DAYS; day += 1) {
+    await moveTime(DAY_MS);
+    if (wasTold && mandatesToday(workspace).isWaiting) await moveTime(AGAIN_MS);
+    const { isTold, isWaiting } = mandatesToday(workspace);
+    if (isTold && !(wasTold && isWaiting)) return;
   }
 }

@@ -174,6 +174,39 @@ test('the third path leads from a passkey to a signature and a revocation', asyn
   expect(desk.problems).toEqual([]);
 });
 
+test('the fourth path leads through three weeks in which a mandate renews', async () => {
+  const { page } = window;
+  await page.getByLabel('Choose a path').selectOption('Go on holiday');
+
+  await stepIs('See the mandate');
+  await page.getByLabel('You are').selectOption('U0CAROL');
+  await clickNext('/domain mandates');
+  await clickNext('Send');
+
+  await stepIs('Let him go');
+  await clickNext('Let the weeks go by');
+  await page.locator('[aria-current=step]').filter({ hasText: 'Stop one' }).waitFor({ timeout: 90_000 });
+  await clickNext('domain-expiry');
+  const day = window.message(/3 names will be renewed by mandate/);
+  await day.getByText(/garden\.example: its price is above the ceiling.*asks for it/).waitFor();
+  await clickNext(/^Stop$/);
+
+  await stepIs('Let them be renewed');
+  await clickNext('Let two days go by');
+  await page
+    .locator('[aria-current=step]')
+    .filter({ hasText: 'Read what it did' })
+    .waitFor({ timeout: 60_000 });
+  await clickNext(/\d+ repl(?:y|ies)/);
+  await page.getByText('That is a mandate.').waitFor();
+  await window.checkAccess('the end of the fourth path');
+  const renewed = ['garden.rest', 'terrace.rest', 'summer.rest', 'garden.example'].filter(
+    (name) => demo.service.requestsFor({ task: 'domain.renew', name }).length > 0,
+  );
+  expect(renewed).toHaveLength(2);
+  expect(renewed).not.toContain('garden.example');
+}, 240_000);
+
 test('several names are renewed at once from the digest', async () => {
   const { page, dialog } = window;
   await window.link('alice, context 4');

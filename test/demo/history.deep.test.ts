@@ -5,6 +5,7 @@ import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
+import { Doing } from '../../demo/people.ts';
 import { createLog } from '../../src/log.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { answerTo, link, textOf, until } from '../support/demo.ts';
@@ -116,11 +117,17 @@ test('a click approves, because what decides is signed; and the guide’s panel 
   await order.ends('SUCCEEDED');
 });
 
-test('after a restart at another port it goes on, and does not begin again', async () => {
+test('after a restart at another port it goes on, with what was signed and the mandate, and does not begin again', async () => {
   const before = cards().map(({ id }) => id);
+  const bob = new Doing(demo.workspace, 'U0BOB');
+  await bob.pressed(await bob.answerTo('/domain mandates'), 'mandate_end');
   await demo.stop();
   demo = await started();
-  expect(cards().map(({ id }) => id)).toEqual(before);
+  expect(logged).not.toContain('less history');
+  expect(await answer(person('U0BOB'), '/domain mandates')).toContain('1 mandate in force');
+  const after = cards().map(({ id }) => id);
+  expect(after.slice(0, before.length)).toEqual(before);
+  expect(after).toHaveLength(before.length + 1);
   const order = await ask(demo.workspace, person('U0BOB'), '/domain renew deli.rest');
   await person('U0CAROL').click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');

@@ -1,7 +1,8 @@
 import { firstVisit } from './first-visit.ts';
+import { goOnHoliday } from './holiday.ts';
 import { loseADomain } from './lose-a-domain.ts';
 import type { GuidedPath } from './path.ts';
 import { signIt } from './sign-it.ts';
 
 /** The guided paths, in the sequence in which they are offered. */
-export const PATHS: readonly GuidedPath[] = [firstVisit, loseADomain, signIt];
+export const PATHS: readonly GuidedPath[] = [firstVisit, loseADomain, signIt, goOnHoliday];

@@ -12,7 +12,8 @@ export type Target =
   | { kind: 'person'; user: string }
   | { kind: 'channel'; channel: string }
   | { kind: 'composer'; text: string }
-  | { kind: 'action'; ts: string; actionId: string }
+  /** A button of a message; of several with the same id, the one with the value. */
+  | { kind: 'action'; ts: string; actionId: string; value?: string }
   | { kind: 'thread'; ts: string }
   | { kind: 'form'; callbackId: string };
 

@@ -44,7 +44,11 @@ function Button({ place }: { place: Placed }) {
   const { press, pending, ts } = useSurface();
   const { element, actionId } = place;
   const style = textOf(element, 'style');
-  const next = target?.kind === 'action' && target.ts === ts && target.actionId === actionId;
+  const next =
+    target?.kind === 'action' &&
+    target.ts === ts &&
+    target.actionId === actionId &&
+    (target.value ?? textOf(element, 'value')) === textOf(element, 'value');
   return (
     <button
       type="button"
