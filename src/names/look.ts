@@ -181,6 +181,8 @@ function afterLooks(
 ): LookResult {
   let { history } = known;
   const observations: NameObservation[] = [];
+  // Should this process die now, another one asks the registry all the same.
+  let isRegistryWanted = false;
   const changes = (
     [
       ['dns', dns],
@@ -193,6 +195,7 @@ function afterLooks(
     if (Object.keys(seen).length > 0) observations.push({ origin, at: look.at, seen });
     const merged = mergeObservation(history, look);
     ({ history } = merged);
+    isRegistryWanted ||= look === parent && merged.changes.length > 0;
     return merged.changes;
   });
   const explained = explainChanges({
@@ -217,9 +220,11 @@ function afterLooks(
     nextRegistryAt:
       registry !== undefined
         ? afterRegistry(registry, next('registry'), now)
-        : isDeferred
-          ? registryTurn
-          : earlier(known.nextRegistryAt, next('registry')),
+        : isRegistryWanted
+          ? now
+          : isDeferred
+            ? registryTurn
+            : earlier(known.nextRegistryAt, next('registry')),
     isRegistryReserved: isDeferred,
     isUrgent: isUrgent(scheduled, now),
   };

@@ -5,8 +5,8 @@ import { createParentZones } from '../../src/dns/parent-zones.ts';
 import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { createLog } from '../../src/log.ts';
 import { findDependents } from '../../src/names/dependents.ts';
-import { unseen } from '../../src/names/facts.ts';
-import { confirmTransfer, lookAtName } from '../../src/names/look.ts';
+import { seen, unseen } from '../../src/names/facts.ts';
+import { confirmTransfer, keepParentLook, lookAtName } from '../../src/names/look.ts';
 import { createLookPlanner } from '../../src/names/look-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import type { NameRecord, NameRecordStore } from '../../src/names/ports.ts';
@@ -278,6 +278,24 @@ describe('a look', () => {
       },
     };
     await lookAtName({ ...t.deps, rdap }, NAME, never);
+    expect(t.hoursTo((await t.known()).nextRegistryAt)).toBe(0);
+    await t.close();
+  });
+
+  test('at the registry is due once the zone above has confirmed a change, whoever makes it', async () => {
+    const t = await arrange({ isGuarded: true });
+    await t.look();
+    const sight = () =>
+      keepParentLook(t.deps, {
+        name: NAME,
+        at: now(),
+        facts: { parent_nameservers: seen(['ns1.thief.example']), ds: seen([]) },
+      });
+    nowMs += HOUR_MS;
+    expect(await sight()).toBe(false);
+    expect(t.hoursTo((await t.known()).nextRegistryAt)).toBeCloseTo(76 / 3_600);
+    nowMs += 61_000;
+    expect(await sight()).toBe(true);
     expect(t.hoursTo((await t.known()).nextRegistryAt)).toBe(0);
     await t.close();
   });

@@ -122,10 +122,12 @@ export class DnsWorld {
     for (const [zone, hosts] of this.#registries) {
       if (hosts.includes(host) && isWithin(name, zone)) return this.#askRegistry(zone, name, type, host);
     }
-    const zone = [...(this.#zones.get(host)?.values() ?? [])]
-      .filter((held) => isWithin(name, held.name))
-      .sort((a, b) => b.name.length - a.name.length)[0];
-    return zone === undefined ? reply('REFUSED') : fromZone(zone, name, type);
+    const held = this.#zones.get(host);
+    for (let cut = name; cut !== ''; cut = cut.slice(cut.indexOf('.') + 1 || cut.length)) {
+      const zone = held?.get(cut);
+      if (zone !== undefined) return fromZone(zone, name, type);
+    }
+    return reply('REFUSED');
   }
 
   #resolveOnce(name: string, type: string): DnsReply {
@@ -175,9 +177,9 @@ export class DnsWorld {
   }
 
   #delegationOf(name: string): string | undefined {
-    return [...this.#delegations.keys()]
-      .filter((each) => isWithin(name, each))
-      .sort((a, b) => b.length - a.length)[0];
+    for (let cut = name; cut !== ''; cut = cut.slice(cut.indexOf('.') + 1 || cut.length))
+      if (this.#delegations.has(cut)) return cut;
+    return undefined;
   }
 
   #isDelegated(name: string): boolean {

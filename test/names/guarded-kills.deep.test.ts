@@ -1,0 +1,172 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type SandboxDns, startSandboxDns } from '@domain-steward/sandbox-service';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseDnsServers } from '../../src/dns/servers.ts';
+import { createLog } from '../../src/log.ts';
+import { createNames } from '../../src/names/names.ts';
+import { createObservers } from '../../src/names/observers.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createWatchListStore } from '../../src/store/domains.ts';
+import { createIncidentStore } from '../../src/store/incidents.ts';
+import { createLeaseStore } from '../../src/store/leases.ts';
+import { createImpactStore, createNameRecordStore } from '../../src/store/name-records.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { seeded } from '../support/seeded.ts';
+
+/*
+ * Processes that watch guarded names and die at any moment. What one knew is gone with it: the next one has the database alone. For the
+ * database, a process that was killed is a connection that ends.
+ */
+
+const NAMES = 40;
+const STOLEN = 30;
+const MINUTES = 60;
+const OURS = ['ns1.host.example', 'ns2.host.example'];
+const THIEF = ['ns1.thief.example'];
+const MINUTE_MS = 60_000;
+const TEAM = 'T0TEAM';
+const random = seeded(44);
+
+let testDatabase: TestDatabase;
+let admin: pg.Client;
+let dns: SandboxDns;
+let nowMs = Date.UTC(2026, 10, 22);
+const now = () => new Date(nowMs);
+const names = Array.from({ length: NAMES }, (_, n) => `name-${n}.rest`);
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = new pg.Client({ connectionString: testDatabase.url });
+  await admin.connect();
+  dns = await startSandboxDns({ serversPerRegistry: 3 });
+  for (const name of names) dns.world.delegate(name, OURS);
+  const database = openDatabase({ url: testDatabase.url });
+  await createWatchListStore(database).importBatch(
+    names.map((name) => ({ name })),
+    'U0ALICE',
+    now(),
+  );
+  // They were looked at a while ago, and are next in some days.
+  const nextRegistryAt = new Date(nowMs + 5 * 86_400_000);
+  await database.prisma.domain.updateMany({ data: { tags: ['guarded'], nextRegistryAt } });
+  await database.close();
+});
+afterAll(async () => {
+  await dns.close();
+  await admin.end();
+  await testDatabase.drop();
+});
+
+/** A process with nothing but the database. */
+function startProcess(id: string) {
+  const database = openDatabase({ url: testDatabase.url, maxConnections: 4 });
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  let asked = 0;
+  /** Once it is dead it does nothing more. */
+  const mortal = <Store extends object>(store: Store): Store =>
+    new Proxy(store, {
+      get(target, method, receiver) {
+        if (stop.signal.aborted) throw new Error('it is dead');
+        return Reflect.get(target, method, receiver);
+      },
+    });
+  const watching = createNames({
+    store: mortal(createNameRecordStore(database, TEAM)),
+    incidents: mortal(createIncidentStore(database, TEAM)),
+    impacts: createImpactStore(database, TEAM),
+    incidentChanged: () => undefined,
+    orders: createOrderStore(database),
+    tags: createPortfolioStore(database, TEAM),
+    rdap: {
+      fetchRecord: async () => {
+        asked += 1;
+        return { kind: 'unavailable', problem: { code: 'busy' } } as const;
+      },
+    },
+    ...createObservers(parseDnsServers(dns.resolver), now),
+    leases: mortal(createLeaseStore(database)),
+    processId: id,
+    now,
+    log: createLog('silent'),
+    signal: stop.signal,
+  });
+  return {
+    asked: () => asked,
+    look: () => watching.lookAtGuarded().catch(() => undefined),
+    async die() {
+      stop.abort(new Error('it is dead'));
+      const ended = await admin.query(`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'domain-steward'`);
+      // In reality its lease ends within twenty seconds.
+      await admin.query(`UPDATE leases SET until = '-infinity'`);
+      await database.close().catch(() => undefined);
+      return ended.rowCount ?? 0;
+    },
+  };
+}
+
+const rowsOf = async (sql: string) => (await admin.query<Record<string, unknown>>(sql)).rows;
+
+test('kills while names are stolen lose no incident and tell none twice', async () => {
+  const stolenAt = new Map<string, number>();
+  let deaths = 0;
+  let process = startProcess('process-0');
+  /** A minute of seconds, in which the process dies at some moment. */
+  const minute = async (isDeadly: boolean) => {
+    for (let second = 0; second < 60; second += 1) {
+      nowMs += MINUTE_MS / 60;
+      const looking = process.look();
+      if (isDeadly && random() < 0.1) {
+        await sleep(random() * 6);
+        await process.die();
+        await looking;
+        deaths += 1;
+        process = startProcess(`process-${deaths}`);
+      } else await looking;
+    }
+  };
+  await minute(false);
+  await minute(false);
+  for (let n = 0; n < MINUTES; n += 1) {
+    const stolen = n % 2 === 0 ? names[n / 2] : undefined;
+    if (stolen !== undefined) {
+      dns.world.delegate(stolen, THIEF);
+      stolenAt.set(stolen, nowMs);
+    }
+    await minute(true);
+  }
+  for (let n = 0; n < 5; n += 1) await minute(false);
+  await process.die();
+  expect(deaths).toBeGreaterThan(200);
+
+  const incidents = await rowsOf(
+    `SELECT name, opened_at, jsonb_array_length(changes) AS changes FROM incidents`,
+  );
+  expect(incidents.map(({ name }) => name).sort()).toEqual([...stolenAt.keys()].sort());
+  expect(
+    incidents.map(({ changes }) => changes),
+    'each change once',
+  ).toEqual(incidents.map(() => 1));
+  const events = await rowsOf(
+    `SELECT subject_id, count(*)::int FROM events WHERE kind = 'incident_opened' GROUP BY 1`,
+  );
+  expect(events).toHaveLength(STOLEN);
+  expect(new Set(events.map(({ count }) => count))).toEqual(new Set([1]));
+  const plans = await rowsOf(
+    `SELECT 1 FROM notifications WHERE subject_kind = 'incident' AND purpose = 'plan'`,
+  );
+  expect(plans).toHaveLength(STOLEN);
+  // Where a process died between the incident and the registry, that is due all the same.
+  const unasked = await rowsOf(`
+    SELECT name FROM domains JOIN incidents USING (name)
+    WHERE looked_at IS NULL AND next_registry_at > '${now().toISOString()}'`);
+  expect(unasked).toEqual([]);
+  const delays = incidents.map(({ name, opened_at: at }) => Number(at) - (stolenAt.get(String(name)) ?? 0));
+  expect(Math.max(...delays)).toBeLessThan(5 * MINUTE_MS);
+}, 240_000);

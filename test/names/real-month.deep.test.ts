@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { type MonthSizes, playMonth, tableOf } from './real-month.ts';
+
+/*
+ * The month over real parts. `MONTH=1000,20000,35,15,6,1` plays it in another size: guarded names, others, how many of each
+ * something really happens to, how many times each flap, and the minutes between two rounds; it prints the table that
+ * docs/performance.md has.
+ */
+
+const SMALL: MonthSizes = {
+  ...{ days: 11, guarded: 14, others: 20, realGuarded: 8, realOthers: 10 },
+  ...{ flaps: 1, stepMinutes: 60 },
+};
+
+function sizesOf(text: string | undefined): MonthSizes {
+  if (text === undefined) return SMALL;
+  const [guarded = 0, others = 0, realGuarded = 0, realOthers = 0, flaps = 0, stepMinutes = 1] = text
+    .split(',')
+    .map(Number);
+  return { days: 30, guarded, others, realGuarded, realOthers, flaps, stepMinutes };
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const FEW_MINUTES = new Set(['nameservers', 'ds', 'delegation_gone']);
+const HEALTH = new Set(['all_lame', 'nameserver_registrable']);
+/** The longest time that a change may take: two sightings at the rate at which such names are looked at. */
+function limitOf(isGuarded: boolean, kind: string, stepMs: number): number {
+  if (isGuarded) return FEW_MINUTES.has(kind) ? 180_000 : 4 * HOUR_MS + 2 * stepMs;
+  if (HEALTH.has(kind)) return 2 * DAY_MS + 12 * HOUR_MS + 2 * stepMs;
+  return FEW_MINUTES.has(kind) ? DAY_MS + HOUR_MS + 2 * stepMs : 7 * DAY_MS + HOUR_MS + 2 * stepMs;
+}
+
+test('a month of flaps and outages: every incident is found in time, and nothing else', async () => {
+  const sizes = sizesOf(process.env['MONTH']);
+  const isLarge = process.env['MONTH'] !== undefined;
+  const result = await playMonth(sizes, 43, (day) => {
+    if (isLarge) process.stderr.write(`day ${day}\n`);
+  });
+  const table = tableOf(result);
+  if (isLarge)
+    process.stderr.write(
+      `${table}\nfalse: ${result.falseOnes.length}; ${result.questions} questions, ${result.registryRequests} requests\n`,
+    );
+  const late = result.real.filter(
+    ({ isGuarded, kind, changedAt, foundAt }) =>
+      foundAt === undefined || foundAt - changedAt > limitOf(isGuarded, kind, sizes.stepMinutes * 60_000),
+  );
+  expect(result.falseOnes, table).toEqual([]);
+  expect(late, table).toEqual([]);
+  expect(result.real).toHaveLength(sizes.realGuarded + sizes.realOthers);
+}, 36_000_000);

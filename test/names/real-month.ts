@@ -1,0 +1,485 @@
+import { setMaxListeners } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type SandboxDns, startSandboxDns } from '@domain-steward/sandbox-service';
+import { groupBy } from '../../src/collections.ts';
+import { parseDnsServers } from '../../src/dns/servers.ts';
+import { createLog } from '../../src/log.ts';
+import type { Incident } from '../../src/names/incident.ts';
+import { createNames, type Names } from '../../src/names/names.ts';
+import { createObservers } from '../../src/names/observers.ts';
+import { createRdapClient } from '../../src/rdap/client.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { createWatchListStore } from '../../src/store/domains.ts';
+import { createIncidentStore } from '../../src/store/incidents.ts';
+import { createLeaseStore } from '../../src/store/leases.ts';
+import { createImpactStore, createNameRecordStore } from '../../src/store/name-records.ts';
+import { createOrderStore } from '../../src/store/orders.ts';
+import { createPortfolioStore } from '../../src/store/portfolio.ts';
+import { newOrder } from '../orders/sample.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { seeded } from '../support/seeded.ts';
+
+/*
+ * A month of watched names over real parts: PostgreSQL, the sockets of a DNS with three servers a registry, and a registry over
+ * HTTP. Only the clock is set. Names are stolen among flaps and outages of every kind; what is found, and when, is a table.
+ */
+
+export interface MonthSizes {
+  readonly days: number;
+  readonly guarded: number;
+  readonly others: number;
+  /** How many of them something really happens to. */
+  readonly realGuarded: number;
+  readonly realOthers: number;
+  /** How many times of each kind something happens that is no incident. */
+  readonly flaps: number;
+  /** Between two rounds while nothing happens. Around everything that happens there is one a minute. */
+  readonly stepMinutes: number;
+}
+
+/** What really happened to a name, and when it was found. */
+export interface Found {
+  readonly name: string;
+  readonly isGuarded: boolean;
+  readonly kind: string;
+  readonly changedAt: number;
+  /** When its incident was opened, and the message was due. Undefined: it was not. */
+  readonly foundAt: number | undefined;
+}
+
+export interface MonthResult {
+  readonly real: readonly Found[];
+  /** Incidents of names that nothing has happened to. */
+  readonly falseOnes: readonly Incident[];
+  readonly questions: number;
+  readonly registryRequests: number;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MINUTES = 1_440;
+/** What is looked at weekly is found before the end. */
+const LAST_DAYS = 8;
+const START = Date.UTC(2026, 10, 1);
+const OURS = ['ns1.host.example', 'ns2.host.example'];
+const THIEF = ['ns1.thief.example'];
+const LOCKS = ['client delete prohibited', 'client transfer prohibited'];
+const SERVERS = ['a.nic.rest', 'b.nic.rest', 'c.nic.rest'];
+/** Minutes that are looked at one by one after something happens. */
+const WATCHED_MINUTES = 6;
+const TEAM = 'T0TEAM';
+const LOOKS_AT_ONCE = 16;
+
+/** What the registry shows of a name. */
+interface Shown {
+  registrar: string;
+  statuses: readonly string[];
+  owner: string | undefined;
+  isGone: boolean;
+  /** Is shown once in the place of the registrar. */
+  flap: string | undefined;
+}
+
+/** A registry over HTTP, and the file that leads to it. */
+async function startRegistry(now: () => number) {
+  const records = new Map<string, Shown>();
+  let requests = 0;
+  let isDown = false;
+  const server = createServer((request, response) => {
+    const name = request.url?.split('/domain/')[1];
+    const answer = (status: number, body: unknown) => {
+      response.writeHead(status, { 'content-type': 'application/rdap+json' });
+      response.end(JSON.stringify(body));
+    };
+    if (name === undefined) {
+      const { port } = server.address() as AddressInfo;
+      return answer(200, { services: [[['rest', 'example'], [`http://127.0.0.1:${port}/`]]] });
+    }
+    requests += 1;
+    if (isDown) return answer(500, {});
+    const shown = records.get(name);
+    return shown === undefined || shown.isGone ? answer(404, {}) : answer(200, recordOf(name, shown, now()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/bootstrap.json`,
+    records,
+    requests: () => requests,
+    setDown: (down: boolean) => {
+      isDown = down;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function recordOf(name: string, shown: Shown, now: number) {
+  const card = (fn: string) => [
+    'vcard',
+    [
+      ['version', {}, 'text', '4.0'],
+      ['fn', {}, 'text', fn],
+    ],
+  ];
+  const registrar = shown.flap ?? shown.registrar;
+  shown.flap = undefined;
+  return {
+    objectClassName: 'domain',
+    ldhName: name,
+    status: shown.statuses,
+    events: [
+      { eventAction: 'registration', eventDate: new Date(START - 400 * 86_400_000).toISOString() },
+      { eventAction: 'expiration', eventDate: new Date(START + 400 * 86_400_000).toISOString() },
+      { eventAction: 'last update of RDAP database', eventDate: new Date(now).toISOString() },
+    ],
+    nameservers: OURS.map((host) => ({ objectClassName: 'nameserver', ldhName: host })),
+    entities: [
+      { objectClassName: 'entity', roles: ['registrar'], vcardArray: card(registrar) },
+      ...(shown.owner === undefined
+        ? []
+        : [{ objectClassName: 'entity', roles: ['registrant'], vcardArray: card(shown.owner) }]),
+    ],
+    secureDNS: { delegationSigned: false },
+  };
+}
+
+type Registry = Awaited<ReturnType<typeof startRegistry>>;
+
+interface World {
+  readonly dns: SandboxDns;
+  readonly registry: Registry;
+  readonly order: (name: string, nameServers: readonly string[], at: number) => Promise<unknown>;
+}
+
+/** Something that happens in a minute. */
+interface Happening {
+  readonly minute: number;
+  readonly run: (world: World, at: number) => unknown;
+}
+
+/** What may really happen, by its kind. */
+type Change = (world: World, name: string) => void;
+const changed =
+  (change: (shown: Shown) => void): Change =>
+  ({ registry }, name) => {
+    const shown = registry.records.get(name);
+    if (shown !== undefined) change(shown);
+  };
+const BY_THE_MINUTE: Readonly<Record<string, Change>> = {
+  nameservers: ({ dns }, name) => dns.world.delegate(name, THIEF),
+  ds: ({ dns }, name) => dns.world.delegate(name, OURS, [`12345 13 2 ${'ab'.repeat(32)}`]),
+  delegation_gone: ({ dns }, name) => dns.world.undelegate(name),
+};
+const AT_THE_REGISTRY: Readonly<Record<string, Change>> = {
+  registrar: changed((shown) => {
+    shown.registrar = 'Elsewhere Registrar Inc.';
+  }),
+  lock: changed((shown) => {
+    shown.statuses = ['active'];
+  }),
+  hold: changed((shown) => {
+    shown.statuses = ['server hold', ...LOCKS];
+  }),
+  pending_transfer: changed((shown) => {
+    shown.statuses = ['pending transfer', ...LOCKS];
+  }),
+  owner: changed((shown) => {
+    shown.owner = 'Mallory';
+  }),
+};
+const BY_HEALTH: Readonly<Record<string, Change>> = {
+  all_lame: ({ dns }, name) => dns.world.drop(name, OURS),
+  nameserver_registrable: ({ registry }, name) => {
+    const shown = registry.records.get(providerOf(name));
+    if (shown !== undefined) shown.isGone = true;
+  },
+};
+const GUARDED_CHANGES = { ...BY_THE_MINUTE, ...AT_THE_REGISTRY };
+const OTHER_CHANGES = { ...BY_THE_MINUTE, ...AT_THE_REGISTRY, ...BY_HEALTH };
+
+/** The domain of a nameserver that only one name hangs on. */
+const providerOf = (name: string) => `provider-of-${name.replaceAll('.', '-')}.example`;
+
+/** What happens besides, for some minutes, and is no incident. */
+const FLAPS: Readonly<
+  Record<
+    string,
+    {
+      readonly minutes: number;
+      begin(world: World, name: string, at: number): unknown;
+      end?(world: World, name: string): unknown;
+    }
+  >
+> = {
+  'one server is poisoned': {
+    minutes: 5,
+    begin: ({ dns }, name) => dns.world.delegateAt('a.nic.rest', name, THIEF),
+    end: ({ dns }) => dns.world.agree(),
+  },
+  'one server has lost the name': {
+    minutes: 5,
+    begin: ({ dns }, name) => dns.world.delegateAt('b.nic.rest', name, undefined),
+    end: ({ dns }) => dns.world.agree(),
+  },
+  'all servers flap for less than a minute': {
+    minutes: 1,
+    begin: ({ dns }, name) => dns.world.delegate(name, THIEF),
+    end: ({ dns }, name) => dns.world.delegate(name, OURS),
+  },
+  'the servers are in another order': {
+    minutes: 1,
+    begin: ({ dns }, name) => dns.world.delegate(name, OURS.toReversed()),
+  },
+  'one server refuses': fault('refused', 'c.nic.rest', 10),
+  'one server answers for another name': fault('wrong_question', 'a.nic.rest', 1),
+  'one server sends garbage': fault('garbage', 'b.nic.rest', 1),
+  'one server is silent': fault('silence', 'b.nic.rest', 1),
+  'one server asks for TCP': fault('truncate', 'c.nic.rest', 3),
+  'all servers refuse': {
+    minutes: 12,
+    begin({ dns }) {
+      for (const server of SERVERS) dns.faults.set({ kind: 'refused', match: { server } });
+    },
+    end: ({ dns }) => dns.faults.clear(),
+  },
+  'the resolver fails': fault('servfail', 'resolver', 40),
+  'the registry is down for a day': {
+    minutes: DAY_MINUTES,
+    begin: ({ registry }) => registry.setDown(true),
+    end: ({ registry }) => registry.setDown(false),
+  },
+  'the registry shows another registrar once': {
+    minutes: 1,
+    begin: changed((shown) => {
+      shown.flap = 'Flapping Registrar';
+    }),
+  },
+  'the registry hides the owner for a day': {
+    minutes: DAY_MINUTES,
+    begin: changed((shown) => {
+      shown.owner = undefined;
+    }),
+    end: changed((shown) => {
+      shown.owner = 'Anna Example';
+    }),
+  },
+  'an order moves the name': {
+    minutes: 1,
+    begin: async ({ dns, order }, name, at) => {
+      await order(name, ['ns1.newhost.example', 'ns2.newhost.example'], at);
+      dns.world.delegate(name, ['ns1.newhost.example', 'ns2.newhost.example']);
+    },
+  },
+};
+
+function fault(
+  kind: 'refused' | 'wrong_question' | 'garbage' | 'silence' | 'truncate' | 'servfail',
+  server: string,
+  minutes: number,
+) {
+  return {
+    minutes,
+    begin: ({ dns }: World) => dns.faults.set({ kind, match: { server } }),
+    end: ({ dns }: World) => dns.faults.clear(),
+  };
+}
+
+/** Plays the month. @param progress is called after each day */
+export async function playMonth(
+  sizes: MonthSizes,
+  seed: number,
+  progress: (day: number) => void = () => undefined,
+): Promise<MonthResult> {
+  const random = seeded(seed);
+  const upTo = (limit: number) => Math.floor(random() * limit);
+  const clock = { ms: START };
+  const now = () => new Date(clock.ms);
+  const testDatabase = await createTestDatabase();
+  const database = openDatabase({ url: testDatabase.url });
+  const dns = await startSandboxDns({ serversPerRegistry: SERVERS.length });
+  const registry = await startRegistry(() => clock.ms);
+  const rdap = createRdapClient({ bootstrapUrl: registry.url, userAgent: 'test', now, spacingMs: 0 });
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  const incidents = createIncidentStore(database, TEAM);
+  const orders = createOrderStore(database);
+  const names = createNames({
+    store: createNameRecordStore(database, TEAM),
+    impacts: createImpactStore(database, TEAM),
+    incidents,
+    incidentChanged: () => undefined,
+    orders,
+    tags: createPortfolioStore(database, TEAM),
+    rdap,
+    ...createObservers(parseDnsServers(dns.resolver), now),
+    leases: createLeaseStore(database),
+    processId: 'month',
+    now,
+    log: createLog('silent'),
+    signal: stop.signal,
+  });
+  let orderIds = 0;
+  const order: World['order'] = (name, nameServers, at) => {
+    orderIds += 1;
+    const id = `order-${orderIds}`;
+    const sentAt = new Date(at);
+    const [item] = newOrder([name], { id }).items;
+    if (item === undefined) throw new Error('an order has an item');
+    const moved = newOrder([name], {
+      ...{ id, deliveryId: id, state: 'SUCCEEDED', task: 'nameservers', createdAt: sentAt },
+      input: { name, nameServers },
+      items: [{ ...item, state: 'SUCCEEDED', sentAt, answeredAt: sentAt, attempts: 1 }],
+    });
+    return orders.create({ order: moved, log: [] });
+  };
+  const world: World = { dns, registry, order };
+
+  const guarded = Array.from({ length: sizes.guarded }, (_, n) => `guarded-${n}.rest`);
+  const others = Array.from({ length: sizes.others }, (_, n) => `other-${n}.rest`);
+  for (const host of [...OURS, ...THIEF, 'ns1.newhost.example', 'ns2.newhost.example'])
+    await dns.addNameserver(host);
+  const shownOf = (): Shown => ({
+    registrar: 'Our Registrar Ltd',
+    statuses: ['active', ...LOCKS],
+    owner: 'Anna Example',
+    isGone: false,
+    flap: undefined,
+  });
+  for (const name of [...guarded, ...others]) {
+    dns.world.serve(name, [...OURS, 'ns1.newhost.example', 'ns2.newhost.example'], []);
+    dns.world.delegate(name, OURS);
+    registry.records.set(name, shownOf());
+  }
+  for (const provider of ['host.example', 'thief.example', 'newhost.example'])
+    registry.records.set(provider, shownOf());
+  const list = createWatchListStore(database);
+  const watched = [...guarded, ...others].map((name) => ({ name }));
+  await list.importBatch(watched, 'U0ALICE', now());
+  await database.prisma.domain.updateMany({ where: { name: { in: guarded } }, data: { tags: ['guarded'] } });
+
+  const happenings: Happening[] = [];
+  const real = new Map<string, { isGuarded: boolean; kind: string; changedAt: number }>();
+  const plan = (name: string, isGuarded: boolean, kind: string, change: Change) => {
+    if (kind === 'nameserver_registrable') {
+      dns.world.delegate(name, [...OURS, `ns1.${providerOf(name)}`]);
+      registry.records.set(providerOf(name), shownOf());
+    }
+    const minute = DAY_MINUTES + upTo((sizes.days - 1 - LAST_DAYS) * DAY_MINUTES);
+    const run = (_: World, at: number) => {
+      real.set(name, { isGuarded, kind, changedAt: at });
+      change(world, name);
+    };
+    happenings.push({ minute, run });
+  };
+  const taken = { guarded: 0, others: 0 };
+  for (; taken.guarded < sizes.realGuarded; taken.guarded += 1) {
+    const [kind, change] =
+      Object.entries(GUARDED_CHANGES)[taken.guarded % Object.keys(GUARDED_CHANGES).length] ?? [];
+    if (kind !== undefined && change !== undefined) plan(guarded[taken.guarded] ?? '', true, kind, change);
+  }
+  for (; taken.others < sizes.realOthers; taken.others += 1) {
+    const [kind, change] =
+      Object.entries(OTHER_CHANGES)[taken.others % Object.keys(OTHER_CHANGES).length] ?? [];
+    if (kind !== undefined && change !== undefined) plan(others[taken.others] ?? '', false, kind, change);
+  }
+  // Each disturbs a name of its own; the outages disturb all.
+  for (let round = 0; round < sizes.flaps; round += 1) {
+    for (const { minutes, begin, end } of Object.values(FLAPS)) {
+      const all = taken.guarded < sizes.guarded ? guarded : others;
+      const name = all === guarded ? guarded[taken.guarded++] : others[taken.others++];
+      if (name === undefined) throw new Error('there are more flaps than names');
+      const minute = 120 + upTo((sizes.days - 2) * DAY_MINUTES);
+      happenings.push({ minute, run: (_, at) => begin(world, name, at) });
+      if (end !== undefined) happenings.push({ minute: minute + minutes, run: () => end(world, name) });
+    }
+  }
+
+  const byMinute = new Map<number, Happening[]>();
+  const wanted = new Set<number>();
+  for (const each of happenings) {
+    byMinute.set(each.minute, [...(byMinute.get(each.minute) ?? []), each]);
+    for (let n = -1; n <= WATCHED_MINUTES; n += 1) wanted.add(each.minute + n);
+  }
+  for (let minute = 0; minute < sizes.days * DAY_MINUTES; minute += sizes.stepMinutes) wanted.add(minute);
+
+  let questions = 0;
+  try {
+    for (const minute of [...wanted]
+      .filter((each) => each < sizes.days * DAY_MINUTES)
+      .sort((a, b) => a - b)) {
+      clock.ms = START + minute * MINUTE_MS;
+      for (const happening of byMinute.get(minute) ?? []) await happening.run(world, clock.ms);
+      await round(names, clock, sizes.guarded);
+      questions += dns.forgetQuestions();
+      if (minute % DAY_MINUTES === 0) progress(minute / DAY_MINUTES);
+    }
+    const all = await incidents.allOpen(10_000);
+    const everyone = (await Promise.all([...real.keys()].map((name) => incidents.ofName(name, 10)))).flat();
+    return {
+      real: [...real].map(([name, happened]) => ({
+        name,
+        ...happened,
+        foundAt: everyone
+          .filter((incident) => incident.name === name && incident.openedAt.getTime() >= happened.changedAt)
+          .map(({ openedAt }) => openedAt.getTime())
+          .sort((a, b) => a - b)[0],
+      })),
+      falseOnes: [
+        ...all.filter(({ name }) => !real.has(name)),
+        ...everyone.filter(({ name, openedAt }) => openedAt.getTime() < (real.get(name)?.changedAt ?? 0)),
+      ],
+      questions,
+      registryRequests: registry.requests(),
+    };
+  } finally {
+    stop.abort(new Error('the month is over'));
+    await rdap.close();
+    await registry.close();
+    await dns.close();
+    await database.close();
+    await testDatabase.drop();
+  }
+}
+
+/** The work of one minute: the seconds of the guarded names, and the looks that are due. */
+async function round(names: Names, clock: { ms: number }, guarded: number): Promise<void> {
+  const seconds = Math.min(58, 4 + Math.ceil(guarded / 15));
+  for (let second = 0; second < seconds; second += 1) {
+    clock.ms += 1_000;
+    await names.lookAtGuarded();
+  }
+  for (;;) {
+    const due = await names.claimDue(LOOKS_AT_ONCE);
+    if (due.length === 0) return;
+    await Promise.all(due.map(names.look));
+  }
+}
+
+/** The result as a table in Markdown: of each kind how many there were, how many were found, and how long it took. */
+export function tableOf({ real }: MonthResult): string {
+  const groups = groupBy(
+    real.toSorted((a, b) => Number(b.isGuarded) - Number(a.isGuarded)),
+    ({ isGuarded, kind }) => `${isGuarded ? 'guarded' : 'other'} | \`${kind}\``,
+  );
+  const rows = [...groups].map(([group, all]) => {
+    const delays = all
+      .flatMap(({ changedAt, foundAt }) => (foundAt === undefined ? [] : foundAt - changedAt))
+      .sort((a, b) => a - b);
+    const at = (index: number) => durationText(delays[index]);
+    return `| ${group} | ${all.length} | ${delays.length} | ${at(Math.floor(delays.length / 2))} | ${at(delays.length - 1)} |`;
+  });
+  return [
+    '| name | change | there were | found | median | longest |',
+    '| --- | --- | --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n');
+}
+
+function durationText(ms: number | undefined): string {
+  if (ms === undefined) return '–';
+  if (ms < 10 * MINUTE_MS) return `${Math.round(ms / 1_000)} s`;
+  return ms < 48 * 60 * MINUTE_MS ? `${(ms / 3_600_000).toFixed(1)} h` : `${(ms / 86_400_000).toFixed(1)} d`;
+}
