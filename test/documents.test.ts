@@ -15,6 +15,7 @@ const DOCUMENTS = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(ROOT, 'docs', name)),
   ...readdirSync(join(ROOT, 'packages')).map((name) => join(ROOT, 'packages', name, 'README.md')),
+  join(ROOT, 'deploy/README.md'),
 ].map((path) => [relative(ROOT, path), path] as const);
 
 const { scripts } = z
@@ -52,6 +53,18 @@ describe.each(DOCUMENTS)('%s', (_name, path) => {
       .filter((script) => scripts[script] === undefined);
     expect(missing).toEqual([]);
   });
+});
+
+test('the page for who operates it can be read when something is wrong', () => {
+  const text = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8');
+  expect(text.split(/\s+/).length, 'words').toBeLessThan(2_100);
+  expect([...text.matchAll(/^## (.+)$/gm)].map(([, title]) => title)).toEqual([
+    'Install',
+    'Watch',
+    'Upgrade',
+    'Back up',
+    'When something is wrong',
+  ]);
 });
 
 /** The anchors of a document, as code hosts make them of its headings. */

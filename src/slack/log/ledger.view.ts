@@ -38,7 +38,7 @@ export function differencesMessage({ differences }: TeamEventOf<'ledger_differs'
     section(`*${title}*`),
     ...lines([
       ...texts,
-      'Keep a copy of the database as it is before you mend anything; _The ledger_ in docs/operating.md says what to do.',
+      'Keep a copy of the database as it is before you mend anything; docs/ledger.md says what to do.',
     ]),
   ]);
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type WebhookType, webhookBody, webhookOf } from '../../src/webhooks/messages.ts';
 
-const document = readFileSync('docs/operating.md', 'utf8');
+const document = readFileSync('docs/webhooks.md', 'utf8');
 const examples = [...document.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, json = '']) =>
   webhookBody.parse(JSON.parse(json)),
 );
