@@ -12,7 +12,7 @@ const section = (lines: number, more: JsonObject = {}): JsonObject => ({
 
 function posted(text: string, blocks: JsonObject[], metadata?: JsonObject) {
   const args: JsonObject = {
-    text,
+    text: text || 'Renew cafe.rest',
     blocks: JSON.stringify(blocks),
     ...(metadata && { metadata: JSON.stringify(metadata) }),
   };
@@ -35,7 +35,7 @@ test.each<[kind: string, most: number, of: (lines: number) => ReturnType<typeof 
   [
     'a waiting card of several names',
     18,
-    (lines) => posted('', [section(lines, { block_id: 'order_a1' })], order('PENDING', 'a.rest,b.rest')),
+    (lines) => posted('', [section(lines, { block_id: 'order_a1' })], order('PENDING', 'cafe.rest,b.rest')),
   ],
   [
     'a card that has ended',

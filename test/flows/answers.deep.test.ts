@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { answerTo, openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { approveWhereItStands } from '../support/looking.ts';
+import { approveWhereItStands, detailsOf } from '../support/looking.ts';
 import { approvedBy, ask, chargesFor, orderAfter, requestsOf } from '../support/orders.ts';
 import { ephemeral } from '../support/people.ts';
 
@@ -24,25 +24,26 @@ describe('an answer that contradicts itself', () => {
   ])('with %s settles no charge, and is shown', async (_what, name, status, said) => {
     t.service.faults.set({ kind: 'other_status', ...status, times: 1, match: { name } });
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
-    const reply = textOf(await order.ends('UNKNOWN'));
-    expect(reply).toContain('its answer does not say clearly whether it was carried out');
-    expect(reply).toMatch(said);
+    await order.ends('UNKNOWN');
+    const card = textOf(order.card);
+    expect(card).toContain('its answer does not say clearly whether it was carried out');
+    expect(card).toMatch(said);
     expect(requestsOf(t.service, order), 'it is not sent again').toHaveLength(1);
     expect(chargesFor(t.service, name)).toBe(1);
   });
 });
 
 describe('nothing that the service says is lost', () => {
-  test('a redirect’s record stands in the reply, and all of it behind a button', async () => {
+  test('a redirect’s record stands behind Details, and all of it behind a button', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     const order = await orderAfter(t.workspace, () =>
       t.alice.submit(view, { target: 'https://cafe.example/<menu>' }),
     );
     const reply = await order.ends('SUCCEEDED');
     expect(textOf(reply)).toContain('`S0502` The redirect was updated. · SUCCESS');
-    expect(textOf(reply)).toContain('About: Redirect www.cafe.rest, 1 record');
-    expect(textOf(reply), 'moments as people write them').toMatch(/• Created: <!date/);
-    expect(textOf(reply)).not.toMatch(/\d{4}-\d\d-\d\dT/);
+    const details = await detailsOf(t.workspace, t.alice, order.card);
+    expect(details).toContain('About: Redirect www.cafe.rest, 1 record');
+    expect(details, 'moments as people write them').toMatch(/• Created: <!date/);
 
     const all = await openedAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
     const [request] = requestsOf(t.service, order);
@@ -64,6 +65,9 @@ describe('nothing that the service says is lost', () => {
   test('a renewal’s dates', async () => {
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew catering.rest'));
     expect(textOf(await order.ends('SUCCEEDED'))).toMatch(
+      /catering\.rest for 1 year\*, until \d+ \w+ \d{4}\./,
+    );
+    expect(await detailsOf(t.workspace, t.alice, order.card)).toMatch(
       /About: Domain catering\.rest\n.*• Expires: (?:<!date|\d+ \w+ \d{4})/s,
     );
   });
@@ -83,9 +87,10 @@ describe('nothing that the service says is lost', () => {
       t.alice.submit(view, { user: 'nora', context: '4', defaultEmail: 'nora@team.example' }),
     );
     const reply = textOf(await order.ends('SUCCEEDED'));
-    expect(reply).toContain('About: User nora, 4');
     expect(reply).toContain('*NOTICE* `MSG13004`');
-    expect(reply, 'what the notice is about, masked').toContain('(password [secret])');
+    const details = await detailsOf(t.workspace, t.alice, order.card);
+    expect(details).toContain('About: User nora, 4');
+    expect(details, 'what the notice is about, masked').toContain('(password [secret])');
   });
 
   test('what a refusal says besides its status', async () => {

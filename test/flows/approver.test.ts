@@ -108,7 +108,7 @@ describe('two approvals', () => {
   it('and a reminder, once, to those who may give them', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await t.demo.moveTime(61 * 60_000);
-    await threadSays(order, 'this still waits for approval');
+    await threadSays(order, 'still waits for approval');
     await t.demo.moveTime(61 * 60_000);
     const nudges = order.replies().filter((reply) => textOf(reply).includes('still waits'));
     expect(nudges.map(({ notifies }) => notifies)).toEqual([['U0BOB', 'U0ADA', 'S0APPROVERS']]);

@@ -86,8 +86,10 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
   await fits.ends('SUCCEEDED');
 
   const over = await ask(t.workspace, t.alice, '/domain renew bar.rest');
-  expect(textOf(over.card)).toContain('by €16.00: it takes about €18.00, and €2.00 is left.');
-  expect(textOf(over.card)).toContain('An admin has to approve it besides');
+  expect(textOf(over.card)).toContain('by €16.00.* An admin has to approve it besides');
+  expect(await detailsOf(t.workspace, t.bob, over.card)).toContain(
+    'it takes about €18.00, and €2.00 is left.',
+  );
   expect(await answerTo(t.workspace, t.bob, `/domain order ${over.id}`)).toContain('and €2.00 is left.');
   await t.bob.openHome();
   const home = await t.workspace.waitFor(() => t.bob.homeView(), { what: 'Bob’s Home tab' });
@@ -104,7 +106,8 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
   await t.ada.click(over.card, 'order_approve');
   await over.ends('SUCCEEDED');
   await t.allShown();
-  expect(textOf(over.card)).toContain('Agreed to by <@U0ADA>.');
+  expect(textOf(over.card)).toContain('<@U0BOB> and <@U0ADA> approved, over a budget');
+  expect(await detailsOf(t.workspace, t.bob, over.card)).toContain('Agreed to by <@U0ADA>.');
 
   const spend = await answerTo(t.workspace, t.alice, '/domain spend');
   expect(spend).toMatch(/all names\n−€16\.00 ██████████ 180%\n€20\.00\n.*\n€36\.00\n€0\.00/);
@@ -112,7 +115,7 @@ it('stand on the card, and what does not fit waits for an admin and says so', as
 
 it('are changed, which brings the cards that wait up to date, and removed; the audit log has all of it', async () => {
   const waiting = await ask(t.workspace, t.alice, '/domain renew bistro.rest');
-  expect(textOf(waiting.card)).toContain('nothing is left');
+  expect(await detailsOf(t.workspace, t.ada, waiting.card)).toContain('nothing is left');
   const form = await formBehind('budget_edit');
   expect(filledOf(form)).toMatchObject({ amount: '20.00', span: 'month' });
   expect(await t.ada.submit(form, { tag: 'brand' })).toMatchObject({
@@ -170,7 +173,7 @@ it('two presses of one admin at one moment let go what fits; the other waits unt
   await t.ada.click(waiting.card, 'order_approve');
   await waiting.ends('SUCCEEDED');
   await t.allShown();
-  expect(textOf(waiting.card)).toContain('Agreed to by <@U0ADA>.');
+  expect(await detailsOf(t.workspace, t.bob, waiting.card)).toContain('Agreed to by <@U0ADA>.');
 });
 
 it('has an order that nobody has to approve wait, and one press lets it go when there is room again', async () => {

@@ -64,7 +64,7 @@ test('a name that fails holds up no other, and Retry asks for the failed ones al
   expect(textOf(retried.card), 'who asks now').toMatch(/<@U0BOB>/);
   expect(textOf(retried.card), 'whose account it is').toMatch(/With the account of <@U0ALICE>.*alice\/4/s);
   const heard = await t.workspace.waitFor(() => retried.replies()[0], { what: 'Alice to hear of it' });
-  expect(textOf(heard)).toMatch(/<@U0ALICE>, <@U0BOB> asks again for .* with your account/);
+  expect(textOf(heard)).toMatch(/<@U0ALICE>: .*<@U0BOB> asks for it again, with your account/);
   expect(heard.notifies).toEqual(expect.arrayContaining(['U0ALICE']));
   for (const person of [t.bob, t.alice]) {
     const told = await toldAfter(t.workspace, person, () => person.click(retried.card, 'order_approve'));

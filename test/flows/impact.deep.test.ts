@@ -80,7 +80,7 @@ describe('a delete', () => {
     const said = textOf(draft);
     expect(said).toMatch(/Mail stops: it goes to `mail\.cafe\.rest`/);
     expect(said).toMatch(/Its website stops, at `198\.51\.100\.7`/);
-    expect(said).toMatch(/1 other watched name has mail servers under it and would get no mail: bar\.rest/);
+    expect(said).toMatch(/bar\.rest would get no mail: it has mail servers under it/);
     expect(buttonsOf(draft)).toEqual(['order_confirm']);
 
     const form = await formAfter(draft);
@@ -107,7 +107,7 @@ describe('a delete', () => {
     dns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
     const said = textOf(await draftOf('delete deli.rest'));
     dns().faults.clear();
-    expect(said).toMatch(/Not seen: .*Mail servers.*Something may be there/s);
+    expect(said).toMatch(/Not seen: .*mail servers/s);
     expect(said).not.toContain('Nothing was seen that lives on it');
   });
 });
@@ -115,9 +115,7 @@ describe('a delete', () => {
 describe('new nameservers', () => {
   test('that do not know a name on which something lives ask for the name', async () => {
     const draft = await draftOf('nameservers cafe.rest ns1.new.example ns2.new.example');
-    expect(textOf(draft)).toMatch(
-      /`ns1\.new\.example`, `ns2\.new\.example` answer, but do not know this name/,
-    );
+    expect(textOf(draft)).toMatch(/`ns1\.new\.example`, `ns2\.new\.example` do not know this name/);
     const form = await formAfter(draft);
     expect(form.callback_id).toBe('confirm');
   });
@@ -150,7 +148,7 @@ describe('new nameservers', () => {
     dns().world.drop('cafe.rest', ['ns2.new.example']);
     const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
     await until('the card says what has changed', () =>
-      /This has changed since it was asked for.*New: `ns2\.new\.example` answers, but does not know this name/s.test(
+      /hanged since it was asked for.*\*New:\* `ns2\.new\.example` does not know this name/s.test(
         textOf(order.card),
       ),
     );
@@ -160,9 +158,7 @@ describe('new nameservers', () => {
 
 test('an auth code has its impact on the card, which is there first', async () => {
   const order = await ask(t.workspace, t.alice, '/domain authcode cafe.rest');
-  await until('the card says what hangs on it', () =>
-    textOf(order.card).includes('No lock keeps it from being transferred'),
-  );
+  await until('the card says what hangs on it', () => textOf(order.card).includes('No lock keeps it'));
   expect(textOf(order.card)).not.toContain('Not looked at yet');
 });
 
@@ -187,7 +183,7 @@ describe('what appears between asking and approving', () => {
     await t.demo.moveTime(ms);
     expect(await pressApprove(order)).toMatch(/has appeared since it was asked for.*approve again/);
     await until('the card shows it', () =>
-      /Mail stops.*Its website stops.*New: Mail stops/s.test(textOf(order.card)),
+      /New:\* Mail stops.*New:\* Its website stops/s.test(textOf(order.card)),
     );
     expect(requestsOf(t.service, order)).toEqual([]);
     await t.bob.click(order.card, 'order_approve');
@@ -203,7 +199,7 @@ describe('what appears between asking and approving', () => {
     );
     dns().faults.set({ kind: 'silence', match: { name: 'dark.rest' } });
     expect(await pressApprove(order)).toMatch(/can be seen no longer/);
-    await until('the card says so', () => /Not seen: .*Mail servers/.test(textOf(order.card)));
+    await until('the card says so', () => /Not seen: .*mail servers/.test(textOf(order.card)));
     expect(textOf(order.card)).not.toContain('Nothing was seen that lives on it');
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
@@ -276,7 +272,7 @@ describe('names that lead to another one', () => {
     );
     await order.ends('SUCCEEDED');
     const said = textOf(await draftOf('delete target.rest'));
-    expect(said).toMatch(/1 other name is redirected to it and would lead nowhere: www\.cafe\.rest/);
+    expect(said).toMatch(/www\.cafe\.rest would lead nowhere: it is redirected to it/);
     expect(said).not.toContain('Nothing was seen that lives on it');
   });
 
@@ -293,7 +289,7 @@ describe('names that lead to another one', () => {
       25_000,
     );
     expect(textOf(await draftOf('delete aliased.rest'))).toMatch(
-      /1 other name is redirected to it and would lead nowhere: leading\.rest/,
+      /leading\.rest would lead nowhere: it is redirected to it/,
     );
   });
 });

@@ -173,7 +173,7 @@ test('is one card with its hash, one approval, a request a row, one progress mes
   const reply = await order.ends('FAILED', 30_000);
   expect(textOf(reply)).toMatch(/46 done · 1 failed/);
   expect(textOf(reply), 'why stands in the thread, not in the file alone').toMatch(
-    /:x: \*many-9\.rest\*: failed · The service says: `EF01055` not now/,
+    /:x: \*many-9\.rest\*: failed · `EF01055` “not now”/,
   );
   for (const [index, name] of names.entries()) {
     const sent = t.service.requestsFor({ task: 'domain.renew', name });
@@ -214,10 +214,8 @@ test('what failed of it is asked for again with a plan of its own', async () => 
   await order.becomes('PENDING');
   await approveWhereItStands(t.workspace, t.bob, order.card);
   const reply = await order.ends('FAILED', 20_000);
-  expect(textOf(reply)).toMatch(
-    /:x: \*again-1\.rest, again-3\.rest\*: failed · The service says: `EF01055` locked/,
-  );
-  expect(textOf(reply)).toMatch(/:x: \*again-2\.rest\*: failed · The service says: `EF02000` no/);
+  expect(textOf(reply)).toMatch(/:x: \*again-1\.rest, again-3\.rest\*: failed · `EF01055` “locked”/);
+  expect(textOf(reply)).toMatch(/:x: \*again-2\.rest\*: failed · `EF02000` “no”/);
 
   const stranger = await toldAfter(t.workspace, t.ada, () => t.ada.click(reply, 'order_retry'));
   expect(stranger).toMatch(/Only the person who asked, or an approver, can retry/);
@@ -327,7 +325,7 @@ test('who lets a paused one go on has the policy of that moment looked at; the p
   await t.demo.bot.catchUp();
   await order.ends('FAILED', 20_000);
   await t.allShown();
-  expect(order.replies().map(textOf).join('\n')).toMatch(/nobody let .*Renew 24 names.* go on in time/);
+  expect(order.replies().map(textOf).join('\n')).toMatch(/Renew 24 names.* nobody let it go on in time/);
   expect(sent(), 'nothing more was sent').toBe(before);
   const result = linesOf(await fileOf(order, /result/));
   expect(result.filter((line) => line.includes('nobody let it go on in time'))).toHaveLength(24 - before);

@@ -59,7 +59,7 @@ describe('HTTP, behind a balancer', () => {
           .messages(DOMAINS)
           .filter((message) => orderOf(message)?.names === waiting && /waits? for/.test(textOf(message)))
           // A day later others are called, too.
-          .filter((message) => !textOf(message).includes('This still waits'));
+          .filter((message) => !textOf(message).includes('still waits for approval, and'));
       const told = nudges().length;
 
       // Nobody is reminded before the next year begins.

@@ -37,7 +37,7 @@ test('its card says until when it waits, and Stop cancels it: exactly the reques
   await t.alice.click(card, 'order_stop');
   const reply = await order.ends('CANCELLED');
   expect(textOf(reply)).toMatch(
-    /<@U0ALICE> stopped this: Renew cafe\.rest for 2 years\..*nothing was carried out/,
+    /Renew cafe\.rest for 2 years.*<@U0ALICE> stopped it\..*nothing was carried out/,
   );
   expect(textOf(order.card)).toMatch(/Stopped, nothing was carried out/);
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);

@@ -236,7 +236,7 @@ test('several names are one order with a request each', async () => {
     [`${order.id}.3`, '/v1/domain/nobody-has-this.rest/_renew', { period: 3 }, false],
   ]);
   expect(textOf(reply)).toMatch(
-    /bakery\.rest\*: done.*brunch\.rest\*: done.*nobody-has-this\.rest\*: failed/s,
+    /bakery\.rest, brunch\.rest\*: done.*:x: \*nobody-has-this\.rest\*: failed · `E/s,
   );
 
   const again = await orderAfter(t.workspace, () => t.alice.click(order.card, 'order_retry'));

@@ -216,7 +216,7 @@ describe('what is confirmed first', () => {
     const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
       text.includes('deli.rest'),
     );
-    expect(textOf(draft)).toMatch(/restored for 30 days/s);
+    expect(textOf(draft)).toMatch(/Restorable for 30 days/s);
     expect(t.workspace.messages(DOMAINS)).toHaveLength(cards);
     expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 

@@ -126,7 +126,7 @@ describe('once an admin has linked it', () => {
   test('who has none asks, the card says whose account it is, and it goes out once approved', async () => {
     const order = await ask(t.workspace, t.carol, '/domain renew cafe.rest 2');
     expect(order.state).toBe('PENDING');
-    expect(textOf(order.card)).toContain('With the team’s account');
+    expect(textOf(order.card)).toContain('With *the team’s account*');
     expect(requestsOf(t.service, order)).toEqual([]);
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');

@@ -62,9 +62,9 @@ test('the card offers to undo it, with the nameservers as they were', async () =
 });
 
 test('the thread says when the new ones answer, when they stop, and each once', async () => {
-  await hoursUntil(0.2, /all the new nameservers answer for \*bar\.rest\*/);
+  await hoursUntil(0.2, /\*bar\.rest\*: all the new nameservers answer/);
   dns().world.drop('bar.rest', ['ns2.new.example']);
-  await hoursUntil(3, /3 hours after the change `ns2\.new\.example` does not answer for \*bar\.rest\*/);
+  await hoursUntil(3, /`ns2\.new\.example` does not answer for it, 3 hours after the change/);
   const count = moved.replies().length;
   await t.demo.moveTime(2 * HOUR_MS);
   await t.demo.bot.catchUp();

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { SANDBOX_ACCOUNTS, type SandboxService } from '@domain-steward/sandbox-service';
 import type { Actor, Message, Seed, View, Workspace } from '@domain-steward/slack-workspace';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
 import { answeredAfter, DOMAINS, openedAfter } from '../../demo/people.ts';
 import { createLog } from '../../src/log.ts';
 import type { PolicySource } from '../../src/policy/ports.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
-import { holdStory } from './held-messages.ts';
+import { holdMessages } from './held-messages.ts';
 import { fasterPace } from './pace.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
@@ -88,7 +88,7 @@ export class TestDemo {
     if (this.#running !== undefined) await rm(this.#running.dataDir, { recursive: true, force: true });
     const calls = this.#running?.demo.workspace.calls ?? [];
     this.#running = undefined;
-    holdStory(expect.getState().testPath, calls);
+    holdMessages(calls);
   }
 
   get #parts() {

@@ -7,6 +7,7 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { bundled } from './bundle.ts';
 import { type Child, startChild } from './child.ts';
 import { createTestDatabase } from './database.ts';
+import { holdMessages } from './held-messages.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
 /** The released entry point. */
@@ -27,7 +28,7 @@ export interface Surroundings {
   start(entry?: URL, settings?: Readonly<Record<string, string | undefined>>): Promise<RunningBot>;
   /** Starts a bot without waiting for it. */
   launch(entry: URL, settings?: Readonly<Record<string, string | undefined>>): Promise<Child>;
-  /** Stops every bot that is still running, then the rest. */
+  /** Stops every bot that is still running, then the rest. @throws {Error} when a bot said what nobody should have to read */
   stop(): Promise<void>;
 }
 
@@ -79,10 +80,12 @@ export async function startSurroundings(): Promise<Surroundings> {
     launch,
     async stop() {
       await Promise.all(children.map((child) => child.kill()));
+      const { calls } = workspace;
       await workspace.close();
       await service.close();
       await database.drop();
       await rm(folder, { recursive: true, force: true });
+      holdMessages(calls);
     },
   };
 }

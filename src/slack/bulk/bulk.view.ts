@@ -26,6 +26,7 @@ import {
   utcMinute,
 } from '../kit/blocks.ts';
 import { csvIssueText, unreadableFileText } from '../kit/csv-issue.view.ts';
+import { fitLines } from '../kit/phone.ts';
 import { amountsText } from '../money/price.view.ts';
 import { requirementLines } from '../orders/decision.view.ts';
 import { namesOf } from '../orders/impact.view.ts';
@@ -105,24 +106,34 @@ const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
   lives_on_it: 'on which mail or a website lives',
   not_watched: 'not on the watch list',
   price_unknown: 'whose price is not known',
-  unseen: 'of which I do not know whether anything lives on them',
+  unseen: 'whose mail and website were not seen',
 };
 
-/** `*3 names* on which mail or a website lives: a.rest, b.rest, c.rest` */
-function findingText(finding: PlanFinding): string {
-  return `*${count(finding.count, 'name')}* ${FINDINGS[finding.code]}: ${namesOf(finding)}`;
+/** `*3 names* on which mail or a website lives: a.rest, b.rest and 1 more` */
+function findingText(finding: PlanFinding, mostNames: number): string {
+  const names = mostNames === 0 ? '' : `: ${namesOf(finding, mostNames)}`;
+  return `*${count(finding.count, 'name')}* ${FINDINGS[finding.code]}${names}`;
 }
 
-/** What is unusual about a plan, a line each, for its card. */
+/** As many findings stand with their names. */
+const FINDINGS_WITH_NAMES = 3;
+
+/** What is unusual about a plan, a line each, for its card. Of many findings *Details* has the names. */
 export function findingLines({ findings }: { readonly findings: readonly PlanFinding[] }): string[] {
-  return findings.map((finding) => `:warning: ${findingText(finding)}`);
+  const mostNames = findings.length > FINDINGS_WITH_NAMES ? 0 : 2;
+  return findings.map((finding) => `:warning: ${findingText(finding, mostNames)}`);
 }
+
+const SHOWN_NAMES = 5;
 
 /** What stands under a plan's heading, for who asks and for who approves. */
 export function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): SectionBlock[] {
   return findings.length === 0
     ? []
-    : lines(['*Look at these first*', ...findings.map((finding) => `• ${findingText(finding)}`)]);
+    : lines([
+        '*Look at these first*',
+        ...findings.map((finding) => `• ${findingText(finding, SHOWN_NAMES)}`),
+      ]);
 }
 
 /**
@@ -144,9 +155,14 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   }
   const price = sums.length === 0 ? '' : `, about ${amountsText(sums)}`;
   const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} fine${price}`;
+  const said = [
+    `*${escapeText(lead)}*`,
+    whoDecides(order),
+    ...findingLines(plan),
+    ...leftOutLines(plan.leftOut, SHOWN_BESIDE_A_PLAN),
+  ];
   return message(`${lead}.`, [
-    section(`*${escapeText(lead)}*`, whoDecides(order)),
-    ...lines([...findingLines(plan), ...leftOutLines(plan.leftOut, SHOWN_BESIDE_A_PLAN)]),
+    ...lines(fitLines(said, PLAN_LINES)),
     ...actions(`plan_${order.id}`, [
       button('order_confirm', `Ask for ${count(fine, 'name')}`, order.id, { style: 'primary' }),
       button('bulk_drop', 'Drop it', order.id),
@@ -154,6 +170,9 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
     context(`Plan ${code(shortHash(order))} · kept for 15 minutes`),
   ]);
 }
+
+/** The most lines of a phone above the buttons of a plan. */
+const PLAN_LINES = 13;
 
 function whoDecides({ demand }: Order): string {
   return demand.outcome === 'free' ? 'Nobody has to approve it.' : requirementLines(demand, []).join('\n');
@@ -170,7 +189,7 @@ function leftOutLines(rows: readonly LeftOutRow[], most: number): string[] {
   if (rows.length === 0) return [];
   const are = rows.length === 1 ? 'is' : 'are';
   return [
-    `:x: *${count(rows.length, 'row')} ${are} not asked for*: see the file`,
+    `:x: *${count(rows.length, 'row')} ${are} left out*: see the file`,
     ...rows.slice(0, most).map(leftOutLine),
   ];
 }
@@ -271,9 +290,9 @@ export function pauseButtons(order: Order) {
 
 /** Said in the thread when an order is paused. @param approvers mentions of them */
 export function pausedReply(order: Order, reason: PauseReason, title: string, approvers: string): Message {
-  const lead = `:pause_button: ${mention(order.requesterId)}, ${approvers}: *${escapeText(title)}* is paused, because ${pauseText(reason)}.`;
+  const lead = `*${escapeText(title)}* is paused, because ${pauseText(reason)}.`;
   return message(lead, [
-    section(lead),
+    section(`:pause_button: ${mention(order.requesterId)}, ${approvers}: ${lead}`),
     section(
       `${tallyText(order)}. Nothing more is sent until somebody presses *Go on* or *Stop*${order.expiresAt === undefined ? '' : `, and nothing at all after ${moment(order.expiresAt)}`}. Look at the domain service first.`,
     ),

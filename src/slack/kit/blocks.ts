@@ -3,6 +3,7 @@ import type {
   Button,
   ContextBlock,
   DataTableBlock,
+  HeaderBlock,
   KnownBlock,
   Overflow,
   PlainTextElement,
@@ -63,7 +64,7 @@ export function plainText(text: string, limit: number = LIMITS.sectionText): Pla
   return { type: 'plain_text', text: truncate(text, limit), emoji: true };
 }
 
-export function header(text: string): KnownBlock {
+export function header(text: string): HeaderBlock {
   return { type: 'header', text: plainText(text, LIMITS.headerText) };
 }
 

@@ -162,8 +162,18 @@ export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
-/** Removes markup, for notifications. Escaped text stays escaped, because Slack reads mentions here too. */
+const SIGNS = /^(?:(?::[a-z][a-z0-9_+-]*:|\p{Extended_Pictographic}\ufe0f?)\s*)+/u;
+const CALLED = /^(?:<[@!][^>]+>(?:, )?)+: (\p{L}?)/u;
+
+/**
+ * Removes markup, and in front the sign and whom it calls, for lock screens and screen readers. Escaped text stays escaped,
+ * because Slack reads mentions here too.
+ */
 export function plain(mrkdwn: string): string {
-  const bare = mrkdwn.replace(/[*`\u2060]/g, '').replace(/@(?=here|channel|everyone)/g, '@\u2060');
+  const bare = mrkdwn
+    .replace(/[*`\u2060]/g, '')
+    .replace(SIGNS, '')
+    .replace(CALLED, (_, first: string) => first.toUpperCase())
+    .replace(/@(?=here|channel|everyone)/g, '@\u2060');
   return truncateMarkup(bare, LIMITS.messageText);
 }

@@ -51,13 +51,19 @@ function budgetName(tag: string | null | undefined, period: string): string {
   return `the budget of ${escapeText(tagText(tag))} for ${periodText(period)}`;
 }
 
+/** `It exceeds the budget of all names for November 2026 by €16.00` */
+function excessText({ tag, period, currency, leftMinor, takesMinor }: Shortfall): string {
+  const by = minorText(currency, BigInt(takesMinor) - BigInt(leftMinor));
+  return `It exceeds ${budgetName(tag, period)} by ${by}`;
+}
+
 /** Which budgets do not have what an order takes, and how much is missing. */
 export function overBudgetText(over: readonly Shortfall[]): string {
   return over
-    .map(({ tag, period, currency, leftMinor, takesMinor }) => {
-      const by = minorText(currency, BigInt(takesMinor) - BigInt(leftMinor));
+    .map((shortfall) => {
+      const { currency, leftMinor, takesMinor } = shortfall;
       const left = leftMinor < 0 ? 'nothing' : minorText(currency, leftMinor);
-      return `It exceeds ${budgetName(tag, period)} by ${by}: it takes about ${minorText(currency, takesMinor)}, and ${left} is left.`;
+      return `${excessText(shortfall)}: it takes about ${minorText(currency, takesMinor)}, and ${left} is left.`;
     })
     .join(' ');
 }
@@ -92,7 +98,10 @@ export function budgetFact(
  * @param waitedForRoom it waits for nothing else than the budgets
  */
 export function budgetWarning({ over }: BudgetLook, waitedForRoom: boolean): string | undefined {
-  if (over.length > 0) return overBudgetFact(over);
+  if (over.length > 0)
+    return over
+      .map((each) => `:warning: *${excessText(each)}.* An admin has to approve it besides.`)
+      .join('\n');
   return waitedForRoom ? FITS_BY_NOW : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { present } from '../../collections.ts';
 import { type FactName, type FactValue, REGISTRY_DATES, type UnseenReason } from '../../names/facts.ts';
 import { displayName } from '../../zones/names.ts';
-import { code, day, escapeText, firstOf, quote } from '../kit/blocks.ts';
+import { code, day, escapeText, firstOf, quote, truncate } from '../kit/blocks.ts';
 
 /*
  * What registries and the DNS show of a name, in words.
@@ -63,16 +63,16 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   registry_unavailable: 'the registry gave no record that can be read',
   not_told: 'the registry does not tell',
   stale: 'nobody has looked lately',
-  servers_disagree: 'the nameservers of the zone above say different things',
-  no_parent: 'the nameservers of the zone above were not found',
+  servers_disagree: 'the zone above says different things',
+  no_parent: 'the zone above was not found',
   no_tls: 'nothing answers for it over https',
 };
 
 const MAX_TEXTS = 4;
 const DATES: ReadonlySet<FactName> = new Set([...REGISTRY_DATES, 'certificate']);
 
-/** A value as people read it, with foreign texts escaped. */
-export function formatValue(fact: FactName, value: FactValue): string {
+/** A value as people read it, with foreign texts escaped. @param list how several texts are written */
+export function formatValue(fact: FactName, value: FactValue, list = formatList): string {
   const [first] = value;
   if (first === undefined) return 'none';
   if (DATES.has(fact)) return day(new Date(first));
@@ -88,14 +88,14 @@ export function formatValue(fact: FactName, value: FactValue): string {
     case 'statuses':
       return value.map((status) => quote(status, 60)).join(', ');
     case 'mx':
-      return formatList(value.map((text) => text.slice(text.indexOf(' ') + 1)));
+      return list(value.map((text) => text.slice(text.indexOf(' ') + 1)));
     case 'caa':
       return formatIssuers(value);
     case 'ds':
     case 'dnskey':
       return value.length === 1 ? 'one key' : `${value.length} keys`;
     default:
-      return formatList(value);
+      return list(value);
   }
 }
 
@@ -104,6 +104,16 @@ export function formatList(texts: readonly string[]): string {
   return firstOf(
     texts.map((text) => code(displayName(text))),
     MAX_TEXTS,
+  );
+}
+
+const BRIEF_LENGTH = 24;
+
+/** The same in a place for a line or two. */
+export function briefList(texts: readonly string[]): string {
+  return firstOf(
+    texts.map((text) => code(truncate(displayName(text), BRIEF_LENGTH))),
+    2,
   );
 }
 

@@ -35,26 +35,29 @@ import {
   section,
   textMessage,
 } from '../kit/blocks.ts';
-import { formatValue } from './facts.view.ts';
+import { fitLines, phoneLines } from '../kit/phone.ts';
+import { briefList, formatList, formatValue } from './facts.view.ts';
 import { type RunbookName, runbookLines } from './runbook.view.ts';
 
 /* What people are told about what has happened to a name and no order explains. */
 
 /** What has happened, as the end of a title that begins with the name. From the worst to the least severe. */
 const TITLES: Readonly<Record<IncidentKind, string>> = {
-  registrar: 'is being taken, and no order explains it',
-  pending_transfer: 'is being taken, and no order explains it',
-  unregistered: 'is registered no longer, and no order explains it',
-  pending_delete: 'is being deleted, and no order explains it',
-  nameservers: 'leads elsewhere, and no order explains it',
-  delegation_gone: 'is gone from the DNS, and no order explains it',
-  hold: 'is on hold, and no order explains it',
+  registrar: 'is being taken',
+  pending_transfer: 'is being taken',
+  unregistered: 'is registered no longer',
+  pending_delete: 'is being deleted',
+  nameservers: 'leads elsewhere',
+  delegation_gone: 'is gone from the DNS',
+  hold: 'is on hold',
   nameserver_registrable: 'can be taken: a domain that it hangs on is free',
   all_lame: 'can be taken: none of its nameservers knows it',
-  ds: 'has another DNSSEC entry, and no order explains it',
-  owner: 'has another owner’s record, and no order explains it',
-  lock: 'has lost its lock, and no order explains it',
+  ds: 'has another DNSSEC entry',
+  owner: 'has another owner’s record',
+  lock: 'has lost its lock',
 };
+/** What a name is told to be in danger of by itself, without anybody having changed it. */
+const DANGERS: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
 const WORST_FIRST = Object.keys(TITLES);
 
 /** What has happened, as a whole sentence. */
@@ -73,9 +76,10 @@ export const HAPPENED: Readonly<Record<IncidentKind, string>> = {
   all_lame: 'None of the nameservers that it is delegated to knows it.',
 };
 
-/** More facts than this stand in the thread alone. */
-const FACTS_SHOWN = 4;
-const ORDERS_SHOWN = 3;
+/** The most lines of a phone that an alarm takes. */
+const ALARM_LINES = 14;
+const ROW_OF_BUTTONS = 2;
+const ORDERS_SHOWN = 2;
 
 /** What stays the same of all messages of an incident. */
 export interface IncidentPeople {
@@ -83,6 +87,13 @@ export interface IncidentPeople {
   readonly owner: string | undefined;
   /** People and groups. */
   readonly approvers: readonly string[];
+}
+
+/** `cafe.rest is being taken, and no order explains it` */
+function titleOf(incident: Incident): string {
+  const worst = worstOf(incident);
+  const why = DANGERS.has(worst) ? '' : ', and no order explains it';
+  return `${escapeText(displayName(incident.name))} ${TITLES[worst]}${why}`;
 }
 
 /** The kind by which an incident is called. */
@@ -103,23 +114,29 @@ export function incidentMessage(
   privateOrders: ReadonlySet<string>,
   movedAt: Date | undefined,
 ): Message {
-  const name = escapeText(displayName(incident.name));
-  if (!isOpen(incident)) return endedMessage(incident, name);
-  const title = `${name} ${TITLES[worstOf(incident)]}`;
-  const found = factLines(incident.changes);
-  const shown = found.slice(0, FACTS_SHOWN);
-  const left = found.length - shown.length;
+  if (!isOpen(incident)) return endedMessage(incident);
+  const title = titleOf(incident);
+  const head = `:rotating_light: *${title}*`;
+  const stands = [
+    [seenLine(incident), ...countdown(incident, now, movedAt)].join(' · '),
+    ...standing(incident),
+  ];
+  const looked = lookedAt(incident, privateOrders);
+  const taken = [head, ...stands, looked].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
+  // The thread has what does not fit.
+  const shown = fitLines(factLines(incident.changes, briefList), Math.max(ALARM_LINES - taken, 1));
   return message(`${title}. ${plain(shown.join('. '))}`, [
-    section(`:rotating_light: *${title}*`),
-    ...lines([...shown, left > 0 && `and ${left} more, in the thread`]),
-    section([seenLine(incident), ...countdown(incident, now, movedAt)].join(' · '), ...standing(incident)),
-    context(lookedAt(incident, privateOrders)),
+    section(head),
+    ...lines(shown),
+    section(...stands),
+    context(looked),
     ...actions(`incident_${incident.id}`, buttons(incident)),
   ]);
 }
 
 /** What has ended is short. The thread keeps the story. */
-function endedMessage(incident: Incident, name: string): Message {
+function endedMessage(incident: Incident): Message {
+  const name = escapeText(displayName(incident.name));
   const what = factLines(incident.changes)
     .map((line) => plain(line))
     .join('; ');
@@ -198,8 +215,7 @@ export function raisedReply(
 
 /** What the owner, approvers and admins are told. */
 export function raisedMessage(incident: Incident, channelId: string, now: Date, name: RunbookName): Message {
-  const title = `*${escapeText(displayName(incident.name))}* ${TITLES[worstOf(incident)]}`;
-  const text = `:sos: ${mention(incident.raisedBy ?? '')} asks you to look at it: ${title}. It stands in <#${channelId}>, with what to do in its thread.`;
+  const text = `:sos: *${titleOf(incident)}*. ${mention(incident.raisedBy ?? '')} asks you to look at it. It stands in <#${channelId}>, with what to do in its thread.`;
   return message(text, [
     section(text, ...countdown(incident, now, undefined)),
     ...lines(factLines(incident.changes)),
@@ -209,7 +225,9 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date, 
 
 /** What stands on every order about a name while an incident of it is open. */
 export function openIncidentLine(incident: Incident): string {
-  return `${happenedWhere(incident)}. Whoever approves says that they know of it.`;
+  const since = incident.changes[0]?.firstSeenAfter ?? incident.openedAt;
+  const what = `${escapeText(displayName(incident.name))} ${TITLES[worstOf(incident)]}`;
+  return `:rotating_light: *${what}* since ${moment(since)}${whereText(incident)}`;
 }
 
 /** What stands in the Home tab while incidents are open. */
@@ -218,15 +236,16 @@ export function openIncidentLines(incidents: readonly Incident[], length: number
   return present([
     ...incidents
       .slice(0, length)
-      .map((incident) => `${happenedWhere(incident)}. ${code(`/domain name ${incident.name}`)}`),
+      .map(
+        (incident) =>
+          `:rotating_light: *${titleOf(incident)}*${whereText(incident)}. ${code(`/domain name ${incident.name}`)}`,
+      ),
     left > 0 && `:rotating_light: And ${count(left, 'more incident')} that nobody has explained.`,
   ]);
 }
 
-function happenedWhere(incident: Incident): string {
-  const title = `${escapeText(displayName(incident.name))} ${TITLES[worstOf(incident)]}`;
-  const where = incident.channelId === undefined ? '' : ` (<#${incident.channelId}>)`;
-  return `:rotating_light: *${title}*${where}`;
+function whereText({ channelId }: Incident): string {
+  return channelId === undefined ? '' : ` (<#${channelId}>)`;
 }
 
 function called({ owner, approvers }: IncidentPeople): string {
@@ -234,19 +253,22 @@ function called({ owner, approvers }: IncidentPeople): string {
   return people.length === 0 ? 'Nobody is set whom I could call.' : `For ${[...new Set(people)].join(', ')}`;
 }
 
-/** What was and what is, a line a kind; of several changes of one kind, from the first to the last. The worst first. */
-function factLines(changes: readonly IncidentChange[]): string[] {
+/**
+ * What was and what is, a line a kind; of several changes of one kind, from the first to the last. The worst first.
+ * @param list how several hosts are written
+ */
+function factLines(changes: readonly IncidentChange[], list = formatList): string[] {
   const kinds = kindsOf({ changes }).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
   return kinds.flatMap((kind) => {
     const of = changes.filter((change) => change.kind === kind);
     const [first, last] = [of[0], of.at(-1)];
-    return first === undefined || last === undefined ? [] : factLine({ ...last, before: first.before });
+    return first === undefined || last === undefined ? [] : factLine({ ...last, before: first.before }, list);
   });
 }
 
-function factLine({ kind, fact, before, after }: IncidentChange): string {
-  const values = `${formatValue(fact, before)} → ${formatValue(fact, after)}`;
-  const now = formatValue(fact, after);
+function factLine({ kind, fact, before, after }: IncidentChange, list: typeof formatList): string {
+  const now = formatValue(fact, after, list);
+  const values = `${formatValue(fact, before, list)} → ${now}`;
   switch (kind) {
     case 'registrar':
       return `*Registrar* ${values}`;
@@ -263,7 +285,7 @@ function factLine({ kind, fact, before, after }: IncidentChange): string {
     case 'owner':
       return '*Owner’s record* another one; I keep only fingerprints of it';
     case 'pending_transfer':
-      return '*Transfer* under way to another registrar';
+      return '*Transfer* to another registrar under way';
     case 'pending_delete':
       return `*Deletion* ${now}`;
     case 'unregistered':
@@ -308,7 +330,7 @@ function countdown(incident: Incident, now: Date, movedAt: Date | undefined): st
       : hours < 48
         ? count(hours, 'hour')
         : `${count(Math.floor(hours / 24), 'day')} and ${count(hours % 24, 'hour')}`;
-  return [`it goes through by itself ${moment(goesThroughAt)} at the earliest: *${left} left*`];
+  return [`it goes through by itself ${moment(goesThroughAt)}: *${left} left*`];
 }
 
 function standing({ state, proposed, raisedBy }: Incident): string[] {

@@ -1,6 +1,6 @@
 import type { ModalView } from '@slack/types';
 import { present } from '../../collections.ts';
-import type { ItemResult, Order, ResultMessage } from '../../orders/order.ts';
+import type { ItemResult, Order, OrderItem, ResultMessage } from '../../orders/order.ts';
 import type { StoredResponse } from '../../orders/ports.ts';
 import {
   button,
@@ -39,10 +39,8 @@ function inside(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`;
 }
 
-/** The most facts of an answer in a reply. *All that the service said* has the rest. */
-const REPLY_FACTS = 3;
-/** The same for who asks for one order. */
-export const LISTED_FACTS = 12;
+/** The most facts of an answer that are shown with an order. *All that the service said* has the rest. */
+const LISTED_FACTS = 12;
 
 /** A name of the service's data as words: `expiryDate` is `Expiry date`. */
 export function fieldWords(path: string): string {
@@ -72,27 +70,47 @@ function valueWords(value: string): string {
   return value.length === 'YYYY-MM-DD'.length ? day(at) : moment(at);
 }
 
-/** What an answer says besides its status and messages: its object and its data. @param most the most facts */
-export function answerLines({ object, data, hasAnswer }: ItemResult, most = REPLY_FACTS): string[] {
+/** What an answer is about: `User nora, 4`; empty where it does not say. */
+function aboutText({ object }: ItemResult): string {
+  const about = [object?.type, object?.value].filter((part) => part !== undefined && part !== '').join(' ');
+  const summary = object?.summary === undefined ? '' : count(object.summary, 'record');
+  return quote([about, summary].filter((part) => part !== '').join(', '));
+}
+
+/** What an answer is about, where that is not the name that was asked about. */
+export function otherObjectLines({ name, result }: Pick<OrderItem, 'name' | 'result'>): string[] {
+  const value = result?.object?.value ?? name;
+  return result === undefined || value === name || value === '' ? [] : [`About: ${aboutText(result)}`];
+}
+
+/** What an answer says besides its status and messages: its object and its data. */
+function answerLines(result: ItemResult): string[] {
+  const { data, hasAnswer } = result;
   const all = factsOf(data);
   // Days and moments are what people look for first.
   const facts = [
     ...all.filter(([, value]) => isMoment(value)),
     ...all.filter(([, value]) => !isMoment(value)),
   ];
-  const left = facts.length - most;
-  const about = [object?.type, object?.value].filter((part) => part !== undefined && part !== '').join(' ');
-  const summary = object?.summary === undefined ? '' : `${count(object.summary, 'record')}`;
-  const head = [about, summary].filter((part) => part !== '').join(', ');
+  const left = facts.length - LISTED_FACTS;
+  const head = aboutText(result);
   return present([
-    head !== '' && `About: ${quote(head, 300)}`,
+    head !== '' && `About: ${head}`,
     // Data that is one value has no name.
     ...facts
-      .slice(0, most)
+      .slice(0, LISTED_FACTS)
       .map(([name, value]) => `• ${name === '' ? '' : `${fieldWords(name)}: `}${valueWords(value)}`),
     left > 0 && `• and ${left} more`,
     data === undefined && hasAnswer === true && head === '' && 'The answer says more than stands here.',
   ]);
+}
+
+/** What the service's answers say besides their status and messages, each under its name where there are several. */
+export function answersOf({ items }: Order, nameOf: (name: string) => string): string[] {
+  return items.flatMap(({ name, result }) => {
+    const said = result === undefined ? [] : answerLines(result);
+    return said.length === 0 || items.length === 1 ? said : [`*${escapeText(nameOf(name))}*`, ...said];
+  });
 }
 
 /** The type of a status or a message. SUCCESS is what everybody expects, so any other type is shown. */

@@ -22,7 +22,6 @@ import {
   code,
   context,
   count,
-  day,
   escapeText,
   type Fact,
   firstOf,
@@ -38,9 +37,9 @@ import {
   ownSentence,
   quote,
   section,
-  truncateMarkup,
   withMenu,
 } from '../kit/blocks.ts';
+import { fitLines, phoneLines } from '../kit/phone.ts';
 import { budgetFact, budgetWarning, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
 import {
   amountsText,
@@ -51,7 +50,6 @@ import {
 } from '../money/price.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { openIncidentLine } from '../names/incident.view.ts';
-import { expiryIn } from './answer.view.ts';
 import {
   approvalsNeeded,
   approverName,
@@ -62,10 +60,11 @@ import {
   rulesOf,
   standInLines,
 } from './decision.view.ts';
-import { breakGlassButtons, emergencyLines, signOffButtons } from './emergency.view.ts';
+import { breakGlassButtons, emergencyFact, emergencyText, signOffButtons } from './emergency.view.ts';
 import { impactChangeLines, impactLines, impactWarnings } from './impact.view.ts';
 import {
   approverList,
+  briefResult,
   decisionButtons,
   formatAccount,
   formatContext,
@@ -85,6 +84,8 @@ import {
   resolveButtons,
   resultText,
   retryButtons,
+  saidUntil,
+  sentLines,
   shortHash,
   stateIcon,
   stateText,
@@ -190,10 +191,15 @@ function waitingCard(order: Order, extras: CardExtras, isWhole: boolean): Messag
   ]);
 }
 
+/** The most lines of a phone that the card of an order takes which has ended. */
+const ENDED_LINES = 6;
+
 /** The card of an order about which nobody has to decide at this moment. */
 function standingCard(order: Order, extras: CardExtras): Message {
   const history = extras.history ?? [];
   const title = cardTitle(order, extras);
+  const head = header(`${stateIcon(order)} ${title}`);
+  const last = lastLine(order, extras);
   const isUnknown = order.state === 'UNKNOWN';
   const open = isUnknown ? resolveButtons(order) : pauseButtons(order);
   const menuOfCard = moreMenu('order_more', [
@@ -204,22 +210,21 @@ function standingCard(order: Order, extras: CardExtras): Message {
     ...signOffButtons(order),
     isFinal(order.state) && receiptButton(order),
   ]);
-  const said = section(
-    ...emergencyLines(order, history),
+  const all = present([
     stateLine(order, history),
-    ...(order.state === 'SUCCEEDED' ? nextStepsOf(order) : []),
     isPaused(order) && order.expiresAt && `Goes on until ${moment(order.expiresAt)}`,
-    ...(isUnknown ? [...knownLines(order), ...hintLines(order)] : []),
-    exceededFact(history),
+    ...(isUnknown ? [...knownLines(order), ...sentLines(order), NOT_AGAIN, ...hintLines(order)] : []),
     extras.undo && undoText(extras.undo),
     order.bulk !== undefined && tallyText(order),
-  );
+  ]);
+  const room = ENDED_LINES - phoneLines(head.text.text) - phoneLines(last);
+  const said = section(...(isFinal(order.state) ? fitLines(all, Math.max(room, 1)) : all));
   const hasRow = open.length > 0;
   return message(`${escapeText(title)}: ${formatStateShort(order, history).toLowerCase()}`, [
-    header(`${stateIcon(order)} ${title}`),
+    head,
     hasRow ? said : withMenu(said, cardBlockId(order.id), menuOfCard),
     ...(hasRow ? actions(cardBlockId(order.id), [...open, menuOfCard]) : []),
-    context(lastLine(order, extras)),
+    context(last),
     extras.hint !== undefined && context(extras.hint),
   ]);
 }
@@ -276,11 +281,8 @@ function askedLine({ requesterId, reason }: Order): string {
 
 /** The system, the account and the order's id, where somebody may have to quote them. */
 function lastLine(order: Order, { statement, decision, history = [] }: CardExtras): string {
-  const { context: number } = order.account;
-  const system = isDemoContext(number) ? 'DEMO' : 'LIVE';
   const parts = [
-    number === undefined ? undefined : system,
-    accountShort(order.account),
+    systemText(order),
     isOverXml(statement) ? 'over XML' : undefined,
     code(order.id),
     order.bulk === undefined ? undefined : `plan ${code(shortHash(order))}`,
@@ -288,6 +290,12 @@ function lastLine(order: Order, { statement, decision, history = [] }: CardExtra
     ...rulesOf(decision, history).flatMap((rule) => (rule.kind === 'rule' ? ruleNames([rule]) : [])),
   ];
   return parts.filter((part) => part !== undefined).join(' · ');
+}
+
+/** `LIVE · alice/4`: the system and the account. */
+export function systemText({ account }: Order): string {
+  const system = isDemoContext(account.context) ? 'DEMO' : 'LIVE';
+  return present([account.context !== undefined && system, accountShort(account)]).join(' · ');
 }
 
 /** `alice/4`; an application has no name of its own. */
@@ -363,8 +371,8 @@ function priceLines(order: Order, { cost }: CardExtras): string[] {
 }
 
 /** Another account than that of the person who asks. */
-function accountLine(order: Order): string | undefined {
-  if (order.account.isTeamAccount === true) return ':warning: With the team’s account';
+export function accountLine(order: Order): string | undefined {
+  if (order.account.isTeamAccount === true) return ':warning: With *the team’s account*';
   const owner = accountOwner(order);
   return owner === order.requesterId ? undefined : `:warning: With the account of ${mention(owner)}`;
 }
@@ -376,7 +384,7 @@ function isZoneUnknown(order: Order): boolean {
 }
 
 /** `Renewed a week ago, for about €36.00`: what was paid for lately would be lost, or paid for twice. */
-function pastLine({ last, now }: CardExtras): string | undefined {
+export function pastLine({ last, now }: Pick<CardExtras, 'last' | 'now'>): string | undefined {
   const at = last?.order.closedAt;
   if (last === undefined || at === undefined || now === undefined) return undefined;
   const days = Math.floor((now.getTime() - at.getTime()) / DAY_MS);
@@ -399,7 +407,7 @@ function daysAgo(days: number): string {
 }
 
 /** Whether what was deleted can be brought back, and for how much. */
-function restoreLines(order: Order, { restoreCost }: CardExtras): string[] {
+export function restoreLines(order: Order, { restoreCost }: Pick<CardExtras, 'restoreCost'>): string[] {
   const note = taskNamed(order.task)
     .notes(order.items.map(({ name }) => name))
     .find((each) => each.code === 'restorable_then_free');
@@ -416,12 +424,7 @@ function impactFindings({ impact }: CardExtras): string[] {
   if (impact === undefined) return [];
   if (impact === 'unseen') return [':warning: What hangs on it was not looked at yet: I am looking'];
   const { asked, latest } = impact;
-  return [...impactWarnings(latest), ...impactChangeLines(compareImpacts(asked, latest))];
-}
-
-function nextStepsOf(order: Order): string[] {
-  const [item, ...others] = order.items;
-  return item === undefined || others.length > 0 ? [] : nextSteps(order, item);
+  return impactWarnings(latest, compareImpacts(asked, latest));
 }
 
 /** What explains an order: money, who decides and by which rule, the account, what the document says. For *Details*. */
@@ -431,6 +434,7 @@ export function explainingFacts(order: Order, extras: CardExtras): Fact[] {
     ...(order.state === 'PENDING' ? decisionFacts(order, extras) : []),
     // The rules of the policy that decided, if any did.
     ['Decided by', ruleNames(rulesOf(extras.decision, extras.history ?? [])) || undefined],
+    ['Approved alone', emergencyFact(order, extras.history ?? [])],
     ['With the account', formatAccount(order)],
     [
       'Asked',
@@ -542,31 +546,38 @@ function stateLine(order: Order, history: readonly HistoryEvent[]): string {
   const asked = `${mention(order.requesterId)} asked`;
   const people = [asked, ...formatApproved(order, history)].join(', ');
   const state = `*${formatStateShort(order, history)}*${formatPart(order)}`;
+  return partsOf(order, history, { asked, people, state }).join(' · ');
+}
+
+function partsOf(
+  order: Order,
+  history: readonly HistoryEvent[],
+  { asked, people, state }: { readonly asked: string; readonly people: string; readonly state: string },
+): string[] {
   switch (order.state) {
     case 'DENIED': {
       const denied = history.findLast((event) => event.kind === 'denied');
-      return denied === undefined
-        ? `${state} · ${asked}`
-        : `${state} · ${asked}, ${mention(denied.actor)} denied${reasonOf(denied)}`;
+      return [
+        state,
+        denied === undefined ? asked : `${asked}, ${mention(denied.actor)} denied${reasonOf(denied)}`,
+      ];
     }
-    case 'SUCCEEDED':
-      return [...(tenseOf(order) === 'done' ? [] : [state]), people, ...saidUntil(order)].join(' · ');
+    case 'SUCCEEDED': {
+      const [item, ...others] = order.items;
+      const next = item === undefined || others.length > 0 ? [] : nextSteps(order, item);
+      return tenseOf(order) === 'done'
+        ? [people, ...saidUntil(order).map((until) => `now until ${until}`), ...next]
+        : [state, ...next, people];
+    }
     case 'CANCELLED': {
       const stop = stopOf(history);
-      return `${state} · ${asked}${stop === undefined ? '' : `, ${mention(stop.actor)} stopped it`}`;
+      return [state, stop === undefined ? asked : `${asked}, ${mention(stop.actor)} stopped it`];
     }
     case 'FAILED':
-      return [state, people, ...failureOf(order)].join(' · ');
+      return [state, people, ...failureOf(order)];
     default:
-      return [state, people, ...formatWait(order, history)].join(' · ');
+      return [state, people, ...formatWait(order, history)];
   }
-}
-
-/** Until when the service says that a renewed name is paid for. */
-function saidUntil({ task, items }: Order): string[] {
-  const [item, ...others] = items;
-  const until = task !== 'renew' || others.length > 0 ? undefined : expiryIn(item?.result?.data);
-  return until === undefined ? [] : [`now until ${day(until)}`];
 }
 
 /** What is known of the one name of an order whose outcome is not. */
@@ -575,16 +586,13 @@ function knownLines({ items }: Order): string[] {
   return item === undefined || others.length > 0 ? [] : resultText(item);
 }
 
-/** The length of the service's words on a card; the thread has all of them. */
-const SAID_LENGTH = 80;
+/** Said of what was sent and has no outcome. */
+const NOT_AGAIN = 'It is not sent again by itself: look at the domain service, then press what you found.';
 
-/** Why an order of one name failed, in the service's words or the bot's own. */
+/** Why an order of one name failed. */
 function failureOf({ items }: Order): string[] {
   const [item, ...others] = items;
-  if (item?.result === undefined || others.length > 0) return [];
-  const { code: statusCode, text } = item.result;
-  const said = [statusCode && code(statusCode), text && quote(text, SAID_LENGTH)].filter(Boolean).join(' ');
-  return [said === '' ? truncateMarkup(resultText(item)[0] ?? '', SAID_LENGTH) : said];
+  return item?.result === undefined || others.length > 0 ? [] : [briefResult(item)];
 }
 
 function formatStateShort(order: Order, history: readonly HistoryEvent[]): string {
@@ -603,10 +611,12 @@ function stopOf(history: readonly HistoryEvent[]): HistoryEvent | undefined {
   return history.findLast(({ kind, state }) => kind === 'stopped' && state === 'CANCELLED');
 }
 
-function formatApproved({ approvals }: Order, history: readonly HistoryEvent[]): string[] {
-  return approvals.length === 0
-    ? []
-    : [`${approvals.map(({ userId }) => approverName(userId, history)).join(' and ')} approved`];
+function formatApproved(order: Order, history: readonly HistoryEvent[]): string[] {
+  const { approvals, emergencyApprovedBy } = order;
+  if (emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
+  if (approvals.length === 0) return [];
+  const over = exceededFact(history) === undefined ? '' : ', over a budget';
+  return [`${approvals.map(({ userId }) => approverName(userId, history)).join(' and ')} approved${over}`];
 }
 
 /** When the first of the waiting items may be sent again. */

@@ -27,18 +27,25 @@ export function toldOfEmergency({ approvers }: Pick<EmergencyEvent, 'approvers'>
   return approvers.slice(0, MAX_TOLD);
 }
 
-const OPEN_REVIEW = 'open for review until another admin signs it off';
+const REASON_LENGTH = 80;
 
-/** On the card: who approved it alone, why, and whether that was reviewed. */
-export function emergencyLines(order: Order, history: readonly HistoryEvent[]): string[] {
-  const { emergencyApprovedBy, signedOffBy } = order;
-  if (emergencyApprovedBy === undefined) return [];
-  const event = history.findLast((event) => event.kind === 'emergency_approved');
+/** On the card: who approved it alone, whether that was reviewed, and why. */
+export function emergencyText(order: Order, history: readonly HistoryEvent[]): string {
+  const reason = history.findLast((event) => event.kind === 'emergency_approved')?.reason ?? '';
+  const why = reason === '' ? '' : `: “${quote(reason, REASON_LENGTH)}”`;
+  return `:rotating_light: ${mention(order.emergencyApprovedBy ?? '')} approved alone in an emergency (${reviewState(order)})${why}`;
+}
+
+function reviewState({ signedOffBy }: Order): string {
+  return signedOffBy === undefined ? 'open for review' : `signed off by ${mention(signedOffBy)}`;
+}
+
+/** The same for *Details*, with all of the reason; undefined for an order that was approved as usual. */
+export function emergencyFact(order: Order, history: readonly HistoryEvent[]): string | undefined {
+  const event = history.findLast((each) => each.kind === 'emergency_approved');
+  if (order.emergencyApprovedBy === undefined) return undefined;
   const why = event === undefined ? '' : `:${reasonOf(event)}`;
-  const review = signedOffBy === undefined ? OPEN_REVIEW : `signed off by ${mention(signedOffBy)}`;
-  return [
-    `:rotating_light: *Approved by ${mention(emergencyApprovedBy)} alone in an emergency*${why} · ${review}`,
-  ];
+  return `By ${mention(order.emergencyApprovedBy)} in an emergency${why}, ${reviewState(order)}`;
 }
 
 /** In the thread, which calls those who are not told by a direct message. */
@@ -50,7 +57,7 @@ export function emergencyReply(order: Order, event: EmergencyEvent): Message {
   const unseen =
     event.isImpactUnknown === true ? ' What hangs on the name was not known yet at this approval.' : '';
   return textMessage(
-    `:rotating_light: ${mention(order.requesterId)}, ${mention(event.actor)} approved this alone in an emergency: ${escapeText(orderTitle(order))}.${reasonOf(event)}${others}${called}${unseen} It stays open for review until another admin signs it off.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone in an emergency.${reasonOf(event)}${others}${called}${unseen} It stays open for review until another admin signs it off.`,
   );
 }
 
@@ -59,14 +66,14 @@ export function signedOffReply(order: Order, event: HistoryEvent): Message {
   const by = order.emergencyApprovedBy;
   const whose = by === undefined ? 'the emergency approval' : `that ${mention(by)} approved this alone`;
   return textMessage(
-    `:white_check_mark: ${mention(event.actor)} signed off ${whose}: ${escapeText(orderTitle(order))}. The review is closed.`,
+    `:white_check_mark: *${escapeText(orderTitle(order))}*: ${mention(event.actor)} signed off ${whose}. The review is closed.`,
   );
 }
 
 /** To one person who could have decided, or who may review it as an admin. */
 export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
   return textMessage(
-    `:rotating_light: ${mention(event.actor)} approved *${escapeText(orderTitle(order))}* alone in an emergency, so nobody else’s approval is needed any more:${reasonOf(event)} It was asked by ${mention(order.requesterId)}. It stays open for review until another admin signs it off, on its card or in my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}* was approved by ${mention(event.actor)} alone in an emergency, so nobody else’s approval is needed any more:${reasonOf(event)} It was asked by ${mention(order.requesterId)}. It stays open for review until another admin signs it off, on its card or in my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }
 

@@ -16,11 +16,12 @@ import {
 } from '../kit/blocks.ts';
 import { type FormOrigin, noticeView } from '../kit/form.ts';
 import { quoteCell } from '../money/price.view.ts';
+import { answersOf } from './answer.view.ts';
 import { type CardExtras, commentButton, explainingFacts, impactBlocks } from './card.view.ts';
 import { breakGlassButtons } from './emergency.view.ts';
-import { decisionButtons, itemName, itemText, orderTitle } from './order.view.ts';
+import { decisionButtons, itemName, itemText, orderTitle, resultText, sentLines } from './order.view.ts';
 import { statementPages } from './statement.view.ts';
-import { orderHistory } from './thread.view.ts';
+import { groupLines, orderHistory } from './thread.view.ts';
 
 /* A modal that shows all that an order sends, in pages, and what explains it. */
 
@@ -53,13 +54,30 @@ function namesShown(order: Order, { cost }: CardExtras): SectionBlock[] {
   if (order.bulk !== undefined || order.items.length < 2) return [];
   const isWaiting = order.state === 'PENDING';
   const rows = order.items.map((item) => {
-    const said = [item.result?.code, item.result?.text].filter(Boolean).join(' ');
+    const said = [item.result?.code, item.result?.text, item.result?.stid].filter(Boolean).join(' ');
     const price = isWaiting && cost !== undefined ? quoteCell(cost.names[item.n - 1]?.quote) : '';
     const state = isWaiting ? '' : itemText(order, item);
     const parts = [price, state, escapeText(truncate(said, SAID_LENGTH))].filter((part) => part !== '');
     return `• ${[escapeText(itemName(order, item.name)), ...parts].join(' · ')}`;
   });
   return lines(rows);
+}
+
+const SHOWN_NAMES = 5;
+
+/** What came of an order: all that the service said of one name, and when what was sent. */
+function outcomeShown(order: Order): SectionBlock[] {
+  const [item, ...others] = order.items;
+  const isOne = item !== undefined && others.length === 0;
+  const said = [
+    ...sentLines(order),
+    ...(isOne ? resultText(item) : []),
+    // How each row of a file ended stands in a file.
+    ...(order.bulk === undefined
+      ? answersOf(order, (name) => itemName(order, name))
+      : groupLines(order, SHOWN_NAMES)),
+  ];
+  return said.length === 0 ? [] : lines(['*What came of it*', ...said]);
 }
 
 /** One page. What explains the order stands on the first one, its history on the last. */
@@ -72,6 +90,7 @@ export function lookView({ order, extras, mayDecide, origin, page, note }: Look)
       ...(note === undefined ? [] : [section(note)]),
       section(`*${escapeText(orderTitle(order))}*`),
       ...(shown === 1 ? [...facts(explainingFacts(order, extras)), ...namesShown(order, extras)] : []),
+      ...(shown === 1 ? outcomeShown(order) : []),
       ...(shown === 1 && order.state === 'PENDING' ? warnings(order, extras) : []),
       ...(pages[shown - 1] ?? []),
       ...actions(`look_pages_${order.id}`, [

@@ -50,7 +50,7 @@ import { notSignedNotice, unsignedPartsOf } from './not-signed.view.ts';
 import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
 import { copyCard, copyPurpose, isDirect, remindPeople } from './reach-approvers.ts';
 import { changedStatementOf, statementChangedNotice } from './statement-changed.view.ts';
-import { orderReply } from './thread.view.ts';
+import { named, orderReply } from './thread.view.ts';
 
 export interface OrderPlannerDeps {
   readonly web: SlackWeb;
@@ -391,7 +391,7 @@ async function sendReplies(
         isForOwner ? directlyTo(accountOwner(order)) : async () => thread,
         directlyTo(order.requesterId),
       ],
-      message: () => reply,
+      message: () => named(order, reply),
       metadata: metadataOf({ ...order, state: entry.state }),
     });
     if (state === 'pending') return false;
@@ -439,7 +439,7 @@ export async function termNow(
   return { task, listed, renewedUntil: day && utcDay(addYears(day, periodOf(input) ?? 1)) };
 }
 
-/** What happened last to the one name of a waiting order on a live system, and what undoing a deletion would cost. */
+/** What happened last to the one name of a waiting order, or of a draft, on a live system, and what undoing a deletion would cost. */
 export async function pastNow(
   {
     orders,
@@ -448,7 +448,8 @@ export async function pastNow(
   { state, task, account, items }: Order,
 ): Promise<Pick<CardExtras, 'last' | 'restoreCost'>> {
   const [item, ...others] = items;
-  const isShown = state === 'PENDING' && FOLLOWED_TASKS.includes(task) && !isDemoContext(account.context);
+  const isAsked = state === 'PENDING' || state === 'DRAFT';
+  const isShown = isAsked && FOLLOWED_TASKS.includes(task) && !isDemoContext(account.context);
   if (!isShown || item === undefined || others.length > 0) return {};
   const [[last], restoreCost] = await Promise.all([
     orders.list({ name: item.name, tasks: FOLLOWED_TASKS, states: ['SUCCEEDED'], isLive: true, limit: 1 }),

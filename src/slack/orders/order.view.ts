@@ -3,7 +3,6 @@ import { accountName, isDemoContext } from '../../accounts/account.ts';
 import { present } from '../../collections.ts';
 import { DAY_MS } from '../../duration.ts';
 import type { OrderLogEntry } from '../../events.ts';
-import type { Impact } from '../../names/impact.ts';
 import {
   accountOwner,
   hasRowSecrets,
@@ -18,7 +17,6 @@ import {
 } from '../../orders/order.ts';
 import type { NextStep } from '../../orders/order-task.ts';
 import type { RecordFinding } from '../../orders/record-finding.ts';
-import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { isPaused } from '../../orders/waves.ts';
 import { needsSignatures } from '../../policy/policy.ts';
@@ -26,31 +24,24 @@ import { displayName } from '../../zones/names.ts';
 import { zoneFor } from '../../zones/rules.ts';
 import {
   type AnyBlock,
-  actions,
   button,
+  capitalized,
   code,
-  context,
   count,
   day,
   escapeText,
   firstOf,
-  lines,
-  type Message,
   mention,
   mentionApprover,
-  message,
   moment,
   ownSentence,
   quote,
-  section,
   table,
+  truncateMarkup,
 } from '../kit/blocks.ts';
-import { answerLines, formatKind, messageLine } from './answer.view.ts';
-import { impactWarnings } from './impact.view.ts';
+import { expiryIn, formatKind, messageLine } from './answer.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
-import { commonFacts } from './statement.view.ts';
 import { summaryText } from './summary.view.ts';
-import { formatTaskNote } from './task-notes.view.ts';
 
 /** What follows after the service has accepted a task that it carries out later. */
 const NEXT_STEPS: Readonly<
@@ -58,11 +49,10 @@ const NEXT_STEPS: Readonly<
 > = {
   transfer_period: (days, after) =>
     days === undefined
-      ? 'How long it takes in this zone is not documented.'
-      : `It goes through by *${after(days)}* at the latest.`,
-  manual_processing: () => 'It is done by hand; how long that takes is not documented.',
-  no_public_record: () =>
-    'It has started, and both registrants are notified. No public record shows its end: look at the domain service.',
+      ? 'how long it takes in this zone is not documented'
+      : `it goes through by *${after(days)}* at the latest`,
+  manual_processing: () => 'it is done by hand; how long that takes is not documented',
+  no_public_record: () => 'no public record shows its end',
 };
 
 /** How a state is shown: its icon, words that follow "the order is", and a line of its own. */
@@ -122,7 +112,14 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
     nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
       ? NEXT_STEPS[nextStep](zoneFor(item.name).transfer.autoApproveDays, after)
       : undefined;
-  return present([step, lock !== undefined && `No transfers until *${after(lock.days)}*.`]);
+  return present([step, lock !== undefined && `no transfers until *${after(lock.days)}*`]);
+}
+
+/** Until when the service says that the one name of a renewal is paid for. */
+export function saidUntil({ task, items }: Order): string[] {
+  const [item, ...others] = items;
+  const until = task !== 'renew' || others.length > 0 ? undefined : expiryIn(item?.result?.data);
+  return until === undefined ? [] : [day(until)];
 }
 
 /** The name of an item as people read it; a name with other letters in both forms. */
@@ -268,22 +265,14 @@ function formatSummary({
     : `${ownSentence(summaryText(summary))} Stopped by ${mention(stoppedBy)}.`;
 }
 
-/**
- * The result of an item: the bot's own sentence where "done" is not enough, then the service's words.
- * @param detail `full` adds what the answer says about its object; `shared` is what several items have in common
- */
-export function resultText(
-  { state, attempts, result }: OrderItem,
-  detail: 'shared' | 'brief' | 'full' = 'brief',
-): string[] {
+/** The result of an item: the bot's own sentence where "done" is not enough, then the service's words. */
+export function resultText({ state, attempts, result }: OrderItem): string[] {
   if (result === undefined) return [];
-  const words = [
-    result.code === undefined ? undefined : code(result.code),
-    result.text === undefined || result.text === '' ? undefined : quote(result.text, 500),
-  ]
-    .filter((part) => part !== undefined)
-    .join(' ');
-  const stid = result.stid === undefined || detail === 'shared' ? undefined : code(result.stid);
+  const words = present([
+    result.code !== undefined && code(result.code),
+    result.text !== undefined && result.text !== '' && quote(result.text, 500),
+  ]).join(' ');
+  const stid = result.stid === undefined ? undefined : code(result.stid);
   const said = [words, formatKind(result.type), stid].filter(Boolean).join(' · ');
   const messages = result.messages ?? [];
   return present([
@@ -292,8 +281,22 @@ export function resultText(
     said !== '' && `The service says: ${said}`,
     ...messages.slice(0, MAX_MESSAGES).map((each) => `• ${messageLine(each)}`),
     messages.length > MAX_MESSAGES && `• and ${count(messages.length - MAX_MESSAGES, 'message')} more`,
-    ...(detail === 'full' ? answerLines(result) : []),
   ]);
+}
+
+/** The length of the service's words where several results stand in a few lines. */
+const SAID_LENGTH = 80;
+
+/** The same in one short line, in the service's words or the bot's own: what several items have in common. */
+export function briefResult(item: OrderItem): string {
+  const { code: statusCode, text } = item.result ?? {};
+  const said = present([
+    statusCode !== undefined && code(statusCode),
+    text !== undefined && text !== '' && `“${quote(text, SAID_LENGTH)}”`,
+  ]).join(' ');
+  return said === '' || item.state === 'UNKNOWN'
+    ? truncateMarkup(resultText(item)[0] ?? '', SAID_LENGTH)
+    : said;
 }
 
 /**
@@ -362,6 +365,24 @@ export function resolveButtons(order: Order): Button[] {
   ];
 }
 
+/** More unknown outcomes are not read. */
+const SHOWN_SENT = 20;
+
+/** When what went out whose outcome nobody knows, and how the service can find it. */
+export function sentLines(order: Order): string[] {
+  const overXml = goesOverXml(order);
+  return order.items
+    .filter(({ state }) => state === 'UNKNOWN')
+    .slice(0, SHOWN_SENT)
+    .map(({ name, ctid, sentAt }) => {
+      const how = overXml
+        ? 'sent over XML, where a client transaction has no place'
+        : `client transaction ${code(ctid)}`;
+      const about = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
+      return capitalized(`${about}${how}${sentAt === undefined ? '' : `, sent ${moment(sentAt)}`}`);
+    });
+}
+
 /** More names than an ordinary order has. */
 const SHOWN_HINTS = 50;
 
@@ -388,35 +409,6 @@ export function hintLines(order: Order): string[] {
 export function seenInRecords(order: Order): string[] {
   const hints = hintLines(order);
   return hints.length > 0 ? hints : ['Public records: nothing was seen that tells.'];
-}
-
-/**
- * The message that confirms a draft: what will happen, and the impact on the name.
- * @param impact undefined for a task that puts nothing at risk
- */
-export function confirmMessage(
-  order: Order,
-  statement: Statement | undefined,
-  impact?: Impact | 'unseen',
-): Message {
-  const title = orderTitle(order);
-  const { words, notes } = taskNamed(order.task);
-  // What stops is said by what was found, if that is known.
-  const isSeen = impact !== undefined && impact !== 'unseen';
-  const noteLines = notes(order.items.map((item) => item.name))
-    .filter((note) => !(isSeen && note.code === 'website_and_mail_stop'))
-    .map((note) => `• ${escapeText(formatTaskNote(note))}`);
-  const yes = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;
-  return message(`${escapeText(title)}?`, [
-    section(
-      `*${escapeText(title)}?*\nWith ${formatAccountShort(order)}, ${formatContext(order.account.context)}.`,
-    ),
-    noteLines.length > 0 && section(noteLines.join('\n')),
-    ...lines(commonFacts(statement).map(([label, value]) => `*${label}*: ${value}`)),
-    ...(impact === undefined ? [] : lines(impactWarnings(impact))),
-    ...actions(`confirm_${order.id}`, [orderButton(order, 'order_confirm', yes, 'danger')]),
-    context('Nothing was sent. It is forgotten after 15 minutes.'),
-  ]);
 }
 
 /** The state of an order in lists. */

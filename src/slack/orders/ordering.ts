@@ -30,8 +30,9 @@ import {
   openAlreadyAtFieldText,
   openAlreadyText,
 } from './asking.view.ts';
+import { confirmMessage } from './confirm.view.ts';
 import { unusedWords } from './input-issue.view.ts';
-import { confirmMessage } from './order.view.ts';
+import { pastNow } from './order-messages.ts';
 import { refusalText } from './refusal.view.ts';
 
 /* What all tasks that become orders share: placing the order, and saying the result. */
@@ -92,7 +93,12 @@ export async function notPlacedMessage(
 
 /** The draft to be confirmed, with the impact on the name as far as it can be found while the person waits. */
 async function draftMessage(call: Interaction, order: Order): Promise<Message> {
-  return confirmMessage(order, call.deps.statementOf(order), await impactAtAsking(call, order));
+  const { deps } = call;
+  const [impact, past] = await Promise.all([
+    impactAtAsking(call, order),
+    pastNow({ orders: deps.orders.store, priceOf: deps.priceOf }, order),
+  ]);
+  return confirmMessage(order, { statement: deps.statementOf(order), now: deps.now(), ...past }, impact);
 }
 
 /** The impact of a draft for the person who asks or confirms; undefined for a task that puts nothing at risk. */

@@ -1,11 +1,11 @@
 import type { WaitingDecision } from '../../orders/approvers.ts';
-import type { Order, OrderItem } from '../../orders/order.ts';
+import type { Order } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
 import { maySee, visibleOrders } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { type CommandCall, type Feature, isAdmin, viewerOf } from '../feature.ts';
-import { actions, escapeText, facts, lines, message, withoutMenu } from '../kit/blocks.ts';
-import { answerButtons, answerLines, LISTED_FACTS } from './answer.view.ts';
+import { actions, facts, lines, message, withoutMenu } from '../kit/blocks.ts';
+import { answerButtons, answersOf } from './answer.view.ts';
 import { explainingFacts, orderCard } from './card.view.ts';
 import { breakGlassButtons, signOffButtons } from './emergency.view.ts';
 import { itemName, lookButton, receiptButton } from './order.view.ts';
@@ -51,14 +51,6 @@ function filterFor(
   }
 }
 
-/** What the service said about an item, with its name where there are several. */
-function answersOf(order: Order, { name, result }: OrderItem): string[] {
-  const said = result === undefined ? [] : answerLines(result, LISTED_FACTS);
-  return said.length === 0 || order.items.length === 1
-    ? said
-    : [`*${escapeText(itemName(order, name))}*`, ...said];
-}
-
 /** For admins, who may not be where the card stands. */
 function emergencyButtons(
   { deps, person }: CommandCall,
@@ -82,7 +74,7 @@ async function runOrder(call: CommandCall): Promise<void> {
       ...card.blocks.filter((block) => block.type !== 'actions').map(withoutMenu),
       ...facts(explainingFacts(order, extras)),
       // Of thousands of rows the file in the thread tells.
-      ...(order.bulk === undefined ? lines(order.items.flatMap((item) => answersOf(order, item))) : []),
+      ...(order.bulk === undefined ? lines(answersOf(order, (name) => itemName(order, name))) : []),
       ...actions(`data_${order.id}`, [
         lookButton(order),
         ...emergencyButtons(call, order, extras.decision),

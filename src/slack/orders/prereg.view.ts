@@ -24,7 +24,6 @@ import {
   section,
   table,
   textMessage,
-  utcMinute,
 } from '../kit/blocks.ts';
 import { factsOf, isMoment } from './answer.view.ts';
 import { requestIssueText } from './request-issue.view.ts';
@@ -120,6 +119,9 @@ function cellOf(record: Preregistration, column: string): string {
     case 'created':
     case 'updated':
       return momentCell(formatData(value));
+    case 'status':
+    case 'phase':
+      return stateCell(formatData(value));
     case 'recommended':
       return FLAGS.get(formatData(value)) ?? formatData(value);
     default:
@@ -147,10 +149,23 @@ const OBJECTS = [
   },
 ];
 
-/** A moment of the service in a cell, which has no reader's time zone; any other text as it is. */
+const LOCAL_MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d)?$/;
+
+/**
+ * A moment of the service in a cell, which has no reader's time zone; any other text as it is. Over XML the zone of a moment is
+ * not documented, so none is said.
+ */
 function momentCell(text: string): string {
+  const [, localDay, clock] = LOCAL_MOMENT.exec(text) ?? [];
+  if (localDay !== undefined && isMoment(localDay)) return `${day(new Date(localDay))}, ${clock}`;
   if (!isMoment(text)) return text;
-  return text.length === 'YYYY-MM-DD'.length ? day(new Date(text)) : utcMinute(new Date(text));
+  const at = new Date(text);
+  return text.length === 'YYYY-MM-DD'.length ? day(at) : `${day(at)}, ${at.toISOString().slice(11, 16)} UTC`;
+}
+
+/** A state or a phase as a person would write it: `ON_HOLD` is `on hold`. The document does not list them. */
+function stateCell(text: string): string {
+  return /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)*$/.test(text) ? text.toLowerCase().replaceAll('_', ' ') : text;
 }
 
 /** The values of some data whose names are like this. What is no object has no name. */
@@ -228,6 +243,14 @@ function columnsOf(
   return { columns, left: asked.filter((column) => !columns.includes(column)) };
 }
 
+/** What else a search looks for, inside a sentence. */
+const SEARCHED: Readonly<Record<string, string>> = {
+  'prereg_config.confirmation_start': 'whose confirmation starts on',
+  'prereg_config.confirmation_end': 'whose confirmation ends on',
+  'prereg_config.period_start': 'whose phase starts on',
+  'prereg_config.period_end': 'whose phase ends on',
+};
+
 function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery): string {
   const ending = subtld ?? tld;
   const name =
@@ -238,7 +261,9 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
       : ending === undefined
         ? ` of the name ${sld}`
         : ` of ${sld}.${ending}`;
-  const more = Object.entries(others).map(([key, value]) => `${key.replace(/[_.]+/g, ' ')} ${value}`);
+  const more = Object.entries(others).map(
+    ([key, value]) => `${SEARCHED[key] ?? key} ${momentCell(value ?? '')}`,
+  );
   return `${name}${more.length === 0 ? '' : `, ${more.join(', ')}`}`;
 }
 
@@ -335,10 +360,12 @@ function recordBlocks(record: Preregistration, now: Date) {
 
 /** `Confirmation: from … until …, which is in 3 days`. */
 function phaseLine(label: string, record: Preregistration, phase: Phase, now: Date): string | undefined {
-  const told = phaseOf(record, phase);
-  if (told === undefined) return undefined;
-  const { start, end } = told;
-  return `*${label}*: from ${quote(start ?? 'a moment that is not told')} until ${quote(end ?? 'a moment that is not told')}${formatEnd(end, now)}`;
+  const phases = phaseOf(record, phase);
+  if (phases === undefined) return undefined;
+  const { start, end } = phases;
+  const told = (at: string | undefined) =>
+    at === undefined ? 'a moment that is not told' : quote(momentCell(at));
+  return `*${label}*: from ${told(start)} until ${told(end)}${formatEnd(end, now)}`;
 }
 
 /**

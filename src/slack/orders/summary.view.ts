@@ -60,6 +60,21 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
   unclear_answer: 'The service answered, but its answer does not say clearly whether it was carried out.',
 };
 
+/** What people most have to know of a result that nobody knows, in a line; undefined where it takes more. */
+export function doubtText({ code }: ItemSummary): string | undefined {
+  switch (code) {
+    case 'no_answer_known':
+    case 'no_readable_answer':
+      return 'The request may have reached the service.';
+    case 'earlier_unanswered':
+      return 'An earlier request may have reached the service.';
+    case 'unclear_answer':
+      return 'The answer does not say clearly whether it was carried out.';
+    default:
+      return undefined;
+  }
+}
+
 /** The result of an item, or why it was stopped, in sentences that are not escaped yet. */
 export function summaryText(summary: ItemSummary): string {
   switch (summary.code) {

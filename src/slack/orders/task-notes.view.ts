@@ -26,11 +26,11 @@ export function formatTaskNote(note: TaskNote): string {
     case 'website_and_mail_stop':
       return 'The website and e-mail of the name stop working.';
     case 'replaces_nameservers':
-      return 'It is assumed that this replaces all nameservers: the service’s document does not show what is sent. A wrong one takes the website and e-mail down.';
+      return 'It is assumed that this replaces all nameservers. A wrong one takes website and mail down.';
     case 'auth_code_gives_name_away':
       return 'Whoever has the auth code can transfer the name away.';
     case 'new_owner_not_sent':
-      return 'The service’s document has no place for the new owner: this starts the process, and the document does not say what follows.';
+      return 'The service’s document has no place for the new owner: this only starts the process.';
     case 'registrants_notified':
       return 'The current and the new registrant are notified.';
     case 'sent_as_confirmed':
@@ -38,7 +38,7 @@ export function formatTaskNote(note: TaskNote): string {
     case 'locks_transfers':
       return `It cannot be transferred for ${note.days} days afterwards.`;
     case 'locks_transfers_unless_opted_out':
-      return `It cannot be transferred for ${note.days} days afterwards, unless the registrant opts out before it starts. The document does not tell how: ask the service first.`;
+      return `It cannot be transferred for ${note.days} days afterwards, unless the registrant opts out before: ask the service how.`;
     case 'approved_automatically':
       return `It goes through after ${note.days} days at the latest when the losing registrar does not respond.`;
     case 'restorable':

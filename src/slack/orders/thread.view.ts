@@ -5,31 +5,34 @@ import type { AnyOrderLogEntry, OrderLogEntry } from '../../events.ts';
 import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
 import { pausedReply, tallyText } from '../bulk/bulk.view.ts';
 import {
-  type AnyBlock,
   actions,
   button,
   capitalized,
   code,
   count,
   escapeText,
+  firstOf,
   lines,
   type Message,
   mention,
   message,
   moment,
+  moreMenu,
   ownSentence,
   quote,
   section,
   textMessage,
   truncateMarkup,
+  withMenu,
 } from '../kit/blocks.ts';
+import { cutToLines, fitLines, phoneLines } from '../kit/phone.ts';
 import { formatList } from '../names/facts.view.ts';
-import { answerButtons } from './answer.view.ts';
+import { answerButtons, otherObjectLines } from './answer.view.ts';
 import { approverName, isRuled, lastProgress, missingLines } from './decision.view.ts';
 import { emergencyReply, signedOffReply } from './emergency.view.ts';
-import { namesOf } from './impact.view.ts';
 import {
   approverList,
+  briefResult,
   formatLapsed,
   formatPart,
   goesOverXml,
@@ -47,9 +50,10 @@ import {
   resultText,
   retryButtons,
   STATES,
+  saidUntil,
 } from './order.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
-import { retryReasonText, summaryText } from './summary.view.ts';
+import { doubtText, retryReasonText, summaryText } from './summary.view.ts';
 
 /* The replies in an order's thread, and its history. */
 
@@ -60,8 +64,8 @@ export function orderReply(
   approvers: readonly string[],
   now?: Date,
 ): Message | undefined {
-  const asker = mention(order.requesterId);
-  const title = escapeText(orderTitle(order));
+  const { requesterId } = order;
+  const asker = mention(requesterId);
   switch (event.kind) {
     case 'requested':
       return retriedReply(order, event);
@@ -76,29 +80,35 @@ export function orderReply(
     case 'escalated':
       return escalatedReply(order, event, approvers);
     case 'denied':
-      return textMessage(
-        `${STATES.DENIED.icon} ${asker}, ${mention(event.actor)} denied this: ${title}.${reasonOf(event)} Nothing was sent.`,
+      return reply(
+        order,
+        STATES.DENIED.icon,
+        `${mention(event.actor)} denied it.${reasonOf(event)} Nothing was sent.`,
+        requesterId,
       );
     case 'cancelled':
-      return textMessage(`${STATES.CANCELLED.icon} ${asker} cancelled this: ${title}. Nothing was sent.`);
+      return reply(order, STATES.CANCELLED.icon, `${asker} cancelled it. Nothing was sent.`);
     case 'expired':
-      if (event.state !== 'EXPIRED')
-        return textMessage(
-          `${STATES.EXPIRED.icon} ${asker}, nobody let *${title}* go on in time. What was not sent yet is not sent any more.`,
-        );
-      return textMessage(
-        `${STATES.EXPIRED.icon} ${asker}, nobody approved in time: ${title}. Nothing was sent. Ask again if it is still wanted.`,
+      return reply(
+        order,
+        STATES.EXPIRED.icon,
+        event.state === 'EXPIRED'
+          ? 'nobody approved in time. Nothing was sent. Ask again if it is still wanted.'
+          : 'nobody let it go on in time. What was not sent yet is not sent any more.',
+        requesterId,
       );
     case 'reminded':
-      return textMessage(
-        `:bell: ${approverList(approvers)}: this still waits for approval: ${title}. It is listed in my Home tab too.`,
+      return reply(
+        order,
+        ':bell:',
+        `still waits for approval. ${approverList(approvers)}: it is listed in my Home tab too.`,
       );
     case 'stopped':
       return stoppedReply(order, event);
     case 'paused':
       return pausedReply(order, event.pause, orderTitle(order), approverList(approvers));
     case 'resumed':
-      return textMessage(`:arrow_forward: ${mention(event.actor)} lets *${title}* go on.`);
+      return reply(order, ':arrow_forward:', `${mention(event.actor)} lets it go on.`);
     case 'resolved':
       return resolvedReply(order, event, approvers, now);
     case 'answered_late':
@@ -116,6 +126,24 @@ export function orderReply(
   }
 }
 
+/** A lock screen shows a reply without its thread: its sentence begins with what it is about. */
+export function named(order: Order, { text, blocks }: Message): Message {
+  const titles = (['to do', 'done'] as const).map((tense) => escapeText(orderTitle(order, tense)));
+  const isNamed = [...titles, ...order.items.map(({ name }) => itemName(order, name))].some((name) =>
+    text.startsWith(name),
+  );
+  return { text: isNamed ? text : `${titles[0]}: ${text}`, blocks };
+}
+
+/**
+ * A sentence about an order, which begins with what it is about: a lock screen shows little more of it.
+ * @param to whom it is for
+ */
+function reply(order: Order, icon: string, said: string, to?: string): Message {
+  const called = to === undefined ? '' : `${mention(to)}: `;
+  return textMessage(`${icon} ${called}*${escapeText(orderTitle(order))}*: ${said}`);
+}
+
 /** The actor of an event that the bot itself caused. */
 const SYSTEM = 'system';
 
@@ -128,29 +156,31 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
       ? 'It needs no approval.'
       : 'Another person has to approve it: neither of your approvals counts.';
   const whose = order.account.isTeamAccount === true ? 'the team’s' : 'your';
-  return textMessage(
-    `:repeat: ${mention(owner)}, ${mention(order.requesterId)} asks again for *${escapeText(orderTitle(order))}*, with ${whose} account ${code(accountName(order.account))}: order ${code(order.id)}, after ${code(order.retryOf)} failed. ${next}`,
+  return reply(
+    order,
+    ':repeat:',
+    `${mention(order.requesterId)} asks for it again, with ${whose} account ${code(accountName(order.account))}: order ${code(order.id)}, after ${code(order.retryOf)} failed. ${next}`,
+    owner,
   );
 }
 
 /** Something of an order is no longer sent. If that ends the order, the reply to its end says so. */
 function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message | undefined {
   if (ENDED_BY_ITEMS.has(event.state)) return undefined;
-  const title = escapeText(orderTitle(order));
   const { names } = event;
   const which = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
-  if (event.state === 'CANCELLED') {
-    const what = order.items.some(({ attempts }) => attempts > 0)
-      ? 'The service refused what was sent before, so nothing was carried out.'
-      : 'Nothing was sent.';
-    return textMessage(
-      `${STATES.CANCELLED.icon} ${mention(order.requesterId)}, ${mention(event.actor)} stopped this: ${title}. ${what}`,
+  const by = `${mention(event.actor)} stopped it.`;
+  const told = (said: string) => reply(order, STATES.CANCELLED.icon, said, order.requesterId);
+  if (event.state === 'CANCELLED')
+    return told(
+      order.items.some(({ attempts }) => attempts > 0)
+        ? `${by} The service refused what was sent before, so nothing was carried out.`
+        : `${by} Nothing was sent.`,
     );
-  }
-  return textMessage(
+  return told(
     event.actor === SYSTEM
-      ? `${STATES.CANCELLED.icon} ${mention(order.requesterId)}, ${title}: ${ownSentence(summaryText(event.summary))}${which}`
-      : `${STATES.CANCELLED.icon} ${mention(order.requesterId)}, ${mention(event.actor)} stopped this: ${title}.${which} What was sent before goes on.`,
+      ? `${ownSentence(summaryText(event.summary))}${which}`
+      : `${by}${which} What was sent before goes on.`,
   );
 }
 
@@ -163,8 +193,11 @@ function formatNames(order: Order, names: readonly string[]): string {
 
 /** An approver’s question. The requester answers in the thread. */
 function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
-  return textMessage(
-    `:speech_balloon: ${mention(order.requesterId)}, ${mention(event.actor)} asks about ${escapeText(orderTitle(order))}: “${quote(event.question, 2_000)}” ${order.isPrivate ? `Write ${mention(event.actor)} a direct message` : 'Answer here'}. The time that is left starts anew.`,
+  return reply(
+    order,
+    ':speech_balloon:',
+    `${mention(event.actor)} asks “${quote(event.question, 2_000)}” ${order.isPrivate ? `Write ${mention(event.actor)} a direct message` : 'Answer here'}. The time that is left starts anew.`,
+    order.requesterId,
   );
 }
 
@@ -179,8 +212,10 @@ function escalatedReply(
     toAdmins && 'I am telling the admins',
   ]).join(', and ');
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
-  return textMessage(
-    `:mega: This still waits for approval, and ${called}: ${escapeText(orderTitle(order))}, asked by ${mention(order.requesterId)}.${can}`,
+  return reply(
+    order,
+    ':mega:',
+    `still waits for approval, and ${called}. ${mention(order.requesterId)} asked.${can}`,
   );
 }
 
@@ -231,7 +266,8 @@ function resolvedReply(
   const found = event.outcome === 'SUCCEEDED' ? 'done' : 'not done';
   return outcomeReply(
     order,
-    `${STATES[event.state].icon} ${mention(order.requesterId)}, ${nameOfActor(event.actor)} settled this as ${found}: ${resolvedTitle(order, event)}.${reasonOf(event)}`,
+    STATES[event.state].icon,
+    `${resolvedTitle(order, event)}: ${nameOfActor(event.actor)} settled this as ${found}.${reasonOf(event)}`,
     approvers,
     now,
   );
@@ -251,34 +287,40 @@ function resolvedTitle(order: Order, { ctids }: HistoryEventOf<'resolved'>): str
 
 /** The registry shows the end of what the service had only accepted. */
 function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>): Message {
-  const shown = itemName(order, name);
-  return textMessage(
-    `:white_check_mark: ${mention(order.requesterId)}, the registry’s public record shows it now: *${escapeText(orderTitle(order))}* is done for ${escapeText(shown)}.`,
+  const shown = escapeText(itemName(order, name));
+  return reply(
+    order,
+    ':white_check_mark:',
+    `the registry’s public record shows it now, so it is done: ${shown}.`,
+    order.requesterId,
   );
 }
 
 /** The registry shows that what the service accepted long ago has not happened. */
 function overdueReply(order: Order, about: HistoryEventOf<'overdue'>): Message {
-  const name = `*${escapeText(itemName(order, about.name))}*`;
+  const name = escapeText(itemName(order, about.name));
   const since = `${count(about.days, 'day')} after the service accepted this`;
   const said =
     order.task === 'restore'
       ? `the registry still shows ${name} as deleted, ${since}. Ask the service what became of it: the name is lost when its redemption ends.`
       : `the registry does not show the transfer of ${name}, ${since}. Ask the service what became of it; the former registrar may have refused.`;
-  return textMessage(`:warning: ${mention(order.requesterId)}, ${said}`);
+  return reply(order, ':warning:', said, order.requesterId);
 }
 
 /** Whether the nameservers that were set answer. */
 function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>): Message {
   const { name, delegation, hosts, hours } = event;
-  const shown = escapeText(itemName(order, name));
-  const asker = mention(order.requesterId);
-  if (delegation === 'answering') {
-    return textMessage(`:white_check_mark: ${asker}, all the new nameservers answer for *${shown}*.`);
-  }
-  return textMessage(
-    `:warning: ${asker}, ${hours < 1 ? 'now' : `${count(hours, 'hour')} after the change`} ${formatList(hosts)} ${hosts.length === 1 ? 'does' : 'do'} not answer for *${shown}*. Mail and website fail for whoever asks ${hosts.length === 1 ? 'it' : 'them'}. Set the name up there, or press *Undo* on the card.`,
-  );
+  const about = escapeText(itemName(order, name));
+  const one = hosts.length === 1;
+  const after = hours < 1 ? '' : `, ${count(hours, 'hour')} after the change`;
+  const [icon, said] =
+    delegation === 'answering'
+      ? [':white_check_mark:', `*${about}*: all the new nameservers answer for it.`]
+      : [
+          ':warning:',
+          `*${about}*: ${formatList(hosts)} ${one ? 'does' : 'do'} not answer for it${after}. Mail and website fail for whoever asks ${one ? 'it' : 'them'}. Set the name up there, or press *Undo* on the card.`,
+        ];
+  return textMessage(`${icon} ${mention(order.requesterId)}: ${said}`);
 }
 
 /** The service answered after the order, or its name, had ended without that answer. */
@@ -293,21 +335,21 @@ function lateReply(
   const title = `${name}*${escapeText(orderTitle(order))}*`;
   if (resolvedBy === undefined) return lostReply(order, item, outcome, title, approvers);
   if (agrees) {
-    const said = `:incoming_envelope: The service has answered after all, and agrees with what was settled: ${title}.`;
+    const said = `${title}: the service has answered after all, and agrees with what was settled.`;
     const secret = item.result?.hasSecret === true;
     return message(said, [
-      section(said),
+      section(`:incoming_envelope: ${said}`),
       ...actions(`late_${order.id}`, secret ? [revealButton(order)] : []),
     ]);
   }
   const wasDone = outcome === 'SUCCEEDED';
-  const lead = `:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: the service has answered after all, and contradicts what was settled: ${title}.`;
+  const lead = `${title}: the service has answered after all, and contradicts what was settled.`;
   return message(lead, [
-    section(lead),
+    section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
     section(
       `${capitalized(nameOfActor(resolvedBy))} settled it as ${wasDone ? 'not done' : 'done'}. The service says that it ${wasDone ? 'was' : 'was not'} carried out.`,
     ),
-    ...lines(itemLines(order, item)),
+    section(itemLine(order, item)),
     section(
       wasDone
         ? 'It is not asked for again: there is no Retry any more, and a Retry that still waits is not sent. If it was sent again already, look at the domain service whether it was done twice.'
@@ -324,10 +366,10 @@ function lostReply(
   title: string,
   approvers: readonly string[],
 ): Message {
-  const lead = `:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: my database has lost that a request was sent: ${title}.`;
+  const lead = `${title}: my database has lost that a request was sent.`;
   return message(lead, [
-    section(lead),
-    ...lines(itemLines(order, item)),
+    section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
+    ...lines(resultText(item)),
     section(
       outcome === 'FAILED'
         ? 'That request was not carried out. Look at the domain service before you ask for it again.'
@@ -350,19 +392,17 @@ function finishedReply(
   if (event.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
   // The reply to the settling says it already.
   if (event.through === 'resolved') return undefined;
-  return outcomeReply(
-    order,
-    `${STATES[order.state].icon} ${mention(order.requesterId)}: ${formatOutcome(order)}`,
-    approvers,
-    now,
-  );
+  // Of several names the lines below say how many ended how.
+  const isMixed = order.items.length > 1 && order.state === 'FAILED';
+  const about = isMixed ? `*${escapeText(orderTitle(order))}*` : undefined;
+  return outcomeReply(order, STATES[order.state].icon, formatOutcome(order), approvers, now, about);
 }
 
-/** `*Renewed cafe.rest for 2 years*.`, `*Restore cafe.rest*: accepted by the service, not done yet.` */
+/** `*Renewed cafe.rest for 2 years*, until 16 Dec 2028.`, `*Restore cafe.rest*: accepted by the service, not done yet.` */
 function formatOutcome(order: Order): string {
   const isDone = order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state);
   const title = `*${escapeText(orderTitle(order, isDone ? 'done' : 'to do'))}*`;
-  if (isDone) return `${title}${formatPart(order)}.`;
+  if (isDone) return `${title}${['', ...saidUntil(order)].join(', until ')}${formatPart(order)}.`;
   const words = isOnlyAccepted(order, order.state)
     ? 'accepted by the service, not done yet'
     : (OUTCOME_WORDS[order.state] ?? STATES[order.state].line.toLowerCase());
@@ -383,73 +423,117 @@ function revealButton(order: Order) {
   );
 }
 
-/** The state of an order, item by item, and what can be done about it. */
+/** The most lines of a phone that a reply with a result takes. */
+const REPLY_LINES = 6;
+const ROW_OF_BUTTONS = 2;
+/** The same where the database has lost what was done: that is an alarm. */
+const ALARM_LINES = 14;
+/** The same for each line that follows its first one, but for what the bot says itself. */
+const FOLLOWING_LINES = 2;
+
+/**
+ * How an order ended, and what can be done about it: as much as is read at once. *Details* and the service's answer have the rest.
+ * @param about what stands first, where the lines that follow say how it ended
+ */
 function outcomeReply(
   order: Order,
+  icon: string,
   lead: string,
   approvers: readonly string[],
   now: Date | undefined,
+  about = lead,
 ): Message {
   const secret = order.state === 'SUCCEEDED' && order.items.some(({ result }) => result?.hasSecret === true);
-  return message(lead, [
-    section(lead),
-    ...(order.bulk === undefined
-      ? lines(order.items.flatMap((item) => itemLines(order, item)))
-      : [
-          section(`${tallyText(order)}. What became of each row stands in a file in this thread.`),
-          ...lines(reasonLines(order)),
-        ]),
-    ...(order.state === 'UNKNOWN' ? unknownHelp(order, approvers) : []),
-    ...actions(`result_${order.id}`, [
-      secret && revealButton(order),
-      ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
-      ...retryButtons(order, now),
-      ...answerButtons(order),
-    ]),
+  const buttons = present([
+    secret && revealButton(order),
+    ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
+    ...retryButtons(order, now),
+    ...answerButtons(order),
   ]);
-}
-
-/** The limit for all items of an order together, in characters. */
-const ITEMS_LENGTH = 9_000;
-
-function itemLines(order: Order, item: OrderItem): string[] {
-  if (order.items.length === 1) return [...resultText(item, 'full'), ...nextSteps(order, item)];
-  const known = resultText(item);
-  const name = escapeText(itemName(order, item.name));
-  const line = [`${ITEM_ICONS[item.state]} *${name}*: ${itemText(order, item).toLowerCase()}`, ...known].join(
-    ' · ',
+  const said = [`${icon} ${mention(order.requesterId)}: ${about}`, ...whatFollows(order, approvers)];
+  const isShort = phoneLines(said.join('\n')) <= REPLY_LINES - ROW_OF_BUTTONS;
+  const shown = section(...fitLines(said, order.items.some(isLost) ? ALARM_LINES : REPLY_LINES));
+  const [only, ...others] = buttons;
+  if (only === undefined) return message(lead, [shown]);
+  if (others.length === 0) return message(lead, [{ ...shown, accessory: only }]);
+  const blockId = `result_${order.id}`;
+  return message(
+    lead,
+    isShort
+      ? [shown, ...actions(blockId, buttons)]
+      : [withMenu(shown, blockId, moreMenu('order_more', buttons))],
   );
-  return [truncateMarkup(line, Math.floor(ITEMS_LENGTH / order.items.length))];
 }
 
-/** Why rows of a file did not succeed, the most frequent reason first, in the words of its first row. */
-function reasonLines(order: Order): string[] {
-  const reasonOfItem = (item: OrderItem) =>
-    [itemText(order, item).toLowerCase(), ...resultText(item, 'shared')].join(' · ');
-  // The service may repeat the name in its answer. For other names the reason is the same.
-  const reasonWithoutName = (item: OrderItem) => reasonOfItem(item).replaceAll(item.name, '');
-  const groups = (['FAILED', 'UNKNOWN'] as const)
-    .flatMap((state) => {
-      const items = order.items.filter((item) => item.state === state);
-      return [...groupBy(items, reasonWithoutName).values()].flatMap((same) => {
-        const [first] = same;
-        return first === undefined ? [] : [{ state, reason: reasonOfItem(first), same }];
-      });
-    })
-    .sort((a, b) => b.same.length - a.same.length);
-  const left = groups.slice(SHOWN_REASONS).reduce((sum, { same }) => sum + same.length, 0);
+/** The database has lost that it was sent. */
+function isLost({ result }: OrderItem): boolean {
+  return result?.summary.code === 'sending_lost';
+}
+
+/** What people have to know of a result, the most important first. */
+function whatFollows(order: Order, approvers: readonly string[]): string[] {
+  const [item, ...others] = order.items;
+  if (item === undefined || others.length > 0) {
+    const file = order.bulk === undefined ? [] : [`${tallyText(order)}: each row stands in the file here`];
+    const most = order.items.some(isLost) ? ALARM_LINES : FOLLOWING_LINES;
+    const groups = groupLines(order, SHOWN_NAMES).map((line) => cutToLines(line, most));
+    return order.state === 'UNKNOWN' ? [settleText(order, approvers), ...groups] : [...groups, ...file];
+  }
+  const [first, ...more] = resultText(item);
+  const isUnknown = order.state === 'UNKNOWN';
+  const rest = [...more, ...otherObjectLines(item)].map((line) => cutToLines(line, FOLLOWING_LINES));
   return present([
-    ...groups.slice(0, SHOWN_REASONS).map(({ state, reason, same }) => {
-      const names = namesOf({ names: same.map(({ name }) => name), count: same.length });
-      return truncateMarkup(`${ITEM_ICONS[state]} *${names}*: ${reason}`, REASON_LENGTH);
-    }),
-    left !== 0 && `${count(left, 'other row')} ended for other reasons: see the file.`,
+    ...nextSteps(order, item).map(capitalized),
+    // The bot's own sentence is said whole, since it says what to do. The card has all that is known of an unknown end.
+    (isUnknown && item.result && doubtText(item.result.summary)) || first,
+    ...(isLost(item) ? rest : []),
+    isUnknown && settleText(order, approvers),
+    ...(isLost(item) ? [] : rest),
   ]);
 }
 
-const SHOWN_REASONS = 5;
-/** The limit for one line, in characters. */
-const REASON_LENGTH = 900;
+/** Who settles what nobody knows, and under which number the service may know it. */
+function settleText(order: Order, approvers: readonly string[]): string {
+  const [item, ...others] = order.items;
+  const about =
+    item === undefined || others.length > 0 || goesOverXml(order) ? 'It is' : `${code(item.ctid)} is`;
+  return `${about} not sent again by itself. ${approverList(approvers)}: settle it on the card.`;
+}
+
+/** The most names of one result in a reply. */
+const SHOWN_NAMES = 3;
+
+/** What is known of one name, in a line. */
+function itemLine(order: Order, item: OrderItem): string {
+  return `${ITEM_ICONS[item.state]} *${escapeText(itemName(order, item.name))}*: ${itemText(order, item).toLowerCase()} · ${briefResult(item)}`;
+}
+
+/**
+ * How the names of an order ended, those that ended alike together, the most frequent first.
+ * @param mostNames of those that ended alike
+ */
+export function groupLines(order: Order, mostNames: number): string[] {
+  // The service may repeat the name in its answer. For other names the reason is the same.
+  const reasonWithoutName = (item: OrderItem) => briefResult(item).replaceAll(item.name, '');
+  // How rows of a file succeeded stands in a file.
+  const states = (['SUCCEEDED', 'UNKNOWN', 'FAILED'] as const).slice(order.bulk === undefined ? 0 : 1);
+  return states.flatMap((state) => {
+    const items = order.items.filter((item) => item.state === state);
+    return [...groupBy(items, reasonWithoutName).values()]
+      .sort((a, b) => b.length - a.length)
+      .flatMap((same) => {
+        const [first] = same;
+        const names = firstOf(
+          same.map(({ name }) => escapeText(itemName(order, name))),
+          mostNames,
+        );
+        if (first === undefined) return [];
+        // What went well beside what did not is not explained.
+        const why = state === 'SUCCEEDED' && order.state !== state ? '' : ` · ${briefResult(first)}`;
+        return [`${ITEM_ICONS[state]} *${names}*: ${itemText(order, first).toLowerCase()}${why}`];
+      });
+  });
+}
 
 const ITEM_ICONS: Readonly<Record<OrderItem['state'], string>> = {
   WAITING: STATES.PENDING.icon,
@@ -458,23 +542,6 @@ const ITEM_ICONS: Readonly<Record<OrderItem['state'], string>> = {
   FAILED: STATES.FAILED.icon,
   UNKNOWN: STATES.UNKNOWN.icon,
 };
-
-function unknownHelp(order: Order, approvers: readonly string[]): AnyBlock[] {
-  const unknown = order.items.filter((item) => item.state === 'UNKNOWN');
-  const overXml = goesOverXml(order);
-  const known = unknown.map((item) => {
-    const how = overXml
-      ? 'sent over XML, where a client transaction has no place'
-      : `client transaction ${code(item.ctid)}`;
-    return `${escapeText(itemName(order, item.name))}: ${how}${item.sentAt === undefined ? '' : `, sent ${moment(item.sentAt)}`}`;
-  });
-  return [
-    ...lines(known.map((line) => truncateMarkup(line, 300)).slice(0, 20)),
-    section(
-      `It is not sent again by itself. ${approverList(approvers)}: look at the domain service whether it was carried out, then press what you found.`,
-    ),
-  ];
-}
 
 const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   requested: 'asked',

@@ -3,7 +3,7 @@ import type { OrderCost } from '../../../src/money/prices.ts';
 import type { BulkPlan } from '../../../src/orders/bulk.ts';
 import { planMessage, tallyText } from '../../../src/slack/bulk/bulk.view.ts';
 import { costFact } from '../../../src/slack/money/price.view.ts';
-import { orderReply } from '../../../src/slack/orders/thread.view.ts';
+import { groupLines, orderReply } from '../../../src/slack/orders/thread.view.ts';
 import { newBulk } from '../../orders/sample.ts';
 import { orderEvent } from '../../support/log.ts';
 import { SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from '../orders/samples.ts';
@@ -20,11 +20,11 @@ test('a file of which no row is fine says what to do, with the right number of r
   const one = JSON.stringify(planMessage(plan(), undefined, []).blocks);
   expect(one).toContain('Transfer: none of 1 row can be asked for.* Correct the file, and give it again');
   expect(one).toContain('`/domain bulk transfer`');
-  expect(one).toContain('*1 row is not asked for*: see the file');
+  expect(one).toContain('*1 row is left out*: see the file');
   const [row] = plan().leftOut;
   const two = plan({ leftOut: row === undefined ? [] : [row, row] });
   expect(JSON.stringify(planMessage(two, undefined, []).blocks)).toContain(
-    '*2 rows are not asked for*: see the file',
+    '*2 rows are left out*: see the file',
   );
 });
 
@@ -63,9 +63,12 @@ test('rows that failed for one reason stand together, though each answer names i
   }));
   const finished = orderEvent('finished', 'FAILED');
   const said = JSON.stringify(orderReply({ ...order, items }, finished, [])?.blocks);
-  expect(said).toContain('a.rest is not in this account');
-  expect(said).not.toContain('b.rest is not in this account');
-  expect(said.match(/is not in this account|no credit/g)).toEqual(['is not in this account', 'no credit']);
+  expect(said, 'the most frequent reason').toContain('*a.rest, b.rest, c.rest and 3 more*: failed · `1001`');
+  expect(said).not.toContain('b.rest is not');
+  expect(groupLines({ ...order, items }, 5)).toEqual([
+    ':x: *a.rest, b.rest, c.rest, d.rest, e.rest and 1 more*: failed · `1001` “a.rest is not in this account”',
+    ':x: *g.rest*: failed · `1001` “no credit”',
+  ]);
 });
 
 test.each([

@@ -234,7 +234,13 @@ const CASES: readonly Case[] = [
     ['alone in an emergency', '“the shop is down”', 'open for review'],
   ],
   ['private', sampleOrder('PENDING', { isPrivate: true }), {}, ['private']],
-  ['what the service said', sampleOrder('FAILED'), {}, ['EF01015 not in this account']],
+  [
+    'what is known of an unknown outcome',
+    sampleOrder('UNKNOWN'),
+    {},
+    ['may have reached the service', 'Client transaction 7k2m9qx4h1ab, sent', 'not sent again by itself'],
+  ],
+  ['what the service said', sampleOrder('FAILED'), {}, ['EF01015 “not in this account”']],
 ];
 
 function textOfBlocks(blocks: readonly object[]): string {
@@ -293,6 +299,32 @@ describe('the facts of a card', () => {
       'History',
     ])
       expect(shown).toContain(text);
+  });
+
+  it('of an order that has ended stand behind Details, too', () => {
+    const order = sampleOrder('SUCCEEDED', { emergencyApprovedBy: 'U0ADA' });
+    const why = 'the shop is down, '.repeat(10);
+    const history = [
+      orderEvent('emergency_approved', 'APPROVED', { reason: why, actor: 'U0ADA', version: 2, at: ASKED_AT }),
+    ];
+    const data = { created: '2026-11-21T10:00:00Z' };
+    const items = order.items.map((item) => ({
+      ...item,
+      result: { ...item.result, summary: { code: 'done' } as const, data },
+    }));
+    const ended = { ...order, items };
+    const extras = { ...USUAL, statement: statedBy(waiting), history };
+    const view = lookView({ order: ended, extras, mayDecide: false, origin: { channelId: 'C1' }, page: 1 });
+    const shown = textOfBlocks(view.blocks);
+    for (const text of [
+      why.trim(),
+      'open for review',
+      'S0105 The domain was renewed.',
+      '20261121-app1-7',
+      'Created: ',
+    ])
+      expect(shown).toContain(text);
+    expect(phoneLines(blocksOf(cardOf(ended, extras).blocks))).toBeLessThanOrEqual(6);
   });
 
   it('leave a usual card as short as it may be', () => {

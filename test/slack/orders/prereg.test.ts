@@ -28,7 +28,7 @@ it.each<[what: string, record: Readonly<Record<string, unknown>>, expected: read
   [
     'members of the phases that are not documented, beside them',
     { preregConfig: { confirmation_start: '2027-01-01 00:00:00', wave: 3, rules: { fee: 'none' } } },
-    ['2027-01-01 00:00:00', 'Phases: wave', '3', 'Phases: rules.fee', 'none'],
+    ['1 Jan 2027, 00:00', 'Phases: wave', '3', 'Phases: rules.fee', 'none'],
   ],
   ['members of the phases where none of them is documented', { preregConfig: { wave: 3 } }, ['wave', '3']],
   [

@@ -172,7 +172,9 @@ test('an order over a budget is brought to the admins, and calls no admin who as
   await notify(order, noon, changes);
   expect(told(order, 'D0ADA')).toHaveLength(1);
   expect([...told(order, 'D0BOB'), ...told(order, 'D0CAROL')], 'theirs is not missing').toEqual([]);
-  expect(about(order, 'D0ALICE').map(textOf).join('\n')).toContain('<@U0ADA>, <@U0DAVE>: this still waits');
+  expect(about(order, 'D0ALICE').map(textOf).join('\n')).toContain(
+    'still waits for approval. <@U0ADA>, <@U0DAVE>',
+  );
 
   const crowded = await waiting();
   const many = Array.from({ length: 20 }, (_, n) => `U0NOBODY${n}`);
@@ -231,13 +233,13 @@ test('those who are named are called once, people and members of groups, but not
   await notify(order, noon);
   expect(told(order, 'D0ADA')).toHaveLength(1);
   expect(told(order, 'D0ADA')[0]).toMatch(
-    /has waited for approval since .*, asked by <@U0ALICE>\. <@U0BOB>, <!subteam\^S0APPROVERS> can approve it\. See it with `\/domain order/,
+    /asked by <@U0ALICE>, has waited for approval since .*\. <@U0BOB>, <!subteam\^S0APPROVERS> can approve it\. See it with `\/domain order/,
   );
   expect(told(order, 'D0CAROL')).toHaveLength(1);
   expect([...told(order, 'D0ALICE'), ...told(order, 'D0BOB')]).toEqual([]);
   expect(told(order, 'C0DOMAINS')).toHaveLength(1);
   expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain(
-    'This still waits for approval, and <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS> should know',
+    'still waits for approval, and <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS> should know',
   );
 });
 
