@@ -6,7 +6,7 @@ import { resumeOrder } from '../../orders/resume.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Submitted } from '../feature.ts';
-import { field, fieldsOf, readForm, reasonField } from '../kit/form.ts';
+import { choiceField, fieldsOf, readForm, reasonField } from '../kit/form.ts';
 import { nearest } from '../kit/parse.ts';
 import { changing } from '../orders/order-buttons.ts';
 import { resumedText } from '../orders/order-buttons.view.ts';
@@ -21,12 +21,9 @@ import { placePlan } from './bulk-plan.ts';
  */
 
 const planned = z.object({
-  task: field(
-    {
-      label: 'Task',
-      kind: 'choice',
-      options: BULK_TASKS.map((task) => ({ value: task, text: taskNamed(task).words.title })),
-    },
+  task: choiceField(
+    'Task',
+    Object.fromEntries(BULK_TASKS.map((task) => [task, taskNamed(task).words.title])),
     z.enum(BULK_TASKS, 'Choose a task.'),
   ),
   ...csvFields(`A header and a row a name, at most ${MAX_ROWS} rows.`, {

@@ -70,6 +70,41 @@ export function field<Schema extends z.ZodType>(look: FieldLook, schema: Schema)
   return own;
 }
 
+/** A text that is checked elsewhere, for what is wrong with it in a file or on a line too. */
+export const TYPED = z.string().optional();
+/** The same, empty where nothing was typed. */
+export const TYPED_OR_EMPTY = z.string().default('');
+/** Lines that are checked elsewhere. */
+export const TYPED_LINES = z.array(z.string()).optional();
+/** What was ticked or picked. */
+export const PICKED = z.array(z.string()).default([]);
+
+/** A field whose text is checked elsewhere. */
+export function typedField(label: string, more: Partial<FieldLook> = {}) {
+  return field({ label, kind: 'text', ...more }, TYPED);
+}
+
+/** The texts of options by their values, or values that are their own texts. */
+type Options = Readonly<Record<string, string>> | readonly string[];
+
+/** The options that a menu or checkboxes offer. */
+export function optionsOf(options: Options): readonly MenuOption[] {
+  return Object.entries(options).map(([value, text]) => ({
+    value: Array.isArray(options) ? text : value,
+    text,
+  }));
+}
+
+/** A field with options to choose one of, or with checkboxes where its kind says so. */
+export function choiceField<Schema extends z.ZodType>(
+  label: string,
+  options: Options,
+  schema: Schema,
+  more: Partial<FieldLook> = {},
+): Schema {
+  return field({ label, kind: 'choice', options: optionsOf(options), ...more }, schema);
+}
+
 /** A text that has to be given. */
 export const GIVEN = z.string('Fill this in.');
 

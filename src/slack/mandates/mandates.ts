@@ -14,14 +14,22 @@ import { stopOrder } from '../../orders/stop.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, SubmissionCall, Submitted } from '../feature.ts';
 import { formOrigin } from '../feature.ts';
 import { textMessage } from '../kit/blocks.ts';
-import { type FormValues, field, fieldsOf, joinErrors, readForm, reasonField } from '../kit/form.ts';
+import {
+  choiceField,
+  type FormValues,
+  field,
+  fieldsOf,
+  joinErrors,
+  PICKED,
+  readForm,
+  reasonField,
+  TYPED_OR_EMPTY,
+} from '../kit/form.ts';
 import { notPlacedMessage, openForm } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { endedText, mandateIssueText, mandatesMessage, stoppedAllText } from './mandate.view.ts';
 
 /* Mandates: asking for one, looking at them, ending one, and stopping what they are about to send. */
-
-const text = z.string().default('');
 
 const declared = z.object({
   mandate_names: field(
@@ -32,22 +40,17 @@ const declared = z.object({
       placeholder: '*.rest, tag:brand, cafe.rest',
       hint: 'As in a rule of the policy. Names that come to fit later are covered too.',
     },
-    z.array(z.string()).default([]),
+    PICKED,
   ),
   max_price: field(
     { label: 'At most for a name and year', kind: 'text', isNeeded: true, placeholder: '20.00' },
-    text,
+    TYPED_OR_EMPTY,
   ),
-  max_total: field({ label: 'At most in all', kind: 'text', isNeeded: true, placeholder: '600.00' }, text),
-  span: field(
-    {
-      label: 'In a calendar',
-      kind: 'choice',
-      options: BUDGET_SPANS.map((span) => ({ value: span, text: span })),
-      isNeeded: true,
-    },
-    text,
+  max_total: field(
+    { label: 'At most in all', kind: 'text', isNeeded: true, placeholder: '600.00' },
+    TYPED_OR_EMPTY,
   ),
+  span: choiceField('In a calendar', BUDGET_SPANS, TYPED_OR_EMPTY, { isNeeded: true }),
   until: field(
     {
       label: 'Until',
@@ -56,7 +59,7 @@ const declared = z.object({
       placeholder: 'YYYY-MM-DD',
       hint: 'At most 400 days from now.',
     },
-    text,
+    TYPED_OR_EMPTY,
   ),
   notice: field(
     {
@@ -65,18 +68,11 @@ const declared = z.object({
       range: { min: MIN_NOTICE_DAYS, max: MAX_NOTICE_DAYS },
       hint: `From ${MIN_NOTICE_DAYS} to ${MAX_NOTICE_DAYS}; empty: ${DEFAULT_NOTICE_DAYS}.`,
     },
-    text,
+    TYPED_OR_EMPTY,
   ),
-  account: field(
-    {
-      label: 'With whose account',
-      kind: 'choice',
-      options: [
-        { value: 'mine', text: 'Mine' },
-        { value: 'team', text: 'The team’s' },
-      ],
-      isNeeded: true,
-    },
+  account: choiceField(
+    'With whose account',
+    { mine: 'Mine', team: 'The team’s' },
     z.enum(['mine', 'team'], 'Choose yours or the team’s.'),
   ),
   reason: reasonField('Shown to the approvers.'),

@@ -3,7 +3,7 @@ import { formatDecimal, parseAmount } from '../../money/amount.ts';
 import { BUDGET_SPANS, type Budget } from '../../money/budget.ts';
 import type { Feature, FormFeature, SubmissionCall, Submitted } from '../feature.ts';
 import { context, textMessage } from '../kit/blocks.ts';
-import { type FieldLook, type Form, field, fieldsOf, readForm } from '../kit/form.ts';
+import { choiceField, type FieldLook, type Form, field, fieldsOf, readForm } from '../kit/form.ts';
 import { opening } from '../orders/ordering.ts';
 import { BUDGET, budgetIntro } from './budget.view.ts';
 import { PRICE_ISSUES } from './price.view.ts';
@@ -25,12 +25,9 @@ const budgetFields = (currency: string) =>
         .optional(),
     ),
     amount: field(AMOUNT, amountIn(currency)),
-    span: field(
-      {
-        label: 'For',
-        kind: 'choice',
-        options: BUDGET_SPANS.map((span) => ({ value: span, text: `a ${span}` })),
-      },
+    span: choiceField(
+      'For',
+      { month: 'a month', year: 'a year' } satisfies Record<Budget['span'], string>,
       z.enum(BUDGET_SPANS, 'Choose a month or a year.'),
     ),
   });

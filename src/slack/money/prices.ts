@@ -18,7 +18,7 @@ import {
 } from '../feature.ts';
 import { context, count, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
-import { field, fieldsOf, readForm } from '../kit/form.ts';
+import { choiceField, field, fieldsOf, readForm, TYPED_OR_EMPTY } from '../kit/form.ts';
 import { opening } from '../orders/ordering.ts';
 import { MAX_WAITING_PRICES } from '../policy/pending-change.view.ts';
 import { waitWithPrices } from '../policy/pending-changes.ts';
@@ -34,18 +34,9 @@ function find(list: readonly ListedPrice[], id: string | undefined): ListedPrice
 }
 
 /** What is wrong with a price is found where the rows of a file are read too. */
-const typed = z.string().default('');
 const priced = z.object({
-  zone: field({ label: 'Zone', kind: 'text', placeholder: 'rest', isNeeded: true }, typed),
-  task: field(
-    {
-      label: 'Task',
-      kind: 'choice',
-      options: PRICED_TASKS.map((task) => ({ value: task, text: task })),
-      isNeeded: true,
-    },
-    typed,
-  ),
+  zone: field({ label: 'Zone', kind: 'text', placeholder: 'rest', isNeeded: true }, TYPED_OR_EMPTY),
+  task: choiceField('Task', PRICED_TASKS, TYPED_OR_EMPTY, { isNeeded: true }),
   period: field(
     {
       label: 'Years',
@@ -53,9 +44,9 @@ const priced = z.object({
       range: { min: 1, max: 99 },
       hint: 'For create and renew. Without a price for several years, that of 1 year counts for each.',
     },
-    typed,
+    TYPED_OR_EMPTY,
   ),
-  amount: field({ label: 'Amount', kind: 'text', placeholder: '18.00', isNeeded: true }, typed),
+  amount: field({ label: 'Amount', kind: 'text', placeholder: '18.00', isNeeded: true }, TYPED_OR_EMPTY),
   valid_from: field(
     {
       label: 'Valid from',
@@ -64,11 +55,11 @@ const priced = z.object({
       hint: 'The first day, as YYYY-MM-DD. The price before it stays in the list.',
       isNeeded: true,
     },
-    typed,
+    TYPED_OR_EMPTY,
   ),
   source: field(
     { label: 'Source', kind: 'text', placeholder: 'Contract of 3 October, page 2', isNeeded: true },
-    typed,
+    TYPED_OR_EMPTY,
   ),
 });
 

@@ -3,19 +3,26 @@ import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS, type OrderTaskName, taskNamed } from '../../orders/tasks.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
-import { type FieldLook, type FormValues, field } from '../kit/form.ts';
+import {
+  choiceField,
+  type FieldLook,
+  type FormValues,
+  field,
+  PICKED,
+  TYPED_OR_EMPTY,
+  typedField,
+} from '../kit/form.ts';
 import { LAST_WORD_UNREAD, yearsLastText } from './asking.view.ts';
 import { NO_AUTH_CODE } from './input-issue.view.ts';
-import { orderForm, pick, readSecret, type SecretField, typedField } from './order-form.ts';
+import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
 import { openFromLine, orderFromLine, refusalOfAccount } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
 /* The tasks for domains. Each runs at once when the line is complete, and opens its form when it is not. */
 
 const NAME: FieldLook = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isNeeded: true };
-const name = z.string().default('');
 /** Names or hosts, one or several a line. */
-const names = z.array(z.string()).default([]).transform(splitNames);
+const names = PICKED.transform(splitNames);
 
 export const NAMESERVERS: FieldLook = {
   label: 'Nameservers',
@@ -25,7 +32,7 @@ export const NAMESERVERS: FieldLook = {
 };
 const nameServers = field({ ...NAMESERVERS, isNeeded: true }, names);
 
-const NAMED = { name: field(NAME, name) };
+const NAMED = { name: field(NAME, TYPED_OR_EMPTY) };
 const contactField = (label: string, more: Partial<FieldLook> = {}) =>
   typedField(label, { kind: 'number', isNeeded: true, ...more });
 
@@ -48,17 +55,14 @@ const AUTH: SecretField = {
 };
 
 const CONFIRMED = 'true';
-const confirmOrder = field(
+const confirmOrder = choiceField(
+  'Confirmation',
+  { [CONFIRMED]: 'Send it as confirmed' },
+  PICKED.transform((ticked) => ticked.includes(CONFIRMED)),
   {
-    label: 'Confirmation',
     kind: 'choices',
-    options: [{ value: CONFIRMED, text: 'Send it as confirmed' }],
     hint: 'The document does not say what the service does with an order that is not.',
   },
-  z
-    .array(z.string())
-    .default([])
-    .transform((ticked) => ticked.includes(CONFIRMED)),
 );
 
 const createForm = orderForm({
@@ -135,7 +139,10 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
   const form = orderForm({
     task,
     fields: z.object({
-      name: field(formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) }, name),
+      name: field(
+        formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) },
+        TYPED_OR_EMPTY,
+      ),
     }),
   });
   const command: Command = {

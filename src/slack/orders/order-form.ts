@@ -8,17 +8,17 @@ import { Secret } from '../../service/secret.ts';
 import type { FormFeature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { context } from '../kit/blocks.ts';
 import {
+  choiceField,
   type Field,
-  type FieldLook,
   type FormOrigin,
   type FormValues,
   type FormView,
-  field,
   fieldsOf,
   formView,
   linesIn,
   readForm,
   reasonField,
+  TYPED,
 } from '../kit/form.ts';
 import { accountChangedText, retriedMessage } from './asking.view.ts';
 import { type FieldProblem, fieldProblems, issueText, notOfferedText } from './input-issue.view.ts';
@@ -78,33 +78,15 @@ export function readSecret(typed: string): SecretRead {
   return { secret: new Secret(typed) };
 }
 
-/** A text that a task checks. */
-export const TYPED = z.string().optional();
-/** Lines that a task checks; none are left out of its input. */
-export const TYPED_LINES = z.array(z.string()).optional();
-/** A field whose text a task checks. */
-export function typedField(label: string, more: Partial<FieldLook> = {}) {
-  return field({ label, kind: 'text', ...more }, TYPED);
-}
-
 /** What is never part of a task's input. */
 const REASONED = z.object({ reason: reasonField('Shown to the approvers.') });
 
 /** The interface to use, where an account reaches both and no other field decides. */
 function interfaceField(hint: string) {
-  return field(
-    {
-      label: 'Interface of the service',
-      kind: 'choice',
-      options: [
-        { value: 'json', text: 'JSON' },
-        { value: 'xml', text: 'XML' },
-      ],
-      hint,
-      dispatches: true,
-    },
-    TYPED,
-  );
+  return choiceField('Interface of the service', { json: 'JSON', xml: 'XML' }, TYPED, {
+    hint,
+    dispatches: true,
+  });
 }
 
 /** The team's presets of some kinds, if there are any. The chosen one fills fields and is not part of the order. */

@@ -14,7 +14,18 @@ import { parseDomainName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../accounts/link.view.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Interaction } from '../feature.ts';
 import { context, escapeText, type Message, message } from '../kit/blocks.ts';
-import { type FieldErrors, type FormValues, field, fieldsOf, noticeView, readForm } from '../kit/form.ts';
+import {
+  choiceField,
+  type FieldErrors,
+  type FormValues,
+  field,
+  fieldsOf,
+  noticeView,
+  PICKED,
+  readForm,
+  TYPED,
+  TYPED_LINES,
+} from '../kit/form.ts';
 import { refreshing } from '../refresh-form.ts';
 import { interfaceNote } from './interface.view.ts';
 import { openFromLine } from './ordering.ts';
@@ -323,45 +334,30 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
     'prereg_config.confirmation_end': moment('Confirmation ends'),
     'prereg_config.period_start': moment('Phase starts'),
     'prereg_config.period_end': moment('Phase ends'),
-    operator: field(
+    operator: choiceField(
+      'How values are compared',
       {
-        label: 'How values are compared',
-        kind: 'choice',
-        options: [
-          ...(json ? [{ value: 'EQUAL', text: 'EQUAL: exactly the same' }] : []),
-          ...(xml ? [{ value: 'like', text: 'like: alike, as the service sees it' }] : []),
-        ],
+        ...(json ? { EQUAL: 'EQUAL: exactly the same' } : {}),
+        ...(xml ? { like: 'like: alike, as the service sees it' } : {}),
+      },
+      z.enum(['EQUAL', 'like']).optional().catch(undefined),
+      {
         hint: 'EQUAL is what the JSON interface shows, like what the XML interface shows. With EQUAL, % and * stand for nothing.',
         dispatches: true,
       },
-      z.enum(['EQUAL', 'like']).optional().catch(undefined),
     ),
-    order: field(
-      {
-        label: 'Sorted by',
-        kind: 'choice',
-        options: ORDER_KEYS.map((value) => ({ value, text: fieldLabel(value) })),
-        dispatches: true,
-      },
+    order: choiceField(
+      'Sorted by',
+      Object.fromEntries(ORDER_KEYS.map((key) => [key, fieldLabel(key)])),
       z.enum(ORDER_KEYS).optional().catch(undefined),
+      { dispatches: true },
     ),
-    order_mode: field(
-      {
-        label: 'Direction',
-        kind: 'choice',
-        options: [{ value: 'asc', text: 'Ascending (asc)' }],
-        hint: 'The document shows no other direction.',
-      },
-      z.string().optional(),
-    ),
-    children: field(
-      {
-        label: 'Whose',
-        kind: 'choices',
-        options: [{ value: 'true', text: 'Those of sub-users too (children)' }],
-      },
-      z.array(z.string()).optional(),
-    ),
+    order_mode: choiceField('Direction', { asc: 'Ascending (asc)' }, TYPED, {
+      hint: 'The document shows no other direction.',
+    }),
+    children: choiceField('Whose', { true: 'Those of sub-users too (children)' }, TYPED_LINES, {
+      kind: 'choices',
+    }),
     limit: field(
       { label: 'Records a page', kind: 'number', hint: `1 to ${MAX_LIMIT}; ${PAGE} when left empty.` },
       z
@@ -373,23 +369,14 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
         )
         .transform(Number),
     ),
-    keys: field(
+    keys: choiceField(
+      'Show as well',
       {
-        label: 'Show as well',
-        kind: 'choices',
-        options: [
-          { value: 'tmch_mark', text: 'Trademark claim' },
-          { value: 'extension', text: 'Extension data' },
-          { value: 'nsentry', text: 'Nameserver entries' },
-          ...(xml
-            ? [
-                { value: 'ownerc', text: 'Owner contact' },
-                { value: 'zonec', text: 'Zone contact' },
-              ]
-            : []),
-        ],
+        ...{ tmch_mark: 'Trademark claim', extension: 'Extension data', nsentry: 'Nameserver entries' },
+        ...(xml ? { ownerc: 'Owner contact', zonec: 'Zone contact' } : {}),
       },
-      z.array(z.string()).default([]),
+      PICKED,
+      { kind: 'choices' },
     ),
     key: field(
       {

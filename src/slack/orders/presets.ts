@@ -20,10 +20,21 @@ import {
   type Submitted,
 } from '../feature.ts';
 import { textMessage } from '../kit/blocks.ts';
-import { type Form, type FormValues, field, fieldsOf, formView, readForm } from '../kit/form.ts';
+import {
+  choiceField,
+  type Form,
+  type FormValues,
+  field,
+  fieldsOf,
+  formView,
+  readForm,
+  TYPED,
+  TYPED_LINES,
+  TYPED_OR_EMPTY,
+  typedField,
+} from '../kit/form.ts';
 import { refreshing, updateOpenView } from '../refresh-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from './domains.ts';
-import { TYPED, TYPED_LINES, typedField } from './order-form.ts';
 import { openForm, opening } from './ordering.ts';
 import {
   PRESET_GONE,
@@ -54,21 +65,12 @@ const declaredFor = (kind: PresetKind) =>
   z.object({
     preset_name: field(
       { label: 'Name', kind: 'text', placeholder: 'Our DNS', isNeeded: true },
-      z.string().default(''),
+      TYPED_OR_EMPTY,
     ),
-    kind: field(
-      {
-        label: 'What it holds',
-        kind: 'choice',
-        options: [
-          { value: 'contacts', text: 'Contacts' },
-          { value: 'nameservers', text: 'Nameservers' },
-        ],
-        dispatches: true,
-        isNeeded: true,
-      },
-      TYPED,
-    ),
+    kind: choiceField('What it holds', { contacts: 'Contacts', nameservers: 'Nameservers' }, TYPED, {
+      dispatches: true,
+      isNeeded: true,
+    }),
     ...CONTENT[kind],
   });
 

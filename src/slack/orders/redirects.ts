@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import { type FieldLook, type FormValues, field } from '../kit/form.ts';
+import { choiceField, type FieldLook, type FormValues, field, TYPED, typedField } from '../kit/form.ts';
 import { refreshing } from '../refresh-form.ts';
-import { orderForm, pick, TYPED, typedField } from './order-form.ts';
+import { orderForm, pick } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 
 /* Redirects from a name or an address to a target. */
@@ -22,7 +22,8 @@ const TARGET: FieldLook = {
   isNeeded: true,
 };
 
-const options = (...values: readonly string[]) => values.map((value) => ({ value, text: value }));
+/** The choice picks the interface, and with it the fields. */
+const CHOSEN = { dispatches: true, isNeeded: true };
 
 /** Every type and mode that the document shows for each interface (service API, section "Redirect"). */
 function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
@@ -37,25 +38,17 @@ function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
         : TARGET,
       TYPED,
     ),
-    type: field(
-      {
-        label: 'Type',
-        kind: 'choice',
-        options: options(...(json ? ['DOMAIN'] : []), ...(xml ? ['domain', 'email'] : [])),
-        dispatches: true,
-        isNeeded: true,
-      },
+    type: choiceField(
+      'Type',
+      [...(json ? ['DOMAIN'] : []), ...(xml ? ['domain', 'email'] : [])],
       TYPED,
+      CHOSEN,
     ),
-    mode: field(
-      {
-        label: 'Mode',
-        kind: 'choice',
-        options: options(...(json ? ['HTTP'] : []), ...(xml ? ['frame', 'single'] : [])),
-        dispatches: true,
-        isNeeded: true,
-      },
+    mode: choiceField(
+      'Mode',
+      [...(json ? ['HTTP'] : []), ...(xml ? ['frame', 'single'] : [])],
       TYPED,
+      CHOSEN,
     ),
   });
   return xml

@@ -10,6 +10,7 @@ import {
   fieldsOf,
   formView,
   linesIn,
+  PICKED,
   readForm,
 } from '../kit/form.ts';
 
@@ -26,7 +27,7 @@ const chosen = z.object({
       kind: 'picks',
       hint: 'The form opens with those that are ticked.',
     },
-    z.array(z.string()).default([]),
+    PICKED,
   ),
   // The global shortcut has no channel, so the person picks one.
   channel: field(

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import { type FormValues, field } from '../kit/form.ts';
+import { type FormValues, field, TYPED_LINES, typedField } from '../kit/form.ts';
 import { noContactIdText } from './asking.view.ts';
-import { orderForm, TYPED_LINES, typedField } from './order-form.ts';
+import { orderForm } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 
 /*

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import type { FieldLook } from '../kit/form.ts';
+import { type FieldLook, typedField } from '../kit/form.ts';
 import { refreshing } from '../refresh-form.ts';
-import { orderForm, readSecret, typedField } from './order-form.ts';
+import { orderForm, readSecret } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 

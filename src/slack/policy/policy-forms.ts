@@ -15,6 +15,7 @@ import { attachedFields, attachedText } from '../attached-text.ts';
 import type { FormFeature, SubmissionCall, Submitted } from '../feature.ts';
 import { context, LIMITS, section, truncate } from '../kit/blocks.ts';
 import {
+  choiceField,
   type FieldErrors,
   type Form,
   type FormValues,
@@ -23,6 +24,8 @@ import {
   fingerprint,
   joinErrors,
   readForm,
+  TYPED,
+  typedField,
 } from '../kit/form.ts';
 import { ITEMS, peopleValues, withGroups, withoutGroups, withTypedIds } from './people-fields.ts';
 import { DRAFT, NOTES, ROLE_LABELS, savedNote, startIntro } from './policy.view.ts';
@@ -32,27 +35,19 @@ import { editDraft, editedRules, pageOf, shownPolicy } from './policy-shown.ts';
 
 /* The forms of the policy: a rule, a YAML file, a policy to start from. All of them change only the draft. */
 
-const TYPED = z.string().optional();
-
 /** What a rule's form asks for. What is wrong is found where the rules of a file are read too. */
 const declared = z.object({
-  rule_name: field(
-    { label: 'Name of the rule', kind: 'text', placeholder: 'Transfers of the brand', isNeeded: true },
-    TYPED,
-  ),
-  tasks: field(
+  rule_name: typedField('Name of the rule', { placeholder: 'Transfers of the brand', isNeeded: true }),
+  tasks: choiceField(
+    'Tasks',
     {
-      label: 'Tasks',
-      kind: 'picks',
-      options: [
-        { value: 'all', text: 'Everything' },
-        { value: 'charge', text: 'What costs money' },
-        { value: 'risk', text: 'What can lose a name or take it down' },
-        ...ORDER_TASK_NAMES.map((name) => ({ value: name, text: `${name}: ${taskNamed(name).words.title}` })),
-      ],
-      isNeeded: true,
+      ...{ all: 'Everything', charge: 'What costs money', risk: 'What can lose a name or take it down' },
+      ...Object.fromEntries(
+        ORDER_TASK_NAMES.map((name) => [name, `${name}: ${taskNamed(name).words.title}`]),
+      ),
     },
     ITEMS,
+    { kind: 'picks', isNeeded: true },
   ),
   names: field(
     {
@@ -66,70 +61,44 @@ const declared = z.object({
   ),
   by: field({ label: 'Only if asked for by', kind: 'people', hint: 'Empty: everybody who may ask.' }, ITEMS),
   by_groups: field({ label: 'Or whoever belongs to', kind: 'groups' }, ITEMS),
-  over: field(
-    {
-      label: 'Only over this amount',
-      kind: 'text',
-      placeholder: '100.00',
-      hint: 'Of the whole order. A price that is not known counts as over.',
-    },
+  over: typedField('Only over this amount', {
+    placeholder: '100.00',
+    hint: 'Of the whole order. A price that is not known counts as over.',
+  }),
+  decision: choiceField(
+    'Decision',
+    { free: 'Nobody has to decide', approve: 'It needs approval', refuse: 'It is refused' },
     TYPED,
-  ),
-  decision: field(
-    {
-      label: 'Decision',
-      kind: 'choice',
-      options: [
-        { value: 'free', text: 'Nobody has to decide' },
-        { value: 'approve', text: 'It needs approval' },
-        { value: 'refuse', text: 'It is refused' },
-      ],
-      isNeeded: true,
-    },
-    TYPED,
+    { isNeeded: true },
   ),
   approvers: field({ label: 'Approvers', kind: 'people', hint: 'People who may approve.' }, ITEMS),
   approver_groups: field({ label: 'Approver groups', kind: 'groups' }, ITEMS),
-  needed: field(
-    { label: 'Approvals needed', kind: 'number', range: { min: 1, max: 20 }, hint: 'Empty: 1.' },
-    TYPED,
-  ),
-  ttl: field(
-    {
-      label: 'An order expires after',
-      kind: 'text',
-      placeholder: '48h',
-      hint: 'A number with s, m, h or d. Empty: as the settings say.',
-    },
-    TYPED,
-  ),
-  remind_after: field({ label: 'Approvers are reminded after', kind: 'text', placeholder: '4h' }, TYPED),
-  escalate_after: field({ label: 'Others are called after', kind: 'text', placeholder: '12h' }, TYPED),
+  needed: typedField('Approvals needed', {
+    kind: 'number',
+    range: { min: 1, max: 20 },
+    hint: 'Empty: 1.',
+  }),
+  ttl: typedField('An order expires after', {
+    placeholder: '48h',
+    hint: 'A number with s, m, h or d. Empty: as the settings say.',
+  }),
+  remind_after: typedField('Approvers are reminded after', { placeholder: '4h' }),
+  escalate_after: typedField('Others are called after', { placeholder: '12h' }),
   escalate_to: field({ label: 'Who is called then', kind: 'people' }, ITEMS),
   escalate_groups: field({ label: 'Groups to call', kind: 'groups' }, ITEMS),
-  break_glass: field(
+  break_glass: choiceField(
+    'In an emergency',
+    { false: 'It waits all the same', true: 'An admin may carry it out alone' },
+    TYPED,
     {
-      label: 'In an emergency',
-      kind: 'choice',
-      options: [
-        { value: 'false', text: 'It waits all the same' },
-        { value: 'true', text: 'An admin may carry it out alone' },
-      ],
       hint: 'With a reason, told to all who could have decided, and open for review until another admin signs it off.',
     },
-    TYPED,
   ),
-  signed: field(
-    {
-      label: 'Approvals are signed',
-      kind: 'choice',
-      options: [
-        { value: 'false', text: 'A click approves' },
-        { value: 'true', text: 'A passkey’s signature approves' },
-      ],
-      hint: 'Needs passkeys that count: `/domain key`.',
-    },
+  signed: choiceField(
+    'Approvals are signed',
+    { false: 'A click approves', true: 'A passkey’s signature approves' },
     TYPED,
+    { hint: 'Needs passkeys that count: `/domain key`.' },
   ),
 });
 
