@@ -18,12 +18,15 @@ import {
 } from '../feature.ts';
 import { actions, lines, message, section, textMessage } from '../kit/blocks.ts';
 import {
+  choiceField,
   type Field,
   type FieldErrors,
   type FieldLook,
   type FormValues,
   field,
   fieldsOf,
+  optionsOf,
+  PICKED,
   readForm,
 } from '../kit/form.ts';
 import { createLimiter, type Limiter } from '../kit/limiter.ts';
@@ -65,11 +68,11 @@ const method = z.enum(['password', 'trusted_application', 'two_factor']);
 const METHOD: FieldLook = {
   label: 'How you sign in',
   kind: 'choice',
-  options: [
-    { value: 'password', text: 'User and password' },
-    { value: 'trusted_application', text: 'Trusted application' },
-    { value: 'two_factor', text: 'User, password and two-factor token' },
-  ],
+  options: optionsOf({
+    password: 'User and password',
+    trusted_application: 'Trusted application',
+    two_factor: 'User, password and two-factor token',
+  }),
   dispatches: true,
 };
 
@@ -172,15 +175,10 @@ const CREDENTIALS = {
 
 /** For admins: whose account it is to be. Nothing but a trusted application is nobody's own. */
 const whose = z.object({
-  team: field(
-    {
-      label: 'Whose account it is',
-      kind: 'choices',
-      options: [{ value: 'true', text: 'The team’s account' }],
-      hint: 'People without an account of their own may then ask; what is approved goes out with this one.',
-    },
-    z.array(z.literal('true')).default([]),
-  ),
+  team: choiceField('Whose account it is', { true: 'The team’s account' }, PICKED, {
+    kind: 'choices',
+    hint: 'People without an account of their own may then ask; what is approved goes out with this one.',
+  }),
 });
 
 function fieldsFor(method: Method, call: Interaction): readonly Field[] {

@@ -23,6 +23,7 @@ import {
   neededReason,
   readForm,
   reasonField,
+  typedField,
 } from '../kit/form.ts';
 import { knownOfLapse } from '../log/event-notifications.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
@@ -143,7 +144,7 @@ function openWith(form: FormFeature) {
 
 const renewed = z.object({
   names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Tick at least one name.')),
-  period: field({ label: 'Period in years', kind: 'number' }, GIVEN),
+  period: typedField('Period in years', { kind: 'number' }, GIVEN),
   reason: reasonField('Shown to the approvers.'),
 });
 const renewManyFields: Form<'renew_many'> = {

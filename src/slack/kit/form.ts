@@ -79,9 +79,15 @@ export const TYPED_LINES = z.array(z.string()).optional();
 /** What was ticked or picked. */
 export const PICKED = z.array(z.string()).default([]);
 
-/** A field whose text is checked elsewhere. */
-export function typedField(label: string, more: Partial<FieldLook> = {}) {
-  return field({ label, kind: 'text', ...more }, TYPED);
+/** A field for a text. Without a schema it is checked elsewhere. */
+export function typedField(label: string, more?: Partial<FieldLook>): typeof TYPED;
+export function typedField<Schema extends z.ZodType>(
+  label: string,
+  more: Partial<FieldLook>,
+  schema: Schema,
+): Schema;
+export function typedField(label: string, more: Partial<FieldLook> = {}, schema: z.ZodType = TYPED) {
+  return field({ label, kind: 'text', ...more }, schema);
 }
 
 /** The texts of options by their values, or values that are their own texts. */
@@ -178,6 +184,16 @@ function givenOf(kind: Field['kind'] | undefined, value: string | readonly strin
 export function linesIn(value: string | readonly string[] | undefined): string[] {
   const lines = typeof value === 'string' ? value.split(/[\r\n]+/) : (value ?? []);
   return lines.map((line) => line.trim()).filter((line) => line !== '');
+}
+
+/** What is wrong with fields, in words. */
+export function errorTexts<Issue>(
+  issues: Readonly<Partial<Record<string, Issue>>>,
+  textOf: (issue: Issue) => string,
+): FieldErrors {
+  return Object.fromEntries(
+    Object.entries(issues).flatMap(([field, issue]) => (issue === undefined ? [] : [[field, textOf(issue)]])),
+  );
 }
 
 /** Several issues at one field become one text. */

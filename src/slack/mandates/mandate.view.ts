@@ -328,3 +328,6 @@ export function homeMandates(given: readonly MandateInForce[]): AnyBlock[] {
     context('`/domain mandates` says what they did and ends them.'),
   ];
 }
+
+export const MANDATE_GONE =
+  'This mandate is not kept any more. Close this and look at `/domain mandates` again.';

@@ -11,30 +11,35 @@ import {
   mandateTerms,
 } from '../../orders/mandates/terms.ts';
 import { stopOrder } from '../../orders/stop.ts';
-import type { ActionCall, CommandCall, Feature, FormFeature, SubmissionCall, Submitted } from '../feature.ts';
+import type { ActionCall, CommandCall, Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { formOrigin } from '../feature.ts';
 import { textMessage } from '../kit/blocks.ts';
+import { formOfList } from '../kit/edited-list.ts';
 import {
   choiceField,
   type FormValues,
-  field,
-  fieldsOf,
   joinErrors,
   PICKED,
-  readForm,
   reasonField,
   TYPED_OR_EMPTY,
+  typedField,
 } from '../kit/form.ts';
 import { notPlacedMessage, openForm } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
-import { endedText, mandateIssueText, mandatesMessage, stoppedAllText } from './mandate.view.ts';
+import {
+  endedText,
+  MANDATE_GONE,
+  mandateIssueText,
+  mandatesMessage,
+  stoppedAllText,
+} from './mandate.view.ts';
 
 /* Mandates: asking for one, looking at them, ending one, and stopping what they are about to send. */
 
 const declared = z.object({
-  mandate_names: field(
+  mandate_names: typedField(
+    'Names',
     {
-      label: 'Names',
       kind: 'lines',
       isNeeded: true,
       placeholder: '*.rest, tag:brand, cafe.rest',
@@ -42,28 +47,21 @@ const declared = z.object({
     },
     PICKED,
   ),
-  max_price: field(
-    { label: 'At most for a name and year', kind: 'text', isNeeded: true, placeholder: '20.00' },
+  max_price: typedField(
+    'At most for a name and year',
+    { isNeeded: true, placeholder: '20.00' },
     TYPED_OR_EMPTY,
   ),
-  max_total: field(
-    { label: 'At most in all', kind: 'text', isNeeded: true, placeholder: '600.00' },
-    TYPED_OR_EMPTY,
-  ),
+  max_total: typedField('At most in all', { isNeeded: true, placeholder: '600.00' }, TYPED_OR_EMPTY),
   span: choiceField('In a calendar', BUDGET_SPANS, TYPED_OR_EMPTY, { isNeeded: true }),
-  until: field(
-    {
-      label: 'Until',
-      kind: 'text',
-      isNeeded: true,
-      placeholder: 'YYYY-MM-DD',
-      hint: 'At most 400 days from now.',
-    },
+  until: typedField(
+    'Until',
+    { isNeeded: true, placeholder: 'YYYY-MM-DD', hint: 'At most 400 days from now.' },
     TYPED_OR_EMPTY,
   ),
-  notice: field(
+  notice: typedField(
+    'Days before the expiry it acts',
     {
-      label: 'Days before the expiry it acts',
       kind: 'number',
       range: { min: MIN_NOTICE_DAYS, max: MAX_NOTICE_DAYS },
       hint: `From ${MIN_NOTICE_DAYS} to ${MAX_NOTICE_DAYS}; empty: ${DEFAULT_NOTICE_DAYS}.`,
@@ -78,19 +76,19 @@ const declared = z.object({
   reason: reasonField('Shown to the approvers.'),
 });
 
-const mandateForm: FormFeature<'mandate'> = {
-  form: { name: 'mandate', title: 'Ask for a mandate', submit: 'Ask', fields: fieldsOf(declared) },
-
-  async render(call, origin, values) {
-    const kept = origin.subject === undefined ? undefined : await call.deps.orders.store.load(origin.subject);
-    const own = await call.deps.accounts.active(call.person.id);
+/** An entry is a former mandate, whose terms are asked for anew. */
+const mandateForm = formOfList({
+  form: { name: 'mandate', title: 'Ask for a mandate', submit: 'Ask' },
+  fields: () => declared,
+  find: ({ deps }: Interaction, id: string) => deps.orders.store.load(id),
+  async values(former, { deps, person }) {
+    const own = await deps.accounts.active(person.id);
     const account = own === undefined ? 'team' : 'mine';
-    const start = { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS) };
-    return { values: { ...start, ...valuesOf(kept?.input), ...values } };
+    return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...valuesOf(former?.input) };
   },
-
-  submit,
-};
+  gone: { mandate_names: MANDATE_GONE },
+  save,
+});
 
 /** The terms of a mandate as the form shows them; its end is given anew. */
 function valuesOf(input: unknown): FormValues {
@@ -106,10 +104,10 @@ function valuesOf(input: unknown): FormValues {
   };
 }
 
-async function submit(call: SubmissionCall): Promise<Submitted> {
-  const read = readForm(declared, call.values);
-  if ('errors' in read) return read;
-  const { account, reason, mandate_names, ...typed } = read.value;
+async function save(
+  call: SubmissionCall,
+  { account, reason, mandate_names, ...typed }: z.output<typeof declared>,
+): Promise<Submitted> {
   const { accounts, mandates } = call.deps;
   const { channelId, threadTs } = call.origin;
   const outcome = await requestMandate(mandates, {

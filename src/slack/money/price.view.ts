@@ -336,6 +336,7 @@ export function pricesSaved(edits: readonly PriceEdit[]): string {
 /** What is said about changes of the list. */
 export const PRICES = {
   gone: 'This price is not on the list any more. Close this and look at `/domain prices` again.',
+  taken: 'The list has a price from this day already. Change that one, or give another day.',
   changedMeanwhile:
     'Somebody has changed the price list at the same moment, so nothing of this was saved. Send it once more.',
   tooManyWait: (most: number) =>

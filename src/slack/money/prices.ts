@@ -18,7 +18,8 @@ import {
 } from '../feature.ts';
 import { context, count, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
-import { choiceField, field, fieldsOf, readForm, TYPED_OR_EMPTY } from '../kit/form.ts';
+import { formOfList } from '../kit/edited-list.ts';
+import { choiceField, errorTexts, fieldsOf, TYPED_OR_EMPTY, typedField } from '../kit/form.ts';
 import { opening } from '../orders/ordering.ts';
 import { MAX_WAITING_PRICES } from '../policy/pending-change.view.ts';
 import { waitWithPrices } from '../policy/pending-changes.ts';
@@ -29,92 +30,66 @@ import { lineIssues, PRICE_ISSUES, PRICES, priceList, pricesSaved } from './pric
  * The team's price list: everybody sees it, admins change it.
  */
 
-function find(list: readonly ListedPrice[], id: string | undefined): ListedPrice | undefined {
-  return list.find((price) => price.id === id);
-}
-
 /** What is wrong with a price is found where the rows of a file are read too. */
 const priced = z.object({
-  zone: field({ label: 'Zone', kind: 'text', placeholder: 'rest', isNeeded: true }, TYPED_OR_EMPTY),
+  zone: typedField('Zone', { placeholder: 'rest', isNeeded: true }, TYPED_OR_EMPTY),
   task: choiceField('Task', PRICED_TASKS, TYPED_OR_EMPTY, { isNeeded: true }),
-  period: field(
+  period: typedField(
+    'Years',
     {
-      label: 'Years',
       kind: 'number',
       range: { min: 1, max: 99 },
       hint: 'For create and renew. Without a price for several years, that of 1 year counts for each.',
     },
     TYPED_OR_EMPTY,
   ),
-  amount: field({ label: 'Amount', kind: 'text', placeholder: '18.00', isNeeded: true }, TYPED_OR_EMPTY),
-  valid_from: field(
+  amount: typedField('Amount', { placeholder: '18.00', isNeeded: true }, TYPED_OR_EMPTY),
+  valid_from: typedField(
+    'Valid from',
     {
-      label: 'Valid from',
-      kind: 'text',
       placeholder: '2026-11-01',
       hint: 'The first day, as YYYY-MM-DD. The price before it stays in the list.',
       isNeeded: true,
     },
     TYPED_OR_EMPTY,
   ),
-  source: field(
-    { label: 'Source', kind: 'text', placeholder: 'Contract of 3 October, page 2', isNeeded: true },
+  source: typedField(
+    'Source',
+    { placeholder: 'Contract of 3 October, page 2', isNeeded: true },
     TYPED_OR_EMPTY,
   ),
 });
 
-const priceForm: FormFeature<'price'> = {
-  form: { name: 'price', title: 'Price', submit: 'Save', fields: fieldsOf(priced) },
-
-  async render(call, origin, values) {
-    const edited = find(await call.deps.prices.list(), origin.subject);
-    const { currency } = edited?.amount ?? call.deps;
-    return {
-      values: {
-        ...(edited === undefined
-          ? { period: '1', valid_from: utcDayOf(call.deps.now()) }
-          : {
-              zone: edited.zone,
-              task: edited.task,
-              period: String(edited.period),
-              amount: formatDecimal(edited.amount),
-              valid_from: edited.validFrom,
-              source: edited.source,
-            }),
-        ...values,
-      },
-      intro: [context(PRICES.intro(currency))],
-    };
-  },
-
-  async submit(call) {
-    const { prices, currency } = call.deps;
-    const { subject } = call.origin;
-    const list = await prices.list();
-    const edited = find(list, subject);
-    if (subject !== undefined && edited === undefined) return { errors: { zone: PRICES.gone } };
-    const given = readForm(priced, call.values);
-    if ('errors' in given) return given;
-    const read = readPrice(given.value, edited?.amount.currency ?? currency);
-    if (!read.ok) return errors(read.issues);
-    const after = read.price;
-    if (edited === undefined) return save(call, list, priceEdits(list, [after]), 'zone');
-    if (list.some((price) => price !== edited && priceKey(price) === priceKey(after))) {
-      return {
-        errors: {
-          valid_from: 'The list has a price from this day already. Change that one, or give another day.',
+const priceForm = formOfList({
+  form: { name: 'price', title: 'Price', submit: 'Save' },
+  fields: () => priced,
+  find: async ({ deps }: Interaction, id: string) =>
+    (await deps.prices.list()).find((price) => price.id === id),
+  values: (edited, { deps }) =>
+    edited === undefined
+      ? { period: '1', valid_from: utcDayOf(deps.now()) }
+      : {
+          zone: edited.zone,
+          task: edited.task,
+          period: String(edited.period),
+          amount: formatDecimal(edited.amount),
+          valid_from: edited.validFrom,
+          source: edited.source,
         },
-      };
-    }
+  intro: (edited, { deps }) => [context(PRICES.intro((edited?.amount ?? deps).currency))],
+  gone: { zone: PRICES.gone },
+
+  async save(call: SubmissionCall, given, edited): Promise<Submitted> {
+    const read = readPrice(given, (edited?.amount ?? call.deps).currency);
+    if (!read.ok) return { errors: errorTexts(read.issues, (issue) => PRICE_ISSUES[issue]) };
+    const after = read.price;
+    const list = await call.deps.prices.list();
+    if (edited === undefined) return save(call, list, priceEdits(list, [after]), 'zone');
+    if (list.some((price) => price.id !== edited.id && priceKey(price) === priceKey(after)))
+      return { errors: { valid_from: PRICES.taken } };
     return save(call, list, isSamePrice(edited, after) ? [] : [{ before: edited, after }], 'zone');
   },
-};
-
-function errors(issues: Readonly<Record<string, keyof typeof PRICE_ISSUES>>): Submitted {
-  return {
-    errors: Object.fromEntries(Object.entries(issues).map(([field, issue]) => [field, PRICE_ISSUES[issue]])),
-  };
-}
+});
 
 /**
  * Makes edits of the list. Those that let orders fall below an amount that a rule looks at wait for another admin.

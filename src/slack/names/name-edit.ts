@@ -11,7 +11,7 @@ import {
   type Submitted,
 } from '../feature.ts';
 import { ownSentence, textMessage } from '../kit/blocks.ts';
-import { type FieldLook, type Form, field, fieldsOf, linesIn, readForm } from '../kit/form.ts';
+import { type FieldLook, type Form, field, fieldsOf, linesIn, optionsOf, readForm } from '../kit/form.ts';
 import { cleanReason } from '../kit/parse.ts';
 import { openForm } from '../orders/ordering.ts';
 import { editedText } from './fact-changes.ts';
@@ -103,10 +103,10 @@ function withClear(declared: z.ZodObject, details: Pick<NameDetails, 'owner' | '
   const look: FieldLook = {
     label: 'Take away',
     kind: 'choices',
-    options: [
-      ...(owner === undefined ? [] : [{ value: 'owner', text: 'No owner' }]),
-      ...(channel === undefined ? [] : [{ value: 'channel', text: 'No channel of its own' }]),
-    ],
+    options: optionsOf({
+      ...(owner === undefined ? {} : { owner: 'No owner' }),
+      ...(channel === undefined ? {} : { channel: 'No channel of its own' }),
+    }),
   };
   return declared.extend({ clear: field(look, clear) });
 }

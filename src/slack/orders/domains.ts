@@ -94,19 +94,14 @@ export const transferForm = orderForm({
 export const renewForm = orderForm({
   task: 'renew',
   fields: z.object({
-    names: field(
-      {
-        label: 'Domain names',
-        kind: 'lines',
-        placeholder: 'cafe.rest',
-        hint: 'One a line; they become one order.',
-        isNeeded: true,
-      },
+    names: typedField(
+      'Domain names',
+      { kind: 'lines', placeholder: 'cafe.rest', hint: 'One a line; they become one order.', isNeeded: true },
       names,
     ),
-    period: field(
+    period: typedField(
+      'Period in years',
       {
-        label: 'Period in years',
         kind: 'number',
         hint: 'The service’s document gives the period no unit; it is taken for years.',
         isNeeded: true,

@@ -43,12 +43,12 @@ import {
   type FieldErrors,
   type Form,
   type FormValues,
-  field,
   fieldsOf,
   neededReason,
   noticeView,
   readForm,
   reasonField,
+  typedField,
 } from '../kit/form.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { sendFile } from '../send-file.ts';
@@ -166,19 +166,22 @@ async function mustTypeName({ deps }: Interaction, order: Order): Promise<boolea
 }
 
 const retyped = z.object({
-  name: field(
-    { label: 'Type the name again', kind: 'text', hint: 'The whole name, for example cafe.rest.' },
+  name: typedField(
+    'Type the name again',
+    { hint: 'The whole name, for example cafe.rest.' },
     z.string('Type the name.'),
   ),
 });
 
 const retypedOfMany = z.object({
-  count: field(
-    { label: 'How many names are these?', kind: 'number', range: { min: 1, max: MAX_ROWS } },
+  count: typedField(
+    'How many names are these?',
+    { kind: 'number', range: { min: 1, max: MAX_ROWS } },
     z.string('Type how many names these are.').transform(Number),
   ),
-  name: field(
-    { label: 'Type one of the names', kind: 'text', hint: 'The whole name, for example cafe.rest.' },
+  name: typedField(
+    'Type one of the names',
+    { hint: 'The whole name, for example cafe.rest.' },
     z.string('Type one of the names.'),
   ),
 });
@@ -339,12 +342,9 @@ const breakGlassForm = reasonForm(
 );
 
 const asked = z.object({
-  question: field(
-    {
-      label: 'What do you want to know?',
-      kind: 'text',
-      hint: 'Stands in the thread, where the person who asked answers. The time that is left starts anew.',
-    },
+  question: typedField(
+    'What do you want to know?',
+    { hint: 'Stands in the thread, where the person who asked answers. The time that is left starts anew.' },
     z.string('Type what you want to know.'),
   ),
 });

@@ -25,6 +25,7 @@ import {
   readForm,
   TYPED,
   TYPED_LINES,
+  typedField,
 } from '../kit/form.ts';
 import { refreshing } from '../refresh-form.ts';
 import { interfaceNote } from './interface.view.ts';
@@ -319,10 +320,7 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
         )
         .optional(),
     ),
-    subtld: field(
-      { label: 'Ending of several parts', kind: 'text', placeholder: 'co.uk' },
-      ending.optional(),
-    ),
+    subtld: typedField('Ending of several parts', { placeholder: 'co.uk' }, ending.optional()),
     id: field(
       { label: 'Id of the preregistration', kind: 'text' },
       z

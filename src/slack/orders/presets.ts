@@ -20,14 +20,13 @@ import {
   type Submitted,
 } from '../feature.ts';
 import { textMessage } from '../kit/blocks.ts';
+import { formOfList } from '../kit/edited-list.ts';
 import {
   choiceField,
-  type Form,
+  errorTexts,
   type FormValues,
   field,
-  fieldsOf,
   formView,
-  readForm,
   TYPED,
   TYPED_LINES,
   TYPED_OR_EMPTY,
@@ -63,23 +62,13 @@ const CONTENT: Readonly<Record<PresetKind, z.ZodRawShape>> = {
 /** What a preset's form asks for. What is wrong is found where presets are read. */
 const declaredFor = (kind: PresetKind) =>
   z.object({
-    preset_name: field(
-      { label: 'Name', kind: 'text', placeholder: 'Our DNS', isNeeded: true },
-      TYPED_OR_EMPTY,
-    ),
+    preset_name: typedField('Name', { placeholder: 'Our DNS', isNeeded: true }, TYPED_OR_EMPTY),
     kind: choiceField('What it holds', { contacts: 'Contacts', nameservers: 'Nameservers' }, TYPED, {
       dispatches: true,
       isNeeded: true,
     }),
     ...CONTENT[kind],
   });
-
-const formFor = (kind: PresetKind): Form<'preset'> => ({
-  name: 'preset',
-  title: 'Preset',
-  submit: 'Save',
-  fields: fieldsOf(declaredFor(kind)),
-});
 
 /**
  * Whether a person is an admin or an approver. Only they may change what the need for approval depends on.
@@ -93,44 +82,43 @@ const kindOf = (values: FormValues): PresetKind | undefined =>
   PRESET_KINDS.find((kind) => kind === values['kind']);
 
 const presetForm: FormFeature<'preset'> = {
-  form: formFor('contacts'),
   refusal: async (call) => ((await mayDecide(call)) ? undefined : textMessage(PRESETS_NOT_YOURS)),
-
-  async render(call, origin, values) {
-    const edited = await find(call, origin.subject);
-    const kind = kindOf(values) ?? edited?.kind ?? 'contacts';
-    const stored = edited === undefined ? {} : { preset_name: edited.name, ...edited.fields };
-    return { form: formFor(kind), values: { ...stored, kind, ...values } };
-  },
-
-  submit,
+  ...formOfList({
+    form: { name: 'preset', title: 'Preset', submit: 'Save' },
+    fields: (edited, values) => declaredFor(kindOf(values) ?? edited?.kind ?? 'contacts'),
+    find,
+    values: (edited) =>
+      edited === undefined
+        ? { kind: 'contacts' }
+        : { preset_name: edited.name, kind: edited.kind, ...edited.fields },
+    gone: { preset_name: PRESET_GONE },
+    save,
+  }),
 };
 
-async function find({ deps }: Interaction, id: string | undefined): Promise<Preset | undefined> {
-  return id === undefined ? undefined : (await deps.presets.list()).find((preset) => preset.id === id);
+async function find({ deps }: Interaction, id: string): Promise<Preset | undefined> {
+  return (await deps.presets.list()).find((preset) => preset.id === id);
 }
 
-async function submit(call: SubmissionCall): Promise<Submitted> {
+async function save(
+  call: SubmissionCall,
+  typed: z.output<ReturnType<typeof declaredFor>>,
+  edited: Preset | undefined,
+): Promise<Submitted> {
   const { values, deps, person } = call;
   // Whoever was an approver when the form opened may not be one any more.
   if (!(await mayDecide(call))) return { errors: { preset_name: PRESETS_NOT_YOURS } };
   const kind = kindOf(values) ?? 'contacts';
-  const given = readForm(declaredFor(kind), values);
-  if ('errors' in given) return given;
-  const typed: Readonly<Record<string, unknown>> = given.value;
+  const content: Readonly<Record<string, unknown>> = typed;
   const fields = Object.fromEntries(
-    PRESET_FIELDS[kind].map((name) => [name, [typed[name] ?? []].flat().join('\n')]),
+    PRESET_FIELDS[kind].map((name) => [name, [content[name] ?? []].flat().join('\n')]),
   );
-  const read = readPreset({ name: given.value.preset_name, kind, fields });
-  if (!read.ok) {
-    const errors = Object.entries(read.issues).map(([field, issue]) => [field, presetIssueText(issue)]);
-    return { errors: Object.fromEntries(errors) };
-  }
-  const { subject } = call.origin;
+  const read = readPreset({ name: typed.preset_name, kind, fields });
+  if (!read.ok) return { errors: errorTexts(read.issues, presetIssueText) };
   const outcome =
-    subject === undefined
+    edited === undefined
       ? await deps.presets.add(read.preset, person.id, deps.now())
-      : await deps.presets.replace(subject, read.preset, person.id, deps.now());
+      : await deps.presets.replace(edited.id, read.preset, person.id, deps.now());
   switch (outcome) {
     case 'saved':
       deps.log.info({ by: person.id, preset: read.preset.name }, 'preset saved');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import { type FormValues, field, TYPED_LINES, typedField } from '../kit/form.ts';
+import { type FormValues, TYPED_LINES, typedField } from '../kit/form.ts';
 import { noContactIdText } from './asking.view.ts';
 import { orderForm } from './order-form.ts';
 import { openFromLine } from './ordering.ts';
@@ -24,9 +24,9 @@ function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
     ...(json ? PERSON : {}),
     title: typedField('Title'),
     organization: typedField('Organization'),
-    address: field(
+    address: typedField(
+      'Address',
       {
-        label: 'Address',
         kind: 'lines',
         hint: `Street and number, a line each.${json ? '' : ' Over XML they go out as one text, joined by commas: the document does not say how.'}`,
       },

@@ -12,8 +12,9 @@ import {
 } from '../../policy/starting-points.ts';
 import { policyFromYaml, policyToYaml } from '../../policy/yaml.ts';
 import { attachedFields, attachedText } from '../attached-text.ts';
-import type { FormFeature, SubmissionCall, Submitted } from '../feature.ts';
+import type { FormFeature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
 import { context, LIMITS, section, truncate } from '../kit/blocks.ts';
+import { formOfList } from '../kit/edited-list.ts';
 import {
   choiceField,
   type FieldErrors,
@@ -49,9 +50,9 @@ const declared = z.object({
     ITEMS,
     { kind: 'picks', isNeeded: true },
   ),
-  names: field(
+  names: typedField(
+    'Names',
     {
-      label: 'Names',
       kind: 'lines',
       placeholder: '*.rest',
       hint: 'One a line: * for every name, *.rest for all under it, cafe.rest, tag:brand.',
@@ -132,18 +133,9 @@ function valuesOfRule(rule: PolicyRule, currency: string): FormValues {
   };
 }
 
-function ruleFingerprint(rule: PolicyRule): string {
-  return fingerprint(ruleToText(rule, ''));
-}
-
 /** The subject of a rule's form: its name and its content at that moment. */
 export function ruleSubject(rule: PolicyRule): string {
-  return `${ruleFingerprint(rule)} ${rule.name}`;
-}
-
-function subjectOf(subject: string) {
-  const at = subject.indexOf(' ');
-  return { fingerprint: subject.slice(0, at), name: subject.slice(at + 1) };
+  return `${fingerprint(ruleToText(rule, ''))} ${rule.name}`;
 }
 
 function errorsOf(issues: readonly PolicyIssue[]): FieldErrors {
@@ -152,13 +144,11 @@ function errorsOf(issues: readonly PolicyIssue[]): FieldErrors {
 
 /** The rule of a form, among the other rules of the draft. */
 function readRule(
-  values: FormValues,
+  given: z.output<typeof declared>,
   others: readonly PolicyRule[],
   currency: string,
 ): { readonly rule: PolicyRule } | { readonly errors: FieldErrors } {
-  const given = readForm(declared, values);
-  if ('errors' in given) return given;
-  const texts = [...others.map((rule) => ruleToText(rule, currency)), ruleTextOf(given.value)];
+  const texts = [...others.map((rule) => ruleToText(rule, currency)), ruleTextOf(given)];
   const read = parseRules(texts, { tasks: [...ORDER_TASK_NAMES], currency });
   const rule = read.ok ? read.rules.at(-1) : undefined;
   if (rule !== undefined) return { rule };
@@ -171,57 +161,36 @@ function readRule(
   };
 }
 
-async function submitRule(call: SubmissionCall): Promise<Submitted> {
-  const { subject } = call.origin;
-  const edited = subject === undefined ? undefined : subjectOf(subject);
-  let index = 0;
-  const errors = await editDraft<FieldErrors>(call, (rules) => {
-    const found = rules.findIndex(({ name }) => name === edited?.name);
-    const before = rules[found];
-    if (edited !== undefined && (before === undefined || ruleFingerprint(before) !== edited.fingerprint)) {
-      return { problem: { rule_name: DRAFT.ruleGone } };
-    }
-    const read = readRule(
-      call.values,
-      rules.filter((rule) => rule !== before),
-      call.deps.currency,
-    );
-    if ('errors' in read) return { problem: read.errors };
-    index = before === undefined ? rules.length : found;
-    return { rules: [...rules.slice(0, index), read.rule, ...rules.slice(index + 1)] };
-  });
-  if (errors !== undefined) return { errors };
-  return {
-    say: await shownPolicy(call, { page: pageOf(index), note: savedNote(index + 1) }),
-  };
-}
-
-export const ruleForm: FormFeature<'policy_rule'> = {
+export const ruleForm = formOfList({
   form: FORM,
-
-  async render(call, origin, values) {
-    const { deps, person } = call;
-    const { rules } = await editedRules(call);
-    const edited = rules.find(({ name }) => name === subjectOf(origin.subject ?? ' ').name);
-    const shown = {
-      ...(edited === undefined
-        ? { break_glass: 'false', signed: 'false' }
-        : valuesOfRule(edited, deps.currency)),
-      ...values,
-    };
+  fields: () => declared,
+  shown: (fields, values, { deps }) => withGroups(deps, fields, values),
+  find: async (call: Interaction, subject: string) =>
+    (await editedRules(call)).rules.find((rule) => ruleSubject(rule) === subject),
+  values: (edited, { deps }) =>
+    edited === undefined ? { break_glass: 'false', signed: 'false' } : valuesOfRule(edited, deps.currency),
+  async intro(edited, { deps, person }) {
     const sentence = edited && ruleSentence(edited, await deps.directory.localeOf(person.id));
-    return {
-      form: { ...FORM, fields: await withGroups(deps, FIELDS, shown) },
-      values: shown,
-      intro: [
-        ...(sentence === undefined ? [] : [section(sentence)]),
-        context(DRAFT.ruleIntro(deps.currency)),
-      ],
-    };
+    return [...(sentence === undefined ? [] : [section(sentence)]), context(DRAFT.ruleIntro(deps.currency))];
   },
+  gone: { rule_name: DRAFT.ruleGone },
 
-  submit: submitRule,
-};
+  async save(call: SubmissionCall, given, edited): Promise<Submitted> {
+    let index = 0;
+    const errors = await editDraft<FieldErrors>(call, (rules) => {
+      const found = rules.find((rule) => edited !== undefined && ruleSubject(rule) === ruleSubject(edited));
+      if (edited !== undefined && found === undefined) return { problem: { rule_name: DRAFT.ruleGone } };
+      const others = rules.filter((rule) => rule !== found);
+      const read = readRule(given, others, call.deps.currency);
+      if ('errors' in read) return { problem: read.errors };
+      index = found === undefined ? rules.length : rules.indexOf(found);
+      return { rules: [...rules.slice(0, index), read.rule, ...rules.slice(index + 1)] };
+    });
+    return errors === undefined
+      ? { say: await shownPolicy(call, { page: pageOf(index), note: savedNote(index + 1) }) }
+      : { errors };
+  },
+});
 
 /** Fields of people and groups. */
 const PEOPLE: ReadonlySet<string> = new Set(['by', 'approvers', 'escalate_to'] satisfies RuleField[]);

@@ -15,7 +15,7 @@ import {
   mentionApprover,
   section,
 } from '../kit/blocks.ts';
-import { type FieldLook, noticeView } from '../kit/form.ts';
+import { type FieldLook, noticeView, optionsOf } from '../kit/form.ts';
 
 /* Settings as people read them. */
 
@@ -48,10 +48,7 @@ export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
   allow_self_approval: {
     label: 'May an approver approve their own order?',
     kind: 'choice',
-    options: [
-      { value: 'false', text: 'No, somebody else has to' },
-      { value: 'true', text: 'Yes' },
-    ],
+    options: optionsOf({ false: 'No, somebody else has to', true: 'Yes' }),
   },
   approval_channel: {
     label: 'Channel where approvers find every order',

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { formOfList } from '../../../src/slack/kit/edited-list.ts';
+import {
+  choiceField,
+  type FormOrigin,
+  type FormValues,
+  TYPED,
+  typedField,
+} from '../../../src/slack/kit/form.ts';
+
+/* One declaration of a list: what its form shows, reads and answers, for a new entry and for one that is there. */
+
+interface Tea {
+  readonly name: string;
+  readonly cups: number;
+}
+
+function listOf(teas: Map<string, Tea>) {
+  return formOfList({
+    form: { name: 'tea', title: 'Tea', submit: 'Save' },
+    fields: (tea: Tea | undefined) =>
+      z.object({
+        name: typedField('Name', {}, z.string('Give a name.')),
+        cups: typedField(
+          'Cups',
+          { kind: 'number' },
+          z.coerce.number('Give a number.').min(tea?.cups ?? 0, 'Fewer.'),
+        ),
+        kind: choiceField('Kind', { green: 'Green', black: 'Black' }, TYPED),
+      }),
+    find: async (_call: object, id: string) => teas.get(id),
+    values: (tea) => (tea === undefined ? { cups: '1' } : { name: tea.name, cups: String(tea.cups) }),
+    gone: { name: 'It is drunk.' },
+    async save(_call: { readonly values: FormValues; readonly origin: FormOrigin }, { name, cups }, tea) {
+      return { say: `${tea?.name ?? 'new'} → ${name} ${cups}` };
+    },
+  });
+}
+
+const HERE = { channelId: 'C1' };
+const about = (subject: string) => ({ ...HERE, subject });
+
+test('shows an entry as it stands, under what was typed', async () => {
+  const list = listOf(new Map([['t1', { name: 'Assam', cups: 3 }]]));
+  expect(list.form.fields.map(({ name, optional = false }) => [name, optional])).toEqual([
+    ['name', false],
+    ['cups', false],
+    ['kind', true],
+  ]);
+  expect((await list.render({}, HERE, {})).values).toEqual({ cups: '1' });
+  expect((await list.render({}, about('t1'), { cups: '4' })).values).toEqual({ name: 'Assam', cups: '4' });
+});
+
+test('reads what was submitted for the entry, says all that is wrong, and that it is gone', async () => {
+  const teas = new Map([['t1', { name: 'Assam', cups: 3 }]]);
+  const list = listOf(teas);
+  const submit = (origin: FormOrigin, values: FormValues) => list.submit({ origin, values });
+  expect(await submit(HERE, { name: 'Mate', cups: '2' })).toEqual({ say: 'new → Mate 2' });
+  expect(await submit(about('t1'), { name: 'Darjeeling', cups: '5' })).toEqual({
+    say: 'Assam → Darjeeling 5',
+  });
+  expect(await submit(about('t1'), { cups: '2' })).toEqual({
+    errors: { name: 'Give a name.', cups: 'Fewer.' },
+  });
+  teas.clear();
+  expect(await submit(about('t1'), { name: 'Darjeeling', cups: '5' })).toEqual({
+    errors: { name: 'It is drunk.' },
+  });
+});
