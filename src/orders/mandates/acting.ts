@@ -247,8 +247,10 @@ export function decideSending(facts: DueFacts, now: Date): Clearance {
   const refusal = refusalToSend(facts, now);
   if (refusal === 'not_announced') {
     const { announcedAt } = facts;
-    const until = new Date((announcedAt?.getTime() ?? now.getTime() + WAIT_MS - ANNOUNCED_MS) + ANNOUNCED_MS);
-    return isTooLate(facts.end, until) ? held(refusal) : { kind: 'later', until };
+    // Said now it could go out in a day: where that is too late, people have the rest of the time, and hear of it out of band.
+    const until = new Date((announcedAt ?? now).getTime() + ANNOUNCED_MS);
+    if (isTooLate(facts.end, until)) return held(refusal);
+    return { kind: 'later', until: announcedAt === undefined ? new Date(now.getTime() + WAIT_MS) : until };
   }
   if (refusal === 'day_full') {
     const until = new Date(Date.parse(dayOf(now)) + DAY_MS + spreadOf(facts.name));

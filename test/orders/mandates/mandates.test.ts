@@ -323,6 +323,69 @@ describe('where it does not act', () => {
     expect(events.at(-1)?.['data']).toMatchObject({ because: code });
   });
 
+  test('too_late: a name that ends before it could go out is asked for', async () => {
+    await on.watch('late.example', 1);
+    await on.inForce({ mandate_names: ['*.example'] });
+    expect(await on.actFor('late.example')).toMatchObject({ held: 'too_late' });
+    expect(await orderOf('late.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
+  });
+
+  test('day_full: a name whose days have as many as may go is asked for', async () => {
+    await on.watch('first.example', 3);
+    await on.inForce({ mandate_names: ['*.example'], max_total: { currency: 'EUR', minor: 100_000_000 } });
+    const { orderId } = await on.actFor('first.example');
+    // As if mandates had made so many more for that day.
+    for (const [table, key, others] of [
+      ['orders', 'id', `'delivery_id', copy`],
+      ['order_items', 'order_id', `'client_tid', copy, 'open_key', copy, 'name', copy || '.example'`],
+      ['budget_reservations', 'order_id', ''],
+    ])
+      await rig.sql(
+        `INSERT INTO ${table} SELECT (jsonb_populate_record(NULL::${table},
+           to_jsonb(t) || jsonb_build_object('${key}', copy) || jsonb_build_object(${others}))).*
+         FROM ${table} t, LATERAL (SELECT 'copy-' || i AS copy FROM generate_series(2, 200) i) copies
+         WHERE t.${key} = $1`,
+        orderId,
+      );
+    await on.watch('full.example', 3);
+    expect(await on.actFor('full.example')).toMatchObject({ held: 'day_full' });
+    expect(await orderOf('full.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
+    await on.watch('later.example', 5);
+    expect(await on.actFor('later.example'), 'the day after has room').toMatchObject({ held: undefined });
+  });
+
+  test('not_announced: where nobody could be told a day before, it is asked for while there is a day left', async () => {
+    await on.watch('cafe.example', 4);
+    await on.inForce({ mandate_names: ['*.example'] });
+    const order = await orderOf('cafe.example');
+    // Slack takes nothing.
+    rig.pass(2 * DAY_MS);
+    await on.look();
+    await rig.runDue();
+    expect(await rig.read(order.id), 'it may still be told').toMatchObject({ state: 'APPROVED' });
+    rig.pass(DAY_MS + 60_000);
+    await on.look();
+    await rig.runDue();
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    expect(sent()).toBe(0);
+    expect(await on.actFor('cafe.example')).toMatchObject({ held: 'not_announced' });
+    expect(await orderOf('cafe.example')).toMatchObject({ state: 'PENDING', mandated: undefined });
+  });
+
+  test('earlier_unknown: while nobody knows whether a name was renewed, nobody is asked to renew it again', async () => {
+    await on.watch('cafe.rest', 10);
+    const former = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
+    await approveOrder(rig.orders, former.id, 'U0BOB');
+    rig.service.answer = async () => {
+      throw fails('unknown_outcome');
+    };
+    await rig.runDue();
+    expect(await rig.read(former.id)).toMatchObject({ state: 'UNKNOWN' });
+    await on.inForce();
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'earlier_unknown', orderId: undefined });
+    expect([...(await rig.store.openOrders('renew', ['cafe.rest'])).values()]).toEqual([former.id]);
+  });
+
   test('where the policy refuses, it only says so', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();

@@ -91,6 +91,10 @@ export interface Year {
   /** Orders that a person stopped, and when. */
   readonly stoppedAt: ReadonlyMap<number, number>;
   readonly lost: readonly string[];
+  /** Names that ended although a mandate covered them, without anybody having been told in time. */
+  readonly lapsed: readonly string[];
+  /** What became of the names that a mandate covered when they were due: renewed by it, or why not. */
+  readonly ends: readonly (State | HeldCode | 'RENEWED')[];
   readonly held: readonly HeldCode[];
 }
 
@@ -141,7 +145,11 @@ export function simulateYear(random: Random): Year {
   const charges: Charge[] = [];
   const stoppedAt = new Map<number, number>();
   const lost: string[] = [];
+  const lapsed: string[] = [];
+  const ends: Year['ends'][number][] = [];
   const held: HeldCode[] = [];
+  /** Names that a mandate covered at one moment at least when they were due, by their true end. */
+  const covered = new Set<string>();
   let lastId = 0;
   let clockOff = 0;
   let slackBackAt = 0;
@@ -223,6 +231,7 @@ export function simulateYear(random: Random): Year {
     const isTaken = chance(0.85);
     const isLost = chance(0.08);
     if (isTaken) {
+      if (covered.has(keyOf(name))) ends.push('RENEWED');
       charges.push({
         mandateId: order.mandateId,
         orderId: order.id,
@@ -293,6 +302,57 @@ export function simulateYear(random: Random): Year {
     }
   };
 
+  const keyOf = ({ name, trueEnd }: Name) => `${name} ${trueEnd}`;
+  /** Notes what a mandate has to act for: covered, due, and known with the end that it really has. */
+  const noteCovered = (now: Date) => {
+    for (const name of names) {
+      if (Math.abs(knownOf(name.name).end - name.trueEnd) > HOUR_MS) continue;
+      const mandate = mandateFor(inForce(), name.name, name.tags, now);
+      if (mandate === undefined || !isDueFor(mandate, endOf(name.name), now)) continue;
+      if (decideActing(mandate, factsOf(name), takenBy(mandate.id), now) === 'mandate_ended') continue;
+      covered.add(keyOf(name));
+    }
+  };
+  const orderOf = (name: Name) =>
+    db.orders.findLast(
+      (order) => order.name === name.name && isSameEnd(new Date(order.actedFor), new Date(name.trueEnd)),
+    );
+  /** What became of a name at its end, by what people were told; undefined: nothing, so that it is lost. */
+  const endAt = (name: Name): Year['ends'][number] | undefined => {
+    const acts = db.acts.filter(
+      (act) => act.name === name.name && isSameEnd(new Date(act.end), new Date(name.trueEnd)),
+    );
+    const told = acts.find(
+      ({ held: code }) => code !== undefined && (isAskedFor(code) || code === 'earlier_unknown'),
+    );
+    if (told?.held !== undefined) return told.held;
+    const order = orderOf(name);
+    // Its card says that it was stopped, refused, or is unknown; a mandate that ends says so.
+    return order !== undefined && ['STOPPED', 'FAILED', 'UNKNOWN', 'ENDED'].includes(order.state)
+      ? order.state
+      : undefined;
+  };
+  /** Looks at the names that end before the next step. */
+  const noteEnds = (real: number) => {
+    for (const name of names) {
+      if (name.trueEnd > real + STEP_MS || name.trueEnd <= real || !covered.has(keyOf(name))) continue;
+      const { trueEnd } = name;
+      // What is due until then is looked at when it is due.
+      for (
+        let order = orderOf(name);
+        order?.state === 'APPROVED' && order.sendAfter < trueEnd;
+        order = orderOf(name)
+      )
+        sendAll(new Date(order.sendAfter));
+      if (name.trueEnd !== trueEnd) continue;
+      const isCovered = mandateFor(inForce(), name.name, name.tags, new Date(real)) !== undefined;
+      // That a database was put back ends the mandates, and says so.
+      const end = endAt(name) ?? (isCovered ? undefined : 'ENDED');
+      if (end === undefined) lapsed.push(`${name.name} at ${new Date(name.trueEnd).toISOString()}`);
+      else ends.push(end);
+    }
+  };
+
   const restore = (now: number) => {
     const { at } = backup;
     db = structuredClone(backup.db);
@@ -334,6 +394,7 @@ export function simulateYear(random: Random): Year {
       for (const { name, trueEnd, changedAt } of names)
         if (real - changedAt >= DAY_MS)
           db.known[name] = { end: trueEnd, isCertain: true, lookedAt: now.getTime() };
+    noteCovered(now);
     actAll(now);
     if (real >= slackBackAt)
       for (const order of db.orders) if (order.state === 'APPROVED') order.announcedAt ??= now.getTime();
@@ -343,6 +404,8 @@ export function simulateYear(random: Random): Year {
         stoppedAt.set(order.id, now.getTime());
       }
     sendAll(now);
+    // While the clock is days off, nothing is in time.
+    if (clockOff === 0) noteEnds(real);
   }
 
   // A name that ended although a mandate had an order for it must have been said in some way.
@@ -357,7 +420,7 @@ export function simulateYear(random: Random): Year {
       act.held !== 'renewed_meanwhile'
     )
       lost.push(act.name);
-  return { charges, terms, stoppedAt, lost, held };
+  return { charges, terms, stoppedAt, lost, lapsed, ends, held };
 }
 
 /** What a year has spent over the ceilings of its mandates. */
