@@ -115,19 +115,12 @@ async function orderFor(deps: RunDeps, planned: PlannedAct): Promise<HeldCode | 
   if (reservation === undefined) return 'budget_empty';
   const account = await deps.findAccount(mandate.account.id);
   if (account === undefined) return 'account_gone';
-  const { input, requesterId } = renewalOf(mandate, name.name);
   const request = {
-    task: 'renew',
-    input,
-    secret: undefined,
-    reason: undefined,
-    requesterId,
+    ...(await renewalRequest(deps, mandate, name.name)),
     account,
-    channelId: await channelOf(deps, mandate),
-    threadTs: undefined,
     mandated: { id: mandate.id, sendAfter: plan.sendAfter },
     deliveryId: `mandate:${mandate.id}:${name.name}:${dayOf(name.expiresAt)}`,
-  } as const;
+  };
   const checked = checkRequest(deps.interfacesOf(account), request);
   if (checked.kind !== 'checked') return 'account_gone';
   const { cost, evaluated } = known;
@@ -143,9 +136,14 @@ async function orderFor(deps: RunDeps, planned: PlannedAct): Promise<HeldCode | 
   return undefined;
 }
 
-/** Where people are told: the channel of reminders, or where the mandate was asked for. */
-async function channelOf({ settings }: Pick<RunDeps, 'settings'>, mandate: Order): Promise<string> {
-  return (await settings()).reminderChannel ?? mandate.channelId;
+/**
+ * The renewal of a name for who asked for its mandate. People are told in the channel of reminders, or where the mandate was asked
+ * for.
+ */
+async function renewalRequest({ settings }: Pick<RunDeps, 'settings'>, mandate: Order, name: string) {
+  const { task, input, requesterId } = renewalOf(mandate, name);
+  const channelId = (await settings()).reminderChannel ?? mandate.channelId;
+  return { task, input, requesterId, channelId, secret: undefined, reason: undefined, threadTs: undefined };
 }
 
 /** Asks for a name in the ordinary way that its mandate does not renew. */
@@ -153,16 +151,9 @@ async function askFor(deps: RunDeps, act: MandateAct): Promise<void> {
   const mandate = await deps.store.load(act.mandateId);
   if (mandate === undefined) return;
   const account = (await deps.findAccount(mandate.account.id)) ?? (await deps.accountOf(mandate.requesterId));
-  const { input, requesterId } = renewalOf(mandate, act.name);
   const outcome = await requestOrder(deps, {
-    task: 'renew',
-    input,
-    secret: undefined,
-    reason: undefined,
-    requesterId,
+    ...(await renewalRequest(deps, mandate, act.name)),
     account,
-    channelId: await channelOf(deps, mandate),
-    threadTs: undefined,
     isHeld: true,
     deliveryId: `mandate-held:${act.id}`,
   });
