@@ -169,7 +169,7 @@ export function startWork(deps: WorkDeps): Work {
         observing.look(),
         guarding.now(),
         purging.now(),
-        sealing.now().then(checking.now),
+        sealing.now().then(() => Promise.all([checking.now(), stamping.now()])),
       ]);
       await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
       await scheduling.now();

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import type { TeamEvent } from '../../src/events.ts';
+import { LEDGER_DIFFERENCES } from '../../src/ledger/difference.ts';
+import { ledgerMessage } from '../../src/slack/log/ledger-notifications.ts';
+
+/* What admins and the channel of alarms are told of the ledger. */
+
+const common = {
+  subject: { kind: 'ledger', id: 'ledger' },
+  actor: 'system',
+  at: new Date('2026-11-25T10:00:00Z'),
+} as const;
+const said = (event: TeamEvent) => {
+  const message = ledgerMessage(event);
+  return message === undefined ? undefined : JSON.stringify(message);
+};
+
+test.each(LEDGER_DIFFERENCES)('a difference says what happened and where to read what to do: %s', (code) => {
+  const text = said({ ...common, kind: 'ledger_differs', differences: [{ code, count: 3, first: 12 }] });
+  expect(text).toContain('The ledger does not fit the log');
+  expect(text).toContain('(3)');
+  expect(text).toContain('docs/ledger.md');
+});
+
+test('a backup that was put back says from where its numbers are given again', () => {
+  const takenAt = '2026-11-24T04:00:00.000Z';
+  expect(said({ ...common, kind: 'database_restored', takenAt, seal: 812 })).toContain(
+    'goes on after seal 812',
+  );
+});
+
+test('anchors without a time stamp, and events without a seal, are told with what goes on all the same', () => {
+  expect(said({ ...common, kind: 'timestamps_stalled' })).toMatch(/LEDGER_TSA_URL.*go on without stamps/);
+  expect(said({ ...common, kind: 'sealing_stalled' })).toContain('Orders go on');
+});
+
+test('nothing of what was forgotten', () => {
+  expect(said({ ...common, kind: 'events_forgotten', reason: 'age', count: 2 })).toBeUndefined();
+});
