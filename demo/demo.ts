@@ -183,11 +183,14 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       setClock(-daysAgo * DAY_MS);
     };
     const parts = { service, dns, workspace, bot: started, root, moveTo };
-    await (isNew ? liveHistory(parts) : goOn(parts)).catch((err: unknown) => {
-      options.signal?.throwIfAborted();
-      log.warn({ err }, 'the demo begins with less history than it should');
-    });
+    const tried = (part: Promise<void>) =>
+      part.catch((err: unknown) => {
+        options.signal?.throwIfAborted();
+        log.error({ err }, 'the demo begins with less history than it should');
+      });
+    if (isNew) await tried(liveHistory(parts));
     setClock(0);
+    await tried(goOn(parts));
     shownFrom = service.requests.at(-1)?.n ?? 0;
   };
   const publicUrl = `http://localhost:${new URL(workspace.url).port}`;

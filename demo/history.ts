@@ -67,7 +67,7 @@ cafe.rest,U0BOB,brand,The café’s own address
 menu.example,U0CAROL,brand,
 bar.rest,U0BOB,client-acme,
 deli.rest,U0BOB,client-acme,
-tapas.rest,U0CAROL,client-tapas,Ask before it is let go
+catering.rest,U0CAROL,client-catering,Ask before it is let go
 `;
 
 /** Names of the sandbox that the history needs. */
@@ -103,6 +103,13 @@ export async function liveHistory(parts: HistoryParts): Promise<void> {
       bob,
     ),
   ]);
+  moveTo(24);
+  await Promise.all([
+    given(renew(carol, 'lunch.rest', 'the second kitchen'), bob),
+    setBudget(new Doing(workspace, 'U0ADA')),
+  ]);
+  moveTo(19);
+  await given(renew(bob, 'ladle.rest', 'as every year'), carol);
   moveTo(13);
   const refused = await renew(carol, 'tavern.rest', 'two years are cheaper', 2);
   await Promise.all([
@@ -148,7 +155,7 @@ async function carriedOut(workspace: Workspace, asking: Promise<() => Message>, 
 type Account = Readonly<Record<'user' | 'password', string>> & { readonly context: number };
 
 function linked(who: Doing, { user, context, password }: Account): Promise<void> {
-  return who.fillIn('/domain link', { user, context: String(context), password });
+  return who.fillIn('/domain link', { user, context: String(context), password }, 'Linked:');
 }
 
 /** Ada adds the first passkey, Bob publishes the policy, and Ada signs it with the settings that decide. */
@@ -190,13 +197,20 @@ async function solveIncident({ workspace, dns, bot, moveTo }: HistoryParts, who:
 
 /** Puts the sandbox's names on the watch list, each with its date, and says whose some of them are. */
 async function importNames({ bot, service }: HistoryParts, who: Doing): Promise<void> {
+  const bought = new Set(service.state.charges.map(({ name }) => name));
   const lines = service.state
     .domains(SANDBOX_ACCOUNTS.alice.context)
-    .filter(({ name }) => name !== SANDBOX_TRANSFER.name)
+    // What was bought is watched by itself.
+    .filter(({ name }) => name !== SANDBOX_TRANSFER.name && !bought.has(name))
     .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
   await bot.expiry.importNames(lines.join('\n'), 'U0BOB', async () => undefined);
   const plan = await who.answered(() => who.fillIn('/domain names import', { rows: PORTFOLIO }));
   await who.pressed(plan, 'names_import_apply');
+}
+
+async function setBudget(admin: Doing): Promise<void> {
+  const message = await admin.answerTo('/domain spend');
+  await admin.fillIn({ message, action: 'budget_add' }, { amount: '1000.00', span: 'month' });
 }
 
 /** Bob is about to be away: what is renewed without asking each time. */

@@ -15,7 +15,7 @@ import { pageDir } from './page-files.ts';
 const environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
   DATA_DIR: z.string().default('./data'),
-  LOG_LEVEL: z.string().default('warn'),
+  LOG_LEVEL: z.string().default('error'),
 });
 
 async function main(): Promise<void> {

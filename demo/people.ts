@@ -70,15 +70,26 @@ export class Doing {
     return this.#actor.click(message, action);
   }
 
-  /** Fills in the form that a command opens, or a button of a message. */
-  async fillIn(opens: string | { message: Message; action: string }, values: Values): Promise<void> {
-    const view = await openedAfter(this.#workspace, this.#actor, () =>
+  /**
+   * Fills in the form that a command opens, or a button of a message.
+   * @param later what the form says where the bot takes longer than Slack waits
+   */
+  async fillIn(
+    opens: string | { message: Message; action: string },
+    values: Values,
+    later?: string,
+  ): Promise<void> {
+    const actor = this.#actor;
+    const view = await openedAfter(this.#workspace, actor, () =>
       typeof opens === 'string' ? this.command(opens) : this.click(opens.message, opens.action),
     );
-    const { outcome, ...rest } = await this.#actor.submit(view, values);
-    // What takes longer than Slack waits is said in the form.
-    if (outcome !== 'closed' && outcome !== 'updated')
+    const { outcome, ...rest } = await actor.submit(view, values);
+    if (outcome === 'closed') return;
+    if (outcome !== 'updated' || later === undefined)
       throw new Error(`the form ${view.callback_id}: ${JSON.stringify(rest)}`);
+    const isSaid = () =>
+      actor.openedViews().find(({ id, blocks }) => id === view.id && JSON.stringify(blocks).includes(later));
+    actor.close(await this.#workspace.waitFor(isSaid, { what: later, timeoutMs: MAX_WAIT_MS }));
   }
 
   /**

@@ -33,7 +33,7 @@ try {
     await composer.press('Enter');
   };
 
-  await page.goto(`${demo.url}#as=U0CAROL`);
+  await page.goto(`${demo.url}#as=U0ALICE`);
   await page.getByRole('button', { name: 'Domain Steward' }).click();
   await page.getByRole('heading', { name: 'First steps' }).waitFor();
   await take(page, 'first-steps');
@@ -50,13 +50,18 @@ try {
   await page.getByRole('button', { name: 'Link', exact: true }).click();
   await page.getByText('Linked:').waitFor();
   await type('/domain renew cafe.rest 2 -- client paid');
-  await page.getByRole('heading', { name: 'Renew cafe.rest for 2 years' }).waitFor();
+  const card = page.getByRole('article').filter({ hasText: 'Renew cafe.rest for 2 years' });
+  await card.waitFor();
   await be('U0BOB');
-  await page.getByRole('button', { name: /^Approve: / }).waitFor();
+  await card.getByRole('button', { name: /^Approve: / }).waitFor();
   await take(page, 'approve');
 
-  await page.getByRole('button', { name: /^Approve: / }).click();
-  await page.getByRole('button', { name: /^1 reply/ }).click();
+  await card.getByRole('button', { name: /^Approve: / }).click();
+  await page
+    .getByRole('article')
+    .filter({ hasText: 'Renewed cafe.rest for 2 years' })
+    .getByRole('button', { name: /^1 reply/ })
+    .click();
   await page.getByRole('button', { name: /^Requests/ }).click();
   await page.getByText('_renew').click();
   await page.getByRole('button', { name: 'Close the guided path' }).click();

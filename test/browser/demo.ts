@@ -20,7 +20,7 @@ export async function startPageDemo(
 ): Promise<PageDemo> {
   const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-page-'));
-  const log = createLog('silent');
+  const log = createLog('error');
   const demo = await startDemo({ port: 0, dataDir, databaseUrl: database.url, pageDir, log, ...options });
   return {
     ...demo,
