@@ -1,5 +1,5 @@
 import { type Bytes, toHex, utf8 } from './bytes.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson, isJsonObject } from './canonical-json.ts';
 import type { Cryptography } from './cryptography.ts';
 import { leafHash, treeHead } from './merkle.ts';
 import { type Differences, type Known, naming, type Report } from './report.ts';
@@ -10,7 +10,12 @@ import { checkSignedEvent, type Revocation, revocationOf } from './signatures.ts
 /** What is found of a file whose lines arrive one after the other. */
 export interface FileCheck {
   line(line: Line, number: number): Promise<void>;
-  end(): Promise<Omit<Report, 'verdict' | 'file' | 'key' | 'order' | 'differences'>>;
+  end(): Promise<
+    Omit<Report, 'verdict' | 'file' | 'key' | 'order' | 'differences'> & {
+      /** Sentences of the file itself that may explain what does not fit. */
+      readonly explained?: readonly string[];
+    }
+  >;
 }
 
 /** More events than this are not looked for one by one: the number itself is wrong. */
@@ -92,6 +97,7 @@ export async function createLedgerCheck(
   let sealCount = 0;
   let signatures = 0;
   const revoked = new Map<string, Revocation>();
+  const explained: string[] = [];
 
   async function event(line: EventLine, where: string): Promise<void> {
     if (!events.take(line.seq, where)) return;
@@ -101,6 +107,10 @@ export async function createLedgerCheck(
       differences.add('reordered', `event ${line.seq} stands after the seal that covers it${where}`);
       return;
     }
+    if (saysPutBack(line))
+      explained.push(
+        `Event ${line.seq} says that the database was put back from a backup (${line.content?.['at']}). Seals that had left before that moment, and are not in the backup, do not fit what follows: their numbers were given again.`,
+      );
     const signed = await checkSignedEvent(line, cryptography);
     if (signed !== undefined) signatures += 1;
     for (const fault of signed?.wrong ?? [])
@@ -201,7 +211,7 @@ export async function createLedgerCheck(
       sealNumbers.end();
       const unknown = compareEnds();
       const anchored = seals.anchored.at(-1);
-      const found = { anchored, forgotten: forgotten.all(), unknown, notes: [] };
+      const found = { anchored, forgotten: forgotten.all(), unknown, notes: [], explained };
       if (first === undefined || last === undefined)
         return { ...found, events: undefined, seals: undefined, proved: [] };
       const span = { from: first.from, to: last.to, count };
@@ -222,6 +232,17 @@ export async function createLedgerCheck(
       };
     },
   };
+}
+
+/** Whether the bot says with an event that an earlier state of the database was put back. */
+function saysPutBack({ content }: EventLine): boolean {
+  if (content?.['kind'] === 'database_restored') return true;
+  const { differences } = isJsonObject(content?.['data']) ? content['data'] : {};
+  return (
+    content?.['kind'] === 'ledger_differs' &&
+    Array.isArray(differences) &&
+    differences.some((each) => isJsonObject(each) && each['code'] === 'put_back')
+  );
 }
 
 /** What an anchor that fits proves. */

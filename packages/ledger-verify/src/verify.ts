@@ -65,7 +65,7 @@ async function verifyLines(
       differences.add('changed', `line ${number} cannot be read as a line of a ${header.kind}`);
     else await check.line(line, number);
   }
-  const found = await check.end();
+  const { explained = [], ...found } = await check.end();
   const fits = differences.all.length === 0;
   return {
     ...found,
@@ -76,7 +76,10 @@ async function verifyLines(
     differences: differences.all,
     // Sentences that rest on everything fitting.
     proved: fits ? found.proved : [],
-    notes: fits ? [...found.forgotten.map(forgottenText), ...found.notes, ...outsideText(known, found)] : [],
+    notes: [
+      ...(fits ? [...found.forgotten.map(forgottenText), ...found.notes, ...outsideText(known, found)] : []),
+      ...explained,
+    ],
   };
 }
 

@@ -367,3 +367,37 @@ describe('a receipt', () => {
     );
   });
 });
+
+describe('a ledger whose database was put back', () => {
+  const key = makeSigner();
+  const before = makeLedger(events.slice(0, 6), [2, 2, 2], key);
+  const goesOn = (kind: string, said: object) => {
+    const event = {
+      ...events[2],
+      seq: 3,
+      kind,
+      subject: { kind: 'ledger', id: 'ledger' },
+      data: said,
+    } as Event;
+    return makeLedger([...events.slice(0, 2), event], [2, 1], key);
+  };
+  const lost = { key: key.fingerprint, anchors: [anchorOf(before.seals[1])], roots: undefined };
+
+  it.each([
+    ['database_restored', { takenAt: '2026-11-01T00:00:00.000Z', seal: 1 }],
+    ['ledger_differs', { differences: [{ code: 'put_back', count: 1, first: 2 }] }],
+  ])('does not fit an anchor from the time that was lost, and says itself why: %s', async (kind, said) => {
+    const report = await verifyLines(goesOn(kind, said).lines, lost);
+    expect(report.verdict).toBe('differs');
+    expect(report.differences).toMatchObject([
+      { code: 'changed', text: expect.stringContaining('it was replaced') },
+    ]);
+    expect(report.notes.join('\n')).toContain('Event 3 says that the database was put back from a backup');
+    expect((await verifyLines(goesOn(kind, said).lines, { ...lost, anchors: [] })).verdict).toBe('proved');
+  });
+
+  it('says nothing of it where no event does', async () => {
+    const other = goesOn('ledger_differs', { differences: [{ code: 'event_changed', count: 1, first: 2 }] });
+    expect((await verifyLines(other.lines, lost)).notes).toEqual([]);
+  });
+});
