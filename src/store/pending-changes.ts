@@ -94,7 +94,11 @@ export function createPendingChanges<Change>(
         const id = randomUUID();
         const asked = { askedBy: by, askedAt: at, expiresAt, origin: origin ?? Prisma.DbNull };
         await openQuestion(tx, teamId, id, at);
-        return read(await tx.pendingChange.create({ data: { id, teamId, kind, change: kept, ...asked } }));
+        await tx.pendingChange.create({
+          data: { id, teamId, kind, change: kept, ...asked },
+          select: { id: true },
+        });
+        return { id, change, askedBy: by, askedAt: at, expiresAt, origin };
       }),
 
     confirm: (id, by, at) =>

@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 
 const told = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
-const tagsOf = async (name: string) => /\*Tags\*\n([^\n]*)/.exec(await told(`name ${name}`))?.[1] ?? '';
+const tagsOf = async (name: string) => /\*Tags\* ([^\n]*)/.exec(await told(`name ${name}`))?.[1] ?? '';
 
 /** Watches a name with tags that decide nothing yet. */
 async function watched(name: string, tags: string): Promise<void> {

@@ -132,7 +132,7 @@ test('many names are only deleted after their number and one of them were typed 
   const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
   expect(form.callback_id).toBe('confirm');
   expect(fieldsOf(form)).toEqual(['count', 'name']);
-  expect(textOf(form)).toMatch(/Delete .*\?.*lives/s);
+  expect(textOf(form)).toContain('Delete 3 names?');
   expect(await t.alice.submit(form, { count: '2', name: 'cafe.rest' })).toMatchObject({
     outcome: 'errors',
     errors: {
