@@ -34,7 +34,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-history-'));
   demo = await started();
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await demo.stop();
   await database.drop();
