@@ -1,4 +1,4 @@
-import type { Message, View } from '@domain-steward/slack-workspace';
+import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { priceEdits } from '../../src/money/prices.ts';
 import {
@@ -51,6 +51,18 @@ async function watched(name: string, days: number): Promise<void> {
 
 const dayAhead = (days: number) =>
   new Date(t.service.clock.registry() + days * DAY_MS).toISOString().slice(0, 10);
+
+/** What the report of the month says in which a mandate has renewed. */
+let reported = '';
+
+const homeOf = (person: Actor) => {
+  const view = person.homeView();
+  return view === undefined ? '' : textOf(view);
+};
+async function homeShows(person: Actor, ...texts: readonly string[]): Promise<void> {
+  await person.openHome();
+  await until(`Home shows ${texts.join(', ')}`, () => texts.every((text) => homeOf(person).includes(text)));
+}
 
 async function form(): Promise<View> {
   await answerTo(t.workspace, t.alice, '/domain mandates');
@@ -149,6 +161,16 @@ describe('a mandate', () => {
     await t.workspace.waitFor(() => order.replies().find((reply) => textOf(reply).includes('in force')), {
       what: 'a reply that it is in force',
     });
+    for (const person of [t.alice, t.bob])
+      await homeShows(
+        person,
+        'Up to €18.00 for a name and year',
+        `\`${order.id}\``,
+        'Mandates that you asked for or gave',
+      );
+    await t.carol.openHome();
+    await until('Home is there', () => t.carol.homeView() !== undefined);
+    expect(homeOf(t.carol), 'who neither asked for it nor gave it').not.toContain(order.id);
 
     await t.demo.moveTime(3 * DAY_MS);
     const day = await dayOf('guest-a.rest');
@@ -174,6 +196,7 @@ describe('a mandate', () => {
       async () => charged().reduce((sum, each) => sum + each) === 2,
     );
     expect(charged().sort()).toEqual([0, 1, 1]);
+    reported = `of that by mandate \`${order.id}\`: about €36.00, for 2 names`;
 
     const overview = await answerTo(t.workspace, t.alice, '/domain mandates');
     expect(overview).toMatch(/€36\.00 spent, €0\.00 reserved, \*€18\.00 left/);
@@ -200,6 +223,8 @@ describe('a mandate', () => {
       what: 'a reply that it has ended',
     });
     expect(await answerTo(t.workspace, t.alice, '/domain mandates')).toContain('No mandate is in force');
+    await t.bob.openHome();
+    await until('Home does not show what has ended', () => !homeOf(t.bob).includes(order.id));
   }, 60_000);
 
   test('that a price stops asks in the ordinary way, and says why', async () => {
@@ -227,3 +252,11 @@ describe('a mandate', () => {
     expect(card.metadata?.event_payload).not.toHaveProperty('mandate');
   }, 60_000);
 });
+
+test('the report of the month says what mandates have renewed', async () => {
+  const reports = () => t.workspace.messages(REMINDERS).map(textOf).join('\n');
+  for (let moves = 0; moves < 14 && !reports().includes(reported); moves += 1)
+    await t.demo.moveTime(3 * DAY_MS);
+  expect(reported).not.toBe('');
+  expect(reports()).toContain(reported);
+}, 60_000);
