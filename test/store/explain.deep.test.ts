@@ -9,6 +9,8 @@ import { createBudgetStore } from '../../src/store/budgets.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createEventLog } from '../../src/store/events.ts';
+import { createIncidentStore } from '../../src/store/incidents.ts';
+import { createMandateStore } from '../../src/store/mandates.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
@@ -131,6 +133,25 @@ async function fill(): Promise<void> {
      VALUES ('budget-1', 'T0STEWARD', '', 'month', 1000000, 'EUR', 'U0ALICE', $1)`,
     [NOW],
   );
+  // A mandate that has made a tenth of the orders; of every third of its names it says why it does not act.
+  await admin.query(
+    `UPDATE orders SET mandate_id = 'order-7' WHERE task = 'renew' AND state <> 'DRAFT' AND right(id, 1) IN ('1', '4', '7')`,
+  );
+  await admin.query(
+    `INSERT INTO mandate_acts (id, team_id, name, expires_at, mandate_id, at, day, amount_minor, currency, held, order_id, is_to_be_asked, announced_at)
+     SELECT 'act-' || n, 'T0STEWARD', 'name' || n || '.rest', $1::timestamptz + interval '1 day' * (n % 365), 'order-7',
+       $1::timestamptz - interval '1 hour' * (n / 10), ($1::timestamptz - interval '1 hour' * (n / 10))::date, 1800, 'EUR',
+       CASE WHEN n % 3 = 0 THEN 'price_above' END, CASE WHEN n % 3 <> 0 THEN 'order-' || n END, n % 20000 = 0,
+       CASE WHEN n % 3 <> 0 THEN $1::timestamptz END
+     FROM generate_series(1, 60000) n`,
+    [NOW],
+  );
+  await admin.query(
+    `INSERT INTO incidents (id, team_id, name, state, opened_at, changes)
+     SELECT 'incident-' || n, 'T0STEWARD', 'name' || n || '.rest', CASE WHEN n % 1000 = 0 THEN 'open' ELSE 'over' END,
+       $1::timestamptz - interval '1 hour' * n, '[]' FROM generate_series(1, 20000) n`,
+    [NOW],
+  );
   await admin.query('VACUUM ANALYZE');
   const { rows } = await admin.query<{ name: string }>(
     "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND reltuples > 10000",
@@ -235,6 +256,8 @@ async function follow(): Promise<void> {
   expect(await createWatchListStore(database).follow('order-79', 1, NOW, renewed)).toBe(true);
 }
 
+const mandates = () => createMandateStore(database, 'T0STEWARD');
+const incidents = () => createIncidentStore(database, 'T0STEWARD');
 const outbox = () => createNotificationStore(database, '');
 const subject = (id: string): Subject => ({ kind: 'order', id });
 
@@ -325,6 +348,32 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'a date that moves': moveDate,
   'dates that are imported': () =>
     createWatchListStore(database).importBatch([{ name: 'name77.rest', expiresAt: NOW }], 'U0BOB', NOW),
+  'names that mandates have to act for': () => mandates().due(ago(45 * 24), ago(-30 * 24), undefined, 200),
+  'more of them': () =>
+    mandates().due(ago(45 * 24), ago(-30 * 24), { name: 'name77.rest', expiresAt: ago(-20 * 24) }, 200),
+  'names that a mandate shows': () => mandates().findMany(['name77.rest', 'name78.rest']),
+  'what mandates have taken': () => mandates().takenBy('order-7'),
+  'what a mandate has spent': () => mandates().spentBy('order-7', '2027-06-01', '2027-07-01'),
+  'what a mandate did lately': () => mandates().actsBy('order-7', ago(30 * 24)),
+  'the account of a name': () => mandates().latestAccount('name77.rest'),
+  'what a mandate does not do': () =>
+    mandates().keepHeld(
+      {
+        ...{ name: 'name77.rest', expiresAt: ago(-1_000 * 24), mandateId: 'order-7', at: NOW },
+        amount: undefined,
+      },
+      'price_unknown',
+    ),
+  'an order of a mandate that is held': () => mandates().hold('order-8', 'price_above', NOW),
+  'names to ask for': () => mandates().toAskFor(500),
+  'the act of an order': () => mandates().findByOrder('order-8'),
+  'the message of a day': () => mandates().actsOf('2027-06-15'),
+  'what was said of mandates': () =>
+    mandates().announced(['act-7', 'act-8'], NOW, { channelId: 'C0EXPIRY', ts: '1.1' }),
+  'a message that is brought up to date': () => mandates().orderChanged('order-8', NOW),
+  'what a mandate has not sent': () => mandates().unsentOf('order-7'),
+  'incidents of a name': () => incidents().ofName('name77.rest', 10),
+  'incidents that are open': () => incidents().allOpen(100),
   'what was deleted': () => all(createReminderStore(database, 'T0STEWARD').deletedCandidates(ago(80 * 24))),
   'what a digest said in one place': () =>
     createReminderStore(database, 'T0STEWARD').remindersOf('digest-7', ''),
