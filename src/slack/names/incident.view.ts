@@ -293,7 +293,7 @@ function factLine({ kind, fact, before, after }: IncidentChange, list: typeof fo
     case 'nameserver_registrable':
       return `*Free for anybody* ${now}`;
     case 'all_lame':
-      return `*Do not know it* ${now}`;
+      return `*Servers that do not know it* ${now}`;
   }
 }
 
