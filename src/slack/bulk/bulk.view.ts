@@ -106,7 +106,7 @@ const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
   lives_on_it: 'on which mail or a website lives',
   not_watched: 'not on the watch list',
   price_unknown: 'whose price is not known',
-  unseen: 'whose mail and website were not seen',
+  unseen: 'of which nobody knows what lives on them',
 };
 
 /** `*3 names* on which mail or a website lives: a.rest, b.rest and 1 more` */

@@ -65,9 +65,9 @@ export function doubtText({ code }: ItemSummary): string | undefined {
   switch (code) {
     case 'no_answer_known':
     case 'no_readable_answer':
-      return 'The request may have reached the service.';
+      return 'It may have reached the service.';
     case 'earlier_unanswered':
-      return 'An earlier request may have reached the service.';
+      return 'An earlier one may have reached the service.';
     case 'unclear_answer':
       return 'The answer does not say clearly whether it was carried out.';
     default:

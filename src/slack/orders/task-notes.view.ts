@@ -34,7 +34,7 @@ export function formatTaskNote(note: TaskNote): string {
     case 'registrants_notified':
       return 'The current and the new registrant are notified.';
     case 'sent_as_confirmed':
-      return 'It is sent with confirmOrder true, unless who asked took the tick away: asking for it here, and approving it, is the confirmation.';
+      return 'It is sent as confirmed, unless who asked took the tick away: asking for it here, and approving it, is the confirmation.';
     case 'locks_transfers':
       return `It cannot be transferred for ${note.days} days afterwards.`;
     case 'locks_transfers_unless_opted_out':

@@ -453,9 +453,6 @@ function outcomeReply(
   const said = [`${icon} ${mention(order.requesterId)}: ${about}`, ...whatFollows(order, approvers)];
   const isShort = phoneLines(said.join('\n')) <= REPLY_LINES - ROW_OF_BUTTONS;
   const shown = section(...fitLines(said, order.items.some(isLost) ? ALARM_LINES : REPLY_LINES));
-  const [only, ...others] = buttons;
-  if (only === undefined) return message(lead, [shown]);
-  if (others.length === 0) return message(lead, [{ ...shown, accessory: only }]);
   const blockId = `result_${order.id}`;
   return message(
     lead,
