@@ -51,6 +51,7 @@ import {
   lookButton,
   orderLine,
   orderTitle,
+  ownOrderLine,
   resolveButtons,
 } from '../orders/order.view.ts';
 import { briefText, showWhole } from '../orders/statement.view.ts';
@@ -189,8 +190,7 @@ function openPart(orders: readonly Order[], length: number): AnyBlock[] {
     {
       title: 'Your open orders',
       entries: orders.map((order) => [
-        section(orderLine(order)),
-        ...actions(`open_${order.id}`, [lookButton(order)]),
+        { ...section(ownOrderLine(order)), block_id: `open_${order.id}`, accessory: lookButton(order) },
       ]),
       none: 'None. Ask with `/domain`; `/domain help` shows how.',
       more: '/domain orders mine',
@@ -360,7 +360,7 @@ function decisionText(order: Order, known: KnownOfOrder | undefined): string {
       cost.sums.length > 0 &&
       cost.unknown > 0 &&
       `:warning: Of ${count(cost.unknown, 'name')} the price is not known`,
-    `${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`,
+    `${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · open until ${moment(order.expiresAt)}`}`,
     known !== undefined && known.overBudget.length > 0 && overBudgetFact(known.overBudget),
     ...ruleLines(order),
     known !== undefined && known.impact !== 'none' && worstImpactLine(known.impact),
@@ -369,7 +369,6 @@ function decisionText(order: Order, known: KnownOfOrder | undefined): string {
       `with ${formatAccountShort(order)}`,
       order.approvalsRequired > 1 &&
         `${order.approvals.length} of ${count(order.approvalsRequired, 'approval')}`,
-      order.expiresAt !== undefined && `open until ${moment(order.expiresAt)}`,
       code(order.id),
     ]).join(' · '),
   ]).join('\n');

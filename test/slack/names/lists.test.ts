@@ -6,6 +6,8 @@ import type { WatchedDomain } from '../../../src/expiry/ports.ts';
 import { seen } from '../../../src/names/facts.ts';
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
+import { lapseRequest } from '../../../src/slack/log/told-event.view.ts';
+import { waitingText } from '../../../src/slack/money/price.view.ts';
 import { nameScreen } from '../../../src/slack/names/name.view.ts';
 import { namesPage } from '../../../src/slack/names/portfolio.view.ts';
 import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
@@ -166,4 +168,23 @@ test('name: fits a phone where nothing is unusual', () => {
   for (const usual of ['registry', 'Delegation', 'Not seen', 'History', ':white_check_mark:'])
     expect(text.split('\n').slice(0, -1).join('\n')).not.toContain(usual);
   expect(phoneLines(blocksOf(message.blocks))).toBeLessThanOrEqual(26);
+});
+
+test('whether to let a name go: the question first, then what stops and what waiting costs', () => {
+  const waiting = waitingText(costOf(), TODAY);
+  const message = lapseRequest(
+    {
+      kind: 'lapse_requested',
+      subject: { kind: 'name', id: 'cafe.rest' },
+      actor: 'U0ALICE',
+      at: NOW,
+      reason: 'it is over',
+    },
+    { impact: [':x: Mail stops: it goes to `mail.cafe.rest`'], waiting, keep: ', about €18.00' },
+  );
+  const text = read(message);
+  expect(message.text).toBe('cafe.rest, about €18.00: let it lapse, says <@U0ALICE>: “it is over”');
+  expect(text).toContain('*cafe.rest*: let it lapse?\n');
+  expect(text).toContain('What waiting costs: renew until 30 Jun, about €18.00');
+  expect(phoneLines(blocksOf(message.blocks))).toBeLessThanOrEqual(14);
 });
