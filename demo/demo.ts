@@ -191,6 +191,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     if (isNew) await tried(liveHistory(parts));
     setClock(0);
     await tried(goOn(parts));
+    workspace.forgetEphemerals();
     shownFrom = service.requests.at(-1)?.n ?? 0;
   };
   const publicUrl = `http://localhost:${new URL(workspace.url).port}`;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Actor } from '@domain-steward/slack-workspace';
+import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
@@ -16,6 +16,9 @@ import { ask, orderOf } from '../support/orders.ts';
  */
 
 const DAY_MS = 86_400_000;
+const PEOPLE = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
+/** What only one person saw, when the demo was ready. */
+const atTheStart = new Map<string, readonly Message[]>();
 let logged = '';
 let database: TestDatabase;
 let dataDir: string;
@@ -34,6 +37,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-history-'));
   demo = await started();
+  for (const id of PEOPLE) atTheStart.set(id, person(id).ephemerals());
 }, 180_000);
 afterAll(async () => {
   await demo.stop();
@@ -63,7 +67,7 @@ test('it lies in the thirty days before now', () => {
   expect(Math.max(...times)).toBeLessThan(Date.now());
 });
 
-test.each(['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'])('an order waits for %s at Home', async (id) => {
+test.each(PEOPLE)('an order waits for %s at Home', async (id) => {
   await person(id).openHome();
   await demo.workspace.waitFor(
     () => {
@@ -80,6 +84,11 @@ test('spending, orders, names and the mandate have something to show', async () 
   expect(await answer(bob, '/domain orders mine')).toContain('tapas.rest');
   expect(await answer(bob, '/domain names tag:brand')).toContain('cafe.rest');
   expect(await answer(bob, '/domain mandates')).toContain('1 mandate in force');
+});
+
+test('nobody finds answers to what they never asked', () => {
+  expect([...atTheStart.values()].flat()).toEqual([]);
+  expect(atTheStart.size).toBe(PEOPLE.length);
 });
 
 test('one incident was solved', () => {

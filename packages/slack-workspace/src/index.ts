@@ -127,6 +127,8 @@ export interface Workspace {
    * @param announced false for an event that is lost on its way
    */
   changePerson(id: string, changes: PersonChanges, announced?: boolean): Promise<void>;
+  /** Forgets what only one person saw, as when everybody opens Slack anew. */
+  forgetEphemerals(): void;
   close(): Promise<void>;
 }
 
@@ -239,6 +241,10 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
       Object.assign(user, changes);
       state.changed('person', { user: id });
       if (announced) await announce(core, 'users:read', userChangeEvent(core, user));
+    },
+    forgetEphemerals: () => {
+      state.ephemerals.length = 0;
+      state.changed('ephemeral');
     },
     close: async () => {
       browser.close();

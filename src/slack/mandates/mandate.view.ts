@@ -137,7 +137,10 @@ function standingBlocks({
       `${mention(order.requesterId)} asked, ${approvers} approved · in force since ${moment(mandate.since)} · ${code(order.id)}`,
     ),
     ...actions(`mandate:${order.id}`, [
-      button('mandate_end', 'End it', order.id, { style: 'danger', label: `End the mandate ${order.id}` }),
+      button('mandate_end', 'End it', order.id, {
+        style: 'danger',
+        label: `End it: the mandate ${order.id}`,
+      }),
     ]),
   ];
 }
