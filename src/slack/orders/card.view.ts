@@ -39,7 +39,7 @@ import {
   section,
   withMenu,
 } from '../kit/blocks.ts';
-import { fitLines, phoneLines } from '../kit/phone.ts';
+import { cutToLines, fitLines, phoneLines } from '../kit/phone.ts';
 import { budgetFact, budgetWarning, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
 import {
   amountsText,
@@ -272,12 +272,15 @@ function alternatives(whom: readonly string[]): string {
   return left > 0 ? `${shown.join(', ')} or ${left} more` : shown.join(' or ');
 }
 
-/** `@Alice: “client paid”` */
+/** `@Alice: “client paid”`. *Details* has all of a long reason. */
 function askedLine({ requesterId, reason }: Order): string {
   return reason === undefined
     ? `${mention(requesterId)} asks`
-    : `${mention(requesterId)}: “${quote(reason, 1_000)}”`;
+    : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), QUOTED_LINES)}”`;
 }
+
+/** The most lines of a phone that somebody's own words take on a waiting card. */
+const QUOTED_LINES = 3;
 
 /** The system, the account and the order's id, where somebody may have to quote them. */
 function lastLine(order: Order, { statement, decision, history = [] }: CardExtras): string {
@@ -453,7 +456,9 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
   const last = history.findLast((event) => event.kind === 'asked');
   return last === undefined
     ? []
-    : [`:speech_balloon: ${mention(last.actor)} asks: “${quote(last.question, 500)}”`];
+    : [
+        `:speech_balloon: ${mention(last.actor)} asks: “${cutToLines(quote(last.question, 500), QUOTED_LINES)}”`,
+      ];
 }
 
 /** The impact on the name, and what has changed of it since the order was asked for. */

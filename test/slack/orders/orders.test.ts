@@ -148,6 +148,8 @@ describe('a card', () => {
   it('is as long on a phone as a card may be', () => {
     const lengthOf = (order: Order) => phoneLines(blocksOf(cardOf(order, { approvers: APPROVERS }).blocks));
     expect(lengthOf(sampleOrder('PENDING')), 'one name, price not known').toBeLessThanOrEqual(14);
+    const reason = 'the client has paid for it, '.repeat(30);
+    expect(lengthOf(sampleOrder('PENDING', { reason })), 'a long reason').toBeLessThanOrEqual(14);
     const names = Array.from({ length: 25 }, (_, n) => `name${n}.rest`);
     expect(lengthOf(sampleOrder('PENDING', {}, names)), '25 names').toBeLessThanOrEqual(18);
     for (const state of ORDER_STATES.filter((each) => isFinal(each)))
