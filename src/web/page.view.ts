@@ -13,7 +13,6 @@ export interface CardWords {
     item: StatementItem,
   ) => readonly { readonly label: string; readonly values: readonly string[] }[];
   readonly itemName: (order: Order, name: string) => string;
-  readonly account: (order: Order) => string;
   /** What is unusual about many names at once, a line each. */
   readonly findings: (order: Order) => readonly string[];
 }
@@ -22,6 +21,8 @@ export interface CardWords {
 export interface PageFacts {
   /** What people are called, by their ids. */
   readonly names: ReadonlyMap<string, string>;
+  /** The account that carries the order out; empty where there is no order. */
+  readonly account: string;
   /** What has changed since the order was asked for. */
   readonly changes: readonly string[];
   /** The policy as a file. */
@@ -142,7 +143,7 @@ function orderParts(
     button: 'Sign',
     body: html`<dl>
 <dt>Asked by</dt><dd>${nameOf(facts, order.requesterId)}, ${moment(order.createdAt)}</dd>
-${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}<dt>Carried out with</dt><dd>${words.account(order)}</dd>
+${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}<dt>Carried out with</dt><dd>${facts.account}</dd>
 <dt>Goes to</dt><dd><code>${statement.service}</code></dd>
 <dt>Order</dt><dd><code>${order.id}</code></dd>
 <dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>

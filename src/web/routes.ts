@@ -25,6 +25,8 @@ export interface PageDeps {
   readonly nameOf: (userId: string) => Promise<string>;
   /** A policy as a file. */
   readonly fileOf: (rules: readonly PolicyRule[]) => string;
+  /** The account that carries an order out. */
+  readonly accountOf: (order: Order) => Promise<string>;
   /** What has changed since an order was asked for. */
   readonly changesOf: (order: Order) => Promise<readonly string[]>;
   /** Where the pages are: requests that sign come from there alone. */
@@ -106,7 +108,7 @@ export function createPages(deps: PageDeps): Pages {
 }
 
 /** What a page tells besides what is signed. */
-async function factsOf({ nameOf, fileOf, changesOf }: PageDeps, shown: Shown): Promise<PageFacts> {
+async function factsOf({ nameOf, accountOf, fileOf, changesOf }: PageDeps, shown: Shown): Promise<PageFacts> {
   const what = shown.kind === 'sign' ? shown.what : undefined;
   const order = what?.kind === 'order' ? what.order : undefined;
   const charter = what?.kind === 'charter' ? what : undefined;
@@ -117,12 +119,14 @@ async function factsOf({ nameOf, fileOf, changesOf }: PageDeps, shown: Shown): P
     ...(key === undefined ? [] : [key.owner]),
     ...(charter?.settings.approvers ?? []),
   ]);
-  const [names, changes] = await Promise.all([
+  const [names, account, changes] = await Promise.all([
     Promise.all([...people].map(async (id) => [id, await nameOf(id)] as const)),
+    order === undefined ? '' : accountOf(order),
     order === undefined ? [] : changesOf(order),
   ]);
   return {
     names: new Map(names),
+    account,
     changes,
     policyFile: charter === undefined ? '' : fileOf(charter.policy.rules),
   };

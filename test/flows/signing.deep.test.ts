@@ -67,6 +67,7 @@ test('an order is signed on its page, which shows all of it, and the card follow
   expect(page.html).toContain('Renew cafe.rest');
   expect(page.html).toContain('POST /domain/cafe.rest/_renew');
   expect(page.html).toContain('>Sign</button>');
+  expect(page.html, 'people have names').not.toMatch(/@U0[A-Z]/);
   expect(page.headers.get('referrer-policy')).toBe('no-referrer');
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
   expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");

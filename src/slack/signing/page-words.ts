@@ -31,12 +31,12 @@ export function pageWords({ directory, currency, orders, names }: SlackDeps) {
       title: orderTitle,
       fields: statedFields,
       itemName,
-      account: (order: Order) => unmarked(formatAccount(order)),
       findings: ({ bulk }: Order) => (bulk === undefined ? [] : findingLines(bulk).map(unmarked)),
     },
     refusalText: (refusal: Parameters<typeof refusalText>[0]) => unmarkedWithNames(refusalText(refusal)),
     /** What somebody is called; their id where Slack does not tell. */
     nameOf: async (id: string) => unmarkedWithNames(`<@${id}>`),
+    accountOf: (order: Order) => unmarkedWithNames(formatAccount(order)),
     fileOf: (rules: readonly PolicyRule[]) => policyToYaml(rules, currency),
     /** What has changed since an order was asked for, and what hangs on its name. */
     async changesOf(order: Order): Promise<readonly string[]> {
