@@ -422,14 +422,11 @@ export function orderLine(order: Order): string {
   return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}, asked by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
 }
 
-/** One line of a person's own orders. */
+/** The same of a person's own orders. */
 export function ownOrderLine(order: Order): string {
-  return present([
-    `${stateIcon(order)} *${escapeText(orderTitle(order))}*`,
-    listState(order),
-    order.state === 'PENDING' && order.expiresAt !== undefined && `open until ${moment(order.expiresAt)}`,
-    code(order.id),
-  ]).join(' · ');
+  const { state, expiresAt } = order;
+  const until = state === 'PENDING' && expiresAt !== undefined ? ` · open until ${moment(expiresAt)}` : '';
+  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}${until}`;
 }
 
 /** A list of orders. */
