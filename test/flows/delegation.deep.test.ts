@@ -63,7 +63,9 @@ test('a server that does not know the name is found by the filter, and by that a
   dns().world.drop(NAME, HOSTS.slice(1));
   await daysUntil('it is on the list', async () => (await lame()).includes(NAME));
   expect(await lame()).not.toContain(HEALTHY);
-  expect(await screenOf(NAME)).toMatch(/:warning: a nameserver does not know it: .*ns2\.host\.example/);
+  expect(await screenOf(NAME)).toMatch(
+    /:warning: \*Delegation\* a nameserver does not know it: .*ns2\.host\.example/,
+  );
 });
 
 test('the next digest says so once', async () => {

@@ -72,7 +72,7 @@ async function bothWork(): Promise<void> {
 
 /** What `doctor` tells operators: the keys in use. */
 async function keysInUse(): Promise<string[]> {
-  return (await findSealedKeys(db)).map(({ what, keyId }) => `${what} ${keyId}`).sort();
+  return (await findSealedKeys(db)).map(({ what: [, plural], keyId }) => `${plural} ${keyId}`).sort();
 }
 
 const stateOf = async (order: SeenOrder) =>
