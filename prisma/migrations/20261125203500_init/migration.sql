@@ -330,6 +330,8 @@ CREATE TABLE "domains" (
     "added_at" TIMESTAMPTZ(3) NOT NULL,
     "reminded_threshold" INTEGER NOT NULL DEFAULT 2147483647,
     "registered_by" TEXT,
+    "moved_from" TIMESTAMPTZ(3),
+    "moved_at" TIMESTAMPTZ(3),
     "renewed_until" TIMESTAMPTZ(3),
     "renewed_at" TIMESTAMPTZ(3),
     "trusted" JSONB,
@@ -508,6 +510,7 @@ CREATE TABLE "order_impacts" (
     "asked" JSONB NOT NULL,
     "latest" JSONB NOT NULL,
     "warned" JSONB,
+    "warned_told_at" TIMESTAMPTZ(3),
     "thorough" BOOLEAN NOT NULL,
     "name_servers" JSONB,
 
@@ -599,7 +602,7 @@ CREATE INDEX "orders_mandate_id_idx" ON "orders"("mandate_id");
 CREATE UNIQUE INDEX "mandate_acts_order_id_key" ON "mandate_acts"("order_id");
 
 -- CreateIndex
-CREATE INDEX "mandate_acts_mandate_id_idx" ON "mandate_acts"("mandate_id");
+CREATE INDEX "mandate_acts_mandate_id_at_idx" ON "mandate_acts"("mandate_id", "at");
 
 -- CreateIndex
 CREATE INDEX "mandate_acts_day_idx" ON "mandate_acts"("day");
@@ -722,6 +725,8 @@ CREATE INDEX "revealable_secrets_kept" ON "revealable_secrets" ("expires_at") WH
 CREATE INDEX "domains_undated" ON "domains" ("name") WHERE "expires_at" IS NULL;
 CREATE INDEX "domains_unused" ON "domains" ("name") WHERE "in_use" = false;
 CREATE INDEX "domains_due" ON "domains" ("urgent" DESC, LEAST("next_dns_at", "next_registry_at"));
+CREATE INDEX "incidents_open" ON "incidents" ("team_id", "opened_at") WHERE "state" IN ('open', 'raised');
+CREATE INDEX "mandate_acts_to_be_asked" ON "mandate_acts" ("team_id", "at") WHERE "is_to_be_asked";
 
 -- What was asked for stays what was asked for: no statement of the bot writes this column again.
 CREATE FUNCTION refuse_statement_change() RETURNS trigger LANGUAGE plpgsql AS $$

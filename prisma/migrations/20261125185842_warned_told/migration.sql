@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "order_impacts" ADD COLUMN     "warned_told_at" TIMESTAMPTZ(3);
