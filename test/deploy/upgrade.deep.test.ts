@@ -47,7 +47,7 @@ function upgrade(path = '') {
 }
 
 test('from the last tag before this commit holds; before the first release there is nothing to do', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   execFileSync('git', ['clone', '--quiet', '--depth=1', `file://${ROOT}`, join(folder, 'clone')]);
   expect(upgrade()).toMatchObject({ status: 0, output: expect.stringContaining('nothing to upgrade from') });
