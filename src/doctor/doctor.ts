@@ -39,7 +39,11 @@ export async function* examine(deps: DoctorDeps): AsyncGenerator<Finding> {
   ];
   for (const [subject, look] of groups) {
     yield* await look().catch((error: unknown) => [
-      wrong(subject, error instanceof Error ? error.message : String(error), 'Mend that, and try again.'),
+      wrong(
+        subject,
+        `${error instanceof Error ? error.message : String(error)}.`.replace(/\.\.$/, '.'),
+        'Mend that, and try again.',
+      ),
     ]);
   }
 }
