@@ -73,7 +73,8 @@ test('what is wrong is said with what to do', async () => {
     REMINDER_CHANNEL: 'C0NOWHERE',
     SLACK_APP_TOKEN: 'xapp-wrong',
     SERVICE_JSON_URL: 'http://127.0.0.1:9/v1',
-    PUBLIC_URL: t.workspace.url.replace(/\/$/, ''),
+    // The address of the workspace passes the bot's pages on.
+    PUBLIC_URL: new URL(t.demo.service.jsonUrl).origin,
     CREDENTIALS_KEYS: `demo:${randomBytes(32).toString('base64')}`,
     REMINDER_CRONN: '1',
     LEDGER_TSA_URL: 'http://127.0.0.1:9/stamp',
