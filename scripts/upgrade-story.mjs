@@ -4,7 +4,7 @@
 // This release is to be built here. The former one makes data of every kind: the story of what is done, unknown and waiting, and the
 // thirty days of its demo with the days after them. A table that both leave empty and that EMPTY does not name is an error.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -242,9 +242,13 @@ async function upgradeDemo(former) {
     nothingLost(rows, await rowsOf(postgres.url));
     return rows;
   } finally {
-    before.child.kill('SIGKILL');
+    // A demo that is killed leaves its PostgreSQL behind.
+    await before.stop().catch(() => undefined);
     await demo?.stop();
     await postgres?.stop();
-    rmSync(data, { recursive: true, force: true });
+    // Run by root, its data lies elsewhere.
+    const link = join(dataDir, 'postgres');
+    const folders = existsSync(link) ? [realpathSync(link), data] : [data];
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   }
 }
