@@ -27,10 +27,15 @@ export function phoneLines(mrkdwn: string): number {
 
 /** Cuts mrkdwn to some lines of a phone. */
 export function cutToLines(mrkdwn: string, most: number): string {
-  let shown = mrkdwn;
-  for (let limit = mrkdwn.length - 1; limit > 0 && phoneLines(shown) > most; limit -= 1)
-    shown = truncateMarkup(mrkdwn, limit);
-  return shown;
+  if (phoneLines(mrkdwn) <= most) return mrkdwn;
+  // Halves the search: a message of the service may be thousands of characters long.
+  let [fits, tooLong] = [1, mrkdwn.length];
+  while (tooLong - fits > 1) {
+    const limit = Math.floor((fits + tooLong) / 2);
+    if (phoneLines(truncateMarkup(mrkdwn, limit)) <= most) fits = limit;
+    else tooLong = limit;
+  }
+  return truncateMarkup(mrkdwn, fits);
 }
 
 /**
