@@ -53,9 +53,13 @@ test.each([
   [
     'restore',
     3,
-    /<@U0ALICE>, the registry still shows cafe\.rest as deleted, 3 days after .*lost when its redemption ends/,
+    /^Restore cafe\.rest: the registry still shows cafe\.rest as deleted, 3 days after .*lost when its redemption ends/,
   ],
-  ['transfer', 7, /<@U0ALICE>, the registry does not show the transfer of cafe\.rest, 7 days after /],
+  [
+    'transfer',
+    7,
+    /^Transfer cafe\.rest: the registry does not show the transfer of cafe\.rest, 7 days after /,
+  ],
 ] as const)('a %s that the registry does not show is told after %i days, once', async (task, days, words) => {
   const order = await accepted(task);
   expect(order.state).toBe('SUCCEEDED');

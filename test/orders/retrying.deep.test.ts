@@ -308,7 +308,7 @@ describe('who retries is asking', () => {
     for (const userId of ['U0ALICE', 'U0BOB', 'U0CAROL']) {
       expect((await approveOrder(rig.orders, third.id, userId)).ok, userId).toBe(false);
     }
-    expect(await thread(third.id)).toMatch(/<@U0ALICE>, <@U0CAROL> asks again/);
+    expect(await thread(third.id)).toMatch(/<@U0ALICE>: \*Renew .*<@U0CAROL> asks for it again/);
     expect((await approveOrder(rig.orders, third.id, 'U0DAVE')).ok).toBe(true);
   });
 
@@ -323,7 +323,7 @@ describe('who retries is asking', () => {
     const failed = await failedRenewal('told.rest');
     const again = await retry(failed.id, 'U0BOB');
     expect(await thread(again.id)).toMatch(
-      /<@U0ALICE>, <@U0BOB> asks again for .*told\.rest.*with your account `alice in context 4`/,
+      /<@U0ALICE>: \*Renew told\.rest.*<@U0BOB> asks for it again, with your account `alice in context 4`/,
     );
     const card = JSON.stringify(cardOf(again, { approvers: ['U0CAROL'] }));
     expect(card).toMatch(/<@U0BOB> asks/);

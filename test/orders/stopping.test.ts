@@ -66,7 +66,7 @@ describe('an order that waits out a 429', () => {
     expect((await rig.due(order.id)).notifications).toBeInstanceOf(Date);
     expect(await card(order.id)).toMatch(/Stopped, nothing was carried out.* <@U0ALICE> stopped it/);
     expect(await card(order.id)).not.toContain('order_stop');
-    expect(await thread(order.id)).toMatch(/<@U0ALICE> stopped this.*nothing was carried out/);
+    expect(await thread(order.id)).toMatch(/<@U0ALICE> stopped it.*nothing was carried out/);
     expect(await rig.story(order.id)).toEqual([
       'requested by U0ALICE',
       'approved by U0BOB',
@@ -156,7 +156,7 @@ describe('of several names', () => {
     expect(await stop(id)).toBe('EXECUTING');
     expect(await card(id), 'nothing is left to stop').not.toContain('order_stop');
     expect(await thread(id)).toMatch(
-      /stopped this.*Not sent: \*e\.rest\*, \*f\.rest\*\. What was sent before goes on/,
+      /stopped it.*Not sent: \*e\.rest\*, \*f\.rest\*\. What was sent before goes on/,
     );
     expect(await stop(id)).toMatch(/on its way and cannot be called back/);
     const again = await rig.request('renew', { names: ['e.rest', 'f.rest'], period: 1 });
