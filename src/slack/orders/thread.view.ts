@@ -451,8 +451,11 @@ function outcomeReply(
     ...answerButtons(order),
   ]);
   const said = [`${icon} ${mention(order.requesterId)}: ${about}`, ...whatFollows(order, approvers)];
-  const isShort = phoneLines(said.join('\n')) <= REPLY_LINES - ROW_OF_BUTTONS;
-  const shown = section(...fitLines(said, order.items.some(isLost) ? ALARM_LINES : REPLY_LINES));
+  const beside = REPLY_LINES - ROW_OF_BUTTONS;
+  // Whoever asked for a secret came for its button.
+  const isShort = secret || phoneLines(said.join('\n')) <= beside;
+  const most = order.items.some(isLost) ? ALARM_LINES : REPLY_LINES;
+  const shown = section(...fitLines(said, secret ? beside : most));
   const blockId = `result_${order.id}`;
   return message(
     lead,
