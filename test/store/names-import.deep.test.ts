@@ -87,7 +87,9 @@ test(`${NAMES} names are read, compared, handed over and changed, without holdin
     owner: 'U0ADA',
     tags: ['brand', 'client-acme'],
   });
-  // The second longest: one may be a collection of garbage.
-  for (const [name, turns] of Object.entries(longest))
-    expect(turns[1] ?? 0, `${name}: ${JSON.stringify(longest)}`).toBeLessThan(50);
+  // The third longest: a collection of garbage and another process on the core may each make one longer.
+  for (const [name, turns] of Object.entries(longest)) {
+    expect(turns[2] ?? 0, `${name}: ${JSON.stringify(longest)}`).toBeLessThan(50);
+    expect(turns[0] ?? 0, `${name}: ${JSON.stringify(longest)}`).toBeLessThan(250);
+  }
 }, 60_000);

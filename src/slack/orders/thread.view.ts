@@ -444,25 +444,27 @@ function outcomeReply(
   about = lead,
 ): Message {
   const secret = order.state === 'SUCCEEDED' && order.items.some(({ result }) => result?.hasSecret === true);
-  const buttons = present([
-    secret && revealButton(order),
+  const others = present([
     ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
     ...retryButtons(order, now),
     ...answerButtons(order),
   ]);
   const said = [`${icon} ${mention(order.requesterId)}: ${about}`, ...whatFollows(order, approvers)];
-  const beside = REPLY_LINES - ROW_OF_BUTTONS;
-  // Whoever asked for a secret came for its button.
-  const isShort = secret || phoneLines(said.join('\n')) <= beside;
-  const most = order.items.some(isLost) ? ALARM_LINES : REPLY_LINES;
-  const shown = section(...fitLines(said, secret ? beside : most));
   const blockId = `result_${order.id}`;
-  return message(
-    lead,
-    isShort
-      ? [shown, ...actions(blockId, buttons)]
-      : [withMenu(shown, blockId, moreMenu('order_more', buttons))],
-  );
+  if (phoneLines(said.join('\n')) <= REPLY_LINES - ROW_OF_BUTTONS) {
+    const buttons = [...(secret ? [revealButton(order)] : []), ...others];
+    return message(lead, [section(...said), ...actions(blockId, buttons)]);
+  }
+  const shown = fitLines(said, order.items.some(isLost) ? ALARM_LINES : REPLY_LINES);
+  // Whoever asked for a secret came for its button, so that stands open.
+  const first = secret ? shown.slice(0, 1) : [];
+  const rest = shown.slice(first.length);
+  return message(lead, [
+    ...first.map((line) => ({ ...section(line), accessory: revealButton(order) })),
+    ...(rest.length > 0
+      ? [withMenu(section(...rest), blockId, moreMenu('order_more', others))]
+      : actions(blockId, others)),
+  ]);
 }
 
 /** The database has lost that it was sent. */
