@@ -3,19 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { z } from 'zod';
+import type { ReceivedWebhook } from './page/host.ts';
 
 /*
  * What stands in the demo for a pager or a second messenger: it receives the bot's webhooks over HTTP.
  */
-
-/** A webhook as it arrived: its signature is valid. */
-export interface ReceivedWebhook {
-  readonly id: string;
-  readonly at: number;
-  readonly type: string;
-  readonly text: string;
-  readonly body: unknown;
-}
 
 const MAX_KEPT = 200;
 const webhookBody = z.object({ type: z.string(), data: z.object({ text: z.string() }) });

@@ -26,7 +26,7 @@ import {
   utcMinute,
 } from '../kit/blocks.ts';
 import { csvIssueText, unreadableFileText } from '../kit/csv-issue.view.ts';
-import { fitLines } from '../kit/phone.ts';
+import { fitLines, MOST_LINES, ROW_OF_BUTTONS } from '../kit/phone.ts';
 import { amountsText } from '../money/price.view.ts';
 import { requirementLines } from '../orders/decision.view.ts';
 import { namesOf } from '../orders/impact.view.ts';
@@ -171,8 +171,8 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   ]);
 }
 
-/** The most lines of a phone above the buttons of a plan. */
-const PLAN_LINES = 13;
+/** Above the buttons of a plan, and the line below them. */
+const PLAN_LINES = MOST_LINES.plan - ROW_OF_BUTTONS - 1;
 
 function whoDecides({ demand }: Order): string {
   return demand.outcome === 'free' ? 'Nobody has to approve it.' : requirementLines(demand, []).join('\n');

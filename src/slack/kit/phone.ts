@@ -7,6 +7,11 @@ import { truncateMarkup } from './mrkdwn.ts';
 
 const LINE = 40;
 
+/** The most lines that messages take which people decide by or read again and again. */
+export const MOST_LINES = { reply: 6, endedCard: 6, alarm: 14, plan: 16 } as const;
+/** What a row of buttons takes of them. */
+export const ROW_OF_BUTTONS = 2;
+
 /** What a person sees of mrkdwn, about as long as they see it. */
 function seen(mrkdwn: string): string {
   return mrkdwn

@@ -35,7 +35,7 @@ import {
   section,
   textMessage,
 } from '../kit/blocks.ts';
-import { fitLines, phoneLines } from '../kit/phone.ts';
+import { fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
 import { briefList, formatList, formatValue } from './facts.view.ts';
 import { type RunbookName, runbookLines } from './runbook.view.ts';
 
@@ -56,7 +56,7 @@ const TITLES: Readonly<Record<IncidentKind, string>> = {
   owner: 'has another owner’s record',
   lock: 'has lost its lock',
 };
-/** What a name is told to be in danger of by itself, without anybody having changed it. */
+/** Dangers that nobody’s change has brought about. */
 const DANGERS: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
 const WORST_FIRST = Object.keys(TITLES);
 
@@ -76,9 +76,6 @@ export const HAPPENED: Readonly<Record<IncidentKind, string>> = {
   all_lame: 'None of the nameservers that it is delegated to knows it.',
 };
 
-/** The most lines of a phone that an alarm takes. */
-const ALARM_LINES = 14;
-const ROW_OF_BUTTONS = 2;
 const ORDERS_SHOWN = 2;
 
 /** What stays the same of all messages of an incident. */
@@ -124,7 +121,7 @@ export function incidentMessage(
   const looked = lookedAt(incident, privateOrders);
   const taken = [head, ...stands, looked].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
   // The thread has what does not fit.
-  const shown = fitLines(factLines(incident.changes, briefList), Math.max(ALARM_LINES - taken, 1));
+  const shown = fitLines(factLines(incident.changes, briefList), Math.max(MOST_LINES.alarm - taken, 1));
   return message(`${title}. ${plain(shown.join('. '))}`, [
     section(head),
     ...lines(shown),

@@ -39,7 +39,7 @@ import {
   section,
   withMenu,
 } from '../kit/blocks.ts';
-import { cutToLines, fitLines, phoneLines } from '../kit/phone.ts';
+import { cutToLines, fitLines, MOST_LINES, phoneLines } from '../kit/phone.ts';
 import { budgetFact, budgetWarning, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
 import {
   amountsText,
@@ -191,9 +191,6 @@ function waitingCard(order: Order, extras: CardExtras, isWhole: boolean): Messag
   ]);
 }
 
-/** The most lines of a phone that the card of an order takes which has ended. */
-const ENDED_LINES = 6;
-
 /** The card of an order about which nobody has to decide at this moment. */
 function standingCard(order: Order, extras: CardExtras): Message {
   const history = extras.history ?? [];
@@ -217,7 +214,7 @@ function standingCard(order: Order, extras: CardExtras): Message {
     extras.undo && undoText(extras.undo),
     order.bulk !== undefined && tallyText(order),
   ]);
-  const room = ENDED_LINES - phoneLines(head.text.text) - phoneLines(last);
+  const room = MOST_LINES.endedCard - phoneLines(head.text.text) - phoneLines(last);
   const said = section(...(isFinal(order.state) ? fitLines(all, Math.max(room, 1)) : all));
   const hasRow = open.length > 0;
   return message(`${escapeText(title)}: ${formatStateShort(order, history).toLowerCase()}`, [

@@ -25,7 +25,7 @@ import {
   truncateMarkup,
   withMenu,
 } from '../kit/blocks.ts';
-import { cutToLines, fitLines, phoneLines } from '../kit/phone.ts';
+import { cutToLines, fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
 import { approverName, isRuled, lastProgress, missingLines } from './decision.view.ts';
@@ -423,12 +423,7 @@ function revealButton(order: Order) {
   );
 }
 
-/** The most lines of a phone that a reply with a result takes. */
-const REPLY_LINES = 6;
-const ROW_OF_BUTTONS = 2;
-/** The same where the database has lost what was done: that is an alarm. */
-const ALARM_LINES = 14;
-/** The same for each line that follows its first one, but for what the bot says itself. */
+/** The most lines of a phone for what the service says, each. What the bot says itself is said whole. */
 const FOLLOWING_LINES = 2;
 
 /**
@@ -451,11 +446,12 @@ function outcomeReply(
   ]);
   const said = [`${icon} ${mention(order.requesterId)}: ${about}`, ...whatFollows(order, approvers)];
   const blockId = `result_${order.id}`;
-  if (phoneLines(said.join('\n')) <= REPLY_LINES - ROW_OF_BUTTONS) {
+  if (phoneLines(said.join('\n')) <= MOST_LINES.reply - ROW_OF_BUTTONS) {
     const buttons = [...(secret ? [revealButton(order)] : []), ...others];
     return message(lead, [section(...said), ...actions(blockId, buttons)]);
   }
-  const shown = fitLines(said, order.items.some(isLost) ? ALARM_LINES : REPLY_LINES);
+  // That the database has lost what was done is an alarm.
+  const shown = fitLines(said, order.items.some(isLost) ? MOST_LINES.alarm : MOST_LINES.reply);
   // Whoever asked for a secret came for its button, so that stands open.
   const first = secret ? shown.slice(0, 1) : [];
   const rest = shown.slice(first.length);
@@ -477,7 +473,7 @@ function whatFollows(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
     const file = order.bulk === undefined ? [] : [`${tallyText(order)}: each row stands in the file here`];
-    const most = order.items.some(isLost) ? ALARM_LINES : FOLLOWING_LINES;
+    const most = order.items.some(isLost) ? MOST_LINES.alarm : FOLLOWING_LINES;
     const groups = groupLines(order, SHOWN_NAMES).map((line) => cutToLines(line, most));
     return order.state === 'UNKNOWN' ? [settleText(order, approvers), ...groups] : [...groups, ...file];
   }
