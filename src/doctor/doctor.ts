@@ -41,7 +41,7 @@ export async function* examine(deps: DoctorDeps): AsyncGenerator<Finding> {
     yield* await look().catch((error: unknown) => [
       wrong(
         subject,
-        `${error instanceof Error ? error.message : String(error)}.`.replace(/\.\.$/, '.'),
+        `${(error instanceof Error ? error.message : String(error)).replace(/\.$/, '')}.`,
         'Mend that, and try again.',
       ),
     ]);
@@ -91,7 +91,7 @@ async function examinePublicUrl({ publicUrl }: Config): Promise<readonly Finding
   ];
 }
 
-/** A stamp over something that nobody needs is asked for. */
+/** Asks for a stamp over a text that nobody needs. */
 async function examineTimeStamps({
   config: { ledgerTsaUrl },
   now,

@@ -26,14 +26,14 @@ const TRIED_MS = 3 * 24 * 60 * 60_000;
 /** People are told of an anchor that has no stamp for this long. */
 const ALERT_AFTER_MS = 60 * 60_000;
 
-/** @returns stamps what has none. After a failure it does nothing until the pause is over */
+/** @returns stamps the anchors that have no stamp; after a failure it does nothing until a pause is over */
 export function createTimestamping({ url, store, now, log, signal }: TimestampingDeps): () => Promise<void> {
   if (url === undefined) return async () => undefined;
   const service = new URL(url);
   let failures = 0;
   let pausedUntil = 0;
 
-  /** @returns whether it was stamped @throws {TimeStampError} */
+  /** @throws {TimeStampError} */
   async function stamp({ n, hash }: { readonly n: number; readonly hash: string }): Promise<void> {
     const [seal] = await store.seals(n, n);
     // That it differs is told by the look at the ledger.

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { DAY_MS, MINUTE_MS } from '../duration.ts';
 import {
   FACT_NAMES,
   type FactName,
@@ -66,9 +67,9 @@ const MAX_PAST = 20;
 const SIGHTINGS_NEEDED = 2;
 const MAX_SIGHTINGS_NEEDED = 16;
 /** Two looks closer together may be answered out of one cache. */
-const MIN_BETWEEN_SIGHTINGS_MS = 60_000;
+const MIN_BETWEEN_SIGHTINGS_MS = MINUTE_MS;
 /** A value that comes back within this time counts as flapping. */
-const FLAP_WINDOW_MS = 7 * 86_400_000;
+const FLAP_WINDOW_MS = 7 * DAY_MS;
 
 const NOTHING_KNOWN: KnownFact = { current: undefined, candidate: undefined, past: [], unseen: undefined };
 

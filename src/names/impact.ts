@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HOUR_MS } from '../duration.ts';
 import { DEPENDENCIES, type Dependents } from './dependents.ts';
 import {
   FACT_NAMES,
@@ -223,7 +224,7 @@ export function isSeenWhole({ items }: Impact): boolean {
 }
 
 /** An impact is known for this long. */
-export const KNOWN_FOR_MS = 3_600_000;
+export const KNOWN_FOR_MS = HOUR_MS;
 
 /** An impact as it counts now: what was seen too long ago still warns, and shows nothing as safe. */
 export function impactAt(impact: Impact, now: Date): Impact {

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DnsClient } from '../dns/client.ts';
 import type { ParentZones } from '../dns/parent-zones.ts';
+import { MINUTE_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import type { LookAtRegistry } from '../orders/accepted.ts';
 import type { LookForEvidence } from '../orders/evidence.ts';
@@ -106,7 +107,7 @@ export interface Names {
 }
 
 /** A process that has claimed a name and is silent for this long has lost it. */
-const LEASE_MS = 2 * 60_000;
+const LEASE_MS = 2 * MINUTE_MS;
 /** For one registry: the weekly looks of a million names, and as much again for urgent ones. */
 const LOOKS_PER_HOUR = 12_000;
 /** The latest live orders of a name that are considered as explanations. */

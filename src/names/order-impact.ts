@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDemoContext } from '../accounts/account.ts';
 import type { DnsClient } from '../dns/client.ts';
-import { DAY_MS } from '../duration.ts';
+import { DAY_MS, MINUTE_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import type { ImpactAtApproval } from '../orders/decide.ts';
 import type { DelegationLook } from '../orders/delegation.ts';
@@ -90,7 +90,7 @@ const APPROVAL_MS = 1_500;
 /** New nameservers are compared with what the look has seen, so they get this much longer. */
 const COMPARING_MS = 300;
 /** The impact on a card that an approver reads is at most this old. */
-const FRESH_MS = 10 * 60_000;
+const FRESH_MS = 10 * MINUTE_MS;
 const THOROUGH_MS = 30_000;
 
 interface Question {

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../duration.ts';
 import { FACT_NAMES, type FactName, isSameValue } from './facts.ts';
 import { type FactChange, type NameHistory, valuesOf } from './history.ts';
 import type { KnownChange } from './unexplained-changes.ts';
@@ -22,7 +23,7 @@ const SAME_CHANGE: readonly (readonly FactName[])[] = [
   ['registry_nameservers', 'parent_nameservers', 'nameservers'],
   ['secure_dns', 'ds'],
 ];
-const JOIN_MS = 14 * 86_400_000;
+const JOIN_MS = 14 * DAY_MS;
 
 /** What has changed of a name, the latest first. Each change is listed once, however many records show it. */
 export function pastChanges(history: NameHistory, knownChanges: readonly KnownChange[]): PastChange[] {

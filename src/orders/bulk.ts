@@ -1,4 +1,5 @@
 import { groupBy, present } from '../collections.ts';
+import { DAY_MS } from '../duration.ts';
 import type { Amount } from '../money/amount.ts';
 import type { BulkTask } from './bulk-columns.ts';
 import type { BadRow, BulkRow, RowIssue } from './bulk-csv.ts';
@@ -55,7 +56,7 @@ export interface BulkPlan {
 /** Tasks for names that the team has already. */
 const FOR_OWN_NAMES: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
 const PRICED: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
-const SOON_MS = 30 * 86_400_000;
+const SOON_MS = 30 * DAY_MS;
 /** A value that so small a share of the rows has may be a slip. */
 const RARE_SHARE = 0.1;
 const FAR_FACTOR = 2;

@@ -170,8 +170,8 @@ export async function withIncidents(
 }
 
 /**
- * To be called when a person has been told why a press did not count: only a press that they make after that knows of it. The
- * second half of a double click does not.
+ * Notes that a person has been told why their press did not count. Their next press counts; the second half of a double click,
+ * which came before that, does not.
  */
 export async function noteTold(
   deps: Pick<DecideDeps, 'incidents' | 'impactTold'>,

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
+import { HOUR_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Envelope } from '../service/envelope.ts';
@@ -89,7 +90,7 @@ const HEARTBEATS = 4;
 /** Requests of one order under way at once. */
 const PARALLEL_ITEMS = 4;
 /** A secret result is kept for this long. */
-const REVEAL_MS = 60 * 60_000;
+const REVEAL_MS = HOUR_MS;
 
 /** One claim of an order. */
 interface Worker extends ExecuteDeps {

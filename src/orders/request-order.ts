@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Account, accountName, isTeamAccount } from '../accounts/account.ts';
 import type { Sealed, Vault } from '../accounts/vault.ts';
+import { MINUTE_MS } from '../duration.ts';
 import type { OrderLogEntry } from '../events.ts';
 import type { PriceOrder } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
@@ -46,7 +47,7 @@ import {
 import { taskNamed } from './tasks.ts';
 
 /** A draft that is not confirmed is forgotten after this. */
-const DRAFT_LIFE_MS = 15 * 60_000;
+const DRAFT_LIFE_MS = 15 * MINUTE_MS;
 
 export interface RequestDeps extends BudgetDeps, DemandDeps {
   readonly store: OrderStore;

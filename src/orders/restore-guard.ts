@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import { changeOrder } from './change-order.ts';
 import { ANNOUNCED_MS } from './mandates/acting.ts';
@@ -89,7 +90,7 @@ const OTHERS_MS = 10_000;
 /** Attempts to write that a process has stopped cleanly. */
 const LAST_TRIES = 5;
 /** After this long without a bot, the database is not relied on about orders under way. */
-const ASLEEP_MS = 15 * 60_000;
+const ASLEEP_MS = 15 * MINUTE_MS;
 
 /** What a process knows about its database. */
 export interface Known {

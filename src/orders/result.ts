@@ -1,5 +1,6 @@
 import { accountName } from '../accounts/account.ts';
 import { VaultError } from '../accounts/vault.ts';
+import { MINUTE_MS } from '../duration.ts';
 import type { DescribedObject, Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
 import { NOT_SENDABLE } from '../service/request-issue.ts';
@@ -12,7 +13,7 @@ import type { PlainSummary, RetryReason } from './summary.ts';
 const MAX_RETRIES = 3;
 /** A busy service is asked more often: it has refused, so nothing was carried out. */
 const MAX_BUSY_RETRIES = 20;
-const MAX_RETRY_AFTER_MS = 15 * 60_000;
+const MAX_RETRY_AFTER_MS = 15 * MINUTE_MS;
 
 /**
  * The process was suspended for too long right before a request left. Nothing left, but somebody may have settled the

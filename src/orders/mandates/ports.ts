@@ -100,7 +100,7 @@ export interface MandateStore {
     at: Date,
     message: { readonly channelId: string; readonly ts: string },
   ): Promise<void>;
-  /** Has the message brought up to date that tells of an order. */
+  /** Has the message that tells of an order brought up to date. */
   orderChanged(orderId: string, at: Date): Promise<void>;
   /** Ids of orders of a mandate that wait to be sent. */
   unsentOf(mandateId: string): Promise<readonly string[]>;

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../canonical-json.ts';
+import { MINUTE_MS } from '../../duration.ts';
 import { needsSignatures } from '../../policy/policy.ts';
 import type { Order } from '../order.ts';
 import type { MandatedSending, SendingRead } from '../ports.ts';
@@ -66,7 +67,7 @@ function isRenewalOf(mandate: Order, order: Order, name: string): boolean {
 }
 
 /** While Slack does not tell of people, the order waits for so long. */
-const UNKNOWN_WAIT_MS = 5 * 60_000;
+const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
 
 function refusalAtMark({ servicePlaces, now }: MandateDeps): MandatedSending['refusal'] {
   return (kept: Order | undefined, read: SendingRead) =>
