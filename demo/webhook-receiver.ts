@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { z } from 'zod';
-import type { ReceivedWebhook } from './page/host.ts';
+import type { ReceivedWebhook } from './host.ts';
 
 /*
  * What stands in the demo for a pager or a second messenger: it receives the bot's webhooks over HTTP.

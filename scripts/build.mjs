@@ -1,5 +1,5 @@
-// Builds the program, the packages and the demo, and their pages with rolldown. With `--page`, the pages alone; with
-// `--signing-page`, those of the program itself, which is all that an image has.
+// Builds the program, the packages and the demo, and their pages with rolldown. With `--compile`, no page; with `--page`,
+// the pages alone; with `--signing-page`, those of the program itself, which is all that an image has.
 import { spawnSync } from 'node:child_process';
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,9 +13,9 @@ const verifier = join(root, 'packages/ledger-verify');
 const signingPage = join(root, 'src/web/page');
 
 const only = process.argv[2];
-if (only === undefined) compile();
-await buildSigningPage();
-if (only !== '--signing-page') {
+if (only === undefined || only === '--compile') compile();
+if (only !== '--compile') await buildSigningPage();
+if (only === undefined || only === '--page') {
   await buildPage([workspacePage], join(root, 'packages/slack-workspace/dist/page'));
   await buildPage([workspacePage, demoPage], join(root, 'dist/demo/page'));
   await buildFile(join(verifier, 'page'), join(verifier, 'dist/verify.html'));

@@ -1,7 +1,7 @@
 import { CloseIcon, type FormHelp, postJson, useChat } from '@domain-steward/slack-workspace/page';
 import { useState } from 'preact/hooks';
+import type { Hints } from '../host.ts';
 import { hintsFor } from './form-hints.ts';
-import type { Hints } from './host.ts';
 import { PATHS } from './paths/all.ts';
 import type { Deed, GuidedPath, Progress } from './paths/path.ts';
 

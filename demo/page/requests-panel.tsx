@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { SeenRequest } from './host.ts';
+import type { SeenRequest } from '../host.ts';
 import { Fact, Panel, Sent } from './panel.tsx';
 
 interface RequestsPanelProps {

@@ -1,4 +1,4 @@
-import type { SeenRequest } from './host.ts';
+import type { SeenRequest } from '../host.ts';
 
 const KEPT_REQUESTS = 1_000;
 

@@ -1,6 +1,6 @@
 import { ClockIcon, clockTime, placeOfZone, postJson, useChat } from '@domain-steward/slack-workspace/page';
 import { useEffect, useState } from 'preact/hooks';
-import type { ClockState } from './host.ts';
+import type { ClockState } from '../host.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

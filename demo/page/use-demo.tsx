@@ -6,7 +6,6 @@ import {
   useStored,
 } from '@domain-steward/slack-workspace/page';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { Guide, SandboxHints } from './guide.tsx';
 import type {
   CeremoniesAnswer,
   ClockState,
@@ -15,7 +14,8 @@ import type {
   RequestsAnswer,
   SeenRequest,
   WebhooksAnswer,
-} from './host.ts';
+} from '../host.ts';
+import { Guide, SandboxHints } from './guide.tsx';
 import { PATHS } from './paths/all.ts';
 import { firstVisit } from './paths/first-visit.ts';
 import { type PanelName, progressOf } from './paths/path.ts';

@@ -1,5 +1,5 @@
 import { clockTime, useChat } from '@domain-steward/slack-workspace/page';
-import type { ReceivedWebhook } from './host.ts';
+import type { ReceivedWebhook } from '../host.ts';
 import { Fact, Panel, Sent } from './panel.tsx';
 
 /** What arrived at the demonstration's receiver, which stands for a pager or a second messenger. */

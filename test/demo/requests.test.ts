@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SeenRequest } from '../../demo/page/host.ts';
+import type { SeenRequest } from '../../demo/host.ts';
 import { mergeRequests, requestsReadFrom } from '../../demo/page/requests.ts';
 
 function request(n: number, durationMs: number | null): SeenRequest {

@@ -3,7 +3,7 @@ import type { Target } from '@domain-steward/slack-workspace/page/host';
 import { type JsonObject, objectsOf, textOf } from '@domain-steward/slack-workspace/page/json';
 import type { Place } from '@domain-steward/slack-workspace/page/place';
 import type { Message, Snapshot } from '@domain-steward/slack-workspace/protocol';
-import type { SeenRequest } from '../host.ts';
+import type { SeenRequest } from '../../host.ts';
 
 /*
  * Guided paths: how far somebody is, told from what happened and not from what was clicked, and what to click next.
