@@ -51,9 +51,9 @@ export interface ExecuteDeps {
   readonly settings: () => Promise<TeamSettings>;
   readonly now: () => Date;
   readonly log: Log;
-  /** The client that carries an account's credential, or undefined when the account is gone. */
   /** Whose signatures count, looked at before each request. */
   readonly signing: OrderSigning;
+  /** The client that carries an account's credential, or undefined when the account is gone. */
   readonly clientFor: (accountId: string) => Promise<ServiceClient | undefined>;
   readonly findAccount: FindAccount;
   readonly directory: Pick<Directory, 'membership'>;
