@@ -116,7 +116,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     port: options.port,
     // What was said in the past stands there; what the clock moves on from now on does not.
     now: () => Date.now() + Math.min(aheadMs, 0),
-    bot: { scopes: BOT_SCOPES, escapeEntities: true },
+    bot: { scopes: BOT_SCOPES.map(({ scope }) => scope), escapeEntities: true },
     seed: { teamName: 'Steward & Co', appName: 'Domain Steward', ...options.seed },
     stateFile,
     commands: [...COMMANDS.values()].map(({ usage, summary }) => ({

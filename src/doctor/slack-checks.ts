@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { TeamSettings } from '../config.ts';
 import { isFullMember, slackUser } from '../slack/outbound/directory.ts';
+import { BOT_SCOPES } from '../slack/outbound/scopes.ts';
 import { okResponse, SlackApiError, type SlackWeb } from '../slack/outbound/web.ts';
 import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
@@ -12,17 +13,6 @@ export interface SlackNames {
   readonly admins: readonly string[];
   readonly allowOrgMembers: boolean;
 }
-
-/** Scopes of `manifest.yml`, each with what does not work without it; the optional ones are warned of. */
-const SCOPES: readonly (readonly [scope: string, isOptional: boolean, without: string])[] = [
-  ['chat:write', false, 'nothing can be shown'],
-  ['commands', false, 'nobody can ask'],
-  ['files:write', false, 'no file can be sent'],
-  ['im:write', false, 'nobody can be written to'],
-  ['users:read', false, 'nobody is known as a member'],
-  ['files:read', true, 'the rows of /domain bulk are pasted, not attached'],
-  ['usergroups:read', true, 'approver groups do not count'],
-];
 
 const REINSTALL = 'Install the app again with manifest.yml.';
 const identity = z.object({
@@ -83,9 +73,9 @@ export async function checkNames(
 function checkScopes(granted: readonly string[] | undefined): readonly Finding[] {
   // Slack tells them in a header that a proxy may take away.
   if (granted === undefined) return [];
-  const missing = SCOPES.filter(([scope]) => !granted.includes(scope));
+  const missing = BOT_SCOPES.filter(({ scope }) => !granted.includes(scope));
   if (missing.length === 0) return [ok('Scopes', 'all of manifest.yml are granted.')];
-  return missing.map(([scope, isOptional, without]) =>
+  return missing.map(({ scope, isOptional, without }) =>
     (isOptional ? warning : wrong)('Scopes', `${scope} is missing: ${without}.`, REINSTALL),
   );
 }

@@ -138,6 +138,7 @@ describe('manifest.yml', () => {
   it('lets an installation go without user groups and without attached files, which are among the scopes as Slack wants it', () => {
     const { bot, bot_optional: optional } = manifest.oauth_config.scopes;
     expect(optional).toEqual(['files:read', 'usergroups:read']);
+    expect(BOT_SCOPES.filter(({ isOptional }) => isOptional).map(({ scope }) => scope)).toEqual(optional);
     expect(optional.filter((scope) => !bot.includes(scope))).toEqual([]);
   });
 
@@ -148,6 +149,6 @@ describe('manifest.yml', () => {
   });
 
   it('asks for the scopes that the local workspace grants', () => {
-    expect(manifest.oauth_config.scopes.bot).toEqual([...BOT_SCOPES]);
+    expect(manifest.oauth_config.scopes.bot).toEqual(BOT_SCOPES.map(({ scope }) => scope));
   });
 });
