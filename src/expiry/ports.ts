@@ -198,12 +198,16 @@ export interface ReminderStore {
   remindersOf(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
 }
 
+/** On which day a mandate renews names, as things stand; others are left out. */
+export type RenewalDays = ReadonlyMap<string, Day>;
+
 /** The content of one message of a digest. */
 export interface DigestPart {
   readonly digestId: string;
   readonly destination: Destination;
   /** The most urgent first. */
   readonly reminders: readonly DueReminder<WatchedReminder>[];
+  readonly renewals: RenewalDays;
   /** Names that were renewed through the bot while the registry does not show it. Said weekly. */
   readonly disputed: readonly WatchedDomain[];
 }

@@ -6,7 +6,7 @@ import type { IncidentStore, NameRecordStore } from '../names/ports.ts';
 import { isAtAnotherRegistrar } from '../names/trust.ts';
 import type { NotificationStore, Subject } from '../notifications.ts';
 import { waitingDecision } from '../orders/approvers.ts';
-import { uncoveredAmong } from '../orders/mandates/overview.ts';
+import { outlookOf } from '../orders/mandates/overview.ts';
 import { peopleWhoMayApprove } from '../orders/visibility.ts';
 import {
   createDeparturePlanner,
@@ -109,7 +109,7 @@ function createPlanners(
     digest: createDigestPlanner({
       store: from.watchList,
       reminders: from.reminders,
-      uncoveredAmong: (watched) => uncoveredAmong(deps.mandates, watched),
+      outlookOf: (watched) => outlookOf(deps.mandates, watched),
       directory,
       settings,
       views: createDigestViews({ settings, prices, now }),

@@ -49,17 +49,27 @@ export function createMandateStore(database: Database, teamId: string): MandateS
   const acts = async (rest: Prisma.Sql) =>
     actRows.parse(await run(Prisma.sql`SELECT ${ACT_COLUMNS} FROM mandate_acts a ${rest}`));
 
+  /** Nobody lets the name go, and no mandate has acted for its end. */
+  const isAhead = Prisma.sql`(d.lapse_confirmed_at IS NULL AND NOT EXISTS (
+    SELECT FROM mandate_acts a WHERE a.team_id = ${teamId} AND a.name = d.name
+      AND ${isSameEnd(Prisma.sql`d.expires_at`)} AND NOT ${IS_OPEN_AGAIN}))`;
+
   return storeOf('mandates', {
     due: async (from, until, after, limit) =>
       nameRows.parse(
         await run(Prisma.sql`
           SELECT ${NAME_COLUMNS} FROM domains d
-          WHERE d.expires_at > ${from} AND d.expires_at <= ${until} AND d.lapse_confirmed_at IS NULL
+          WHERE d.expires_at > ${from} AND d.expires_at <= ${until} AND ${isAhead}
             AND (d.expires_at, d.name) > (${after?.expiresAt ?? from}, ${after?.name ?? ''})
-            AND NOT EXISTS (
-              SELECT FROM mandate_acts a WHERE a.team_id = ${teamId} AND a.name = d.name
-                AND ${isSameEnd(Prisma.sql`d.expires_at`)} AND NOT ${IS_OPEN_AGAIN})
           ORDER BY d.expires_at, d.name LIMIT ${limit}`),
+      ),
+
+    aheadAmong: async (names) =>
+      nameRows.parse(
+        await run(Prisma.sql`
+          SELECT ${NAME_COLUMNS} FROM domains d
+          WHERE d.name = ANY(${[...names]}) AND d.expires_at IS NOT NULL AND ${isAhead}
+          ORDER BY d.expires_at, d.name`),
       ),
 
     find: (name) => findName(run, name),

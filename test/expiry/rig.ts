@@ -216,7 +216,7 @@ export class Rig {
     });
     const digest = createDigestPlanner({
       newlyFaulty: async () => [],
-      uncoveredAmong: async () => [],
+      outlookOf: async () => ({ renewals: new Map(), uncovered: [] }),
       store: createWatchListStore(this.database),
       reminders,
       directory,

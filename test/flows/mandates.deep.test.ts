@@ -99,6 +99,18 @@ async function dayOf(name: string): Promise<Message> {
   });
 }
 
+/** The latest digest that has a line of a name. */
+async function digestWith(name: string): Promise<Message> {
+  const isDigest = ({ blocks }: Message) => blocks.some(({ block_id: id }) => id === 'due_0');
+  return t.workspace.waitFor(
+    () =>
+      t.workspace
+        .messages(REMINDERS)
+        .findLast((message) => isDigest(message) && textOf(message).includes(`*${name}*`)),
+    { what: `a digest with ${name}` },
+  );
+}
+
 describe('the form', () => {
   test('says what is wrong at its fields', async () => {
     await watched('first.rest', 200);
@@ -183,6 +195,15 @@ describe('a mandate', () => {
         .filter((message) => message.metadata?.event_payload['mandate'] === order.id);
     await until('the cards of its orders stand in the thread of the day', async () => orders().length >= 3);
     expect(orders().every(({ thread_ts }) => thread_ts === day.ts)).toBe(true);
+    const digest = await digestWith('guest-a.rest');
+    expect(textOf(digest)).toMatch(
+      /\*guest-a\.rest\* · \d+ days · a mandate renews it on \d+ \w+, about €18\.00\n/,
+    );
+    expect(digest.text).toMatch(/^4 names that mandates renew, first guest-/);
+    expect(textOf(digest)).not.toContain('Nobody looks after');
+    expect(await answerTo(t.workspace, t.alice, '/domain expiring')).toMatch(
+      /\*guest-b\.rest\* · \d+ days · a mandate renews it on/,
+    );
 
     // One is stopped by an approver, the others go out a day later.
     await t.bob.click(day, 'order_stop', { value: String(orders()[0]?.metadata?.event_payload['order_id']) });
@@ -240,6 +261,8 @@ describe('a mandate', () => {
     await t.demo.moveTime(3 * DAY_MS);
     const day = await dayOf('dear.rest');
     expect(textOf(day)).toContain('its price is above the ceiling');
+    const digest = await digestWith('dear.rest');
+    expect(textOf(digest)).toMatch(/\*dear\.rest\* · \d+ days · renew until/);
     const card = await t.workspace.waitFor(
       () =>
         t.workspace

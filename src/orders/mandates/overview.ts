@@ -2,8 +2,8 @@ import { DAY_MS } from '../../duration.ts';
 import { type BudgetSpan, periodOf } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { Order } from '../order.ts';
-import { dayOf, type HeldCode, overCeiling } from './acting.ts';
-import type { MandateDeps } from './facts.ts';
+import { dayOf, decideActing, type HeldCode, overCeiling, type SendPlan, type Taken } from './acting.ts';
+import { knownName, type MandateDeps, reservationFor } from './facts.ts';
 import { mandatesOf } from './life.ts';
 import { byAge, isInForce, type Mandate, mandateFor, mandateOf } from './mandate.ts';
 import type { MandateAct, MandateName, MandateStore } from './ports.ts';
@@ -186,15 +186,76 @@ export async function mandatesOfPerson(
   });
 }
 
-/** Those of some names that are lost if nobody presses anything: without an owner, a mandate or an order that asks for them. */
-export async function uncoveredAmong(
-  deps: Pick<MandateDeps, 'store' | 'tagsTouched' | 'now'>,
+/** What becomes of names if nobody presses anything. */
+export interface Outlook {
+  /** When mandates renew names, as things stand: before they expire, and with nothing in the way. */
+  readonly renewals: ReadonlyMap<string, Date>;
+  /** Names that are lost: nobody owns them, no mandate renews them, and no order asks for it. */
+  readonly uncovered: readonly string[];
+}
+
+/** What becomes of some names if nobody presses anything. */
+export async function outlookOf(
+  deps: MandateDeps,
   watched: readonly { readonly name: string; readonly owner?: string | undefined }[],
-): Promise<readonly string[]> {
-  const names = watched.flatMap(({ name, owner }) => (owner === undefined ? [name] : []));
-  const [covering, open] = await Promise.all([
-    mandatesCovering(deps, names),
+): Promise<Outlook> {
+  const names = watched.map(({ name }) => name);
+  const [open, covering] = await Promise.all([
     deps.store.openOrders('renew', names),
+    mandatesCovering(deps, names),
   ]);
-  return names.filter((name) => !covering.has(name) && !open.has(name));
+  const renewals = new Map([
+    ...(await renewalsUnderWay(deps, open)),
+    ...(await renewalsAhead(deps, covering)),
+  ]);
+  const uncovered = watched.filter(
+    ({ name, owner }) => owner === undefined && !renewals.has(name) && !open.has(name),
+  );
+  return { renewals, uncovered: uncovered.map(({ name }) => name) };
+}
+
+/** When the orders go out that mandates have made. @param open the open order of each name */
+async function renewalsUnderWay(
+  { store, now }: Pick<MandateDeps, 'store' | 'now'>,
+  open: ReadonlyMap<string, string>,
+): Promise<readonly (readonly [string, Date])[]> {
+  const orders = await Promise.all([...new Set(open.values())].map((id) => store.load(id)));
+  return orders.flatMap((order) => {
+    if (order?.mandated === undefined || !(order.state === 'APPROVED' || order.state === 'EXECUTING'))
+      return [];
+    const at = new Date(Math.max(order.mandated.sendAfter.getTime(), now().getTime()));
+    return order.items.map(({ name }) => [name, at] as const);
+  });
+}
+
+/** When mandates renew names for which they have not acted yet, decided as it will be then. */
+async function renewalsAhead(
+  deps: MandateDeps,
+  covering: ReadonlyMap<string, Order>,
+): Promise<readonly (readonly [string, Date])[]> {
+  const now = deps.now().getTime();
+  const taken = new Map<string, Taken>();
+  const found: [string, Date][] = [];
+  for (const name of await deps.mandates.aheadAmong([...covering.keys()])) {
+    const order = covering.get(name.name);
+    const mandate = order && mandateOf(order);
+    const known = order && (await knownName(deps, order, name));
+    if (mandate === undefined || known === undefined || known.isAskedFor) continue;
+    const before = taken.get(mandate.id) ?? (await deps.mandates.takenBy(mandate.id));
+    const actsAt = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);
+    const plan = decideActing(mandate, known.facts, before, new Date(actsAt));
+    if (typeof plan === 'string' || plan.sendAfter >= name.expiresAt) continue;
+    if ((await reservationFor(deps, name.name, known, plan.day)) === undefined) continue;
+    taken.set(mandate.id, withPlan(before, plan));
+    found.push([name.name, plan.sendAfter]);
+  }
+  return found;
+}
+
+/** What is taken out of ceilings once something more goes out. */
+function withPlan({ byDay, countOn }: Taken, { day, amount }: SendPlan): Taken {
+  return {
+    byDay: [...byDay, { day, minor: BigInt(amount.minor) }],
+    countOn: (on) => countOn(on) + (on === day ? 1 : 0),
+  };
 }

@@ -61,6 +61,8 @@ export interface MandateStore {
     after: Pick<MandateName, 'expiresAt' | 'name'> | undefined,
     limit: number,
   ): Promise<readonly MandateName[]>;
+  /** Those of some names that nobody lets go and for whose end no mandate has acted, the soonest first. */
+  aheadAmong(names: readonly string[]): Promise<readonly MandateName[]>;
   find(name: string): Promise<MandateName | undefined>;
   /** Those of some names that are watched and have a date. */
   findMany(names: readonly string[]): Promise<readonly MandateName[]>;

@@ -20,6 +20,7 @@ import { lastScheduled } from '../../expiry/schedule.ts';
 import type { PriceStore } from '../../money/ports.ts';
 import type { NameRecordStore } from '../../names/ports.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../notifications.ts';
+import type { Outlook } from '../../orders/mandates/overview.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { Message } from '../kit/blocks.ts';
 import { newFaultsMessage } from '../names/delegation.view.ts';
@@ -31,7 +32,7 @@ import {
   type SentNotification,
 } from '../outbound/notify.ts';
 import { digestHead, digestMore, monthsMessage, type WaitingOf } from './digest.view.ts';
-import { waitingWith } from './waiting.ts';
+import { renewalDays, waitingWith } from './waiting.ts';
 
 /*
  * The messages of a digest. Each name goes to one place: to its channel, else to its owner, else to the common channel. In each
@@ -51,8 +52,8 @@ export interface DigestPlannerDeps {
   readonly reminders: ReminderStore;
   readonly directory: Pick<SlackDirectory, 'membership' | 'directMessage'>;
   readonly settings: () => Promise<TeamSettings>;
-  /** Those of some names that are lost if nobody presses anything. */
-  readonly uncoveredAmong: (watched: readonly WatchedReminder[]) => Promise<readonly string[]>;
+  /** What becomes of some names if nobody presses anything. */
+  readonly outlookOf: (watched: readonly WatchedReminder[]) => Promise<Outlook>;
   readonly views: DigestViews;
   /** Names whose delegation has had a new fault between two moments. */
   readonly newlyFaulty: NameRecordStore['newlyFaulty'];
@@ -164,7 +165,6 @@ async function tellPlace(
       disputed: await deps.store.findMany(now.disputed.map(({ name }) => name)),
     };
     const reply = thread && { ...part, left, more };
-    const all = [...now.due, ...rest];
     const { state, at } = await send({
       purpose,
       version: ONCE,
@@ -176,8 +176,8 @@ async function tellPlace(
       ]),
       message: async () =>
         reply === undefined
-          ? deps.views.head(await headOf(deps, telling, part, all))
-          : deps.views.more(reply),
+          ? deps.views.head(await headOf(deps, telling, part, [...now.due, ...rest]))
+          : deps.views.more({ ...reply, ...(await outlookOn(deps, options, now.due)) }),
       ...(destination === COMMON && { mustArrive: true, alertsAdmins: true }),
     });
     if (state !== 'current') return state;
@@ -211,16 +211,27 @@ async function tellMonths(
 
 /** The first message of a place, from all that the digest tells there. */
 async function headOf(
-  { store, uncoveredAmong }: DigestPlannerDeps,
-  { more }: Telling,
-  part: DigestPart,
+  deps: DigestPlannerDeps,
+  { more, options }: Telling,
+  part: Omit<DigestPart, 'renewals'>,
   all: readonly DueReminder<WatchedReminder>[],
 ): Promise<DigestHead> {
-  const [undated, uncovered] =
-    part.destination === COMMON
-      ? await Promise.all([store.countUndated(), uncoveredAmong(all.map(({ watched }) => watched))])
-      : [0, []];
-  return { ...part, all, total: all.length, more, undated, uncovered };
+  const isCommon = part.destination === COMMON;
+  const [undated, { renewals, uncovered }] = await Promise.all([
+    isCommon ? deps.store.countUndated() : 0,
+    outlookOn(deps, options, all),
+  ]);
+  return { ...part, all, total: all.length, more, undated, renewals, uncovered: isCommon ? uncovered : [] };
+}
+
+/** What becomes of names that are due if nobody presses anything, with its days as people see them. */
+async function outlookOn(
+  { outlookOf }: Pick<DigestPlannerDeps, 'outlookOf'>,
+  { timeZone }: PlanOptions,
+  due: readonly DueReminder<WatchedReminder>[],
+): Promise<Pick<DigestHead, 'renewals' | 'uncovered'>> {
+  const outlook = await outlookOf(due.map(({ watched }) => watched));
+  return { ...outlook, renewals: renewalDays(outlook, timeZone) };
 }
 
 /** The number of a message in its place. */

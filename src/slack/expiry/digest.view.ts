@@ -7,6 +7,7 @@ import type {
   DigestHead,
   DigestMore,
   DigestPart,
+  RenewalDays,
   WatchedDomain,
   WatchedReminder,
 } from '../../expiry/ports.ts';
@@ -61,13 +62,13 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
   const left = head.total - head.reminders.length;
   const subject = head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`;
   const [only] = head.all;
-  const price = head.total === 1 && only !== undefined ? priceText(only, waitingOf(only)) : '';
+  const keeps = head.total === 1 && only !== undefined ? keptBy(only, head.renewals, waitingOf(only)) : '';
   const notes = present([
     left > 0 && `The other ${head.more ? 'names' : count(left, 'name')} follow in this thread.`,
     head.more && head.disputed.length > 0 && 'More renewals that the registry does not show follow.',
     head.undated > 0 && undatedText(head.undated),
   ]);
-  return message(`${escapeText(title)}${price}`, [
+  return message(`${escapeText(title)}${keeps}`, [
     header(title),
     ...partBlocks(head, waitingOf, head.total <= SHORT_DIGEST),
     ...(head.total > 1
@@ -112,13 +113,20 @@ export function monthsMessage(months: readonly MonthCount[]): Message {
 }
 
 /** All names of a digest as they are by now, with what can be done about each. */
-export function digestList(names: readonly ListedName[], costOf: CostOf, now: Date): Message {
+export function digestList(
+  names: readonly ListedName[],
+  costOf: CostOf,
+  renewals: RenewalDays,
+  now: Date,
+): Message {
   const title = count(names.length, 'name');
   if (names.length === 0) return message(NOTHING_LEFT, [section(NOTHING_LEFT)]);
   const left = names.length - LOOKED_THROUGH;
   return message(`All of this digest: ${title}`, [
     section(`*${title}*`),
-    ...lines(names.slice(0, LOOKED_THROUGH).flatMap((listed) => listedLines(listed, costOf(listed), now))),
+    ...lines(
+      names.slice(0, LOOKED_THROUGH).flatMap((listed) => listedLines(listed, costOf(listed), renewals, now)),
+    ),
     context(
       present([left > 0 && `And ${left} more.`, '`/domain expiring` lists everything that expires.']).join(
         ' ',
@@ -129,21 +137,47 @@ export function digestList(names: readonly ListedName[], costOf: CostOf, now: Da
 
 const NOTHING_LEFT = 'No name of this digest is on the watch list any more.';
 
-/** What is lost first comes first, whatever its phase; of one day, the name that costs most. */
-function byAtStake(reminders: readonly Reminder[], waitingOf: WaitingOf): Reminder[] {
+/** Whether a mandate renews a name, so that nobody has to decide. A last reminder is always about a decision. */
+function isDecided({ name, phase, lastThreshold }: Reminder, renewals: RenewalDays): boolean {
+  return phase === 'registered' && !lastThreshold && renewals.has(name);
+}
+
+/**
+ * What nobody has to decide about comes last. Else what is lost first comes first, whatever its phase; of one day, the name that
+ * costs most.
+ */
+function byAtStake(reminders: readonly Reminder[], renewals: RenewalDays, waitingOf: WaitingOf): Reminder[] {
   return reminders
-    .map((reminder) => ({ reminder, deadline: deadlineOf(reminder), stake: stakeOf(waitingOf(reminder)) }))
-    .sort((a, b) => byDeadline(a.deadline, b.deadline) || byStake(a.stake, b.stake))
+    .map((reminder) => ({
+      reminder,
+      rank: isDecided(reminder, renewals) ? 1 : 0,
+      deadline: deadlineOf(reminder),
+      stake: stakeOf(waitingOf(reminder)),
+    }))
+    .sort((a, b) => a.rank - b.rank || byDeadline(a.deadline, b.deadline) || byStake(a.stake, b.stake))
     .map(({ reminder }) => reminder);
 }
 
+/** What the title of a single name leaves out: `, about €18.00`, `, a mandate renews it on 3 Dec, about €18.00`. */
+function keptBy(reminder: Reminder, renewals: RenewalDays, waiting: readonly WaitingStep[]): string {
+  return isDecided(reminder, renewals)
+    ? `, ${keepText(reminder, waiting, renewals.get(reminder.name))}`
+    : priceText(reminder, waiting);
+}
+
 /** `12 names to decide about, first bakery.rest: tomorrow`, `cafe.rest expires in 7 days`. Plain text. */
-function digestTitle({ all, total, more, disputed }: DigestHead, waitingOf: WaitingOf): string {
-  if (total === 0) return `${more ? 'More than ' : ''}${disputedTitle(disputed)}`;
-  const [urgent] = byAtStake(all, waitingOf);
-  const name = urgent === undefined ? '' : displayName(urgent.name);
-  if (total === 1 && urgent !== undefined) return `${name} ${headline(urgent)}`;
-  return `${more ? 'More than ' : ''}${count(total, 'name')} to decide about${urgent === undefined ? '' : `, first ${name}: ${whenText(urgent)}`}`;
+function digestTitle({ all, total, renewals, more, disputed }: DigestHead, waitingOf: WaitingOf): string {
+  const atLeast = more ? 'More than ' : '';
+  const [urgent] = byAtStake(all, renewals, waitingOf);
+  if (urgent === undefined) return `${atLeast}${disputedTitle(disputed)}`;
+  const name = displayName(urgent.name);
+  if (total === 1) return `${name} ${headline(urgent)}`;
+  const undecided = all.filter((reminder) => !isDecided(reminder, renewals)).length;
+  const what =
+    undecided === 0
+      ? `${count(total, 'name')} that mandates renew`
+      : `${count(undecided, 'name')} to decide about`;
+  return `${atLeast}${what}, first ${name}: ${whenText(urgent)}`;
 }
 
 function headline(reminder: Reminder): string {
@@ -166,15 +200,22 @@ function headline(reminder: Reminder): string {
 
 /** Every name with its menu; the renewals that the registry does not show come last. */
 function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean): AnyBlock[] {
-  const names = byAtStake(part.reminders, waitingOf).flatMap((reminder, index): AnyBlock[] => {
-    const line = section(...reminderLines(reminder, waitingOf(reminder), isShort));
+  const { reminders, renewals, disputed } = part;
+  const names = byAtStake(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {
+    const waiting = isDecided(reminder, renewals) ? waitingOf(reminder).slice(0, 1) : waitingOf(reminder);
+    const line = section(...reminderLines(reminder, waiting, renewals, isShort));
     return lineWithMenu(line, `due_${index}`, keepButtons(reminder.name, deadlineOf(reminder)));
   });
-  return [...names, ...disputedBlocks(part.disputed)];
+  return [...names, ...disputedBlocks(disputed)];
 }
 
 /** The name, when and what can be done for how much; what waiting costs where it is near; then what is unusual, a line each. */
-function reminderLines(reminder: Reminder, waiting: readonly WaitingStep[], isShort: boolean): string[] {
+function reminderLines(
+  reminder: Reminder,
+  waiting: readonly WaitingStep[],
+  renewals: RenewalDays,
+  isShort: boolean,
+): string[] {
   const { watched, phase, daysLeft, lastThreshold } = reminder;
   const { owner } = watched;
   const isNear = phase !== 'registered' || daysLeft < NEAR_DAYS || (isShort && daysLeft === NEAR_DAYS);
@@ -182,7 +223,7 @@ function reminderLines(reminder: Reminder, waiting: readonly WaitingStep[], isSh
     [
       formatName(reminder.name),
       whenText(reminder),
-      keepText(reminder, waiting),
+      keepText(reminder, waiting, renewals.get(reminder.name)),
       ...(owner === undefined || lastThreshold ? [] : [mention(owner)]),
     ].join(' · '),
     isNear ? laterText(waiting, todayOf(reminder)) : undefined,

@@ -1,6 +1,6 @@
 import type { Button, SectionBlock } from '@slack/types';
 import { present } from '../../collections.ts';
-import { shiftDay } from '../../expiry/days.ts';
+import { type Day, shiftDay } from '../../expiry/days.ts';
 import { type Deadline, waysToKeep } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
@@ -48,8 +48,11 @@ export function todayOf({ expiryDay, daysLeft }: DueFacts): string {
   return shiftDay(expiryDay, -daysLeft);
 }
 
-/** `renew until 1 Dec, about €18.00`: what keeps the name, until when and for how much. */
-export function keepText(due: DueFacts, waiting: readonly WaitingStep[]): string {
+/**
+ * `renew until 1 Dec, about €18.00`: what keeps the name, until when and for how much.
+ * @param renewal the day on which a mandate renews it; undefined where none does
+ */
+export function keepText(due: DueFacts, waiting: readonly WaitingStep[], renewal: Day | undefined): string {
   const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = due;
   const until = (day: string | undefined) =>
     day === undefined ? 'now' : `until ${formatDay(day, todayOf(due))}`;
@@ -57,6 +60,7 @@ export function keepText(due: DueFacts, waiting: readonly WaitingStep[]): string
   if (isDeletionAssumed) return NO_DELETION_KNOWN;
   switch (phase) {
     case 'registered':
+      if (renewal !== undefined) return `a mandate renews it on ${formatDay(renewal, todayOf(due))}${price}`;
       return `renew ${daysLeft === 0 ? 'now' : until(lastSafeDay)}${price}`;
     case 'auto_renew_grace':
       return `renew at your own risk ${until(lastSafeDay)}${price}`;

@@ -2,7 +2,7 @@ import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.t
 import type { Message } from '../kit/blocks.ts';
 import { expiringPage, LIST_LENGTH } from './expiring.view.ts';
 import { expiringUsage } from './expiry.view.ts';
-import { waitingOfListed } from './waiting.ts';
+import { renewalDaysOf, waitingOfListed } from './waiting.ts';
 
 /* The list of expiring names, in pages. */
 
@@ -34,7 +34,8 @@ async function page({ deps }: Interaction, days: number, offset: number): Promis
     deps.expiry.list(days, offset, LIST_LENGTH),
     waitingOfListed(deps),
   ]);
-  return expiringPage(names, { days, offset, now: deps.now() }, costOf);
+  const renewals = await renewalDaysOf(deps, names.names);
+  return expiringPage(names, { days, offset, now: deps.now() }, costOf, renewals);
 }
 
 function readNumber(text: string, max = Number.MAX_SAFE_INTEGER): number | undefined {

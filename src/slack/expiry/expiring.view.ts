@@ -1,5 +1,6 @@
 import { present } from '../../collections.ts';
 import type { ListedName, ListPage } from '../../expiry/expiry.ts';
+import type { RenewalDays } from '../../expiry/ports.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
 import { displayName } from '../../zones/names.ts';
@@ -35,6 +36,7 @@ export function expiringPage(
   page: ListPage,
   { days, offset, now }: { readonly days: number; readonly offset: number; readonly now: Date },
   costOf: CostOf,
+  renewals: RenewalDays,
 ): Message {
   const total = page.deleted + page.dated + page.undated;
   const within = `within ${count(days, 'day')}`;
@@ -56,7 +58,7 @@ export function expiringPage(
       section(`*${title}*${place}`),
       ...page.names.flatMap((listed, index) =>
         lineWithMenu(
-          section(...listedLines(listed, costOf(listed), now)),
+          section(...listedLines(listed, costOf(listed), renewals, now)),
           `due_${index}`,
           listed.domain.lapse?.confirmed === undefined
             ? keepButtons(listed.domain.name, listed.deadline)
@@ -83,16 +85,24 @@ function urgency(listed: ListedName, costOf: CostOf): string {
 }
 
 /** A name of a list: when, what can be done until when and for how much; then what is unusual, a line each. */
-export function listedLines(listed: ListedName, waiting: readonly WaitingStep[], now: Date): string[] {
-  const { lapse, snooze, renewed, deletedAt, doubt, lookedAt, expiry } = listed.domain;
+export function listedLines(
+  listed: ListedName,
+  waiting: readonly WaitingStep[],
+  renewals: RenewalDays,
+  now: Date,
+): string[] {
+  const { name, lapse, snooze, renewed, deletedAt, doubt, lookedAt, expiry } = listed.domain;
   const due = dueFactsOf(listed);
   const standing =
     due === undefined
       ? ['no date known']
-      : [deletedAt === undefined ? whenText(due) : `deleted ${day(deletedAt, now)}`, keepText(due, waiting)];
+      : [
+          deletedAt === undefined ? whenText(due) : `deleted ${day(deletedAt, now)}`,
+          keepText(due, waiting, renewals.get(name)),
+        ];
   return present([
     present([
-      formatName(listed.domain.name),
+      formatName(name),
       ...standing,
       expiry?.source === 'person' && 'date given by a person',
       snooze !== undefined && snooze.until > now && `snoozed until ${day(snooze.until, now)}`,

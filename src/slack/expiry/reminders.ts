@@ -40,7 +40,7 @@ import {
   renewHint,
   unwatchedSinceText,
 } from './expiry.view.ts';
-import { waitingOfListed } from './waiting.ts';
+import { renewalDaysOf, waitingOfListed } from './waiting.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /*
@@ -131,7 +131,7 @@ async function showAll(call: ActionCall): Promise<void> {
     expiry.listedIn(digestId, destination),
     waitingOfListed(call.deps),
   ]);
-  await call.respond(digestList(names, costOf, now()));
+  await call.respond(digestList(names, costOf, await renewalDaysOf(call.deps, names), now()));
 }
 
 function openWith(form: FormFeature) {

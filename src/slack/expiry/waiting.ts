@@ -1,8 +1,10 @@
 import type { TeamSettings } from '../../config.ts';
 import { asReminder } from '../../expiry/digest.ts';
-import type { WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
+import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
 import type { Price } from '../../money/prices.ts';
 import { costOfWaiting, type WaitingOptions, type WaitingStep } from '../../money/waiting.ts';
+import { type Outlook, outlookOf } from '../../orders/mandates/overview.ts';
+import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackDeps } from '../feature.ts';
 
 /** The dates of a watched name. */
@@ -41,4 +43,19 @@ export async function waitingOfListed(
     const watched = asReminder(domain, []);
     return watched === undefined ? [] : waitingWith(list, watched, { now, timeZone });
   };
+}
+
+/** On which day mandates renew names, as people see it. */
+export function renewalDays({ renewals }: Pick<Outlook, 'renewals'>, timeZone: string): RenewalDays {
+  return new Map([...renewals].map(([name, at]) => [name, calendarDay(at, timeZone)]));
+}
+
+/** The same for the names of a list, at this moment. */
+export async function renewalDaysOf(
+  { mandates, settings }: Pick<SlackDeps, 'mandates' | 'settings'>,
+  listed: readonly { readonly domain: Pick<WatchedDomain, 'name'> }[],
+): Promise<RenewalDays> {
+  const names = listed.map(({ domain: { name } }) => ({ name }));
+  const [outlook, { reminderTimezone }] = await Promise.all([outlookOf(mandates, names), settings()]);
+  return renewalDays(outlook, reminderTimezone);
 }

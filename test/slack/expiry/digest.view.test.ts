@@ -42,7 +42,7 @@ function head(domains: readonly WatchedDomain[], more: Partial<DigestHead> = {})
     OPTIONS,
   );
   const common = { digestId: 'd1', destination: '', reminders: due, all: due, total: due.length };
-  return { ...common, disputed: [], more: false, undated: 0, uncovered: [], ...more };
+  return { ...common, disputed: [], renewals: new Map(), more: false, undated: 0, uncovered: [], ...more };
 }
 
 function buttonsOf({ blocks }: Pick<Message, 'blocks'>): string[] {
@@ -291,11 +291,12 @@ describe('within Slack’s limits', () => {
       daysLeft: 6,
       deadline: { action: 'renew', phase: 'registered', until: '2027-06-20', daysLeft: 6 } as const,
     }));
-    expectMessage(digestList(names, () => [], NOW));
+    expectMessage(digestList(names, () => [], new Map(), NOW));
     const page = expiringPage(
       { names, deleted: 2, dated: 1_000, undated: 3 },
       { days: 90, offset: 20, now: NOW },
       () => [],
+      new Map(),
     );
     expectMessage(page);
     expect(page.text).toMatch(
@@ -319,4 +320,33 @@ test('names for which nobody presses anything are the last line', () => {
     .at(-1);
   expect(last).toContain('Nobody looks after cafe.rest');
   expect(shown(digestHead(head([named('cafe.rest', 10)])))).not.toContain('Nobody looks after');
+});
+
+describe('a name that a mandate renews', () => {
+  const renewals = new Map([['mandated.rest', '2027-06-17']]);
+
+  test('is not one to decide about, and says on which day it is renewed', () => {
+    const both = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals }));
+    expect(both.text).toBe('1 name to decide about, first cafe.rest: 10 days');
+    expect(shown(both)).toMatch(
+      /\*cafe\.rest\* · 10 days · renew until [\s\S]*\*mandated\.rest\* · 7 days · a mandate renews it on 17 Jun/,
+    );
+    expect(shown(both)).not.toContain('at your own risk');
+    expect(blocksOf(both.blocks).filter(({ block_id: id }) => String(id).startsWith('due_'))).toHaveLength(2);
+    const alone = digestHead(head([named('mandated.rest', 7)], { renewals }));
+    expect(alone.text).toBe('mandated.rest expires in 7 days, a mandate renews it on 17 Jun');
+    const all = new Map([...renewals, ['cafe.rest', '2027-06-20'] as const]);
+    const none = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals: all }));
+    expect(none.text).toBe('2 names that mandates renew, first mandated.rest: 7 days');
+  });
+
+  test.each([
+    ['on its last reminder', 1],
+    ['once it has expired', -1],
+  ])('is one to decide about %s', (_, days) => {
+    const message = digestHead(head([named('mandated.rest', days), named('cafe.rest', 10)], { renewals }));
+    expect(message.text).toMatch(/^2 names to decide about, first /);
+    if (days > 0) expect(shown(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*what about it\?/);
+    else expect(shown(message)).not.toContain('a mandate renews');
+  });
 });

@@ -47,6 +47,7 @@ const expiring = (names: readonly ListedName[]) =>
     { names, deleted: 0, dated: names.length, undated: 0 },
     { days: 90, offset: 0, now: NOW },
     costOf,
+    new Map(),
   );
 
 test('expiring: a line a name with its menu, the amount and the first name for a lock screen', () => {
