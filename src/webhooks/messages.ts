@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type HeldCode, heldCode } from '../orders/mandates/acting.ts';
-import { ORDER_TASK_NAMES } from '../orders/tasks.ts';
+import { ORDER_TASK_NAMES, taskNamed } from '../orders/tasks.ts';
 import type { LifePhase } from '../zones/lifecycle.ts';
 
 /*
@@ -165,34 +165,57 @@ const MANDATE_TEXTS: Readonly<Record<HeldCode, string>> = {
   mandate_ended: 'the mandate has ended',
 };
 
-/** What happened, in one sentence. */
+/** `16 Dec 2026`: the day on which a name expires is the same for everybody. */
+const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium' });
+/** `Wed, 25 Nov 2026, 10:00 UTC`: nobody knows who reads it where. */
+const MOMENT = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZoneName: 'short',
+});
+
+/** What happened, in one sentence that begins with the name. */
 function textOf(event: WebhookEvent): string {
   switch (event.type) {
     case 'incident.opened':
-      return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}. No order explains it.`;
+      return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}, and no order explains it.`;
     case 'incident.changed':
       return event.data.code === 'raised'
-        ? `${event.data.name}: its incident was raised. Its owner, the approvers and the admins are called.`
-        : `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]} too. No order explains it.`;
+        ? `${event.data.name}: its incident was raised, and its owner, the approvers and the admins are called.`
+        : `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]} too, and no order explains it.`;
     case 'incident.closed':
       return event.data.code === 'ours'
-        ? `${event.data.name}: its incident is over, somebody said that it was the team’s own change.`
-        : `${event.data.name}: its incident is over, all is as it was.`;
+        ? `${event.data.name}: its incident is over, for somebody said that it was the team’s own change.`
+        : `${event.data.name}: its incident is over, and all is as it was.`;
     case 'reminder.last':
-      return `${event.data.name} ${REMINDER_TEXTS[event.data.code](event.data.expires)}.`;
+      return `${event.data.name} ${REMINDER_TEXTS[event.data.code](DAY.format(new Date(event.data.expires)))}.`;
     case 'order.unknown':
-      return `The outcome of order ${event.data.order_id} (${event.data.task}) is not known. An approver has to settle it.`;
+      return unknownText(event.data);
     case 'mandate.held':
       return `${event.data.name} was not renewed by its mandate: ${MANDATE_TEXTS[event.data.code]}.`;
     case 'seal.created':
-      return `The ledger is sealed up to event ${event.data.seal.to}. Its anchor is ${event.data.anchor}.`;
+      return `The ledger is sealed up to event ${event.data.seal.to}, and its anchor is ${event.data.anchor}.`;
     case 'slack.unreachable':
-      return `Slack has not answered since ${event.data.since} (${event.data.code}). People are told nothing there.`;
+      return `Slack has not answered since ${MOMENT.format(new Date(event.data.since))}, so people are told nothing there.`;
     case 'test':
       return event.data.code === 'asked'
-        ? 'A test that an admin asked for.'
-        : 'The test of this month. Nothing is to be done.';
+        ? 'This is a test that an admin asked for.'
+        : 'This is the test of the month, and nothing is to be done.';
   }
+}
+
+/** The names of a private order are not said. */
+function unknownText({ order_id: id, task, names }: z.output<(typeof DATA)['order.unknown']>): string {
+  const settle = `outcome of order ${id} is not known, and an approver has to settle it.`;
+  const [first, ...others] = names ?? [];
+  if (first === undefined) return `The ${settle}`;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `${taskNamed(task).words.verb} ${first}${more}: the ${settle}`;
 }
 
 /** What keeps its sequence: webhooks of one subject go out one after the other. */

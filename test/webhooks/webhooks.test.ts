@@ -109,7 +109,7 @@ test('every endpoint gets what happened, signed, with one id, and is not asked a
           name: 'cafe.rest',
           incident_id: 'i1',
           code: 'ds',
-          text: 'cafe.rest: its DS records changed. No order explains it.',
+          text: 'cafe.rest: its DS records changed, and no order explains it.',
         },
       },
     },
@@ -411,7 +411,7 @@ describe('an order whose outcome is not known', () => {
           code: 'unknown',
           task: order.task,
           names: ['cafe.rest'],
-          text: `The outcome of order ${order.id} (${order.task}) is not known. An approver has to settle it.`,
+          text: `Renew cafe.rest: the outcome of order ${order.id} is not known, and an approver has to settle it.`,
         },
       },
     ]);
