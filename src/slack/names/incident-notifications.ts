@@ -200,7 +200,7 @@ async function tellConcerned(
       version: ONCE,
       since: incident.openedAt,
       places: [directMessageTo(deps.directory, person)],
-      message: () => raisedMessage(incident, at.channelId, deps.now(), name),
+      message: () => raisedMessage(incident, at.channelId, deps.now()),
       metadata: metadataOf(incident),
     });
     if (state === 'pending') return undefined;

@@ -210,13 +210,20 @@ export function raisedReply(
   return textMessage(`:sos: ${mention(raisedBy ?? '')} raised this. ${told}${left}`);
 }
 
-/** What the owner, approvers and admins are told. */
-export function raisedMessage(incident: Incident, channelId: string, now: Date, name: RunbookName): Message {
-  const text = `:sos: *${titleOf(incident)}*. ${mention(incident.raisedBy ?? '')} asks you to look at it. It stands in <#${channelId}>, with what to do in its thread.`;
-  return message(text, [
-    section(text, ...countdown(incident, now, undefined)),
-    ...lines(factLines(incident.changes)),
-    ...lines(runbookLines(kindsOf(incident), name)),
+/** What the owner, approvers and admins are told: what, since and until when, and where it is said what to do. */
+export function raisedMessage(incident: Incident, channelId: string, now: Date): Message {
+  const title = titleOf(incident);
+  const head = [
+    `:sos: *${title}*`,
+    `${mention(incident.raisedBy ?? '')} asks you to look at it. What to do stands in <#${channelId}>, in its thread.`,
+  ];
+  const seen = [seenLine(incident), ...countdown(incident, now, undefined)].join(' · ');
+  const taken = [...head, seen].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
+  return message(`${title}. ${plain(head[1] ?? '')}`, [
+    section(...head),
+    ...lines(fitLines(factLines(incident.changes, briefList), Math.max(MOST_LINES.alarm - taken, 1))),
+    section(seen),
+    ...actions(`incident_${incident.id}`, buttons(incident)),
   ]);
 }
 
