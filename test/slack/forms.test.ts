@@ -31,6 +31,17 @@ describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.na
       expect(actionIds).toEqual(form.fields.map(({ name }) => name));
     });
 
+    it('asks in short sentences of plain text', () => {
+      const texts = form.fields.flatMap(({ label, hint = '', options = [] }) => [
+        label,
+        hint,
+        ...options.map(({ text }) => text),
+      ]);
+      expect(texts.filter((text) => text.includes('`'))).toEqual([]);
+      const sentences = texts.flatMap((text) => text.split(/[.!?:;]\s/));
+      expect(sentences.filter((sentence) => sentence.split(/\s+/).length > 25)).toEqual([]);
+    });
+
     it('holds whatever was typed before, without its secrets', () => {
       const typed = Object.fromEntries(form.fields.map(({ name }) => [name, 's3cret '.repeat(1_000)]));
       const view = formView({ form, origin, values: typed, problems: ['<!channel> '.repeat(1_000)] });

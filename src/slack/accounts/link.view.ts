@@ -79,7 +79,7 @@ export function teamLinkedText({ account, replaced }: LinkOutcome & { readonly k
     replaced === undefined
       ? ''
       : ` It takes the place of ${code(accountName(replaced))}, which is forgotten: orders that wait with that one will not be sent.`;
-  return `:white_check_mark: Stored as the *team’s account*: ${code(accountName(account))}, not yet used. The service documents no way to check it, so its first use tells. People without an account of their own can ask now; what they ask for goes out with it once it is approved.${gone} \`/domain unlink team\` forgets it.`;
+  return `:white_check_mark: Stored as the *team’s account*: ${code(accountName(account))}, not yet used. The service documents no way to check it, so its first use tells. People without an account of their own can ask now: what is approved goes out with this one.${gone} \`/domain unlink team\` forgets it.`;
 }
 
 export function linkedText({

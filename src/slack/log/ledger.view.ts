@@ -51,7 +51,7 @@ export function stalledMessage(): Message {
 
 export function restoredMessage({ takenAt, seal }: TeamEventOf<'database_restored'>): Message {
   return textMessage(
-    `⚠ The database is the backup of ${moment(new Date(takenAt))}: what was logged since is gone. The ledger goes on after seal ${seal}, with numbers that had been given before, so that anchors and receipts of that time do not fit it. Tell whoever keeps them.`,
+    `⚠ The database is the backup of ${moment(new Date(takenAt))}: what was logged since is gone. The ledger goes on after seal ${seal}, with numbers that had been given before. Anchors and receipts of that time do not fit it. Tell whoever keeps them.`,
   );
 }
 

@@ -115,7 +115,7 @@ export function spendMessage(shown: SpendShown): Message {
           ...actions('spend', [button('spend_export', 'As a CSV file', span)]),
         ]),
     context(
-      'Counted by the price list of the day on which each name was carried out, on live systems; what is ahead by the list of today, a year for every watched name. Premium names may cost more. Another time: `/domain spend 2026-11`.',
+      'On live systems, by the price list of the day on which each name was carried out. What is ahead: by the list of today, a year for every watched name. Premium names may cost more. Another time: `/domain spend 2026-11`.',
     ),
   ]);
 }

@@ -35,7 +35,7 @@ const PLAIN: Readonly<Record<PlainIssueCode, string>> = {
   phone_number_malformed: 'Give the number in international format, such as +49-30-5550100.',
   redirect_mode_unknown: 'Choose a mode.',
   redirect_source_malformed:
-    'Give the source as a host name such as www.cafe.rest, with its path if it has one, or as an e-mail address: without blanks, port, query or percent sign.',
+    'Give a host name such as www.cafe.rest, with its path if it has one, or an e-mail address. Leave out blanks, ports, queries and percent signs.',
   redirect_type_unknown: 'Choose a type.',
   target_no_email: 'An e-mail redirect leads to an e-mail address, such as anna@example.com.',
   target_no_web_address: 'Give a web address, such as https://www.example.com/menu.',

@@ -350,10 +350,10 @@ const searchFields = ({ json, xml }: AvailableInterfaces) =>
       z.enum(ORDER_KEYS).optional().catch(undefined),
       { dispatches: true },
     ),
-    order_mode: choiceField('Direction', { asc: 'Ascending (asc)' }, TYPED, {
+    order_mode: choiceField('Direction', { asc: 'Ascending' }, TYPED, {
       hint: 'The document shows no other direction.',
     }),
-    children: choiceField('Whose', { true: 'Those of sub-users too (children)' }, TYPED_LINES, {
+    children: choiceField('Whose', { true: 'Those of sub-users too' }, TYPED_LINES, {
       kind: 'choices',
     }),
     limit: field(

@@ -18,7 +18,7 @@ const TARGET: FieldLook = {
   label: 'Target',
   kind: 'text',
   placeholder: 'https://www.example.com/menu',
-  hint: 'Where it leads from now on: an address with its scheme, or a host with a dot.',
+  hint: 'An address with its scheme, or a host with a dot.',
   isNeeded: true,
 };
 
@@ -33,20 +33,26 @@ function fieldsFor({ json, xml }: AvailableInterfaces): z.ZodObject {
       xml
         ? {
             ...TARGET,
-            hint: 'An address with its scheme, or a host with a dot; an e-mail address for the type email.',
+            hint: 'An address with its scheme, or a host with a dot. An e-mail redirect leads to an e-mail address.',
           }
         : TARGET,
       TYPED,
     ),
     type: choiceField(
       'Type',
-      [...(json ? ['DOMAIN'] : []), ...(xml ? ['domain', 'email'] : [])],
+      {
+        ...(json ? { DOMAIN: 'Domain, over JSON' } : {}),
+        ...(xml ? { domain: 'Domain, over XML', email: 'E-mail, over XML' } : {}),
+      },
       TYPED,
       CHOSEN,
     ),
     mode: choiceField(
       'Mode',
-      [...(json ? ['HTTP'] : []), ...(xml ? ['frame', 'single'] : [])],
+      {
+        ...(json ? { HTTP: 'HTTP, over JSON' } : {}),
+        ...(xml ? { frame: 'Frame, over XML', single: 'Single, over XML' } : {}),
+      },
       TYPED,
       CHOSEN,
     ),

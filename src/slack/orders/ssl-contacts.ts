@@ -17,8 +17,8 @@ const PERSON = { fname: typedField('First name'), lname: typedField('Last name')
 /** XML takes the address as one text. How several lines become one, and where the id goes, is not documented. */
 function fieldsFor({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
-    id: typedField('SSL contact', {
-      hint: `Its id at the service. What you leave empty below is not sent; the document does not say whether the service then keeps what it has.${json ? '' : ' Over XML the document shows no place for the id: it goes first in the contact.'}`,
+    id: typedField('Id of the SSL contact', {
+      hint: `What you leave empty below is not sent; the document does not say whether the service then keeps what it has.${json ? '' : ' Over XML the document shows no place for the id: it goes first in the contact.'}`,
       isNeeded: true,
     }),
     ...(json ? PERSON : {}),

@@ -33,7 +33,7 @@ export const MAX_WAITING_PRICES = 100;
 const WHY = {
   settings: 'This loosens who decides about orders, so *another admin* has to confirm it.',
   prices:
-    'A rule of the policy looks at amounts, and these prices fall below what it names (`over`) or are listed for the first time, so *another admin* has to confirm them.',
+    'These prices fall below an amount that a rule of the policy names, or are listed for the first time. So *another admin* has to confirm them.',
 } satisfies Record<WaitingChange['kind'], string>;
 
 function changeLines(waiting: WaitingChange, locale: string): string[] {
@@ -118,7 +118,7 @@ export const NOT_CONFIRMED = {
   own: 'You asked for this, so *another admin* has to confirm it. A workspace admin or owner can type `/domain settings` and press Confirm.',
   gone: 'This does not wait any more: somebody confirmed or dropped it, or its time ran out. `/domain settings` shows what waits.',
   stale:
-    'What this changes is not any more as it was when it was asked for, so nothing was done and it does not wait any more. If it is still wanted, it has to be asked for again.',
+    'What this changes has changed since it was asked for. Nothing was done, and it does not wait any more. If it is still wanted, ask for it again.',
   impossible: (why: string) => `Nothing was changed. ${why}`,
 } as const;
 

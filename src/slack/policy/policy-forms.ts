@@ -72,7 +72,7 @@ const declared = z.object({
     TYPED,
     { isNeeded: true },
   ),
-  approvers: field({ label: 'Approvers', kind: 'people', hint: 'People who may approve.' }, ITEMS),
+  approvers: field({ label: 'Approvers', kind: 'people' }, ITEMS),
   approver_groups: field({ label: 'Approver groups', kind: 'groups' }, ITEMS),
   needed: typedField('Approvals needed', {
     kind: 'number',
@@ -99,7 +99,7 @@ const declared = z.object({
     'Approvals are signed',
     { false: 'A click approves', true: 'A passkey’s signature approves' },
     TYPED,
-    { hint: 'Needs passkeys that count: `/domain key`.' },
+    { hint: 'Needs passkeys that count, see /domain key.' },
   ),
 });
 

@@ -57,7 +57,6 @@ import {
 } from './people-fields.ts';
 import {
   chosenChannelText,
-  EMPTY_CHANNELS,
   examineBlocks,
   examinedView,
   moreWaitText,
@@ -76,11 +75,7 @@ import {
 const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly look: FieldLook }>> = {
   approvers: {
     name: 'approver_groups',
-    look: {
-      label: 'Approver groups',
-      kind: 'groups',
-      hint: 'Whoever belongs to one of these user groups may approve too.',
-    },
+    look: { label: 'Approver groups', kind: 'groups' },
   },
   approval_escalate_to: {
     name: 'approval_escalate_groups',
@@ -134,7 +129,7 @@ const plainForm: Form = {
   fields: withTypedIds(FIELDS).map(
     (field): Field =>
       field.kind === 'channel'
-        ? { ...field, kind: 'text', hint: `The channel’s id. ${EMPTY_CHANNELS[field.name] ?? ''}`.trim() }
+        ? { ...field, kind: 'text', hint: `The channel’s id. ${field.hint ?? ''}`.trim() }
         : field,
   ),
 };

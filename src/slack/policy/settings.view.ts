@@ -19,9 +19,17 @@ import { type FieldLook, noticeView, optionsOf } from '../kit/form.ts';
 
 /* Settings as people read them. */
 
+/** What a channel that is left empty means. */
+const EMPTY_CHANNELS = {
+  approval_channel: 'Empty: orders are shown only where they were asked for.',
+  alert_channel: 'Empty: the channel of the expiry reminders.',
+  report_channel: 'Empty: the channel of the expiry reminders.',
+  reminder_channel: 'Empty: no reminders.',
+} satisfies Readonly<Record<ChannelSetting, string>>;
+
 /** How the form asks for each setting. */
 export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
-  approvers: { label: 'Approvers', kind: 'people', hint: 'People who may approve.' },
+  approvers: { label: 'Approvers', kind: 'people' },
   approvals_required: {
     label: 'Approvals needed for an order',
     kind: 'number',
@@ -53,7 +61,7 @@ export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
   approval_channel: {
     label: 'Channel where approvers find every order',
     kind: 'channel',
-    hint: 'The card of what waits is posted here too. I have to be in it: /invite @Domain Steward.',
+    hint: EMPTY_CHANNELS.approval_channel,
   },
   approval_escalate_after: {
     label: 'Others are called after',
@@ -69,17 +77,17 @@ export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
   alert_channel: {
     label: 'Channel of alarms about names',
     kind: 'channel',
-    hint: 'I have to be in it: /invite @Domain Steward. Empty: the channel of the expiry reminders.',
+    hint: EMPTY_CHANNELS.alert_channel,
   },
   report_channel: {
     label: 'Channel of the monthly report on money',
     kind: 'channel',
-    hint: 'I have to be in it: /invite @Domain Steward. Empty: the channel of the expiry reminders.',
+    hint: EMPTY_CHANNELS.report_channel,
   },
   reminder_channel: {
     label: 'Channel of the expiry reminders',
     kind: 'channel',
-    hint: 'I have to be in it: /invite @Domain Steward. Empty: no reminders.',
+    hint: EMPTY_CHANNELS.reminder_channel,
   },
   reminder_days: {
     label: 'Remind this many days before expiry',
@@ -163,21 +171,14 @@ const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
   reminder_channel: ':calendar: Reminders of expiring domains come here from now on',
 };
 
-/** What a channel that is left empty means. */
-export const EMPTY_CHANNELS: Readonly<Record<string, string>> = {
-  approval_channel: 'Empty: orders are shown only where they were asked for.',
-  alert_channel: 'Empty: the channel of the expiry reminders.',
-  report_channel: 'Empty: the channel of the expiry reminders.',
-  reminder_channel: 'Empty: no reminders.',
-} satisfies Record<ChannelSetting, string>;
-
 export function chosenChannelText(name: ChannelSetting, by: string): string {
   return `${CHANNEL_PURPOSES[name]}, set by ${mention(by)}.`;
 }
 
 /** What is said about saving. */
 export const SETTINGS = {
-  intro: 'What you save here wins over the environment. Who changed what stands in the audit log.',
+  intro:
+    'What you save here wins over the environment. Who changed what stands in the audit log. I have to be in each channel that you choose: `/invite @Domain Steward`.',
   changedMeanwhile: 'Somebody changed the settings meanwhile. Close this and open it again.',
   same: 'Nothing was changed.',
   saved: ':white_check_mark: Saved. It holds from now on, over what the environment says.',
