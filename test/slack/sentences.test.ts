@@ -6,10 +6,11 @@ import { CALLS_FOR_THE_LOG, type Exempt, filesIn, findIn, textsOf } from '../sup
  * its fields, and of what their schemas refuse.
  */
 
-/** Words of commands, forms and fields; `what` names something for the log. */
+/** Words of commands, forms and fields; `what` names something for the log, `without` is what `doctor` says of a scope. */
 const DECLARED: Exempt = {
   calls: new RegExp(`${CALLS_FOR_THE_LOG.source}|^(?:z\\s*\\.[^]*|\\w*(?:[fF]ields?|Schema)|\\w*Reason)$`),
-  properties: /^(?:usage|summary|example|title|submit|label|hint|placeholder|options|choice|xmlHas|what)$/,
+  properties:
+    /^(?:usage|summary|example|title|submit|label|hint|placeholder|options|choice|xmlHas|what|without)$/,
 };
 
 function sentencesIn(source: string): string[] {
