@@ -115,6 +115,9 @@ test('a file that is chosen, and one that is none; with what was told in between
   await page.getByLabel('Anchors').blur();
   await said('CANNOT TELL');
   await page.getByLabel('Anchors').fill('');
+  await page.getByLabel('certificates of time stamping services').fill(Array(32).fill('9C').join(':'));
+  await drop('receipt.jsonl', receipt);
+  await said('There is no time stamp in it, so the certificates prove nothing.');
   await drop('holiday.jpg', '\u0000\u0001');
   await said('CANNOT TELL');
 });

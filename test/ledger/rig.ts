@@ -96,13 +96,14 @@ export async function textOf(
 /** What the verifier, which shares no code with the bot, says of a file. */
 export function verifyText(
   text: string,
-  known: { readonly key?: string; readonly anchors?: readonly Seal[] } = {},
+  known: { readonly key?: string; readonly anchors?: readonly Seal[]; readonly tsa?: string } = {},
 ): Promise<Report> {
   const pieces = (async function* () {
     yield Buffer.from(text);
   })();
   const anchors = (known.anchors ?? []).map((seal) => ({ n: seal.n, hash: hashOfSeal(seal) }));
-  return verify(pieces, { key: known.key, anchors, roots: undefined }, nodeCryptography);
+  const tsa = known.tsa === undefined ? undefined : [known.tsa];
+  return verify(pieces, { key: known.key, anchors, roots: undefined, tsa }, nodeCryptography);
 }
 
 /** Runs SQL as somebody who has switched the triggers off. */

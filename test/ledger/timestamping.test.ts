@@ -124,7 +124,7 @@ describe('anchors', () => {
     expect(await service.verify(anchor?.timestamp ?? new Uint8Array(), anchor?.hash ?? '')).toBe(true);
   });
 
-  test('have their stamps in a receipt, which says what it is over and that nobody has verified whose it is', async () => {
+  test('have their stamps in a receipt, which says by whose certificate, and proves the moment to who believes it', async () => {
     const { order, statement } = await rig.order();
     await anchored();
     await starts()();
@@ -132,8 +132,12 @@ describe('anchors', () => {
     const report = await verifyText(text);
     expect(report).toMatchObject({ verdict: 'proved', differences: [] });
     expect(report.notes.join('\n')).toMatch(
-      /A time stamp over seal \d+ says that it was there at \d{4}-\d\d-\d\dT[\d:]+Z\. Who signed the time stamp was not verified/,
+      /A time stamp over seal \d+ says that it was there at \d{4}-\d\d-\d\dT[\d:]+Z, stamped by CN=Stamps of tests, .* nobody has confirmed/,
     );
+    const tsa = (await service.fingerprint()).replaceAll(':', '').toLowerCase();
+    const believed = await verifyText(text, { tsa });
+    expect(believed).toMatchObject({ verdict: 'proved', stamped: { seal: 1 } });
+    expect(believed.proved.join('\n')).toContain('was stamped by CN=Stamps of tests');
     const [line = ''] = text.split('\n').filter((each) => each.includes('"type":"anchor"'));
     expect(await service.asDocumented(text)).toContain('Verification: OK');
     const { hash, timestamp } = JSON.parse(line);

@@ -97,6 +97,12 @@ export async function startTimeStampingService() {
     return stdout;
   }
 
+  /** SHA-256 of its certificate, as the operator of such a service says it. */
+  async function fingerprint(): Promise<string> {
+    const { stdout } = await openssl('x509', '-in', 'tsa.pem', '-noout', '-fingerprint', '-sha256');
+    return stdout.trim().split('=')[1] ?? '';
+  }
+
   const asExpected: Answer = async (request, response) => {
     response.writeHead(200, { 'content-type': 'application/timestamp-reply' }).end(await reply(request));
   };
@@ -115,6 +121,7 @@ export async function startTimeStampingService() {
     reply,
     requestFor,
     verify,
+    fingerprint,
     asDocumented,
     /** How often it was asked. */
     asked: () => asked,

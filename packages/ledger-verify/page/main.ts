@@ -1,4 +1,4 @@
-import { readAnchor, readFingerprint } from '../src/arguments.ts';
+import { readAnchor, readCertificateHash, readFingerprint } from '../src/arguments.ts';
 import { type Known, reportLines } from '../src/report.ts';
 import { verify } from '../src/verify.ts';
 import { webCryptography } from '../src/web-cryptography.ts';
@@ -34,10 +34,12 @@ function read<Value>(
 function readKnown(): Known {
   const [key] = read(linesIn(element('key', HTMLInputElement).value), readFingerprint, 'fingerprint');
   const roots = read(linesIn(element('roots', HTMLTextAreaElement).value), readFingerprint, 'fingerprint');
+  const tsa = read(linesIn(element('tsa', HTMLTextAreaElement).value), readCertificateHash, 'SHA-256 in hex');
   return {
     key,
     anchors: read(linesIn(element('anchors', HTMLTextAreaElement).value), readAnchor, 'anchor'),
     roots: roots.length === 0 ? undefined : roots,
+    tsa: tsa.length === 0 ? undefined : tsa,
   };
 }
 
@@ -60,7 +62,8 @@ async function show(chosen: File | undefined): Promise<void> {
 
 const again = () => void show(file.files?.[0]);
 file.addEventListener('change', again);
-for (const id of ['key', 'anchors', 'roots']) document.getElementById(id)?.addEventListener('change', again);
+for (const id of ['key', 'anchors', 'roots', 'tsa'])
+  document.getElementById(id)?.addEventListener('change', again);
 drop.addEventListener('dragover', (event) => {
   event.preventDefault();
   drop.classList.add('over');

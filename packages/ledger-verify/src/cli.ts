@@ -1,18 +1,20 @@
 import { createReadStream } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { readAnchor, readFingerprint } from './arguments.ts';
+import { readAnchor, readCertificateHash, readFingerprint } from './arguments.ts';
 import { nodeCryptography } from './node-cryptography.ts';
 import { type Known, type Report, reportLines } from './report.ts';
 import { verify } from './verify.ts';
 
 /* `domain-steward-verify FILE`: exit code 0 proved, 1 something does not fit, 2 cannot tell. */
 
-const USAGE = `Usage: domain-steward-verify FILE [--key FINGERPRINT] [--anchor N:HEX]… [--roots FINGERPRINT,…] [--json]
+const USAGE = `Usage: domain-steward-verify FILE [--key FINGERPRINT] [--anchor N:HEX]… [--roots FINGERPRINT,…]
+                              [--tsa SHA256,…] [--json]
 
 Verifies a ledger or a receipt of Domain Steward. FILE may be - for the standard input.
   --key     the fingerprint of the key that has to have signed the seals (SHA256:…)
   --anchor  a seal's number and its hash, as the bot's webhook or its line in Slack has it; may be given several times
   --roots   the fingerprints of the passkeys that may vouch for others
+  --tsa     the SHA-256 of the certificates of time stamping services that you believe, in hex
   --json    the result as JSON
 Exit code: 0 proved, 1 something does not fit, 2 cannot tell.`;
 
@@ -21,10 +23,18 @@ const EXIT_CODES: Readonly<Record<Report['verdict'], number>> = { proved: 0, dif
 /** The command line cannot be carried out. */
 class UsageError extends Error {}
 
-function fingerprint(option: string, text: string): string {
-  const read = readFingerprint(text);
-  if (read === undefined) throw new UsageError(`--${option} wants a fingerprint (SHA256:…): ${text}`);
-  return read;
+function readOption<Value>(text: string, reader: (text: string) => Value | undefined, wanted: string): Value {
+  const value = reader(text);
+  if (value === undefined) throw new UsageError(`${wanted}: ${text}`);
+  return value;
+}
+
+function readList(
+  lists: readonly string[] | undefined,
+  reader: (text: string) => string | undefined,
+  wanted: string,
+): string[] | undefined {
+  return lists?.flatMap((list) => list.split(',').map((each) => readOption(each, reader, wanted)));
 }
 
 function readCommandLine(args: readonly string[]): {
@@ -36,23 +46,22 @@ function readCommandLine(args: readonly string[]): {
     key: { type: 'string' },
     anchor: { type: 'string', multiple: true },
     roots: { type: 'string', multiple: true },
+    tsa: { type: 'string', multiple: true },
     json: { type: 'boolean', default: false },
   } as const;
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
   const [file, ...others] = positionals;
   if (file === undefined || others.length > 0) throw new UsageError('Which file is to be verified?');
-  const anchors = (values.anchor ?? []).map((text) => {
-    const anchor = readAnchor(text);
-    if (anchor === undefined)
-      throw new UsageError(`--anchor wants a number and 64 hex digits (N:HEX): ${text}`);
-    return anchor;
-  });
+  const { key, anchor = [] } = values;
+  const wantedKey = '--key wants a fingerprint (SHA256:…)';
+  const wantedAnchor = '--anchor wants a number and 64 hex digits (N:HEX)';
   return {
     file,
     known: {
-      key: values.key === undefined ? undefined : fingerprint('key', values.key),
-      anchors,
-      roots: values.roots?.flatMap((list) => list.split(',').map((each) => fingerprint('roots', each))),
+      key: key === undefined ? undefined : readOption(key, readFingerprint, wantedKey),
+      anchors: anchor.map((text) => readOption(text, readAnchor, wantedAnchor)),
+      roots: readList(values.roots, readFingerprint, '--roots wants fingerprints (SHA256:…)'),
+      tsa: readList(values.tsa, readCertificateHash, '--tsa wants 64 hex digits a certificate'),
     },
     json: values.json,
   };

@@ -3,7 +3,7 @@ import { canonicalJson, isJsonObject } from './canonical-json.ts';
 import type { Cryptography } from './cryptography.ts';
 import { leafHash, treeHead } from './merkle.ts';
 import { type Differences, type Known, naming, type Report } from './report.ts';
-import { type Anchored, type CheckedSeal, createSealCheck } from './seals.ts';
+import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { EventLine, ForgottenBy, Header, Line, SealLine } from './shapes.ts';
 import { checkSignedEvent, type Revocation, revocationOf } from './signatures.ts';
 
@@ -211,7 +211,13 @@ export async function createLedgerCheck(
       sealNumbers.end();
       const unknown = compareEnds();
       const anchored = seals.anchored.at(-1);
-      const found = { anchored, forgotten: forgotten.all(), unknown, notes: [], explained };
+      const notes =
+        known.tsa === undefined
+          ? []
+          : ['Receipts have time stamps, and ledgers none, so the certificates prove nothing.'];
+      const found = {
+        ...{ anchored, stamped: undefined, forgotten: forgotten.all(), unknown, notes, explained },
+      };
       if (first === undefined || last === undefined)
         return { ...found, events: undefined, seals: undefined, proved: [] };
       const span = { from: first.from, to: last.to, count };
@@ -227,7 +233,11 @@ export async function createLedgerCheck(
             : [
                 `${signatures} signatures of passkeys are over what they stand beside; a receipt says by whom (--roots).`,
               ]),
-          ...(anchored === undefined ? [] : [anchoredText(anchored)]),
+          ...(anchored === undefined
+            ? []
+            : [
+                `Anchor ${anchored.seal} fits: what was sealed up to event ${anchored.to} stood so when that seal left, which says ${anchored.at}.`,
+              ]),
         ],
       };
     },
@@ -243,9 +253,4 @@ function saysPutBack({ content }: EventLine): boolean {
     Array.isArray(differences) &&
     differences.some((each) => isJsonObject(each) && each['code'] === 'put_back')
   );
-}
-
-/** What an anchor that fits proves. */
-export function anchoredText({ seal, to, at }: Anchored): string {
-  return `Anchor ${seal} fits: what was sealed up to event ${to} stood so when that seal left, which says ${at}.`;
 }

@@ -1,13 +1,13 @@
 import { toHex, utf8 } from './bytes.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 import type { Cryptography } from './cryptography.ts';
-import { anchoredText, collectForgotten, type FileCheck, leafOf } from './ledger.ts';
+import { collectForgotten, type FileCheck, leafOf } from './ledger.ts';
 import { headOfPath } from './merkle.ts';
-import { type Differences, type Known, naming } from './report.ts';
+import { type Differences, type Known, naming, type Report } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { AnchorLine, EventLine, Header, PathLine, SealLine, StatementLine } from './shapes.ts';
 import { checkSignedEvent, revocationOf } from './signatures.ts';
-import { readTimeStamp } from './time-stamp.ts';
+import { checkTimeStamp } from './time-stamp.ts';
 
 interface Receipt {
   readonly statements: StatementLine[];
@@ -58,7 +58,7 @@ export async function createReceiptCheck(
         last = await checkSeals.check(seal, isNext ? last : undefined);
         hashes.set(seal.n, last.hash);
       }
-      const stamped = checkAnchors(receipt, hashes, differences);
+      const stamps = await checkAnchors(receipt, hashes, known, cryptography, differences);
       await checkPaths(receipt, cryptography, differences);
       const about = checkOrder(header, receipt, differences);
       const stated = await checkStatement(header, receipt, cryptography, differences);
@@ -69,8 +69,12 @@ export async function createReceiptCheck(
       const numbers = [...receipt.seals.keys()];
       const [from = 0] = seqs;
       const [firstSeal = 0] = numbers;
-      const anchored =
-        checkSeals.anchored.find(({ to }) => to >= (seqs.at(-1) ?? 0)) ?? checkSeals.anchored.at(-1);
+      const anchors = checkSeals.anchored.map((anchor) => {
+        const left = `seal ${anchor.seal} left (${anchor.at})`;
+        return { ...anchor, before: left, text: `Anchor ${anchor.seal} fits`, when: `when ${left}` };
+      });
+      const anchored = witnessed(receipt, anchors);
+      const stamped = witnessed(receipt, stamps.believed);
       const unused = known.anchors.filter(({ n }) => !receipt.seals.has(n));
       const isEmpty = seqs.length === 0 || numbers.length === 0;
       return {
@@ -78,24 +82,30 @@ export async function createReceiptCheck(
         seals: isEmpty
           ? undefined
           : { from: firstSeal, to: numbers.at(-1) ?? firstSeal, count: numbers.length },
-        anchored,
+        ...{ anchored: anchored.newest, stamped: stamped.newest },
         forgotten: forgotten.all(),
         proved: [
           `${seqs.length} events of order ${header.order} stand in the ledger, as they are here (${naming('event', seqs)}).`,
           `The seals over them (${naming('seal', numbers)}) are signed by ${header.key}.`,
           ...stated.proved,
-          ...signed.proved.map((text) =>
-            anchored === undefined
-              ? `${text}.`
-              : `${text}, before seal ${anchored.seal} left (${anchored.at}).`,
-          ),
-          ...(anchored === undefined ? [] : [anchoredText(anchored)]),
+          ...signed.proved.map(({ text, seq }) => {
+            const before = [anchored, stamped].flatMap(({ before }) => before.get(seq) ?? []);
+            return `${text}${before.length === 0 ? '' : `, before ${before.join(' and before ')}`}.`;
+          }),
+          ...anchored.proved,
+          ...stamped.proved,
         ],
-        unknown: [...(isEmpty ? ['There are no events and seals in the receipt.'] : []), ...stated.unknown],
+        unknown: [
+          ...(isEmpty ? ['There are no events and seals in the receipt.'] : []),
+          ...stated.unknown,
+          ...stamps.unknown,
+        ],
         notes: [
           ...about,
           ...signed.notes,
-          ...stamped,
+          ...stamps.notes,
+          ...lateText(seqs, anchored, 'anchor'),
+          ...lateText(seqs, stamped, 'time stamp'),
           ...(unused.length === 0
             ? []
             : [
@@ -138,29 +148,95 @@ async function checkPaths(
   }
 }
 
+/** What shows that a seal was there at a moment, and with it whatever it is chained to. */
+interface Witness {
+  readonly seal: number;
+  readonly to: number;
+  readonly at: string;
+  /** The ends of sentences about what was there before it, and how it stood then. */
+  readonly before: string;
+  readonly when: string;
+  /** The beginning of a sentence: what fits. */
+  readonly text: string;
+}
+
+interface Witnessed {
+  readonly newest: Report['anchored'];
+  /** By the numbers of events: what they were there before. */
+  readonly before: ReadonlyMap<number, string>;
+  readonly proved: string[];
+}
+
 /**
- * Whether the anchors that the bot wrote into the receipt, and their time stamps, are of its seals.
- * @returns what the time stamps say
+ * The events that witnesses cover. A witness says something of a seal only if every seal between the two is there: else whoever has
+ * the key could put a seal of today before one that left long ago.
+ * @param witnesses in the sequence of their seals
  */
-function checkAnchors(
-  { anchors }: Receipt,
+function witnessed({ paths, seals }: Receipt, witnesses: readonly Witness[]): Witnessed {
+  const covered = new Map<Witness, number[]>();
+  for (const { seq, seal } of paths.values()) {
+    let end = seal;
+    while (seals.has(end + 1)) end += 1;
+    const first = witnesses.find((each) => each.seal >= seal && each.seal <= end);
+    if (first !== undefined) covered.set(first, [...(covered.get(first) ?? []), seq]);
+  }
+  const newest = [...covered.keys()].at(-1);
+  return {
+    newest: newest && { seal: newest.seal, to: newest.to, at: newest.at },
+    before: new Map([...covered].flatMap(([{ before }, seqs]) => seqs.map((seq) => [seq, before] as const))),
+    proved: [...covered].map(
+      ([{ text, when }, seqs]) => `${text}: ${naming('event', seqs)} stood so ${when}.`,
+    ),
+  };
+}
+
+/** What there is to say of events that no witness covers, while one covers others. */
+function lateText(seqs: readonly number[], { before }: Witnessed, what: string): string[] {
+  const late = seqs.filter((seq) => !before.has(seq));
+  return before.size === 0 || late.length === 0
+    ? []
+    : [`${naming('event', late)}: after every ${what} that is known, so that none says anything of it.`];
+}
+
+/** Whether the anchors that the bot wrote into the receipt, and their time stamps, are of its seals. */
+async function checkAnchors(
+  { anchors, seals }: Receipt,
   hashes: ReadonlyMap<number, string>,
+  { tsa }: Known,
+  cryptography: Cryptography,
   differences: Differences,
-): string[] {
-  return [...anchors.values()].flatMap(({ n, hash, timestamp }) => {
+): Promise<{ readonly believed: Witness[]; readonly notes: string[]; readonly unknown: string[] }> {
+  const believed: Witness[] = [];
+  const notes: string[] = [];
+  const unknown: string[] = [];
+  for (const { n, hash, timestamp } of anchors.values()) {
     if (hashes.get(n) !== hash) differences.add('changed', `anchor ${n} is not the hash of seal ${n}`);
-    if (timestamp === undefined) return [];
-    const stamp = readTimeStamp(timestamp);
-    if (stamp === undefined)
-      return [
-        `The time stamp of anchor ${n} is in a form that this program does not read, so it says nothing here.`,
-      ];
-    if (stamp.hash !== hash)
-      differences.add('changed', `the time stamp of anchor ${n} is over something else`);
-    return [
-      `A time stamp over seal ${n} says that it was there at ${stamp.at}. Who signed the time stamp was not verified: \`openssl ts -verify\` does, with the root of a service that you trust (README).`,
-    ];
-  });
+    if (timestamp === undefined) continue;
+    const stamp = await checkTimeStamp(timestamp, cryptography);
+    if (stamp === undefined) {
+      const text = `The time stamp of anchor ${n} is in a form that this program does not read, so it says nothing here.`;
+      (tsa === undefined ? notes : unknown).push(text);
+      continue;
+    }
+    const { at, by, fingerprint } = stamp;
+    const about = `the time stamp of anchor ${n}`;
+    if (stamp.hash !== hash) differences.add('changed', `${about} is over something else`);
+    for (const fault of stamp.wrong) differences.add('changed', `${about}, stamped by ${by}: ${fault}`);
+    if (tsa === undefined)
+      notes.push(
+        `A time stamp over seal ${n} says that it was there at ${at}, stamped by ${by}, which nobody has confirmed: compare it with what the service says (--tsa).`,
+      );
+    else if (!tsa.includes(fingerprint))
+      differences.add('key', `${about} was stamped by ${by}, which is none of those that are believed`);
+    else if (stamp.wrong.length === 0 && stamp.hash === hash)
+      believed.push({
+        ...{ seal: n, to: seals.get(n)?.to ?? 0, at, before: `${at} (time stamp)`, when: `at ${at}` },
+        text: `Seal ${n} was stamped by ${by}`,
+      });
+  }
+  if (tsa !== undefined && [...anchors.values()].every(({ timestamp }) => timestamp === undefined))
+    notes.push('There is no time stamp in it, so the certificates prove nothing.');
+  return { believed, notes, unknown };
 }
 
 function membersOf(value: Json | undefined): JsonObject {
@@ -243,8 +319,8 @@ async function checkSignatures(
   { roots }: Known,
   cryptography: Cryptography,
   differences: Differences,
-): Promise<{ readonly proved: string[]; readonly notes: string[] }> {
-  const proved: string[] = [];
+): Promise<{ readonly proved: { readonly text: string; readonly seq: number }[]; readonly notes: string[] }> {
+  const proved: { readonly text: string; readonly seq: number }[] = [];
   const later = new Set<string>();
   const all = [...events];
   const revocations = all.flatMap((event) => revocationOf(event) ?? []);
@@ -266,7 +342,7 @@ async function checkSignatures(
       else
         later.add(`The key ${key} was ${text}: it counts until then, and for nothing that was sent later.`);
     }
-    proved.push(`${signed.text} (event ${event.seq})`);
+    proved.push({ text: `${signed.text} (event ${event.seq})`, seq: event.seq });
   }
   const notes =
     roots === undefined && proved.length > 0

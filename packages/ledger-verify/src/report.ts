@@ -21,6 +21,8 @@ export interface Report {
   readonly seals: { readonly from: number; readonly to: number; readonly count: number } | undefined;
   /** The newest anchor that fits. */
   readonly anchored: { readonly seal: number; readonly to: number; readonly at: string } | undefined;
+  /** The first time stamp that was made with a certificate that is believed. */
+  readonly stamped: { readonly seal: number; readonly to: number; readonly at: string } | undefined;
   readonly forgotten: readonly {
     readonly count: number;
     readonly by: string;
@@ -49,6 +51,8 @@ export interface Known {
   readonly anchors: readonly Anchor[];
   /** Fingerprints of the passkeys that may vouch for others. */
   readonly roots: readonly string[] | undefined;
+  /** Of the certificates of time stamping services that are believed: SHA-256 in hex. */
+  readonly tsa: readonly string[] | undefined;
 }
 
 /** Collects what does not fit. */
@@ -106,7 +110,7 @@ const SHOWN = 20;
 /** A report in plain words, a line each. */
 export function reportLines({ verdict, proved, differences, unknown, notes }: Report): string[] {
   const rest = differences.length - SHOWN;
-  return [
+  const texts = [
     VERDICTS[verdict],
     ...differences.slice(0, SHOWN).map(({ code, text }) => `  ✗ ${CODES[code]}: ${text}`),
     ...(rest > 0 ? [`  … and ${rest} more`] : []),
@@ -114,4 +118,6 @@ export function reportLines({ verdict, proved, differences, unknown, notes }: Re
     ...proved.map((text) => `  ✓ ${text}`),
     ...notes.map((text) => `  - ${text}`),
   ];
+  // Words of the file must not begin a line of their own, or move in one.
+  return texts.map((text) => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\uFFFD'));
 }

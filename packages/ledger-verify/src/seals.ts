@@ -51,7 +51,7 @@ export async function createSealCheck(
     async check(seal, before) {
       const { n } = seal;
       const hash = toHex(await cryptography.sha256(utf8(seal.canonical)));
-      if (!(await cryptography.verify('Ed25519', publicKey, seal.signature, utf8(seal.signed))))
+      if (!(await cryptography.verify({ name: 'Ed25519' }, publicKey, seal.signature, utf8(seal.signed))))
         differences.add('changed', `the key has not signed seal ${n} as it stands here`);
       if (n === 1 && seal.prev !== nothing)
         differences.add('changed', 'seal 1 says that another one was before it');

@@ -26,9 +26,12 @@ const USER_VERIFIED = 0x04;
 
 /** How a public key begins, in hex: the identifiers of RFC 8410, RFC 5480 and RFC 3279 after the heads of the sequences. */
 const KEY_KINDS: readonly (readonly [RegExp, SignatureAlgorithm])[] = [
-  [/^302a300506032b6570/, 'Ed25519'],
-  [/^3059301306072a8648ce3d020106082a8648ce3d030107/, 'ES256'],
-  [/^3082....300d06092a864886f70d010101/, 'RS256'],
+  [/^302a300506032b6570/, { name: 'Ed25519' }],
+  [
+    /^3059301306072a8648ce3d020106082a8648ce3d030107/,
+    { name: 'ECDSA', hash: 'SHA-256', namedCurve: 'P-256' },
+  ],
+  [/^3082....300d06092a864886f70d010101/, { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }],
 ];
 
 function objectOf(value: Json | undefined): JsonObject {

@@ -9,7 +9,7 @@ const CHECKS = { ledger: createLedgerCheck, receipt: createReceiptCheck };
 
 const NOTHING = {
   ...{ file: undefined, key: undefined, order: undefined, events: undefined, seals: undefined },
-  ...{ anchored: undefined, forgotten: [], proved: [], differences: [], notes: [] },
+  ...{ anchored: undefined, stamped: undefined, forgotten: [], proved: [], differences: [], notes: [] },
 };
 
 function cannotTell(why: string): Report {
@@ -89,14 +89,15 @@ function forgottenText({ count, by, from, to }: Report['forgotten'][number]): st
 }
 
 /** What rests on the file alone, because nothing outside of it was given. */
-function outsideText(known: Known, { anchored }: Pick<Report, 'anchored'>): string[] {
+function outsideText(known: Known, { anchored, stamped }: Pick<Report, 'anchored' | 'stamped'>): string[] {
+  const isDated = anchored !== undefined || stamped !== undefined;
   return [
-    ...(known.key === undefined && anchored === undefined
+    ...(known.key === undefined && !isDated
       ? [
           'Whose key it is was not told: compare its fingerprint with the one that the bot says (--key), for anybody can make a file of their own.',
         ]
       : []),
-    ...(anchored === undefined
+    ...(!isDated
       ? [
           'No anchor was given that fits: whoever has the key could have made the whole file anew, or cut its end (--anchor).',
         ]

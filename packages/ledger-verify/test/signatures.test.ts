@@ -10,6 +10,7 @@ import {
   type Line,
   makeLedger,
   makeReceipt,
+  type Seal,
   STATEMENT,
   sha256,
   textOf,
@@ -104,7 +105,7 @@ function check(
   const pieces = (async function* () {
     yield Buffer.from(textOf(lines));
   })();
-  return verify(pieces, { key: undefined, anchors: [], roots }, cryptography);
+  return verify(pieces, { key: undefined, anchors: [], roots, tsa: undefined }, cryptography);
 }
 
 describe.each([
@@ -134,10 +135,55 @@ it('says before when, with an anchor', async () => {
   })();
   const report = await verify(
     pieces,
-    { key: undefined, anchors, roots: [root.fingerprint] },
+    { key: undefined, anchors, roots: [root.fingerprint], tsa: undefined },
     nodeCryptography,
   );
   expect(report.proved.join('\n')).toContain('(event 2), before seal 1 left (2026-11-01T12:01:00.000Z)');
+});
+
+describe('an anchor', () => {
+  const common = { type: 'event' as const, at: '2026-11-25T13:00:00.000Z' };
+  const ofOrder = { ...common, subject: { kind: 'order', id: STATEMENT.order } };
+  const requested = { ...ofOrder, seq: 1, kind: 'requested', actor: 'U0ALICE', data: { statement } };
+  const approved = { ...ofOrder, seq: 2, kind: 'approved', actor: bob.owner, data: GOOD };
+  const later: Event = {
+    ...common,
+    seq: 3,
+    subject: { kind: 'name', id: 'cafe.rest' },
+    kind: 'name_watched',
+  };
+  const checkWith = async (lines: readonly Line[], seal: Seal | undefined) => {
+    const pieces = (async function* () {
+      yield Buffer.from(textOf(lines));
+    })();
+    const anchors = [{ n: seal?.n ?? 0, hash: hashOfSeal(seal) }];
+    return verify(
+      pieces,
+      { key: undefined, anchors, roots: [root.fingerprint], tsa: undefined },
+      nodeCryptography,
+    );
+  };
+
+  it('says nothing of what was sealed after it', async () => {
+    const ledger = makeLedger([requested, approved], [1, 1]);
+    const report = await checkWith(makeReceipt(ledger, STATEMENT.order), ledger.seals[0]);
+    expect(report).toMatchObject({ verdict: 'proved', anchored: { seal: 1 } });
+    expect(report.proved.join('\n')).toContain('(event 2).');
+    expect(report.proved.join('\n')).toContain('Anchor 1 fits: event 1 stood so');
+    expect(report.notes.join('\n')).toContain('event 2: after every anchor that is known');
+  });
+
+  it('says nothing of a seal that it is not chained to, which whoever has the key can make today', async () => {
+    const honest = makeLedger([requested, { ...later, seq: 2 }, later], [1, 1, 1]);
+    const forged = makeLedger([requested, approved], [2], honest.signer);
+    const [first, , last] = honest.seals;
+    const receipt = [...makeReceipt(forged, STATEMENT.order), ...(last === undefined ? [] : [last])];
+    const report = await checkWith(receipt, last);
+    expect(report.anchored).toBeUndefined();
+    expect(report.proved.join('\n')).not.toContain('before seal');
+    expect(report.notes.join('\n')).toContain('No anchor was given that fits');
+    expect((await checkWith(receipt, first)).verdict).toBe('differs');
+  });
 });
 
 it.each<[what: string, data: object, fault: string]>([

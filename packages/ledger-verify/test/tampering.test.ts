@@ -60,6 +60,7 @@ const KNOWN: Known = {
   key: signer.fingerprint,
   anchors: [anchorOf(seals[9]), anchorOf(lastSeal)],
   roots: undefined,
+  tsa: undefined,
 };
 
 async function* inPieces(text: string) {
@@ -116,7 +117,7 @@ describe('a ledger', () => {
     // A ledger of its own: each flip is verified.
     const small = makeLedger(events.slice(0, 40), [7, 7, 7, 7, 7, 5]);
     const text = Buffer.from(textOf(small.lines).trimEnd());
-    const known = { key: small.signer.fingerprint, anchors: [], roots: undefined };
+    const known = { key: small.signer.fingerprint, anchors: [], roots: undefined, tsa: undefined };
     expect((await verifyText(text.toString(), known)).verdict).toBe('proved');
     const flips = fc.record({ at: fc.nat(text.length - 1), bit: fc.nat(7) });
     await fc.assert(
@@ -352,7 +353,12 @@ describe('a receipt', () => {
   it('of which one byte was flipped, wherever it is', async () => {
     const small = makeLedger(events.slice(0, 200), [50, 50, 50, 50], signer);
     const text = Buffer.from(textOf(makeReceipt(small, ORDER)).trimEnd());
-    const known = { key: signer.fingerprint, anchors: seals.slice(0, 0).map(anchorOf), roots: undefined };
+    const known = {
+      key: signer.fingerprint,
+      anchors: seals.slice(0, 0).map(anchorOf),
+      roots: undefined,
+      tsa: undefined,
+    };
     const flips = fc.record({ at: fc.nat(text.length - 1), bit: fc.nat(7) });
     await fc.assert(
       fc.asyncProperty(flips, async ({ at, bit }) => {
@@ -381,7 +387,12 @@ describe('a ledger whose database was put back', () => {
     } as Event;
     return makeLedger([...events.slice(0, 2), event], [2, 1], key);
   };
-  const lost = { key: key.fingerprint, anchors: [anchorOf(before.seals[1])], roots: undefined };
+  const lost = {
+    key: key.fingerprint,
+    anchors: [anchorOf(before.seals[1])],
+    roots: undefined,
+    tsa: undefined,
+  };
 
   it.each([
     ['database_restored', { takenAt: '2026-11-01T00:00:00.000Z', seal: 1 }],
