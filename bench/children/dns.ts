@@ -30,8 +30,17 @@ function answer(question: Buffer): Buffer {
   return Buffer.concat([head, QUESTION_NAME, record, data]);
 }
 
+let asked = 0;
 const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 2 ** 20 });
-socket.on('message', (question, { port, address }) => socket.send(answer(question), port, address));
+socket.on('message', (question, { port, address }) => {
+  asked += 1;
+  socket.send(answer(question), port, address);
+});
+// How many questions have come since this was asked last.
+process.on('message', () => {
+  process.send?.({ asked });
+  asked = 0;
+});
 socket.bind(0, '127.0.0.1');
 await once(socket, 'listening');
 process.on('disconnect', () => process.exit());

@@ -90,8 +90,16 @@ export interface DnsClient {
     type: Type,
     signal?: AbortSignal,
   ): Promise<NameserverAnswer<RecordData[Type]>>;
-  /** Asks a server of the zone above for the delegation of a name: one question, where the server tells the DS with it. */
-  queryDelegation(address: string, name: string, signal?: AbortSignal): Promise<DelegationAnswer>;
+  /**
+   * Asks a server of the zone above for the delegation of a name: one question, where the server tells the DS with it.
+   * @param wants without the DS, no further question is asked for it
+   */
+  queryDelegation(
+    address: string,
+    name: string,
+    wants: 'nameservers' | 'nameservers and ds',
+    signal?: AbortSignal,
+  ): Promise<DelegationAnswer>;
 }
 
 const DEFAULT_TIMEOUT_MS = 2_000;
@@ -131,11 +139,12 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
       return readAnswer(asked.response, dnsName(name), type, new Set());
     },
-    async queryDelegation(address, name, signal) {
-      const asked = await askNameserver(address, { name: dnsName(name), type: 'NS', dnssec: true }, signal);
+    async queryDelegation(address, name, wants, signal) {
+      const dnssec = wants === 'nameservers and ds';
+      const asked = await askNameserver(address, { name: dnsName(name), type: 'NS', dnssec }, signal);
       if ('failure' in asked) return { kind: 'unanswered', failure: asked.failure };
       const read = readDelegation(asked.response, dnsName(name));
-      if (read.kind !== 'delegated' || read.ds !== undefined) return read;
+      if (!dnssec || read.kind !== 'delegated' || read.ds !== undefined) return read;
       const ds = await askNameserver(address, { name: dnsName(name), type: 'DS', dnssec: false }, signal);
       return { ...read, ds: 'failure' in ds ? undefined : readDs(ds.response, dnsName(name)) };
     },

@@ -106,7 +106,7 @@ export function createGuardedWatch(deps: GuardedWatchDeps): GuardedWatch {
   }
 
   async function ask(server: string, name: string): Promise<Facts> {
-    const answer = await deps.dns.queryDelegation(server, name, signal);
+    const answer = await deps.dns.queryDelegation(server, name, 'nameservers and ds', signal);
     if (answer.kind !== 'unanswered') {
       resting.delete(server);
       return factsOfDelegation(answer);

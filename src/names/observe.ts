@@ -66,7 +66,7 @@ export function createDnsObserver({ dns, parents, readCertificate, now }: Observ
     turn += 1;
     for (let n = 0; n < Math.min(PARENTS_ASKED, addresses.length); n += 1) {
       const address = addresses[(turn + n) % addresses.length] ?? '';
-      const answer = await dns.queryDelegation(address, name, signal);
+      const answer = await dns.queryDelegation(address, name, 'nameservers', signal);
       if (answer.kind === 'delegated') return seen(answer.nameServers);
       if (answer.kind === 'not_delegated') return ABSENT;
       fact = unseen(answer.failure);

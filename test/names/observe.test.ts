@@ -146,6 +146,18 @@ describe('a look by DNS', () => {
     });
   });
 
+  test('asks for nothing that it does not use: one question a fact, and one at the zone above', async () => {
+    const { dns, facts } = await arrange(['@ A 198.51.100.7']);
+    dns.faults.set({ kind: 'no_dnssec' });
+    await facts();
+    dns.forgetQuestions();
+    await facts();
+    const asked = dns.questions.map(({ server, name, type }) => `${server} ${name} ${type}`);
+    expect(asked.filter((question) => !question.startsWith('resolver'))).toEqual(['a.nic.rest cafe.rest NS']);
+    expect(new Set(asked).size, asked.join('\n')).toBe(asked.length);
+    expect(asked).toHaveLength(15);
+  });
+
   test('finds the zone above once an hour', async () => {
     const { dns, facts, pass } = await arrange();
     await serveName(dns, 'bar.rest', []);
