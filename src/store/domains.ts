@@ -81,19 +81,26 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         return rows.map(({ month, count }) => [month, count] as const);
       },
 
-      follow: (orderId, n, now, change) =>
-        transaction(async (runInside) => {
-          const taken = claimedSuccessRows.parse(await runInside(claimSuccess(orderId, n, now)));
-          if (taken.length === 0) return false;
-          const [before] = taken;
-          const changed = change(before);
-          if (changed === undefined) return true;
-          const { after, observation } = changed;
-          if (before === undefined) await runInside(insertDomain(after));
-          else await swap(runInside, before, after, statementsAfter(after.name, before, after));
-          await runInside(insertObservations(after.name, [observation]));
-          return true;
-        }),
+      follow: (orderId, n, now, change) => {
+        const attempt = () =>
+          transaction(async (runInside) => {
+            const taken = claimedSuccessRows.parse(await runInside(claimSuccess(orderId, n, now)));
+            if (taken.length === 0) return false;
+            const [before] = taken;
+            const changed = change(before);
+            if (changed === undefined) return true;
+            const { after, observation } = changed;
+            if (before === undefined) await runInside(insertDomain(after));
+            else await swap(runInside, before, after, statementsAfter(after.name, before, after));
+            await runInside(insertObservations(after.name, [observation]));
+            return true;
+          });
+        // Somebody has put the name on the list meanwhile: by now it can be read.
+        return attempt().catch((error: unknown) => {
+          if (isUniqueViolation(error)) return attempt();
+          throw error;
+        });
+      },
     }),
   };
 }
