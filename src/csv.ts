@@ -51,6 +51,11 @@ export interface CsvOptions {
   readonly columnOf: (heading: string) => string;
 }
 
+/** Whether a row goes on behind the columns of its header: a comma within a value has cut that in two. */
+export function hasMoreCells(cells: readonly string[], columns: readonly string[]): boolean {
+  return cells.slice(columns.length).some((cell) => cell !== '');
+}
+
 /** Ends the parsing at the first line that is refused. */
 class CsvRefusal extends Error {
   override readonly name = 'CsvRefusal';

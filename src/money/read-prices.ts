@@ -1,4 +1,4 @@
-import { type CsvIssue, inTurns, readCsv } from '../csv.ts';
+import { type CsvIssue, hasMoreCells, inTurns, readCsv } from '../csv.ts';
 import { isCalendarDay } from '../zones/calendar-day.ts';
 import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
@@ -82,7 +82,7 @@ export type LineIssue =
   | { readonly line: number; readonly kind: 'missing_column' | 'unknown_column'; readonly column: string }
   /** The same price as on another line. */
   | { readonly line: number; readonly kind: 'repeated'; readonly firstLine: number }
-  | { readonly line: number; readonly kind: 'empty' };
+  | { readonly line: number; readonly kind: 'empty' | 'too_many_cells' };
 
 export type ReadPrices =
   | { readonly ok: true; readonly prices: readonly Price[] }
@@ -105,6 +105,11 @@ export async function readPrices(text: string, currency: string): Promise<ReadPr
   const issues: LineIssue[] = [];
   const lineOf = new Map<string, number>();
   for await (const { line, cells } of inTurns(rows)) {
+    // The 36 of 36,50 is no amount.
+    if (hasMoreCells(cells, columns)) {
+      issues.push({ line, kind: 'too_many_cells' });
+      continue;
+    }
     const read = readPrice(Object.fromEntries(columns.map((column, at) => [column, cells[at]])), currency);
     if (!read.ok) {
       for (const [field, issue] of Object.entries(read.issues))

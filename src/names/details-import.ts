@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CsvIssue, inTurns, readCsv } from '../csv.ts';
+import { type CsvIssue, hasMoreCells, inTurns, readCsv } from '../csv.ts';
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import { MAX_IMPORTED_NAMES, MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
@@ -26,7 +26,13 @@ export type ImportIssue =
   | CsvIssue
   | {
       readonly line: number;
-      readonly code: 'empty' | 'no_name_column' | 'not_a_person' | 'not_a_channel' | 'long_note';
+      readonly code:
+        | 'empty'
+        | 'no_name_column'
+        | 'too_many_cells'
+        | 'not_a_person'
+        | 'not_a_channel'
+        | 'long_note';
     }
   | { readonly line: number; readonly code: 'unknown_column'; readonly column: string }
   | { readonly line: number; readonly code: 'invalid_name'; readonly issue: ZoneIssue }
@@ -54,7 +60,8 @@ export async function readImport(text: string): Promise<ReadImport> {
   const rows = new Map<string, ImportRow>();
   for await (const { line, cells } of inTurns(csv.rows)) {
     const read = readRow(new Map(columns.map((column, at) => [column, cells[at] ?? ''])), line);
-    if ('issues' in read) issues.push(...read.issues);
+    if (hasMoreCells(cells, columns)) issues.push({ line, code: 'too_many_cells' });
+    else if ('issues' in read) issues.push(...read.issues);
     else if (rows.has(read.name)) issues.push({ line, code: 'repeated', name: read.name });
     else rows.set(read.name, read);
   }

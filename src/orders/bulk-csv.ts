@@ -1,5 +1,12 @@
 import { groupBy } from '../collections.ts';
-import { type CsvIssue, type CsvRecord, inTurns, readCsv, type UnreadableFile } from '../csv.ts';
+import {
+  type CsvIssue,
+  type CsvRecord,
+  hasMoreCells,
+  inTurns,
+  readCsv,
+  type UnreadableFile,
+} from '../csv.ts';
 import { Secret } from '../service/secret.ts';
 import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './bulk-columns.ts';
 import type { InputIssue } from './input-issue.ts';
@@ -114,7 +121,7 @@ function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw 
   );
   const name = given.name ?? '';
   const badRow = (issues: readonly RowIssue[]): ReadRow => ({ row: { line, name, issues }, said: '' });
-  if (cells.slice(columns.length).some((cell) => cell !== '')) return badRow([{ code: 'too_many_cells' }]);
+  if (hasMoreCells(cells, columns)) return badRow([{ code: 'too_many_cells' }]);
   const auth = task === 'transfer' ? readAuth(given.auth ?? '') : { secret: undefined };
   const checked = taskNamed(task).check(inputOf(task, given));
   if (!checked.ok || 'issue' in auth)

@@ -78,7 +78,7 @@ describe('a list as CSV', () => {
     expect(await readPrices(lines.join('\n'), 'EUR')).toEqual({
       ok: false,
       issues: [
-        { line: 3, kind: 'price', field: 'valid_from', issue: 'not_a_day' },
+        { line: 3, kind: 'too_many_cells' },
         { line: 4, kind: 'price', field: 'task', issue: 'unknown_task' },
         { line: 4, kind: 'price', field: 'amount', issue: 'not_an_amount' },
         { line: 6, kind: 'repeated', firstLine: 2 },
@@ -99,6 +99,10 @@ describe('a list as CSV', () => {
     [
       `${HEADER}\nrest,renew,1,18.00,2026-11-01,"A`,
       [{ line: 2, kind: 'csv', issue: { line: 2, code: 'not_csv' } }],
+    ],
+    [
+      'zone,task,valid_from,source,amount\nrest,renew,2026-11-01,A,36,50',
+      [{ line: 2, kind: 'too_many_cells' }],
     ],
   ])('%j is refused', async (text, issues) => {
     expect(await readPrices(text, 'EUR')).toEqual({ ok: false, issues });

@@ -347,6 +347,7 @@ describe('an import', () => {
     ['name,tags\ncafe.rest,a\nCAFE.rest,b', 'repeated'],
     ['name\nno name at all', 'invalid_name'],
     ['name', 'empty'],
+    ['name,tags\ncafe.rest,brand,client', 'too_many_cells'],
     ['name,note\ncafe.rest,"open', 'not_csv'],
   ])('of %j is told what is wrong: %s', async (text, code) => {
     expect(await readImport(text)).toMatchObject({ ok: false, issues: [{ code }] });

@@ -25,7 +25,7 @@ import {
   truncate,
   utcMinute,
 } from '../kit/blocks.ts';
-import { csvIssueText, unreadableFileText } from '../kit/csv-issue.view.ts';
+import { csvIssueText, MORE_CELLS, unreadableFileText } from '../kit/csv-issue.view.ts';
 import { fitLines, MOST_LINES, ROW_OF_BUTTONS } from '../kit/phone.ts';
 import { amountsText } from '../money/price.view.ts';
 import { requirementLines } from '../orders/decision.view.ts';
@@ -70,7 +70,7 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): stri
 function rowIssueText(issue: PlanIssue | RowIssue): string {
   switch (issue.code) {
     case 'too_many_cells':
-      return 'The row has more cells than the header. Part several nameservers by blanks.';
+      return `${MORE_CELLS} Part several nameservers by blanks.`;
     case 'no_auth_code':
       return NO_AUTH_CODE;
     case 'auth_code_too_long':

@@ -1,6 +1,9 @@
 import type { CsvIssue, UnreadableFile } from '../../csv.ts';
 import { count } from './mrkdwn.ts';
 
+/** Said of a row that goes on behind the columns of the header. */
+export const MORE_CELLS = 'The row has more cells than the header.';
+
 /** What keeps a file from being read as CSV, to follow the number of its line; plain text. */
 export function csvIssueText(issue: CsvIssue): string {
   const limit = 'limit' in issue ? issue.limit.toLocaleString('en') : '';

@@ -29,7 +29,7 @@ import {
   table,
   textMessage,
 } from '../kit/blocks.ts';
-import { csvIssueText } from '../kit/csv-issue.view.ts';
+import { csvIssueText, MORE_CELLS } from '../kit/csv-issue.view.ts';
 import type { HistoryEvent } from '../orders/order.view.ts';
 
 /* Prices as people read them: the list, and what orders and waiting cost. */
@@ -218,6 +218,8 @@ function lineIssue(found: LineIssue): string {
       return `The column “${found.column}” is missing.`;
     case 'unknown_column':
       return `There is no column “${found.column}”.`;
+    case 'too_many_cells':
+      return `${MORE_CELLS} Write amounts with a point before the decimals, and texts with commas in quotation marks.`;
     case 'repeated':
       return `The same zone, task, period and day as in line ${found.firstLine}.`;
     case 'empty':

@@ -12,7 +12,7 @@ import {
   section,
   textMessage,
 } from '../kit/blocks.ts';
-import { csvIssueText } from '../kit/csv-issue.view.ts';
+import { csvIssueText, MORE_CELLS } from '../kit/csv-issue.view.ts';
 import { changeLine, SHOWN_CHANGES } from './fact-changes.view.ts';
 import { tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
@@ -36,6 +36,8 @@ function issueText(issue: ImportIssue): string {
       return 'give a header and a name a line.';
     case 'no_name_column':
       return 'the header needs a column name.';
+    case 'too_many_cells':
+      return `${MORE_CELLS} Put a value with commas in quotation marks.`;
     case 'unknown_column':
       return `there is no column “${issue.column}”. There are name, owner, tags, channel and note.`;
     case 'invalid_name':
