@@ -112,10 +112,9 @@ export function findDangers(
   knownChanges: readonly KnownChange[],
 ): { readonly found: readonly UnexplainedChange[]; readonly knownChanges: readonly KnownChange[] } {
   const dangers = DANGERS.flatMap(([kind, fact]): NameChange[] => {
-    const { current, candidate } = history[fact] ?? {};
-    if (current === undefined || candidate !== undefined || current.value.length === 0) return [];
+    const { current } = history[fact] ?? {};
+    if (current === undefined || current.value.length === 0) return [];
     if (kind === 'all_lame' && !isAllLame(history)) return [];
-    if (current.lastSeen.getTime() - current.firstSeen.getTime() < DAILY_MS) return [];
     const { value: after, firstSeen } = current;
     return [{ kind, fact, before: [], after, lastSeenBefore: firstSeen, firstSeenAfter: firstSeen }];
   });
@@ -123,17 +122,30 @@ export function findDangers(
   const lasting = knownChanges.filter(
     (known) => !isDanger(known) || dangers.some(({ kind }) => kind === known.kind),
   );
-  const found = dangers.filter(({ kind }) => !lasting.some((known) => known.kind === kind));
+  const isConfirmed = ({ kind, fact }: NameChange) =>
+    isSeenDaily(history[fact]) && (kind !== 'all_lame' || isSeenDaily(history.addressless_nameservers));
+  // One look that shows something else does not end what is known.
+  const found = dangers.filter(
+    (danger) => !lasting.some(({ kind }) => kind === danger.kind) && isConfirmed(danger),
+  );
   const added = found.map(({ kind, fact, after, firstSeenAfter: firstSeen }) => ({
     ...{ kind, after, facts: [fact], firstSeen, orderId: undefined },
   }));
   return { found: found.map((change) => ({ change, orders: [] })), knownChanges: [...lasting, ...added] };
 }
 
+/** Whether no server is left that may answer: whoever sets the name up at one that does not know it answers alone. */
 function isAllLame(history: NameHistory): boolean {
-  const lame = history.lame_nameservers?.current?.value ?? [];
-  const all = history.parent_nameservers?.current?.value ?? [];
-  return lame.length > 0 && isSameSet(lame, all);
+  const hostsOf = (fact: FactName) => history[fact]?.current?.value ?? [];
+  const lame = hostsOf('lame_nameservers');
+  const all = hostsOf('parent_nameservers');
+  return lame.length > 0 && isSameSet([...lame, ...hostsOf('addressless_nameservers')], all);
+}
+
+/** Whether two daily looks have shown a value, and the latest one nothing else. */
+function isSeenDaily(known: KnownFact | undefined): boolean {
+  if (known?.current === undefined || known.candidate !== undefined) return false;
+  return known.current.lastSeen.getTime() - known.current.firstSeen.getTime() >= DAILY_MS;
 }
 
 function lastSeen({ current, candidate }: Pick<KnownFact, 'current' | 'candidate'>): number {

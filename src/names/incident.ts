@@ -225,9 +225,17 @@ function isBack({ kind, fact, before, after }: IncidentChange, history: NameHist
     case 'pending_delete':
       return !after.some((status) => value.includes(status));
     case 'all_lame':
-    case 'nameserver_registrable':
       return value.length === 0;
+    case 'nameserver_registrable':
+      // A domain that is not free any more may be the attacker's by now.
+      return value.length === 0 && !hangsOn(history, after);
     default:
       return isSameValue(fact, value, before);
   }
+}
+
+/** Whether a name is delegated to servers of some domains. */
+function hangsOn({ parent_nameservers: known }: NameHistory, domains: readonly string[]): boolean {
+  const hosts = known?.current?.value ?? [];
+  return hosts.some((host) => domains.some((domain) => `.${host}`.endsWith(`.${domain}`)));
 }

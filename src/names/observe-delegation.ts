@@ -99,8 +99,8 @@ export function createDelegationObserver({
       const hostsIn = (...wanted: readonly (typeof servers)[number]['state'][]): Fact =>
         seen(servers.filter(({ state }) => wanted.includes(state)).map(({ host }) => host));
       // A registry's records may be incomplete: a domain whose hosts have addresses is somebody's.
-      const isUsed = (domain: string) =>
-        servers.some(({ host, state }) => getDomain(host) === domain && state !== 'no_address');
+      const withAddress = servers.filter(({ state }) => state !== 'no_address' && state !== 'unseen');
+      const isUsed = (domain: string) => withAddress.some(({ host }) => getDomain(host) === domain);
       // A domain that could not be looked at may be free.
       const areDomainsSeen = states.every(({ state }) => state.kind !== 'unseen');
       const domainsThat = (holds: (state: DomainState, domain: string) => boolean): Fact => {

@@ -90,11 +90,24 @@ describe('a danger', () => {
     expect(kindsOf(historyAfter([0, lame], [24, {}]))).toEqual([]);
   });
 
+  test('is that the only servers with an address do not know the name', () => {
+    const [first, second] = HOSTS;
+    const rest = { lame_nameservers: seen([first ?? '']), addressless_nameservers: seen([second ?? '']) };
+    expect(kindsOf(historyAfter([0, rest]))).toEqual([]);
+    expect(kindsOf(historyAfter([0, rest], [24, rest]))).toEqual(['all_lame']);
+    const back = { ...rest, addressless_nameservers: ABSENT };
+    expect(kindsOf(historyAfter([0, rest], [24, back])), 'it has an address again').toEqual([]);
+    const gone = { addressless_nameservers: seen(HOSTS) };
+    expect(kindsOf(historyAfter([0, gone], [24, gone])), 'nobody can set it up there').toEqual([]);
+  });
+
   test('is found once while it lasts, and again when it comes back', () => {
     const history = historyAfter([0, lame], [24, lame]);
     const { knownChanges } = findDangers(history, []);
     expect(knownChanges.map(({ kind }) => kind)).toEqual(['all_lame']);
     expect(kindsOf(history, knownChanges)).toEqual([]);
+    const flapped = historyAfter([0, lame], [24, lame], [48, {}]);
+    expect(findDangers(flapped, knownChanges).knownChanges, 'one look shows otherwise').toEqual(knownChanges);
     const healthy = historyAfter([0, lame], [24, lame], [48, {}], [72, {}]);
     expect(findDangers(healthy, knownChanges).knownChanges).toEqual([]);
   });

@@ -124,6 +124,17 @@ describe('an incident is over', () => {
     expect(update).toMatchObject({ after: { state: 'over', overAt: at(5) }, added: [] });
   });
 
+  test('of a nameserver’s free domain when the name hangs on it no more, not when somebody has registered it', () => {
+    const incident = opened(
+      unexplained('nameserver_registrable', 'registrable_domains', [], ['gone.example']),
+    );
+    const hosts = ['ns1.gone.example', 'ns2.host.example'];
+    const registered = historyOf({ parent_nameservers: hosts, registrable_domains: [] });
+    expect(look(incident, [], 5, registered), 'by whom, nobody knows').toBeUndefined();
+    const moved = historyOf({ parent_nameservers: OURS, registrable_domains: [] });
+    expect(look(incident, [], 5, moved)?.after.state).toBe('over');
+  });
+
   test('when all of it is as it was, and not before', () => {
     const incident = opened(moved(), lock('client transfer prohibited'));
     const half = historyOf({ parent_nameservers: OURS, statuses: ['active'] });

@@ -87,6 +87,12 @@ describe('the domain of a nameserver', () => {
     expect(await look()).toMatchObject({ registrable_domains: { state: 'absent' } });
   });
 
+  test('is free also where its servers cannot be asked for', async () => {
+    const { dns, look } = await arrange({ kind: 'not_found', ...server }, ['ns9.gone.example']);
+    dns.faults.set({ kind: 'servfail', match: { name: 'ns9.gone.example' } });
+    expect(await look()).toMatchObject({ registrable_domains: seen(['gone.example']) });
+  });
+
   test('that is delegated all the same is not free: records are not complete everywhere', async () => {
     const { dns, look } = await arrange({ kind: 'not_found', ...server }, ['ns9.host.example']);
     dns.world.serve('host.example', ['ns1.host.example'], ['@ A 198.51.100.1']);
