@@ -12,6 +12,7 @@ import { createIncidents } from '../../src/names/incident-actions.ts';
 import { Prisma } from '../../src/store/database.ts';
 import { createIncidentStore, keepIncident } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
+import { createWebhookStore } from '../../src/store/webhooks.ts';
 import { DAY_MS, Rig, silent } from '../expiry/rig.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
 
@@ -86,7 +87,8 @@ test('an import leaves a line for each name that it added or gave a date', async
   ]);
 });
 
-test('what people say of an incident leaves a line, once', async () => {
+test('what people say of an incident leaves a line, once, and is told besides Slack', async () => {
+  await createWebhookStore(rig.database, TEAM).setEndpoints(['endpoint'], rig.now);
   const store = createIncidentStore(rig.database, TEAM);
   const seen = { lastSeenBefore: rig.now, firstSeenAfter: rig.now };
   const change = {
@@ -119,4 +121,13 @@ test('what people say of an incident leaves a line, once', async () => {
     'incident_proposed cafe.rest U0ALICE we moved it registrar',
     'incident_ours cafe.rest U0BOB I know of it registrar',
   ]);
+  const queued = await rig.database.run(Prisma.sql`
+    SELECT body::jsonb ->> 'type' AS type, body::jsonb -> 'data' ->> 'code' AS code, body FROM notifications
+    WHERE subject_id = 'endpoint name:cafe.rest' AND purpose <> 'plan' ORDER BY version`);
+  expect(queued).toMatchObject([
+    { type: 'incident.opened', code: 'registrar' },
+    { type: 'incident.changed', code: 'raised' },
+    { type: 'incident.closed', code: 'ours' },
+  ]);
+  expect(JSON.stringify(queued), 'what people wrote').not.toMatch(/moved it|know of it/);
 });
