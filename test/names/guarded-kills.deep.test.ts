@@ -7,7 +7,7 @@ import { parseDnsServers } from '../../src/dns/servers.ts';
 import { createLog } from '../../src/log.ts';
 import { createNames } from '../../src/names/names.ts';
 import { createObservers } from '../../src/names/observers.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import { type Database, openDatabase, type RunStatement } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createLeaseStore } from '../../src/store/leases.ts';
@@ -61,53 +61,57 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** A process with nothing but the database. */
-function startProcess(id: string) {
-  const database = openDatabase({ url: testDatabase.url, maxConnections: 4 });
+/** A process with nothing but the database. It dies in place of a statement, if it lives for so many. */
+function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
+  const opened = openDatabase({ url: testDatabase.url, maxConnections: 4 });
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  let asked = 0;
+  let left = statements;
+  async function die(): Promise<void> {
+    if (stop.signal.aborted) return;
+    stop.abort(new Error('it is dead'));
+    await admin.query(`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'domain-steward'`);
+    // In reality its lease ends within twenty seconds.
+    await admin.query(`UPDATE leases SET until = '-infinity'`);
+  }
   /** Once it is dead it does nothing more. */
-  const mortal = <Store extends object>(store: Store): Store =>
-    new Proxy(store, {
-      get(target, method, receiver) {
-        if (stop.signal.aborted) throw new Error('it is dead');
-        return Reflect.get(target, method, receiver);
-      },
-    });
+  const mortal =
+    (run: RunStatement): RunStatement =>
+    async (statement) => {
+      left -= 1;
+      if (left < 0) await die();
+      stop.signal.throwIfAborted();
+      return run(statement);
+    };
+  const database: Database = {
+    ...opened,
+    run: mortal(opened.run),
+    transaction: (work) => opened.transaction((run) => work(mortal(run))),
+  };
   const watching = createNames({
-    store: mortal(createNameRecordStore(database, TEAM)),
-    incidents: mortal(createIncidentStore(database, TEAM)),
+    store: createNameRecordStore(database, TEAM),
+    incidents: createIncidentStore(database, TEAM),
     impacts: createImpactStore(database, TEAM),
     incidentChanged: () => undefined,
     orders: createOrderStore(database),
     tags: createPortfolioStore(database, TEAM),
     rdap: {
-      fetchRecord: async () => {
-        asked += 1;
-        return { kind: 'unavailable', problem: { code: 'busy' } } as const;
-      },
+      fetchRecord: async () => ({ kind: 'unavailable', problem: { code: 'busy' } }),
     },
     ...createObservers(parseDnsServers(dns.resolver), now),
-    leases: mortal(createLeaseStore(database)),
+    leases: createLeaseStore(database),
     processId: id,
     now,
     log: createLog('silent'),
     signal: stop.signal,
   });
   return {
-    asked: () => asked,
     look: () => watching.lookAtGuarded().catch(() => undefined),
-    async die() {
-      stop.abort(new Error('it is dead'));
-      const ended = await admin.query(`
-        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = current_database() AND application_name = 'domain-steward'`);
-      // In reality its lease ends within twenty seconds.
-      await admin.query(`UPDATE leases SET until = '-infinity'`);
-      await database.close().catch(() => undefined);
-      return ended.rowCount ?? 0;
-    },
+    die,
+    isDead: () => stop.signal.aborted,
+    close: () => opened.close().catch(() => undefined),
   };
 }
 
@@ -117,7 +121,7 @@ test('kills while names are stolen lose no incident and tell none twice', async 
   const stolenAt = new Map<string, number>();
   let deaths = 0;
   let process = startProcess('process-0');
-  /** A minute of seconds, in which the process dies at some moment. */
+  /** A minute of seconds, in which processes die at some moment, or in place of some statement. */
   const minute = async (isDeadly: boolean) => {
     for (let second = 0; second < 60; second += 1) {
       nowMs += MINUTE_MS / 60;
@@ -125,10 +129,12 @@ test('kills while names are stolen lose no incident and tell none twice', async 
       if (isDeadly && random() < 0.1) {
         await sleep(random() * 6);
         await process.die();
-        await looking;
-        deaths += 1;
-        process = startProcess(`process-${deaths}`);
-      } else await looking;
+      }
+      await looking;
+      if (!process.isDead()) continue;
+      await process.close();
+      deaths += 1;
+      process = startProcess(`process-${deaths}`, isDeadly ? 1 + Math.floor(random() * 20) : undefined);
     }
   };
   await minute(false);
@@ -143,12 +149,15 @@ test('kills while names are stolen lose no incident and tell none twice', async 
   }
   for (let n = 0; n < 5; n += 1) await minute(false);
   await process.die();
+  await process.close();
   expect(deaths).toBeGreaterThan(200);
 
   const incidents = await rowsOf(
     `SELECT name, opened_at, jsonb_array_length(changes) AS changes FROM incidents`,
   );
-  expect(incidents.map(({ name }) => name).sort()).toEqual([...stolenAt.keys()].sort());
+  expect(incidents.map(({ name }) => name).sort(), 'an incident a theft').toEqual(
+    [...stolenAt.keys()].sort(),
+  );
   expect(
     incidents.map(({ changes }) => changes),
     'each change once',

@@ -296,7 +296,7 @@ describe('a look', () => {
     expect(t.hoursTo((await t.known()).nextRegistryAt)).toBeCloseTo(76 / 3_600);
     nowMs += 61_000;
     expect(await sight()).toBe(true);
-    expect(t.hoursTo((await t.known()).nextRegistryAt)).toBe(0);
+    expect(t.hoursTo((await t.known()).nextRegistryAt), 'the registry is asked next').toBe(0);
     await t.close();
   });
 
