@@ -78,6 +78,7 @@ describe('an approval with a comment', () => {
       t.bob.click(order.card, 'order_approve_comment'),
     );
     expect(form.callback_id).toBe('approve');
+    expect(textOf(form), 'all that is approved').toMatch(/Renew .*\.rest for 1 year[\s\S]*Period: 1 year/);
     expect(await t.bob.submit(form, { reason: 'The *client* pays' })).toEqual({ outcome: 'closed' });
     await order.ends('SUCCEEDED');
     const said = order.replies().map(textOf);
@@ -95,6 +96,7 @@ describe('asking back', () => {
     await t.demo.moveTime(60_000);
     const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_ask'));
     expect(form.callback_id).toBe('ask_back');
+    expect(textOf(form)).toContain('*Renew chef.rest for 1 year*');
     expect(await t.bob.submit(form, { question: 'Who pays for <this>?' })).toEqual({ outcome: 'closed' });
     const question = await t.workspace.waitFor(
       () => order.replies().find((reply) => textOf(reply).includes('Who pays')),

@@ -67,7 +67,7 @@ test('what is proved to be done is settled so, by nobody’s hand', async () => 
   if (settled === undefined) throw new Error('nothing was settled');
   const after = await rig.read(order.id);
   expect(JSON.stringify(orderReply(after, settled, []))).toContain(`“${words}”`);
-  expect(JSON.stringify(orderHistory([settled]))).toContain(`“${words}”`);
+  expect(JSON.stringify(orderHistory(after, [settled]))).toContain(`“${words}”`);
   expect(await orderRow({ order: after, entry: settled, approvals: [] }, async (id) => id)).toContain(words);
   expect(await rig.unfollowed(order.id)).toEqual([1]);
 });
@@ -97,7 +97,9 @@ test('a hint settles nothing, stands on the card and in the form, and in the aud
   expect(JSON.stringify(seenInRecords(hinted))).toMatch(words);
   expect(seenInRecords(order), 'before').toEqual(['Public records: nothing was seen that tells.']);
   const history = await rig.store.history(order.id);
-  expect(JSON.stringify(orderHistory(history))).toMatch(/public records show, as a hint: .*No registration/);
+  expect(JSON.stringify(orderHistory(order, history))).toMatch(
+    /public records show, as a hint: .*No registration/,
+  );
   const line = history.at(-1);
   if (line === undefined) throw new Error('there is no history');
   expect(line).toMatchObject({ kind: 'hinted', actor: 'system', state: 'UNKNOWN' });

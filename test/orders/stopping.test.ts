@@ -76,7 +76,7 @@ describe('an order that waits out a 429', () => {
       'released',
       'stopped by U0ALICE',
     ]);
-    const history = JSON.stringify(orderHistory(await rig.store.history(order.id)));
+    const history = JSON.stringify(orderHistory(order, await rig.store.history(order.id)));
     expect(history).toMatch(/stopped: what was not sent is not sent any more by <@U0ALICE>/);
     await goOn();
     expect(rig.service.received).toHaveLength(1);

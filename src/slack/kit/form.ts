@@ -123,8 +123,8 @@ const givenReason = z
   .refine((text) => text !== '', 'Give a reason.');
 
 /** The field of a reason that people may give. */
-export function reasonField(hint: string) {
-  return field({ ...REASON, hint }, reason);
+export function reasonField(hint: string, label = REASON.label) {
+  return field({ ...REASON, label, hint }, reason);
 }
 
 /** The field of a reason that has to be given. */

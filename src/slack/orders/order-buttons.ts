@@ -38,10 +38,11 @@ import {
   type Submitted,
   viewerOf,
 } from '../feature.ts';
-import { escapeText, lines, type Message, section, textMessage } from '../kit/blocks.ts';
+import { escapeText, lines, type Message, section, textMessage, wholeLines } from '../kit/blocks.ts';
 import {
   type FieldErrors,
   type Form,
+  type FormOrigin,
   type FormValues,
   fieldsOf,
   neededReason,
@@ -77,6 +78,7 @@ import { valuesFromInput } from './order-form.ts';
 import { lookActions, whereAllIsShown } from './order-look.ts';
 import { impactAtAsking, openAlready, openForm, outcomeMessage } from './ordering.ts';
 import { refusalText } from './refusal.view.ts';
+import { briefText } from './statement.view.ts';
 import { userForm } from './users.ts';
 
 /*
@@ -289,6 +291,25 @@ async function showAnswers(call: ActionCall): Promise<void> {
   );
 }
 
+/** What stands in a form about an order: a phone shows nothing of the card behind it. */
+async function aboutOrder(
+  call: Interaction,
+  { subject = '' }: FormOrigin,
+  more: (call: Interaction, order: Order) => readonly KnownBlock[] = () => [],
+) {
+  const [orderId = ''] = subject.split(':');
+  const order = await call.deps.orders.store.load(orderId);
+  return {
+    intro: order === undefined ? [] : [section(`*${escapeText(orderTitle(order))}*`), ...more(call, order)],
+  };
+}
+
+/** All that an order sends, for a form that approves it. The rows of a file were looked at before. */
+function sentByOrder({ deps }: Interaction, order: Order): readonly KnownBlock[] {
+  const statement = order.bulk === undefined ? deps.statementOf(order) : undefined;
+  return statement === undefined ? [] : wholeLines([briefText(statement)]);
+}
+
 /** A form that asks for a reason before it acts on an order. */
 function reasonForm<const Name extends string>(
   form: Omit<Form<Name>, 'fields'>,
@@ -298,14 +319,14 @@ function reasonForm<const Name extends string>(
     userId: string,
     reason: string | undefined,
   ) => Promise<ChangeOutcome>,
-  intro: (call: Interaction, subject: string) => Promise<readonly KnownBlock[]> = async () => [],
+  intro: (call: Interaction, order: Order) => readonly KnownBlock[] = () => [],
   reason: z.ZodType<string | undefined> = reasonField('Stands in the thread and in the audit log.'),
 ): FormFeature<Name> {
   const declared = z.object({ reason });
   const full: Form<Name> = { ...form, fields: fieldsOf(declared) };
   return {
     form: full,
-    render: async (call, origin) => ({ intro: await intro(call, origin.subject ?? '') }),
+    render: (call, origin) => aboutOrder(call, origin, intro),
     async submit(call): Promise<Submitted> {
       const { deps, origin, person, values } = call;
       const read = readForm(declared, values);
@@ -326,6 +347,8 @@ const denyForm = reasonForm({ name: 'deny', title: 'Deny this order', submit: 'D
 const approveForm = reasonForm(
   { name: 'approve', title: 'Approve this order', submit: 'Approve' },
   approveOrder,
+  sentByOrder,
+  reasonField('Stands in the thread and in the audit log.', 'Comment'),
 );
 
 const EMERGENCY_REASON = neededReason(
@@ -337,7 +360,7 @@ const EMERGENCY_REASON = neededReason(
 const breakGlassForm = reasonForm(
   { name: 'break_glass', title: 'Approve alone', submit: 'Approve alone' },
   approveInEmergency,
-  async () => [BREAK_GLASS_INTRO],
+  (call, order) => [...sentByOrder(call, order), BREAK_GLASS_INTRO],
   EMERGENCY_REASON,
 );
 
@@ -357,6 +380,7 @@ const askForm: FormFeature<'ask_back'> = {
     submit: 'Ask',
     fields: fieldsOf(asked),
   },
+  render: (call, origin) => aboutOrder(call, origin),
   async submit(call): Promise<Submitted> {
     const read = readForm(asked, call.values);
     if ('errors' in read) return read;
@@ -373,10 +397,7 @@ const resolveForm = reasonForm(
     const [orderId = '', found] = subject.split(':');
     return resolveOrder(deps, orderId, userId, found === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
   },
-  async (call, subject) => {
-    const order = await call.deps.orders.store.load(subject.split(':')[0] ?? '');
-    return order !== undefined && LOOKED_UP_TASKS.has(order.task) ? lines(seenInRecords(order)) : [];
-  },
+  (_call, order) => (LOOKED_UP_TASKS.has(order.task) ? lines(seenInRecords(order)) : []),
 );
 
 /**

@@ -97,7 +97,7 @@ export function lookView({ order, extras, mayDecide, origin, page, note }: Look)
         ...(shown > 1 ? [turn('order_look_previous', 'Previous page')] : []),
         ...(shown < pages.length ? [turn('order_look_next', 'Next page')] : []),
       ]),
-      ...(shown === pages.length ? orderHistory(extras.history) : []),
+      ...(shown === pages.length ? orderHistory(order, extras.history) : []),
       ...actions(`look_paused_${order.id}`, pauseButtons(order)),
       ...(order.state === 'PENDING' && mayDecide
         ? actions(`look_${order.id}`, [

@@ -81,7 +81,7 @@ async function runOrder(call: CommandCall): Promise<void> {
         ...answerButtons(order),
         receiptButton(order),
       ]),
-      ...orderHistory(extras.history),
+      ...orderHistory(order, extras.history),
     ]),
   );
 }

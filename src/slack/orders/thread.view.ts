@@ -3,6 +3,7 @@ import { accountName } from '../../accounts/account.ts';
 import { groupBy, present } from '../../collections.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../events.ts';
 import { accountOwner, EVIDENCE, type Order, type OrderItem } from '../../orders/order.ts';
+import { taskNamed } from '../../orders/tasks.ts';
 import { pausedReply, tallyText } from '../bulk/bulk.view.ts';
 import {
   actions,
@@ -567,7 +568,7 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   hinted: 'public records show, as a hint:',
   invalidated: 'stopped, because the database was put back or had slept',
   released: 'given back',
-  resolved: 'resolved',
+  resolved: 'settled',
   in_force: 'in force',
   mandate_ending: 'ends soon',
   mandate_ended: 'mandate ended',
@@ -589,8 +590,11 @@ function eventWords(entry: OrderLogEntry): string {
 const HISTORY_LENGTH = 5_000;
 
 /** What happened to an order, oldest first. */
-export function orderHistory(history: readonly OrderLogEntry[]): SectionBlock[] {
-  const all = history.map(historyLine);
+export function orderHistory(
+  { task }: Pick<Order, 'task'>,
+  history: readonly OrderLogEntry[],
+): SectionBlock[] {
+  const all = history.map((entry) => historyLine(task, entry));
   let room = HISTORY_LENGTH;
   const newest = all.reverse().filter((line) => {
     room -= line.length;
@@ -600,16 +604,25 @@ export function orderHistory(history: readonly OrderLogEntry[]): SectionBlock[] 
   return lines(['*History*', ...(left === 0 ? [] : [`${left} earlier`]), ...newest.reverse()]);
 }
 
-function historyLine(entry: OrderLogEntry): string {
+/** What an entry says of how it ended. What the service has only accepted is not told as done. */
+function endWords(
+  task: Order['task'],
+  { kind, state, outcome, through }: AnyOrderLogEntry,
+): string | undefined {
+  const end = outcome ?? (kind === 'finished' ? state : undefined);
+  const isAccepted = taskNamed(task).nextStep !== undefined && kind !== 'resolved' && through !== 'resolved';
+  return end === 'SUCCEEDED' && isAccepted ? 'accepted' : end && STATES[end].words;
+}
+
+function historyLine(task: Order['task'], entry: OrderLogEntry): string {
   const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
-  const { ctid, question, outcome, reason, seen, hint, why }: AnyOrderLogEntry = entry;
+  const { ctid, question, reason, seen, hint, why }: AnyOrderLogEntry = entry;
   const said = reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
   const more = [
     ctid && code(ctid),
-    outcome?.toLowerCase(),
+    endWords(task, entry),
     said && `“${quote(said)}”`,
     why && `(${escapeText(retryReasonText(why))})`,
-    entry.kind === 'finished' && entry.state.toLowerCase(),
   ].filter(Boolean);
   return `${moment(entry.at)}: ${eventWords(entry)}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;
 }

@@ -37,7 +37,7 @@ function messagesOf(order: Order, statement: Statement, reason: string): Message
   return [
     cardOf(order, { statement, approvers: APPROVERS, history, hint: 'Invite me.' }),
     confirmMessage(order, { statement }),
-    message('history', orderHistory(history)),
+    message('history', orderHistory(order, history)),
     message('list', [ordersTable('Orders', [order])]),
     message(orderLine(order), []),
     ...history.flatMap((entry) => orderReply(order, entry, APPROVERS) ?? []),
@@ -158,11 +158,20 @@ describe('a card', () => {
 });
 
 describe('the history', () => {
+  it('says how an order ended in words, and of what was only accepted that it was accepted', () => {
+    const shown = (task: Order['task'], kind: 'finished' | 'resolved', more: object) =>
+      JSON.stringify(orderHistory({ task }, [happening(kind, 'SUCCEEDED', more)]));
+    expect(shown('renew', 'finished', { through: 'answered' })).toContain('ended: by <@U0BOB> done');
+    expect(shown('restore', 'finished', { through: 'answered' })).toMatch(/ accepted"/);
+    expect(shown('restore', 'finished', { through: 'resolved' })).toMatch(/ done"/);
+    expect(shown('restore', 'resolved', { outcome: 'SUCCEEDED' })).toContain('settled by <@U0BOB> done');
+  });
+
   it('says why a request went out again, or waits to', () => {
     const history = (['sending', 'retry_scheduled'] as const).map((kind) =>
       happening(kind, 'EXECUTING', { why: { code: kind === 'sending' ? 'session_ended' : 'busy' } }),
     );
-    const shown = JSON.stringify(orderHistory(history));
+    const shown = JSON.stringify(orderHistory(sampleOrder('EXECUTING'), history));
     expect(shown).toContain(
       'request sent by <@U0BOB> `c-1` (The service refused the request before it, because the session had ended.)',
     );

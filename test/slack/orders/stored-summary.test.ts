@@ -34,7 +34,9 @@ test('stands in the thread', () => {
 });
 
 test('stands in the history', () => {
-  const shown = JSON.stringify(orderHistory([orderEvent('retry_scheduled', 'EXECUTING', { why })]));
+  const shown = JSON.stringify(
+    orderHistory(sampleOrder('EXECUTING'), [orderEvent('retry_scheduled', 'EXECUTING', { why })]),
+  );
   expect(shown).toContain('(The service is busy.)');
 });
 
