@@ -96,7 +96,7 @@ describe('a delete', () => {
     expect(textOf(order.card), 'the card shows it to who decides').toMatch(/Mail stops.*bar\.rest/s);
     await t.bob.openHome();
     await t.workspace.waitFor(
-      () => /Mail stops.*The card says/.test(textOf(t.bob.homeView() ?? { blocks: [] })) || undefined,
+      () => /Mail stops.*And \d more/.test(textOf(t.bob.homeView() ?? { blocks: [] })) || undefined,
       { what: 'the worst of it in the Home tab of Bob' },
     );
     await t.alice.click(order.card, 'order_cancel');

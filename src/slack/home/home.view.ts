@@ -13,6 +13,7 @@ import type { Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { StandIn } from '../../policy/approvals.ts';
+import { needsSignatures } from '../../policy/policy.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
@@ -296,10 +297,11 @@ function waitingEntry(order: Order, known: KnownOfOrder | undefined): AnyBlock[]
   const isWhole = showWhole([entry, ...details], statement);
   return [
     entry,
-    ...(isWhole
-      ? details
-      : [context('There is more to it than stands here. *Look at it* shows all that is sent.')]),
-    ...actions(`home_${order.id}`, [...decisionButtons(order, isWhole), isWhole && lookButton(order)]),
+    ...(isWhole ? details : [context('There is more to it than stands here.')]),
+    ...actions(`home_${order.id}`, [
+      ...decisionButtons(order, isWhole),
+      (isWhole || needsSignatures(order.demand)) && lookButton(order),
+    ]),
   ];
 }
 
@@ -389,7 +391,7 @@ function ruleLines({ demand }: Order): string[] {
   const left = demand.requirements.length - shown.length;
   return left === 0
     ? shown
-    : [...shown, `Needs what ${count(left, 'more rule')} ask${left === 1 ? 's' : ''} for: see the card`];
+    : [...shown, `Needs what ${count(left, 'more rule')} ask${left === 1 ? 's' : ''} for`];
 }
 
 /** What the team spends. Empty while nothing was bought and there is no budget. */

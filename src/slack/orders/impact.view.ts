@@ -105,10 +105,10 @@ function decides({ severity, code: item }: ImpactItem): boolean {
 
 /** The worst of an impact in one line, for lists of orders; the card has the rest. */
 export function worstImpactLine(impact: Impact | 'unseen'): string {
-  if (impact === 'unseen') return ':grey_question: What hangs on it was not looked at yet. See the card.';
+  if (impact === 'unseen') return ':grey_question: What hangs on it was not looked at yet.';
   const [worst, ...others] = impact.items;
   if (worst === undefined) return impactLines(impact).slice(1).join(' ');
-  const more = others.length === 0 ? '' : `. The card says ${others.length} more.`;
+  const more = others.length === 0 ? '' : `. And ${others.length} more.`;
   return `${truncateMarkup(itemLine(worst), WORST_LENGTH)}${more}`;
 }
 

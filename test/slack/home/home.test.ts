@@ -221,15 +221,26 @@ it('an approver sees the price, the rule, and the worst of what hangs on the nam
   expect(text).toContain(
     'Needs 2 approvals of <!subteam^S0LEGAL>, <@U0CFO>: rule “transfers of the brand” of policy version 3',
   );
-  expect(text).toContain(':x: Mail stops: it goes to `mail.cafe.rest`. The card says 2 more.');
+  expect(text).toContain(':x: Mail stops: it goes to `mail.cafe.rest`. And 2 more.');
   expect(text).not.toContain('198.51.100.7');
 
   const unknown = waiting(order, { cost: { ...COST, sums: [], unknown: 1 }, impact: 'unseen' });
   expect(unknown).toContain(':warning: It costs money, price not known');
-  expect(unknown).toContain('What hangs on it was not looked at yet. See the card.');
+  expect(unknown).toContain('What hangs on it was not looked at yet.');
   expect(waiting(order, { cost: undefined, impact: { ...IMPACT, items: [], isInUse: 'no' } })).toContain(
     'Nothing was seen that lives on it',
   );
+});
+
+it('all of an order can be looked at, where it is signed and does not stand whole too', () => {
+  const requirements = APPROVED_BY.requirements.map((requirement) => ({ ...requirement, signed: true }));
+  const names = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(60)}.rest`);
+  for (const order of [
+    sampleOrder('PENDING', { demand: { ...APPROVED_BY, requirements } }, names),
+    sampleOrder('PENDING', { demand: APPROVED_BY }, names),
+    sampleOrder('PENDING', { demand: { ...APPROVED_BY, requirements } }),
+  ])
+    expect(waiting(order, { cost: undefined, impact: 'none' })).toMatch(/"home_[^\]]*"order_look"/);
 });
 
 it('nothing is said of a price, rule or impact that an order does not have', () => {
