@@ -312,10 +312,14 @@ export function coveredText({ order, mandate: { terms } }: MandateInForce): stri
   return `:repeat: A mandate renews it up to ${amountsText([terms.max_price])}, ${terms.notice} days before: order ${code(order.id)}.`;
 }
 
+/** Each has a line of its own above. */
+const UNCOVERED_IN_LINE = 3;
+
 /** The last line of a digest: names that are lost if nobody presses anything. */
 export function uncoveredText(uncovered: readonly string[]): string {
   const one = uncovered.length === 1;
-  return `:warning: Nobody looks after ${names(uncovered)}: ${one ? 'it has' : 'they have'} no owner, no mandate renews ${one ? 'it' : 'them'}, and nobody has asked.`;
+  const named = escapeText(firstOf(uncovered.map(displayName), UNCOVERED_IN_LINE));
+  return `:warning: Nobody looks after ${named}: ${one ? 'it has' : 'they have'} no owner, no mandate renews ${one ? 'it' : 'them'}, and nobody has asked.`;
 }
 
 /** The mandates of a person, for their Home tab. */

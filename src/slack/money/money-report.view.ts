@@ -76,7 +76,8 @@ function shortened(all: readonly string[]): string[] {
 }
 
 function decisionLine({ by, kind, count: times, seconds }: Decision): string {
-  return `• ${mention(by)} ${kind} ${count(times, 'order')}, half of them within ${lengthText(seconds)}`;
+  const within = `${times === 1 ? '' : 'half of them '}within ${lengthText(seconds)}`;
+  return `• ${mention(by)} ${kind} ${count(times, 'order')}, ${within}`;
 }
 
 /** A duration in words, in the largest unit that it reaches. */
