@@ -109,7 +109,10 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
         const ms: number[] = [];
         for (let n = 0; n < (effort.quick ? 3 : 50); n += 1) {
           const startedAt = performance.now();
-          const lines = await ledger.receipt(`order-${(n * 997) % (all / 10)}`, undefined);
+          const lines = await ledger.receipt(
+            { id: `order-${(n * 997) % (all / 10)}`, statementHash: '' },
+            undefined,
+          );
           ms.push(performance.now() - startedAt);
           if ((lines?.filter(({ type }) => type === 'path').length ?? 0) < 10)
             throw new Error('a receipt lacks events');

@@ -1,5 +1,6 @@
 import type { Vault } from '../accounts/vault.ts';
 import type { Log } from '../log.ts';
+import type { Order } from '../orders/order.ts';
 import type { Statement } from '../orders/statement.ts';
 import type { AnchorMemory } from './anchor-file.ts';
 import { checkLedger, historyDifference } from './check.ts';
@@ -35,8 +36,11 @@ export interface Ledger {
   state(): Promise<LedgerState>;
   /** @param sealed when it was sealed; left out: all. Undefined without a key */
   file(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined;
-  /** @param statement undefined when the order’s rows do not give it any more. Undefined without a key */
-  receipt(orderId: string, statement: Statement | undefined): Promise<readonly FileLine[] | undefined>;
+  /** @param statement what the order’s rows give now. Undefined without a key */
+  receipt(
+    order: Pick<Order, 'id' | 'statementHash'>,
+    statement: Statement | undefined,
+  ): Promise<readonly FileLine[] | undefined>;
 }
 
 /** Events a seal covers at most: a receipt reads the leaves of the seals that it names. */
@@ -148,7 +152,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledg
 
     file: (sealed) => key && fileLines(store, key, sealed),
 
-    receipt: async (orderId, statement) => key && receiptLines(store, key, orderId, statement),
+    receipt: async (order, statement) => key && receiptLines(store, key, order, statement),
   };
 }
 

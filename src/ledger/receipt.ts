@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Statement } from '../orders/statement.ts';
+import type { Order } from '../orders/order.ts';
+import { hashOfStatement, type Statement } from '../orders/statement.ts';
 import type { LedgerKey } from './key.ts';
 import type { Anchor, LedgerStore, SealedEvent } from './ports.ts';
 import type { EventLine, ForgottenLine, Seal } from './seal.ts';
@@ -34,6 +35,8 @@ export type FileLine =
       readonly order?: string;
     }
   | { readonly type: 'statement'; readonly statement: Statement }
+  /** In the place of a statement that is not there any more. */
+  | { readonly type: 'statement'; readonly hash: string }
   | EventLine
   | ForgottenLine
   | Seal
@@ -63,15 +66,16 @@ const signedData = z.object({
 /**
  * The receipt of an order: its statement and its sealed events, what revoked keys that they are signed with, how each of them stands
  * in the ledger, and the seals up to the next anchor.
- * @param statement undefined when the order's rows do not give it any more
+ * @param statement what the order's rows give now, which may be another one: who asked was forgotten, or the service has moved
  */
 export async function receiptLines(
   store: ReceiptStore,
   key: LedgerKey,
-  orderId: string,
+  { id, statementHash: hash }: Pick<Order, 'id' | 'statementHash'>,
   statement: Statement | undefined,
 ): Promise<FileLine[]> {
-  const ofOrder = (await store.ofOrder(orderId)).filter(isThere);
+  const isThat = statement !== undefined && hashOfStatement(statement) === hash;
+  const ofOrder = (await store.ofOrder(id)).filter(isThere);
   const keys = ofOrder.flatMap(({ line }) => keysOf(line));
   const revocations = keys.length === 0 ? [] : (await store.revocationsOf(keys)).filter(isThere);
   const events = [...ofOrder, ...revocations].sort((a, b) => a.seq - b.seq);
@@ -92,8 +96,8 @@ export async function receiptLines(
     paths.push({ type: 'path', seq, seal: seal.n, index, size: leaves.length, path });
   }
   return [
-    headerLine(key, orderId),
-    ...(statement === undefined ? [] : [{ type: 'statement', statement } as const]),
+    headerLine(key, id),
+    isThat ? { type: 'statement', statement } : { type: 'statement', hash },
     ...events.map(({ line }) => line),
     ...paths,
     ...[...seals.values()].sort((a, b) => a.n - b.n),

@@ -1,6 +1,9 @@
+import { nodeCryptography, verify } from 'domain-steward-verify';
 import { beforeAll, expect, test } from 'vitest';
+import { forgetPerson } from '../../src/store/forget-person.ts';
+import { withSession } from '../../src/store/session.ts';
 import { Authenticator } from '../support/authenticator.ts';
-import { buttonsOf, until, useTestDemo } from '../support/demo.ts';
+import { buttonsOf, DOMAINS, until, useTestDemo } from '../support/demo.ts';
 import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
 
@@ -37,6 +40,8 @@ const NAMES = ['cafe.rest', 'bar.rest', 'deli.rest', 'locked.rest'];
 let sentBefore = 0;
 const sentFor = () => NAMES.reduce((sum, name) => sum + chargesFor(t.service, name), 0) - sentBefore;
 const waiting: SeenOrder[] = [];
+/** The first that was signed. */
+let signed: SeenOrder | undefined;
 /** Alice asks for a renewal. What waits from another test is taken back. */
 async function newOrder(name = 'cafe.rest'): Promise<SeenOrder> {
   for (const order of waiting.splice(0)) {
@@ -76,6 +81,7 @@ test('an order is signed on its page, which shows all of it, and the card follow
   const startedAt = performance.now();
   expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
   await order.ends('SUCCEEDED');
+  signed = order;
   expect(performance.now() - startedAt).toBeLessThan(5_000);
   expect(sentFor()).toBe(1);
   // The link is spent.
@@ -204,6 +210,40 @@ test('a revoked key signs nothing more', async () => {
   await until('it says so', async () => (await people.keysOf(t.ada)).includes('revoked'));
   // Carol counted through Bob alone.
   expect(await people.keysOf(t.ada)).toContain('nobody whose passkey counts has vouched for it');
+});
+
+/** What the verifier says of an order's receipt, as Alice gets it. */
+async function receiptOf(order: SeenOrder) {
+  const files = () => t.workspace.messages('D0ALICE').flatMap((message) => message.files ?? []);
+  const before = files().length;
+  await t.alice.command(DOMAINS, `/domain receipt ${order.id}`);
+  const file = await t.workspace.waitFor(() => files()[before], { what: 'the receipt' });
+  const text = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
+  const pieces = (async function* () {
+    yield Buffer.from(text);
+  })();
+  const known = { key: undefined, anchors: [], roots: [keys.ada.fingerprint], tsa: undefined };
+  return verify(pieces, known, nodeCryptography);
+}
+
+test('its receipt proves who signed it, until that person is forgotten', async () => {
+  if (signed === undefined) throw new Error('nothing was signed');
+  const before = await receiptOf(signed);
+  expect(before).toMatchObject({ verdict: 'proved', differences: [] });
+  expect(before.proved.join('\n')).toMatch(
+    new RegExp(
+      `U0BOB’s passkey ${keys.bob.fingerprint}, vouched for by root ${keys.ada.fingerprint}, signed exactly`,
+    ),
+  );
+  const { done } = await withSession(t.databaseUrl, (client) =>
+    forgetPerson(client, 'U0BOB', { dryRun: false }),
+  );
+  expect(done).toBe(true);
+  const after = await receiptOf(signed);
+  expect(after).toMatchObject({ verdict: 'proved', differences: [] });
+  expect(after.forgotten.length).toBe(1);
+  expect(after.notes.join('\n')).toContain('what was signed in it cannot be verified any more');
+  expect(after.notes.join('\n')).toContain('No approval that is left in it is signed');
 });
 
 test('nothing of a signature or a link is in the log of the process', () => {

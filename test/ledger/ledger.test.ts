@@ -4,7 +4,9 @@ import type { LedgerDifference } from '../../src/ledger/difference.ts';
 import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
 import { openLedgerKey } from '../../src/ledger/ledger.ts';
 import { createEventLog } from '../../src/store/events.ts';
+import { forgetPerson } from '../../src/store/forget-person.ts';
 import { createLedgerKeyStore } from '../../src/store/ledger.ts';
+import { withSession } from '../../src/store/session.ts';
 import { at, collect } from '../store/order-rig.ts';
 import { HOUR_MS, type LedgerRig, startLedgerRig, tamper, textOf, verifyText } from './rig.ts';
 
@@ -229,7 +231,7 @@ describe('a receipt', () => {
     await sealed(2);
     const anchored = await newest();
     await sealed(2);
-    const text = await textOf(await rig.ledger().receipt(order.id, statement));
+    const text = await textOf(await rig.ledger().receipt(order, statement));
     const report = await verifyText(text, { key: rig.key.fingerprint, anchors: [anchored] });
     expect(report).toMatchObject({
       ...{ verdict: 'proved', differences: [], order: order.id },
@@ -261,7 +263,7 @@ describe('the receipt of a signed order', () => {
     await sealed(2);
     await revoke(key('s'));
     await sealed(1);
-    const lines = (await rig.ledger().receipt(order.id, statement)) ?? [];
+    const lines = (await rig.ledger().receipt(order, statement)) ?? [];
     const about = lines.flatMap((line) => ('subject' in line ? [line.subject.id] : []));
     expect(about).toEqual([key('v'), order.id, order.id, key('s')]);
     const report = await verifyText(await textOf(lines));
@@ -301,6 +303,39 @@ describe('what was forgotten', () => {
     expect(text).not.toContain('U0GONE');
     const report = await verifyText(text);
     expect(report).toMatchObject({ verdict: 'proved', forgotten: [{ count: 1, by: 'operator' }] });
+  });
+});
+
+describe('a receipt of an order that names somebody who was forgotten', () => {
+  async function afterForgetting(person: string) {
+    const { order } = await rig.order();
+    await sealed(1);
+    await rig.sql('UPDATE orders SET closed_at = now()');
+    await withSession(rig.url, (client) => forgetPerson(client, person, { dryRun: false }));
+    const text = await rig.receipt(order.id);
+    expect(text).not.toContain(person);
+    return { report: await verifyText(text), order };
+  }
+
+  test('proves the rest, and says that the approval was forgotten', async () => {
+    const { report, order } = await afterForgetting('U0BOB');
+    expect(report).toMatchObject({ verdict: 'proved', differences: [], forgotten: [{ count: 1 }] });
+    expect(report.proved.join('\n')).toContain(
+      `The statement (${order.statementHash}) is the one that event 1`,
+    );
+    expect(report.notes.join('\n')).toMatch(
+      /The content of 1 event was forgotten by .*, and what was signed in it cannot be verified any more\./,
+    );
+  });
+
+  test('cannot tell what was sent with the account of who asked, which is no difference', async () => {
+    const { report, order } = await afterForgetting('U0ALICE');
+    expect(report).toMatchObject({ verdict: 'cannot_tell', differences: [] });
+    expect(report.unknown).toEqual([
+      expect.stringMatching(
+        new RegExp(`only its hash \\(${order.statementHash}\\).*somebody in it was forgotten`),
+      ),
+    ]);
   });
 });
 

@@ -64,6 +64,12 @@ export async function startLedgerRig() {
       );
       return { order, statement };
     },
+    /** The receipt of an order as it is handed out now. */
+    async receipt(orderId: string): Promise<string> {
+      const order = await rig.store.load(orderId);
+      if (order === undefined) throw new Error('there is no such order');
+      return textOf(await running.receipt(order, readStatement(order, PLACES)));
+    },
     /** Writes events that are about no order. */
     async happen(times = 1): Promise<void> {
       for (let each = 0; each < times; each += 1) {

@@ -128,7 +128,7 @@ describe('anchors', () => {
     const { order, statement } = await rig.order();
     await anchored();
     await starts()();
-    const text = await textOf(await rig.ledger().receipt(order.id, statement));
+    const text = await textOf(await rig.ledger().receipt(order, statement));
     const report = await verifyText(text);
     expect(report).toMatchObject({ verdict: 'proved', differences: [] });
     expect(report.notes.join('\n')).toMatch(

@@ -284,8 +284,8 @@ async function checkStatement(
     differences.add('dropped', 'the statement is missing');
     return { proved: [], unknown: [] };
   }
-  const hash = toHex(await sha256(utf8(canonicalJson(line.statement))));
-  if (line.statement['order'] !== order)
+  const hash = line.hash ?? toHex(await sha256(utf8(canonicalJson(line.statement ?? null))));
+  if (line.statement !== undefined && line.statement['order'] !== order)
     differences.add('changed', `the statement is that of another order than ${order}`);
   const named = [...events.values()].flatMap(({ seq, content }) => {
     const { statement } = membersOf(content?.['data']);
@@ -299,6 +299,13 @@ async function checkStatement(
       proved: [],
       unknown: [
         'No event in the receipt names the statement, so it is not known to be the one that was decided about.',
+      ],
+    };
+  if (line.statement === undefined)
+    return {
+      proved: [],
+      unknown: [
+        `What the order sends is not in the receipt, only its hash (${hash}): the bot has it no more, because somebody in it was forgotten, the service has another address by now, or its rows were changed. A receipt that was made before has it.`,
       ],
     };
   return {
@@ -323,6 +330,7 @@ async function checkSignatures(
   const proved: { readonly text: string; readonly seq: number }[] = [];
   const later = new Set<string>();
   const all = [...events];
+  const isWhole = all.every(({ content }) => content !== undefined);
   const revocations = all.flatMap((event) => revocationOf(event) ?? []);
   for (const event of all) {
     // A revocation is about a key and no order, so that nothing rests on its signature.
@@ -348,7 +356,7 @@ async function checkSignatures(
     roots === undefined && proved.length > 0
       ? ['Whose keys the roots are was not told: compare them with those that the operator says (--roots).']
       : roots !== undefined && proved.length === 0
-        ? ['No approval in it is signed, so the roots prove nothing.']
+        ? [`No approval ${isWhole ? '' : 'that is left '}in it is signed, so the roots prove nothing.`]
         : [];
   return { proved, notes: [...notes, ...later] };
 }

@@ -54,7 +54,10 @@ export interface PathLine {
 
 export interface StatementLine {
   readonly type: 'statement';
-  readonly statement: JsonObject;
+  /** Undefined where the bot has it no more. */
+  readonly statement: JsonObject | undefined;
+  /** Then this is the SHA-256 of its canonical form, in hex, as the bot says. */
+  readonly hash: string | undefined;
 }
 
 /** Where the bot says that a seal has left. It proves nothing by itself: whoever made the file wrote it. */
@@ -98,9 +101,11 @@ export function readLine(object: JsonObject): Line | undefined {
     case 'path':
       return readPath(object);
     case 'statement': {
-      const { statement } = object;
-      return hasExactly(object, ['type', 'statement']) && isJsonObject(statement)
-        ? { type: 'statement', statement }
+      const { statement, hash } = object;
+      if (hasExactly(object, ['type', 'statement']) && isJsonObject(statement))
+        return { type: 'statement', statement, hash: undefined };
+      return hasExactly(object, ['type', 'hash']) && hashOfHex(hash) !== undefined
+        ? { type: 'statement', statement: undefined, hash: String(hash) }
         : undefined;
     }
     case 'anchor': {

@@ -85,7 +85,7 @@ async function verifyLines(
 
 function forgottenText({ count, by, from, to }: Report['forgotten'][number]): string {
   const when = from === to ? `at ${from}` : `between ${from} and ${to}`;
-  return `The content of ${count} ${count === 1 ? 'event' : 'events'} was forgotten by ${by} ${when}: their hashes are still there.`;
+  return `The content of ${count} ${count === 1 ? 'event' : 'events'} was forgotten by ${by} ${when}: their hashes are still there, and what was signed in it cannot be verified any more.`;
 }
 
 /** What rests on the file alone, because nothing outside of it was given. */

@@ -350,6 +350,12 @@ describe('a receipt', () => {
     );
   });
 
+  it('whose statement is there as a hash only cannot be told, and is found where it is that of another', async () => {
+    const hashed = (hash: string) => verifyLines(receipt.with(1, { type: 'statement', hash }));
+    expect(await hashed(STATEMENT_HASH)).toMatchObject({ verdict: 'cannot_tell', differences: [] });
+    expect((await hashed('0'.repeat(64))).differences.map(({ code }) => code)).toEqual(['changed']);
+  });
+
   it('of which one byte was flipped, wherever it is', async () => {
     const small = makeLedger(events.slice(0, 200), [50, 50, 50, 50], signer);
     const text = Buffer.from(textOf(makeReceipt(small, ORDER)).trimEnd());

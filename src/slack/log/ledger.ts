@@ -87,7 +87,7 @@ async function sendReceipt(call: Interaction, id: string): Promise<void> {
     return call.respond(noSuchOrderText(id));
   // What has happened to it by now belongs to it.
   await deps.ledger.turn();
-  const lines = await deps.ledger.receipt(order.id, deps.statementOf(order));
+  const lines = await deps.ledger.receipt(order, deps.statementOf(order));
   if (lines === undefined) return call.respond(NO_KEY);
   if (!lines.some(({ type }) => type === 'seal')) return call.respond(noReceiptText(order.id));
   let text = '';
