@@ -166,12 +166,57 @@ test('a link is over after ten minutes, and of nobody else’s', async () => {
   expect(sentFor()).toBe(0);
 });
 
-test('who has no key that counts is told what to do', async () => {
+test('who opens a link without a passkey of its owner that counts sees a sentence, and can sign nothing', async () => {
   const order = await newOrder();
-  const page = await people.open(await signLink(order, t.carol));
-  expect(page.status).toBe(403);
-  expect(page.html).toContain('/domain key');
-  expect(page.html).not.toContain('cafe.rest');
+  const [lost, eve] = [new Authenticator(PUBLIC), new Authenticator(PUBLIC)];
+  const isSentence = async (address: string, status: number, text: string) => {
+    const page = await people.open(address);
+    expect(page, text).toMatchObject({ status, html: expect.stringContaining(text) });
+    expect(page.data, 'nothing to sign').toBeUndefined();
+    for (const part of ['cafe.rest', order.id, '_renew', 'Alice', '<button'])
+      expect(page.html, text).not.toContain(part);
+    const said = await people.post(address, lost.answer('AAAA'));
+    expect(said, text).toMatchObject({ status: 409, done: false, text: expect.stringMatching(/\w{3}.*\./) });
+    expect(JSON.stringify(said)).not.toMatch(/cafe\.rest|_renew/);
+  };
+  const NOT_YET = 'None of your passkeys counts.';
+  const toCarol = await signLink(order, t.carol);
+  await isSentence(toCarol, 403, NOT_YET);
+  await people.enrol(t.carol, lost);
+  await isSentence(toCarol, 403, NOT_YET);
+  expect(await people.vouch(t.ada, keys.ada, lost)).toMatchObject({ done: true });
+  const page = await people.open(toCarol);
+  expect(page.status, 'vouched for after the link was given').toBe(200);
+  const challenge = (page.data !== '' && page.data?.options.challenge) || '';
+  for (const stranger of [keys.bob, keys.ada, eve])
+    expect(await people.post(toCarol, stranger.answer(challenge))).toMatchObject({
+      ...{ status: 409, done: false, code: 'key_unknown' },
+      text: expect.stringContaining('Use one that /domain key shows as yours'),
+    });
+  expect(await people.revoke(t.ada, keys.ada, lost)).toMatchObject({ done: true });
+  await isSentence(toCarol, 403, NOT_YET);
+  expect(await people.post(toCarol, lost.answer(challenge)), 'the page was open').toMatchObject({
+    code: 'key_unknown',
+  });
+
+  const toBob = await signLink(order);
+  const NOWHERE = 'This address leads nowhere.';
+  const end = toBob.endsWith('A') ? 'B' : 'A';
+  for (const wrong of [toBob.slice(0, -1), `${toBob.slice(0, -1)}${end}`, `${toBob}A`, `${toBob}/`])
+    if (wrong.endsWith('/')) expect((await fetch(wrong.replace(PUBLIC.origin, t.botUrl))).status).toBe(404);
+    else await isSentence(wrong, 404, NOWHERE);
+  await t.demo.moveTime(10 * 60_000);
+  await isSentence(toBob, 410, 'ten minutes, which are over');
+  expect(order.state).toBe('PENDING');
+  const again = await signLink(order);
+  expect(await people.press(again, keys.bob)).toMatchObject({ done: true });
+  await isSentence(again, 410, 'used already');
+  await order.ends('SUCCEEDED');
+  expect(sentFor()).toBe(1);
+});
+
+test('who was vouched for by somebody who is no root signs', async () => {
+  const order = await newOrder();
   await people.enrol(t.carol, keys.carol);
   expect(await people.vouch(t.bob, keys.bob, keys.carol)).toMatchObject({ done: true });
   expect(await people.press(await signLink(order, t.carol), keys.carol)).toMatchObject({ done: true });
