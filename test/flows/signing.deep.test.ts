@@ -3,8 +3,9 @@ import { beforeAll, expect, test } from 'vitest';
 import { forgetPerson } from '../../src/store/forget-person.ts';
 import { withSession } from '../../src/store/session.ts';
 import { Authenticator } from '../support/authenticator.ts';
-import { buttonsOf, DOMAINS, until, useTestDemo } from '../support/demo.ts';
+import { buttonsOf, DOMAINS, openedAfter, until, useTestDemo } from '../support/demo.ts';
 import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
+import { closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
 
 /*
@@ -213,6 +214,14 @@ test('who opens a link without a passkey of its owner that counts sees a sentenc
   await isSentence(again, 410, 'used already');
   await order.ends('SUCCEEDED');
   expect(sentFor()).toBe(1);
+});
+
+test('denying needs no signature', async () => {
+  const order = await newOrder();
+  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+  closed(await t.bob.submit(form, { reason: 'not this year' }));
+  await order.ends('DENIED');
+  expect(sentFor()).toBe(0);
 });
 
 test('who was vouched for by somebody who is no root signs', async () => {

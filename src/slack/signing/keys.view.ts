@@ -4,6 +4,7 @@ import {
   button,
   code,
   escapeText,
+  lines,
   type Message,
   mention,
   message,
@@ -39,7 +40,7 @@ const WHY_NOT: Readonly<Record<NotCounting, string>> = {
   ambiguous: 'does not count: it was added twice',
 };
 
-/** Keys with buttons; the others stand in a list. */
+/** Keys with buttons, those that wait for somebody first; the others stand in a list. */
 const MAX_WITH_BUTTONS = 20;
 
 function standing({ counts, through }: ShownKey): string {
@@ -60,7 +61,9 @@ export function keysMessage({ keys, hasRoots, maySignCharter, isCharterSigned }:
     keys.length === 0
       ? 'There are no passkeys yet.'
       : `Passkeys, and whose signatures count${hasRoots ? '' : ': none, because the operator has not set SIGNING_ROOTS'}`;
-  const [shown, others] = [keys.slice(0, MAX_WITH_BUTTONS), keys.slice(MAX_WITH_BUTTONS)];
+  const revocable = keys.filter(({ mayVouch, mayRevoke }) => mayRevoke && !mayVouch);
+  const shown = [...keys.filter(({ mayVouch }) => mayVouch), ...revocable].slice(0, MAX_WITH_BUTTONS);
+  const others = keys.filter((key) => !shown.includes(key));
   return message(lead, [
     section(`*${lead}*`),
     ...shown.flatMap((key, index) => [
@@ -70,7 +73,7 @@ export function keysMessage({ keys, hasRoots, maySignCharter, isCharterSigned }:
         key.mayRevoke && button('key_revoke', 'Revoke it', key.fingerprint, { style: 'danger' }),
       ]),
     ]),
-    ...(others.length === 0 ? [] : [section(others.map(keyText).join('\n'))]),
+    ...lines(others.map(keyText)),
     hasRoots &&
       !isCharterSigned &&
       section(

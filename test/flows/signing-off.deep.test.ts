@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { Authenticator } from '../support/authenticator.ts';
+import { answerTo, DOMAINS, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { closed } from '../support/people.ts';
+import { PUBLIC, signingPeople } from './signing-rig.ts';
+
+/* Nothing can be signed yet: no root is set, or nobody reaches the bot at an address where browsers have passkeys. */
+
+const RULE =
+  '- {rule_name: renewals are signed, tasks: [renew], names: ["*"], decision: approve, approvers: [U0BOB], signed: true}';
+
+const CASES = { 'without roots': PUBLIC.origin, 'without https': 'http://steward.example' };
+
+describe.each(Object.entries(CASES))('%s', (_what, address) => {
+  const roots = address === PUBLIC.origin ? {} : { SIGNING_ROOTS: new Authenticator(PUBLIC).fingerprint };
+  const t = useTestDemo({ settings: { PUBLIC_URL: address, ADMINS: 'U0ADA,U0BOB', ...roots } });
+  const people = signingPeople(t);
+
+  const shown = async () => {
+    await answerTo(t.workspace, t.ada, '/domain policy');
+    const message = t.ada.ephemerals().at(-1);
+    if (message === undefined) throw new Error('no policy was shown');
+    return message;
+  };
+
+  test('a policy that asks for signatures is refused when it is published', async () => {
+    const list = await shown();
+    const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
+    await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules: RULE })));
+    await t.ada.click(await shown(), 'policy_publish');
+    await t.workspace.waitFor(
+      () => t.ada.ephemerals().find((message) => textOf(message).includes('nothing can be signed')),
+      { what: 'the refusal' },
+    );
+    await t.demo.bot.catchUp();
+    expect(t.workspace.messages('D0BOB').map(textOf).join(), 'nobody is asked to confirm').not.toContain(
+      'renewals are signed',
+    );
+  });
+
+  test('keys can be added where browsers have passkeys, and count for nothing', async () => {
+    if (address !== PUBLIC.origin) {
+      await t.bob.command(DOMAINS, '/domain key');
+      const keys = await t.workspace.waitFor(() => t.bob.ephemerals().at(-1), { what: 'the passkeys' });
+      const told = await people.told(t.bob, () => t.bob.click(keys, 'key_add'));
+      expect(told).toContain('Passkeys work only where the bot is reached by `https`');
+      return;
+    }
+    const own = new Authenticator(PUBLIC);
+    expect(await people.enrol(t.bob, own)).toMatchObject({
+      ...{ done: true, title: 'Added' },
+      text: expect.stringContaining(own.fingerprint),
+    });
+    const said = await people.keysOf(t.ada);
+    expect(said).toContain(own.fingerprint);
+    expect(said).toContain('the operator has not set SIGNING_ROOTS');
+    expect(said).not.toContain('*counts*');
+  });
+});
