@@ -29,7 +29,7 @@ export const NOT_LINKED = textMessage(
 
 /** The same to admins, where nobody can ask without an account of their own. */
 export const NOT_LINKED_ADMIN = textMessage(
-  `${NOT_LINKED.text} As an admin you can also let people without an account ask: \`/domain link\`, choose *Trusted application*, and tick that it is the team’s account.`,
+  `${NOT_LINKED.text} As an admin you can let people without an account ask. Type \`/domain link\`, choose *Trusted application*, and tick that it is the team’s account.`,
 );
 
 /** The same to people who can ask with the team's account, of what it is not used for. */

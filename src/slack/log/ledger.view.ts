@@ -20,9 +20,9 @@ const DIFFERENCES: Readonly<Record<LedgerDifference['code'], (first: number | un
   anchor_differs: (first) =>
     `Seal ${first} is not the one that left: somebody rewrote the ledger in the database.`,
   put_back: (first) =>
-    `Seal ${first} had left, and the database does not have it: an earlier state of the database was put back, or its end was cut off. What lay between is not in the log.`,
+    `Seal ${first} had left, and the database does not have it. An earlier state of the database was put back, or its end was cut off. What lay between is not in the log.`,
   other_history: (first) =>
-    `There is another seal ${first} than the one that had left: an earlier state of the database was put back and has gone on since, or somebody rewrote it. Anchors that others keep tell which.`,
+    `There is another seal ${first} than the one that had left. An earlier state of the database was put back and has gone on since, or somebody rewrote it. Anchors that others keep tell which.`,
 };
 
 /** One line for a difference. */

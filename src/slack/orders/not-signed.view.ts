@@ -34,6 +34,6 @@ function differencesText(differs: readonly SendingDifference[]): string {
 export function notSignedNotice(order: Order, differs: readonly SendingDifference[]): Message {
   const sent = order.items.some(({ sentAt }) => sentAt !== undefined) ? 'sent nothing more' : 'sent nothing';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}* was not approved with the signatures that it needs, so I ${sent}: ${differencesText(differs)}. If nobody revoked a passkey, left, or changed the policy meanwhile, somebody who can write into the bot’s database may have done this: find out who can. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}* was not approved with the signatures that it needs, so I ${sent}: ${differencesText(differs)}. Did nobody revoke a passkey, leave, or change the policy meanwhile? Then somebody who can write into my database may have done this: find out who can. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

@@ -308,7 +308,7 @@ export const NOTES = {
     ':information_source: The draft says what is in force already, so there is nothing to publish. Change a rule or discard it.',
   replaced: ':white_check_mark: This is the draft now.',
   cannotSign:
-    ':information_source: A rule asks for signed approvals, and nothing can be signed: the operator has to set SIGNING_ROOTS, and PUBLIC_URL to an address with `https` (or `localhost`). Nothing was done; `/domain key` says how passkeys stand.',
+    ':information_source: A rule asks for signed approvals, and nothing can be signed. The operator has to set SIGNING_ROOTS, and PUBLIC_URL to an address with `https` (or `localhost`). Nothing was done; `/domain key` says how passkeys stand.',
 } as const;
 
 export function publishedAlreadyNote(by: string, reader: string): string {
