@@ -204,10 +204,15 @@ export async function outlookOf(
     deps.store.openOrders('renew', names),
     mandatesCovering(deps, names),
   ]);
-  const renewals = new Map([
+  const planned = new Map([
     ...(await renewalsUnderWay(deps, open)),
     ...(await renewalsAhead(deps, covering)),
   ]);
+  const renewals = new Map<string, Date>();
+  for (const { name, expiresAt } of await deps.mandates.findMany([...planned.keys()])) {
+    const at = planned.get(name);
+    if (at !== undefined && at < expiresAt) renewals.set(name, at);
+  }
   const uncovered = watched.filter(
     ({ name, owner }) => owner === undefined && !renewals.has(name) && !open.has(name),
   );
@@ -244,7 +249,7 @@ async function renewalsAhead(
     const before = taken.get(mandate.id) ?? (await deps.mandates.takenBy(mandate.id));
     const actsAt = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);
     const plan = decideActing(mandate, known.facts, before, new Date(actsAt));
-    if (typeof plan === 'string' || plan.sendAfter >= name.expiresAt) continue;
+    if (typeof plan === 'string') continue;
     if ((await reservationFor(deps, name.name, known, plan.day)) === undefined) continue;
     taken.set(mandate.id, withPlan(before, plan));
     found.push([name.name, plan.sendAfter]);
