@@ -139,7 +139,10 @@ export async function readCsv(text: string, options: CsvOptions): Promise<ReadCs
     const { lines } = error;
     return { ok: false, issue: { line: typeof lines === 'number' ? lines : 1, code: 'not_csv' } };
   }
-  const [header, ...rows] = records;
+  const [first, ...rows] = records;
+  // Spreadsheets leave columns of empty cells behind, too.
+  const columns = (first?.cells.findLastIndex((cell) => cell !== '') ?? 0) + 1;
+  const header = first && { ...first, cells: first.cells.slice(0, columns) };
   const repeated = header && repeatedColumn(header, options.columnOf);
   return repeated === undefined ? { ok: true, header, rows } : { ok: false, issue: repeated };
 }

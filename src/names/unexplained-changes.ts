@@ -190,7 +190,7 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
   const unexplained: UnexplainedChange[] = [];
   let known = [...knownChanges];
   for (const change of notableChanges(changes, history)) {
-    const same = known.find((former) => isSameChange(change, former, orders));
+    const same = known.find((former) => isSameChange(change, former, orders, history));
     if (same !== undefined) {
       known = known.map((former) =>
         former === same ? { ...former, facts: [...former.facts, change.fact] } : former,
@@ -304,16 +304,19 @@ function endsByItself(lock: string, { firstSeenAfter }: FactChange, history: Nam
 }
 
 /** Whether another fact has shown the same change before. One fact shows a change once. */
-function isSameChange(change: NameChange, former: KnownChange, orders: readonly NameOrder[]): boolean {
+function isSameChange(
+  change: NameChange,
+  former: KnownChange,
+  orders: readonly NameOrder[],
+  history: NameHistory,
+): boolean {
   if (former.facts.includes(change.fact)) return false;
   const apartMs = Math.abs(change.firstSeenAfter.getTime() - former.firstSeen.getTime());
   // A deleted name loses its delegation, and its registration in the end. One on hold loses the delegation too, and a name
   // without a delegation has no DS.
   const isDeletion = former.kind === 'pending_delete' || former.kind === 'unregistered';
   if (isDeletion && change.kind === 'unregistered') return apartMs < DELETION_MS;
-  if (isDeletion || former.kind === 'hold' || former.kind === 'delegation_gone') {
-    if (isDelegationGone(change)) return apartMs < SHOWN_BY_ALL_MS;
-  }
+  if (isDelegationGone(change) && takesDelegation(former, history)) return apartMs < SHOWN_BY_ALL_MS;
   if (former.kind !== change.kind || apartMs > SHOWN_BY_ALL_MS) return false;
   const order = orders.find(({ id }) => id === former.orderId);
   switch (change.kind) {
@@ -329,6 +332,19 @@ function isSameChange(change: NameChange, former: KnownChange, orders: readonly 
       return (change.after.length === 0) === (former.after.length === 0);
     default:
       return false;
+  }
+}
+
+/** Whether a former change takes the delegation away. A hold or a deletion that has ended takes nothing any more. */
+function takesDelegation({ kind }: KnownChange, { statuses, registration }: NameHistory): boolean {
+  const value = statuses?.current?.value ?? [];
+  switch (kind) {
+    case 'hold':
+      return HOLDS.some((hold) => value.includes(hold));
+    case 'pending_delete':
+      return isDeleted(value) || registration?.current?.value.length === 0;
+    default:
+      return kind === 'unregistered' || kind === 'delegation_gone';
   }
 }
 

@@ -170,6 +170,36 @@ describe('what no order explains is raised once', () => {
     expect(name.kinds).toEqual(['lock', 'lock', 'pending_delete']);
   });
 
+  test('a hold, with the delegation that it takes away, whichever is seen first', () => {
+    const gone = { parent_nameservers: [], ds: [] };
+    const name = new Watched();
+    name.change({ statuses: [...ACTIVE, 'server hold'] });
+    name.watch(1);
+    name.change(gone);
+    name.watch(2);
+    expect(name.kinds).toEqual(['hold']);
+    const other = new Watched();
+    other.change(gone);
+    other.watch(1);
+    other.change({ statuses: [...ACTIVE, 'client hold'] });
+    other.watch(2);
+    expect(other.kinds).toEqual(['delegation_gone', 'hold']);
+  });
+
+  test.each([
+    ['hold', 'server hold'],
+    ['pending_delete', 'redemption period'],
+  ] as const)('a delegation that goes after a %s has ended', (kind, status) => {
+    const name = new Watched();
+    name.change({ statuses: [...ACTIVE, status] });
+    name.watch(1);
+    name.change({ statuses: ACTIVE });
+    name.watch(1);
+    name.change({ parent_nameservers: [], nameservers: [] });
+    name.watch(2);
+    expect(name.kinds).toEqual([kind, 'delegation_gone']);
+  });
+
   test('each lock that is gone is named, and one that a registry sets for a while is not', () => {
     const name = new Watched();
     name.change({ statuses: ['active'] });

@@ -44,6 +44,7 @@ describe('a good file', () => {
     ['quotes', '"name","period"\r\n"cafe.rest","2"\r\n'],
     ['a byte order mark, empty lines and capitals', '\ufeffName,PERIOD\n\n,\ncafe.rest,2\n\n'],
     ['columns in another sequence', 'period,name\n2,cafe.rest'],
+    ['columns without a heading behind them', 'name;period;;\r\ncafe.rest;2;;\r\n'],
   ])('may have %s', async (_what, text) => {
     expect((await rowsOf('renew', text)).rows).toMatchObject([{ name: 'cafe.rest', input: { period: 2 } }]);
   });
