@@ -68,21 +68,26 @@ const KNOWN_FOR_MS = 48 * HOUR_MS;
 /** Whether the servers of a delegation are to be asked again. */
 export function isHealthLookDue(history: NameHistory, now: Date): boolean {
   return HEALTH_FACTS.some((fact) => {
-    const { current, candidate, unseen } = history[fact] ?? {};
-    if (unseen !== undefined || current === undefined) return true;
-    return now.getTime() - lastSeen({ current, candidate }) >= DAILY_MS;
+    const known = history[fact];
+    if (known?.unseen !== undefined || known?.current === undefined) return true;
+    return now.getTime() - lastSeen(known) >= DAILY_MS;
   });
 }
 
 /** The health of a name's delegation. */
 export function delegationHealth(history: NameHistory, now: Date): DelegationHealth {
   const known = HEALTH_FACTS.map((fact) => ({ fact, known: history[fact] }));
-  const moments = known.map(({ known: of }) => (of?.current === undefined ? 0 : lastSeen(of)));
+  const moments = known.map(({ known: of }) => lastSeen(of));
   const oldest = Math.min(...moments);
   const isSeenWhole =
     known.every(({ known: of }) => of?.current !== undefined && of.unseen === undefined) &&
     now.getTime() - oldest <= KNOWN_FOR_MS;
   return { faults: faultsOf(history), isSeenWhole, seenAt: oldest > 0 ? new Date(oldest) : undefined };
+}
+
+/** When a look last saw something of a delegation's health. */
+export function lastHealthLook(history: NameHistory): Date {
+  return new Date(Math.max(...HEALTH_FACTS.map((fact) => lastSeen(history[fact]))));
 }
 
 /** What is wrong with a delegation, the most dangerous first. */
@@ -148,6 +153,6 @@ function isSeenDaily(known: KnownFact | undefined): boolean {
   return known.current.lastSeen.getTime() - known.current.firstSeen.getTime() >= DAILY_MS;
 }
 
-function lastSeen({ current, candidate }: Pick<KnownFact, 'current' | 'candidate'>): number {
-  return Math.max(current?.lastSeen.getTime() ?? 0, candidate?.lastSeen.getTime() ?? 0);
+function lastSeen(known: KnownFact | undefined): number {
+  return Math.max(known?.current?.lastSeen.getTime() ?? 0, known?.candidate?.lastSeen.getTime() ?? 0);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { hasNewEnd } from '../names/dates.ts';
-import { DELEGATION_FAULTS, delegationHealth, faultsOf } from '../names/delegation-health.ts';
+import { DELEGATION_FAULTS, faultsOf, lastHealthLook } from '../names/delegation-health.ts';
 import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
 import { partOf } from '../names/facts.ts';
 import { isInUse } from '../names/in-use.ts';
@@ -133,12 +133,11 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
 /** What is wrong with the delegation of a name, for lists; a fault that is new is told by the next digest. */
 function faultColumns(before: NameRecord, after: NameRecord): Readonly<Record<string, unknown>> {
   const [was, is] = [before, after].map(({ history }) => faultsOf(history).map(({ code }) => code));
-  const { seenAt } = delegationHealth(after.history, new Date(0));
   const isNew = is?.some((code) => !was?.includes(code)) === true;
   return {
     delegationFaults: is ?? [],
     ...(is?.length === 0 && { faultySince: null }),
-    ...(isNew && { faultySince: seenAt ?? null }),
+    ...(isNew && { faultySince: lastHealthLook(after.history) }),
   };
 }
 

@@ -5,10 +5,11 @@ import { createParentZones } from '../../src/dns/parent-zones.ts';
 import { newlyWatched } from '../../src/expiry/change-watched.ts';
 import { createLog } from '../../src/log.ts';
 import { findDependents } from '../../src/names/dependents.ts';
-import { seen, unseen } from '../../src/names/facts.ts';
+import { type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { confirmTransfer, keepParentLook, lookAtName } from '../../src/names/look.ts';
 import { createLookPlanner } from '../../src/names/look-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
+import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
 import type { NameRecord, NameRecordStore } from '../../src/names/ports.ts';
 import type { NameOrder } from '../../src/names/unexplained-changes.ts';
 import type { Order } from '../../src/orders/order.ts';
@@ -279,6 +280,25 @@ describe('a look', () => {
     };
     await lookAtName({ ...t.deps, rdap }, NAME, never);
     expect(t.hoursTo((await t.known()).nextRegistryAt)).toBe(0);
+    await t.close();
+  });
+
+  test('tells of a new fault in the delegation, though a part of it can never be seen', async () => {
+    const t = await arrange();
+    const looksAt = (facts: Facts) =>
+      lookAtName({ ...t.deps, delegations: { observe: async () => facts } }, NAME, never);
+    const neverSeen = { registrable_domains: unseen('registry_unavailable'), unfit_ds: unseen('not_told') };
+    await looksAt({ ...NO_DELEGATION, ...neverSeen });
+    const before = now();
+    nowMs += DAY_MS;
+    const hosts = seen(['ns1.host.example']);
+    await looksAt({ ...NO_DELEGATION, ...neverSeen, silent_nameservers: hosts });
+    nowMs += DAY_MS;
+    await looksAt({ ...NO_DELEGATION, ...neverSeen, silent_nameservers: hosts });
+    expect(await store.newlyFaulty(before, new Date(START + DAY_MS)), 'one look').toEqual([]);
+    expect(await store.newlyFaulty(new Date(START + DAY_MS), now())).toEqual([
+      { name: NAME, faults: ['silent'] },
+    ]);
     await t.close();
   });
 
