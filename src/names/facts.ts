@@ -78,6 +78,15 @@ export const DNS_FACTS = [
 export const FACT_NAMES = [...REGISTRY_FACTS, ...DNS_FACTS] as const;
 export type FactName = (typeof FACT_NAMES)[number];
 
+/** A change of the nameservers shows in each of them, at different times. */
+export const NAMESERVER_FACTS: readonly FactName[] = [
+  'registry_nameservers',
+  'parent_nameservers',
+  'nameservers',
+];
+/** As a change of the DS does in these. A registry's record shows only whether there is one. */
+export const DS_FACTS: readonly FactName[] = ['secure_dns', 'ds'];
+
 /** Facts whose change must be explained by an order. */
 export const INCIDENT_FACTS = [
   'registration',

@@ -1,20 +1,17 @@
 import type { Order } from '../orders/order.ts';
 import type { FormerNameServers } from '../orders/undo.ts';
-import { type FactName, type FactValue, isSameSet } from './facts.ts';
+import { type FactValue, isSameSet, NAMESERVER_FACTS } from './facts.ts';
 import { type NameHistory, valuesOf } from './history.ts';
 import { askedNameServers } from './name-orders.ts';
 
-/** The facts about the delegation, those of the registry itself first. */
-const DELEGATION: readonly FactName[] = ['registry_nameservers', 'parent_nameservers', 'nameservers'];
-
 /** The nameservers of a name that count now; undefined when nobody has seen them. */
 export function currentNameServers(history: NameHistory): FactValue | undefined {
-  return DELEGATION.map((fact) => history[fact]?.current?.value).find(isFilled);
+  return NAMESERVER_FACTS.map((fact) => history[fact]?.current?.value).find(isFilled);
 }
 
 /** The nameservers that a name had at a moment. */
 function nameServersAt(history: NameHistory, at: Date): FactValue | undefined {
-  return DELEGATION.map(
+  return NAMESERVER_FACTS.map(
     (fact) => valuesOf(history, fact).find(({ firstSeen }) => firstSeen <= at)?.value,
   ).find(isFilled);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '../duration.ts';
-import { isSameSet, isSameValue } from './facts.ts';
+import { DS_FACTS, type FactName, isSameSet, isSameValue, NAMESERVER_FACTS } from './facts.ts';
 import type { NameHistory } from './history.ts';
 import type { IncidentKind, NameChange, RuledOutOrder, UnexplainedChange } from './unexplained-changes.ts';
 
@@ -192,24 +192,12 @@ function isJoined({ changes: [first] }: Incident, at: Date): boolean {
   return first !== undefined && at.getTime() - first.firstSeenAfter.getTime() <= JOINS_MS;
 }
 
-/** The registry, the zone above and the name itself show one change. */
-const FAMILIES: Readonly<Partial<Record<NameChange['fact'], 'nameservers' | 'ds'>>> = {
-  registry_nameservers: 'nameservers',
-  parent_nameservers: 'nameservers',
-  nameservers: 'nameservers',
-  secure_dns: 'ds',
-  ds: 'ds',
-};
-
 /** Whether a change takes one of an incident back. */
 function isReversal(change: NameChange, of: IncidentChange): boolean {
-  const family = FAMILIES[change.fact];
-  if (family === undefined || family !== FAMILIES[of.fact])
-    return (
-      change.fact === of.fact && change.kind === of.kind && isSameValue(of.fact, change.after, of.before)
-    );
-  if (family === 'ds' && change.fact !== of.fact) return change.after.length > 0 === of.before.length > 0;
-  return isSameSet(change.after, of.before);
+  const isAmong = (facts: readonly FactName[]) => facts.includes(change.fact) && facts.includes(of.fact);
+  if (isAmong(NAMESERVER_FACTS)) return isSameSet(change.after, of.before);
+  if (change.fact !== of.fact) return isAmong(DS_FACTS) && change.after.length > 0 === of.before.length > 0;
+  return change.kind === of.kind && isSameValue(of.fact, change.after, of.before);
 }
 
 /** Whether the latest look shows a fact as it was before a change. What cannot be seen is not back. */

@@ -171,7 +171,7 @@ function findingOf(record: Registration, lost: LostAnswer): Finding {
     case 'transfer':
       return transferFinding(record, lost);
     case 'nameservers':
-      return { hint: { code: 'nameservers_seen', ...shownNameServers(record, lost.order.input) } };
+      return { hint: { code: 'nameservers_seen', ...shownNameServers(record, lost.order) } };
     case 'restore':
     case 'delete':
       return { hint: { code: 'statuses_seen', statuses: record.statuses } };
@@ -188,14 +188,13 @@ function creationFinding(record: Registration, { order, sentAt }: LostAnswer): F
   const { registeredAt } = record;
   const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
   const isOfThen = after >= -SKEW_MS && after <= HOUR_MS;
-  if (record.isSecure && isOfThen && hasNameServers(record, order.input)) {
-    return { done: { code: 'registered' } };
-  }
+  const shown = shownNameServers(record, order);
+  if (record.isSecure && isOfThen && shown.areAskedFor) return { done: { code: 'registered' } };
   return {
     hint: {
       code: 'registration_seen',
       ...(registeredAt === undefined ? {} : { registeredAt: registeredAt.toISOString() }),
-      ...shownNameServers(record, order.input),
+      ...shown,
     },
   };
 }
@@ -252,22 +251,9 @@ function transferFinding(record: Registration, { sentAt }: LostAnswer): Finding 
   };
 }
 
-/** The nameservers that an order's input asks for, as records have them. */
-function wantedNameServers(input: unknown): readonly string[] {
-  const wanted =
-    typeof input === 'object' && input !== null && 'nameServers' in input ? input.nameServers : [];
-  return Array.isArray(wanted) ? wanted.map((server) => String(server).toLowerCase()) : [];
-}
-
-function hasNameServers({ nameServers }: Registration, input: unknown): boolean {
-  const wanted = new Set(wantedNameServers(input));
-  return (
-    wanted.size > 0 && wanted.size === nameServers.length && nameServers.every((server) => wanted.has(server))
-  );
-}
-
-function shownNameServers(record: Registration, input: unknown) {
-  return { nameServers: record.nameServers, areAskedFor: hasNameServers(record, input) };
+function shownNameServers({ nameServers }: Registration, order: Pick<Order, 'task' | 'input'>) {
+  const asked = askedNameServers(order) ?? [];
+  return { nameServers, areAskedFor: asked.length > 0 && isSameSet(nameServers, asked) };
 }
 
 /** Whether two dates, read from records of one registry, mean the same moment. */

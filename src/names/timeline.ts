@@ -1,5 +1,5 @@
 import { DAY_MS } from '../duration.ts';
-import { FACT_NAMES, type FactName, isSameValue } from './facts.ts';
+import { DS_FACTS, FACT_NAMES, type FactName, isSameValue, NAMESERVER_FACTS } from './facts.ts';
 import { type FactChange, type NameHistory, valuesOf } from './history.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
@@ -18,11 +18,6 @@ const LEFT_OUT: ReadonlySet<FactName> = new Set([
   'registrar_expires_at',
   'certificate',
 ]);
-/** A change of the nameservers shows in these facts, in this order, at different times. */
-const SAME_CHANGE: readonly (readonly FactName[])[] = [
-  ['registry_nameservers', 'parent_nameservers', 'nameservers'],
-  ['secure_dns', 'ds'],
-];
 const JOIN_MS = 14 * DAY_MS;
 
 /** What has changed of a name, the latest first. Each change is listed once, however many records show it. */
@@ -69,13 +64,13 @@ function causeOf(fact: FactName, firstSeen: Date, knownChanges: readonly KnownCh
 }
 
 function isToldByAnother(change: PastChange, all: readonly PastChange[]): boolean {
-  const group = SAME_CHANGE.find((facts) => facts.includes(change.fact)) ?? [];
+  const group = [NAMESERVER_FACTS, DS_FACTS].find((facts) => facts.includes(change.fact)) ?? [];
   const leading = group.slice(0, group.indexOf(change.fact));
   return all.some(
     (other) =>
       leading.includes(other.fact) &&
       Math.abs(other.firstSeenAfter.getTime() - change.firstSeenAfter.getTime()) <= JOIN_MS &&
-      (group[0] === 'secure_dns'
+      (group === DS_FACTS
         ? (other.after.length === 0) === (change.after.length === 0)
         : isSameValue(change.fact, other.after, change.after)),
   );
