@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { Message } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, expect, test } from 'vitest';
+import { canonicalJson } from '../../src/canonical-json.ts';
 import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { type ReceivedWebhook, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
@@ -50,6 +52,17 @@ test('an unknown outcome is told', async () => {
   const { body } = await arrival('order.unknown');
   expect(body.data).toMatchObject({ order_id: order.id, task: 'renew', names: ['cafe.rest'] });
   expect(JSON.stringify(body)).not.toContain('client paid');
+});
+
+test('the newest seal leaves each hour, whole, with the anchor that it gives', async () => {
+  const since = receiver.received.length;
+  await answerTo(t.workspace, t.alice, '/domain watch sealed.example');
+  await move(HOUR_MS);
+  const { data } = (await arrival('seal.created', since)).body;
+  if (!('anchor' in data)) throw new Error('it has no anchor');
+  const hash = createHash('sha256').update(canonicalJson(data.seal)).digest('hex');
+  expect(data.anchor).toBe(`${data.seal.n}:${hash}`);
+  expect(data.seal).toMatchObject({ type: 'seal', signature: expect.any(String) });
 });
 
 test('an admin sends a test; while it is not taken, admins are told once', async () => {
