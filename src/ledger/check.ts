@@ -19,6 +19,8 @@ export interface LedgerLook {
   readonly remembered: Pick<Anchor, 'n' | 'hash'> | undefined;
   /** How many events no seal covers although they do not wait for one. */
   readonly strayEvents: number;
+  /** How many events have lost their content without an event that says so. */
+  readonly hiddenEvents: number;
 }
 
 /** Events after which other work gets its turn. */
@@ -62,6 +64,7 @@ export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDiff
   const put = remembered && historyDifference(remembered, last?.n ?? 0, hashes.get(remembered.n));
   if (put !== undefined) found.set(put.code, put);
   if (look.strayEvents > 0) found.set('event_unsealed', { code: 'event_unsealed', count: look.strayEvents });
+  if (look.hiddenEvents > 0) found.set('event_hidden', { code: 'event_hidden', count: look.hiddenEvents });
   return [...found.values()];
 }
 

@@ -64,6 +64,8 @@ export interface LedgerStore {
   leavesOf(seal: Seal): Promise<readonly Hash[]>;
   /** How many events no seal covers although they do not wait for one: they were written past the trigger. */
   strayEvents(): Promise<number>;
+  /** How many events have lost their content without an event that says who forgot it: it was taken away past the two functions. */
+  hiddenEvents(): Promise<number>;
   /** Lets a seal leave, once an hour: keeps its hash, and has it told. @returns whether it left now */
   anchor(seal: Seal, at: Date): Promise<boolean>;
   /** All anchors, in their sequence. */

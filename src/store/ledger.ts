@@ -238,6 +238,14 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
             AND NOT EXISTS (SELECT FROM unsealed_events u WHERE u.event_seq = e.seq)`),
       )[0].count,
 
+    hiddenEvents: async () =>
+      z.tuple([z.object({ count })]).parse(
+        await run(Prisma.sql`
+          SELECT greatest(0, count(*) FILTER (WHERE forgotten_at IS NOT NULL)
+            - coalesce(sum((data->>'count')::bigint) FILTER (WHERE kind = 'events_forgotten'), 0)) AS count
+          FROM events WHERE team_id = ${teamId}`),
+      )[0].count,
+
     anchor: async (seal, at) => {
       // What a clock has written that went ahead does not hold up the anchors of the right time.
       const last = Prisma.sql`coalesce(

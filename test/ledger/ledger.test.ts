@@ -282,6 +282,7 @@ describe('what was forgotten', () => {
     const report = await verifyText(await file());
     expect(report).toMatchObject({ verdict: 'proved', events: { count: 8 } });
     expect(report.forgotten).toMatchObject([{ count: 5, by: 'operator' }]);
+    expect(report.notes.join('\n')).not.toContain('No sealed event');
     await rig.ledger().checkIfDue();
     expect(await told()).toEqual([]);
     const log = await collect(createEventLog(rig.database, '').read(new Date(0), at(10 ** 9)));
@@ -290,6 +291,19 @@ describe('what was forgotten', () => {
       { event: { kind: 'name_watched' } },
       { event: { kind: 'events_forgotten', actor: 'operator', reason: 'age', count: 5 } },
     ]);
+  });
+
+  test('by nobody who says so is found, though its hash fits', async () => {
+    await sealed(3);
+    await rig.sql(`SELECT delete_old_events('infinity', 'operator')`);
+    await sealed(2);
+    await tamper(
+      rig,
+      `UPDATE events SET actor = 'system', data = '{}', forgotten_at = now(), forgotten_by = 'operator'
+       WHERE seq = (SELECT max(seq) FROM events)`,
+    );
+    await rig.ledger().checkIfDue();
+    expect(await told()).toEqual([[{ code: 'event_hidden', count: 1 }]]);
   });
 
   test('of a person is what names them', async () => {

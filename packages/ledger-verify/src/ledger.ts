@@ -14,6 +14,8 @@ export interface FileCheck {
     Omit<Report, 'verdict' | 'file' | 'key' | 'order' | 'differences'> & {
       /** Sentences of the file itself that may explain what does not fit. */
       readonly explained?: readonly string[];
+      /** How many events were forgotten by what events of the file itself say. */
+      readonly accounted?: number;
     }
   >;
 }
@@ -96,6 +98,7 @@ export async function createLedgerCheck(
   let count = 0;
   let sealCount = 0;
   let signatures = 0;
+  let accounted = 0;
   const revoked = new Map<string, Revocation>();
   const explained: string[] = [];
 
@@ -117,6 +120,7 @@ export async function createLedgerCheck(
       differences.add('changed', `event ${line.seq}: its signature does not fit: ${fault}`);
     for (const { key, text } of (signed?.keys ?? []).flatMap((each) => revoked.get(each) ?? []))
       differences.add('key', `event ${line.seq}: its signature rests on ${key}, which had been ${text}`);
+    if (line.content?.['kind'] === 'events_forgotten') accounted += countIn(line);
     const revocation = revocationOf(line);
     if (revocation !== undefined && !revoked.has(revocation.key)) revoked.set(revocation.key, revocation);
     uncovered.set(line.seq, await leafOf(cryptography, line));
@@ -216,7 +220,7 @@ export async function createLedgerCheck(
           ? []
           : ['Receipts have time stamps, and ledgers none, so the certificates prove nothing.'];
       const found = {
-        ...{ anchored, stamped: undefined, forgotten: forgotten.all(), unknown, notes, explained },
+        ...{ anchored, stamped: undefined, forgotten: forgotten.all(), unknown, notes, explained, accounted },
       };
       if (first === undefined || last === undefined)
         return { ...found, events: undefined, seals: undefined, proved: [] };
@@ -242,6 +246,12 @@ export async function createLedgerCheck(
       };
     },
   };
+}
+
+/** How many events were forgotten, as the event says that says so. */
+function countIn({ content }: EventLine): number {
+  const { count } = isJsonObject(content?.['data']) ? content['data'] : {};
+  return typeof count === 'number' ? count : 0;
 }
 
 /** Whether the bot says with an event that an earlier state of the database was put back. */

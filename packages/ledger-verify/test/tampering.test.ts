@@ -276,6 +276,9 @@ describe('a ledger', () => {
     const report = await verifyLines(kept);
     expect(report.verdict).toBe('proved');
     expect(report.forgotten).toEqual([expect.objectContaining({ count: 10, by: 'operator' })]);
+    expect(report.notes.join('\n')).toContain(
+      'No sealed event in the file says that 10 of these were forgotten',
+    );
     // Whose leaf is not the one that was sealed.
     const at = lineOf((EVENTS / 10) * 3);
     expect(await findings(kept.with(at, { ...kept[at], type: 'event', leaf: '0'.repeat(64) }))).toEqual(

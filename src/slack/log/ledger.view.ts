@@ -12,6 +12,8 @@ const DIFFERENCES: Readonly<Record<LedgerDifference['code'], (first: number | un
   event_gone: (first) =>
     `Rows of the log that were sealed are gone, first event ${first}: somebody deleted them in the database.`,
   event_unsealed: () => 'The log has rows that were written past the bot: no seal covers them.',
+  event_hidden: () =>
+    'The content of rows of the log was taken away, and no event says who forgot it: somebody did that in the database.',
   seal_changed: (first) =>
     `Seals are not what was signed, first seal ${first}: somebody changed them in the database.`,
   seal_gone: (first) => `Seals are missing, first seal ${first}: somebody deleted them in the database.`,
