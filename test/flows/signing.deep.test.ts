@@ -1,3 +1,4 @@
+import type { Actor } from '@domain-steward/slack-workspace';
 import { nodeCryptography, verify } from 'domain-steward-verify';
 import { beforeAll, expect, test } from 'vitest';
 import { forgetPerson } from '../../src/store/forget-person.ts';
@@ -266,12 +267,13 @@ test('a revoked key signs nothing more', async () => {
   expect(await people.keysOf(t.ada)).toContain('nobody whose passkey counts has vouched for it');
 });
 
-/** What the verifier says of an order's receipt, as Alice gets it. */
-async function receiptOf(order: SeenOrder) {
-  const files = () => t.workspace.messages('D0ALICE').flatMap((message) => message.files ?? []);
+/** What the verifier says of a file that somebody gets. */
+async function verified(person: Actor, command: string) {
+  const channel = `D${person.user.id.slice(1)}`;
+  const files = () => t.workspace.messages(channel).flatMap((message) => message.files ?? []);
   const before = files().length;
-  await t.alice.command(DOMAINS, `/domain receipt ${order.id}`);
-  const file = await t.workspace.waitFor(() => files()[before], { what: 'the receipt' });
+  await person.command(DOMAINS, command);
+  const file = await t.workspace.waitFor(() => files()[before], { what: `the file of ${command}` });
   const text = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
   const pieces = (async function* () {
     yield Buffer.from(text);
@@ -282,18 +284,22 @@ async function receiptOf(order: SeenOrder) {
 
 test('its receipt proves who signed it, until that person is forgotten', async () => {
   if (signed === undefined) throw new Error('nothing was signed');
-  const before = await receiptOf(signed);
+  const receipt = `/domain receipt ${signed.id}`;
+  const before = await verified(t.alice, receipt);
   expect(before).toMatchObject({ verdict: 'proved', differences: [] });
   expect(before.proved.join('\n')).toMatch(
     new RegExp(
       `U0BOB’s passkey ${keys.bob.fingerprint}, vouched for by root ${keys.ada.fingerprint}, signed exactly`,
     ),
   );
+  const ledger = await verified(t.ada, '/domain ledger');
+  expect(ledger).toMatchObject({ verdict: 'proved', differences: [] });
+  expect(ledger.proved.join('\n')).toMatch(/\d+ signatures of passkeys .* vouched for by the roots/);
   const { done } = await withSession(t.databaseUrl, (client) =>
     forgetPerson(client, 'U0BOB', { dryRun: false }),
   );
   expect(done).toBe(true);
-  const after = await receiptOf(signed);
+  const after = await verified(t.alice, receipt);
   expect(after).toMatchObject({ verdict: 'proved', differences: [] });
   expect(after.forgotten.length).toBe(1);
   expect(after.notes.join('\n')).toContain('what was signed in it cannot be verified any more');

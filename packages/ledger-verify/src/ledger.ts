@@ -5,7 +5,7 @@ import { leafHash, treeHead } from './merkle.ts';
 import { type Differences, type Known, naming, type Report } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { EventLine, ForgottenBy, Header, Line, SealLine } from './shapes.ts';
-import { checkSignedEvent, type Revocation, revocationOf } from './signatures.ts';
+import { checkSignedEvent, otherRoot, type Revocation, revocationOf } from './signatures.ts';
 
 /** What is found of a file whose lines arrive one after the other. */
 export interface FileCheck {
@@ -118,6 +118,8 @@ export async function createLedgerCheck(
     if (signed !== undefined) signatures += 1;
     for (const fault of signed?.wrong ?? [])
       differences.add('changed', `event ${line.seq}: its signature does not fit: ${fault}`);
+    const strange = signed?.isOfOrder === true ? otherRoot(signed, known.roots) : undefined;
+    if (strange !== undefined) differences.add('key', `event ${line.seq}: ${strange}`);
     for (const { key, text } of (signed?.keys ?? []).flatMap((each) => revoked.get(each) ?? []))
       differences.add('key', `event ${line.seq}: its signature rests on ${key}, which had been ${text}`);
     if (line.content?.['kind'] === 'events_forgotten') accounted += countIn(line);
@@ -235,7 +237,7 @@ export async function createLedgerCheck(
           ...(signatures === 0
             ? []
             : [
-                `${signatures} signatures of passkeys are over what they stand beside; a receipt says by whom (--roots).`,
+                `${signatures} signatures of passkeys are over what they stand beside${known.roots === undefined ? '' : ', those of approvals vouched for by the roots'}; a receipt says by whom.`,
               ]),
           ...(anchored === undefined
             ? []

@@ -6,7 +6,7 @@ import { headOfPath } from './merkle.ts';
 import { type Differences, type Known, naming, type Report } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { AnchorLine, EventLine, Header, PathLine, SealLine, StatementLine } from './shapes.ts';
-import { checkSignedEvent, revocationOf } from './signatures.ts';
+import { checkSignedEvent, otherRoot, revocationOf } from './signatures.ts';
 import { checkTimeStamp } from './time-stamp.ts';
 
 interface Receipt {
@@ -338,12 +338,8 @@ async function checkSignatures(
     if (!signed) continue;
     for (const fault of signed.wrong)
       differences.add('changed', `event ${event.seq}: its signature does not fit: ${fault}`);
-    const root = signed.keys.at(-1) ?? '';
-    if (roots !== undefined && !roots.includes(root))
-      differences.add(
-        'key',
-        `event ${event.seq}: its signature rests on ${root}, which is none of the roots`,
-      );
+    const strange = otherRoot(signed, roots);
+    if (strange !== undefined) differences.add('key', `event ${event.seq}: ${strange}`);
     for (const { key, seq, text } of revocations.filter(({ key }) => signed.keys.includes(key))) {
       if (seq < event.seq)
         differences.add('key', `event ${event.seq}: its signature rests on ${key}, which had been ${text}`);

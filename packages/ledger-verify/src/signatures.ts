@@ -15,6 +15,8 @@ export interface SignedEvent {
   readonly text: string;
   /** Fingerprints: the key that signed, then those of who vouched for it, a root last. */
   readonly keys: readonly string[];
+  /** It is an approval, so that the chain stands beside it. */
+  readonly isOfOrder: boolean;
   /** Sentences: what does not fit. */
   readonly wrong: readonly string[];
 }
@@ -105,6 +107,8 @@ export async function checkSignedEvent(
   const challenge = objectOf(signature['challenge']);
   const by = textOf(challenge['approver']) || textOf(challenge['by']);
   const wrong = await faultsOf(signature, cryptography);
+  const isOfOrder = objectOf(content?.['subject'])['kind'] === 'order';
+  if (isOfOrder && challenge['decision'] !== 'approve') wrong.push('it approves nothing');
   if (by !== content?.['actor']) wrong.push(`it is one of ${by}, and not of who acted`);
   if (challenge['decision'] === 'approve')
     wrong.push(...(await approvalFaults(data, challenge, cryptography, order)));
@@ -126,7 +130,16 @@ export async function checkSignedEvent(
     chain.length === 0
       ? 'itself a root'
       : `vouched for by root ${key}${chain.length > 1 ? ` through ${chain.length - 1} more` : ''}`;
-  return { text: `${by}’s passkey ${keys[0]}, ${through}, signed ${signedText(challenge)}`, keys, wrong };
+  const text = `${by}’s passkey ${keys[0]}, ${through}, signed ${signedText(challenge)}`;
+  return { text, keys, isOfOrder, wrong };
+}
+
+/** The end of a sentence about a signature whose chain ends in none of the roots; undefined where they are not told, or it does. */
+export function otherRoot({ keys }: SignedEvent, roots: readonly string[] | undefined): string | undefined {
+  const root = keys.at(-1) ?? '';
+  return roots === undefined || roots.includes(root)
+    ? undefined
+    : `its signature rests on ${root}, which is none of the roots`;
 }
 
 /** A key that was revoked, and by which event. */

@@ -224,6 +224,11 @@ it.each<[what: string, data: object, fault: string]>([
     { ...GOOD, signature: assertion(bob, GOOD.signature.challenge, { type: 'webauthn.create' }) },
     'not made to sign in',
   ],
+  [
+    'approves nothing',
+    { ...GOOD, signature: assertion(bob, { ...vouch(bob, lead).challenge, decision: 'vouch' }) },
+    'it approves nothing',
+  ],
   ['has a chain for another key', { ...GOOD, chain: [vouch(root, lead)] }, 'it does not vouch for'],
   [
     'has a chain with a forged link',
@@ -237,12 +242,20 @@ it.each<[what: string, data: object, fault: string]>([
   expect(report.differences.map(({ text }) => text).join('\n')).toContain(fault);
 });
 
-it('finds a chain that ends in no root', async () => {
+it('says where the roots were not told', async () => {
   const { receipt } = receiptOf(GOOD);
-  expect((await check(receipt, [lead.fingerprint])).differences).toMatchObject([{ code: 'key' }]);
   const untold = await check(receipt, undefined);
   expect(untold.verdict).toBe('proved');
   expect(untold.notes.join('\n')).toContain('(--roots)');
+});
+
+it.each(['receipt', 'ledger'] as const)('finds in a %s what other roots vouch for', async (file) => {
+  const { receipt, ledger } = receiptOf(GOOD);
+  const lines = { receipt, ledger: ledger.lines }[file];
+  expect((await check(lines, [root.fingerprint])).verdict).toBe('proved');
+  expect((await check(lines, [lead.fingerprint])).differences).toEqual([
+    { code: 'key', text: expect.stringContaining('event 2: its signature rests on') },
+  ]);
 });
 
 describe('a key that was revoked', () => {
