@@ -9,7 +9,7 @@ import { createMetrics } from './metrics.ts';
 import type { PriceStore } from './money/ports.ts';
 import { GUARDED } from './names/portfolio.ts';
 import type { AdvanceDeps } from './orders/advance.ts';
-import { mandatesByName } from './orders/mandates/overview.ts';
+import { mandatesInTime } from './orders/mandates/overview.ts';
 import { createMandateRuns } from './orders/mandates/run.ts';
 import { clearForMandate } from './orders/mandates/sending.ts';
 import { offboard } from './orders/offboarding.ts';
@@ -110,8 +110,7 @@ async function start(site: Site): Promise<Bot> {
     teamId: slack.bot.teamId,
     publicUrl,
     formatEvent: formatCalendarEvent,
-    mandatedNames: () =>
-      mandatesByName({ store: stores.orders, namesFitting: stores.mandates.namesFitting, now }),
+    mandated: () => mandatesInTime({ store: stores.orders, namesFitting: stores.mandates.namesFitting, now }),
     settings,
     namesAdded: () => void bus.emit('namesAdded'),
     now,

@@ -13,7 +13,7 @@ import type { CalendarOptions } from './calendar.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
 import { byDeadline, type Deadline, deadlineOf, isRenewable, isSavable } from './deadline.ts';
-import { feedAddress, openFeed } from './feed.ts';
+import { type FeedDeps, feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
 import { DISPUTED_CODE } from './marks.ts';
 import {
@@ -40,8 +40,8 @@ export interface ExpiryParts {
   readonly publicUrl: string;
   /** The words of the calendar's events. */
   readonly formatEvent: CalendarOptions['formatEvent'];
-  /** The names that mandates renew. */
-  readonly mandatedNames: () => Promise<{ has(name: string): boolean }>;
+  /** Tells of names and their ends whether a mandate renews them. */
+  readonly mandated: FeedDeps['mandated'];
   readonly settings: () => Promise<TeamSettings>;
   /** Has names looked at that have just been added. */
   readonly namesAdded: () => void;

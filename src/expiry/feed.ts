@@ -16,8 +16,8 @@ export interface FeedDeps {
   readonly publicUrl: string;
   readonly timeZone: () => Promise<string>;
   readonly formatEvent: CalendarOptions['formatEvent'];
-  /** The names that mandates renew. */
-  readonly mandatedNames: () => Promise<{ has(name: string): boolean }>;
+  /** Tells of names and their ends whether a mandate renews them. */
+  readonly mandated: () => Promise<(name: Pick<CalendarName, 'name' | 'expiresAt'>) => boolean>;
   readonly now: () => Date;
 }
 
@@ -49,16 +49,16 @@ export async function feedAddress(deps: FeedDeps, userId: string, reset: boolean
 export async function openFeed(deps: FeedDeps, token: string): Promise<AsyncIterable<string> | undefined> {
   if (!(await deps.feeds.hasToken(hashOf(token)))) return undefined;
   const now = deps.now();
-  const [timeZone, mandated] = await Promise.all([deps.timeZone(), deps.mandatedNames()]);
+  const [timeZone, isMandated] = await Promise.all([deps.timeZone(), deps.mandated()]);
   const names = deps.store.calendarNames(new Date(now.getTime() - LOOK_BACK_DAYS * DAY_MS));
-  return calendarFeed(marked(names, mandated), { now, timeZone, formatEvent: deps.formatEvent });
+  return calendarFeed(marked(names, isMandated), { now, timeZone, formatEvent: deps.formatEvent });
 }
 
 async function* marked(
   names: AsyncIterable<CalendarName>,
-  mandated: { has(name: string): boolean },
+  isMandated: (name: CalendarName) => boolean,
 ): AsyncGenerator<CalendarName> {
-  for await (const each of names) yield mandated.has(each.name) ? { ...each, isMandated: true } : each;
+  for await (const each of names) yield isMandated(each) ? { ...each, isMandated: true } : each;
 }
 
 function newRecord(deps: FeedDeps, userId: string): { readonly record: FeedRecord; readonly token: Secret } {

@@ -24,7 +24,7 @@ export interface PendingKind<Change> {
   readonly kind: 'settings' | 'prices' | 'facts';
   /** Reads what {@link stored} has written. */
   readonly schema: z.ZodType<Change>;
-  stored(change: Change): Prisma.InputJsonValue;
+  stored(change: Change): Prisma.InputJsonValue | Promise<Prisma.InputJsonValue>;
   /**
    * Applies a change in the transaction in which it stops waiting, with the log of who asked for it and who confirmed
    * it.
@@ -40,14 +40,11 @@ export function createPendingChanges<Change>(
   { kind, schema, stored, apply }: PendingKind<Change>,
 ): PendingChanges<Change> {
   const waiting = (now: Date) => ({ teamId, kind, expiresAt: { gt: now }, outcome: null });
-  const read = ({ id, change, askedBy, askedAt, expiresAt, origin }: PendingRow): PendingChange<Change> => ({
-    id,
-    change: schema.parse(change),
-    askedBy,
-    askedAt,
-    expiresAt,
-    origin: storedOrigin.parse(origin),
-  });
+  const read = async ({ change, origin, ...row }: PendingRow): Promise<PendingChange<Change>> => {
+    const { id, askedBy, askedAt, expiresAt } = row;
+    const parsed = await schema.parseAsync(change);
+    return { id, change: parsed, askedBy, askedAt, expiresAt, origin: storedOrigin.parse(origin) };
+  };
 
   /** Whoever sets the outcome decides about the change, so that it is applied at most once. */
   const take = async (
@@ -72,7 +69,7 @@ export function createPendingChanges<Change>(
         where: waiting(now),
         orderBy: [{ askedAt: 'asc' }, { id: 'asc' }],
       });
-      return rows.map(read);
+      return Promise.all(rows.map(read));
     },
 
     find: async (id, now) => {
@@ -82,12 +79,12 @@ export function createPendingChanges<Change>(
 
     read: async (id) => {
       const row = await prisma.pendingChange.findFirst({ where: { id, teamId, kind } });
-      return row === null ? undefined : { ...read(row), decided: decidedRow.parse(row) };
+      return row === null ? undefined : { ...(await read(row)), decided: decidedRow.parse(row) };
     },
 
-    request: (change, by, at, expiresAt, origin) =>
-      prisma.$transaction(async (tx) => {
-        const kept = stored(change);
+    request: async (change, by, at, expiresAt, origin) => {
+      const kept = await stored(change);
+      return prisma.$transaction(async (tx) => {
         const where = { ...waiting(at), askedBy: by, change: { equals: kept } };
         const same = await tx.pendingChange.findFirst({ where });
         if (same !== null) return read(same);
@@ -99,7 +96,8 @@ export function createPendingChanges<Change>(
           select: { id: true },
         });
         return { id, change, askedBy: by, askedAt: at, expiresAt, origin };
-      }),
+      });
+    },
 
     confirm: (id, by, at) =>
       prisma.$transaction(async (tx) => {

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
 import { slicesOf } from '../collections.ts';
 import type { TeamEventOf } from '../events.ts';
@@ -82,6 +85,11 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
   });
 }
 
+const zip = promisify(gzip);
+const unzip = promisify(gunzip);
+
+type ChangedFact = FactsChange['names'][number];
+
 const details = z
   .object({ owner: z.string(), tags: z.array(z.string()), channel: z.string(), note: z.string() })
   .partial()
@@ -91,9 +99,17 @@ const changedFacts = z.array(
     .object({ name: z.string(), before: details, after: details.nullable() })
     .transform(({ after, ...change }) => ({ ...change, after: after ?? undefined })),
 );
-/** One text: Prisma walks through what is in a document for seconds where it has 20,000 names. */
+/** Zipped lines of JSON, one for each slice: over a document of 20,000 names, or so long a text, Prisma holds everybody up. */
 const factsChange: z.ZodType<FactsChange> = z.object({
-  names: z.string().transform((text) => changedFacts.parse(JSON.parse(text))),
+  names: z.base64().transform(async (zipped) => {
+    const text = (await unzip(Buffer.from(zipped, 'base64'))).toString();
+    const names: ChangedFact[] = [];
+    for (const line of text.split('\n')) {
+      names.push(...changedFacts.parse(JSON.parse(line)));
+      await nextTurn();
+    }
+    return names;
+  }),
 });
 
 /** Changes of names that wait for a second person, in PostgreSQL. @throws {StoreError} when the database fails */
@@ -101,28 +117,39 @@ export function createPendingFacts(database: Database, teamId: string): PendingC
   return createPendingChanges(database, teamId, {
     kind: 'facts',
     schema: factsChange,
-    stored: ({ names }) => ({
-      names: JSON.stringify(names.map(({ after = null, ...change }) => ({ ...change, after }))),
-    }),
+    async stored({ names }) {
+      const lines: string[] = [];
+      for await (const slice of slicesOf(names))
+        lines.push(JSON.stringify(slice.map(({ after = null, ...change }) => ({ ...change, after }))));
+      return { names: (await zip(lines.join('\n'))).toString('base64') };
+    },
     async apply(prisma, { change: { names }, askedBy }, confirmedBy, at) {
       const tx: RunStatement = ({ text, values }) => prisma.$queryRawUnsafe(text, ...values);
       const changer = { actor: askedBy, confirmedBy, at };
-      const found = await lockDetails(
+      await lockNames(
         tx,
         names.map(({ name }) => name),
       );
-      const stands = ({ name, before }: FactsChange['names'][number]) => {
-        const now = found.get(name);
-        return now !== undefined && isSameDetails(now, before);
-      };
-      if (!names.every(stands)) return false;
-      const changed = names.flatMap(({ after, ...change }) =>
-        after === undefined ? [] : { ...change, after },
-      );
-      await writeDetails(tx, teamId, changed, changer);
-      for (const { name } of names.filter(({ after }) => after === undefined)) {
-        await tx(removeDomain(name));
-        await tx(insertDecision(name, { kind: 'name_unwatched', ...changer }));
+      for await (const slice of slicesOf(names)) {
+        const found = await detailsOf(
+          tx,
+          slice.map(({ name }) => name),
+        );
+        const stands = ({ name, before }: ChangedFact) => {
+          const now = found.get(name);
+          return now !== undefined && isSameDetails(now, before);
+        };
+        if (!slice.every(stands)) return false;
+      }
+      for await (const slice of slicesOf(names)) {
+        const changed = slice.flatMap(({ after, ...change }) =>
+          after === undefined ? [] : { ...change, after },
+        );
+        await writeDetails(tx, teamId, changed, changer);
+        for (const { name } of slice.filter(({ after }) => after === undefined)) {
+          await tx(removeDomain(name));
+          await tx(insertDecision(name, { kind: 'name_unwatched', ...changer }));
+        }
       }
       return true;
     },

@@ -96,6 +96,16 @@ export function isDueFor({ terms }: Pick<Mandate, 'terms'>, { expiresAt }: NameE
   return expiresAt.getTime() - now.getTime() <= terms.notice * DAY_MS;
 }
 
+/** Whether a mandate still sends something for an end of a name before it is over itself. */
+export function isInTimeFor(
+  { terms, endsAt }: Pick<Mandate, 'terms' | 'endsAt'>,
+  { name, expiresAt }: Pick<NameEnd, 'name' | 'expiresAt'>,
+  now: Date,
+): boolean {
+  const actsAt = Math.max(now.getTime(), expiresAt.getTime() - terms.notice * DAY_MS);
+  return actsAt + ANNOUNCED_MS + spreadOf(name) < endsAt.getTime();
+}
+
 /** The day of a moment in UTC. */
 export function dayOf(at: Date): string {
   return at.toISOString().slice(0, 10);

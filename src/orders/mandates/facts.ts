@@ -144,13 +144,17 @@ async function standInsOf(
   );
 }
 
-/** What a name takes out of the budgets and ceilings on a day; undefined when a budget does not have it. */
+/**
+ * What a name takes out of the budgets and ceilings on a day; undefined when a budget does not have it.
+ * @param orderId its order, if there is one: what is reserved for it is reserved anew
+ */
 export async function reservationFor(
   deps: Pick<MandateDeps, 'budgetsOn'>,
   name: string,
   { cost }: Pick<KnownName, 'cost'>,
   day: string,
+  orderId?: string,
 ): Promise<Reservation | undefined> {
-  const look = await deps.budgetsOn(day)({ items: [{ n: 1, name }], resumed: undefined }, cost);
+  const look = await deps.budgetsOn(day)({ items: [{ n: 1, name }], resumed: orderId }, cost);
   return look === undefined || look.over.length > 0 ? undefined : look.reservation;
 }

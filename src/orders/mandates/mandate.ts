@@ -81,7 +81,7 @@ export function covers(
 }
 
 /** The sequence in which mandates come: of several that fit a name the oldest acts, whatever the others allow. */
-export function byAge(a: Mandate, b: Mandate): number {
+function byAge(a: Mandate, b: Mandate): number {
   return a.since.getTime() - b.since.getTime() || (a.id < b.id ? -1 : 1);
 }
 

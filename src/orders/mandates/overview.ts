@@ -2,10 +2,18 @@ import { DAY_MS } from '../../duration.ts';
 import { type BudgetSpan, periodOf } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { Order } from '../order.ts';
-import { dayOf, decideActing, type HeldCode, overCeiling, type SendPlan, type Taken } from './acting.ts';
+import {
+  dayOf,
+  decideActing,
+  type HeldCode,
+  isInTimeFor,
+  overCeiling,
+  type SendPlan,
+  type Taken,
+} from './acting.ts';
 import { knownName, type MandateDeps, reservationFor } from './facts.ts';
 import { mandatesOf } from './life.ts';
-import { byAge, isInForce, type Mandate, mandateFor, mandateOf } from './mandate.ts';
+import { isInForce, type Mandate, mandateFor, mandateOf } from './mandate.ts';
 import type { MandateAct, MandateName, MandateStore } from './ports.ts';
 import type { MandateTerms } from './terms.ts';
 
@@ -77,7 +85,8 @@ async function comingNames(
   const touched = await deps.tagsTouched(names.map(({ name }) => name));
   const found = new Map<string, MandateName[]>();
   for (const name of names) {
-    const mandate = mandateFor(mandates, name.name, touched.get(name.name) ?? [], now);
+    const acting = mandates.filter((mandate) => isInTimeFor(mandate, name, now));
+    const mandate = mandateFor(acting, name.name, touched.get(name.name) ?? [], now);
     const actsAt = name.expiresAt.getTime() - (mandate?.terms.notice ?? 0) * DAY_MS;
     if (mandate === undefined || actsAt > now.getTime() + SHOWN_DAYS * DAY_MS) continue;
     found.set(mandate.id, [...(found.get(mandate.id) ?? []), name]);
@@ -85,19 +94,28 @@ async function comingNames(
   return found;
 }
 
-/** The orders of the mandates in force that cover some names. */
+/** A name, and the end for which a mandate has to act; undefined: whichever comes. */
+interface EndingName {
+  readonly name: string;
+  readonly expiresAt: Date | undefined;
+}
+
+/** The orders of the mandates in force that cover some names, and are still in force when they have to act. */
 async function mandatesCovering(
   deps: Pick<MandateDeps, 'store' | 'tagsTouched' | 'now'>,
-  names: readonly string[],
+  names: readonly EndingName[],
 ): Promise<ReadonlyMap<string, Order>> {
   const now = deps.now();
   const orders = new Map((await mandatesOf(deps.store)).map((order) => [order.id, order]));
   const mandates = [...orders.values()].flatMap((order) => mandateOf(order) ?? []);
   if (mandates.length === 0) return new Map();
-  const touched = await deps.tagsTouched(names);
+  const touched = await deps.tagsTouched(names.map(({ name }) => name));
   return new Map(
-    names.flatMap((name) => {
-      const mandate = mandateFor(mandates, name, touched.get(name) ?? [], now);
+    names.flatMap(({ name, expiresAt }) => {
+      const acting = mandates.filter(
+        (mandate) => expiresAt === undefined || isInTimeFor(mandate, { name, expiresAt }, now),
+      );
+      const mandate = mandateFor(acting, name, touched.get(name) ?? [], now);
       const order = mandate && orders.get(mandate.id);
       return order === undefined ? [] : [[name, order] as const];
     }),
@@ -128,7 +146,10 @@ export async function previewOf(
     deps.mandates.findMany(names),
     deps.costOn(names, dayOf(new Date(now.getTime() - 365 * DAY_MS))),
     deps.costOn(names, dayOf(now)),
-    mandatesCovering(deps, names),
+    mandatesCovering(
+      deps,
+      names.map((name) => ({ name, expiresAt: undefined })),
+    ),
   ]);
   const known = new Map(watched.map((name) => [name.name, name]));
   const nothing = { byDay: [], countOn: () => 0 };
@@ -147,30 +168,41 @@ export async function previewOf(
   };
 }
 
-/** The mandates in force by the names of the watch list that they act for: of several that fit a name the oldest. */
-export async function mandatesByName(
+/** Tells of names and their ends whether a mandate renews them that is in force now, and still is when it has to act. */
+export async function mandatesInTime(
   deps: Pick<MandateDeps, 'store' | 'now'> & Pick<MandateStore, 'namesFitting'>,
-): Promise<ReadonlyMap<string, Order>> {
+): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
   const now = deps.now();
-  const given = (await mandatesOf(deps.store)).toReversed().flatMap((order) => {
-    const mandate = mandateOf(order);
-    return mandate !== undefined && isInForce(mandate, now) ? [{ order, mandate }] : [];
-  });
-  const covered = new Map<string, Order>();
-  for (const { order, mandate } of given.toSorted((a, b) => byAge(a.mandate, b.mandate)))
-    for (const name of await deps.namesFitting(mandate.terms.mandate_names))
-      if (!covered.has(name)) covered.set(name, order);
-  return covered;
+  const mandates = (await mandatesOf(deps.store)).flatMap((order) => mandateOf(order) ?? []);
+  const covering = await Promise.all(
+    mandates
+      .filter((mandate) => isInForce(mandate, now))
+      .map(async (mandate) => {
+        const names = new Set(await deps.namesFitting(mandate.terms.mandate_names));
+        return { mandate, names };
+      }),
+  );
+  return (end) =>
+    covering.some(({ mandate, names }) => names.has(end.name) && isInTimeFor(mandate, end, now));
 }
 
 /** A mandate in force, with its order. */
 export type MandateInForce = Pick<MandateStanding, 'order' | 'mandate'>;
 
-/** The mandate in force that acts for one name; undefined when none does. */
-export async function mandateOfName(deps: MandateDeps, name: string): Promise<MandateInForce | undefined> {
-  const order = (await mandatesCovering(deps, [name])).get(name);
+/** The mandate in force that speaks of one name. */
+export interface CoveringMandate extends MandateInForce {
+  /** It is over before it has to act for the name. */
+  readonly isOverBefore: boolean;
+}
+
+/** The mandate that covers one name, of several the one that acts; undefined when none does. */
+export async function mandateOfName(deps: MandateDeps, name: string): Promise<CoveringMandate | undefined> {
+  const expiresAt = (await deps.mandates.find(name))?.expiresAt;
+  const acting = (await mandatesCovering(deps, [{ name, expiresAt }])).get(name);
+  const order = acting ?? (await mandatesCovering(deps, [{ name, expiresAt: undefined }])).get(name);
   const mandate = order && mandateOf(order);
-  return order === undefined || mandate === undefined ? undefined : { order, mandate };
+  if (order === undefined || mandate === undefined) return undefined;
+  return { order, mandate, isOverBefore: acting === undefined };
 }
 
 /** Mandates in force that a person asked for or gave. */
@@ -197,12 +229,12 @@ export interface Outlook {
 /** What becomes of some names if nobody presses anything. */
 export async function outlookOf(
   deps: MandateDeps,
-  watched: readonly { readonly name: string; readonly owner?: string | undefined }[],
+  watched: readonly (EndingName & { readonly owner?: string | undefined })[],
 ): Promise<Outlook> {
   const names = watched.map(({ name }) => name);
   const [open, covering] = await Promise.all([
     deps.store.openOrders('renew', names),
-    mandatesCovering(deps, names),
+    mandatesCovering(deps, watched),
   ]);
   const planned = new Map([
     ...(await renewalsUnderWay(deps, open)),

@@ -32,7 +32,7 @@ export async function clearForMandate(deps: MandateDeps, order: Order): Promise<
   const known = await knownName(deps, kept, name, order.id);
   const now = deps.now();
   if (known === undefined) return { kind: 'later', until: new Date(now.getTime() + UNKNOWN_WAIT_MS) };
-  const reservation = await reservationFor(deps, item.name, known, dayOf(now));
+  const reservation = await reservationFor(deps, item.name, known, dayOf(now), order.id);
   const facts = {
     ...known.facts,
     mandate: mandateOf(kept),

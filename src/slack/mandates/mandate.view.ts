@@ -2,7 +2,12 @@ import { groupBy } from '../../collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import { exactNumber } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
-import type { MandateInForce, MandatePreview, MandateStanding } from '../../orders/mandates/overview.ts';
+import type {
+  CoveringMandate,
+  MandateInForce,
+  MandatePreview,
+  MandateStanding,
+} from '../../orders/mandates/overview.ts';
 import type { MandateAct } from '../../orders/mandates/ports.ts';
 import type { MandateIssue, MandateTerms } from '../../orders/mandates/terms.ts';
 import type { Order } from '../../orders/order.ts';
@@ -307,8 +312,10 @@ export function isSaidInForce(
   return task === 'mandate' && state === 'SUCCEEDED' && kind === 'finished';
 }
 
-/** Said where a mandate acts for a name. */
-export function coveredText({ order, mandate: { terms } }: MandateInForce): string {
+/** Said where a mandate covers a name. */
+export function coveredText({ order, mandate: { terms }, isOverBefore }: CoveringMandate): string {
+  if (isOverBefore)
+    return `:warning: A mandate covers it and ends ${formatDay(terms.until)}, before it would renew it: order ${code(order.id)}.`;
   return `:repeat: A mandate renews it up to ${amountsText([terms.max_price])}, ${terms.notice} days before: order ${code(order.id)}.`;
 }
 

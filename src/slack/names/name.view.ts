@@ -11,7 +11,7 @@ import type { KnownName } from '../../names/names.ts';
 import type { NameDetails } from '../../names/portfolio.ts';
 import { type PastChange, pastChanges } from '../../names/timeline.ts';
 import { isOfIncident } from '../../names/unexplained-changes.ts';
-import type { MandateInForce } from '../../orders/mandates/overview.ts';
+import type { CoveringMandate } from '../../orders/mandates/overview.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import { displayName } from '../../zones/names.ts';
 import { datelessSentences } from '../expiry/dateless.view.ts';
@@ -54,8 +54,8 @@ export interface NameScreen {
   readonly known: KnownName;
   /** What people have set; undefined when it is not watched. */
   readonly details?: NameDetails | undefined;
-  /** The mandate that acts for it. */
-  readonly mandate?: MandateInForce | undefined;
+  /** The mandate that covers it. */
+  readonly mandate?: CoveringMandate | undefined;
   /** The latest first. */
   readonly orders: readonly Order[];
   /** The orders that explain changes and that the person may see. */

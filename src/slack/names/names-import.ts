@@ -57,8 +57,8 @@ export const namesImportForm: FormFeature<'names_import'> = {
 };
 
 /** Tells a person how far an import is, where it takes long. */
-function tellingProgress<T>(
-  { respond }: Interaction,
+export function tellingProgress<T>(
+  { respond }: Pick<Interaction, 'respond'>,
   activity: 'Compared' | 'Changed',
   run: (progress: Progress) => Promise<T>,
 ): Promise<T> {

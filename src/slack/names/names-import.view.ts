@@ -90,7 +90,7 @@ export function importProgress(
   return textMessage(
     total === 0
       ? 'Reading the file.'
-      : `${activity} ${done.toLocaleString('en')} of ${count(total, 'name')} so far.`,
+      : `${activity} ${done.toLocaleString('en')} of ${total.toLocaleString('en')} names so far.`,
   );
 }
 

@@ -1,8 +1,15 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/duration.ts';
 import { approveOrder, denyOrder } from '../../../src/orders/decide.ts';
+import { dayOf } from '../../../src/orders/mandates/acting.ts';
 import { endMandate } from '../../../src/orders/mandates/life.ts';
+import {
+  mandateOfName,
+  mandatesInTime,
+  mandatesStanding,
+  outlookOf,
+} from '../../../src/orders/mandates/overview.ts';
 import { markUnsentUnknown } from '../../../src/orders/restore-guard.ts';
 import { statementOf } from '../../../src/orders/statement.ts';
 import { stopOrder } from '../../../src/orders/stop.ts';
@@ -218,6 +225,54 @@ describe('acting', () => {
     expect(orders).toHaveLength(4);
   });
 
+  test.each([3, 30])(
+    'begins %i days before the end where the terms say so, and not before',
+    async (notice) => {
+      await on.watch('cafe.rest', notice);
+      await on.watch('day-after.rest', notice + 0.001);
+      await on.inForce({ notice });
+      await on.run();
+      expect((await on.acts()).map(({ name }) => name)).toEqual(['cafe.rest']);
+    },
+  );
+
+  test('of a mandate that ends before it could send leaves the name to another, and does not count as covering it', async () => {
+    await on.watch('cafe.rest', 20);
+    const soon = await on.inForce({ until: dayOf(new Date(rig.now.getTime() + 6 * DAY_MS)) });
+    const end = { name: 'cafe.rest', expiresAt: new Date(rig.now.getTime() + 20 * DAY_MS) };
+    const { namesFitting } = rig.mandates.mandates;
+    const isRenewed = async () =>
+      (await mandatesInTime({ store: rig.store, namesFitting, now: () => rig.now }))(end);
+    expect(await isRenewed()).toBe(false);
+    expect(await mandateOfName(rig.mandates, 'cafe.rest')).toMatchObject({
+      order: { id: soon.id },
+      isOverBefore: true,
+    });
+    expect((await mandatesStanding(rig.mandates)).map(({ coming }) => coming)).toEqual([[]]);
+    expect((await outlookOf(rig.mandates, [end])).uncovered).toEqual(['cafe.rest']);
+    rig.pass(1_000);
+    const long = await on.inForce();
+    expect(await isRenewed()).toBe(true);
+    expect(await mandateOfName(rig.mandates, 'cafe.rest')).toMatchObject({
+      order: { id: long.id },
+      isOverBefore: false,
+    });
+    expect((await outlookOf(rig.mandates, [end])).uncovered).toEqual([]);
+    const coming = (await mandatesStanding(rig.mandates)).map(({ order, coming: names }) => [
+      order.id,
+      names.length,
+    ]);
+    expect(coming).toEqual([
+      [soon.id, 0],
+      [long.id, 1],
+    ]);
+    rig.pass(6.5 * DAY_MS);
+    await on.run();
+    expect(await on.acts(), 'it ends too soon to send anything').toEqual([]);
+    rig.pass(2 * DAY_MS);
+    expect(await on.actFor('cafe.rest')).toMatchObject({ mandateId: long.id, held: undefined });
+  });
+
   test('the oldest of two that fit acts', async () => {
     await on.watch('soon.rest', 10);
     const first = await on.inForce({ mandate_names: ['soon.rest'] });
@@ -289,6 +344,70 @@ describe('ceilings', () => {
     expect(await on.actFor('a.rest')).toMatchObject({ held: undefined });
     expect(await on.actFor('b.rest')).toMatchObject({ held: 'budget_empty' });
     for (const { id } of await rig.budgets.list()) await rig.budgets.remove(id, 'U0ADMIN', rig.now);
+  });
+
+  describe('with a budget of the month', () => {
+    const budgetOf = (minor: number) =>
+      rig.budgets.add(
+        { tag: undefined, span: 'month', amount: { currency: 'EUR', minor } },
+        'U0ADMIN',
+        rig.now,
+      );
+    const dropBudgets = async () => {
+      for (const { id } of await rig.budgets.list()) await rig.budgets.remove(id, 'U0ADMIN', rig.now);
+    };
+    afterEach(dropBudgets);
+
+    test('a name goes out for which there is just enough: what is reserved for it is not in its own way', async () => {
+      await budgetOf(2_000);
+      await on.watch('a.rest', 10);
+      await on.inForce();
+      const order = await orderOf('a.rest');
+      await on.announce();
+      await on.nextDay();
+      expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
+    });
+
+    test('a name is asked for when the budget has been lowered since it was said', async () => {
+      await budgetOf(2_000);
+      await on.watch('a.rest', 10);
+      await on.inForce();
+      const order = await orderOf('a.rest');
+      await on.announce();
+      await dropBudgets();
+      await budgetOf(1_999);
+      await on.nextDay();
+      expect(sent()).toBe(0);
+      expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+      expect(await on.actFor('a.rest')).toMatchObject({ held: 'budget_empty' });
+      expect(await orderOf('a.rest')).toMatchObject({ state: 'PENDING', mandated: undefined });
+    });
+  });
+
+  test('of a year count by the day in UTC on which it goes out, also at the turn of the year', async () => {
+    rig.pass(Date.parse('2026-12-30T01:00:00Z') - rig.now.getTime());
+    const year = { span: 'year', max_total: { currency: 'EUR', minor: 2_000 } } as const;
+    await on.watch('a.rest', 10);
+    await on.inForce(year);
+    const first = await orderOf('a.rest');
+    const dayOfSending = async (id: string) =>
+      (await rig.sql(`SELECT day::text AS day FROM budget_reservations WHERE order_id = $1`, id))[0]?.['day'];
+    expect(await dayOfSending(first.id)).toBe('2026-12-31');
+    await on.announce();
+    await on.watch('b.rest', 10);
+    expect(await on.actFor('b.rest'), 'the old year has no more').toMatchObject({ held: 'total_spent' });
+    rig.pass(DAY_MS);
+    await on.watch('c.rest', 10);
+    expect(await on.actFor('c.rest'), 'it goes out in the new year').toMatchObject({ held: undefined });
+    const second = await orderOf('c.rest');
+    expect(await dayOfSending(second.id)).toBe('2027-01-01');
+    // The first one is late, so that it goes out in the new year, whose sum is taken.
+    rig.pass(12 * 60 * 60_000 + DAY_MS / 2);
+    await on.look();
+    await rig.runDue();
+    expect(sent()).toBe(0);
+    expect(await rig.read(first.id)).toMatchObject({ state: 'FAILED' });
+    expect(await on.actFor('a.rest')).toMatchObject({ held: 'total_spent' });
   });
 });
 
@@ -462,6 +581,54 @@ describe('where it does not act', () => {
     await on.nextDay();
     expect(sent()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
+  });
+
+  test('a name whose price list was there when it was said, and is gone when it goes out, is asked for', async () => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    await orderOf('cafe.rest');
+    await on.announce();
+    rig.prices.delete('cafe.rest');
+    await on.nextDay();
+    expect(sent()).toBe(0);
+    expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'price_unknown' });
+    expect(await orderOf('cafe.rest')).toMatchObject({ state: 'PENDING', mandated: undefined });
+  });
+
+  test('when who asked for the mandate leaves between the message and the request, nothing is sent', async () => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    const order = await orderOf('cafe.rest');
+    await on.announce();
+    rig.absent.set('U0ALICE', 'left');
+    await on.nextDay();
+    expect(sent()).toBe(0);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+  });
+
+  test('when the clock is set 40 days forward, what ended meanwhile is not sent, and is asked for', async () => {
+    await on.watch('cafe.example', 10);
+    await on.inForce({ mandate_names: ['*.example'] });
+    const order = await orderOf('cafe.example');
+    await on.announce();
+    rig.pass(40 * DAY_MS);
+    await on.look();
+    await rig.runDue();
+    await on.run();
+    expect(sent()).toBe(0);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    expect((await on.acts()).map(({ held }) => held)).toEqual(['too_late']);
+  });
+
+  test('a name that was stopped is left alone when a better date of the same end comes', async () => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    const order = await orderOf('cafe.rest');
+    await stopOrder(rig.orders, order.id, 'U0CAROL');
+    await rig.sql(`UPDATE domains SET expires_at = expires_at + interval '2 days'`);
+    await on.run();
+    expect(await on.acts()).toHaveLength(1);
     expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
