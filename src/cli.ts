@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
+import pg from 'pg';
 import { backupCommand } from './commands/backup.ts';
 import { type Command, CommandError, UsageError } from './commands/command.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -61,15 +62,22 @@ async function main([name, ...rest]: readonly string[]): Promise<number> {
     return (await command.run({ args, values, env: loadEnvironment(), print })) ?? 0;
   } catch (error) {
     if (error instanceof UsageError || isArgumentError(error)) {
-      complain(`${error.message}\n\n${usageOf(name, command)}`);
+      // Node adds how to give an argument that begins with a hyphen, which no command takes.
+      const [problem] = error.message.split('. To specify');
+      complain(`${problem}\n\n${usageOf(name, command)}`);
       return WRONG_USE;
     }
-    const known = FOR_OPERATORS.some((type) => error instanceof type);
-    complain(
-      error instanceof Error ? ((known ? error.message : error.stack) ?? error.message) : String(error),
-    );
+    complain(sentenceOf(error));
     return FAILED;
   }
+}
+
+/** What an operator is told. Only what nobody has thought of comes with its stack. */
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof pg.DatabaseError) return `The database says: ${error.message}`;
+  const known = FOR_OPERATORS.some((type) => error instanceof type) || 'syscall' in error;
+  return (known ? error.message : error.stack) ?? error.message;
 }
 
 /** What `parseArgs` throws for options that are not declared or lack a value. */
@@ -78,11 +86,14 @@ function isArgumentError(error: unknown): error is Error {
 }
 
 function usageOf(name: string, { usage, summary, details }: Command): string {
-  return `Usage: npm run ${name} -- ${usage}\n       node dist/cli.js ${name} ${usage}\n\nTo ${summary}.\n${details}`;
+  const [byNpm, byNode] = usage === '' ? [name, name] : [`${name} -- ${usage}`, `${name} ${usage}`];
+  return `Usage: npm run ${byNpm}\n       node dist/cli.js ${byNode}\n\nTo ${summary}.\n${details}`;
 }
 
 function overview(unknown: string | undefined): string {
-  const lines = [...COMMANDS].map(([name, { usage, summary }]) => `  ${name} ${usage}\n      ${summary}`);
+  const lines = [...COMMANDS].map(
+    ([name, { usage, summary }]) => `  ${`${name} ${usage}`.trim()}\n      ${summary}`,
+  );
   const problem = unknown === undefined ? '' : `There is no command ${unknown}.\n\n`;
   return `${problem}Usage: node dist/cli.js COMMAND …\n\n${lines.join('\n')}`;
 }

@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readDatabaseSettings } from '../config.ts';
 import { backupTo, takeBackup } from '../store/backup.ts';
-import { type Command, CommandError, onlyArgument, withDatabase } from './command.ts';
+import { type Command, CommandError, onlyArgument, withBotDatabase } from './command.ts';
 
 export const backupCommand: Command = {
   usage: 'FILE',
@@ -16,7 +15,7 @@ export const backupCommand: Command = {
     // Nothing but the backup may go to standard output then.
     const say = toStdout ? (line: string) => void process.stderr.write(`${line}\n`) : print;
     const path = toStdout ? target : await freePath(target);
-    const { takenAt, orders, keys } = await withDatabase(readDatabaseSettings(env), say, (url) =>
+    const { takenAt, orders, keys } = await withBotDatabase({ env, print: say }, (url) =>
       toStdout ? backupTo(url, process.stdout) : takeBackup(url, path),
     );
     say(`The backup${toStdout ? '' : ` ${path}`} is complete: the database of ${takenAt.toISOString()}.`);

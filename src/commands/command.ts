@@ -1,6 +1,10 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ParseArgsConfig } from 'node:util';
 import { joinEmbeddedPostgres } from '@domain-steward/embedded-postgres';
-import type { DatabaseSettings, Environment } from '../config.ts';
+import type pg from 'pg';
+import { type DatabaseSettings, type Environment, readDatabaseSettings } from '../config.ts';
+import { withSession } from '../store/session.ts';
 
 /** One of the operator's commands. */
 export interface Command {
@@ -59,6 +63,34 @@ export async function withDatabase<T>(
   } finally {
     await embedded.stop();
   }
+}
+
+/**
+ * The same on a database that the bot has made.
+ * @throws {CommandError} where there is none: one that is made now would only hide that a setting is wrong
+ */
+export async function withBotDatabase<T>(
+  { env, print }: Pick<CommandContext, 'env' | 'print'>,
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  const settings = readDatabaseSettings(env);
+  const folder = join(settings.dataDir, 'postgres');
+  if (settings.databaseUrl === undefined && !existsSync(folder))
+    throw new CommandError(`There is no database in ${folder}. Look at DATABASE_URL and DATA_DIR.`);
+  return withDatabase(settings, print, async (url) => {
+    if (!(await withSession(url, hasTables)))
+      throw new CommandError(
+        'The database has no tables of Domain Steward. Look at DATABASE_URL and DATA_DIR; the bot makes them when it starts, and npm run migrate without it.',
+      );
+    return work(url);
+  });
+}
+
+async function hasTables(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>(
+    `SELECT to_regclass('public._prisma_migrations') IS NOT NULL AS found`,
+  );
+  return rows[0]?.found === true;
 }
 
 /** A line a table: `orders: 12 rows`. */

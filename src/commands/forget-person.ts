@@ -1,7 +1,7 @@
-import { readDatabaseSettings, variablesWith } from '../config.ts';
+import { variablesWith } from '../config.ts';
 import { forgetPerson, type StillNeeded } from '../store/forget-person.ts';
 import { withSession } from '../store/session.ts';
-import { type Command, DRY_RUN, onlyArgument, printChanges, UsageError, withDatabase } from './command.ts';
+import { type Command, DRY_RUN, onlyArgument, printChanges, UsageError, withBotDatabase } from './command.ts';
 
 export const forgetPersonCommand: Command = {
   usage: 'ID [--dry-run]',
@@ -13,7 +13,7 @@ export const forgetPersonCommand: Command = {
     const person = onlyArgument(args, 'ID');
     if (!/^[UW][A-Z0-9]{2,}$/.test(person)) throw new UsageError(`${person} is no Slack user id (U…).`);
     const dryRun = values['dry-run'] === true;
-    const forgetting = await withDatabase(readDatabaseSettings(env), print, (url) =>
+    const forgetting = await withBotDatabase({ env, print }, (url) =>
       withSession(url, (client) => forgetPerson(client, person, { dryRun })),
     );
     if (!forgetting.done) {

@@ -1,7 +1,6 @@
-import { readDatabaseSettings } from '../config.ts';
 import { readKeys } from '../store/keys-listed.ts';
 import { withSession } from '../store/session.ts';
-import { type Command, UsageError, withDatabase } from './command.ts';
+import { type Command, UsageError, withBotDatabase } from './command.ts';
 
 export const keyFingerprintCommand: Command = {
   usage: '',
@@ -11,7 +10,7 @@ export const keyFingerprintCommand: Command = {
   options: {},
   async run({ args, env, print }) {
     if (args.length > 0) throw new UsageError('It takes no arguments.');
-    const keys = await withDatabase(readDatabaseSettings(env), print, (url) =>
+    const keys = await withBotDatabase({ env, print }, (url) =>
       withSession(url, (client) => readKeys(client)),
     );
     if (keys.length === 0) print('There are no passkeys yet. Somebody adds one with /domain key.');

@@ -1,7 +1,6 @@
-import { readDatabaseSettings } from '../config.ts';
 import { purge } from '../store/purge.ts';
 import { withSession } from '../store/session.ts';
-import { type Command, DRY_RUN, printChanges, UsageError, withDatabase } from './command.ts';
+import { type Command, DRY_RUN, printChanges, UsageError, withBotDatabase } from './command.ts';
 
 /** Within this time an order may be asked for again, undone or reviewed. */
 const MIN_AGE_DAYS = 30;
@@ -18,7 +17,7 @@ export const purgeCommand: Command = {
     if (Date.now() - before.getTime() < MIN_AGE_DAYS * DAY_MS)
       throw new UsageError(`DATE must be at least ${MIN_AGE_DAYS} days ago.`);
     const dryRun = values['dry-run'] === true;
-    const changes = await withDatabase(readDatabaseSettings(env), print, (url) =>
+    const changes = await withBotDatabase({ env, print }, (url) =>
       withSession(url, (client) => purge(client, before, { dryRun })),
     );
     const day = before.toISOString().slice(0, 10);

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -18,13 +17,15 @@ import { withSession } from './session.ts';
  */
 export async function takeBackup(url: string, path: string): Promise<Manifest> {
   const partial = `${path}.${randomUUID()}.partial`;
+  // Only its owner may read what people do and what is sealed.
+  const file = await open(partial, 'wx', 0o600);
   try {
-    // Only its owner may read what people do and what is sealed.
-    const taken = await backupTo(url, createWriteStream(partial, { mode: 0o600, flush: true }));
+    const taken = await backupTo(url, file.createWriteStream({ flush: true }));
     await rename(partial, path);
     await syncFolder(dirname(path));
     return taken;
   } catch (error) {
+    await file.close().catch(() => undefined);
     await rm(partial, { force: true });
     throw error;
   }

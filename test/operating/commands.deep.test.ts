@@ -1,7 +1,9 @@
-import { chmod, chown, cp, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { type ChildOptions, startChild } from '../support/child.ts';
 
 /*
@@ -22,13 +24,19 @@ async function run(args: readonly string[], env: ChildOptions['env'] = {}) {
   return { code: await child.ended, output: child.output() };
 }
 
-const COMMANDS = ['doctor', 'backup', 'restore', 'migrate', 'forget-person', 'purge'];
+const { scripts } = z
+  .object({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')));
+
+const COMMANDS = ['doctor', 'backup', 'restore', 'migrate', 'forget-person', 'purge', 'key-fingerprint'];
 
 describe('every command', () => {
   test('stands in the list', async () => {
     const { code, output } = await run(['--help']);
     expect(code).toBe(0);
-    for (const name of COMMANDS) expect(output).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+    for (const name of COMMANDS) expect(output).toMatch(new RegExp(`^ {2}${name}( |$)`, 'm'));
+    const listed = [...output.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name);
+    expect(listed).toEqual(COMMANDS);
     expect(await run([])).toMatchObject({ code: 2 });
     expect((await run(['bakcup'])).output).toMatch(/^There is no command bakcup\./);
   });
@@ -38,14 +46,17 @@ describe('every command', () => {
     async (name) => {
       const { code, output } = await run([name, '--help']);
       expect(code).toBe(0);
-      expect(output).toMatch(new RegExp(`^Usage: npm run ${name} -- .*\\n +node dist/cli\\.js ${name} `));
+      expect(output).toMatch(
+        new RegExp(`^Usage: npm run ${name}( -- [^ ].*)?\\n +node dist/cli\\.js ${name}( [^ ].*)?\\n\\n`),
+      );
+      expect(scripts[name]).toBe(`exec node dist/cli.js ${name}`);
       for (const wrong of [
         [name, '--wrong'],
         [name, 'one', 'two'],
       ]) {
         const refused = await run(wrong);
         expect(refused.code, refused.output).toBe(2);
-        expect(refused.output).toContain(`Usage: npm run ${name} -- `);
+        expect(refused.output).toContain(`\n\nUsage: npm run ${name}`);
         expect(refused.output).not.toMatch(/^\s+at /m);
       }
     },
@@ -75,6 +86,43 @@ test('a backup of the embedded database in a folder with a blank goes and comes 
   const { code, output } = await run(['restore', 'my backup.sql.gz'], { DATA_DIR: 'other data' });
   expect(output).toMatch(/^The database of .* is back\./m);
   expect(code).toBe(0);
+});
+
+const ON_A_DATABASE = [
+  ['backup', 'backup.sql.gz'],
+  ['forget-person', 'U0ALICE', '--dry-run'],
+  ['purge', '--before', '2020-01-01', '--dry-run'],
+  ['key-fingerprint'],
+];
+
+test.each(ON_A_DATABASE)('%s makes no database where there is none', async (...args) => {
+  const { code, output } = await run(args, { DATA_DIR: 'mistyped' });
+  expect(code).toBe(1);
+  expect(output).toBe(
+    `There is no database in ${join(folder, 'mistyped', 'postgres')}. Look at DATABASE_URL and DATA_DIR.\n`,
+  );
+});
+
+test('a database of somebody else is said to be one, by each command that needs ours', async () => {
+  const { url, stop } = await startEmbeddedPostgres({ dataDir: join(folder, 'foreign') });
+  onTestFinished(stop);
+  for (const args of ON_A_DATABASE) {
+    const { code, output } = await run(args, { DATABASE_URL: url });
+    expect(output).toMatch(/^The database has no tables of Domain Steward\. [^\n]*\n$/);
+    expect(code).toBe(1);
+  }
+});
+
+test.each([
+  ['a folder that is not there', 'nowhere/backup.sql.gz', 'ENOENT'],
+  ['a file in the place of a folder', 'taken/backup.sql.gz', 'ENOTDIR'],
+])('a backup into %s is refused in a sentence, and leaves no server behind', async (_what, path, why) => {
+  await writeFile(join(folder, 'taken'), '');
+  const { code, output } = await run(['backup', path]);
+  expect(code).toBe(1);
+  expect(output).toContain(why);
+  expect(output).not.toMatch(/^\s+at /m);
+  expect(output).toContain('Stopped the embedded PostgreSQL.');
 });
 
 test('a data folder that was copied while nothing ran is put back as it was', async () => {

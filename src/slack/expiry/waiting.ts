@@ -53,9 +53,9 @@ export function renewalDays({ renewals }: Pick<Outlook, 'renewals'>, timeZone: s
 /** The same for the names of a list, at this moment. */
 export async function renewalDaysOf(
   { mandates, settings }: Pick<SlackDeps, 'mandates' | 'settings'>,
-  listed: readonly { readonly domain: Pick<WatchedDomain, 'name'> }[],
+  listed: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],
 ): Promise<RenewalDays> {
-  const names = listed.map(({ domain: { name } }) => ({ name }));
+  const names = listed.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));
   const [outlook, { reminderTimezone }] = await Promise.all([outlookOf(mandates, names), settings()]);
   return renewalDays(outlook, reminderTimezone);
 }
