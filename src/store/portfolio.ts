@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
 import { slicesOf } from '../collections.ts';
+import { inTurns } from '../csv.ts';
 import type { TeamEventOf } from '../events.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
@@ -104,10 +104,7 @@ const factsChange: z.ZodType<FactsChange> = z.object({
   names: z.base64().transform(async (zipped) => {
     const text = (await unzip(Buffer.from(zipped, 'base64'))).toString();
     const names: ChangedFact[] = [];
-    for (const line of text.split('\n')) {
-      names.push(...changedFacts.parse(JSON.parse(line)));
-      await nextTurn();
-    }
+    for await (const line of inTurns(text.split('\n'))) names.push(...changedFacts.parse(JSON.parse(line)));
     return names;
   }),
 });

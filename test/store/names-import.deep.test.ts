@@ -77,7 +77,7 @@ const NOTE = 'Ask legal before anything is changed here, and the agency in any c
 test(`${NAMES} names are read, compared, handed over and changed, without holding anybody up`, async () => {
   const rows = Array.from(
     { length: NAMES },
-    (_, n) => `name${n + 1}.rest,U0ADA,"brand client-acme",C0BRAND,${NOTE}`,
+    (_, n) => `name${n + 1}.rest,U0ADA,"brand client-acme",C0BRAND,"${NOTE}"`,
   );
   const bytes = Buffer.from(['name,owner,tags,channel,note', ...rows].join('\n'));
   const { step, expectTurns } = createSteps();
