@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
 import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
-import pg from 'pg';
 import { backupCommand } from './commands/backup.ts';
 import { type Command, CommandError, UsageError } from './commands/command.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -75,7 +74,6 @@ async function main([name, ...rest]: readonly string[]): Promise<number> {
 /** What an operator is told. Only what nobody has thought of comes with its stack. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error instanceof pg.DatabaseError) return `The database says: ${error.message}`;
   const known = FOR_OPERATORS.some((type) => error instanceof type) || 'syscall' in error;
   return (known ? error.message : error.stack) ?? error.message;
 }

@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ParseArgsConfig } from 'node:util';
 import { joinEmbeddedPostgres } from '@domain-steward/embedded-postgres';
-import type pg from 'pg';
 import { type DatabaseSettings, type Environment, readDatabaseSettings } from '../config.ts';
-import { withSession } from '../store/session.ts';
+import { hasTables, withSession } from '../store/session.ts';
 
 /** One of the operator's commands. */
 export interface Command {
@@ -84,13 +83,6 @@ export async function withBotDatabase<T>(
       );
     return work(url);
   });
-}
-
-async function hasTables(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query<{ found: boolean }>(
-    `SELECT to_regclass('public._prisma_migrations') IS NOT NULL AS found`,
-  );
-  return rows[0]?.found === true;
 }
 
 /** A line a table: `orders: 12 rows`. */

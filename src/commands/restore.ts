@@ -58,7 +58,7 @@ async function explained<T>(work: Promise<T>, how: string): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (!(error instanceof DatabaseAccessError)) throw error;
+    if (!(error instanceof DatabaseAccessError) || error.cause !== undefined) throw error;
     throw new CommandError(`${error.message}\n${how}`, { cause: error });
   }
 }

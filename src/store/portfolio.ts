@@ -3,7 +3,6 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
 import { slicesOf } from '../collections.ts';
-import { inTurns } from '../csv.ts';
 import type { TeamEventOf } from '../events.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
 import { changedDetails, type DetailsChange, isSameDetails, type NameDetails } from '../names/portfolio.ts';
@@ -99,12 +98,13 @@ const changedFacts = z.array(
     .object({ name: z.string(), before: details, after: details.nullable() })
     .transform(({ after, ...change }) => ({ ...change, after: after ?? undefined })),
 );
-/** Zipped lines of JSON, one for each slice: over a document of 20,000 names, or so long a text, Prisma holds everybody up. */
+/** Zipped lines of JSON, one for each name: over a document of 20,000 names, or so long a text, Prisma holds everybody up. */
 const factsChange: z.ZodType<FactsChange> = z.object({
   names: z.base64().transform(async (zipped) => {
     const text = (await unzip(Buffer.from(zipped, 'base64'))).toString();
     const names: ChangedFact[] = [];
-    for await (const line of inTurns(text.split('\n'))) names.push(...changedFacts.parse(JSON.parse(line)));
+    for await (const slice of slicesOf(text.split('\n')))
+      names.push(...changedFacts.parse(slice.map((line): unknown => JSON.parse(line))));
     return names;
   }),
 });
@@ -117,7 +117,7 @@ export function createPendingFacts(database: Database, teamId: string): PendingC
     async stored({ names }) {
       const lines: string[] = [];
       for await (const slice of slicesOf(names))
-        lines.push(JSON.stringify(slice.map(({ after = null, ...change }) => ({ ...change, after }))));
+        lines.push(...slice.map(({ after = null, ...change }) => JSON.stringify({ ...change, after })));
       return { names: (await zip(lines.join('\n'))).toString('base64') };
     },
     async apply(prisma, { change: { names }, askedBy }, confirmedBy, at) {

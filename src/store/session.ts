@@ -26,9 +26,20 @@ export async function withSession<T>(url: string, work: (client: pg.Client) => P
   try {
     await client.query(`SET TIME ZONE 'UTC'; ${DURABLE_COMMITS}`);
     return await work(client);
+  } catch (cause) {
+    if (!(cause instanceof pg.DatabaseError)) throw cause;
+    throw new DatabaseAccessError(`The database says: ${cause.message}`, { cause });
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+/** Whether a database has the tables of the bot. */
+export async function hasTables(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>(
+    `SELECT to_regclass('public._prisma_migrations') IS NOT NULL AS found`,
+  );
+  return rows[0]?.found === true;
 }
 
 /** An error of several addresses has no text of its own. */
