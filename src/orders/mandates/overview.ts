@@ -97,7 +97,7 @@ async function comingNames(
 /** A name, and the end for which a mandate has to act; undefined: whichever comes. */
 interface EndingName {
   readonly name: string;
-  readonly expiresAt: Date | undefined;
+  readonly expiresAt?: Date | undefined;
 }
 
 /** The orders of the mandates in force that cover some names, and are still in force when they have to act. */
@@ -148,7 +148,7 @@ export async function previewOf(
     deps.costOn(names, dayOf(now)),
     mandatesCovering(
       deps,
-      names.map((name) => ({ name, expiresAt: undefined })),
+      names.map((name) => ({ name })),
     ),
   ]);
   const known = new Map(watched.map((name) => [name.name, name]));
@@ -199,7 +199,7 @@ export interface CoveringMandate extends MandateInForce {
 export async function mandateOfName(deps: MandateDeps, name: string): Promise<CoveringMandate | undefined> {
   const expiresAt = (await deps.mandates.find(name))?.expiresAt;
   const acting = (await mandatesCovering(deps, [{ name, expiresAt }])).get(name);
-  const order = acting ?? (await mandatesCovering(deps, [{ name, expiresAt: undefined }])).get(name);
+  const order = acting ?? (await mandatesCovering(deps, [{ name }])).get(name);
   const mandate = order && mandateOf(order);
   if (order === undefined || mandate === undefined) return undefined;
   return { order, mandate, isOverBefore: acting === undefined };
