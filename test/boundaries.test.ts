@@ -84,7 +84,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'compare-and-swap.ts',
   ],
   // What is told besides Slack: bodies, and the endpoints that get them.
-  webhooks: ['http', 'orders', 'service', 'zones', 'duration.ts', 'log.ts'],
+  webhooks: ['http', 'names', 'orders', 'service', 'zones', 'duration.ts', 'log.ts'],
   'reconcile.ts': ['orders', 'notifications.ts', 'log.ts'],
   // The use cases' edges: neither knows the other.
   store: [

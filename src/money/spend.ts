@@ -155,19 +155,14 @@ export function renewalsAhead(
 
 /** What renewing names for a year costs on a day, where only their number is known: a zone has one price. @param day YYYY-MM-DD */
 export function renewalsByZone(list: readonly Price[], counts: readonly ZoneCount[], day: string): SpendSum {
-  const priced = counts.map(({ zone, count }) => ({
-    count,
-    quote: quoteOn(list, { name: `name.${zone}`, task: 'renew' }, day),
-  }));
-  return {
-    names: priced.reduce((sum, { count }) => sum + count, 0),
-    unknown: priced.reduce((sum, { count, quote }) => sum + (quote === undefined ? count : 0), 0),
-    sums: sumByCurrency(
-      priced.flatMap(({ count, quote }) =>
-        quote === undefined ? [] : [{ currency: quote.amount.currency, minor: quote.amount.minor * count }],
-      ),
-    ),
-  };
+  return totalOf(
+    counts.map(({ zone, count }) => {
+      const amount = quoteOn(list, { name: `name.${zone}`, task: 'renew' }, day)?.amount;
+      return amount === undefined
+        ? { names: count, unknown: count, sums: [] }
+        : { names: count, unknown: 0, sums: [{ ...amount, minor: amount.minor * count }] };
+    }),
+  );
 }
 
 /** Sums of several lines. */

@@ -44,39 +44,28 @@ export function costOfWaiting(
 ): WaitingStep[] {
   const zone = zoneFor(name);
   const { current, stages } = lifecycleAt(zone, dates, now, timeZone);
+  const renewalOn = (day: string) => quoteOn(list, { name, task: 'renew' }, day);
+  const restoreOn = (day: string, until: string | undefined): WaitingStep => ({
+    ...{ kind: 'restore', until, restore: quoteOn(list, { name, task: 'restore' }, day) },
+    renewal: renewalOn(day),
+  });
   if (zone.lifecycle === undefined) {
     const today = calendarDay(now, timeZone);
-    const renewal = quoteOn(list, { name, task: 'renew' }, today);
     return current.phase === 'deleted'
-      ? [
-          {
-            kind: 'restore',
-            until: undefined,
-            restore: quoteOn(list, { name, task: 'restore' }, today),
-            renewal,
-          },
-        ]
-      : [{ kind: 'renew', until: undefined, renewal }];
+      ? [restoreOn(today, undefined)]
+      : [{ kind: 'renew', until: undefined, renewal: renewalOn(today) }];
   }
   const left = stages.slice(stages.indexOf(current));
   const steps = left.flatMap(({ phase, from, lastSafeDay }): WaitingStep[] => {
     if (lastSafeDay === undefined) return [];
     const start = calendarDay(from === undefined || from < now ? now : from, timeZone);
-    const renewal = quoteOn(list, { name, task: 'renew' }, start);
     switch (phase) {
       case 'registered':
-        return [{ kind: 'renew', until: lastSafeDay, renewal }];
+        return [{ kind: 'renew', until: lastSafeDay, renewal: renewalOn(start) }];
       case 'auto_renew_grace':
-        return [{ kind: 'at_own_risk', until: lastSafeDay, renewal }];
+        return [{ kind: 'at_own_risk', until: lastSafeDay, renewal: renewalOn(start) }];
       case 'redemption':
-        return [
-          {
-            kind: 'restore',
-            until: lastSafeDay,
-            restore: quoteOn(list, { name, task: 'restore' }, start),
-            renewal,
-          },
-        ];
+        return [restoreOn(start, lastSafeDay)];
       default:
         return [];
     }

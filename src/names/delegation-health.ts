@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../duration.ts';
-import { type FactName, type FactValue, isSameSet } from './facts.ts';
+import { FACT_NAMES, type FactName, type FactValue, isSameSet } from './facts.ts';
 import type { KnownFact, NameHistory } from './history.ts';
 import type { KnownChange, NameChange, UnexplainedChange } from './unexplained-changes.ts';
 
@@ -51,14 +51,7 @@ const FAULT_OF = {
   silent_nameservers: 'silent',
 } as const satisfies Readonly<Partial<Record<FactName, DelegationFaultCode>>>;
 type HealthFact = keyof typeof FAULT_OF;
-const HEALTH_FACTS: readonly HealthFact[] = [
-  'registrable_domains',
-  'unfit_ds',
-  'lame_nameservers',
-  'addressless_nameservers',
-  'ending_domains',
-  'silent_nameservers',
-];
+export const HEALTH_FACTS = FACT_NAMES.filter((fact): fact is HealthFact => fact in FAULT_OF);
 
 /** Looks are daily, and taken earlier by up to a fifth. */
 const DAILY_MS = 18 * HOUR_MS;

@@ -49,6 +49,8 @@ interface Looks {
   readonly registryTurn: Date | undefined;
 }
 
+const NO_LOOKS: Looks = { dns: undefined, parent: undefined, registry: undefined, registryTurn: undefined };
+
 /**
  * Looks at a watched name if a look is due, and keeps the result. The names of one registry share its budget; when that
  * is used up, the look gets a reserved moment.
@@ -63,7 +65,7 @@ export async function lookAtName(deps: LookDeps, name: string, signal: AbortSign
     known.nextDnsAt <= now ? lookAtDns(deps, known, now, signal) : undefined,
     registryTurn <= now ? fetchLook(deps, name, signal) : undefined,
   ]);
-  await keepLooks(deps, known, { dns, parent: undefined, registry, registryTurn });
+  await keepLooks(deps, known, { ...NO_LOOKS, dns, registry, registryTurn });
 }
 
 /** What the DNS shows of a name, and once a day whether the servers that it is delegated to answer for it. */
@@ -88,10 +90,7 @@ async function lookAtDns(
 export async function keepParentLook(deps: LookDeps, parent: Observation): Promise<boolean> {
   const known = await deps.store.find(parent.name);
   if (known === undefined) return false;
-  const kept = await keepLooks(deps, known, {
-    ...{ dns: undefined, registry: undefined, registryTurn: undefined },
-    parent,
-  });
+  const kept = await keepLooks(deps, known, { ...NO_LOOKS, parent });
   return kept !== undefined && isChanged(known.history, kept.after.history);
 }
 
@@ -103,11 +102,7 @@ export async function lookAtRegistry(
 ): Promise<RegistryLook> {
   const known = await deps.store.find(name);
   const registry = await fetchLook(deps, name, signal);
-  if (known !== undefined)
-    await keepLooks(deps, known, {
-      ...{ dns: undefined, parent: undefined, registryTurn: undefined },
-      registry,
-    });
+  if (known !== undefined) await keepLooks(deps, known, { ...NO_LOOKS, registry });
   return registry;
 }
 

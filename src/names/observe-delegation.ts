@@ -2,6 +2,7 @@ import { getDomain } from 'tldts';
 import type { DnsClient } from '../dns/client.ts';
 import { DAY_MS, HOUR_MS } from '../duration.ts';
 import type { RdapClient } from '../rdap/client.ts';
+import { HEALTH_FACTS } from './delegation-health.ts';
 import { ABSENT, type Fact, type Facts, seen, unseen } from './facts.ts';
 import type { LookPlanner } from './look-planner.ts';
 import { askServer } from './nameserver-check.ts';
@@ -130,11 +131,4 @@ export function createDelegationObserver({
 }
 
 /** The facts of a name that is not delegated: nothing is wrong with servers that there are none of. */
-export const NO_DELEGATION: Facts = {
-  lame_nameservers: ABSENT,
-  silent_nameservers: ABSENT,
-  addressless_nameservers: ABSENT,
-  registrable_domains: ABSENT,
-  ending_domains: ABSENT,
-  unfit_ds: ABSENT,
-};
+export const NO_DELEGATION: Facts = Object.fromEntries(HEALTH_FACTS.map((fact) => [fact, ABSENT]));

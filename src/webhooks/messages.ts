@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { INCIDENT_KINDS, type IncidentKind } from '../names/unexplained-changes.ts';
 import { type HeldCode, heldCode } from '../orders/mandates/acting.ts';
 import { ORDER_TASK_NAMES, taskNamed } from '../orders/tasks.ts';
 import type { LifePhase } from '../zones/lifecycle.ts';
@@ -11,23 +12,6 @@ import type { LifePhase } from '../zones/lifecycle.ts';
 
 const name = z.string();
 const values = z.array(z.string()).readonly().exactOptional();
-
-/** What happens to a name that nobody of the team asked for. */
-const INCIDENT_CODES = [
-  'registrar',
-  'nameservers',
-  'ds',
-  'lock',
-  'hold',
-  'delegation_gone',
-  'nameserver_registrable',
-  'all_lame',
-  'pending_transfer',
-  'pending_delete',
-  'owner',
-  'unregistered',
-] as const;
-type IncidentCode = (typeof INCIDENT_CODES)[number];
 
 /** The phases of a name’s life in which it may get its last reminders. */
 const REMINDER_CODES = [
@@ -45,7 +29,7 @@ const DATA = {
   'incident.opened': z.strictObject({
     name,
     incident_id: z.string(),
-    code: z.enum(INCIDENT_CODES),
+    code: z.enum(INCIDENT_KINDS),
     before: values,
     after: values,
   }),
@@ -53,7 +37,7 @@ const DATA = {
   'incident.changed': z.strictObject({
     name,
     incident_id: z.string(),
-    code: z.enum([...INCIDENT_CODES, 'raised']),
+    code: z.enum([...INCIDENT_KINDS, 'raised']),
     before: values,
     after: values,
   }),
@@ -119,7 +103,7 @@ export const webhookBody = z.discriminatedUnion('type', [
   body('test'),
 ]);
 
-const INCIDENT_TEXTS: Readonly<Record<IncidentCode, string>> = {
+const INCIDENT_TEXTS: Readonly<Record<IncidentKind, string>> = {
   registrar: 'its registrar changed',
   nameservers: 'its nameservers changed',
   ds: 'its DS records changed',
