@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DnsClient } from '../dns/client.ts';
 import type { ParentZones } from '../dns/parent-zones.ts';
-import { HOUR_MS, MINUTE_MS } from '../duration.ts';
+import { MINUTE_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import { type Facts, type Observation, unseen } from './facts.ts';
 import { factsOfDelegation, isNews, type KnownDelegation, majorityOf } from './parent-sight.ts';
@@ -44,7 +44,8 @@ const LEAD_EVERY_MS = 5_000;
 const QUESTIONS_PER_SECOND = 20;
 /** A server that does not answer this often in a row is left alone for a while. */
 const MAX_FAILURES = 3;
-const MAX_REST_MS = HOUR_MS;
+/** It answers again at some moment, and until then nothing of its zone may be seen. */
+const MAX_REST_MS = 15 * MINUTE_MS;
 /** A name of which nothing could be seen for this long is said to be unseen. */
 const UNSEEN_AFTER_MS = 10 * MINUTE_MS;
 

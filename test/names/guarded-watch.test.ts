@@ -182,11 +182,22 @@ describe('a parent zone', () => {
       expect(current?.value).toEqual(OURS);
       expect(unseen).toBeDefined();
       t.dns.faults.clear();
-      await t.minutes(70);
-      expect(t.known.get(NAME)?.parent_nameservers?.unseen).toBeUndefined();
+      await t.minutes(16);
+      expect(t.known.get(NAME)?.parent_nameservers?.unseen, 'seen soon after it answers').toBeUndefined();
     },
     30_000,
   );
+
+  test('is seen again a quarter of an hour after it answers, however long it did not', async () => {
+    const t = await arrange();
+    await t.minutes(2);
+    for (const server of SERVERS) t.dns.faults.set({ kind: 'refused', match: { server } });
+    await t.minutes(90);
+    t.dns.faults.clear();
+    t.dns.world.delegate(NAME, THIEF);
+    await t.minutes(17);
+    expect(t.changes.map(({ after }) => after)).toEqual([THIEF]);
+  });
 
   test('is asked less by those that it does not answer', async () => {
     const t = await arrange();
