@@ -25,6 +25,8 @@ export interface PageFacts {
   readonly account: string;
   /** What has changed since the order was asked for. */
   readonly changes: readonly string[];
+  /** What a mandate would cover, a line each. */
+  readonly coverage: readonly string[];
   /** The policy as a file. */
   readonly policyFile: string;
 }
@@ -149,6 +151,7 @@ ${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.re
 <dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
 </dl>
 ${noteOf('changes', 'Since it was asked for', facts.changes)}
+${noteOf('coverage', 'What it covers today', facts.coverage)}
 ${noteOf('findings', 'Look at these first', words.findings(order))}
 ${isPart ? html`<p class="note">${waits} of ${order.items.length} names wait to be sent.</p>` : undefined}
 <h2>What is sent</h2>

@@ -27,6 +27,8 @@ export interface PageDeps {
   readonly fileOf: (rules: readonly PolicyRule[]) => string;
   /** The account that carries an order out. */
   readonly accountOf: (order: Order) => Promise<string>;
+  /** What a mandate would cover, a line each; nothing for other orders. */
+  readonly coverageOf: (order: Order) => Promise<readonly string[]>;
   /** What has changed since an order was asked for. */
   readonly changesOf: (order: Order) => Promise<readonly string[]>;
   /** Where the pages are: requests that sign come from there alone. */
@@ -108,7 +110,10 @@ export function createPages(deps: PageDeps): Pages {
 }
 
 /** What a page tells besides what is signed. */
-async function factsOf({ nameOf, accountOf, fileOf, changesOf }: PageDeps, shown: Shown): Promise<PageFacts> {
+async function factsOf(
+  { nameOf, accountOf, fileOf, changesOf, coverageOf }: PageDeps,
+  shown: Shown,
+): Promise<PageFacts> {
   const what = shown.kind === 'sign' ? shown.what : undefined;
   const order = what?.kind === 'order' ? what.order : undefined;
   const charter = what?.kind === 'charter' ? what : undefined;
@@ -119,15 +124,17 @@ async function factsOf({ nameOf, accountOf, fileOf, changesOf }: PageDeps, shown
     ...(key === undefined ? [] : [key.owner]),
     ...(charter?.settings.approvers ?? []),
   ]);
-  const [names, account, changes] = await Promise.all([
+  const [names, account, changes, coverage] = await Promise.all([
     Promise.all([...people].map(async (id) => [id, await nameOf(id)] as const)),
     order === undefined ? '' : accountOf(order),
     order === undefined ? [] : changesOf(order),
+    order === undefined ? [] : coverageOf(order),
   ]);
   return {
     names: new Map(names),
     account,
     changes,
+    coverage,
     policyFile: charter === undefined ? '' : fileOf(charter.policy.rules),
   };
 }

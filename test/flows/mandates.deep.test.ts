@@ -153,6 +153,21 @@ describe('the form', () => {
 });
 
 describe('a mandate', () => {
+  test('of a whole zone fits on a phone, and all that it covers stands one press away', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `booth-${letter}.rest`);
+    for (const name of names) await watched(name, 200);
+    const order = await asked({ ...TERMS, mandate_names: '*.rest', until: dayAhead(300) });
+    expect(order.card.text).toMatch(/^Mandate to renew \*\.rest: waits for approval$/);
+    expect(textOf(order.card)).toMatch(
+      /Per: calendar year · Until: \d+ \w+ \d{4} · Acts: 10 days before the end/,
+    );
+    expect(textOf(order.card)).toMatch(/Covers \d+ names · next year about €/);
+    const look = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
+    for (const name of names) expect(textOf(look)).toContain(name);
+    await t.alice.click(order.card, 'order_cancel');
+    await order.becomes('CANCELLED');
+  });
+
   test('is decided by somebody else on a card that says what it covers, renews, stops and is ended', async () => {
     for (const name of ['a', 'b', 'c', 'd']) await watched(`guest-${name}.rest`, name === 'd' ? 60 : 12);
     const order = await asked({

@@ -4,8 +4,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { forgetPerson } from '../../src/store/forget-person.ts';
 import { withSession } from '../../src/store/session.ts';
 import { Authenticator } from '../support/authenticator.ts';
-import { buttonsOf, DOMAINS, openedAfter, until, useTestDemo } from '../support/demo.ts';
-import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
+import { answerTo, buttonsOf, DOMAINS, openedAfter, until, useTestDemo } from '../support/demo.ts';
+import { ask, chargesFor, orderAfter, type SeenOrder } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
 
@@ -62,6 +62,28 @@ test('/domain key says whose keys count, and through whom', async () => {
   expect(said).toContain('*counts*: it is a root');
   expect(said).toContain('*counts*, through <@U0ADA>');
   expect(said).toContain(keys.bob.fingerprint);
+});
+
+test('the page of a mandate shows every name that it covers today', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `stall-${letter}.rest`);
+  for (const name of names) await answerTo(t.workspace, t.alice, `/domain watch ${name} 2099-01-01`);
+  await answerTo(t.workspace, t.alice, '/domain mandates');
+  const shown = t.alice.ephemerals().at(-1);
+  if (shown === undefined) throw new Error('the mandates were not shown');
+  const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
+  const until = new Date(t.service.clock.registry() + 200 * 86_400_000).toISOString().slice(0, 10);
+  const terms = { mandate_names: '*.rest', max_price: '18.00', max_total: '54.00', span: 'year', until };
+  const order = await orderAfter(
+    t.workspace,
+    async () => closed(await t.alice.submit(form, { ...terms, account: 'mine' })),
+    DOMAINS,
+  );
+  const { html } = await people.open(await signLink(order));
+  expect(html).toContain('What it covers today');
+  for (const name of ['*.rest', ...names]) expect(html).toContain(name);
+  expect(html).toContain('Per: calendar year');
+  await t.alice.click(order.card, 'order_cancel');
+  await order.ends('CANCELLED');
 });
 
 test('an order is signed on its page, which shows all of it, and the card follows', async () => {

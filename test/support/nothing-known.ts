@@ -5,7 +5,7 @@ export const NOTHING_KNOWN: Pick<
   OrderPlannerDeps,
   'impacts' | 'incidents' | 'findListed' | 'firstExpiry' | 'previewOf'
 > = {
-  previewOf: async () => [],
+  previewOf: async () => undefined,
   impacts: { forCard: async () => 'none', former: async () => ({ kind: 'same' }) },
   incidents: { openOf: async () => [] },
   findListed: async () => undefined,

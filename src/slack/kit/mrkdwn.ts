@@ -171,7 +171,8 @@ const CALLED = /^(?:<[@!][^>]+>(?:, )?)+: (\p{L}?)/u;
  */
 export function plain(mrkdwn: string): string {
   const bare = mrkdwn
-    .replace(/[*`\u2060]/g, '')
+    // A sign between word joiners belongs to the text.
+    .replace(/\u2060([*~`])\u2060|[*`\u2060]/g, '$1')
     .replace(SIGNS, '')
     .replace(CALLED, (_, first: string) => first.toUpperCase())
     .replace(/@(?=here|channel|everyone)/g, '@\u2060');

@@ -1,12 +1,12 @@
 import type { TeamSettings } from '../../config.ts';
 import type { MandateDeps } from '../../orders/mandates/facts.ts';
-import { previewOf } from '../../orders/mandates/overview.ts';
+import { type MandatePreview, previewOf } from '../../orders/mandates/overview.ts';
 import type { MandateStore } from '../../orders/mandates/ports.ts';
 import { mandateTerms } from '../../orders/mandates/terms.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { NotificationPlanner, WantedNotification } from '../outbound/notify.ts';
-import { ACTS_PER_MESSAGE, dayMessage, previewLines, type ToldAct } from './mandate.view.ts';
+import { ACTS_PER_MESSAGE, dayMessage, type ToldAct } from './mandate.view.ts';
 
 /*
  * What mandates do from a day on is one message in the reminder channel; more than it holds stands in its thread. What was said
@@ -90,8 +90,9 @@ export function waitsForItsDay({ mandated, threadTs }: Order): boolean {
   return mandated !== undefined && threadTs === undefined;
 }
 
-/** What a waiting mandate would cover, for its card; nothing for other orders. */
-export async function mandatePreview(deps: MandateDeps, order: Order): Promise<readonly string[]> {
-  const terms = order.task === 'mandate' ? mandateTerms.safeParse(order.input).data : undefined;
-  return terms === undefined ? [] : previewLines(await previewOf(deps, order, terms));
+/** What a mandate would cover while it waits; undefined for other orders. */
+export async function mandatePreview(deps: MandateDeps, order: Order): Promise<MandatePreview | undefined> {
+  if (order.task !== 'mandate' || order.state !== 'PENDING') return undefined;
+  const terms = mandateTerms.safeParse(order.input).data;
+  return terms && previewOf(deps, order, terms);
 }

@@ -37,8 +37,8 @@ import { heldText } from './held.view.ts';
 
 const NAMES_IN_LINE = 10;
 
-function names(all: readonly string[]): string {
-  return escapeText(firstOf(all.map(displayName), NAMES_IN_LINE));
+function names(all: readonly string[], shown = NAMES_IN_LINE): string {
+  return escapeText(firstOf(all.map(displayName), shown));
 }
 
 function amount({ currency }: Pick<Amount, 'currency'>, minor: bigint): string {
@@ -94,6 +94,9 @@ export function mandateIssueText(issue: MandateIssue): string {
   }
 }
 
+/** So many names that a mandate covers stand on its card; more of them behind *Details*. */
+const COVERED_ON_CARD = 4;
+
 /** What a waiting mandate would cover, for its card: a line each. */
 export function previewLines({ names: all, lastYear, nextYear, held, others }: MandatePreview): string[] {
   const years = [
@@ -105,10 +108,15 @@ export function previewLines({ names: all, lastYear, nextYear, held, others }: M
     ([code, group]) => `${names(group.map(({ name }) => name))} (${heldText(code)})`,
   );
   return [
-    `Covers ${count(all.length, 'name')}: ${names(all)}${cost}`,
+    `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${names(all)}`}${cost}`,
     ...(because.length === 0 ? [] : [`⚠ Not ${because.join('; ')}`]),
     ...(others.length === 0 ? [] : [`⚠ An older mandate acts for ${names(others)}`]),
   ];
+}
+
+/** Every name that a waiting mandate would cover, in mrkdwn. */
+export function coveredNamesText({ names: all }: MandatePreview): string {
+  return `*Covers ${count(all.length, 'name')} today*: ${names(all, all.length)}`;
 }
 
 function yearText({ sums, unknown }: OrderCost): string {

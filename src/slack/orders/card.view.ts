@@ -8,6 +8,7 @@ import { compareImpacts } from '../../names/impact.ts';
 import type { Incident } from '../../names/incident.ts';
 import type { OrderImpact } from '../../names/ports.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
+import type { MandatePreview } from '../../orders/mandates/overview.ts';
 import { accountOwner, isFinal, type Order, type OrderItem, waitingItems } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
@@ -40,6 +41,7 @@ import {
   withMenu,
 } from '../kit/blocks.ts';
 import { cutToLines, fitLines, MOST_LINES, phoneLines } from '../kit/phone.ts';
+import { previewLines } from '../mandates/mandate.view.ts';
 import { budgetFact, budgetWarning, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
 import {
   amountsText,
@@ -120,8 +122,8 @@ export interface CardExtras {
   readonly incidents?: readonly Incident[];
   /** When the one name of a waiting renewal expires. */
   readonly term?: Term | undefined;
-  /** What a waiting mandate would cover, in mrkdwn. */
-  readonly preview?: readonly string[] | undefined;
+  /** What a waiting mandate would cover. */
+  readonly preview?: MandatePreview | undefined;
   /** The nameservers that can be set back. */
   readonly undo?: UndoOffer | undefined;
   /** What was done last to the one name of the order, and what it cost. */
@@ -174,7 +176,7 @@ function waitingCard(order: Order, extras: CardExtras, isWhole: boolean): Messag
       ...questionLines(history),
       ...contentLines(order, extras),
     ),
-    ...lines(extras.preview ?? []),
+    ...lines(extras.preview === undefined ? [] : previewLines(extras.preview)),
     ...lines(unusualLines(order, extras)),
     ...actions(cardBlockId(order.id), [
       ...decisionButtons(order, isWhole),

@@ -5,6 +5,7 @@ import type { Order } from '../../orders/order.ts';
 import { maySee } from '../../orders/visibility.ts';
 import { pagesOpened, rowsShownTo } from '../bulk/plan-rows.ts';
 import { type Action, type ActionCall, formOrigin, type Interaction, isAdmin, viewerOf } from '../feature.ts';
+import { mandatePreview } from '../mandates/mandate-day.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import type { CardExtras } from './card.view.ts';
 import { decisionApprovers } from './decision.view.ts';
@@ -19,7 +20,7 @@ import { refusalText } from './refusal.view.ts';
 export async function readExtras({ deps }: Interaction, order: Order) {
   const isWaiting = order.state === 'PENDING';
   const pricing = isWaiting ? costNow(deps, order) : undefined;
-  const [history, decision, cost, budgets, term, impact, incidents, past] = await Promise.all([
+  const [history, decision, cost, budgets, term, impact, incidents, past, preview] = await Promise.all([
     deps.orders.store.history(order.id),
     isWaiting ? waitingDecision(deps.orders, order) : undefined,
     pricing,
@@ -28,6 +29,7 @@ export async function readExtras({ deps }: Interaction, order: Order) {
     isWaiting ? deps.names.impacts.forCard(order) : undefined,
     isWaiting ? deps.names.orderIncidents.openOf(order) : [],
     pastNow({ orders: deps.orders.store, priceOf: deps.priceOf }, order),
+    mandatePreview(deps.mandates, order),
   ]);
   return {
     statement: deps.statementOf(order),
@@ -35,6 +37,7 @@ export async function readExtras({ deps }: Interaction, order: Order) {
     approvers: decision === undefined ? [] : decisionApprovers(decision),
     ...{ history, decision, cost, budgets, term, impact: impact === 'none' ? undefined : impact, ...past },
     incidents,
+    preview,
   } satisfies CardExtras;
 }
 

@@ -15,6 +15,7 @@ import {
   truncate,
 } from '../kit/blocks.ts';
 import { type FormOrigin, noticeView } from '../kit/form.ts';
+import { coveredNamesText, previewLines } from '../mandates/mandate.view.ts';
 import { quoteCell } from '../money/price.view.ts';
 import { answersOf } from './answer.view.ts';
 import { type CardExtras, commentButton, explainingFacts, impactBlocks } from './card.view.ts';
@@ -82,7 +83,8 @@ function outcomeShown(order: Order): SectionBlock[] {
 
 /** One page. What explains the order stands on the first one, its history on the last. */
 export function lookView({ order, extras, mayDecide, origin, page, note }: Look): ModalView {
-  const pages = statementPages(extras.statement);
+  const { preview } = extras;
+  const pages = statementPages(extras.statement, preview === undefined ? [] : [coveredNamesText(preview)]);
   const shown = Math.min(Math.max(page, 1), pages.length);
   const turn = (actionId: string, text: string) => button(actionId, text, order.id);
   return {
@@ -92,6 +94,7 @@ export function lookView({ order, extras, mayDecide, origin, page, note }: Look)
       ...(shown === 1 ? [...facts(explainingFacts(order, extras)), ...namesShown(order, extras)] : []),
       ...(shown === 1 ? outcomeShown(order) : []),
       ...(shown === 1 && order.state === 'PENDING' ? warnings(order, extras) : []),
+      ...(shown === 1 && preview !== undefined ? lines(previewLines(preview)) : []),
       ...(pages[shown - 1] ?? []),
       ...actions(`look_pages_${order.id}`, [
         ...(shown > 1 ? [turn('order_look_previous', 'Previous page')] : []),

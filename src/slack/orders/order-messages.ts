@@ -14,6 +14,7 @@ import type { Impacts } from '../../names/order-impact.ts';
 import type { OrderIncidents } from '../../names/order-incidents.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../notifications.ts';
 import type { WaitingDecision } from '../../orders/approvers.ts';
+import type { MandatePreview } from '../../orders/mandates/overview.ts';
 import {
   accountOwner,
   FOLLOWED_TASKS,
@@ -76,7 +77,7 @@ export interface OrderPlannerDeps {
   /** What a waiting order needs at this moment. */
   readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
   /** What a waiting mandate would cover; empty for other orders. */
-  readonly previewOf: (order: Order) => Promise<readonly string[]>;
+  readonly previewOf: (order: Order) => Promise<MandatePreview | undefined>;
   /** The people who may approve a waiting order at this moment. */
   readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
   readonly now: () => Date;
@@ -326,7 +327,7 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
       isWaiting ? deps.incidents.openOf(order) : [],
       undoOffer(deps, order, now),
       pastNow(deps, order),
-      isWaiting ? deps.previewOf(order) : [],
+      deps.previewOf(order),
     ],
   );
   const otherAdmins = deps.admins.filter((userId) => !isRequester(order, userId));

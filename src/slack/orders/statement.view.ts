@@ -2,6 +2,7 @@ import type { SectionBlock } from '@slack/types';
 import type { StatedObject, StatedValue, Statement, StatementItem } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
+import { formatDay } from '../expiry/expiry.view.ts';
 import { type AnyBlock, count, escapeText, section, visibleText, wholeLines } from '../kit/blocks.ts';
 
 /*
@@ -58,9 +59,9 @@ const LABELS: Readonly<Record<string, string>> = {
   'owner.context': 'Superior user’s context',
   max_price: 'A name and year',
   max_total: 'In all',
-  span: 'A calendar',
+  span: 'Per',
   until: 'Until',
-  notice: 'Days before the end',
+  notice: 'Acts',
 };
 
 /** Fields that hold the item's name, which stands above them. */
@@ -130,14 +131,26 @@ export function statedFields(item: StatementItem, given = 'given, kept sealed'):
 
 /** The same as labels and values in mrkdwn, several values on a line each. */
 function itemFacts(item: StatementItem): (readonly [string, string])[] {
-  return statedFields(item).map((field) => [
+  return readableFields(item).map((field) => [
     exactText(field.label),
-    valuesOf(field).map(exactText).join('\n'),
+    field.values.map(exactText).join('\n'),
   ]);
 }
 
-function valuesOf({ path, values }: StatedField): readonly string[] {
-  return path === 'period' ? values.map((years) => count(Number(years), 'year')) : values;
+/** Values that people read otherwise than they stand in a statement, by the names that lead to them. */
+const WORDS: Readonly<Record<string, (value: string) => string>> = {
+  period: (years) => count(Number(years), 'year'),
+  span: (span) => `calendar ${span}`,
+  until: (day) => formatDay(day),
+  notice: (days) => `${days} days before the end`,
+};
+
+/** The fields of a request with their values as people read them. */
+export function readableFields(item: StatementItem): readonly StatedField[] {
+  return statedFields(item).map((field) => ({
+    ...field,
+    values: field.values.map((value) => WORDS[field.path]?.(value) ?? value),
+  }));
 }
 
 const UNREADABLE =
@@ -227,14 +240,21 @@ function headText({ account, service, replyTo, ...statement }: Statement): strin
 /** Text of one page: what a person reads at once, far below what Slack takes. */
 const PAGE_LENGTH = 12_000;
 
-/** The whole statement in pages, each as blocks. */
-export function statementPages(statement: Statement | undefined): readonly (readonly SectionBlock[])[] {
+/**
+ * The whole statement in pages, each as blocks.
+ * @param also what stands behind it, in mrkdwn
+ */
+export function statementPages(
+  statement: Statement | undefined,
+  also: readonly string[],
+): readonly (readonly SectionBlock[])[] {
   if (statement === undefined) return [[section(UNREADABLE)]];
   const pages: SectionBlock[][] = [];
   let room = 0;
   for (const block of wholeLines([
     headText(statement),
     ...statement.items.map((item) => itemText(statement, item)),
+    ...also,
   ])) {
     const length = block.text?.text.length ?? 0;
     if (room < length) {

@@ -20,6 +20,7 @@ import {
   moment,
   moreMenu,
   ownSentence,
+  plain,
   quote,
   section,
   textMessage,
@@ -129,7 +130,7 @@ export function orderReply(
 
 /** A lock screen shows a reply without its thread: its sentence begins with what it is about. */
 export function named(order: Order, { text, blocks }: Message): Message {
-  const titles = (['to do', 'done'] as const).map((tense) => escapeText(orderTitle(order, tense)));
+  const titles = (['to do', 'done'] as const).map((tense) => plain(escapeText(orderTitle(order, tense))));
   const isNamed = [...titles, ...order.items.map(({ name }) => itemName(order, name))].some((name) =>
     text.startsWith(name),
   );

@@ -5,10 +5,12 @@ import { policyToYaml } from '../../policy/yaml.ts';
 import { findingLines } from '../bulk/bulk.view.ts';
 import type { SlackDeps } from '../feature.ts';
 import { asText, plain } from '../kit/blocks.ts';
+import { coveredNamesText, previewLines } from '../mandates/mandate.view.ts';
+import { mandatePreview } from '../mandates/mandate-day.ts';
 import { impactBlocks } from '../orders/card.view.ts';
 import { formatAccount, itemName, orderTitle } from '../orders/order.view.ts';
 import { refusalText } from '../orders/refusal.view.ts';
-import { statedFields } from '../orders/statement.view.ts';
+import { readableFields } from '../orders/statement.view.ts';
 import { withPlainNames } from '../outbound/plain-names.ts';
 import { sinceAsked } from './page-words.view.ts';
 
@@ -24,12 +26,12 @@ function unmarked(mrkdwn: string): string {
     .replaceAll('&amp;', '&');
 }
 
-export function pageWords({ directory, currency, orders, names }: SlackDeps) {
+export function pageWords({ directory, currency, orders, names, mandates }: SlackDeps) {
   const unmarkedWithNames = async (mrkdwn: string) => unmarked(await withPlainNames(directory, mrkdwn));
   return {
     words: {
       title: orderTitle,
-      fields: statedFields,
+      fields: readableFields,
       itemName,
       findings: ({ bulk }: Order) => (bulk === undefined ? [] : findingLines(bulk).map(unmarked)),
     },
@@ -38,6 +40,11 @@ export function pageWords({ directory, currency, orders, names }: SlackDeps) {
     nameOf: async (id: string) => unmarkedWithNames(`<@${id}>`),
     accountOf: (order: Order) => unmarkedWithNames(formatAccount(order)),
     fileOf: (rules: readonly PolicyRule[]) => policyToYaml(rules, currency),
+    /** What a waiting mandate would cover, whole. */
+    async coverageOf(order: Order): Promise<readonly string[]> {
+      const preview = await mandatePreview(mandates, order);
+      return preview === undefined ? [] : [...previewLines(preview), coveredNamesText(preview)].map(unmarked);
+    },
     /** What has changed since an order was asked for, and what hangs on its name. */
     async changesOf(order: Order): Promise<readonly string[]> {
       if (order.state !== 'PENDING') return [];

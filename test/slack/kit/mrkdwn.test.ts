@@ -38,6 +38,10 @@ const nasty = fc
   )
   .map((parts) => parts.join(''));
 
+it('plain text keeps the signs of foreign text, and drops those of markup', () => {
+  expect(plain(`*${escapeText('Renew *.rest')}*: \`2\` names`)).toBe('Renew *.rest: 2 names');
+});
+
 describe('somebody’s words', () => {
   it('ping nobody and open no markup, however they are quoted', () => {
     fc.assert(

@@ -60,6 +60,8 @@ const long = fc
   .array(fc.constantFrom('a', '&', '_', '=', '~', '%20'), { maxLength: 1_900 })
   .map((parts) => `https://x.example/?${parts.join('')}`.slice(0, 2_000));
 
+const LAST_DAY = '2027-03-01';
+
 const delegation = { name, ownerc: id, adminc: id, techc: id, nameServers: hosts };
 /** Each field of each task, over each interface that has it. */
 const INPUTS: Readonly<Record<OrderTaskName, readonly fc.Arbitrary<object>[]>> = {
@@ -127,7 +129,7 @@ const INPUTS: Readonly<Record<OrderTaskName, readonly fc.Arbitrary<object>[]>> =
       max_price: fc.record({ currency: fc.constant('EUR'), minor: fc.integer({ min: 1, max: 1e9 }) }),
       max_total: fc.record({ currency: fc.constant('JPY'), minor: fc.integer({ min: 1, max: 1e9 }) }),
       span: fc.constantFrom('month', 'year'),
-      until: fc.constant('2027-03-01'),
+      until: fc.constant(LAST_DAY),
       notice: fc.integer({ min: 3, max: 30 }),
     }),
   ],
@@ -154,8 +156,9 @@ function requestValues({ items }: Statement): string[] {
   return items.flatMap(({ request }) => valuesIn(contentOf(request)));
 }
 
-/** A value as people see it: what cannot be seen is shown by its number. */
+/** A value as people see it: a day is written out, and what cannot be seen is shown by its number. */
 function seen(value: string): string {
+  if (value === LAST_DAY) return '1 Mar 2027';
   return value.replace(/[\u202e\u200b]/g, (each) => `[U+${each.charCodeAt(0).toString(16).toUpperCase()}]`);
 }
 
@@ -169,7 +172,7 @@ function missing(values: readonly string[], blocks: readonly object[]): string[]
 /** All that the pages of the look view show. */
 function lookedAt(order: Order, statement: Statement): ModalView['blocks'] {
   const extras = { statement, approvers: ['U0BOB'], history: [] };
-  return statementPages(statement).flatMap((_, index) => {
+  return statementPages(statement, []).flatMap((_, index) => {
     const view = lookView({ order, extras, mayDecide: true, origin: { channelId: 'C1' }, page: index + 1 });
     expectView(view, 'modal');
     return view.blocks;
@@ -245,7 +248,7 @@ test('a field that nobody has named yet is shown under its own name, and one tha
     ['key', 'given, kept sealed'],
     ['Name', 'other.rest'],
   ]);
-  expect(JSON.stringify(statementPages(statement))).toContain(SECRET_HASH);
+  expect(JSON.stringify(statementPages(statement, []))).toContain(SECRET_HASH);
   expect(planCells(statement)[0]).toEqual(expect.arrayContaining(['auth', 'later.added', 'key', 'name']));
 });
 
