@@ -6,7 +6,7 @@ import { withSession } from '../../src/store/session.ts';
 import { Authenticator } from '../support/authenticator.ts';
 import { answerTo, buttonsOf, DOMAINS, openedAfter, until, useTestDemo } from '../support/demo.ts';
 import { ask, chargesFor, orderAfter, type SeenOrder } from '../support/orders.ts';
-import { closed } from '../support/people.ts';
+import { clickAs, closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
 
 /*
@@ -253,6 +253,21 @@ test('who was vouched for by somebody who is no root signs', async () => {
   expect(await people.vouch(t.bob, keys.bob, keys.carol)).toMatchObject({ done: true });
   expect(await people.press(await signLink(order, t.carol), keys.carol)).toMatchObject({ done: true });
   await order.ends('SUCCEEDED');
+});
+
+test('a passkey is revoked by who vouched for it, by nobody who did not', async () => {
+  const alices = new Authenticator(PUBLIC);
+  await people.enrol(t.alice, alices);
+  expect(await people.vouch(t.carol, keys.carol, alices)).toMatchObject({ done: true });
+  const revoke = (person: Actor) => clickAs(t.workspace, person.user.id, 'key_revoke', alices.fingerprint);
+  const toBob = addressIn(await people.told(t.bob, () => revoke(t.bob)));
+  expect(await people.open(toBob)).toMatchObject({
+    status: 403,
+    html: expect.stringContaining('revoked by its owner, by who vouched for it, or by a root'),
+  });
+  expect(await people.keysOf(t.bob)).toContain('*counts*, through <@U0CAROL>, <@U0BOB>, <@U0ADA>');
+  expect(await people.revoke(t.carol, keys.carol, alices)).toMatchObject({ done: true, title: 'Revoked' });
+  expect(await people.keysOf(t.bob)).not.toContain('*counts*, through <@U0CAROL>');
 });
 
 test('a counter that goes back is not believed', async () => {

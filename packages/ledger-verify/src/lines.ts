@@ -19,10 +19,18 @@ export function readObject(line: string): JsonObject | undefined {
   try {
     const value: Json = JSON.parse(line);
     if (!isJsonObject(value)) return undefined;
-    return JSON.stringify(value) === line || !hasDoubledMember(line) ? value : undefined;
+    if (JSON.stringify(value) === line) return value;
+    return hasDoubledMember(line) || hasInfinity(value) ? undefined : value;
   } catch {
     return undefined;
   }
+}
+
+/** Whether a number is too large for one, such as `1e400`: its canonical form would be that of `null`. */
+function hasInfinity(value: Json): boolean {
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).some(hasInfinity)
+    : typeof value === 'number' && !Number.isFinite(value);
 }
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;

@@ -291,6 +291,16 @@ describe('a ledger', () => {
     expect((await verifyText(text)).differences[0]?.text).toBe('line 2 cannot be read as a line of a ledger');
   });
 
+  it('that has a number whose canonical form is that of nothing', async () => {
+    const [event] = events;
+    if (event === undefined) throw new Error('no events');
+    const small = makeLedger([{ ...event, data: { price: null } }], [1]);
+    const known = { ...KNOWN, key: small.signer.fingerprint, anchors: [] };
+    expect((await verifyLines(small.lines, known)).verdict).toBe('proved');
+    const text = textOf(small.lines).replace('"price":null', '"price":1e999');
+    expect((await verifyText(text, known)).verdict).toBe('differs');
+  });
+
   it('is not a file of something else', async () => {
     for (const text of ['', 'a,b\n', '{"type":"event"}\n', '{"type":"ledger","version":2}\n'])
       expect((await verifyText(text)).verdict).toBe('cannot_tell');
