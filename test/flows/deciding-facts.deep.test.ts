@@ -1,6 +1,7 @@
 import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { PolicyRule } from '../../src/policy/policy.ts';
+import { withSession } from '../../src/store/session.ts';
 import { rule } from '../policy/sample.ts';
 import {
   answerTo,
@@ -155,6 +156,20 @@ test('a tag that moves a name to another rule is added by two', async () => {
   await press(t.bob, question);
   await answered(question, 'confirmed by <@U0BOB>');
   expect(await tagsOf('moved.rest')).toBe('`loose`');
+});
+
+test('a tag that a budget names is taken away by two', async () => {
+  await watched('ladle.rest', 'seasonal');
+  await withSession(t.databaseUrl, (client) =>
+    client.query(`INSERT INTO budgets VALUES ('b1', $1, 'seasonal', 'month', 10000, 'EUR', 'U0ADA', now())`, [
+      t.workspace.teamId,
+    ]),
+  );
+  const question = await questionAfter(() => edit(t.alice, 'ladle.rest', ''));
+  expect(await tagsOf('ladle.rest')).toContain('seasonal');
+  await press(t.carol, question);
+  await answered(question, 'Changed: ladle.rest');
+  expect(await tagsOf('ladle.rest')).toBe('');
 });
 
 test('a name with such a tag is unwatched by two', async () => {
