@@ -23,9 +23,9 @@ export function progressText({ rows, at, isWritten }: ExportProgress): string {
 }
 
 /** @param wrong a word that is no date */
-export function notASpanText(wrong: string | undefined): string {
+export function notASpanText(command: 'audit' | 'ledger', wrong: string | undefined): string {
   const what = wrong === undefined ? 'These are more than two dates' : `${code(wrong)} is not a date`;
-  return `${what}. Give the first and the last day, such as \`/domain audit 2026-01-01 2026-03-31\`.`;
+  return `${what}. Give the first and the last day, such as ${code(`/domain ${command} 2026-01-01 2026-03-31`)}.`;
 }
 
 export const spanReversedText = (first: string, last: string) =>

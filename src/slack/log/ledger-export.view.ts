@@ -1,13 +1,8 @@
 import type { LedgerState } from '../../ledger/ledger.ts';
 import { code, count, lines, type Message, message, moment, section } from '../kit/blocks.ts';
+import type { Span } from './audit-export.view.ts';
 
 /* What is said of the ledger and of receipts as files. */
-
-/** @param wrong a word that is no date */
-export function notLedgerDaysText(wrong: string | undefined): string {
-  const what = wrong === undefined ? 'That is no span of days' : `${code(wrong)} is not a date`;
-  return `${what}. Give the first and the last day, such as \`/domain ledger 2026-01-01 2026-03-31\`, or none for all of it.`;
-}
 
 export const NO_KEY =
   'The ledger cannot be read: its key cannot be opened. The log of the bot says which key is missing.';
@@ -44,5 +39,5 @@ export interface LedgerShown extends Pick<LedgerState, 'newest' | 'anchor'> {
   readonly waiting: number;
 }
 
-export const ledgerFileText = (from: string | undefined, to: string | undefined) =>
-  from === undefined ? 'The ledger' : `The ledger, sealed from ${from} to ${to ?? from} (UTC)`;
+export const ledgerFileText = (span: Span | undefined) =>
+  span === undefined ? 'The ledger' : `The ledger, sealed from ${span.first} to ${span.last} (UTC)`;

@@ -1,16 +1,9 @@
-import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { DAY_MS } from '../../duration.ts';
 import { OVERDUE_SECONDS } from '../../ledger/ledger.ts';
 import type { FileLine } from '../../ledger/receipt.ts';
 import { maySee } from '../../orders/visibility.ts';
-import { isCalendarDay } from '../../zones/calendar-day.ts';
 import { type ActionCall, type CommandCall, type Feature, type Interaction, viewerOf } from '../feature.ts';
 import { noSuchOrderText } from '../orders/order-list.view.ts';
+import { withFile } from '../outbound/upload.ts';
 import { handOver, sendFile } from '../send-file.ts';
 import {
   ledgerFileText,
@@ -18,10 +11,10 @@ import {
   NO_KEY,
   NOTHING_SEALED,
   noReceiptText,
-  notLedgerDaysText,
   receiptFileText,
   WHICH_RECEIPT,
 } from './ledger-export.view.ts';
+import { datesOf, readSpan } from './span.ts';
 
 /* The ledger, for admins, and the receipt of an order, for who may see it: files that are verified without the bot. */
 
@@ -35,48 +28,28 @@ async function* textOf(
   }
 }
 
-/** Days in UTC, the last one included; undefined: all. */
-function daysOf(
-  words: readonly string[],
-  now: Date,
-): { from: string; to: string } | { wrong: string | undefined } | undefined {
-  const [from, to = now.toISOString().slice(0, 10)] = words;
-  if (from === undefined) return undefined;
-  const wrong = [from, to].find((word) => !isCalendarDay(word));
-  return wrong !== undefined || words.length > 2 || from > to ? { wrong } : { from, to };
-}
-
 async function runLedger(call: CommandCall): Promise<void> {
   const { deps, person } = call;
-  const days = daysOf(call.words, deps.now());
-  if (days !== undefined && 'wrong' in days) return call.respond(notLedgerDaysText(days.wrong));
-  const sealed = days && {
-    from: new Date(`${days.from}T00:00:00Z`),
-    to: new Date(Date.parse(`${days.to}T00:00:00Z`) + DAY_MS),
-  };
-  const file = deps.ledger.file(sealed);
+  const span = call.words.length === 0 ? undefined : readSpan('ledger', call.words, deps.now());
+  if (span !== undefined && 'problem' in span) return call.respond(span.problem);
+  const file = deps.ledger.file(span && datesOf(span));
   const { fingerprint, ...state } = await deps.ledger.state();
   if (file === undefined || fingerprint === undefined) return call.respond(NO_KEY);
-  // Slack needs the length first, so the file is written to disk before the upload.
-  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-ledger-'));
-  try {
-    const path = join(folder, 'ledger.jsonl');
-    let written = 0;
-    const lines = textOf(file, () => {
-      written += 1;
-    });
-    await pipeline(Readable.from(lines), createWriteStream(path, { mode: 0o600 }));
+  let written = 0;
+  const lines = textOf(file, () => {
+    written += 1;
+  });
+  const said = await withFile(lines, async (path) => {
     // The first line is there in any case.
-    if (written === 1) return await call.respond(NOTHING_SEALED);
-    const span = days === undefined ? '' : `-${days.from}-to-${days.to}`;
-    const filename = `domain-steward-ledger${span}.jsonl`;
-    const problem = await handOver(call, { path, filename, what: ledgerFileText(days?.from, days?.to) });
-    if (problem === undefined) deps.log.info({ by: person.id, ...days }, 'ledger exported');
+    if (written === 1) return NOTHING_SEALED;
+    const days = span === undefined ? '' : `-${span.first}-to-${span.last}`;
+    const filename = `domain-steward-ledger${days}.jsonl`;
+    const problem = await handOver(call, { path, filename, what: ledgerFileText(span) });
+    if (problem === undefined) deps.log.info({ by: person.id, ...span }, 'ledger exported');
     const waiting = state.waitingSeconds > OVERDUE_SECONDS ? Math.round(state.waitingSeconds) : 0;
-    await call.respond(problem ?? ledgerMessage({ ...state, fingerprint, waiting }));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+    return problem ?? ledgerMessage({ ...state, fingerprint, waiting });
+  });
+  await call.respond(said);
 }
 
 /** Hands the receipt of an order to who may see it. */

@@ -1,7 +1,9 @@
-import { createReadStream } from 'node:fs';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { exchange } from '../../http/exchange.ts';
@@ -57,11 +59,19 @@ export async function uploadText(
   web: SlackWeb,
   { text, ...upload }: Omit<Upload, 'path'> & { readonly text: string },
 ): Promise<void> {
+  await withFile([text], (path) => uploadFile(web, { ...upload, path }));
+}
+
+/** Writes a file for as long as it is used: Slack needs the length of an upload first. */
+export async function withFile<Result>(
+  pieces: Iterable<string> | AsyncIterable<string>,
+  use: (path: string) => Promise<Result>,
+): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-file-'));
   try {
     const path = join(folder, 'file');
-    await writeFile(path, text, { mode: 0o600 });
-    await uploadFile(web, { ...upload, path });
+    await pipeline(Readable.from(pieces), createWriteStream(path, { mode: 0o600 }));
+    return await use(path);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
