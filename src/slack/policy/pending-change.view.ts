@@ -31,7 +31,7 @@ export type WaitingChange =
 export const MAX_WAITING_PRICES = 100;
 
 const WHY = {
-  settings: 'This loosens who decides about orders, so *another admin* has to confirm it.',
+  settings: 'This changes who decides about orders, so *another admin* has to confirm it.',
   prices:
     'These prices fall below an amount that a rule of the policy names, or are listed for the first time. So *another admin* has to confirm them.',
 } satisfies Record<WaitingChange['kind'], string>;
