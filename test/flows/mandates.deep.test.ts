@@ -240,6 +240,10 @@ describe('a mandate', () => {
     const spent = await answerTo(t.workspace, t.alice, '/domain spend');
     expect(spent).toContain('By mandate');
     expect(spent).toContain(order.id);
+    const shownOrder = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+    expect(shownOrder).toContain('Mandate to renew');
+    expect(shownOrder).toMatch(/: in force/);
+    expect(shownOrder).not.toMatch(/\bdone\b|ended/);
     expect(await answerTo(t.workspace, t.alice, '/domain name guest-d.rest')).toContain(
       `A mandate renews it up to €18.00, 10 days before: order \`${order.id}\``,
     );

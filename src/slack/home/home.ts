@@ -4,6 +4,7 @@ import { readSpan, spendOf } from '../../money/spend.ts';
 import { waitingFor } from '../../orders/approvers.ts';
 import { mandatesOfPerson } from '../../orders/mandates/overview.ts';
 import { isRequester, type Order } from '../../orders/order.ts';
+import { renewalDaysOf } from '../expiry/waiting.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
 import type { AnyBlock } from '../kit/blocks.ts';
 import { budgetsNow, costNow } from '../orders/order-messages.ts';
@@ -75,7 +76,7 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
       states: ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'],
       limit: READ,
     }),
-    deps.expiry.expiringNext(HOME_LENGTH),
+    expiringNext(deps),
     deps.expiry.countsByMonth(),
     admin ? moneyOf(deps, userId) : undefined,
     mandatesOfPerson(deps.mandates, userId),
@@ -102,11 +103,17 @@ async function homeData(deps: SlackDeps, userId: string, admin: boolean): Promis
       .filter(([, standIn]) => standIn.userId === userId)
       .map(([away, { until }]) => ({ userId: away, until })),
     open,
-    next,
+    ...next,
     months,
     money,
     mandates,
   };
+}
+
+/** The names that expire next, and which of them a mandate renews. */
+async function expiringNext(deps: SlackDeps): Promise<Pick<HomeData, 'next' | 'renewals'>> {
+  const next = await deps.expiry.expiringNext(HOME_LENGTH);
+  return { next, renewals: await renewalDaysOf(deps, next) };
 }
 
 /** What an approver has to know of orders besides what they hold: what they cost, and what hangs on their names. */

@@ -3,6 +3,7 @@ import { present } from '../../collections.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
 import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
+import type { RenewalDays } from '../../expiry/ports.ts';
 import type { BudgetStanding, Shortfall } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { SpendSum } from '../../money/spend.ts';
@@ -41,13 +42,13 @@ import { budgetLines, overBudgetFact, periodText } from '../money/budget.view.ts
 import { amountsText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
 import { openIncidentLines } from '../names/incident.view.ts';
+import { accountLine, systemText } from '../orders/card.view.ts';
 import { isRuled, ruleNames } from '../orders/decision.view.ts';
 import { reviewText, signOffButtons } from '../orders/emergency.view.ts';
 import { worstImpactLine } from '../orders/impact.view.ts';
 import {
   approverList,
   decisionButtons,
-  formatAccountShort,
   formatContext,
   lookButton,
   orderLine,
@@ -88,6 +89,8 @@ export interface HomeData {
   readonly open: readonly Order[];
   /** The names that expire next, soonest first. */
   readonly next: readonly ListedName[];
+  /** On which day mandates renew names among these. */
+  readonly renewals: RenewalDays;
   /** How many names expire in each month. */
   readonly months: readonly MonthCount[];
   /** Mandates in force that the person asked for or gave. */
@@ -292,7 +295,7 @@ function waitingPart({ toDecide, known }: Pick<HomeData, 'toDecide' | 'known'>, 
 function waitingEntry(order: Order, known: KnownOfOrder | undefined): AnyBlock[] {
   const entry = section(decisionText(order, known));
   const statement = order.bulk === undefined ? known?.statement : undefined;
-  const sent = statement === undefined ? '' : briefText(statement);
+  const sent = statement === undefined || showWhole([entry], statement) ? '' : briefText(statement);
   const details = sent === '' ? [] : [section(sent)];
   const isWhole = showWhole([entry, ...details], statement);
   return [
@@ -366,9 +369,9 @@ function decisionText(order: Order, known: KnownOfOrder | undefined): string {
     known !== undefined && known.overBudget.length > 0 && overBudgetFact(known.overBudget),
     ...ruleLines(order),
     known !== undefined && known.impact !== 'none' && worstImpactLine(known.impact),
+    accountLine(order),
     present([
-      formatContext(order.account.context),
-      `with ${formatAccountShort(order)}`,
+      systemText(order),
       order.approvalsRequired > 1 &&
         `${order.approvals.length} of ${count(order.approvalsRequired, 'approval')}`,
       code(order.id),
@@ -407,7 +410,11 @@ function moneyPart(money: HomeMoney | undefined): AnyBlock[] {
   ];
 }
 
-function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyBlock[] {
+function expiringPart({
+  next,
+  renewals,
+  months,
+}: Pick<HomeData, 'next' | 'renewals' | 'months'>): AnyBlock[] {
   const title = [divider, header('What expires next')];
   if (next.length === 0) {
     return [
@@ -422,10 +429,10 @@ function expiringPart({ next, months }: Pick<HomeData, 'next' | 'months'>): AnyB
     months.some((month) => month.count > 0) && monthChart('Names that expire, by month', 'Names', months),
     table({
       caption: 'Next to expire',
-      columns: ['Name', 'Days left', 'To do', 'Until'],
+      columns: ['Name', 'Days left', 'To do', 'Ends'],
       rows: next
         .slice(0, HOME_LENGTH)
-        .map(({ domain, deadline }) => [displayName(domain.name), ...deadlineCells(deadline)]),
+        .map((listed) => [displayName(listed.domain.name), ...deadlineCells(listed, renewals)]),
     }),
     context('With prices, and to renew them: `/domain expiring`'),
   ]);
@@ -438,11 +445,16 @@ const TO_DO: Readonly<Record<Deadline['action'], string>> = {
   none: 'Nothing',
 };
 
-/** The days that are left, what can be done about a name and until when. */
-function deadlineCells(deadline: Deadline | undefined): readonly string[] {
+/** The days that are left, what can be done about a name or will be, and when that or the name ends. */
+function deadlineCells({ domain, deadline }: ListedName, renewals: RenewalDays): readonly string[] {
   if (deadline === undefined) return ['', 'Date not known', ''];
-  const { action, until, daysLeft } = deadline;
+  const { action, until, daysLeft, phase } = deadline;
   const when =
     until === undefined ? (action === 'none' || action === 'check' ? '' : 'now') : formatDay(until);
-  return [daysLeft === undefined ? '' : String(daysLeft), TO_DO[action], when];
+  const isDecided = phase === 'registered' && renewals.has(domain.name);
+  return [
+    daysLeft === undefined ? '' : String(daysLeft),
+    isDecided ? 'A mandate renews it' : TO_DO[action],
+    when,
+  ];
 }

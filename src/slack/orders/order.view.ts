@@ -164,12 +164,6 @@ export function formatAccount(order: Order): string {
   return `${code(accountName(order.account))} of ${mention(accountOwner(order))}`;
 }
 
-/** The account of an order, and whose it is where it is not the requester's. */
-export function formatAccountShort(order: Order): string {
-  if (order.account.isTeamAccount === true) return formatAccount(order);
-  return accountOwner(order) === order.requesterId ? code(accountName(order.account)) : formatAccount(order);
-}
-
 /** What the card and the thread need to know of an event. */
 export type HistoryEvent<Entry = OrderLogEntry> = Entry extends unknown
   ? Omit<Entry, 'at' | 'version'>
@@ -414,6 +408,7 @@ export function seenInRecords(order: Order): string[] {
 /** The state of an order in lists. */
 function listState(order: Order): string {
   if (isPaused(order)) return 'paused until somebody lets it go on or stops it';
+  if (order.task === 'mandate' && order.state === 'SUCCEEDED') return stateText(order).toLowerCase();
   return isOnlyAccepted(order, order.state) ? 'accepted' : STATES[order.state].words;
 }
 

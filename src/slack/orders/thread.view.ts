@@ -28,6 +28,7 @@ import {
   withMenu,
 } from '../kit/blocks.ts';
 import { cutToLines, fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
+import { isSaidInForce } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
 import { approverName, isRuled, lastProgress, missingLines } from './decision.view.ts';
@@ -595,7 +596,9 @@ export function orderHistory(
   { task }: Pick<Order, 'task'>,
   history: readonly OrderLogEntry[],
 ): SectionBlock[] {
-  const all = history.map((entry) => historyLine(task, entry));
+  const all = history
+    .filter((entry) => !isSaidInForce({ task, state: entry.state }, entry))
+    .map((entry) => historyLine(task, entry));
   let room = HISTORY_LENGTH;
   const newest = all.reverse().filter((line) => {
     room -= line.length;

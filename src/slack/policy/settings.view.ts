@@ -38,7 +38,10 @@ export const SETTING_LOOKS: Readonly<Record<SettingName, FieldLook>> = {
   approval_tasks: {
     label: 'Tasks that wait for approval',
     kind: 'picks',
-    options: ORDER_TASK_NAMES.map((name) => ({ value: name, text: name })),
+    options: ORDER_TASK_NAMES.map((name) => ({
+      value: name,
+      text: `${name}: ${taskNamed(name).words.title}`,
+    })),
     hint: 'The others are carried out at once, unless a rule of /domain policy says otherwise.',
   },
   approval_ttl: {

@@ -68,6 +68,7 @@ const FULL: HomeData = {
   standIn: undefined,
   standsInFor: [],
   open: [sampleOrder('EXECUTING')],
+  renewals: new Map(),
   next: [listed('tea.rest', '2026-11-20', -1), listed('cafe.rest', '2026-12-01', 10)],
   months: [
     { month: '2026-11', label: 'Nov 2026', count: 1 },
@@ -138,6 +139,7 @@ it('the Home tab of somebody new', () => {
     standsInFor: [],
     open: [],
     next: [],
+    renewals: new Map(),
     months: [],
   });
   expectBlocks(blocks, 'home');
@@ -241,6 +243,20 @@ it('all of an order can be looked at, where it is signed and does not stand whol
     sampleOrder('PENDING', { demand: { ...APPROVED_BY, requirements } }),
   ])
     expect(waiting(order, { cost: undefined, impact: 'none' })).toMatch(/"home_[^\]]*"order_look"/);
+});
+
+it('says of a name that a mandate renews that nobody has to', () => {
+  const next = [listed('cafe.rest', '2026-12-01', 10), listed('tea.rest', '2026-12-02', 11)];
+  const text = JSON.stringify(
+    homeBlocks({ ...FULL, next, renewals: new Map([['cafe.rest', '2026-11-28']]) }),
+  );
+  expect(text).toMatch(/"cafe\.rest".*"A mandate renews it".*"1 Dec 2026".*"tea\.rest".*"Renew"/);
+});
+
+it('another account than that of who asks stands on a line of its own', () => {
+  const account = { ...WAITING.account, isTeamAccount: true };
+  const text = waiting(sampleOrder('PENDING', { account }), { cost: undefined, impact: 'none' });
+  expect(text).toContain(':warning: With *the team’s account*');
 });
 
 it('nothing is said of a price, rule or impact that an order does not have', () => {

@@ -334,6 +334,7 @@ describe('whatever people and the service say', () => {
           standsInFor: [],
           open: [order],
           next: [],
+          renewals: new Map(),
           months: [],
           known: new Map([
             [order.id, { statement, cost: undefined, overBudget: [], impact: 'none' as const }],

@@ -193,7 +193,7 @@ function homeOf(order: Order, statement: Statement): AnyBlock[] {
   ]);
   const data: HomeData = {
     ...{ ...nothing, toDecide: [order], known, standIn: undefined, standsInFor: [] },
-    ...{ open: [], next: [], months: [] },
+    ...{ open: [], next: [], renewals: new Map(), months: [] },
   };
   return homeBlocks(data);
 }
