@@ -307,7 +307,9 @@ async function aboutOrder(
 /** All that an order sends, for a form that approves it. The rows of a file were looked at before. */
 function sentByOrder({ deps }: Interaction, order: Order): readonly KnownBlock[] {
   const statement = order.bulk === undefined ? deps.statementOf(order) : undefined;
-  return statement === undefined ? [] : wholeLines([briefText(statement)]);
+  // Of a deletion the name is all.
+  const sent = statement === undefined ? '' : briefText(statement);
+  return wholeLines([sent !== '' && sent]);
 }
 
 /** A form that asks for a reason before it acts on an order. */
