@@ -28,6 +28,13 @@ export function present<Value>(values: readonly Maybe<Value>[]): Value[] {
   return values.filter((value): value is Value => value !== undefined && value !== false);
 }
 
+/** Values in parts of at most so many. */
+export function chunksOf<Value>(values: readonly Value[], size: number): Value[][] {
+  return Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
+    values.slice(index * size, (index + 1) * size),
+  );
+}
+
 /** So many values take a few milliseconds. */
 const SLICE = 500;
 

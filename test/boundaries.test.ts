@@ -104,6 +104,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'settings.ts',
     'log.ts',
     'signing',
+    'zones',
   ],
   // What any bot would need: blocks, forms, files.
   'slack/kit': ['collections.ts', 'csv.ts'],

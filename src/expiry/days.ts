@@ -1,6 +1,5 @@
-import { DAY_MS } from '../duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
-import { calendarDay, dayNumber, numberedDay } from '../zones/calendar-day.ts';
+import { calendarDay, dayNumber, numberedDay, utcDay } from '../zones/calendar-day.ts';
 
 /** A calendar day as YYYY-MM-DD; such days compare as text. */
 export type Day = string;
@@ -16,11 +15,6 @@ export function daysBetween(from: Day, to: Day): number {
 /** The day that lies some days after another, or before it. */
 export function shiftDay(day: Day, days: number): Day {
   return numberedDay(dayNumber(day) + days);
-}
-
-/** The calendar day of a moment in UTC. */
-export function utcDay(moment: Date): Day {
-  return numberedDay(Math.floor(moment.getTime() / DAY_MS));
 }
 
 /**

@@ -1,10 +1,10 @@
-import { groupBy } from '../collections.ts';
+import { chunksOf, groupBy } from '../collections.ts';
 import type { TeamSettings } from '../config.ts';
 import { DAY_MS, WEEK_MS } from '../duration.ts';
 import { DISPUTE_DAYS } from '../names/dates.ts';
+import { utcDay } from '../zones/calendar-day.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
-import { utcDay } from './days.ts';
 import { AFTER_EXPIRY, DISPUTED_CODE, LOOK_BACK_DAYS } from './marks.ts';
 import { byUrgency, type DueReminder, dueReminders, type PlanOptions, planReminders } from './plan.ts';
 import {
@@ -235,10 +235,4 @@ export async function monthsIfHelpful(
   const total = months.reduce((sum, { count }) => sum + count, 0);
   const filled = months.filter(({ count }) => count > 0).length;
   return total >= 5 && filled >= 2 ? months : [];
-}
-
-function chunksOf<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
-    items.slice(index * size, (index + 1) * size),
-  );
 }

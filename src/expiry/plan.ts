@@ -1,9 +1,9 @@
 import { DAY_MS } from '../duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
-import { calendarDay } from '../zones/calendar-day.ts';
+import { calendarDay, utcDay } from '../zones/calendar-day.ts';
 import { isDeletionAssumed, type Lifecycle, type LifePhase, lifecycleAt } from '../zones/lifecycle.ts';
 import { zoneFor } from '../zones/rules.ts';
-import { type Day, daysBetween, expiryDay, shiftDay, utcDay } from './days.ts';
+import { type Day, daysBetween, expiryDay, shiftDay } from './days.ts';
 import { AFTER_EXPIRY, LOOK_BACK_DAYS } from './marks.ts';
 
 /**

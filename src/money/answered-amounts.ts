@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { utcDay } from '../zones/calendar-day.ts';
 import { type Amount, parseAmount } from './amount.ts';
 import { type Price, type PricedTask, quoteOn } from './prices.ts';
 
@@ -72,7 +73,7 @@ export function priceDifferences(
 ): PriceDifference[] {
   return answers.flatMap((answered) => {
     const amount = amountInAnswer(answered.answer);
-    const listed = quoteOn(list, answered, answered.at.toISOString().slice(0, 10))?.amount;
+    const listed = quoteOn(list, answered, utcDay(answered.at))?.amount;
     if (amount === undefined || listed === undefined) return [];
     if (amount.currency === listed.currency && amount.minor === listed.minor) return [];
     const { orderId, name, task } = answered;

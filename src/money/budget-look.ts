@@ -1,3 +1,4 @@
+import { utcDay } from '../zones/calendar-day.ts';
 import {
   type BudgetShare,
   type Reservation,
@@ -6,7 +7,6 @@ import {
   sharesOf,
   shortfallsOf,
 } from './budget.ts';
-import { utcDayOf } from './order-cost.ts';
 import type { BudgetStore } from './ports.ts';
 import type { OrderCost } from './prices.ts';
 
@@ -49,7 +49,7 @@ export function createBudgetLook(deps: {
 }): LookAtBudgets {
   return async ({ items, resumed }, pricing) => {
     const { teamId } = deps;
-    const day = utcDayOf(deps.now());
+    const day = utcDay(deps.now());
     const [cost, standings, tags] = await Promise.all([
       pricing,
       deps.budgets.standings(day, resumed),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { utcDay } from '../zones/calendar-day.ts';
 import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
 import { costOf, isCharged, isPricedTask, type OrderCost, zoneOf } from './prices.ts';
@@ -38,7 +39,7 @@ export function createOrderPricer({
     const { period, periods } = periodOf.parse(input);
     const list = await prices.listOf([...new Set(names.map(zoneOf))]);
     const order = { task, names, period, ...(periods === undefined ? {} : { periods }) };
-    const cost = costOf(list, order, utcDayOf(now()));
+    const cost = costOf(list, order, utcDay(now()));
     return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
   };
 }
@@ -48,9 +49,4 @@ export function amountsByName(cost: OrderCost | undefined): ReadonlyMap<string, 
   const amounts = new Map<string, Amount>();
   for (const { name, quote } of cost?.names ?? []) if (quote !== undefined) amounts.set(name, quote.amount);
   return amounts;
-}
-
-/** The day on which a price is looked up, in UTC. */
-export function utcDayOf(at: Date): string {
-  return at.toISOString().slice(0, 10);
 }

@@ -1,4 +1,5 @@
 import { groupBy } from '../collections.ts';
+import { utcDay } from '../zones/calendar-day.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 import { isCharged, type Price, type PricedTask, type Quote, quoteOn, zoneOf } from './prices.ts';
 
@@ -68,7 +69,7 @@ export function spendOf(
 ): Spend {
   const priced = purchases
     .map((purchase) => {
-      const day = purchase.at.toISOString().slice(0, 10);
+      const day = utcDay(purchase.at);
       return { purchase, day, quote: quoteOn(list, purchase, day) };
     })
     .filter(({ purchase, quote }) => isCharged(purchase.task) || quote !== undefined);

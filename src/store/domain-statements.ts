@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { TOLD_KINDS, type WatchDecision } from '../events.ts';
-import { utcDay } from '../expiry/days.ts';
 import type { ImportedName } from '../expiry/import.ts';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { NameDates } from '../names/dates.ts';
 import type { NameObservation } from '../names/ports.ts';
+import { utcDay } from '../zones/calendar-day.ts';
 import { Prisma, type Statement } from './database.ts';
 import { changeableColumns, columnOf, DOMAIN_COLUMNS, domainFromRow, domainRow } from './domain-rows.ts';
 import { insertEvents } from './events.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { TeamEvent } from '../events.ts';
-import { utcDay } from '../expiry/days.ts';
 import type { LedgerKeyStore, LedgerStore, SealedBlock, SealedEvent } from '../ledger/ports.ts';
 import { eventLine, forgottenLine, hashOfSeal, type Seal } from '../ledger/seal.ts';
 import type { WebhookEvent } from '../webhooks/messages.ts';
+import { utcDay } from '../zones/calendar-day.ts';
 import { optional, optionalText, sealedBytes } from './columns.ts';
 import { type Database, Prisma, storeOf, withStoreError } from './database.ts';
 import { insertEvents } from './events.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { loggedPrice } from '../events.ts';
-import { utcDay } from '../expiry/days.ts';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type Price, type PriceEdit, priceKey } from '../money/prices.ts';
+import { utcDay } from '../zones/calendar-day.ts';
 import { batch, shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { optional } from './columns.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { CandidateRange } from '../expiry/candidates.ts';
-import { utcDay } from '../expiry/days.ts';
 import { DISPUTED_CODE } from '../expiry/marks.ts';
 import type {
   Destination,
@@ -12,6 +11,7 @@ import type {
 import type { DateDoubt } from '../names/dates.ts';
 import { storedDoubt } from '../names/stored.ts';
 import type { WebhookEvent } from '../webhooks/messages.ts';
+import { utcDay } from '../zones/calendar-day.ts';
 import { jsonColumn, optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 import { columnsOf, DOMAIN_COLUMNS, expirySource } from './domain-rows.ts';

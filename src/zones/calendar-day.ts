@@ -27,6 +27,11 @@ export function calendarDay(moment: Date, timeZone: string): string {
   return zone.dayOf(moment);
 }
 
+/** The day of a moment in UTC, as YYYY-MM-DD. */
+export function utcDay(at: Date): string {
+  return numberedDay(Math.floor(at.getTime() / DAY_MS));
+}
+
 /**
  * A day by its number.
  * @param number whole days since 1 January 1970.

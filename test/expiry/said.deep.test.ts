@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/change-watched.ts';
-import { utcDay } from '../../src/expiry/days.ts';
 import { collectDue } from '../../src/expiry/digest.ts';
 import type { ReminderKey, WatchedDomain } from '../../src/expiry/ports.ts';
+import { utcDay } from '../../src/zones/calendar-day.ts';
 import fc from '../support/properties.ts';
 import { DAY_MS, Rig } from './rig.ts';
 

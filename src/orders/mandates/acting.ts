@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DAY_MS, HOUR_MS } from '../../duration.ts';
 import type { Amount } from '../../money/amount.ts';
 import { type BudgetSpan, periodOf } from '../../money/budget.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 import { covers, isInForce, type Mandate } from './mandate.ts';
 import type { MandateTerms } from './terms.ts';
 
@@ -106,11 +107,6 @@ export function isInTimeFor(
   return actsAt + ANNOUNCED_MS + spreadOf(name) < endsAt.getTime();
 }
 
-/** The day of a moment in UTC. */
-export function dayOf(at: Date): string {
-  return at.toISOString().slice(0, 10);
-}
-
 /** A moment of sending, and what it takes. */
 export interface SendPlan {
   readonly sendAfter: Date;
@@ -132,7 +128,7 @@ export function planSending(
   let sendAfter = new Date(now.getTime() + ANNOUNCED_MS + spreadOf(end.name));
   if (sendAfter >= end.renewableUntil) return 'too_late';
   for (;;) {
-    const day = dayOf(sendAfter);
+    const day = utcDay(sendAfter);
     const over = overCeiling(mandate.terms, amount, day, taken);
     if (over !== undefined && over !== 'day_full') return over;
     if (over === undefined && amount !== undefined)
@@ -218,7 +214,7 @@ export function refusalToSend(facts: SendingFacts, now: Date): HeldCode | undefi
   if (!isSameEnd(facts.actedFor, expiresAt)) return 'renewed_meanwhile';
   if (announcedAt === undefined || now.getTime() - announcedAt.getTime() < ANNOUNCED_MS)
     return 'not_announced';
-  return overCeiling(mandate.terms, facts.amount, dayOf(now), facts.taken);
+  return overCeiling(mandate.terms, facts.amount, utcDay(now), facts.taken);
 }
 
 /** Whether two dates are of the same end of a name. */
@@ -263,7 +259,7 @@ export function decideSending(facts: DueFacts, now: Date): Clearance {
     return { kind: 'later', until: announcedAt === undefined ? new Date(now.getTime() + WAIT_MS) : until };
   }
   if (refusal === 'day_full') {
-    const until = new Date(Date.parse(dayOf(now)) + DAY_MS + spreadOf(facts.name));
+    const until = new Date(Date.parse(utcDay(now)) + DAY_MS + spreadOf(facts.name));
     return isTooLate(facts.end, until) ? held(refusal) : { kind: 'later', until };
   }
   const code = refusal ?? heldByFacts(facts) ?? (facts.fitsBudgets ? undefined : 'budget_empty');

@@ -1,9 +1,9 @@
 import { DAY_MS } from '../../duration.ts';
 import { type BudgetSpan, periodOf } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 import type { Order } from '../order.ts';
 import {
-  dayOf,
   decideActing,
   type HeldCode,
   isInTimeFor,
@@ -53,7 +53,7 @@ export async function mandatesStanding(deps: MandateDeps): Promise<readonly Mand
   );
   return Promise.all(
     given.map(async ({ order, mandate }): Promise<MandateStanding> => {
-      const { from, until, period } = boundsOf(mandate.terms.span, dayOf(now));
+      const { from, until, period } = boundsOf(mandate.terms.span, utcDay(now));
       const [spent, acts] = await Promise.all([
         deps.mandates.spentBy(mandate.id, from, until),
         deps.mandates.actsBy(mandate.id, new Date(now.getTime() - SHOWN_DAYS * DAY_MS)),
@@ -70,7 +70,7 @@ function boundsOf(span: BudgetSpan, day: string) {
   const next = new Date(from);
   if (span === 'month') next.setUTCMonth(next.getUTCMonth() + 1);
   else next.setUTCFullYear(next.getUTCFullYear() + 1);
-  return { period, from, until: dayOf(next) };
+  return { period, from, until: utcDay(next) };
 }
 
 /** The names for which each mandate acts within 30 days. */
@@ -144,8 +144,8 @@ export async function previewOf(
   const names = await deps.mandates.namesFitting(terms.mandate_names);
   const [watched, lastYear, nextYear, covering] = await Promise.all([
     deps.mandates.findMany(names),
-    deps.costOn(names, dayOf(new Date(now.getTime() - 365 * DAY_MS))),
-    deps.costOn(names, dayOf(now)),
+    deps.costOn(names, utcDay(new Date(now.getTime() - 365 * DAY_MS))),
+    deps.costOn(names, utcDay(now)),
     mandatesCovering(
       deps,
       names.map((name) => ({ name })),
@@ -160,7 +160,7 @@ export async function previewOf(
     held: names.flatMap((name, index) => {
       const amount = nextYear.names[index]?.quote?.amount;
       const because =
-        overCeiling(terms, amount, dayOf(now), nothing) ??
+        overCeiling(terms, amount, utcDay(now), nothing) ??
         (known.get(name)?.isDateCertain === true ? undefined : 'date_in_doubt');
       return because === undefined ? [] : [{ name, because }];
     }),

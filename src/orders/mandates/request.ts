@@ -1,6 +1,6 @@
 import { type Account, isDemoContext } from '../../accounts/account.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 import { type OrderRequest, type RequestOutcome, requestOrder } from '../request-order.ts';
-import { dayOf } from './acting.ts';
 import type { MandateDeps } from './facts.ts';
 import { type MandateIssue, readTerms, type TypedTerms } from './terms.ts';
 
@@ -24,7 +24,7 @@ export async function requestMandate(
   deps: MandateDeps,
   { typed, account, ...request }: MandateRequest,
 ): Promise<MandateRequested> {
-  const read = readTerms(typed, deps.ruleFacts.currency, dayOf(deps.now()));
+  const read = readTerms(typed, deps.ruleFacts.currency, utcDay(deps.now()));
   const issues: MandateIssue[] = read.ok ? await unfitting(deps, read.terms.mandate_names) : [...read.issues];
   if (account === undefined) issues.push({ field: 'account', code: 'no_account' });
   else if (isDemoContext(account.context)) issues.push({ field: 'account', code: 'demo_account' });

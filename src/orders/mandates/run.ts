@@ -1,8 +1,9 @@
 import type { Account } from '../../accounts/account.ts';
 import { DAY_MS, HOUR_MS } from '../../duration.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 import type { Order } from '../order.ts';
 import { checkRequest, decisionOf, requestOrder, statedOrder } from '../request-order.ts';
-import { dayOf, decideActing, type HeldCode, isDueFor, type SendPlan } from './acting.ts';
+import { decideActing, type HeldCode, isDueFor, type SendPlan } from './acting.ts';
 import {
   endOfName,
   type KnownName,
@@ -119,7 +120,7 @@ async function orderFor(deps: RunDeps, planned: PlannedAct): Promise<HeldCode | 
     ...(await renewalRequest(deps, mandate, name.name)),
     account,
     mandated: { id: mandate.id, sendAfter: plan.sendAfter },
-    deliveryId: `mandate:${mandate.id}:${name.name}:${dayOf(name.expiresAt)}`,
+    deliveryId: `mandate:${mandate.id}:${name.name}:${utcDay(name.expiresAt)}`,
   };
   const checked = checkRequest(deps.interfacesOf(account), request);
   if (checked.kind !== 'checked') return 'account_gone';

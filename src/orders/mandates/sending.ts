@@ -1,10 +1,11 @@
 import { canonicalJson } from '../../canonical-json.ts';
 import { MINUTE_MS } from '../../duration.ts';
 import { needsSignatures } from '../../policy/policy.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 import type { Order } from '../order.ts';
 import type { MandatedSending, SendingRead } from '../ports.ts';
 import { verifiedStatement } from '../statement.ts';
-import { type Clearance, dayOf, decideSending, refusalToSend } from './acting.ts';
+import { type Clearance, decideSending, refusalToSend } from './acting.ts';
 import { knownName, type MandateDeps, renewalOf, reservationFor } from './facts.ts';
 import { mandateOf } from './mandate.ts';
 
@@ -32,7 +33,7 @@ export async function clearForMandate(deps: MandateDeps, order: Order): Promise<
   const known = await knownName(deps, kept, name, order.id);
   const now = deps.now();
   if (known === undefined) return { kind: 'later', until: new Date(now.getTime() + UNKNOWN_WAIT_MS) };
-  const reservation = await reservationFor(deps, item.name, known, dayOf(now), order.id);
+  const reservation = await reservationFor(deps, item.name, known, utcDay(now), order.id);
   const facts = {
     ...known.facts,
     mandate: mandateOf(kept),

@@ -1,5 +1,5 @@
 import type { KnownBlock } from '@slack/types';
-import { present } from '../../collections.ts';
+import { chunksOf, present } from '../../collections.ts';
 import type { Day } from '../../expiry/days.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { ImportSummary } from '../../expiry/watch-list.ts';
@@ -136,9 +136,7 @@ export function importReport(summary: ImportSummary): {
       ({ line, text, issue }) =>
         `Line ${line}${text === '' ? '' : ` ${code(text)}`}: ${quote(formatLineIssue(issue))}`,
     );
-  const sections = Array.from({ length: Math.ceil(lines.length / LINES_A_SECTION) }, (_, index) =>
-    section(lines.slice(index * LINES_A_SECTION, (index + 1) * LINES_A_SECTION).join('\n')),
-  );
+  const sections = chunksOf(lines, LINES_A_SECTION).map((part) => section(part.join('\n')));
   const left = rejected.length - lines.length;
   const blocks = present([
     section(`*Imported*: ${taken}.`),

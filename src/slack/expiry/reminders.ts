@@ -31,6 +31,7 @@ import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
 import { openAlreadyAtField, openForm, outcomeMessage, placeOrder } from '../orders/ordering.ts';
 import { digestList } from './digest.view.ts';
+import { LOOKED_THROUGH } from './expiring.view.ts';
 import {
   formatDay,
   formatDays,
@@ -131,7 +132,8 @@ async function showAll(call: ActionCall): Promise<void> {
     expiry.listedIn(digestId, destination),
     waitingOfListed(call.deps),
   ]);
-  await call.respond(digestList(names, costOf, await renewalDaysOf(call.deps, names), now()));
+  const renewals = await renewalDaysOf(call.deps, names.slice(0, LOOKED_THROUGH));
+  await call.respond(digestList(names, costOf, renewals, now()));
 }
 
 function openWith(form: FormFeature) {

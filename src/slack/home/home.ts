@@ -1,9 +1,9 @@
 import { newReference } from '../../log.ts';
-import { utcDayOf } from '../../money/order-cost.ts';
 import { readSpan, spendOf } from '../../money/spend.ts';
 import { waitingFor } from '../../orders/approvers.ts';
 import { mandatesOfPerson } from '../../orders/mandates/overview.ts';
 import { isRequester, type Order } from '../../orders/order.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 import { renewalDaysOf } from '../expiry/waiting.ts';
 import { isAdmin, type SlackDeps } from '../feature.ts';
 import type { AnyBlock } from '../kit/blocks.ts';
@@ -136,7 +136,7 @@ async function knownOf(
 
 /** What was spent this month and how the budgets stand, for admins. */
 async function moneyOf({ prices, spending, budgets, directory, now }: SlackDeps, userId: string) {
-  const today = utcDayOf(now());
+  const today = utcDay(now());
   const span = readSpan(today.slice(0, 7));
   if (span === undefined) return undefined;
   const [list, purchases, standings, locale] = await Promise.all([

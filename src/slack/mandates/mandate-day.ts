@@ -1,3 +1,4 @@
+import { chunksOf } from '../../collections.ts';
 import type { TeamSettings } from '../../config.ts';
 import type { MandateDeps } from '../../orders/mandates/facts.ts';
 import { type MandatePreview, previewOf } from '../../orders/mandates/overview.ts';
@@ -76,12 +77,6 @@ async function toldActs({ mandates, orders }: MandateDayDeps, day: string): Prom
       act,
       order: act.orderId === undefined ? undefined : await orders.load(act.orderId),
     })),
-  );
-}
-
-function chunksOf<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
-    items.slice(index * size, (index + 1) * size),
   );
 }
 

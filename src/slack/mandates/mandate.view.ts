@@ -11,6 +11,7 @@ import type {
 import type { MandateAct } from '../../orders/mandates/ports.ts';
 import type { MandateIssue, MandateTerms } from '../../orders/mandates/terms.ts';
 import type { Order } from '../../orders/order.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
@@ -229,7 +230,7 @@ export function dayMessage(
 
 function actRow({ name, amount: price, expiresAt }: MandateAct, order: Order | undefined): AnyBlock {
   const cost = price === undefined ? '' : ` · about ${amountsText([price])}`;
-  const ends = ` · ends ${formatDay(expiresAt.toISOString().slice(0, 10))}`;
+  const ends = ` · ends ${formatDay(utcDay(expiresAt))}`;
   const state = order === undefined ? '' : ` · ${stateText(order)}`;
   const block = section(`*${names([name])}*${cost}${ends}${state}`);
   return order?.state === 'APPROVED'

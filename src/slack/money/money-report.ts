@@ -3,10 +3,10 @@ import { DAY_MS } from '../../duration.ts';
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
 import { priceDifferences } from '../../money/answered-amounts.ts';
-import { utcDayOf } from '../../money/order-cost.ts';
 import type { BudgetStore, MoneyReportStore, PriceStore, SpendStore } from '../../money/ports.ts';
 import { readSpan, renewalsAhead, renewalsOf, type SpendSpan, spendOf, totalOf } from '../../money/spend.ts';
 import type { NotificationStore } from '../../notifications.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 import { type AdminPlannerDeps, notifyAdmins } from '../admins/admins.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { differencesMessage, type MoneyReport, moneyReport } from './money-report.view.ts';
@@ -67,28 +67,28 @@ async function reportDue({ settings, now }: MoneyReportDeps) {
 
 /** Whether the team has prices or budgets. Without them there is nothing to report. */
 async function keepsBooks({ prices, budgets, now }: MoneyReportDeps): Promise<boolean> {
-  const [list, standings] = await Promise.all([prices.list(), budgets.standings(utcDayOf(now()))]);
+  const [list, standings] = await Promise.all([prices.list(), budgets.standings(utcDay(now()))]);
   return list.length + standings.length > 0;
 }
 
 /** The month before the month of a day. */
 function monthBefore(day: string): SpendSpan | undefined {
   const first = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
-  return readSpan(utcDayOf(new Date(first.getTime() - 1)).slice(0, 7));
+  return readSpan(utcDay(new Date(first.getTime() - 1)).slice(0, 7));
 }
 
 async function figuresOf(deps: MoneyReportDeps, span: SpendSpan, timeZone: string): Promise<MoneyReport> {
   const { spending, reports } = deps;
   const { text: month, from, to } = span;
   const now = deps.now();
-  const today = utcDayOf(now);
+  const today = utcDay(now);
   const [list, purchases, unknownOutcomes, lapsed, renewals, budgets, decisions] = await Promise.all([
     deps.prices.list(),
     spending.purchases(from, to),
     spending.unknownOutcomes(from, to),
     reports.lapsed(from, to),
     spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
-    deps.budgets.standings(utcDayOf(new Date(to.getTime() - 1))),
+    deps.budgets.standings(utcDay(new Date(to.getTime() - 1))),
     reports.decisions(from, to),
   ]);
   const { total: spent, byTask, byMandate } = spendOf(list, purchases);
@@ -119,7 +119,7 @@ export async function openPriceDifferences(deps: {
   readonly now: () => Date;
 }): Promise<void> {
   const now = deps.now();
-  const yesterday = utcDayOf(new Date(now.getTime() - DAY_MS));
+  const yesterday = utcDay(new Date(now.getTime() - DAY_MS));
   await deps.notifications.open({ kind: 'report', id: yesterday }, now);
 }
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { formatDecimal } from '../../money/amount.ts';
-import { utcDayOf } from '../../money/order-cost.ts';
 import type { ListedPrice } from '../../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type PriceEdit, priceEdits, priceKey } from '../../money/prices.ts';
 import { PRICE_COLUMNS, PRICE_FIELDS, priceCells, readPrice, readPrices } from '../../money/read-prices.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import { loosenedPrices } from '../../policy/loosening.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import {
   type ActionCall,
@@ -67,7 +67,7 @@ const priceForm = formOfList({
     (await deps.prices.list()).find((price) => price.id === id),
   values: (edited, { deps }) =>
     edited === undefined
-      ? { period: '1', valid_from: utcDayOf(deps.now()) }
+      ? { period: '1', valid_from: utcDay(deps.now()) }
       : {
           zone: edited.zone,
           task: edited.task,
@@ -103,7 +103,7 @@ async function save(
 ): Promise<Submitted> {
   const { prices, policies, now, log } = call.deps;
   const { rules } = await policies.current();
-  const waiting = loosenedPrices(list, edits, { rules, factsOf: taskNamed, today: utcDayOf(now()) });
+  const waiting = loosenedPrices(list, edits, { rules, factsOf: taskNamed, today: utcDay(now()) });
   if (waiting.length > MAX_WAITING_PRICES)
     return { errors: { [field]: PRICES.tooManyWait(MAX_WAITING_PRICES) } };
   const atOnce = edits.filter((edit) => !waiting.includes(edit));
@@ -145,7 +145,7 @@ async function runPrices(call: Interaction): Promise<void> {
   const { prices, currency, now, directory } = call.deps;
   const [list, locale] = await Promise.all([prices.list(), directory.localeOf(call.person.id)]);
   const isReaderAdmin = isAdmin(call.deps, call.person);
-  await call.respond(priceList(list, { isAdmin: isReaderAdmin, locale, today: utcDayOf(now()), currency }));
+  await call.respond(priceList(list, { isAdmin: isReaderAdmin, locale, today: utcDay(now()), currency }));
 }
 
 async function exportPrices(call: ActionCall): Promise<void> {
@@ -153,7 +153,7 @@ async function exportPrices(call: ActionCall): Promise<void> {
   await call.respond(
     await sendFile(call, {
       text: await csvFile([PRICE_COLUMNS, ...list.map(priceCells)]),
-      filename: `domain-steward-prices-${utcDayOf(call.deps.now())}.csv`,
+      filename: `domain-steward-prices-${utcDay(call.deps.now())}.csv`,
       what: `The price list with ${count(list.length, 'price')}`,
     }),
   );

@@ -2,7 +2,6 @@ import { slicesOf } from '../../collections.ts';
 import { DAY_MS } from '../../duration.ts';
 import { nextTwelveMonths } from '../../expiry/chart.ts';
 import { formatDecimal } from '../../money/amount.ts';
-import { utcDayOf } from '../../money/order-cost.ts';
 import {
   addSpend,
   CONCEALED,
@@ -14,6 +13,7 @@ import {
   spendOf,
 } from '../../money/spend.ts';
 import { seesAll } from '../../orders/visibility.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 import { type CommandCall, type Feature, type Interaction, isAdmin, viewerOf } from '../feature.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { createNamer } from '../log/actor-names.ts';
@@ -48,9 +48,9 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
     spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
     spending.unused(),
     directory.localeOf(person.id),
-    budgets.standings(dayWithin(span, utcDayOf(now))),
+    budgets.standings(dayWithin(span, utcDay(now))),
   ]);
-  const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDayOf(now));
+  const ahead = renewalsAhead(list, renewals, nextTwelveMonths(now, timeZone), utcDay(now));
   const isConcealed = await concealedFrom(call, purchases);
   let spend = spendOf(list, []);
   for await (const some of slicesOf(purchases)) {
@@ -62,7 +62,7 @@ async function figures(call: Interaction, span: SpendSpan): Promise<SpendShown> 
     spend,
     unknownOutcomes,
     ahead,
-    unused: renewalsByZone(list, unused, utcDayOf(now)),
+    unused: renewalsByZone(list, unused, utcDay(now)),
     budgets: standings,
     isAdmin: isAdmin(deps, person),
     currency,
@@ -83,8 +83,8 @@ async function concealedFrom(
 
 /** The day of a span that is nearest to today: its last day in the past, or today. */
 function dayWithin({ from, to }: SpendSpan, today: string): string {
-  const last = utcDayOf(new Date(to.getTime() - 1));
-  return [utcDayOf(from), today, last].sort()[1] ?? today;
+  const last = utcDay(new Date(to.getTime() - 1));
+  return [utcDay(from), today, last].sort()[1] ?? today;
 }
 
 async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {

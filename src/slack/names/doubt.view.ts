@@ -1,5 +1,6 @@
 import type { DateDoubt } from '../../names/dates.ts';
 import type { RecordProblem } from '../../names/registry-record.ts';
+import { utcDay } from '../../zones/calendar-day.ts';
 
 /* Why the registry's record does not give the date of a name that counts. */
 
@@ -13,19 +14,19 @@ export function formatDoubt(doubt: DateDoubt): string {
     case 'distrusted':
       return formatDistrust(doubt);
     case 'renewal_not_shown':
-      return `it was renewed, but the registry still shows ${dayOf(doubt.shown)}`;
+      return `it was renewed, but the registry still shows ${utcDay(doubt.shown)}`;
   }
 }
 
 function formatDistrust({ distrust, movedTo }: Extract<DateDoubt, { code: 'distrusted' }>): string {
-  const date = `its date moved to ${dayOf(movedTo)}`;
+  const date = `its date moved to ${utcDay(movedTo)}`;
   switch (distrust.code) {
     case 'another_registrar':
       return `${date} together with the registrar, from “${distrust.before}” to “${distrust.now}”: that is a transfer, not a renewal`;
     case 'registrar_unseen':
       return `${date}, and it does not name the registrar any more, which was “${distrust.before}”: it may be a transfer, not a renewal`;
     case 'transferred':
-      return `${date} with a transfer on ${dayOf(distrust.at)}: that is no renewal`;
+      return `${date} with a transfer on ${utcDay(distrust.at)}: that is no renewal`;
   }
 }
 
@@ -64,8 +65,4 @@ function formatProblem({ code, detail = '' }: RecordProblem): string {
     case 'unreadable_expiration':
       return 'the expiration date of its record is no date';
   }
-}
-
-function dayOf(moment: Date): string {
-  return moment.toISOString().slice(0, 10);
 }

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { daysBetween, expiryDay } from '../../expiry/days.ts';
-import { utcDayOf } from '../../money/order-cost.ts';
 import { quoteOn } from '../../money/prices.ts';
 import { renewalsByZone } from '../../money/spend.ts';
 import { isNone, type NameFilter, readFilter } from '../../names/filter.ts';
 import type { FoundName, NameQuery } from '../../names/ports.ts';
-import { calendarDay } from '../../zones/calendar-day.ts';
+import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { renewManyForm } from '../expiry/reminders.ts';
 import { type ActionCall, type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
@@ -137,7 +136,7 @@ async function showPage(call: Interaction, state: PageState): Promise<Message> {
   const [first, last] = [shown[0], shown.at(-1)];
   const turn = (name: FoundName | undefined, to: number, back: boolean) =>
     name === undefined ? undefined : JSON.stringify(cursorState(state.filter, name, to, back));
-  const today = utcDayOf(now());
+  const today = utcDay(now());
   const priceOf = (name: string) => quoteOn(list, { name, task: 'renew' }, today)?.amount;
   return namesPage({
     filter: state.filter,
@@ -227,7 +226,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
         tags.join(' '),
         channel ?? '',
         note ?? '',
-        expiresAt?.toISOString().slice(0, 10) ?? '',
+        expiresAt === undefined ? '' : utcDay(expiresAt),
         registrar ?? '',
       ]);
     }
@@ -239,7 +238,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   await call.respond(
     await sendFile(call, {
       text: await csvFile(lines),
-      filename: `domain-steward-names-${utcDayOf(call.deps.now())}.csv`,
+      filename: `domain-steward-names-${utcDay(call.deps.now())}.csv`,
       ...exportedWords(lines.length - 1),
     }),
   );

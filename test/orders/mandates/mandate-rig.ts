@@ -1,11 +1,11 @@
 import { DAY_MS, HOUR_MS } from '../../../src/duration.ts';
 import { approveOrder } from '../../../src/orders/decide.ts';
-import { dayOf } from '../../../src/orders/mandates/acting.ts';
 import type { MandateAct } from '../../../src/orders/mandates/ports.ts';
 import { runMandates } from '../../../src/orders/mandates/run.ts';
 import type { MandateTerms } from '../../../src/orders/mandates/terms.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import { refusalText } from '../../../src/slack/orders/refusal.view.ts';
+import { utcDay } from '../../../src/zones/calendar-day.ts';
 import type { Rig } from '../rig.ts';
 
 /** What tests of mandates do with the rig of orders. */
@@ -37,7 +37,7 @@ export function mandatesOn(rig: Rig) {
         max_price: { currency: 'EUR', minor: 2_000 },
         max_total: { currency: 'EUR', minor: 10_000 },
         span: 'month',
-        until: dayOf(new Date(rig.now.getTime() + 300 * DAY_MS)),
+        until: utcDay(new Date(rig.now.getTime() + 300 * DAY_MS)),
         notice: 14,
         ...changes,
       });

@@ -2,7 +2,6 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/duration.ts';
 import { approveOrder, denyOrder } from '../../../src/orders/decide.ts';
-import { dayOf } from '../../../src/orders/mandates/acting.ts';
 import { endMandate } from '../../../src/orders/mandates/life.ts';
 import {
   mandateOfName,
@@ -14,6 +13,7 @@ import { markUnsentUnknown } from '../../../src/orders/restore-guard.ts';
 import { statementOf } from '../../../src/orders/statement.ts';
 import { stopOrder } from '../../../src/orders/stop.ts';
 import { webhookBody } from '../../../src/webhooks/messages.ts';
+import { utcDay } from '../../../src/zones/calendar-day.ts';
 import { ALICE, type Rig, startRig } from '../rig.ts';
 import { PLACES } from '../sample.ts';
 import { fails } from '../scripted-service.ts';
@@ -238,7 +238,7 @@ describe('acting', () => {
 
   test('of a mandate that ends before it could send leaves the name to another, and does not count as covering it', async () => {
     await on.watch('cafe.rest', 20);
-    const soon = await on.inForce({ until: dayOf(new Date(rig.now.getTime() + 6 * DAY_MS)) });
+    const soon = await on.inForce({ until: utcDay(new Date(rig.now.getTime() + 6 * DAY_MS)) });
     const end = { name: 'cafe.rest', expiresAt: new Date(rig.now.getTime() + 20 * DAY_MS) };
     const { namesFitting } = rig.mandates.mandates;
     const isRenewed = async () =>

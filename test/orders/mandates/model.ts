@@ -3,7 +3,6 @@ import { periodOf } from '../../../src/money/budget.ts';
 import {
   type ActingFacts,
   ANNOUNCED_MS,
-  dayOf,
   decideActing,
   decideSending,
   type HeldCode,
@@ -15,6 +14,7 @@ import {
 } from '../../../src/orders/mandates/acting.ts';
 import { type Mandate, mandateFor, mandateOf } from '../../../src/orders/mandates/mandate.ts';
 import { endOfMandate, type MandateTerms } from '../../../src/orders/mandates/terms.ts';
+import { utcDay } from '../../../src/zones/calendar-day.ts';
 import { newOrder } from '../sample.ts';
 
 /*
@@ -120,7 +120,7 @@ export function simulateYear(random: Random): Year {
       max_price: { currency: 'EUR', minor: between(20, 50) * 100 },
       max_total: { currency: 'EUR', minor: between(25, 90) * 100 },
       span: chance(0.5) ? 'month' : 'year',
-      until: dayOf(new Date(now + between(120, 400) * DAY_MS)),
+      until: utcDay(new Date(now + between(120, 400) * DAY_MS)),
       notice: between(3, 30),
     };
     const order = newOrder(given.mandate_names, {
@@ -296,7 +296,7 @@ export function simulateYear(random: Random): Year {
       if (cleared.kind !== 'clear' || order.state !== 'APPROVED') continue;
       if (refusalToSend(sending, now) !== undefined) continue;
       order.state = 'SENT';
-      order.day = dayOf(now);
+      order.day = utcDay(now);
       order.minor = amount?.minor ?? 0;
       carryOut(order, name, now.getTime());
     }
