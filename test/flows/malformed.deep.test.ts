@@ -70,7 +70,7 @@ async function expectNothingOrdered(): Promise<void> {
   expect(cards.filter((order) => order !== undefined)).toEqual([]);
   expect(await t.dump()).not.toContain('public.orders ');
   const tasks = new Set(t.service.requests.map(({ task }) => task));
-  expect([...tasks].filter((task) => task !== null && !/^(session|prereg)\./.test(task))).toEqual([]);
+  expect([...tasks].filter((task) => task !== null && !/^(session|prereg|rdap)\./.test(task))).toEqual([]);
 }
 
 const tried = [...COMMANDS.keys()].filter((name) => name !== 'unlink');
@@ -99,6 +99,28 @@ test(`${LINES} malformed lines are answered (SEED=${SEED})`, { timeout: 60_000 }
     ),
   );
   await expectNothingOrdered();
+});
+
+/** What phones, Macs, Slack itself and hurried people make of `cafe.rest`. */
+const SPELLINGS: readonly string[] = [
+  ...['CAFE.REST', 'Cafe.Rest', 'cafe.rest.', '  cafe.rest  ', '\u00a0cafe.rest', '\tcafe.rest'],
+  ...[
+    '"cafe.rest"',
+    '“cafe.rest”',
+    '„cafe.rest“',
+    '«cafe.rest»',
+    '‘cafe.rest’',
+    "'cafe.rest'",
+    '`cafe.rest`',
+  ],
+  ...['<http://cafe.rest|cafe.rest>', '<http://CAFE.rest|CAFE.rest>', '“<http://cafe.rest|cafe.rest>”'],
+];
+
+test.each(['name', 'rules', 'orders'])('%s understands a name however it is spelled', async (command) => {
+  const expected = await answerTo(t.alice, `${command} cafe.rest`);
+  for (const spelling of SPELLINGS)
+    for (const word of [command, command.toUpperCase()])
+      expect(await answerTo(t.alice, `${word} ${spelling}`), JSON.stringify(spelling)).toBe(expected);
 });
 
 /** What a person reads after a command: what they are told, or the form that opens. */

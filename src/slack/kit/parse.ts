@@ -15,7 +15,7 @@ export interface CommandLine {
 const REASON = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
 
 /** Quotation marks around a word. No name, number or option has any. */
-const QUOTES = /^["“”„«»]+|["“”„«»]+$/g;
+const QUOTES = /^["“”„«»‘’‚'`]+|["“”„«»‘’‚'`]+$/g;
 
 /** Splits the text of a slash command. */
 export function parseCommandLine(text: string): CommandLine {
