@@ -213,7 +213,7 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
       portfolio,
       pending: stores.pendingChanges.facts,
       budgets,
-      mandateTags: () => tagsOfMandates(stores.orders, now()),
+      mandateTags: () => tagsOfMandates({ store: stores.orders, now }),
     }),
     events: stores.events,
     ledger: parts.ledger,

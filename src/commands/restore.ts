@@ -68,8 +68,16 @@ function afterwards({ takenAt, orders, keys }: Manifest): readonly string[] {
   return [
     `The database of ${takenAt.toISOString()} is back. What happened since is not in it.`,
     ...(keys.length === 0 ? [] : [`Start the bot with the keys ${keys.join(', ')} in CREDENTIALS_KEYS.`]),
-    `Orders that were approved and had not ended: ${orders.underWay}. They may have gone out since: at the start they become UNKNOWN, nothing of them is sent, and approvers settle them in their threads.`,
-    `Orders that wait for approval: ${orders.waiting}. They may have been approved and carried out since: approvers look at the domain service before they press.`,
+    ...(orders.underWay === 0
+      ? []
+      : [
+          `Orders that were approved and had not ended: ${orders.underWay}. They may have gone out since: at the start they become UNKNOWN, nothing of them is sent, and approvers settle them in their threads.`,
+        ]),
+    ...(orders.waiting === 0
+      ? []
+      : [
+          `Orders that wait for approval: ${orders.waiting}. They may have been approved and carried out since: approvers look at the domain service before they press.`,
+        ]),
     'Orders that were asked for since are unknown here: their cards answer nothing. Reminders, settings, links and approvals of since have to be given again, and some messages come twice.',
   ];
 }

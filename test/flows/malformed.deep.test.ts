@@ -123,6 +123,12 @@ test.each(['name', 'rules', 'orders'])('%s understands a name however it is spel
       expect(await answerTo(t.alice, `${word} ${spelling}`), JSON.stringify(spelling)).toBe(expected);
 });
 
+test('a list of orders by two words at once is asked for again', async () => {
+  expect(await answerTo(t.alice, 'orders mine pending')).toContain(
+    'Give one of `pending`, `mine` and `review`',
+  );
+});
+
 /** What a person reads after a command: what they are told, or the form that opens. */
 async function answerTo(person: Actor, text: string): Promise<string> {
   const told = person.ephemerals().length;

@@ -295,6 +295,29 @@ describe('a mandate', () => {
   }, 60_000);
 });
 
+test('one that was asked for in private is shown to who asked and to approvers, and to others that it is there', async () => {
+  await watched('secret.rest', 100);
+  const told = t.bob.ephemerals().length;
+  await t.bob.command('D0BOB', '/domain mandates');
+  const shown = await t.workspace.waitFor(() => t.bob.ephemerals()[told], { what: 'the mandates' });
+  const view = await openedAfter(t.workspace, t.bob, () => t.bob.click(shown, 'mandate_add'));
+  const terms = { ...TERMS, mandate_names: 'secret.rest', until: dayAhead(300) };
+  const order = await orderAfter(t.workspace, async () => closed(await t.bob.submit(view, terms)), 'D0BOB');
+  const listed = (person: Actor) => answerTo(t.workspace, person, '/domain mandates');
+  expect(await listed(t.carol)).toContain(`Waits for approval: \`${order.id}\``);
+  expect(await listed(t.alice)).not.toContain(order.id);
+  const copy = await t.workspace.waitFor(
+    () => t.workspace.messages('D0CAROL').find((message) => orderOf(message)?.id === order.id),
+    { what: 'the card for an approver' },
+  );
+  await t.carol.click(copy, 'order_approve');
+  await order.becomes('SUCCEEDED');
+  for (const person of [t.bob, t.carol, t.ada]) expect(await listed(person)).toContain('secret.rest');
+  expect(await listed(t.alice)).toMatch(/mandates? in force/);
+  expect(await listed(t.alice)).toContain('Asked for in private: 1 mandate.');
+  expect(await listed(t.alice)).not.toContain('secret');
+}, 60_000);
+
 test('the report of the month says what mandates have renewed', async () => {
   const reports = () => t.workspace.messages(REMINDERS).map(textOf).join('\n');
   for (let moves = 0; moves < 14 && !reports().includes(reported); moves += 1)

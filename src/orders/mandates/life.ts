@@ -8,7 +8,7 @@ import type { Order } from '../order.ts';
 import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from '../parties.ts';
 import type { Directory, OrderStore } from '../ports.ts';
 import { type ServicePlaces, verifiedStatement } from '../statement.ts';
-import { isInForce, type MandateEnd, mandateOf } from './mandate.ts';
+import { isInForce, type MandateEnd, type MandateInForce, mandateOf } from './mandate.ts';
 import type { MandateStore } from './ports.ts';
 import { endOfMandate, mandateTerms } from './terms.ts';
 
@@ -117,10 +117,26 @@ export function mandatesOf(store: Pick<OrderStore, 'list'>): Promise<readonly Or
   return store.list({ tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
 }
 
+/** The mandates that are in force, the oldest first. */
+export async function mandatesInForce({
+  store,
+  now,
+}: {
+  readonly store: Pick<OrderStore, 'list'>;
+  readonly now: () => Date;
+}): Promise<readonly MandateInForce[]> {
+  const at = now();
+  return (await mandatesOf(store)).toReversed().flatMap((order) => {
+    const mandate = mandateOf(order);
+    return mandate !== undefined && isInForce(mandate, at) ? [{ order, mandate }] : [];
+  });
+}
+
 /** The tags that mandates in force name: they decide which names are renewed. */
-export async function tagsOfMandates(store: Pick<OrderStore, 'list'>, now: Date): Promise<readonly string[]> {
-  const mandates = (await mandatesOf(store)).flatMap((order) => mandateOf(order) ?? []);
-  return mandates.filter((mandate) => isInForce(mandate, now)).flatMap(({ patterns }) => patterns.tags);
+export async function tagsOfMandates(
+  deps: Parameters<typeof mandatesInForce>[0],
+): Promise<readonly string[]> {
+  return (await mandatesInForce(deps)).flatMap(({ mandate }) => mandate.patterns.tags);
 }
 
 async function end(

@@ -48,6 +48,12 @@ export interface Mandate {
   readonly end: MandateEnd | undefined;
 }
 
+/** A mandate in force, with its order. */
+export interface MandateInForce {
+  readonly order: Order;
+  readonly mandate: Mandate;
+}
+
 /** @returns undefined for an order that is none, or that has not come into force */
 export function mandateOf(
   order: Pick<Order, 'id' | 'task' | 'state' | 'input' | 'closedAt' | 'mandateEnd'>,

@@ -12,17 +12,15 @@ import {
   type Taken,
 } from './acting.ts';
 import { knownName, type MandateDeps, reservationFor } from './facts.ts';
-import { mandatesOf } from './life.ts';
-import { isInForce, type Mandate, mandateFor, mandateOf } from './mandate.ts';
+import { mandatesInForce } from './life.ts';
+import { type Mandate, type MandateInForce, mandateFor } from './mandate.ts';
 import type { MandateAct, MandateName, MandateStore } from './ports.ts';
 import type { MandateTerms } from './terms.ts';
 
 /* How mandates stand: what is shown of them before they are decided, and while they are in force. */
 
 /** A mandate in force, with what it did and what it will do. */
-export interface MandateStanding {
-  readonly order: Order;
-  readonly mandate: Mandate;
+export interface MandateStanding extends MandateInForce {
   /** The month or year that its sum counts in at this moment. */
   readonly period: string;
   /** In minor units of its currency: spent, and reserved for what was not answered yet. */
@@ -41,11 +39,7 @@ const MAX_COMING = 1_000;
 /** The mandates that are in force, the oldest first, with how they stand. */
 export async function mandatesStanding(deps: MandateDeps): Promise<readonly MandateStanding[]> {
   const now = deps.now();
-  const orders = await mandatesOf(deps.store);
-  const given = orders.toReversed().flatMap((order) => {
-    const mandate = mandateOf(order);
-    return mandate !== undefined && isInForce(mandate, now) ? [{ order, mandate }] : [];
-  });
+  const given = await mandatesInForce(deps);
   if (given.length === 0) return [];
   const coming = await comingNames(
     deps,
@@ -100,24 +94,23 @@ interface EndingName {
   readonly expiresAt?: Date | undefined;
 }
 
-/** The orders of the mandates in force that cover some names, and are still in force when they have to act. */
+/** The mandates in force that cover some names, and are still in force when they have to act. */
 async function mandatesCovering(
   deps: Pick<MandateDeps, 'store' | 'tagsTouched' | 'now'>,
   names: readonly EndingName[],
-): Promise<ReadonlyMap<string, Order>> {
+): Promise<ReadonlyMap<string, MandateInForce>> {
   const now = deps.now();
-  const orders = new Map((await mandatesOf(deps.store)).map((order) => [order.id, order]));
-  const mandates = [...orders.values()].flatMap((order) => mandateOf(order) ?? []);
-  if (mandates.length === 0) return new Map();
+  const given = await mandatesInForce(deps);
+  if (given.length === 0) return new Map();
   const touched = await deps.tagsTouched(names.map(({ name }) => name));
   return new Map(
     names.flatMap(({ name, expiresAt }) => {
-      const acting = mandates.filter(
-        (mandate) => expiresAt === undefined || isInTimeFor(mandate, { name, expiresAt }, now),
-      );
-      const mandate = mandateFor(acting, name, touched.get(name) ?? [], now);
-      const order = mandate && orders.get(mandate.id);
-      return order === undefined ? [] : [[name, order] as const];
+      const acting = given
+        .map(({ mandate }) => mandate)
+        .filter((mandate) => expiresAt === undefined || isInTimeFor(mandate, { name, expiresAt }, now));
+      const chosen = mandateFor(acting, name, touched.get(name) ?? [], now);
+      const found = given.find(({ mandate }) => mandate === chosen);
+      return found === undefined ? [] : [[name, found] as const];
     }),
   );
 }
@@ -164,7 +157,7 @@ export async function previewOf(
         (known.get(name)?.isDateCertain === true ? undefined : 'date_in_doubt');
       return because === undefined ? [] : [{ name, because }];
     }),
-    others: names.filter((name) => covering.has(name) && covering.get(name)?.id !== order.id),
+    others: names.filter((name) => covering.has(name) && covering.get(name)?.mandate.id !== order.id),
   };
 }
 
@@ -173,21 +166,15 @@ export async function mandatesInTime(
   deps: Pick<MandateDeps, 'store' | 'now'> & Pick<MandateStore, 'namesFitting'>,
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
   const now = deps.now();
-  const mandates = (await mandatesOf(deps.store)).flatMap((order) => mandateOf(order) ?? []);
   const covering = await Promise.all(
-    mandates
-      .filter((mandate) => isInForce(mandate, now))
-      .map(async (mandate) => {
-        const names = new Set(await deps.namesFitting(mandate.terms.mandate_names));
-        return { mandate, names };
-      }),
+    (await mandatesInForce(deps)).map(async ({ mandate }) => {
+      const names = new Set(await deps.namesFitting(mandate.terms.mandate_names));
+      return { mandate, names };
+    }),
   );
   return (end) =>
     covering.some(({ mandate, names }) => names.has(end.name) && isInTimeFor(mandate, end, now));
 }
-
-/** A mandate in force, with its order. */
-export type MandateInForce = Pick<MandateStanding, 'order' | 'mandate'>;
 
 /** The mandate in force that speaks of one name. */
 export interface CoveringMandate extends MandateInForce {
@@ -199,10 +186,8 @@ export interface CoveringMandate extends MandateInForce {
 export async function mandateOfName(deps: MandateDeps, name: string): Promise<CoveringMandate | undefined> {
   const expiresAt = (await deps.mandates.find(name))?.expiresAt;
   const acting = (await mandatesCovering(deps, [{ name, expiresAt }])).get(name);
-  const order = acting ?? (await mandatesCovering(deps, [{ name }])).get(name);
-  const mandate = order && mandateOf(order);
-  if (order === undefined || mandate === undefined) return undefined;
-  return { order, mandate, isOverBefore: acting === undefined };
+  const covering = acting ?? (await mandatesCovering(deps, [{ name }])).get(name);
+  return covering && { ...covering, isOverBefore: acting === undefined };
 }
 
 /** Mandates in force that a person asked for or gave. */
@@ -210,12 +195,10 @@ export async function mandatesOfPerson(
   deps: Pick<MandateDeps, 'store' | 'now'>,
   userId: string,
 ): Promise<readonly MandateInForce[]> {
-  const now = deps.now();
-  return (await mandatesOf(deps.store)).flatMap((order) => {
-    const mandate = mandateOf(order);
-    const isTheirs = order.requesterId === userId || order.approvals.some((given) => given.userId === userId);
-    return mandate !== undefined && isTheirs && isInForce(mandate, now) ? [{ order, mandate }] : [];
-  });
+  return (await mandatesInForce(deps)).filter(
+    ({ order }) =>
+      order.requesterId === userId || order.approvals.some((approval) => approval.userId === userId),
+  );
 }
 
 /** What becomes of names if nobody presses anything. */
@@ -268,16 +251,16 @@ async function renewalsUnderWay(
 /** When mandates renew names for which they have not acted yet, decided as it will be then. */
 async function renewalsAhead(
   deps: MandateDeps,
-  covering: ReadonlyMap<string, Order>,
+  covering: ReadonlyMap<string, MandateInForce>,
 ): Promise<readonly (readonly [string, Date])[]> {
   const now = deps.now().getTime();
   const taken = new Map<string, Taken>();
   const found: [string, Date][] = [];
   for (const name of await deps.mandates.aheadAmong([...covering.keys()])) {
-    const order = covering.get(name.name);
-    const mandate = order && mandateOf(order);
-    const known = order && (await knownName(deps, order, name));
-    if (mandate === undefined || known === undefined || known.isAskedFor) continue;
+    const given = covering.get(name.name);
+    const known = given && (await knownName(deps, given.order, name));
+    if (given === undefined || known === undefined || known.isAskedFor) continue;
+    const { mandate } = given;
     const before = taken.get(mandate.id) ?? (await deps.mandates.takenBy(mandate.id));
     const actsAt = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);
     const plan = decideActing(mandate, known.facts, before, new Date(actsAt));

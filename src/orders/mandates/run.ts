@@ -13,7 +13,7 @@ import {
   reservationFor,
 } from './facts.ts';
 import { endIfLeft, mandatesOf, stopUnsent } from './life.ts';
-import { isInForce, type Mandate, mandateFor, mandateOf } from './mandate.ts';
+import { isInForce, type MandateInForce, mandateFor, mandateOf } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
 
@@ -27,12 +27,6 @@ export interface RunDeps extends MandateDeps {
   readonly accountOf: (userId: string) => Promise<Account | undefined>;
 }
 
-/** A mandate with its order. */
-interface Given {
-  readonly order: Order;
-  readonly mandate: Mandate;
-}
-
 /** Names that are read at once. */
 const PAGE = 200;
 /** After its expiry a name may be kept for so long by a renewal. */
@@ -42,14 +36,14 @@ const MAX_ASKED = 500;
 
 /** Has mandates act for what is due. */
 export async function runMandates(deps: RunDeps): Promise<void> {
-  const given = await mandatesInForce(deps);
+  const given = await tendMandates(deps);
   if (given.length > 0) await actForDueNames(deps, given);
   for (const act of await deps.mandates.toAskFor(MAX_ASKED)) await askFor(deps, act);
 }
 
-/** Ends those whose people have left, and stops what ended ones have not sent. */
-async function mandatesInForce(deps: RunDeps): Promise<readonly Given[]> {
-  const found: Given[] = [];
+/** Ends those whose people have left, and stops what ended ones have not sent. @returns those that go on */
+async function tendMandates(deps: RunDeps): Promise<readonly MandateInForce[]> {
+  const found: MandateInForce[] = [];
   for (const order of await mandatesOf(deps.store)) {
     const mandate = mandateOf(order);
     if (mandate === undefined) continue;
@@ -59,7 +53,7 @@ async function mandatesInForce(deps: RunDeps): Promise<readonly Given[]> {
   return found;
 }
 
-async function actForDueNames(deps: RunDeps, given: readonly Given[]): Promise<void> {
+async function actForDueNames(deps: RunDeps, given: readonly MandateInForce[]): Promise<void> {
   const mandates = given.map(({ mandate }) => mandate);
   const now = deps.now();
   const from = new Date(now.getTime() - LONGEST_GRACE_DAYS * DAY_MS);
@@ -82,7 +76,7 @@ async function actForDueNames(deps: RunDeps, given: readonly Given[]): Promise<v
   }
 }
 
-async function actFor(deps: RunDeps, { order, mandate }: Given, name: MandateName): Promise<void> {
+async function actFor(deps: RunDeps, { order, mandate }: MandateInForce, name: MandateName): Promise<void> {
   const known = await knownName(deps, order, name);
   // While somebody else asks for it, or Slack does not tell of people, there is nothing to decide.
   if (known === undefined || known.isAskedFor) return;

@@ -9,7 +9,7 @@ import type { OrderCost } from '../../money/prices.ts';
 import type { SpendSum } from '../../money/spend.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { Incident } from '../../names/incident.ts';
-import type { MandateInForce } from '../../orders/mandates/overview.ts';
+import type { MandateInForce } from '../../orders/mandates/mandate.ts';
 import type { Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { taskNamed } from '../../orders/tasks.ts';

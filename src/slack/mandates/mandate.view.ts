@@ -2,12 +2,8 @@ import { groupBy } from '../../collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import { exactNumber } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
-import type {
-  CoveringMandate,
-  MandateInForce,
-  MandatePreview,
-  MandateStanding,
-} from '../../orders/mandates/overview.ts';
+import type { MandateInForce } from '../../orders/mandates/mandate.ts';
+import type { CoveringMandate, MandatePreview, MandateStanding } from '../../orders/mandates/overview.ts';
 import type { MandateAct } from '../../orders/mandates/ports.ts';
 import type { MandateIssue, MandateTerms } from '../../orders/mandates/terms.ts';
 import type { Order } from '../../orders/order.ts';
@@ -159,17 +155,23 @@ function standingBlocks({
   ];
 }
 
-/** All mandates that are in force. */
-export function mandatesMessage(standings: readonly MandateStanding[], waiting: readonly Order[]): Message {
+/** All mandates that are in force. @param hidden how many were asked for in private, so that the reader does not see them */
+export function mandatesMessage(
+  standings: readonly MandateStanding[],
+  waiting: readonly Order[],
+  hidden = 0,
+): Message {
+  const inForce = standings.length + hidden;
   const text =
-    standings.length === 0
+    inForce === 0
       ? 'No mandate is in force: every renewal is asked for.'
-      : `${count(standings.length, 'mandate')} in force.`;
+      : `${count(inForce, 'mandate')} in force.`;
   return message(text, [
     section(
       `*${text}* A mandate renews names for a year without asking each time, says so a day before, and stops at its ceilings.`,
     ),
     ...standings.flatMap(standingBlocks),
+    ...(hidden === 0 ? [] : [context(`Asked for in private: ${count(hidden, 'mandate')}.`)]),
     ...waiting.map((order) => context(`Waits for approval: ${code(order.id)}`)),
     ...actions('mandates', [addButton()]),
   ]);

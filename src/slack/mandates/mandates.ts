@@ -11,8 +11,9 @@ import {
   mandateTerms,
 } from '../../orders/mandates/terms.ts';
 import { stopOrder } from '../../orders/stop.ts';
+import { visibleIds, visibleOrders } from '../../orders/visibility.ts';
 import type { ActionCall, CommandCall, Feature, Interaction, SubmissionCall, Submitted } from '../feature.ts';
-import { formOrigin } from '../feature.ts';
+import { formOrigin, viewerOf } from '../feature.ts';
 import { textMessage } from '../kit/blocks.ts';
 import { formOfList } from '../kit/edited-list.ts';
 import {
@@ -126,17 +127,16 @@ async function save(
 }
 
 async function runMandates(call: CommandCall): Promise<void> {
-  const { deps } = call;
+  const { orders, mandates } = call.deps;
+  const viewer = viewerOf(call);
   const [standings, waiting] = await Promise.all([
-    mandatesStanding(deps.mandates),
-    deps.orders.store.list({
-      tasks: ['mandate'],
-      states: ['PENDING'],
-      visibleTo: call.person.id,
-      limit: 20,
-    }),
+    mandatesStanding(mandates),
+    visibleOrders(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
   ]);
-  await call.respond(mandatesMessage(standings, waiting));
+  const ids = standings.map(({ order }) => order.id);
+  const visible = await visibleIds(orders, viewer, ids);
+  const shown = standings.filter(({ order }) => visible.has(order.id));
+  await call.respond(mandatesMessage(shown, waiting, standings.length - shown.length));
 }
 
 async function end(call: ActionCall): Promise<void> {

@@ -40,6 +40,8 @@ export function ordersMessage(title: string, orders: readonly Order[]): Message 
   ]);
 }
 
+export const WHICH_ORDERS =
+  'Give one of `pending`, `mine` and `review`, or one name, such as `/domain orders cafe.rest`.';
 export const WHICH_ORDER =
   'Say which order, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.';
 

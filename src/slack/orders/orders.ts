@@ -16,6 +16,7 @@ import {
   ORDERS_READ,
   ordersMessage,
   WHICH_ORDER,
+  WHICH_ORDERS,
 } from './order-list.view.ts';
 import { readExtras } from './order-look.ts';
 import { orderHistory } from './thread.view.ts';
@@ -23,7 +24,8 @@ import { orderHistory } from './thread.view.ts';
 /* Lists of orders, and a single order with its history. */
 
 async function runOrders(call: CommandCall): Promise<void> {
-  const [word] = call.words;
+  const [word, ...more] = call.words;
+  if (more.length > 0) return call.respond(WHICH_ORDERS);
   const { filter, title, none } = filterFor(word, call.person.id);
   const wanted = { ...filter, limit: ORDERS_READ };
   const orders = await visibleOrders(call.deps.orders, viewerOf(call), wanted);
