@@ -25,7 +25,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['migrate', migrateCommand],
   ['forget-person', forgetPersonCommand],
   ['purge', purgeCommand],
-  ['key-fingerprint', keyFingerprintCommand],
+  ['key:fingerprint', keyFingerprintCommand],
 ]);
 
 const FAILED = 1;

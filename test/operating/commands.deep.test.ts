@@ -28,14 +28,14 @@ const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')));
 
-const COMMANDS = ['doctor', 'backup', 'restore', 'migrate', 'forget-person', 'purge', 'key-fingerprint'];
+const COMMANDS = ['doctor', 'backup', 'restore', 'migrate', 'forget-person', 'purge', 'key:fingerprint'];
 
 describe('every command', () => {
   test('stands in the list', async () => {
     const { code, output } = await run(['--help']);
     expect(code).toBe(0);
     for (const name of COMMANDS) expect(output).toMatch(new RegExp(`^ {2}${name}( |$)`, 'm'));
-    const listed = [...output.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name);
+    const listed = [...output.matchAll(/^ {2}([a-z:-]+)/gm)].map(([, name]) => name);
     expect(listed).toEqual(COMMANDS);
     expect(await run([])).toMatchObject({ code: 2 });
     expect((await run(['bakcup'])).output).toMatch(/^There is no command bakcup\./);
@@ -92,7 +92,7 @@ const ON_A_DATABASE = [
   ['backup', 'backup.sql.gz'],
   ['forget-person', 'U0ALICE', '--dry-run'],
   ['purge', '--before', '2020-01-01', '--dry-run'],
-  ['key-fingerprint'],
+  ['key:fingerprint'],
 ];
 
 test.each(ON_A_DATABASE)('%s makes no database where there is none', async (...args) => {
