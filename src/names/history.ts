@@ -79,6 +79,15 @@ const NOTHING_KNOWN: KnownFact = { current: undefined, candidate: undefined, pas
  * twice change nothing.
  */
 export function mergeObservation(history: NameHistory, observation: Observation): Merged {
+  return merge(history, observation, sightingsNeeded);
+}
+
+/** Adds what most servers of the zone above say. They do not alternate, so that two looks in a row are enough each time. */
+export function mergeMajority(history: NameHistory, observation: Observation): Merged {
+  return merge(history, observation, () => SIGHTINGS_NEEDED);
+}
+
+function merge(history: NameHistory, observation: Observation, needed: typeof sightingsNeeded): Merged {
   const merged: { -readonly [Name in FactName]?: KnownFact } = { ...history };
   const changes: FactChange[] = [];
   for (const [fact, looked] of entriesOf(observation.facts)) {
@@ -90,7 +99,7 @@ export function mergeObservation(history: NameHistory, observation: Observation)
       merged[fact] = { ...known, unseen: { reason, since: known.unseen?.since ?? observation.at } };
       continue;
     }
-    const { after, change } = mergeValue(fact, known, value, observation.at);
+    const { after, change } = mergeValue(fact, known, value, observation.at, needed);
     merged[fact] = after;
     if (change !== undefined) changes.push(change);
   }
@@ -148,6 +157,7 @@ function mergeValue(
   known: KnownFact,
   value: FactValue,
   at: Date,
+  needed: typeof sightingsNeeded,
 ): { readonly after: KnownFact; readonly change?: FactChange } {
   const { current, past } = known;
   if (current === undefined) {
@@ -158,7 +168,7 @@ function mergeValue(
     return { after: { current: seenAgain, candidate: undefined, past, unseen: undefined } };
   }
   const candidate = sightAgain(fact, known.candidate, value, at);
-  if (candidate.sightings < sightingsNeeded(fact, past, value, at)) {
+  if (candidate.sightings < needed(fact, past, value, at)) {
     return { after: { current, candidate, past, unseen: undefined } };
   }
   const { sightings: _, ...confirmed } = candidate;

@@ -5,7 +5,7 @@ import type { RdapClient } from '../rdap/client.ts';
 import { datesAfterLook, datesAfterTransferConfirmed } from './dates.ts';
 import { findDangers, isHealthLookDue } from './delegation-health.ts';
 import { factValue, type Observation } from './facts.ts';
-import { mergeObservation, newlySeen } from './history.ts';
+import { mergeMajority, mergeObservation, newlySeen } from './history.ts';
 import { afterLook, type Incident, isOpen } from './incident.ts';
 import { isUrgent, type LookPlanner, motionOf, nextLook, type ScheduledName } from './look-planner.ts';
 import type { DnsObserver } from './observe.ts';
@@ -188,7 +188,7 @@ function afterLooks(
     if (look === undefined) return [];
     const seen = newlySeen(history, look);
     if (Object.keys(seen).length > 0) observations.push({ origin, at: look.at, seen });
-    const merged = mergeObservation(history, look);
+    const merged = (look === parent ? mergeMajority : mergeObservation)(history, look);
     ({ history } = merged);
     isRegistryWanted ||= look === parent && merged.changes.length > 0;
     return merged.changes;

@@ -6,7 +6,7 @@ import { parseDnsServers } from '../../src/dns/servers.ts';
 import { createLog } from '../../src/log.ts';
 import type { Observation } from '../../src/names/facts.ts';
 import { createGuardedWatch } from '../../src/names/guarded-watch.ts';
-import { type FactChange, mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { type FactChange, mergeMajority, type NameHistory } from '../../src/names/history.ts';
 import { isChanged } from '../../src/names/parent-sight.ts';
 import { startDns } from '../dns/sandbox-dns.ts';
 
@@ -42,7 +42,7 @@ async function arrange(names: readonly string[] = [NAME]) {
     dns: client,
     keep: async (sight: Observation) => {
       const before = known.get(sight.name) ?? {};
-      const { history, changes: found } = mergeObservation(before, sight);
+      const { history, changes: found } = mergeMajority(before, sight);
       known.set(sight.name, history);
       changes.push(...found);
       return isChanged(before, history);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Facts, seen, unseen } from '../../src/names/facts.ts';
-import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { mergeMajority, mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { afterLook, type Incident } from '../../src/names/incident.ts';
 import { isNews, majorityOf } from '../../src/names/parent-sight.ts';
 import { explainChanges, type KnownChange } from '../../src/names/unexplained-changes.ts';
@@ -35,8 +35,8 @@ class Name {
   incident: Incident | undefined;
   foundAt: number | undefined;
 
-  keep(facts: Facts, ms: number): void {
-    const merged = mergeObservation(this.history, { name: 'x.rest', at: new Date(ms), facts });
+  keep(facts: Facts, ms: number, merge: typeof mergeObservation): void {
+    const merged = merge(this.history, { name: 'x.rest', at: new Date(ms), facts });
     const { changes, history } = merged;
     const done = explainChanges({ changes, history, orders: [], knownChanges: this.known });
     this.history = history;
@@ -83,7 +83,7 @@ test('finds 50 thefts in a month, by the minute and by the day, and nothing else
       const first = answers[minute % SERVERS] ?? OURS;
       if (!isNews(name.history, first)) continue;
       const facts = majorityOf(answers);
-      if (isNews(name.history, facts)) name.keep(facts, ms);
+      if (isNews(name.history, facts)) name.keep(facts, ms, mergeMajority);
       if (name.foundAt !== undefined) break;
     }
     if (name.foundAt === undefined) continue;
@@ -100,9 +100,14 @@ test('finds 50 thefts in a month, by the minute and by the day, and nothing else
       const truth = ms >= stolenAt ? THIEF : OURS;
       // The first value that is ever seen counts at once.
       const draw = ms < stolenAt && name.history.ds !== undefined ? random() : 1;
-      name.keep(draw < 0.01 ? THIEF : draw < 0.03 ? REFUSED : draw < 0.1 ? ROTATED : truth, ms);
+      name.keep(
+        draw < 0.01 ? THIEF : draw < 0.03 ? REFUSED : draw < 0.1 ? ROTATED : truth,
+        ms,
+        mergeObservation,
+      );
       // What was seen once is looked at again after half an hour.
-      if (name.history.parent_nameservers?.candidate !== undefined) name.keep(truth, ms + 30 * MINUTE);
+      if (name.history.parent_nameservers?.candidate !== undefined)
+        name.keep(truth, ms + 30 * MINUTE, mergeObservation);
     }
     if (name.foundAt === undefined) continue;
     if (name.foundAt < stolenAt) falseOnes += 1;

@@ -320,6 +320,22 @@ describe('a look', () => {
     await t.close();
   });
 
+  test('at the zone above confirms a change again as soon as the first time, however often it was taken back', async () => {
+    const t = await arrange({ isGuarded: true });
+    await t.look();
+    const sight = async (...hosts: readonly string[]) => {
+      nowMs += 60_000;
+      const facts = { parent_nameservers: seen(hosts), ds: seen([]) };
+      return keepParentLook(t.deps, { name: NAME, at: now(), facts });
+    };
+    const ours = (await t.known()).history.parent_nameservers?.current?.value ?? [];
+    for (let times = 0; times < 3; times += 1) {
+      expect([await sight('ns1.thief.example'), await sight('ns1.thief.example')]).toEqual([false, true]);
+      expect([await sight(...ours), await sight(...ours)]).toEqual([false, true]);
+    }
+    await t.close();
+  });
+
   test('asks nobody before it is due', async () => {
     const t = await arrange();
     await t.look();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ABSENT, type Facts, seen, unseen } from '../../src/names/facts.ts';
-import { mergeObservation } from '../../src/names/history.ts';
+import { mergeMajority } from '../../src/names/history.ts';
 import { factsOfDelegation, isChanged, isNews, majorityOf } from '../../src/names/parent-sight.ts';
 
 const OURS = ['ns1.host.example', 'ns2.host.example'];
@@ -33,7 +33,7 @@ describe('what a server of the parent zone answers', () => {
 });
 
 describe('news', () => {
-  const { history } = mergeObservation({}, look(0, said(OURS)));
+  const { history } = mergeMajority({}, look(0, said(OURS)));
 
   test('is what differs from what counts, and what nobody has seen yet', () => {
     expect(isNews(history, said([...OURS].reverse()))).toBe(false);
@@ -47,16 +47,16 @@ describe('news', () => {
   });
 
   test('is what ends a doubt: a flap is forgotten at the next look', () => {
-    const flapping = mergeObservation(history, look(1, said(THIEF))).history;
+    const flapping = mergeMajority(history, look(1, said(THIEF))).history;
     expect(isNews(flapping, said(OURS))).toBe(true);
-    const settled = mergeObservation(flapping, look(2, said(OURS))).history;
+    const settled = mergeMajority(flapping, look(2, said(OURS))).history;
     expect(isNews(settled, said(OURS))).toBe(false);
     expect(isChanged(history, settled)).toBe(false);
   });
 
   test('is a change once two looks a minute apart have shown it', () => {
-    const once = mergeObservation(history, look(1, said(THIEF)));
-    const twice = mergeObservation(once.history, look(2, said(THIEF)));
+    const once = mergeMajority(history, look(1, said(THIEF)));
+    const twice = mergeMajority(once.history, look(2, said(THIEF)));
     expect(once.changes).toEqual([]);
     expect(twice.changes.map(({ fact }) => fact)).toEqual(['parent_nameservers']);
     expect(isChanged(history, once.history)).toBe(false);
