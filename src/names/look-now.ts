@@ -1,9 +1,9 @@
-import { setMaxListeners } from 'node:events';
 import type { DnsClient } from '../dns/client.ts';
 import type { Observation } from './facts.ts';
 import { fetchLook, type LookDeps } from './look.ts';
 import { observeImpact } from './observe.ts';
 import { undatedLook } from './registry-record.ts';
+import { timeLimit } from './time-limit.ts';
 
 /** What a look at a name at this moment needs. */
 export interface LookNowDeps extends Pick<LookDeps, 'rdap' | 'now'> {
@@ -22,22 +22,14 @@ export function createLookNow(deps: LookNowDeps): LookNow {
   const { now, signal } = deps;
   return async (name, dns, ms) => {
     const at = now();
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), ms);
-    const until = AbortSignal.any([late.signal, signal]);
-    // Every question under way listens to this signal.
-    setMaxListeners(0, until);
-    try {
-      const [records, registry] = await Promise.all([
-        observeImpact(dns, name, until),
-        fetchLook(deps, name, until).catch((error: unknown) => {
-          if (!until.aborted) throw error;
-          return undatedLook(name, at, { code: 'timeout', detail: String(ms / 1_000) });
-        }),
-      ]);
-      return { name, at, facts: { ...registry.facts, ...records } };
-    } finally {
-      clearTimeout(timer);
-    }
+    const limit = timeLimit(signal, ms);
+    const [records, registry] = await Promise.all([
+      observeImpact(dns, name, limit),
+      fetchLook(deps, name, limit).catch((error: unknown) => {
+        if (!limit.aborted) throw error;
+        return undatedLook(name, at, { code: 'timeout', detail: String(ms / 1_000) });
+      }),
+    ]);
+    return { name, at, facts: { ...registry.facts, ...records } };
   };
 }

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DnsClient } from '../dns/client.ts';
 import type { ParentZones } from '../dns/parent-zones.ts';
 import { MINUTE_MS } from '../duration.ts';
@@ -39,6 +38,7 @@ import type {
   TagSource,
 } from './ports.ts';
 import type { RegistryLook } from './registry-record.ts';
+import { timeLimit } from './time-limit.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
 /** The parts that the use cases of names are made of. */
@@ -134,7 +134,7 @@ export function createNames(parts: NamesParts): Names {
     log,
   };
 
-  const untilStop = (ms: number) => AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+  const untilStop = (ms: number) => timeLimit(signal, ms);
 
   /** Whether a name has the tag of names that must not be lost. */
   async function isGuarded(name: string): Promise<boolean> {
@@ -161,22 +161,16 @@ export function createNames(parts: NamesParts): Names {
    * reported as not seen.
    */
   async function completeHistory(name: string, history: NameHistory): Promise<NameHistory> {
-    const stop = new AbortController();
-    // Every question under way listens to this signal.
-    setMaxListeners(0, stop.signal);
+    const limit = untilStop(QUICK_MS);
     const inTime = (look: Promise<Observation>) =>
-      Promise.race([
-        look.catch((err: unknown) => {
-          if (!stop.signal.aborted) log.warn({ err, name }, 'looking at a name for a person');
-          return undefined;
-        }),
-        sleep(QUICK_MS, undefined, { signal: stop.signal }).catch(() => undefined),
-      ]);
+      look.catch((err: unknown) => {
+        if (!limit.aborted) log.warn({ err, name }, 'looking at a name for a person');
+        return undefined;
+      });
     const looks = await Promise.all([
-      wasLookedFor(history, DNS_FACTS) ? undefined : inTime(parts.quickObserver.observe(name, stop.signal)),
-      wasLookedFor(history, REGISTRY_FACTS) ? undefined : inTime(fetchLook(parts, name, stop.signal)),
+      wasLookedFor(history, DNS_FACTS) ? undefined : inTime(parts.quickObserver.observe(name, limit)),
+      wasLookedFor(history, REGISTRY_FACTS) ? undefined : inTime(fetchLook(parts, name, limit)),
     ]);
-    stop.abort();
     return looks.reduce<NameHistory>(
       (merged, look) => (look === undefined ? merged : mergeObservation(merged, look).history),
       history,

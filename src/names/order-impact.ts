@@ -1,5 +1,3 @@
-import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDemoContext } from '../accounts/account.ts';
 import type { DnsClient } from '../dns/client.ts';
 import { DAY_MS, MINUTE_MS } from '../duration.ts';
@@ -27,6 +25,7 @@ import type { LookNow } from './look-now.ts';
 import { askedNameServers, impactTaskOf } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { ImpactStore, NameRecordStore, OrderImpact } from './ports.ts';
+import { timeLimit } from './time-limit.ts';
 
 /** What finding out an impact needs. */
 export interface ImpactDeps {
@@ -146,21 +145,11 @@ export function createImpacts(deps: ImpactDeps): Impacts {
     ms: number,
     look: (signal: AbortSignal) => Promise<readonly NameserverCheck[]>,
   ): Promise<readonly NameserverCheck[] | undefined> {
-    const stop = new AbortController();
-    const signal = AbortSignal.any([stop.signal, deps.signal]);
-    // Every question under way listens to this signal.
-    setMaxListeners(0, signal);
-    try {
-      return await Promise.race([
-        look(signal).catch((err: unknown) => {
-          if (!signal.aborted) log.warn({ err }, 'asking nameservers about a name');
-          return undefined;
-        }),
-        sleep(ms, undefined, { signal }).catch(() => undefined),
-      ]);
-    } finally {
-      stop.abort();
-    }
+    const limit = timeLimit(deps.signal, ms);
+    return look(limit).catch((err: unknown) => {
+      if (!limit.aborted) log.warn({ err }, 'asking nameservers about a name');
+      return undefined;
+    });
   }
 
   function lookThoroughly(order: Order, question: Question): Promise<void> {
