@@ -20,8 +20,9 @@ import { createNameRecordStore } from '../../../src/store/name-records.ts';
 import { createNotificationStore } from '../../../src/store/notifications.ts';
 import { newOrder } from '../../orders/sample.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { DOMAINS, textOf } from '../../support/demo.ts';
+import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
 import { notificationsOf, notifierDeps, notifyDue } from '../../support/notifier.ts';
+import { phoneLines } from '../../support/reading.ts';
 import { newTeamSettings } from '../../support/settings.ts';
 
 /*
@@ -294,6 +295,14 @@ test('what a person did while it was told is told too', async () => {
     'raised:to:U0BOB',
     'raised',
   ]);
+  const told = workspace.messages('D0ADA').at(-1);
+  if (told === undefined) throw new Error('the admin was told nothing');
+  expect(textOf(told)).toMatch(
+    /is being taken, and no order explains it\*?\n<@U0ALICE> asks you to look at it\. What to do stands in <#\w+>/,
+  );
+  expect(textOf(told), 'which its thread says').not.toContain('What not to do');
+  expect(buttonsOf(told)).toEqual(['alert_ours']);
+  expect(phoneLines(told.blocks)).toBeLessThanOrEqual(14);
 });
 
 test('the countdown of a transfer goes on until somebody says whose it is', async () => {
