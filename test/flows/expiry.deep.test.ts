@@ -318,7 +318,8 @@ describe('the digest', () => {
     const buttons = [message, ...thread].map(
       (each) => buttonsOf(each).filter((id) => id === 'reminder_renew').length,
     );
-    expect(buttons).toEqual([20, 20, 5]);
+    // What is said of months and delegations stands there too.
+    expect(buttons.filter((names) => names > 0)).toEqual([20, 20, 5]);
   });
 });
 

@@ -159,6 +159,9 @@ describe('a card', () => {
     expect(text).toContain('Source: “Contract 7”.');
     expect(text).toContain('cafe.rest · €36.00');
     expect(text).toContain('bistro.example · not known');
+    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+    expect(textOf(form)).toContain('*Renew 2 names for 2 years · about €36.00*');
+    await t.bob.close(form);
     await t.alice.click(order.card, 'order_cancel');
     await order.becomes('CANCELLED');
   });

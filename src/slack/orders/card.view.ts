@@ -229,7 +229,10 @@ function standingCard(order: Order, extras: CardExtras): Message {
 }
 
 /** `Renew cafe.rest for 2 years · about €36.00`; afterwards `Renewed cafe.rest …`. Plain text. */
-function cardTitle(order: Order, { cost, history = [] }: CardExtras): string {
+export function cardTitle(
+  order: Order,
+  { cost, history = [] }: Pick<CardExtras, 'cost' | 'history'>,
+): string {
   const { asked, approved } = costsInHistory(history);
   const shown = cost ?? approved ?? asked;
   const price = shown === undefined || shown.sums.length === 0 ? '' : ` · about ${amountsText(shown.sums)}`;

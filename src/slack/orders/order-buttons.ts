@@ -56,6 +56,7 @@ import { sendFile } from '../send-file.ts';
 import { offerLink } from '../signing/offer-link.ts';
 import { answersFile, answersText, answersView, fitsView, NOTHING_MORE_SAID } from './answer.view.ts';
 import { otherAccountText, retriedMessage } from './asking.view.ts';
+import { cardTitle } from './card.view.ts';
 import { transferForm } from './domains.ts';
 import { impactLines } from './impact.view.ts';
 import { orderTitle, seenInRecords } from './order.view.ts';
@@ -76,6 +77,7 @@ import {
 } from './order-buttons.view.ts';
 import { valuesFromInput } from './order-form.ts';
 import { lookActions, whereAllIsShown } from './order-look.ts';
+import { costNow } from './order-messages.ts';
 import { impactAtAsking, openAlready, openForm, outcomeMessage } from './ordering.ts';
 import { refusalText } from './refusal.view.ts';
 import { briefText } from './statement.view.ts';
@@ -299,9 +301,9 @@ async function aboutOrder(
 ) {
   const [orderId = ''] = subject.split(':');
   const order = await call.deps.orders.store.load(orderId);
-  return {
-    intro: order === undefined ? [] : [section(`*${escapeText(orderTitle(order))}*`), ...more(call, order)],
-  };
+  if (order === undefined) return {};
+  const cost = order.state === 'PENDING' ? await costNow(call.deps, order) : undefined;
+  return { intro: [section(`*${escapeText(cardTitle(order, { cost }))}*`), ...more(call, order)] };
 }
 
 /** All that an order sends, for a form that approves it. The rows of a file were looked at before. */
