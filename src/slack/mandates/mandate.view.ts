@@ -94,20 +94,33 @@ export function mandateIssueText(issue: MandateIssue): string {
 /** So many names that a mandate covers stand on its card; more of them behind *Details*. */
 const COVERED_ON_CARD = 4;
 
-/** What a waiting mandate would cover, for its card: a line each. */
-export function previewLines({ names: all, lastYear, nextYear, held, others }: MandatePreview): string[] {
+/** The same of names for which it does not act: a warning has two lines. */
+export const HELD_ON_CARD = 2;
+
+/**
+ * What a waiting mandate would cover: a line each.
+ * @param mostHeld how many of the names are named for which it does not act, of each reason
+ */
+export function previewLines(
+  { names: all, lastYear, nextYear, held, others }: MandatePreview,
+  mostHeld: number,
+): string[] {
   const years = [
     ...(nextYear === undefined ? [] : [`next year ${yearText(nextYear)}`]),
     ...(lastYear === undefined ? [] : [`last year ${yearText(lastYear)}`]),
   ].join(', ');
   const cost = years === '' ? '' : ` · ${years}`;
   const because = [...groupBy(held, (each) => each.because)].map(
-    ([code, group]) => `${names(group.map(({ name }) => name))} (${heldText(code)})`,
+    ([code, group]) =>
+      `${names(
+        group.map(({ name }) => name),
+        mostHeld,
+      )} (${heldText(code)})`,
   );
   return [
     `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${names(all)}`}${cost}`,
     ...(because.length === 0 ? [] : [`⚠ Not ${because.join('; ')}`]),
-    ...(others.length === 0 ? [] : [`⚠ An older mandate acts for ${names(others)}`]),
+    ...(others.length === 0 ? [] : [`⚠ An older mandate acts for ${names(others, mostHeld)}`]),
   ];
 }
 

@@ -41,7 +41,7 @@ import {
   withMenu,
 } from '../kit/blocks.ts';
 import { cutToLines, fitLines, MOST_LINES, phoneLines } from '../kit/phone.ts';
-import { previewLines } from '../mandates/mandate.view.ts';
+import { HELD_ON_CARD, previewLines } from '../mandates/mandate.view.ts';
 import { budgetFact, budgetWarning, exceededFact, waitsForAdminAlone } from '../money/budget.view.ts';
 import {
   amountsText,
@@ -176,7 +176,7 @@ function waitingCard(order: Order, extras: CardExtras, isWhole: boolean): Messag
       ...questionLines(history),
       ...contentLines(order, extras),
     ),
-    ...lines(extras.preview === undefined ? [] : previewLines(extras.preview)),
+    ...lines(extras.preview === undefined ? [] : previewLines(extras.preview, HELD_ON_CARD)),
     ...lines(unusualLines(order, extras)),
     ...actions(cardBlockId(order.id), [
       ...decisionButtons(order, isWhole),

@@ -13,6 +13,7 @@ import {
   lines,
   section,
   truncate,
+  wholeLines,
 } from '../kit/blocks.ts';
 import { type FormOrigin, noticeView } from '../kit/form.ts';
 import { coveredNamesText, previewLines } from '../mandates/mandate.view.ts';
@@ -94,7 +95,9 @@ export function lookView({ order, extras, mayDecide, origin, page, note }: Look)
       ...(shown === 1 ? [...facts(explainingFacts(order, extras)), ...namesShown(order, extras)] : []),
       ...(shown === 1 ? outcomeShown(order) : []),
       ...(shown === 1 && order.state === 'PENDING' ? warnings(order, extras) : []),
-      ...(shown === 1 && preview !== undefined ? lines(previewLines(preview)) : []),
+      ...(shown === 1 && preview !== undefined
+        ? wholeLines(previewLines(preview, preview.names.length))
+        : []),
       ...(pages[shown - 1] ?? []),
       ...actions(`look_pages_${order.id}`, [
         ...(shown > 1 ? [turn('order_look_previous', 'Previous page')] : []),

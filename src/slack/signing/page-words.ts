@@ -43,7 +43,9 @@ export function pageWords({ directory, currency, orders, names, mandates }: Slac
     /** What a waiting mandate would cover, whole. */
     async coverageOf(order: Order): Promise<readonly string[]> {
       const preview = await mandatePreview(mandates, order);
-      return preview === undefined ? [] : [...previewLines(preview), coveredNamesText(preview)].map(unmarked);
+      return preview === undefined
+        ? []
+        : [...previewLines(preview, preview.names.length), coveredNamesText(preview)].map(unmarked);
     },
     /** What has changed since an order was asked for, and what hangs on its name. */
     async changesOf(order: Order): Promise<readonly string[]> {
