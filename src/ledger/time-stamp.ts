@@ -2,7 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { fromBER, Integer, OctetString, Sequence } from 'asn1js';
 import {
   AlgorithmIdentifier,
+  type Certificate,
   type ContentInfo,
+  ExtKeyUsage,
   MessageImprint,
   SignedData,
   TimeStampReq,
@@ -43,6 +45,7 @@ export interface TimeStampLimits {
 const SHA256 = '2.16.840.1.101.3.4.2.1';
 const SIGNED_DATA = '1.2.840.113549.1.7.2';
 const TST_INFO = '1.2.840.113549.1.9.16.1.4';
+const TIME_STAMPING = '1.3.6.1.5.5.7.3.8';
 /** A token with the certificates of its service has some kilobytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 const NONCE_BYTES = 8;
@@ -51,7 +54,7 @@ const GRANTED = [0, 1];
 
 /**
  * Asks a service to stamp a text, and verifies what it answers: that it is over this text and for this request, and that the key of
- * the certificate in it has signed it.
+ * the certificate in it has signed it, which is one for time stamps and was valid at the moment.
  * @throws {TimeStampError}
  */
 export async function askForTimeStamp(url: URL, text: string, limits: TimeStampLimits): Promise<TimeStamp> {
@@ -110,9 +113,23 @@ async function readAnswer(answer: Buffer, text: string, nonce: Uint8Array): Prom
   if (info.nonce === undefined || !isSame(info.nonce.valueBlock.valueHexView, nonce))
     throw new TimeStampError('other_nonce');
   const data = new Uint8Array(Buffer.from(text)).buffer;
-  const isSigned = await signed.verify({ signer: 0, data, checkChain: false }).catch(() => false);
-  if (!isSigned) throw new TimeStampError('not_signed');
+  const result = await signed
+    .verify({ signer: 0, data, checkChain: false, extendedMode: true })
+    .catch(() => undefined);
+  if (result?.signatureVerified !== true) throw new TimeStampError('not_signed');
+  if (!mayStamp(result.signerCertificate, info.genTime)) throw new TimeStampError('other_certificate');
   return { token, at: info.genTime };
+}
+
+/** Whether a certificate is one for time stamps, and for nothing else (RFC 3161, section 2.3), that was valid at a moment. */
+function mayStamp(certificate: Certificate | null | undefined, at: Date): boolean {
+  const { extensions = [], notBefore, notAfter } = certificate ?? {};
+  const usages = extensions.flatMap(({ critical, parsedValue }) =>
+    parsedValue instanceof ExtKeyUsage ? [critical ? parsedValue.keyPurposes.join() : ''] : [],
+  );
+  const isValid =
+    notBefore !== undefined && notBefore.value <= at && notAfter !== undefined && at <= notAfter.value;
+  return isValid && usages.join() === TIME_STAMPING;
 }
 
 /** The answer, and the bytes of the token in it as they came: what was signed is kept as it was signed. */

@@ -60,6 +60,11 @@ describe('a time stamp', () => {
       'not_signed',
       async (request, response) => end(response, flipped(await service.reply(request), 10)),
     ],
+    [
+      'whose certificate is not one for time stamps',
+      'other_certificate',
+      async (request, response) => end(response, await service.replyByOther(request)),
+    ],
     ['that cannot be read', 'unreadable', (_, response) => end(response, Buffer.from('<html>'))],
     ['that is empty', 'unreadable', (_, response) => end(response, Buffer.alloc(0))],
     ['of a service that fails', 'http_500', (_, response) => void response.writeHead(500).end()],

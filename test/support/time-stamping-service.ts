@@ -36,6 +36,9 @@ default_policy = 1.2.3.4.1
 digests = sha512
 `;
 
+/** The status of an answer that has a token, in DER. */
+const GRANTED = Buffer.from('3003020100', 'hex');
+
 const run = promisify(execFile);
 
 /** What the service does with a request. */
@@ -70,6 +73,25 @@ export async function startTimeStampingService() {
       ...['-signer', 'tsa.pem', '-inkey', 'tsa.key'],
     );
     return readFile(join(folder, answer));
+  }
+
+  /** An answer that is signed anew, with a certificate that is not one for time stamps. */
+  async function replyByOther(request: Buffer): Promise<Buffer> {
+    await writeFile(join(folder, 'good.tsr'), await reply(request));
+    await openssl('ts', '-reply', '-in', 'good.tsr', '-token_out', '-out', 'good.der');
+    await openssl('cms', '-verify', '-noverify', '-inform', 'DER', '-in', 'good.der', '-out', 'info');
+    await openssl(
+      ...['req', '-x509', ...key, ...config, '-subj', '/CN=Somebody', '-keyout', 'other.key'],
+      ...['-out', 'other.pem'],
+    );
+    await openssl(
+      ...['cms', '-sign', '-cades', '-nodetach', '-binary', '-outform', 'DER', '-in', 'info'],
+      ...['-econtent_type', '1.2.840.113549.1.9.16.1.4', '-signer', 'other.pem', '-inkey', 'other.key'],
+      ...['-md', 'sha256', '-out', 'other.der'],
+    );
+    const content = Buffer.concat([GRANTED, await readFile(join(folder, 'other.der'))]);
+    const head = Buffer.of(0x30, 0x82, content.length >> 8, content.length & 0xff);
+    return Buffer.concat([head, content]);
   }
 
   /** A request that somebody else could have sent. @param hash in hex */
@@ -119,6 +141,7 @@ export async function startTimeStampingService() {
   return {
     url: `http://127.0.0.1:${port}/stamp`,
     reply,
+    replyByOther,
     requestFor,
     verify,
     fingerprint,
