@@ -4,7 +4,6 @@ import type { Order } from '../orders/order.ts';
 import type { Statement } from '../orders/statement.ts';
 import type { AnchorMemory } from './anchor-file.ts';
 import { checkLedger, historyDifference } from './check.ts';
-import type { LedgerDifference } from './difference.ts';
 import { type LedgerKey, makeLedgerKey, readLedgerKey } from './key.ts';
 import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports.ts';
 import { type FileLine, headerLine, receiptLines } from './receipt.ts';
@@ -96,8 +95,8 @@ export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledg
     isForkLookedFor = true;
   }
 
-  async function check(): Promise<readonly LedgerDifference[]> {
-    if (key === undefined) return [];
+  async function check(): Promise<void> {
+    if (key === undefined) return;
     const newest = await store.newestSeal();
     const differences =
       newest === undefined || isSigned(newest, key)
@@ -110,11 +109,9 @@ export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledg
             hiddenEvents: await store.hiddenEvents(),
           })
         : [{ code: 'other_key', count: 1, first: newest.n } as const];
-    if (differences.length > 0) {
-      log.error({ differences }, 'the ledger does not fit');
-      await store.noteDifferences(differences, now());
-    }
-    return differences;
+    if (differences.length === 0) return;
+    log.error({ differences }, 'the ledger does not fit');
+    await store.noteDifferences(differences, now());
   }
 
   return {
