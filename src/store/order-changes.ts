@@ -206,6 +206,7 @@ async function commitMandated(
             touched: await readTouched(run, name),
             actedFor: act.expiresAt,
             expiresAt: watched?.expiresAt,
+            isLapsing: watched?.isLapsing === true,
             announcedAt: act.announcedAt,
             amount: reservation.items[0]?.amount,
             taken,

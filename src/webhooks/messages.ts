@@ -146,6 +146,7 @@ const MANDATE_TEXTS: Readonly<Record<HeldCode, string>> = {
   not_announced: 'nobody could be told a day before',
   moved_out: 'the mandate does not speak of it any more',
   renewed_meanwhile: 'it has been renewed meanwhile',
+  let_go: 'two people have decided to let it go',
   mandate_ended: 'the mandate has ended',
 };
 

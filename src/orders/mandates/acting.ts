@@ -42,6 +42,8 @@ const HELD_CODES = [
   'moved_out',
   /** At the time of sending: the name has another end by now. */
   'renewed_meanwhile',
+  /** At the time of sending: two people have decided to let it go. */
+  'let_go',
   /** At the time of sending: it is over. */
   'mandate_ended',
 ] as const;
@@ -49,7 +51,11 @@ export const heldCode = z.enum(HELD_CODES);
 export type HeldCode = z.output<typeof heldCode>;
 
 /** What became of a name that needs nobody any more, so that it is not asked for when its order is stopped. */
-const NEEDS_NOBODY: ReadonlySet<HeldCode> = new Set<HeldCode>(['renewed_meanwhile', 'mandate_ended']);
+const NEEDS_NOBODY: ReadonlySet<HeldCode> = new Set<HeldCode>([
+  'renewed_meanwhile',
+  'let_go',
+  'mandate_ended',
+]);
 
 /** Whether a name for which a mandate does not act is asked for in the ordinary way. Where the policy refuses, nobody could ask. */
 export function isAskedFor(code: HeldCode): boolean {
@@ -199,6 +205,8 @@ export interface SendingFacts {
   /** The end that it was to be renewed for, and the one that it has by now; undefined when it is not watched any more. */
   readonly actedFor: Date;
   readonly expiresAt: Date | undefined;
+  /** Two people have decided to let the name go. */
+  readonly isLapsing: boolean;
   /** When people were told; undefined while they were not. */
   readonly announcedAt: Date | undefined;
   readonly amount: Amount | undefined;
@@ -212,6 +220,7 @@ export function refusalToSend(facts: SendingFacts, now: Date): HeldCode | undefi
   if (mandate === undefined || !facts.isUnchanged || !isInForce(mandate, now)) return 'mandate_ended';
   if (expiresAt === undefined || !covers(mandate, facts.name, facts.touched)) return 'moved_out';
   if (!isSameEnd(facts.actedFor, expiresAt)) return 'renewed_meanwhile';
+  if (facts.isLapsing) return 'let_go';
   if (announcedAt === undefined || now.getTime() - announcedAt.getTime() < ANNOUNCED_MS)
     return 'not_announced';
   return overCeiling(mandate.terms, facts.amount, utcDay(now), facts.taken);

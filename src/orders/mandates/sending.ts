@@ -42,6 +42,7 @@ export async function clearForMandate(deps: MandateDeps, order: Order): Promise<
     touched: (await deps.tagsTouched([item.name])).get(item.name) ?? [],
     actedFor: act.expiresAt,
     expiresAt: name.expiresAt,
+    isLapsing: name.isLapsing,
     announcedAt: act.announcedAt,
     taken: await deps.mandates.takenBy(kept.id, order.id),
     fitsBudgets: reservation !== undefined,
@@ -52,7 +53,7 @@ export async function clearForMandate(deps: MandateDeps, order: Order): Promise<
   if (clearance.kind !== 'clear' || reservation === undefined)
     return clearance.kind === 'clear' ? held('budget_empty') : clearance;
   const signedBy = needsSignatures(known.evaluated.demand) ? kept : undefined;
-  return { kind: 'clear', sending: { reservation, signedBy, refusal: refusalAtMark(deps) } };
+  return { kind: 'clear', sending: { reservation, signedBy, refusal: refusalAtMark(deps, reservation.day) } };
 }
 
 /** Whether an order is what its mandate makes for a name. The mandate's approvals let nothing else go that says it is of it. */
@@ -70,14 +71,14 @@ function isRenewalOf(mandate: Order, order: Order, name: string): boolean {
 /** While Slack does not tell of people, the order waits for so long. */
 const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
 
-function refusalAtMark({ servicePlaces, now }: MandateDeps): MandatedSending['refusal'] {
-  return (kept: Order | undefined, read: SendingRead) =>
-    refusalToSend(
-      {
-        ...read,
-        mandate: kept && mandateOf(kept),
-        isUnchanged: kept !== undefined && verifiedStatement(kept, servicePlaces) !== undefined,
-      },
-      now(),
+/** @param day for which the sum was looked at and is reserved: past midnight it is looked at again */
+function refusalAtMark({ servicePlaces, now }: MandateDeps, day: string): MandatedSending['refusal'] {
+  return (kept: Order | undefined, read: SendingRead) => {
+    const mandate = kept && mandateOf(kept);
+    const isUnchanged = kept !== undefined && verifiedStatement(kept, servicePlaces) !== undefined;
+    const at = now();
+    return (
+      refusalToSend({ ...read, mandate, isUnchanged }, at) ?? (utcDay(at) === day ? undefined : 'day_full')
     );
+  };
 }

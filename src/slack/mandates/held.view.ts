@@ -20,6 +20,7 @@ const HELD: Readonly<Record<HeldCode, string>> = {
   not_announced: 'I could not say so in Slack a day before',
   moved_out: 'the mandate does not speak of it any more',
   renewed_meanwhile: 'it has been renewed meanwhile',
+  let_go: 'two people have decided to let it go',
   mandate_ended: 'it has ended',
 };
 

@@ -9,6 +9,7 @@ import {
   mandatesStanding,
   outlookOf,
 } from '../../../src/orders/mandates/overview.ts';
+import { clearForMandate } from '../../../src/orders/mandates/sending.ts';
 import { markUnsentUnknown } from '../../../src/orders/restore-guard.ts';
 import { statementOf } from '../../../src/orders/statement.ts';
 import { stopOrder } from '../../../src/orders/stop.ts';
@@ -384,6 +385,30 @@ describe('ceilings', () => {
     });
   });
 
+  test('are looked at again when midnight comes between the look and the mark of sending', async () => {
+    await on.watch('a.rest', 10);
+    const mandate = await on.inForce();
+    const { id } = await orderOf('a.rest');
+    await on.announce();
+    rig.pass(DAY_MS + 12 * 60 * 60_000);
+    await on.look();
+    const cleared = await clearForMandate(rig.mandates, await rig.read(id));
+    if (cleared.kind !== 'clear') throw new Error(`it is ${cleared.kind}`);
+    const read = {
+      name: 'a.rest',
+      touched: [],
+      actedFor: (await on.actFor('a.rest')).expiresAt,
+      expiresAt: (await on.actFor('a.rest')).expiresAt,
+      isLapsing: false,
+      announcedAt: (await on.actFor('a.rest')).announcedAt,
+      amount: { currency: 'EUR', minor: 2_000 },
+      taken: { byDay: [], countOn: () => 0 },
+    };
+    expect(cleared.sending.refusal(mandate, read)).toBeUndefined();
+    rig.pass(Date.parse(`${cleared.sending.reservation.day}T00:00:00Z`) + DAY_MS - rig.now.getTime());
+    expect(cleared.sending.refusal(mandate, read)).toBe('day_full');
+  });
+
   test('of a year count by the day in UTC on which it goes out, also at the turn of the year', async () => {
     rig.pass(Date.parse('2026-12-30T01:00:00Z') - rig.now.getTime());
     const year = { span: 'year', max_total: { currency: 'EUR', minor: 2_000 } } as const;
@@ -594,6 +619,20 @@ describe('where it does not act', () => {
     expect(sent()).toBe(0);
     expect(await on.actFor('cafe.rest')).toMatchObject({ held: 'price_unknown' });
     expect(await orderOf('cafe.rest')).toMatchObject({ state: 'PENDING', mandated: undefined });
+  });
+
+  test('a name that two people let go after it was said is not sent, and nobody is asked', async () => {
+    await on.watch('cafe.rest', 10);
+    await on.inForce();
+    const order = await orderOf('cafe.rest');
+    await on.announce();
+    await rig.sql(`UPDATE domains SET lapse_confirmed_at = $1`, rig.now);
+    await on.nextDay();
+    await on.run();
+    expect(sent()).toBe(0);
+    expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
+    expect(await on.acts()).toMatchObject([{ held: 'let_go', orderId: undefined }]);
+    expect(await rig.store.openOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
   test('when who asked for the mandate leaves between the message and the request, nothing is sent', async () => {

@@ -269,6 +269,7 @@ export function simulateYear(random: Random): Year {
         touched: name.tags,
         actedFor: new Date(order.actedFor),
         expiresAt: new Date(knownOf(order.name).end),
+        isLapsing: false,
         announcedAt: order.announcedAt === undefined ? undefined : new Date(order.announcedAt),
         amount,
         taken: takenBy(order.mandateId, order.id),
