@@ -246,7 +246,7 @@ describe('the digest', () => {
       t.alice.click(message, 'reminder_snooze', { value: 'short.rest' }),
     );
     expect(form.blocks[0]).toMatchObject({
-      hint: { text: expect.stringMatching(/can be renewed: 3 days at most/) },
+      hint: { text: expect.stringMatching(/short\.rest can be renewed: 3 days at most/) },
       element: { initial_value: '3', min_value: '1', max_value: '3' },
     });
     expect(await t.alice.submit(form, { days: '7' })).toMatchObject({ errors: { days: expect.any(String) } });

@@ -39,6 +39,7 @@ describe('the details of a name', () => {
     await told('watch cafe.rest');
     const form = await editForm('cafe.rest');
     expect(form.callback_id).toBe('name_edit');
+    expect(textOf(form)).toContain('*cafe.rest*');
     expect(fieldsOf(form)).toEqual(['owner', 'tags', 'channel', 'note']);
     const values = {
       owner: 'U0BOB',

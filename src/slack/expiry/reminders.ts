@@ -226,8 +226,8 @@ const snoozeForm: FormFeature<'snooze'> = {
   form: snoozeFields,
 
   async render(call, origin, values) {
-    const { daysLeft, until, action } =
-      (await call.deps.expiry.findListed(origin.subject ?? ''))?.deadline ?? {};
+    const { subject: name = '' } = origin;
+    const { daysLeft, until, action } = (await call.deps.expiry.findListed(name))?.deadline ?? {};
     // Where no end is known, or on the last day itself, no days are left to snooze.
     const max =
       daysLeft === undefined || daysLeft < 1 ? MAX_SNOOZE_DAYS : Math.min(daysLeft, MAX_SNOOZE_DAYS);
@@ -235,7 +235,7 @@ const snoozeForm: FormFeature<'snooze'> = {
       until === undefined
         ? {}
         : {
-            hint: `Until ${formatDay(until)} it can be ${action === 'renew' ? 'renewed' : 'restored'}: ${count(max, 'day')} at most.`,
+            hint: `Until ${formatDay(until)} ${displayName(name)} can be ${action === 'renew' ? 'renewed' : 'restored'}: ${count(max, 'day')} at most.`,
           };
     const fields = snoozeFields.fields.map((field) =>
       field.name === 'days' ? { ...field, ...hint, range: { min: 1, max } } : field,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type DetailsChange, MAX_NOTE, type NameDetails, readTags } from '../../names/portfolio.ts';
 import { displayName, parseDomainName } from '../../zones/names.ts';
+import { formatName } from '../expiry/expiry.view.ts';
 import { formatWatchRefusal } from '../expiry/watch-list.view.ts';
 import {
   type ActionCall,
@@ -10,7 +11,7 @@ import {
   type SubmissionCall,
   type Submitted,
 } from '../feature.ts';
-import { ownSentence, textMessage } from '../kit/blocks.ts';
+import { ownSentence, section, textMessage } from '../kit/blocks.ts';
 import { type FieldLook, type Form, field, fieldsOf, linesIn, optionsOf, readForm } from '../kit/form.ts';
 import { cleanReason } from '../kit/parse.ts';
 import { openForm } from '../orders/ordering.ts';
@@ -132,6 +133,7 @@ export const nameEditForm: FormFeature<'name_edit'> = {
     const { owner, tags, channel, note } = details;
     return {
       form: { ...form, fields: fieldsOf(withClear(one, details)) },
+      intro: [section(formatName(origin.subject))],
       values: {
         ...(owner === undefined ? {} : { owner }),
         tags: tags.join(', '),
