@@ -201,7 +201,10 @@ function isReversal(change: NameChange, of: IncidentChange): boolean {
 }
 
 /** Whether the latest look shows a fact as it was before a change. What cannot be seen is not back. */
-function isBack({ kind, fact, before, after }: IncidentChange, history: NameHistory): boolean {
+function isBack(
+  { kind, fact, before, after, firstSeenAfter }: IncidentChange,
+  history: NameHistory,
+): boolean {
   const { current, candidate, unseen } = history[fact] ?? {};
   if (current === undefined || candidate !== undefined || unseen !== undefined) return false;
   const { value } = current;
@@ -213,7 +216,8 @@ function isBack({ kind, fact, before, after }: IncidentChange, history: NameHist
     case 'pending_delete':
       return !after.some((status) => value.includes(status));
     case 'all_lame':
-      return value.length === 0;
+      // Whoever has set the name up at these servers since may have set up something else.
+      return value.length === 0 && !(hangsOn(history, after) && isSetUpAnew(history, firstSeenAfter));
     case 'nameserver_registrable':
       // A domain that is not free any more may be the attacker's by now.
       return value.length === 0 && !hangsOn(history, after);
@@ -222,7 +226,17 @@ function isBack({ kind, fact, before, after }: IncidentChange, history: NameHist
   }
 }
 
-/** Whether a name is delegated to servers of some domains. */
+/** Whether records of a name are other ones than before a moment. */
+function isSetUpAnew(history: NameHistory, moment: Date): boolean {
+  return (['soa', 'nameservers', 'a', 'aaaa', 'mx'] as const).some((fact) => {
+    const { current, candidate, past = [] } = history[fact] ?? {};
+    return (
+      candidate !== undefined || (past.length > 0 && current !== undefined && current.firstSeen > moment)
+    );
+  });
+}
+
+/** Whether a name is delegated to some servers, or to servers of some domains. */
 function hangsOn({ parent_nameservers: known }: NameHistory, domains: readonly string[]): boolean {
   const hosts = known?.current?.value ?? [];
   return hosts.some((host) => domains.some((domain) => `.${host}`.endsWith(`.${domain}`)));

@@ -124,6 +124,19 @@ describe('an incident is over', () => {
     expect(update).toMatchObject({ after: { state: 'over', overAt: at(5) }, added: [] });
   });
 
+  test('of servers that did not know the name when it is set up as it was, or moved away, not when it is set up otherwise', () => {
+    const incident = opened(unexplained('all_lame', 'lame_nameservers', [], OURS));
+    const healthyWith = (address: string, hosts = OURS) =>
+      [-48, 24, 48].reduce<NameHistory>((history, hours) => {
+        const a = seen([hours < 0 ? '198.51.100.7' : address]);
+        const facts = { lame_nameservers: seen([]), parent_nameservers: seen(hosts), a };
+        return mergeObservation(history, { name: NAME, at: at(hours), facts }).history;
+      }, {});
+    expect(look(incident, [], 48, healthyWith('203.0.113.66')), 'by whom, nobody knows').toBeUndefined();
+    expect(look(incident, [], 48, healthyWith('198.51.100.7'))?.after.state).toBe('over');
+    expect(look(incident, [], 48, healthyWith('203.0.113.66', ['ns1.b.example']))?.after.state).toBe('over');
+  });
+
   test('of a nameserver’s free domain when the name hangs on it no more, not when somebody has registered it', () => {
     const incident = opened(
       unexplained('nameserver_registrable', 'registrable_domains', [], ['gone.example']),
