@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type CsvIssue, hasMoreCells, inTurns, readCsv } from '../csv.ts';
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
-import { MAX_IMPORTED_NAMES, MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
+import { DETAIL_COLUMNS, MAX_IMPORTED_NAMES, MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
 
 /*
  * Owners, tags, channels and notes as CSV with a header. A missing column leaves the field unchanged, an empty cell
@@ -39,7 +39,6 @@ export type ImportIssue =
   | { readonly line: number; readonly code: 'repeated'; readonly name: string }
   | { readonly line: number; readonly code: 'tags'; readonly issue: TagIssue };
 
-const SET_COLUMNS = ['owner', 'tags', 'channel', 'note'] as const;
 /** Columns of the exported file that people cannot set. */
 const READ_ONLY: readonly string[] = ['expires', 'registrar'];
 
@@ -73,7 +72,7 @@ function columnOf(heading: string): string {
 }
 
 function headerIssues(columns: readonly string[], line: number): ImportIssue[] {
-  const known: readonly string[] = ['name', ...SET_COLUMNS, ...READ_ONLY];
+  const known: readonly string[] = ['name', ...DETAIL_COLUMNS, ...READ_ONLY];
   return [
     ...(columns.includes('name') ? [] : [{ line, code: 'no_name_column' } as const]),
     ...columns

@@ -11,6 +11,14 @@ export interface NameDetails {
   readonly note: string | undefined;
 }
 
+/** The columns of files for what people have set. */
+export const DETAIL_COLUMNS = ['owner', 'tags', 'channel', 'note'] as const;
+
+/** What people have set for a name, as cells of {@link DETAIL_COLUMNS}. */
+export function detailCells({ owner = '', tags, channel = '', note = '' }: NameDetails): string[] {
+  return [owner, tags.join(' '), channel, note];
+}
+
 /** The changes to make. A field that is left out stays, `null` clears it. */
 export interface DetailsChange {
   readonly owner?: string | null;

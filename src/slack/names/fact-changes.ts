@@ -1,6 +1,6 @@
 import { slicesOf } from '../../collections.ts';
 import type { EditedFacts } from '../../names/fact-changes.ts';
-import { GUARDED } from '../../names/portfolio.ts';
+import { DETAIL_COLUMNS, detailCells, GUARDED } from '../../names/portfolio.ts';
 import type { FactsChange } from '../../names/ports.ts';
 import type { PendingChange } from '../../policy/pending-changes.ts';
 import type { ActionCall, Feature, Interaction } from '../feature.ts';
@@ -78,18 +78,14 @@ export const factChanges = {
   ],
 } as const satisfies Feature;
 
-const DETAILS = ['owner', 'tags', 'channel', 'note'] as const;
-
 /** All that changes of names, as a CSV file. */
 export async function changesFile(changes: FactsChange['names']): Promise<TextFile> {
   const cells = (details: FactsChange['names'][number]['after']) =>
-    details === undefined
-      ? DETAILS.map(() => '')
-      : [details.owner ?? '', details.tags.join(' '), details.channel ?? '', details.note ?? ''];
+    details === undefined ? DETAIL_COLUMNS.map(() => '') : detailCells(details);
   const header = [
     'name',
-    ...DETAILS.map((field) => `${field}_before`),
-    ...DETAILS.map((field) => `${field}_after`),
+    ...DETAIL_COLUMNS.map((field) => `${field}_before`),
+    ...DETAIL_COLUMNS.map((field) => `${field}_after`),
     'watched_after',
   ];
   const rows = changes.map(({ name, before, after }) => [

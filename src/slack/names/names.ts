@@ -3,6 +3,7 @@ import { daysBetween, expiryDay } from '../../expiry/days.ts';
 import { quoteOn } from '../../money/prices.ts';
 import { renewalsByZone } from '../../money/spend.ts';
 import { isNone, type NameFilter, readFilter } from '../../names/filter.ts';
+import { DETAIL_COLUMNS, detailCells } from '../../names/portfolio.ts';
 import type { FoundName, NameQuery } from '../../names/ports.ts';
 import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
@@ -211,7 +212,7 @@ async function openEdit(call: ActionCall): Promise<void> {
 }
 
 /** The columns of the file. The import reads those that people set. */
-const COLUMNS = ['name', 'owner', 'tags', 'channel', 'note', 'expires', 'registrar'] as const;
+const COLUMNS = ['name', ...DETAIL_COLUMNS, 'expires', 'registrar'];
 
 async function exportNames(call: Interaction, text: string): Promise<void> {
   const found = await queryOf(call, text);
@@ -219,16 +220,9 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   const lines: (readonly string[])[] = [COLUMNS];
   for (let { query } = found; lines.length <= MAX_EXPORT; ) {
     const rows = await call.deps.portfolio.page({ ...query, limit: EXPORT_BATCH });
-    for (const { name, owner, tags, channel, note, expiresAt, registrar } of rows) {
-      lines.push([
-        name,
-        owner ?? '',
-        tags.join(' '),
-        channel ?? '',
-        note ?? '',
-        expiresAt === undefined ? '' : utcDay(expiresAt),
-        registrar ?? '',
-      ]);
+    for (const row of rows) {
+      const { name, expiresAt, registrar = '' } = row;
+      lines.push([name, ...detailCells(row), expiresAt === undefined ? '' : utcDay(expiresAt), registrar]);
     }
     const cursor = rows.at(-1);
     if (cursor === undefined || rows.length < EXPORT_BATCH) break;
