@@ -17,7 +17,6 @@ import {
   type WatchListStore,
 } from '../../expiry/ports.ts';
 import { lastScheduled } from '../../expiry/schedule.ts';
-import type { PriceStore } from '../../money/ports.ts';
 import type { NameRecordStore } from '../../names/ports.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../notifications.ts';
 import type { Outlook } from '../../orders/mandates/overview.ts';
@@ -31,8 +30,8 @@ import {
   type SendNotification,
   type SentNotification,
 } from '../outbound/notify.ts';
-import { digestHead, digestMore, monthsMessage, type WaitingOf } from './digest.view.ts';
-import { renewalDays, waitingWith } from './waiting.ts';
+import { digestHead, digestMore, monthsMessage } from './digest.view.ts';
+import { renewalDays, type WaitingDeps, waitingCosts } from './waiting.ts';
 
 /*
  * The messages of a digest. Each name goes to one place: to its channel, else to its owner, else to the common channel. In each
@@ -257,24 +256,10 @@ async function placeOf(
 }
 
 /** Messages of digests, with what waiting costs by the current price list and clock. */
-export function createDigestViews(deps: Parameters<typeof createWaitingCosts>[0]): DigestViews {
-  const waitingCosts = createWaitingCosts(deps);
+export function createDigestViews(deps: WaitingDeps): DigestViews {
   return {
-    head: async (head) => digestHead(head, await waitingCosts()),
-    more: async (part) => digestMore(part, await waitingCosts()),
+    head: async (head) => digestHead(head, await waitingCosts(deps)),
+    more: async (part) => digestMore(part, await waitingCosts(deps)),
     months: async (months) => monthsMessage(months),
-  };
-}
-
-/** Computes what waiting costs, by the current price list and clock; nothing while the list is empty. */
-export function createWaitingCosts(deps: {
-  readonly settings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
-  readonly prices: Pick<PriceStore, 'list'>;
-  readonly now: () => Date;
-}): () => Promise<WaitingOf> {
-  return async () => {
-    const [{ reminderTimezone }, list] = await Promise.all([deps.settings(), deps.prices.list()]);
-    const now = deps.now();
-    return ({ watched }) => waitingWith(list, watched, { now, timeZone: reminderTimezone });
   };
 }

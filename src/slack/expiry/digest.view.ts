@@ -47,7 +47,7 @@ import { NO_DELETION_KNOWN } from './standing.view.ts';
 type Reminder = DueReminder<WatchedReminder>;
 
 /** What waiting costs for a name; empty where nothing is known. */
-export type WaitingOf = (of: Pick<Reminder, 'watched'>) => readonly WaitingStep[];
+export type WaitingOf = (watched: WatchedReminder) => readonly WaitingStep[];
 
 const nothingKnown: WaitingOf = () => [];
 
@@ -62,7 +62,8 @@ export function digestHead(head: DigestHead, waitingOf: WaitingOf = nothingKnown
   const left = head.total - head.reminders.length;
   const subject = head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`;
   const [only] = head.all;
-  const keeps = head.total === 1 && only !== undefined ? keptBy(only, head.renewals, waitingOf(only)) : '';
+  const keeps =
+    head.total === 1 && only !== undefined ? keptBy(only, head.renewals, waitingOf(only.watched)) : '';
   const notes = present([
     left > 0 && `The other ${head.more ? 'names' : count(left, 'name')} follow in this thread.`,
     head.more && head.disputed.length > 0 && 'More renewals that the registry does not show follow.',
@@ -152,7 +153,7 @@ function byAtStake(reminders: readonly Reminder[], renewals: RenewalDays, waitin
       reminder,
       rank: isDecided(reminder, renewals) ? 1 : 0,
       deadline: deadlineOf(reminder),
-      stake: stakeOf(waitingOf(reminder)),
+      stake: stakeOf(waitingOf(reminder.watched)),
     }))
     .sort((a, b) => a.rank - b.rank || byDeadline(a.deadline, b.deadline) || byStake(a.stake, b.stake))
     .map(({ reminder }) => reminder);
@@ -202,8 +203,7 @@ function headline(reminder: Reminder): string {
 function partBlocks(part: DigestPart, waitingOf: WaitingOf, isShort: boolean): AnyBlock[] {
   const { reminders, renewals, disputed } = part;
   const names = byAtStake(reminders, renewals, waitingOf).flatMap((reminder, index): AnyBlock[] => {
-    const waiting = isDecided(reminder, renewals) ? waitingOf(reminder).slice(0, 1) : waitingOf(reminder);
-    const line = section(...reminderLines(reminder, waiting, renewals, isShort));
+    const line = section(...reminderLines(reminder, waitingOf(reminder.watched), renewals, isShort));
     return lineWithMenu(line, `due_${index}`, keepButtons(reminder.name, deadlineOf(reminder)));
   });
   return [...names, ...disputedBlocks(disputed)];
@@ -226,7 +226,7 @@ function reminderLines(
       keepText(reminder, waiting, renewals.get(reminder.name)),
       ...(owner === undefined || lastThreshold ? [] : [mention(owner)]),
     ].join(' · '),
-    isNear ? laterText(waiting, todayOf(reminder)) : undefined,
+    isNear && !isDecided(reminder, renewals) && laterText(waiting, todayOf(reminder)),
     lastThreshold &&
       `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, what about it?`,
     ...warnings(reminder).map((warning) => `:warning: ${warning}`),

@@ -1,8 +1,8 @@
 import type { TeamSettings } from '../../config.ts';
 import { asReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
-import type { Price } from '../../money/prices.ts';
-import { costOfWaiting, type WaitingOptions, type WaitingStep } from '../../money/waiting.ts';
+import type { PriceStore } from '../../money/ports.ts';
+import { costOfWaiting, type WaitingStep } from '../../money/waiting.ts';
 import { type Outlook, outlookOf } from '../../orders/mandates/overview.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackDeps } from '../feature.ts';
@@ -10,39 +10,43 @@ import type { SlackDeps } from '../feature.ts';
 /** The dates of a watched name. */
 type Dated = Pick<WatchedReminder, 'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt'>;
 
-/** What waiting costs for a watched name; nothing while the price list is empty. */
-export function waitingWith(list: readonly Price[], watched: Dated, options: WaitingOptions): WaitingStep[] {
-  const { name, expiresAt, source, renewedUntil, deletedAt } = watched;
-  // A renewal that the registry does not show yet is no danger to the name.
-  const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
-  const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt };
-  // A day that a person gave is the same in every zone.
-  const timeZone = source === 'person' && !isRenewed ? 'UTC' : options.timeZone;
-  return list.length === 0 ? [] : costOfWaiting(list, name, dates, { ...options, timeZone });
-}
-
-export interface WaitingDeps extends Pick<SlackDeps, 'prices' | 'now'> {
+export interface WaitingDeps {
   readonly settings: () => Promise<Pick<TeamSettings, 'reminderTimezone'>>;
+  readonly prices: Pick<PriceStore, 'list'>;
+  readonly now: () => Date;
 }
 
-/** What waiting costs for a name at this moment; nothing where its date is not known, or it is not watched. */
+/** What waiting costs for watched names at this moment; nothing while the price list is empty. */
+export async function waitingCosts(deps: WaitingDeps): Promise<(watched: Dated) => readonly WaitingStep[]> {
+  const [{ reminderTimezone }, list] = await Promise.all([deps.settings(), deps.prices.list()]);
+  const now = deps.now();
+  return ({ name, expiresAt, source, renewedUntil, deletedAt }) => {
+    // A renewal that the registry does not show yet is no danger to the name.
+    const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
+    const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt };
+    // A day that a person gave is the same in every zone.
+    const timeZone = source === 'person' && !isRenewed ? 'UTC' : reminderTimezone;
+    return list.length === 0 ? [] : costOfWaiting(list, name, dates, { now, timeZone });
+  };
+}
+
+/** The same for each name of a list; nothing where its date is not known. */
+export async function waitingOfListed(
+  deps: WaitingDeps,
+): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
+  const waitingOf = await waitingCosts(deps);
+  return ({ domain }) => {
+    const watched = asReminder(domain, []);
+    return watched === undefined ? [] : waitingOf(watched);
+  };
+}
+
+/** The same for one name; nothing where it is not watched. */
 export async function waitingNow(
   deps: WaitingDeps,
   domain: WatchedDomain | undefined,
 ): Promise<readonly WaitingStep[]> {
   return domain === undefined ? [] : (await waitingOfListed(deps))({ domain });
-}
-
-/** The same for each name of a list. */
-export async function waitingOfListed(
-  deps: WaitingDeps,
-): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
-  const [{ reminderTimezone: timeZone }, list] = await Promise.all([deps.settings(), deps.prices.list()]);
-  const now = deps.now();
-  return ({ domain }) => {
-    const watched = asReminder(domain, []);
-    return watched === undefined ? [] : waitingWith(list, watched, { now, timeZone });
-  };
 }
 
 /** On which day mandates renew names, as people see it. */

@@ -11,9 +11,10 @@ import {
   monthsMessage,
   type WaitingOf,
 } from '../../../src/slack/expiry/digest.view.ts';
-import { createWaitingCosts } from '../../../src/slack/expiry/digest-notifications.ts';
+
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
 import { importReport } from '../../../src/slack/expiry/expiry.view.ts';
+import { waitingCosts } from '../../../src/slack/expiry/waiting.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
 import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
 import { phoneLines, unreadable } from '../../support/reading.ts';
@@ -64,11 +65,11 @@ test('what waiting costs stands beside the name, and nothing where nothing is kn
     source: 'Contract 7',
   });
   const costs = (list: ReturnType<typeof price>[]) =>
-    createWaitingCosts({
+    waitingCosts({
       settings: async () => ({ reminderTimezone: 'America/New_York' }),
       prices: { list: async () => list },
       now: () => NOW,
-    })();
+    });
   // A person gave the day, which is nobody's evening before.
   const given = named('cafe.rest', 7, { expiry: { at: new Date('2027-06-21T00:00:00Z'), source: 'person' } });
   const renewal = await costs([price('renew', 1_800)]);
@@ -101,7 +102,7 @@ test('what waiting costs stands beside the name, and nothing where nothing is kn
 describe('a digest of twelve names', () => {
   const twelve = (days: number, more: Partial<WatchedDomain> = {}) =>
     head(Array.from({ length: 12 }, (_, n) => named(`restaurant${n}.rest`, days, more)));
-  const costs: WaitingOf = ({ watched }) =>
+  const costs: WaitingOf = (watched) =>
     costOfWaiting(
       ['renew', 'restore'].map((task) => ({
         zone: 'rest',
