@@ -194,7 +194,7 @@ function prepareXml(
   const elements = writeXml(element);
   const sign = (signature: XmlSignature): HttpRequest => ({
     origin: address.origin,
-    path: `${address.path === '' ? '/' : address.path}${address.query}`,
+    path: `${address.path}${address.query}`,
     method: 'POST',
     headers: ['accept', 'application/xml, text/xml', 'content-type', 'application/xml; charset=utf-8'],
     body: writeRequest(writeXml(xmlSignatureElement(signature)), code, elements),

@@ -438,6 +438,14 @@ describe('XML requests, byte by byte', () => {
     expect(await sent(application, update, { interface: 'xml' })).toBe(xmlRequest(block + task));
   });
 
+  it.each(['/', '/xml', '/xml/', '/xml/gate?of=us'])('are posted to %s as it is', async (address) => {
+    service.requests.length = 0;
+    client = clientOf(service.origin, password, { xmlUrl: `${service.origin}${address}` });
+    // Only the first line is looked at, whatever the answer.
+    await update(client, { interface: 'xml' }).catch(() => undefined);
+    expect(service.requests[0]?.line).toBe(`POST ${address} HTTP/1.1`);
+  });
+
   it('a two-factor account opens a session with a token and signs with its hash', async () => {
     const session = `<auth_session><hash>${HASH}</hash></auth_session>`;
     expect(await sent(twoFactor, update)).toBe(xmlRequest(session + task));

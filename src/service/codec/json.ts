@@ -25,7 +25,6 @@ export interface GeneralQuery {
 /** Where the service is. */
 export interface ServiceAddress {
   readonly origin: string;
-  /** Path without a slash at its end. */
   readonly path: string;
   /** `?…`, or nothing. */
   readonly query: string;
@@ -42,7 +41,7 @@ export function readAddress(name: string, url: string): ServiceAddress {
   if (!/^https?:$/.test(parsed.protocol)) throw new InvalidInputError(`${name} is not an http or https URL`);
   if (parsed.username !== '' || parsed.password !== '')
     throw new InvalidInputError(`${name} must not hold a password`);
-  return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, ''), query: parsed.search };
+  return { origin: parsed.origin, path: parsed.pathname, query: parsed.search };
 }
 
 /**
@@ -54,7 +53,7 @@ export function encodeJson(
   address: ServiceAddress,
   general: GeneralQuery,
 ): HttpRequest {
-  const path = `${address.path}${route}`;
+  const path = `${address.path.replace(/\/+$/, '')}${route}`;
   const query = [...own, ...generalQuery(general)];
   const body = content === undefined ? undefined : JSON.stringify(reveal(content, 'the body'));
   return {
