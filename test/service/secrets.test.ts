@@ -97,7 +97,8 @@ const echoed = (code: string): object => ({
 const escapeXml = (text: string): string => text.replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`);
 
 describe('a service that echoes secrets', () => {
-  const cases: [name: string, respond: Respond, run: (c: ServiceClient) => Promise<CallResult<unknown>>][] = [
+  type Case = [name: string, respond: Respond, run: (c: ServiceClient) => Promise<CallResult<unknown>>];
+  const cases: Case[] = [
     ['in a JSON answer', always(200, JSON.stringify(echoed('S1'))), transfer],
     [
       'in a JSON answer with escapes',
@@ -129,6 +130,18 @@ describe('a service that echoes secrets', () => {
       always(200, xmlAnswer('E1', `<r><x><![CDATA[${echo}]]></x></r>`)),
       (c) => user(c, 'xml'),
     ],
+    ...['<!-- -->', '<?break?>', '<![CDATA[]]>'].map(
+      (parting): Case => [
+        `in an XML text that ${parting} parts`,
+        always(200, xmlAnswer('S0502', `<r><x>${BASE64.slice(0, 9)}${parting}${BASE64.slice(9)}</x></r>`)),
+        (c) =>
+          c.run(
+            redirectUpdate,
+            { source: 'a.rest', target: 'b.rest', type: 'domain', mode: 'frame' },
+            { interface: 'xml' },
+          ),
+      ],
+    ),
     ['in broken XML', always(200, `<response>${echo}`), (c) => user(c, 'xml')],
   ];
 
@@ -171,6 +184,13 @@ describe('a service that echoes secrets', () => {
     const first = await session.run(domainDelete, { name: 'a.rest' });
     expect(first.envelope.status.text).toBe('[secret]');
     expectNoSecret([first, session]);
+    const user = { user: 'kim', sessionId: 'session-secret' };
+    service.respond = always(200, JSON.stringify({ status: { code: 'S1321001' }, data: [user] }), [
+      'set-cookie: service_session=session-secret; Path=/',
+    ]);
+    const login = await session.verify();
+    expect(login).toMatchObject({ user: { user: 'kim' } });
+    expectNoSecret(login);
   });
 });
 

@@ -121,7 +121,8 @@ export function decodeXml(body: Buffer, contentType?: string | undefined): Decod
   return {
     envelope: { ...readEnvelope(toJsonShape(response, result)), received: response },
     text,
-    opaque: text.includes('&') || text.includes('<![CDATA['),
+    // References, sections, comments and instructions part what they stand in; the declaration stands before all.
+    opaque: /&|<!|.<\?/s.test(text),
   };
 }
 

@@ -3,7 +3,7 @@ import { readSessionCookie } from '../authenticator/signature.ts';
 import { InvalidInputError, InvalidResponseError } from '../codec/codec-errors.ts';
 import type { DescribedObject } from '../envelope.ts';
 import { isRecord } from '../record.ts';
-import { findText } from '../redact.ts';
+import { createMask, findText, maskEnvelope } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import { defineTask, nothing, type Reading } from '../task.ts';
 
@@ -51,7 +51,7 @@ export const sessionLogin = defineTask({
   },
   output: ({ envelope, setCookie }): Reading<OpenedSession> => {
     const { id, maxAgeSeconds } = readSessionCookie(setCookie);
-    const user = envelope.data.find(isRecord);
+    const user = maskEnvelope(envelope, createMask([id.reveal()])).data.find(isRecord);
     return {
       output: {
         sessionId: id,
