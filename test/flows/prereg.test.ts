@@ -1,9 +1,11 @@
+import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import {
   answerTo,
   buttonsOf,
   DOMAINS,
+  link,
   openedAfter,
   openForm,
   textOf,
@@ -151,6 +153,10 @@ test('children, an id and an ending of several parts are searched for as they ar
     view: { children: false, offset: 0, limit: 20 },
     filters: [{ key: 'id', operator: 'EQUAL', value: 9001 }],
   });
+  const padded = await openForm(t.workspace, t.alice, '/domain prereg');
+  await t.alice.submit(padded, { id: '007' });
+  await ephemeral(t.workspace, t.alice, 'no record', ({ text }) => text.includes('id 007'));
+  expect(searches().at(-1)?.body).toMatchObject({ filters: [{ key: 'id', value: '007' }] });
   await answerTo(t.workspace, t.alice, '/domain prereg cafe.co.uk');
   expect(searches().at(-1)?.body).toMatchObject({
     filters: [
@@ -221,6 +227,18 @@ test.each(['a b', 'caf\u0007e.rest', '<script>', 'a..b', '-.-', `${'x'.repeat(64
     expect(searches()).toHaveLength(before);
   },
 );
+
+test('EQUAL never goes out as like, whatever account is active by then', async () => {
+  await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.aliceDemoSystem);
+  const view = await openForm(t.workspace, t.carol, '/domain prereg');
+  await answerTo(t.workspace, t.carol, `/domain use ${SANDBOX_ACCOUNTS.tina.context}`);
+  const before = searches().length;
+  const told = await toldAfter(t.workspace, t.carol, () =>
+    t.carol.submit(view, { sld: 'table', operator: 'EQUAL' }),
+  );
+  expect(told).toContain('This search cannot be sent');
+  expect(searches()).toHaveLength(before);
+});
 
 test('in the form it is said at the field', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');

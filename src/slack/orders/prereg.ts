@@ -138,9 +138,10 @@ function filterSchema(read: (text: string) => string | undefined, issue: string)
   });
 }
 
-/** XML for what it alone documents, and where the account does not reach JSON. */
+/** XML for what it alone documents, and where the account does not reach JSON, unless JSON alone documents it. */
 function interfaceFor(wanted: PreregQuery, reach: AvailableInterfaces): Interface {
-  return tiesOf(wanted).xml.length > 0 || !reach.json ? 'xml' : 'json';
+  const { json, xml } = tiesOf(wanted);
+  return xml.length > 0 || (!reach.json && json.length === 0) ? 'xml' : 'json';
 }
 
 type ReadQuery = { readonly query: PreregQuery } | { readonly errors: FieldErrors };
@@ -201,7 +202,8 @@ async function ask(
       const value = filters[key];
       return value === undefined
         ? []
-        : [{ key, value: key === 'id' && isCount(value) ? Number(value) : value }];
+        : // An id with leading zeros is no number.
+          [{ key, value: key === 'id' && isCount(value) && !/^0\d/.test(value) ? Number(value) : value }];
     }),
     ...(order === undefined ? {} : { order: { key: order, mode: 'asc' as const } }),
   };
