@@ -185,8 +185,11 @@ export function orderForm<const Task extends OrderTaskName>(
   }
 
   /** Places the order that the values of some fields ask for. */
-  async function submitFields(call: SubmissionCall, fields: readonly Field[]): Promise<Submitted> {
-    const values = pick(call.values, ...fields.map(({ name }) => name));
+  async function submitFields(
+    call: SubmissionCall,
+    fields: readonly Field[],
+    values: FormValues,
+  ): Promise<Submitted> {
     const { secret, problems: secretProblems } = secretOf(values, options.secretField);
     const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
     if (problems.length > 0) {
@@ -232,7 +235,9 @@ export function orderForm<const Task extends OrderTaskName>(
       const refusal = await refusalOfAccount(call, options.task, account);
       if (refusal !== undefined) return { say: refusal };
       const fields = fieldsFor(reachOf(call, account), call.values);
-      return submitFields(call, fields);
+      // A field that is not among the values at all has not been touched.
+      const given = { ...options.presets?.(account), ...call.values };
+      return submitFields(call, fields, pick(given, ...fields.map(({ name }) => name)));
     },
   };
 }
