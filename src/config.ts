@@ -4,6 +4,7 @@ import { CronExpressionParser } from 'cron-parser';
 import { z } from 'zod';
 import { parseDnsServers } from './dns/servers.ts';
 import { parseDuration } from './duration.ts';
+import { editDistance } from './edit-distance.ts';
 import { readLedgerKey } from './ledger/key.ts';
 import { exponentOf } from './money/amount.ts';
 import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES } from './orders/tasks.ts';
@@ -440,23 +441,6 @@ function isNear(name: string, known: string): boolean {
   const words = name.split('_');
   const lacksWords = words.length > 1 && words.every((word) => known.split('_').includes(word));
   return lacksWords || editDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
-}
-
-/** The least number of letters to add, remove or replace (Levenshtein). */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...from].entries()) {
-    let diagonal = index;
-    let left = index + 1;
-    row = row.map((above, column) => {
-      if (column > 0) {
-        left = Math.min(above + 1, left + 1, diagonal + (letter === to[column - 1] ? 0 : 1));
-      }
-      diagonal = above;
-      return left;
-    });
-  }
-  return row.at(-1) ?? 0;
 }
 
 /** What is wrong with each variable, and with variables that do not go together. */

@@ -23,6 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'duration.ts': [],
   'csv.ts': [],
   'collections.ts': [],
+  'edit-distance.ts': [],
   'notifications.ts': [],
   money: ['zones', 'csv.ts', 'collections.ts'],
   // Passkeys and their signatures.
@@ -34,7 +35,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'release.ts': [],
   'disk.ts': [],
   'server.ts': ['log.ts', 'readiness.ts'],
-  'config.ts': ['service', 'duration.ts', 'ledger', 'money', 'orders', 'dns', 'signing'],
+  'config.ts': ['service', 'duration.ts', 'edit-distance.ts', 'ledger', 'money', 'orders', 'dns', 'signing'],
   'settings.ts': ['config.ts', 'duration.ts'],
   accounts: ['service', 'log.ts'],
   orders: [
@@ -107,7 +108,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'zones',
   ],
   // What any bot would need: blocks, forms, files.
-  'slack/kit': ['collections.ts', 'csv.ts'],
+  'slack/kit': ['collections.ts', 'csv.ts', 'edit-distance.ts'],
   // Everything that leaves for Slack.
   'slack/outbound': [
     'slack/kit',

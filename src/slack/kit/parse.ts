@@ -1,3 +1,4 @@
+import { editDistance } from '../../edit-distance.ts';
 import { truncate } from './blocks.ts';
 
 const MAX_REASON = 1_000;
@@ -90,19 +91,4 @@ export function likelyLine(
   if (near !== undefined || !/[^.]\.[^.]/.test(subcommand)) return near;
   const verb = words.map((word) => word.toLowerCase()).find((word) => commands.includes(word));
   return `${verb ?? 'name'} ${subcommand}`;
-}
-
-/** Levenshtein's distance. */
-function editDistance(a: string, b: string): number {
-  if (a.length > 40) return Number.POSITIVE_INFINITY;
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(substitution, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
-    }
-    previous = row;
-  }
-  return previous[b.length] ?? 0;
 }
