@@ -562,9 +562,17 @@ export function variablesWith(env: Environment, person: string): readonly string
   return VARIABLE_NAMES.filter((name) => list(env[name] ?? '').includes(person));
 }
 
-/** Reads `.env`, if present, into the environment, which wins. */
+/** Reads `.env`, if present, into the environment, which wins. @throws {ConfigError} when it cannot be read */
 export function loadEnvironment(): Environment {
-  if (existsSync('.env')) process.loadEnvFile('.env');
+  if (!existsSync('.env')) return process.env;
+  try {
+    // Node says of each file that it cannot load that it is not there.
+    readFileSync('.env');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`The file .env is there and cannot be read: ${reason}.`);
+  }
+  process.loadEnvFile('.env');
   return process.env;
 }
 

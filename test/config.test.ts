@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect, parseEnv } from 'node:util';
@@ -403,6 +403,16 @@ describe('a .env file', () => {
       logLevel: 'debug',
       dataDir: join(await realpath(folder), 'data'),
     });
+    process.chdir(before.cwd);
+    await rm(folder, { recursive: true });
+  });
+
+  it('that cannot be read is said to be one, such as the folder that Docker makes of a file that is not there', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'domain-steward-env-'));
+    await mkdir(join(folder, '.env'));
+    process.chdir(folder);
+    expect(loadConfig).toThrow(ConfigError);
+    expect(loadConfig).toThrow(/^The file \.env is there and cannot be read: EISDIR/);
     process.chdir(before.cwd);
     await rm(folder, { recursive: true });
   });

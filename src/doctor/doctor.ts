@@ -85,7 +85,7 @@ async function examinePublicUrl({ publicUrl }: Config): Promise<readonly Finding
   return [
     warning(
       'PUBLIC_URL',
-      'is not set: calendars work on this machine alone.',
+      'not set, so calendars work on this machine alone.',
       'Set it if people use calendars.',
     ),
   ];
