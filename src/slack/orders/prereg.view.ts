@@ -339,8 +339,7 @@ function recordBlocks(record: Preregistration, now: Date) {
     phaseLine('Confirmation', record, 'confirmation', now),
     phaseLine('Phase period', record, 'period', now),
   ]);
-  const shown = ['name', 'nameServers', ...(phases.length > 0 ? ['preregConfig'] : [])];
-  const known = new Set([...shown, ...columns.flatMap(spellingsOf)]);
+  const known = new Set(['name', 'nameServers', 'preregConfig', ...columns.flatMap(spellingsOf)]);
   const rest = Object.fromEntries(Object.entries(record).filter(([key]) => !known.has(key)));
   const pairs = [
     ...columns.map((column) => [LABELS[column] ?? column, cellOf(record, column)] as const),
@@ -348,7 +347,7 @@ function recordBlocks(record: Preregistration, now: Date) {
       names
         .flatMap((name) => factsOf(record[name]))
         .filter(([member]) => !documented.test(member))
-        .map(([member, value]) => [`${label}: ${member}`, value] as const),
+        .map(([member, value]) => [member === '' ? label : `${label}: ${member}`, value] as const),
     ),
     ...factsOf(rest),
   ].filter(([, value]) => value !== '');

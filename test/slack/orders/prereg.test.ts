@@ -55,3 +55,11 @@ it.each<[what: string, record: Readonly<Record<string, unknown>>, expected: read
   const text = shown(record);
   for (const part of expected) expect(text).toContain(part);
 });
+
+it.each([
+  ['phases that are a text', { preregConfig: 'closed' }, 'closed', '*Phases*'],
+  ['phases without a documented member', { preregConfig: { wave: 'closed' } }, 'closed', '*Phases: wave*'],
+])('shows %s once, under their name', (_what, record, value, name) => {
+  expect(shown(record).split(value)).toHaveLength(2);
+  expect(shown(record)).toContain(name);
+});
