@@ -1,7 +1,17 @@
 import { z } from 'zod';
 
 const text = z.string().optional().catch(undefined);
-const whole = z.coerce.number().int().optional().catch(undefined);
+/** Nothing, or what is no number, is not 0. */
+const whole = z
+  .union([
+    z.int(),
+    z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number),
+  ])
+  .optional()
+  .catch(undefined);
 
 /** What is kept of a user's record. Anything of another shape is left out. */
 const record = z.object({
