@@ -265,6 +265,10 @@ describe('masking', () => {
 
 describe('credentials never mix', () => {
   const ACCOUNTS = ['anna', 'bert'] as const;
+  const CONTEXTS = new Map<string | undefined, string>([
+    ['anna', '4'],
+    ['bert', '9'],
+  ]);
   const signed: [name: string, jsonAuth: 'basic' | 'session', two: boolean][] = [
     ['Basic', 'basic', false],
     ['sessions', 'session', false],
@@ -295,11 +299,14 @@ describe('credentials never mix', () => {
           : Buffer.from(basic, 'base64').toString('utf8').split(':')[0];
       const asked = /(anna|bert)\.rest/.exec(request.line + request.body)?.[1];
       if (asked !== undefined && owner !== asked) mixed.push(`${asked} went out as ${owner}`);
+      const context = request.headers.find((header) => header.startsWith('x-service-context: '))?.slice(19);
+      if (basic !== undefined && context !== CONTEXTS.get(owner)) mixed.push(`${owner} in ${context}`);
       return socket.write(two ? http(200, xmlAnswer('S0502')) : http(200, okJson(request)));
     };
-    const two_ = ACCOUNTS.map((name) =>
-      client(two ? { ...twoFactor, user: name } : { ...password, user: name }, jsonAuth),
-    );
+    const two_ = ACCOUNTS.map((name) => {
+      const account = { user: name, context: Number(CONTEXTS.get(name)) };
+      return client(two ? { ...twoFactor, ...account } : { ...password, ...account }, jsonAuth);
+    });
     await Promise.all(
       Array.from({ length: 1000 }, (_, n) => {
         const which = n % 2;
