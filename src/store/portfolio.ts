@@ -84,6 +84,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
   });
 }
 
+const SLACK_IDS = /[UW][A-Z0-9]{2,}/g;
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
 
@@ -118,7 +119,11 @@ export function createPendingFacts(database: Database, teamId: string): PendingC
       const lines: string[] = [];
       for await (const slice of slicesOf(names))
         lines.push(...slice.map(({ after = null, ...change }) => JSON.stringify({ ...change, after })));
-      return { names: (await zip(lines.join('\n'))).toString('base64') };
+      const people = new Set<string>();
+      for await (const slice of slicesOf(lines))
+        for (const line of slice) for (const id of line.match(SLACK_IDS) ?? []) people.add(id);
+      // Whoever forgets a person finds their id beside what is zipped.
+      return { names: (await zip(lines.join('\n'))).toString('base64'), people: [...people] };
     },
     async apply(prisma, { change: { names }, askedBy }, confirmedBy, at) {
       const tx: RunStatement = ({ text, values }) => prisma.$queryRawUnsafe(text, ...values);

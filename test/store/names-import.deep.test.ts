@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import { decodeFile } from '../../src/csv.ts';
 import { readImport } from '../../src/names/details-import.ts';
 import type { PortfolioStore } from '../../src/names/ports.ts';
@@ -72,7 +73,7 @@ function createSteps() {
   };
 }
 
-const NOTE = 'Ask legal before anything is changed here, and the agency in any case. '.repeat(2);
+const NOTE = 'Ask U0NOTED before anything is changed here, and the agency as well. '.repeat(2);
 
 test(`${NAMES} names are read, compared, handed over and changed, without holding anybody up`, async () => {
   const rows = Array.from(
@@ -108,6 +109,17 @@ test(`${NAMES} names are read, compared, handed over and changed, without holdin
   expectTurns();
 }, 60_000);
 
+/** Ids of the changes that wait and name a person. */
+async function naming(person: string): Promise<readonly string[]> {
+  const rows = await database.run(
+    Prisma.sql`SELECT id FROM pending_changes WHERE outcome IS NULL AND strpos(change::text, ${person}) > 0`,
+  );
+  return z
+    .array(z.object({ id: z.string() }))
+    .parse(rows)
+    .map(({ id }) => id);
+}
+
 test(`${NAMES} changes wait for a second person and are confirmed, without holding anybody up`, async () => {
   const pending = createPendingFacts(database, 'T0TEAM');
   const before = await store.find('name1.rest');
@@ -121,6 +133,9 @@ test(`${NAMES} changes wait for a second person and are confirmed, without holdi
   const { id: one } = await pending.request({ names: names.slice(0, 1) }, 'U0BOB', NOW, expiresAt);
   await pending.dismiss(one, 'U0BOB', NOW);
   const { id } = await step('kept', () => pending.request({ names }, 'U0ALICE', NOW, expiresAt));
+  expect(await naming('U0ADA'), 'who forgets a person finds where they stand').toEqual([id]);
+  expect(await naming('U0NOTED')).toEqual([id]);
+  expect(await naming('U0OTHER')).toEqual([]);
   const same = await step('asked again', () => pending.request({ names }, 'U0ALICE', NOW, expiresAt));
   expect(same.id).toBe(id);
   const found = await step('found', () => pending.find(id, NOW));
