@@ -48,7 +48,7 @@ test('a rule on a name decides about every spelling of it that the form takes', 
   ]) {
     expect(await redirect(source), source).toMatchObject({
       outcome: 'errors',
-      errors: { source: expect.stringContaining('Give the source as a host name') },
+      errors: { source: expect.stringContaining('Give a host name such as') },
     });
   }
   expect(t.service.requests).toHaveLength(sent);
