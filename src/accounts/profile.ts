@@ -1,17 +1,9 @@
 import { z } from 'zod';
 
 const text = z.string().optional().catch(undefined);
-/** Nothing, or what is no number, is not 0. */
-const whole = z
-  .union([
-    z.int(),
-    z
-      .string()
-      .regex(/^\d{1,15}$/)
-      .transform(Number),
-  ])
-  .optional()
-  .catch(undefined);
+/** Nothing is not 0. */
+const typed = z.string().trim().min(1).transform(Number).pipe(z.int());
+const whole = z.union([z.int(), typed]).optional().catch(undefined);
 
 /** What is kept of a user's record. Anything of another shape is left out. */
 const record = z.object({

@@ -185,11 +185,8 @@ export function orderForm<const Task extends OrderTaskName>(
   }
 
   /** Places the order that the values of some fields ask for. */
-  async function submitFields(
-    call: SubmissionCall,
-    fields: readonly Field[],
-    values: FormValues,
-  ): Promise<Submitted> {
+  async function submitFields(call: SubmissionCall, fields: readonly Field[]): Promise<Submitted> {
+    const values = pick(call.values, ...fields.map(({ name }) => name));
     const { secret, problems: secretProblems } = secretOf(values, options.secretField);
     const problems = [...fields.flatMap((field) => choiceProblems(field, values)), ...secretProblems];
     if (problems.length > 0) {
@@ -236,8 +233,8 @@ export function orderForm<const Task extends OrderTaskName>(
       if (refusal !== undefined) return { say: refusal };
       const fields = fieldsFor(reachOf(call, account), call.values);
       // A field that is not among the values at all has not been touched.
-      const given = { ...options.presets?.(account), ...call.values };
-      return submitFields(call, fields, pick(given, ...fields.map(({ name }) => name)));
+      const values = { ...options.presets?.(account), ...call.values };
+      return submitFields({ ...call, values }, fields);
     },
   };
 }
