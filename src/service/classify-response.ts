@@ -68,17 +68,17 @@ export function classifyResponse(
   return { kind: open, what: `the service gave ${redirected} (HTTP ${status})${said}` };
 }
 
-/** Why a code that is no refusal does not say that this task was carried out; undefined when it does. */
+/** Why a code of success does not say that this task was carried out; undefined when it does. */
 function contradictionIn(
   envelope: Envelope,
   { successCode, provenByOutput = false }: Parameters<typeof classifyResponse>[0],
 ): string | undefined {
   const { code, type } = envelope.status;
+  if (!hasSuccessCode(envelope)) return undefined;
   if (hasErrorType(envelope)) return `contradicts itself, a success code with the type ${type}`;
   if (code === successCode) return undefined;
-  if (KNOWN_SUCCESS_CODES.has(code)) return 'answered with the success code of another task';
-  const isShown = successCode !== undefined && !provenByOutput;
-  return isShown ? 'answered with another code than that of success' : undefined;
+  const isOthers = KNOWN_SUCCESS_CODES.has(code) || (successCode !== undefined && !provenByOutput);
+  return isOthers ? 'answered with the success code of another task' : undefined;
 }
 
 function statusInParentheses(envelope: Envelope | undefined): string {
