@@ -346,7 +346,7 @@ describe('problems', () => {
     ['create', { nameServers: [...nameServers, 'ns1.example.com'] }, 'nameServers', /more than once/],
     ['transfer', { nameServers: ['10.0.0.1', 'ns.example.com'] }, 'nameServers', /IP address/],
     ['create', { name: 'кафе.rest' }, 'name', /letters that \.rest does not take/],
-    ['redirect', { source: 'two words' }, 'source', /without blanks/],
+    ['redirect', { source: 'two words' }, 'source', /Leave out blanks/],
     ['redirect', { target: 'javascript:alert(1)' }, 'target', /web address/],
     ['redirect', { type: 'email', target: 'https://x.example' }, 'target', /e-mail address/],
     ['redirect', { backup: 'nowhere' }, 'backup', /web address/],
