@@ -171,7 +171,7 @@ test('a transfer joins it and shows when it goes through, and raising it tells e
 });
 
 test('a name at another registrar is no renewed one: it is told, and reminders go on', async () => {
-  const expiryDay = async () => /Expires (\d{1,2} \w{3} \d{4})/.exec(await screen())?.[1];
+  const expiryDay = async () => /Expires (\d{1,2} \w{3,4} \d{4})/.exec(await screen())?.[1];
   const day = await expiryDay();
   steps[2]?.run();
   const incident = await noticedAfter(5, 'registrar');

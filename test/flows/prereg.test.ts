@@ -137,7 +137,7 @@ test('every filter, an order and further keys of a password account go over XML 
     expect(textOf(found), column).toContain(column);
   }
   expect(textOf(found), 'moments as people write them').toMatch(
-    /\d+ \w{3} \d{4}, \d\d:\d\d – \d+ \w{3} \d{4}, \d\d:\d\d/,
+    /\d+ \w{3,4} \d{4}, \d\d:\d\d – \d+ \w{3,4} \d{4}, \d\d:\d\d/,
   );
   expect(textOf(found)).toContain('what counts as alike, and which sign stands for any text');
   await t.alice.click(found, 'prereg_next');
@@ -172,7 +172,7 @@ test('one record is shown in full, with its phases and when each ends', async ()
   const record = await openedAfter(t.workspace, t.alice, () => t.alice.click(one, 'prereg_open'));
   const text = textOf(record);
   expect(text).toMatch(
-    /\*Confirmation\*: from \d+ \w{3} \d{4}, .* until \d+ \w{3} \d{4}, .*: it (?:has ended|ends)/,
+    /\*Confirmation\*: from \d+ \w{3,4} \d{4}, .* until \d+ \w{3,4} \d{4}, .*: it (?:has ended|ends)/,
   );
   expect(text).toMatch(/\*Phase period\*: from /);
   for (const label of [

@@ -62,8 +62,8 @@ describe('HTTP, behind a balancer', () => {
           .filter((message) => !textOf(message).includes('still waits for approval, and'));
       const told = nudges().length;
 
-      // Nobody is reminded before the next year begins.
-      await set({ reminder_cron: '0 0 1 1 *' });
+      // Nobody is reminded before the next leap day.
+      await set({ reminder_cron: '0 0 29 2 *' });
       await replicas.nextDay();
       expect([...inChannel(EXPIRY), ...inChannel(DOMAINS)]).toEqual([]);
       await until('approvers are nudged', () => nudges().length > told);
