@@ -3,6 +3,7 @@ import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config.ts';
 import { DAY_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
+import { timeLimit } from '../names/time-limit.ts';
 import type { MessagePlace } from '../notifications.ts';
 import type { Order } from '../orders/order.ts';
 import type { Secret } from '../service/secret.ts';
@@ -188,8 +189,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
 
   /** What fails is logged: the name is due to be looked at. @param timeoutMs undefined: until the bot stops */
   async function look(name: string, timeoutMs?: number): Promise<void> {
-    const until =
-      timeoutMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const until = timeoutMs === undefined ? signal : timeLimit(signal, timeoutMs);
     await parts.lookAtRegistry(name, until).catch((err: unknown) => {
       if (!until.aborted) log.error({ err, name }, 'looking a name up at its registry');
     });

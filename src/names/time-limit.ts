@@ -1,8 +1,13 @@
 import { setMaxListeners } from 'node:events';
 
-/** Aborts when the process stops, and after so long. Every question under way may listen to it. */
+/**
+ * Aborts when the process stops, and after so long. Every question under way may listen to it. Node 20 collects a signal of
+ * `AbortSignal.timeout` that only `AbortSignal.any` knows, and it never aborts then; a timer's controller stays.
+ */
 export function timeLimit(stop: AbortSignal, ms: number): AbortSignal {
-  const limit = AbortSignal.any([stop, AbortSignal.timeout(ms)]);
+  const late = new AbortController();
+  setTimeout(() => late.abort(), ms).unref();
+  const limit = AbortSignal.any([stop, late.signal]);
   setMaxListeners(0, limit);
   return limit;
 }
