@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../duration.ts';
-import { isCalendarDay } from '../../zones/calendar-day.ts';
+import { isCalendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { notASpanText, type Span, spanReversedText } from './audit-export.view.ts';
 
 /** Reads the days of a command. @param start the first day where it says none; the last is today then */
@@ -9,14 +9,10 @@ export function readSpan(
   now: Date,
   start = now,
 ): Span | { readonly problem: string } {
-  const [first, last] = [words[0] ?? dayOf(start), words[1] ?? dayOf(now)];
+  const [first, last] = [words[0] ?? utcDay(start), words[1] ?? utcDay(now)];
   const wrong = [first, last].find((word) => !isCalendarDay(word));
   if (words.length > 2 || wrong !== undefined) return { problem: notASpanText(command, wrong) };
   return first > last ? { problem: spanReversedText(first, last) } : { first, last };
-}
-
-function dayOf(at: Date): string {
-  return at.toISOString().slice(0, 10);
 }
 
 /** The first moment of a span, and the first after it. */
