@@ -66,7 +66,13 @@ export const impactItem = z.discriminatedUnion('code', [
   }),
   z.object({ code: z.literal('records_unseen'), severity, host: z.string(), facts }),
   z.object({ code: z.literal('mail'), severity, servers: texts }),
-  z.object({ code: z.literal('website'), severity, addresses: texts }),
+  z.object({
+    code: z.literal('website'),
+    severity,
+    addresses: texts,
+    /** `@` and `www`, or the host that each is an alias of. */
+    hosts: texts,
+  }),
   z.object({
     code: z.literal('dependents'),
     severity,
@@ -192,27 +198,26 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
 }
 
 /**
- * Whether there is anything to know before deciding that was not there before. That something can be seen no longer
- * counts as well.
+ * What an approver has to be told about an impact, as keys that can be compared with what they were told before. A failed
+ * lookup is a finding too.
  */
-export function hasAppeared(before: Impact, after: Impact): boolean {
-  const known = new Set(before.items.flatMap(partsOf));
-  return after.items.some(
-    (item) => item.severity !== 'note' && partsOf(item).some((part) => !known.has(part)),
-  );
+export function findingsOf({ items }: Impact): string[] {
+  return [...new Set(items.filter(({ severity }) => severity !== 'note').flatMap(findingsOfItem))];
 }
 
-/** The parts of an item that a person has to know of. Addresses are none: many websites change theirs all the time. */
-function partsOf(item: ImpactItem): string[] {
+/** Addresses are no finding: many websites change theirs all the time. */
+function findingsOfItem(item: ImpactItem): string[] {
   switch (item.code) {
     case 'dependents':
       return [`${item.by} ${item.count}`, ...item.names.map((name) => `${item.by} ${name}`)];
     case 'unseen':
-      return item.facts.map((fact) => `unseen ${fact}`);
+      // Four lookups show the website. If a different one fails each time, that is still one finding.
+      return item.facts.map((fact) => `unseen ${WEB.includes(fact) ? 'website' : fact}`);
     case 'records_unseen':
-      return item.facts.map((fact) => `${item.host} ${fact}`);
     case 'records_differ':
       return [keyOf(item)];
+    case 'mail':
+      return item.servers.map((server) => `mail ${server}`);
     default:
       return 'hosts' in item ? item.hosts.map((host) => `${item.code} ${host}`) : [item.code];
   }
@@ -272,10 +277,15 @@ function lifeItems(input: ImpactInput): ImpactItem[] {
   const seen = (fact: FactName) => factValue(input.facts[fact]) ?? factValue(input.earlier[fact]) ?? [];
   const servers = mailServers(seen('mx'));
   const addresses = [...new Set(WEB.flatMap(seen))].sort();
+  const hasAddress = (facts: readonly FactName[]) => facts.some((fact) => seen(fact).length > 0);
+  const hosts = [
+    ...(hasAddress(['a', 'aaaa']) ? [seen('cname')[0] ?? '@'] : []),
+    ...(hasAddress(['www_a', 'www_aaaa']) ? [seen('www_cname')[0] ?? 'www'] : []),
+  ];
   const isSigned = seen('ds').length > 0;
   return [
     ...(servers.length > 0 ? [{ code: 'mail' as const, severity, servers }] : []),
-    ...(addresses.length > 0 ? [{ code: 'website' as const, severity, addresses }] : []),
+    ...(addresses.length > 0 ? [{ code: 'website' as const, severity, addresses, hosts }] : []),
     ...(isSigned ? [{ code: 'signed' as const, severity: 'note' as const }] : []),
   ];
 }
@@ -327,7 +337,7 @@ function checkItems(checks: readonly NameserverCheck[] | undefined): ImpactItem[
     return [{ code: 'new_nameservers_unchecked', severity: 'unseen' }];
   }
   const item = (
-    code: Exclude<Extract<ImpactItem, { readonly hosts: unknown }>['code'], 'records_differ'>,
+    code: Exclude<Extract<ImpactItem, { readonly hosts: unknown }>['code'], 'records_differ' | 'website'>,
     severity: Severity,
     holds: (check: NameserverCheck) => boolean,
   ): ImpactItem[] => {

@@ -13,7 +13,7 @@ import { currentNameServers, formerNameServers } from './former-nameservers.ts';
 import { mergeObservation, type NameHistory, sightedFacts } from './history.ts';
 import {
   type Certainty,
-  hasAppeared,
+  findingsOf,
   type Impact,
   type ImpactTask,
   impactAt,
@@ -255,17 +255,25 @@ export function createImpacts(deps: ImpactDeps): Impacts {
       const kept = await impacts.impactOf(order.id);
       const isToldLater = kept?.warnedToldAt === undefined || kept.warnedToldAt > pressedAt;
       if (kept?.warned !== undefined && isToldLater) return 'changed';
-      // What the card shows by itself since then may have come a moment before the press.
-      const asked = kept?.warned ?? kept?.asked;
       const impact = await find(question, deps.quickDns, APPROVAL_MS);
-      // Before the first look has ended there is nothing to compare with.
-      if (asked === undefined ? !isSeenWhole(impact) : hasAppeared(asked, impact)) {
-        await impacts.saveImpact(order.id, impact, 'approval');
+      if (hasNews(kept, impact)) {
+        await impacts.saveWarning(order.id, impact);
         return 'changed';
       }
       return isSeenWhole(impact) ? 'known' : 'unknown';
     },
   };
+}
+
+/**
+ * Whether an impact has a finding that nobody was told. What the card shows by itself does not count as told: it may have come
+ * a moment before the click.
+ */
+function hasNews(kept: OrderImpact | undefined, impact: Impact): boolean {
+  // Until the first lookup has ended there is nothing to compare with.
+  if (kept === undefined) return !isSeenWhole(impact);
+  const told = new Set([...findingsOf(kept.asked), ...kept.warnedOf]);
+  return findingsOf(impact).some((finding) => !told.has(finding));
 }
 
 function delegationOf(checks: readonly NameserverCheck[] | undefined): DelegationLook {

@@ -119,6 +119,8 @@ export interface OrderImpact {
   readonly warned: Impact | undefined;
   /** When who pressed had been told so; undefined while nobody was. */
   readonly warnedToldAt: Date | undefined;
+  /** The findings of every impact for which a press was refused. */
+  readonly warnedOf: readonly string[];
   /** Slack shows this look; after a look at asking, which was cut short, the card begins one of its own. */
   readonly isThorough: boolean;
 }
@@ -128,10 +130,11 @@ export interface ImpactStore {
   impactOf(orderId: string): Promise<OrderImpact | undefined>;
   /**
    * Keeps the latest impact, and the first one also as the one with which the order was asked for. After a look for the
-   * card or at an approval Slack shows the order again, although it has not changed.
-   * @param look `approval`: a press of *Approve* is refused for it
+   * card Slack shows the order again, although it has not changed.
    */
-  saveImpact(orderId: string, impact: Impact, look: 'asking' | 'card' | 'approval'): Promise<void>;
+  saveImpact(orderId: string, impact: Impact, look: 'asking' | 'card'): Promise<void>;
+  /** Keeps an impact for which an approval is refused, and adds its findings to those of earlier refusals. */
+  saveWarning(orderId: string, impact: Impact): Promise<void>;
   /** Keeps that somebody has been told what a press was refused for. */
   warningTold(orderId: string, at: Date): Promise<void>;
   /** Keeps the nameservers that the name of an order has before it changes them. The first ones that are kept stay. */

@@ -4,6 +4,7 @@ import { hasNewEnd } from '../names/dates.ts';
 import { DELEGATION_FAULTS, faultsOf, lastHealthLook } from '../names/delegation-health.ts';
 import { type DependentName, hostOfTarget, isUnder } from '../names/dependents.ts';
 import { partOf } from '../names/facts.ts';
+import { findingsOf, type Impact } from '../names/impact.ts';
 import { isInUse } from '../names/in-use.ts';
 import { GUARDED } from '../names/portfolio.ts';
 import type { ImpactStore, LookResult, NameRecord, NameRecordStore } from '../names/ports.ts';
@@ -222,6 +223,7 @@ const impactRows = z.array(
     latest: storedImpact,
     warned: optional(storedImpact),
     warnedToldAt: optional(z.date()),
+    warnedOf: z.array(z.string()),
     isThorough: z.boolean(),
   }),
 );
@@ -230,10 +232,33 @@ const nameServerRows = z.array(z.object({ nameServers: z.array(z.string()).nulla
 
 /** Impacts of orders, in PostgreSQL. @throws {StoreError} from every method, when the database fails */
 export function createImpactStore({ run }: Database, teamId: string): ImpactStore {
+  /** @param isShown the order is shown again with it. A card that is being made finds that it is not the latest. */
+  const keptAs = (
+    orderId: string,
+    impact: Impact,
+    { warning, isShown }: { readonly warning: readonly string[] | undefined; readonly isShown: boolean },
+  ) => {
+    const json = JSON.stringify(impact);
+    return Prisma.sql`
+      WITH kept AS (
+        INSERT INTO order_impacts (order_id, team_id, asked, latest, warned, warned_of, thorough)
+        SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${warning === undefined ? null : json}::jsonb,
+          ${warning ?? []}::text[], ${isShown} FROM orders WHERE id = ${orderId}
+        ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, thorough = excluded.thorough,
+          warned = COALESCE(excluded.warned, order_impacts.warned),
+          warned_of = order_impacts.warned_of || excluded.warned_of,
+          warned_told_at = CASE WHEN excluded.warned IS NULL THEN order_impacts.warned_told_at END
+        RETURNING order_id
+      )
+      UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${impact.seenAt}::timestamptz)
+      FROM kept JOIN orders o ON o.id = kept.order_id
+      WHERE n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan'
+        AND ${isShown}`;
+  };
   return storeOf('impacts', {
     impactOf: async (orderId) => {
       const rows = await run(
-        Prisma.sql`SELECT asked, latest, warned, warned_told_at AS "warnedToldAt", thorough AS "isThorough" FROM order_impacts WHERE order_id = ${orderId}`,
+        Prisma.sql`SELECT asked, latest, warned, warned_told_at AS "warnedToldAt", warned_of AS "warnedOf", thorough AS "isThorough" FROM order_impacts WHERE order_id = ${orderId}`,
       );
       return impactRows.parse(rows)[0];
     },
@@ -257,22 +282,11 @@ export function createImpactStore({ run }: Database, teamId: string): ImpactStor
     },
 
     saveImpact: async (orderId, impact, look) => {
-      const json = JSON.stringify(impact);
-      // Whoever shows the order at this moment finds that what it shows is not the latest, and shows it again.
-      await run(Prisma.sql`
-        WITH kept AS (
-          INSERT INTO order_impacts (order_id, team_id, asked, latest, warned, thorough)
-          SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${look === 'approval' ? json : null}::jsonb,
-            ${look !== 'asking'} FROM orders WHERE id = ${orderId}
-          ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, thorough = excluded.thorough,
-            warned = COALESCE(excluded.warned, order_impacts.warned),
-            warned_told_at = CASE WHEN excluded.warned IS NULL THEN order_impacts.warned_told_at END
-          RETURNING order_id
-        )
-        UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${impact.seenAt}::timestamptz)
-        FROM kept JOIN orders o ON o.id = kept.order_id
-        WHERE n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan'
-          AND ${look !== 'asking'}`);
+      await run(keptAs(orderId, impact, { warning: undefined, isShown: look === 'card' }));
+    },
+
+    saveWarning: async (orderId, impact) => {
+      await run(keptAs(orderId, impact, { warning: findingsOf(impact), isShown: true }));
     },
   });
 }

@@ -191,6 +191,20 @@ describe('what appears between asking and approving', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
+  test('such as another mail server is asked about at the click, and a new address of the website is not', async () => {
+    await watchUnused('movedmail.rest');
+    dns().world.serve('movedmail.rest', SERVERS, [...MAIL, '@ A 198.51.100.77']);
+    const order = await confirmed(await draftOf('delete movedmail.rest'), 'movedmail.rest');
+    await until('the card has looked', () => textOf(order.card).includes('mail.cafe.rest'));
+    const records = ['@ MX 10 mail.elsewhere.example', '@ A 198.51.100.78'];
+    dns().world.serve('movedmail.rest', SERVERS, records);
+    expect(await pressApprove(order)).toMatch(/has appeared since it was asked for.*approve again/);
+    await until('the card shows it', () => textOf(order.card).includes('mail.elsewhere.example'));
+    dns().world.serve('movedmail.rest', SERVERS, [records[0] ?? '', '@ A 198.51.100.79']);
+    await t.bob.click(order.card, 'order_approve');
+    await order.ends('SUCCEEDED');
+  });
+
   test('and can be seen no longer is approved again as not known', async () => {
     await watchUnused('dark.rest');
     const order = await confirmed(await draftOf('delete dark.rest'), 'dark.rest');

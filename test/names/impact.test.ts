@@ -3,8 +3,9 @@ import { type Dependents, findDependents } from '../../src/names/dependents.ts';
 import { type Fact, type FactName, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import {
   compareImpacts,
-  hasAppeared,
+  findingsOf,
   IMPACT_TASKS,
+  type Impact,
   type ImpactInput,
   type ImpactItem,
   type ImpactTask,
@@ -65,7 +66,12 @@ describe('what lives on a name', () => {
     const { items, isInUse } = impact(task, { facts: IN_USE });
     expect(isInUse).toBe('yes');
     expect(items).toContainEqual({ code: 'mail', severity, servers: ['mail.example', 'b.mail.example'] });
-    expect(items).toContainEqual({ code: 'website', severity, addresses: ['198.51.100.7'] });
+    expect(items).toContainEqual({
+      code: 'website',
+      severity,
+      addresses: ['198.51.100.7'],
+      hosts: ['@'],
+    });
   });
 
   test('is nothing when nothing is there, and a server that takes no mail is none', () => {
@@ -228,7 +234,7 @@ describe('between asking and approving', () => {
     expect(compareImpacts(asked, now)).toEqual({
       appeared: [{ code: 'signed', severity: 'note' }],
       gone: [
-        { code: 'website', severity: 'stops', addresses: ['198.51.100.7'] },
+        { code: 'website', severity: 'stops', addresses: ['198.51.100.7'], hosts: ['@'] },
         { code: 'unseen', severity: 'unseen', reason: 'timeout', facts: ['aaaa'] },
       ],
       changed: [
@@ -242,8 +248,12 @@ describe('between asking and approving', () => {
 });
 
 describe('what is approved again', () => {
-  const after = (facts: Facts, before: Facts = EMPTY) =>
-    hasAppeared(impact('delete', { facts: before }), impact('delete', { facts }));
+  const isNew = (before: Impact, now: Impact) => {
+    const told = findingsOf(before);
+    return findingsOf(now).some((finding) => !told.includes(finding));
+  };
+  const after = (facts: Facts, before: Facts) =>
+    isNew(impact('delete', { facts: before }), impact('delete', { facts }));
 
   test.each<[string, Facts, Facts, boolean]>([
     ['mail that has appeared', EMPTY, { ...EMPTY, mx: seen(['10 mail.example']) }, true],
@@ -257,6 +267,15 @@ describe('what is approved again', () => {
     ['nothing new', IN_USE, IN_USE, false],
     ['what is gone', IN_USE, EMPTY, false],
     ['an address that changes', IN_USE, { ...IN_USE, a: seen(['203.0.113.9']) }, false],
+    ['another mail server', IN_USE, { ...IN_USE, mx: seen(['10 other.example']) }, true],
+    ['one mail server less', IN_USE, { ...IN_USE, mx: seen(['10 mail.example']) }, false],
+    ['a website under www besides', IN_USE, { ...IN_USE, www_a: seen(['203.0.113.9']) }, true],
+    [
+      'a website that becomes an alias of another host',
+      { ...EMPTY, www_a: seen(['203.0.113.9']), www_cname: seen(['shop.example']) },
+      { ...EMPTY, www_a: seen(['203.0.113.9']), www_cname: seen(['parking.example']) },
+      true,
+    ],
     [
       'the same that cannot be seen, for another reason',
       { ...EMPTY, mx: unseen('timeout') },
@@ -272,8 +291,8 @@ describe('what is approved again', () => {
     const mail = (...names: string[]) => ({ ...NOBODY, mail: { count: names.length, names } });
     const before = impact('delete', { dependents: mail('bar.rest') });
     const both = impact('delete', { dependents: mail('bar.rest', 'deli.rest') });
-    expect(hasAppeared(before, both)).toBe(true);
-    expect(hasAppeared(before, before)).toBe(false);
+    expect(isNew(before, both)).toBe(true);
+    expect(isNew(before, before)).toBe(false);
   });
 });
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createDnsClient } from '../../src/dns/client.ts';
 import { createLog } from '../../src/log.ts';
-import { ABSENT, DNS_FACTS, type Facts, seen } from '../../src/names/facts.ts';
+import { ABSENT, DNS_FACTS, type Facts, seen, unseen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { findingsOf } from '../../src/names/impact.ts';
 import { createImpacts } from '../../src/names/order-impact.ts';
 import type { OrderImpact } from '../../src/names/ports.ts';
 import { gate } from '../orders/rig.ts';
@@ -32,11 +33,19 @@ function impactsWith(watched?: NameHistory) {
     impacts: {
       impactOf: async (orderId) => kept.get(orderId),
       saveImpact: async (orderId, latest, look) => {
-        const before = kept.get(orderId);
-        const warned = look === 'approval' ? latest : before?.warned;
-        const warnedToldAt = look === 'approval' ? undefined : before?.warnedToldAt;
-        const isThorough = look !== 'asking';
-        kept.set(orderId, { asked: before?.asked ?? latest, latest, warned, warnedToldAt, isThorough });
+        const before = { asked: latest, warned: undefined, warnedToldAt: undefined, warnedOf: [] };
+        kept.set(orderId, { ...before, ...kept.get(orderId), latest, isThorough: look !== 'asking' });
+      },
+      saveWarning: async (orderId, latest) => {
+        const { asked = latest, warnedOf = [] } = kept.get(orderId) ?? {};
+        kept.set(orderId, {
+          asked,
+          latest,
+          warned: latest,
+          warnedToldAt: undefined,
+          warnedOf: [...warnedOf, ...findingsOf(latest)],
+          isThorough: true,
+        });
       },
       warningTold: async (orderId, at) => {
         const before = kept.get(orderId);
@@ -91,6 +100,24 @@ describe('an approval', () => {
     state.now += 15 * 60_000;
     expect(await press()).toBe(first);
     expect(await press(), 'at the second try').toBe(second);
+  });
+
+  test('counts after each finding was told once, though a different lookup fails each time', async () => {
+    const { state, showCard, press } = impactsWith();
+    state.facts = BOTH;
+    await showCard();
+    const results: string[] = [];
+    for (const failing of ['a', 'mx', 'www_a', 'aaaa', 'mx', 'www_aaaa', 'a', 'mx'] as const) {
+      state.facts = { ...BOTH, [failing]: unseen('timeout') };
+      results.push(await press());
+    }
+    // The website and the mail servers are one finding each.
+    expect(results.filter((result) => result === 'changed')).toHaveLength(2);
+    expect(results.slice(2)).toEqual(Array(6).fill('unknown'));
+    state.facts = { ...BOTH, mx: seen(['10 mail.other.example']) };
+    expect(await press(), 'something new after that').toBe('changed');
+    state.facts = BOTH;
+    expect(await press(), 'as it was when it was asked for').toBe('known');
   });
 
   test('looks itself, even if the card has been shown this moment', async () => {

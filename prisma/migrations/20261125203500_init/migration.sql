@@ -511,6 +511,7 @@ CREATE TABLE "order_impacts" (
     "latest" JSONB NOT NULL,
     "warned" JSONB,
     "warned_told_at" TIMESTAMPTZ(3),
+    "warned_of" TEXT[],
     "thorough" BOOLEAN NOT NULL,
     "name_servers" JSONB,
 

@@ -204,7 +204,7 @@ const IMPACT: Impact = {
   seenAt: new Date('2026-11-22T09:00:00Z'),
   items: [
     { severity: 'stops', code: 'mail', servers: ['mail.cafe.rest'] },
-    { severity: 'stops', code: 'website', addresses: ['198.51.100.7'] },
+    { severity: 'stops', code: 'website', addresses: ['198.51.100.7'], hosts: ['@'] },
     { severity: 'note', code: 'signed' },
   ],
   isInUse: 'yes',
