@@ -41,7 +41,7 @@ describe('asking', () => {
     expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'policy_refuses' } });
     if (outcome.kind !== 'refused') return;
     expect(refusalText(outcome.refusal)).toContain(
-      'rule “no renewals” of policy version 3. Nothing was sent.',
+      'rule “no renewals” of policy version 3. If it’s needed anyway, ask an admin.',
     );
     expect(await rig.store.list({ limit: 10 })).toEqual([]);
   });

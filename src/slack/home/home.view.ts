@@ -372,8 +372,7 @@ function decisionText(order: Order, known: KnownOfOrder | undefined): string {
     accountLine(order),
     present([
       systemText(order),
-      order.approvalsRequired > 1 &&
-        `${order.approvals.length} of ${count(order.approvalsRequired, 'approval')}`,
+      order.approvalsRequired > 1 && `needs ${count(order.approvalsRequired, 'approval')}`,
       code(order.id),
     ]).join(' · '),
   ]).join('\n');

@@ -56,6 +56,7 @@ import {
   approvalsNeeded,
   approverName,
   changedDemandLine,
+  countedApprovers,
   isRuled,
   requirementLines,
   ruleNames,
@@ -368,10 +369,12 @@ function waitsForRoom({ decision, history = [] }: Pick<CardExtras, 'decision' | 
   );
 }
 
-/** What is not known of its price. */
 function priceLines(order: Order, { cost }: CardExtras): string[] {
-  if (chargeOf(order) !== 'yes' || cost?.unknown === 0) return [];
-  if (cost === undefined || cost.sums.length === 0) return [':warning: It costs money, price not known'];
+  const charge = chargeOf(order);
+  // The title says that a cost is not stated.
+  if (charge === 'no' || charge === 'not_stated' || cost?.unknown === 0) return [];
+  if (cost === undefined || cost.sums.length === 0)
+    return [`:warning: It ${charge === 'yes' ? 'costs' : 'may cost'} money, price not known`];
   return [`:warning: Of ${count(cost.unknown, 'name')} the price is not known`];
 }
 
@@ -649,11 +652,9 @@ function formatApprovals(
 ): string[] {
   const needed = approvalsNeeded(order, decision);
   const lapsed = lapsedApprovals(history);
-  const counting = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId));
+  const counting = countedApprovers(order, history);
   const by =
-    counting.length === 0
-      ? ''
-      : ` (${counting.map(({ userId }) => approverName(userId, history)).join(', ')})`;
+    counting.length === 0 ? '' : ` (${counting.map((userId) => approverName(userId, history)).join(', ')})`;
   const gone = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
   // If several requirements each need approvals, the card lists them.
   if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];

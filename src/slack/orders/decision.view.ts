@@ -5,7 +5,7 @@ import type { Demand, Requirement } from '../../policy/evaluate.ts';
 import type { RuleReference } from '../../policy/policy.ts';
 import { count } from '../kit/blocks.ts';
 import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
-import type { HistoryEvent } from './order.view.ts';
+import { type HistoryEvent, lapsedApprovals } from './order.view.ts';
 
 /* What the policy asks of an order, and which approvals it has. */
 
@@ -63,6 +63,15 @@ export function isRuled({
 /** The approvals that counted at the last approval; undefined before the first. */
 export function lastProgress(history: readonly HistoryEvent[]): ApprovalsGiven | undefined {
   return history.findLast((event) => event.kind === 'approved')?.progress;
+}
+
+/** User ids of the people whose approvals count. An admin who only agreed to exceed a budget is not among them. */
+export function countedApprovers({ approvals }: Order, history: readonly HistoryEvent[]): readonly string[] {
+  const given = lastProgress(history)?.requirements.flatMap((requirement) => requirement.given);
+  const lapsed = lapsedApprovals(history).userIds;
+  return approvals
+    .map(({ userId }) => userId)
+    .filter((userId) => !lapsed.includes(userId) && given?.some((seat) => seat.userId === userId) !== false);
 }
 
 /** An approver, with the person in whose place they approved: `@Carol for @Bob`. */

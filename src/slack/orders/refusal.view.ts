@@ -163,7 +163,7 @@ export function refusalText(refusal: Refusal): string {
         ? NOT_AN_APPROVER[refusal.wanted]
         : `${NOT_AN_APPROVER_BY_RULE[refusal.wanted]} ${refusal.approvers.map(mentionApprover).join(', ')}.`;
     case 'policy_refuses':
-      return `The policy does not allow this: ${ruleNames(refusal.rules)}. Nothing was sent. If it is needed all the same, ask an admin.`;
+      return `The policy doesn’t allow this: ${ruleNames(refusal.rules)}. If it’s needed anyway, ask an admin.`;
     case 'not_an_admin':
       return `${NOT_AN_ADMIN[refusal.wanted]} Ask a workspace admin or owner. If you are one, try again in a minute.`;
     case 'signed_off_already':

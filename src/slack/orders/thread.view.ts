@@ -31,7 +31,7 @@ import { cutToLines, fitLines, MOST_LINES, phoneLines, ROW_OF_BUTTONS } from '..
 import { isSaidInForce } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
-import { approverName, isRuled, lastProgress, missingLines } from './decision.view.ts';
+import { approverName, countedApprovers, isRuled, lastProgress, missingLines } from './decision.view.ts';
 import { emergencyReply, signedOffReply } from './emergency.view.ts';
 import {
   approverList,
@@ -241,7 +241,7 @@ function unseenAtApproval({ isImpactUnknown }: HistoryEventOf<'approved'>): stri
 function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message {
   const lapsed = lapsedApprovals([event]);
   const progress = lastProgress([event]);
-  const given = order.approvals.filter(({ userId }) => !lapsed.userIds.includes(userId)).length;
+  const given = countedApprovers(order, [event]).length;
   const missing = Math.max((progress?.requirements[0]?.needed ?? order.approvalsRequired) - given, 1);
   const why = lapsed.isUncertain
     ? 'whoever has approved can press Approve again in a minute'

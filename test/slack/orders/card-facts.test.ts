@@ -58,10 +58,10 @@ function ofTask(task: Order['task'], changes: Partial<Order> = {}, names: readon
   return sampleOrder('PENDING', { task, input: checked.input, ...changes }, names);
 }
 
-const website: ImpactItem = { code: 'website', severity: 'stops', addresses: ['198.51.100.7'] };
+const website: ImpactItem = { code: 'website', severity: 'stops', addresses: ['198.51.100.7'], hosts: ['@'] };
 const signed: ImpactItem = { code: 'no_transfer_lock', severity: 'at_stake' };
 const looked = (asked: Impact, latest = asked) => ({
-  impact: { asked, latest, warned: undefined, warnedToldAt: undefined, isThorough: true },
+  impact: { asked, latest, warned: undefined, warnedToldAt: undefined, warnedOf: [], isThorough: true },
 });
 const waiting = sampleOrder('PENDING', {}, NAMES);
 const renewed = { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTime() - 7 * 86_400_000) };
@@ -70,6 +70,12 @@ const renewed = { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTi
 type Case = readonly [fact: string, order: Order, extras: Partial<CardExtras>, open: readonly string[]];
 const CASES: readonly Case[] = [
   ['price', waiting, { cost: costOf(0, 1) }, ['It costs money, price not known']],
+  [
+    'price',
+    sampleOrder('PENDING', {}, ['menu.example']),
+    { cost: costOf(0, 1) },
+    ['It may cost money, price not known'],
+  ],
   ['price', ofTask('owner-change'), { cost: undefined }, ['cost not stated']],
   [
     'price',
@@ -92,6 +98,23 @@ const CASES: readonly Case[] = [
     }),
     { decision: { ...DECISION, demand: newDemand(NAMES, 2) } },
     ['1 of 2 approvals (@person)'],
+  ],
+  [
+    'approvals given',
+    sampleOrder('PENDING', { approvals: [{ userId: 'U0ADA', at: ASKED_AT, agreedExcess: [] }] }),
+    {
+      history: [
+        orderEvent('approved', 'PENDING', {
+          progress: {
+            requirements: newDemand(NAMES).requirements.map((requirement) => ({ ...requirement, given: [] })),
+            isApproved: false,
+            isStricter: false,
+            policyVersion: 0,
+          },
+        }),
+      ],
+    },
+    ['0 of 1 approval'],
   ],
   [
     'several rules ask',
