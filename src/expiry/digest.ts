@@ -66,6 +66,7 @@ export async function nextBatch(
   reminders: ReminderStore,
   digestId: string,
   options: PlanOptions,
+  commonChannel: string | undefined,
 ): Promise<DigestBatch | undefined> {
   const { now } = options;
   const before = new Date(now.getTime() - DISPUTE_DAYS * DAY_MS);
@@ -75,7 +76,10 @@ export async function nextBatch(
     reminders.disputed(before, now, MAX_DISPUTED),
   ]);
   if (left.length > 0) return { planned: left, moreNames: due.length > 0, moreDisputed: disputed.length > 0 };
-  const claims = [...due.map(claimOf), ...disputed.map((domain) => disputeClaim(domain, now))];
+  const claims = [
+    ...due.map((each) => claimOf(each, commonChannel)),
+    ...disputed.map((domain) => disputeClaim(domain, now)),
+  ];
   if ((await reminders.claim(digestId, claims, now)) > 0)
     return {
       planned: await reminders.planned(digestId),
@@ -141,16 +145,18 @@ export function messagesOf(
   ];
 }
 
-function claimOf(due: Due): ReminderClaim {
+function claimOf(due: Due, commonChannel: string | undefined): ReminderClaim {
   const { name, expiry, threshold, watched, lastThreshold, phase } = due;
   const isLast = lastThreshold || phase !== 'registered';
+  const own = watched.channel ?? watched.owner ?? COMMON;
+  const destination = own === commonChannel ? COMMON : own;
   return {
     name,
     expiry,
     threshold,
-    destination: watched.channel ?? watched.owner ?? COMMON,
-    // Only one person is told, who may be away, and little time is left.
-    isCopied: watched.channel === undefined && watched.owner !== undefined && isLast,
+    destination,
+    // Anybody may set a name's channel or owner, so neither hides a name that is about to be lost.
+    isCopied: destination !== COMMON && isLast,
     lastIn: isLast ? phase : undefined,
   };
 }

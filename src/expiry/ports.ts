@@ -159,7 +159,7 @@ export interface PlannedReminder extends WatchedReminder {
   readonly destination: Destination;
   /** The purpose of the notification that tells it; empty while that is not decided. */
   readonly purpose: string;
-  /** Its owner was told directly, and this is for everybody else. */
+  /** It was posted to its channel or owner; this one is for the common channel. */
   readonly isCopy: boolean;
 }
 

@@ -301,14 +301,22 @@ describe('several places', () => {
     ['the last reminder before its expiry', 1, {}],
     ['one after its expiry', -1, {}],
     ['one of its deletion', 100, { deletedAt: new Date('2027-06-11T12:00:00Z') }],
-  ])('share %s with the common channel where one person owns the name', async (_what, days, more) => {
+  ])('share %s with the common channel, whoever is told the name', async (_what, days, more) => {
     await rig.watch('mine.rest', days, more);
     await rig.set('mine.rest', { owner: 'U0ADA' });
     await rig.watch('brand.rest', days, more);
     await rig.set('brand.rest', { channel: 'C0BRAND', owner: 'U0ADA' });
+    await rig.watch('common.rest', days, more);
+    await rig.set('common.rest', { channel: 'C0EXPIRY' });
     rig.nextMorning();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(places()).toEqual(['brand.rest C0BRAND', 'mine.rest U0ADA', 'mine.rest C0EXPIRY']);
+    expect(places().sort()).toEqual([
+      'brand.rest C0BRAND',
+      'brand.rest C0EXPIRY',
+      'common.rest C0EXPIRY',
+      'mine.rest C0EXPIRY',
+      'mine.rest U0ADA',
+    ]);
   });
 
   test('hear in the common channel alone how many names have no date', async () => {

@@ -86,7 +86,7 @@ export function createDigestPlanner(deps: DigestPlannerDeps): NotificationPlanne
       thresholds: settings.reminderDays,
       timeZone: settings.reminderTimezone,
     };
-    const batch = await nextBatch(deps.reminders, claim.id, options);
+    const batch = await nextBatch(deps.reminders, claim.id, options, settings.reminderChannel);
     if (batch === undefined) return tellNewFaults(deps, settings, claim, send);
     const telling = { claim, send, options, channelId: settings.reminderChannel, more: batch.moreNames };
     const states: SentNotification['state'][] = [];
