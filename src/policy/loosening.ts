@@ -1,4 +1,6 @@
 import { groupBy } from '../collections.ts';
+import type { Amount } from '../money/amount.ts';
+import type { Budget } from '../money/budget.ts';
 import { isSamePrice, type Price, type PriceEdit, priceKey, quoteOn, zoneOf } from '../money/prices.ts';
 import { fitsTask, type PolicyFacts } from './evaluate.ts';
 import { type PolicyRule, tagOfPattern } from './policy.ts';
@@ -44,6 +46,9 @@ export function loosenedSettings(before: DecidingSettings, after: DecidingSettin
 /** What the price of an order is compared with. */
 export interface PriceConditions {
   readonly rules: readonly PolicyRule[];
+  /** Mandates in force: the price that each allows for a name and year. */
+  readonly mandates: readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[];
+  readonly budgets: readonly Pick<Budget, 'amount'>[];
   /** What rules look at of a task. */
   readonly factsOf: (task: Price['task']) => Pick<PolicyFacts['task'], 'effect' | 'risk'>;
   /** YYYY-MM-DD: what a price was before does not matter any more. */
@@ -51,28 +56,33 @@ export interface PriceConditions {
 }
 
 /**
- * The edits of a price list by which an order can fall below the `over` of a rule that it was above. A price that is not
- * listed counts as over every amount.
+ * The price edits that weaken a rule's `over`, a mandate's ceiling or a budget. A missing price counts as over every amount.
  */
 export function loosenedPrices(
   list: readonly Price[],
   edits: readonly PriceEdit[],
-  { rules, factsOf, today }: PriceConditions,
+  conditions: PriceConditions,
 ): readonly PriceEdit[] {
   const listed = groupBy(list, taskInZone);
   const falls = (edit: PriceEdit, product: Price): boolean => {
-    const limits = limitsFor(product, rules, factsOf);
-    if (limits.length === 0) return false;
+    const { totals, ceilings } = limitsFor(product, conditions);
+    if (totals.length + ceilings.length === 0) return false;
     const before = listed.get(taskInZone(product)) ?? [];
     const after = [
       ...before.filter((price) => !isReplaced(price, edit)),
       ...(taskInZone(edit.after) === taskInZone(product) ? [edit.after] : []),
     ];
-    return daysOfChange([...before, ...after], today).some((day) => {
+    return daysOfChange([...before, ...after], conditions.today).some((day) => {
       const [former, next] = [quoteOf(before, product, day), quoteOf(after, product, day)];
       if (next === undefined || (former?.currency === next.currency && next.minor >= former.minor))
         return false;
-      return limits.some(({ currency, minor }) => currency === next.currency && next.minor <= minor);
+      const isWithin = (amount: Amount | undefined, { currency, minor }: Amount) =>
+        amount?.currency === currency && amount.minor <= minor;
+      // An order of several names may have been above a total although one name was not.
+      return (
+        totals.some((limit) => isWithin(next, limit)) ||
+        ceilings.some((limit) => isWithin(next, limit) && !isWithin(former, limit))
+      );
     });
   };
   return edits.filter(
@@ -97,12 +107,18 @@ function quoteOf(list: readonly Price[], { zone, task, period }: Price, day: str
   return quoteOn(list, { name: `any.${zone}`, task, period }, day)?.amount;
 }
 
-/** The amounts of the rules that can be about a name of the price's zone. */
-function limitsFor({ zone, task }: Price, rules: readonly PolicyRule[], factsOf: PriceConditions['factsOf']) {
-  return rules
-    .filter((rule) => fitsTask(rule, task, factsOf(task)))
-    .filter(({ names }) => names.some((pattern) => mayBeIn(pattern, zone)))
+/** The amounts that a product's price is compared with: with that of a whole order, or of one name and year. */
+function limitsFor({ zone, task, period }: Price, { rules, mandates, budgets, factsOf }: PriceConditions) {
+  const isAbout = (names: readonly string[]) => names.some((pattern) => mayBeIn(pattern, zone));
+  const overs = rules
+    .filter((rule) => fitsTask(rule, task, factsOf(task)) && isAbout(rule.names))
     .flatMap(({ over }) => over ?? []);
+  const isMandated = task === 'renew' && period === 1;
+  const ceilings = isMandated ? mandates.filter(({ names }) => isAbout(names)) : [];
+  return {
+    totals: [...overs, ...budgets.map(({ amount }) => amount)],
+    ceilings: ceilings.map(({ maxPrice }) => maxPrice),
+  };
 }
 
 /** Whether a rule's pattern can fit a name directly under a zone. Any name can have any tag. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Amount } from '../../src/money/amount.ts';
 import type { Price, PriceEdit } from '../../src/money/prices.ts';
 import { taskNamed } from '../../src/orders/tasks.ts';
 import { loosenedPrices, loosenedSettings } from '../../src/policy/loosening.ts';
@@ -55,6 +56,8 @@ describe('a changed price, with a rule on what is over 100.00', () => {
   const over = { currency: 'EUR', minor: 10_000 };
   const conditions = {
     rules: [rule({ tasks: ['renew'], names: ['*.rest'], over })],
+    mandates: [] as readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[],
+    budgets: [] as readonly { readonly amount: Amount }[],
     factsOf: taskNamed,
     today: '2026-11-23',
   };
@@ -141,5 +144,29 @@ describe('a changed price, with a rule on what is over 100.00', () => {
   test('waits for nobody where no rule has an amount', () => {
     const rules = [rule({ tasks: ['renew'], names: ['*'] })];
     expect(loosens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(false);
+  });
+
+  test.each<[string, readonly string[], PriceEdit, boolean]>([
+    ['falls to it', ['*.rest'], edit(price(), price({ minor: 10_000 })), true],
+    ['is listed for the first time, within it', ['tag:brand'], edit(undefined, cheap), true],
+    ['falls and stays above it', ['*.rest'], edit(price(), price({ minor: 10_001 })), false],
+    ['was within it', ['*.rest'], edit(cheap, price({ minor: 4_000 })), false],
+    ['rises', ['*.rest'], edit(cheap, price()), false],
+    ['is of another zone', ['*.example'], edit(price(), cheap), false],
+    ['is of another task', ['*'], edit(undefined, price({ task: 'restore', minor: 1 })), false],
+  ])('is compared with a mandate’s ceiling: %s', (_, names, change, expected) => {
+    const list = change.before === undefined ? [] : [change.before];
+    expect(loosens(list, change, { rules: [], mandates: [{ names, maxPrice: over }] })).toBe(expected);
+  });
+
+  test.each<[string, PriceEdit, boolean]>([
+    ['falls, so that it pays for more', edit(cheap, price({ minor: 4_000 })), true],
+    ['of any task falls', edit(price({ task: 'create' }), price({ task: 'create', minor: 9_000 })), true],
+    ['is more than the whole budget', edit(price(), price({ minor: 10_001 })), false],
+    ['rises', edit(cheap, price()), false],
+    ['falls in another currency', edit(cheap, price({ minor: 1, currency: 'USD' })), false],
+  ])('is compared with budgets: %s', (_, change, expected) => {
+    const list = change.before === undefined ? [] : [change.before];
+    expect(loosens(list, change, { rules: [], budgets: [{ amount: over }] })).toBe(expected);
   });
 });

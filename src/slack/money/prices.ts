@@ -3,8 +3,9 @@ import { formatDecimal } from '../../money/amount.ts';
 import type { ListedPrice } from '../../money/ports.ts';
 import { isSamePrice, PRICED_TASKS, type PriceEdit, priceEdits, priceKey } from '../../money/prices.ts';
 import { PRICE_COLUMNS, PRICE_FIELDS, priceCells, readPrice, readPrices } from '../../money/read-prices.ts';
+import { mandatesInForce } from '../../orders/mandates/life.ts';
 import { taskNamed } from '../../orders/tasks.ts';
-import { loosenedPrices } from '../../policy/loosening.ts';
+import { loosenedPrices, type PriceConditions } from '../../policy/loosening.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import { attachedCsv, csvFields } from '../attached-text.ts';
 import {
@@ -91,8 +92,22 @@ const priceForm = formOfList({
   },
 });
 
+async function priceConditions({ deps }: Interaction): Promise<PriceConditions> {
+  const { policies, budgets, orders, now } = deps;
+  const [{ rules }, listed, inForce] = await Promise.all([
+    policies.current(),
+    budgets.list(),
+    mandatesInForce(orders),
+  ]);
+  const mandates = inForce.map(({ mandate: { terms } }) => ({
+    names: terms.mandate_names,
+    maxPrice: terms.max_price,
+  }));
+  return { rules, mandates, budgets: listed, factsOf: taskNamed, today: utcDay(now()) };
+}
+
 /**
- * Makes edits of the list. Those that let orders fall below an amount that a rule looks at wait for another admin.
+ * Edits the list. Edits that loosen a rule, a mandate or a budget wait for another admin.
  * @param field where an issue is shown
  */
 async function save(
@@ -101,9 +116,8 @@ async function save(
   edits: readonly PriceEdit[],
   field: string,
 ): Promise<Submitted> {
-  const { prices, policies, now, log } = call.deps;
-  const { rules } = await policies.current();
-  const waiting = loosenedPrices(list, edits, { rules, factsOf: taskNamed, today: utcDay(now()) });
+  const { prices, log, now } = call.deps;
+  const waiting = loosenedPrices(list, edits, await priceConditions(call));
   if (waiting.length > MAX_WAITING_PRICES)
     return { errors: { [field]: PRICES.tooManyWait(MAX_WAITING_PRICES) } };
   const atOnce = edits.filter((edit) => !waiting.includes(edit));

@@ -33,7 +33,7 @@ export const MAX_WAITING_PRICES = 100;
 const WHY = {
   settings: 'This changes who decides about orders, so *another admin* has to confirm it.',
   prices:
-    'These prices fall below an amount that a rule of the policy names, or are listed for the first time. So *another admin* has to confirm them.',
+    'These prices are new or lower, so a rule, a mandate or a budget lets more through. *Another admin* has to confirm them.',
 } satisfies Record<WaitingChange['kind'], string>;
 
 function changeLines(waiting: WaitingChange, locale: string): string[] {
