@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /**
  * JSON in the one form that RFC 8785 gives every value: no layout, members in the sequence of their names' UTF-16 code units,
  * numbers and texts as ECMAScript writes them. What is undefined is left out.
@@ -19,4 +21,9 @@ export function canonicalJson(value: unknown): string {
     (typeof value === 'string' && !/\p{Surrogate}/u.test(value));
   if (!isJson) throw new TypeError('canonical JSON: a value that JSON cannot hold');
   return JSON.stringify(value);
+}
+
+/** SHA-256 of the canonical form, in hex. */
+export function hashOf(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }

@@ -7,6 +7,7 @@ import {
   isOpen,
   kindsOf,
   raise,
+  type SaidOurs,
   sayOurs,
 } from './incident.ts';
 import type { IncidentStore } from './ports.ts';
@@ -21,7 +22,7 @@ export interface Incidents {
   /** Those of all names, the latest first. */
   allOpen(limit: number): Promise<readonly Incident[]>;
   /** A person says that the team made the change. */
-  sayOurs(id: string, said: { readonly by: string; readonly reason: string }): Promise<IncidentDecided>;
+  sayOurs(id: string, said: SaidOurs): Promise<IncidentDecided>;
   /** A person has the name's owner, the approvers and the admins told. */
   raise(id: string, by: string): Promise<IncidentDecided>;
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hashOf } from '../canonical-json.ts';
 import { DAY_MS } from '../duration.ts';
 import { DS_FACTS, type FactName, isSameSet, isSameValue, NAMESERVER_FACTS } from './facts.ts';
 import type { NameHistory } from './history.ts';
@@ -69,7 +70,9 @@ export type IncidentRefusal =
   /** Everything is as it was before. */
   | { readonly code: 'over' }
   /** A guarded name needs another person to agree. */
-  | { readonly code: 'needs_another_person' };
+  | { readonly code: 'needs_another_person' }
+  /** It is not as it was shown to the person. */
+  | { readonly code: 'changed' };
 
 export type IncidentDecided =
   | { readonly ok: true; readonly incident: Incident }
@@ -120,14 +123,31 @@ export function afterLook(
   return over && { before: over, after: { ...over, state: 'over', overAt: at }, added: [], at };
 }
 
+/** Identifies what an incident shows to a person who says that the team made the change. */
+export function incidentHash({ id, changes, proposed }: Incident): string {
+  const noticed = changes.map(({ kind, fact, before, after, noticedAt }) => ({
+    ...{ kind, fact, before, after },
+    noticedAt: noticedAt.toISOString(),
+  }));
+  return hashOf({ id, proposed, changes: noticed });
+}
+
+/** A claim that the team made the change. `shown` is the {@link incidentHash} of what the form showed. */
+export interface SaidOurs {
+  readonly by: string;
+  readonly reason: string;
+  readonly shown: string;
+}
+
 /** A person says that the team made the change. For a guarded name two people have to say so. */
 export function sayOurs(
   incident: Incident,
-  said: { readonly by: string; readonly reason: string },
+  { shown, ...said }: SaidOurs,
   isGuarded: boolean,
 ): IncidentDecided {
   const ended = refusalOfEnded(incident);
   if (ended !== undefined) return { ok: false, refusal: ended };
+  if (incidentHash(incident) !== shown) return { ok: false, refusal: { code: 'changed' } };
   if (isGuarded && incident.proposed === undefined) {
     return { ok: true, incident: { ...incident, proposed: said } };
   }

@@ -1,9 +1,11 @@
-import { createHash, createPublicKey } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { verifyAuthenticationResponse } from '@simplewebauthn/server';
 import { z } from 'zod';
-import { canonicalJson } from '../canonical-json.ts';
+import { hashOf } from '../canonical-json.ts';
 import { coseOfSpki, FINGERPRINT, fingerprintOf } from './public-key.ts';
+
+export { hashOf };
 
 /*
  * Signatures of passkeys as they are kept, and whether they are what they claim to be. A signature stands beside what it signs, so
@@ -94,11 +96,6 @@ export const charterAssertion = assertionOver(charterChallenge);
 export type Assertion<Signed extends Challenge = Challenge> = Readonly<
   Omit<z.output<typeof approvalAssertion>, 'challenge'> & { readonly challenge: Signed }
 >;
-
-/** SHA-256 of a value's canonical form, in hex. */
-export function hashOf(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex');
-}
 
 /** What the authenticator is given to sign, in unpadded base64url. */
 export function challengeText(challenge: Challenge): string {

@@ -301,7 +301,7 @@ describe('several places', () => {
     ['the last reminder before its expiry', 1, {}],
     ['one after its expiry', -1, {}],
     ['one of its deletion', 100, { deletedAt: new Date('2027-06-11T12:00:00Z') }],
-  ])('share %s with the common channel, whoever is told the name', async (_what, days, more) => {
+  ])('copy %s to the common channel', async (_what, days, more) => {
     await rig.watch('mine.rest', days, more);
     await rig.set('mine.rest', { owner: 'U0ADA' });
     await rig.watch('brand.rest', days, more);

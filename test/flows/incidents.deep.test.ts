@@ -173,8 +173,15 @@ test('a transfer joins it and shows when it goes through, and raising it tells e
 test('a name at another registrar is no renewed one: it is told, and reminders go on', async () => {
   const expiryDay = async () => /Expires (\d{1,2} \w{3,4} \d{4})/.exec(await screen())?.[1];
   const day = await expiryDay();
+  const early = await openedAfter(t.workspace, t.bob, () => t.bob.click(latest(), 'alert_ours'));
+  expect(textOf(early)).not.toContain('Elsewhere Registrar');
   steps[2]?.run();
   const incident = await noticedAfter(5, 'registrar');
+  const outcome = await t.bob.submit(early, { reason: 'We know of the transfer' });
+  if (outcome.outcome !== 'updated') throw new Error(`it was taken: ${JSON.stringify(outcome)}`);
+  expect(textOf(outcome.view), 'what joined since is not confirmed unseen').toMatch(
+    /incident has changed.*Elsewhere Registrar Inc\./s,
+  );
   expect(incidents(), 'the theft is one incident').toHaveLength(1);
   expect(textOf(incident)).toMatch(/is being taken/);
   expect(textOf(incident)).toMatch(/Sandbox Registrar Ltd.*Elsewhere Registrar Inc\./s);

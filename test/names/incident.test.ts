@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type FactName, seen } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { afterLook, type Incident, isOpen, raise, sayOurs } from '../../src/names/incident.ts';
+import { afterLook, type Incident, incidentHash, isOpen, raise, sayOurs } from '../../src/names/incident.ts';
 import { expectedTransfers } from '../../src/names/name-orders.ts';
 import {
   explainChanges,
@@ -35,6 +35,15 @@ const movedBack = (fact: FactName = 'parent_nameservers', hours = 0) =>
 function historyOf(facts: Readonly<Partial<Record<FactName, readonly string[]>>>): NameHistory {
   const entries = Object.entries(facts).map(([fact, texts]) => [fact, seen(texts)]);
   return mergeObservation({}, { name: NAME, at: at(0), facts: Object.fromEntries(entries) }).history;
+}
+
+/** Says that it was ours, of an incident as it was shown. */
+function sayShown(
+  incident: Incident,
+  said: { readonly by: string; readonly reason: string },
+  guarded: boolean,
+) {
+  return sayOurs(incident, { ...said, shown: incidentHash(incident) }, guarded);
 }
 
 /** What the looks of several hours make of a name. */
@@ -91,7 +100,7 @@ describe('an incident', () => {
   });
 
   test('that was said to be ours is open again when something else joins it', () => {
-    const said = sayOurs(opened(moved()), { by: 'U0BOB', reason: 'planned' }, false);
+    const said = sayShown(opened(moved()), { by: 'U0BOB', reason: 'planned' }, false);
     if (!said.ok) throw new Error('it was refused');
     const update = look(said.incident, [lock('a', 10)], 11);
     expect(update?.after).toMatchObject({ state: 'open', explained: undefined, proposed: undefined });
@@ -202,7 +211,7 @@ describe('an incident is over', () => {
     expect(look(over, [moved(7)], 8)).toMatchObject({
       after: { id: over.id, state: 'open', overAt: undefined },
     });
-    expect(sayOurs(over, { by: 'U0BOB', reason: 'x' }, false)).toEqual({
+    expect(sayShown(over, { by: 'U0BOB', reason: 'x' }, false)).toEqual({
       ok: false,
       refusal: { code: 'over' },
     });
@@ -214,31 +223,43 @@ describe('that it was ours', () => {
   const bob = { by: 'U0BOB', reason: 'planned' };
 
   test('is said by one person', () => {
-    expect(sayOurs(opened(moved()), bob, false)).toMatchObject({
+    expect(sayShown(opened(moved()), bob, false)).toMatchObject({
       ok: true,
       incident: { state: 'ours', explained: bob },
     });
   });
 
   test('is said by two persons of a guarded name', () => {
-    const first = sayOurs(opened(moved()), bob, true);
+    const first = sayShown(opened(moved()), bob, true);
     if (!first.ok) throw new Error('it was refused');
     expect(first.incident).toMatchObject({ state: 'open', proposed: bob, explained: undefined });
-    expect(sayOurs(first.incident, bob, true)).toEqual({
+    expect(sayShown(first.incident, bob, true)).toEqual({
       ok: false,
       refusal: { code: 'needs_another_person' },
     });
-    expect(sayOurs(first.incident, { by: 'U0ADA', reason: 'yes' }, true)).toMatchObject({
+    expect(sayShown(first.incident, { by: 'U0ADA', reason: 'yes' }, true)).toMatchObject({
       ok: true,
       incident: { state: 'ours', explained: { by: 'U0ADA' } },
     });
   });
 
+  test('is not said of what joined it, or was proposed, after it was shown', () => {
+    const shown = opened(moved());
+    const joined = look(shown, [lock('a', 10)], 11)?.after;
+    const proposed = sayShown(shown, bob, true);
+    if (joined === undefined || !proposed.ok) throw new Error('nothing joined it');
+    for (const later of [joined, proposed.incident])
+      expect(sayOurs(later, { by: 'U0ADA', reason: 'x', shown: incidentHash(shown) }, false)).toEqual({
+        ok: false,
+        refusal: { code: 'changed' },
+      });
+  });
+
   test('is said once, after which nothing is raised', () => {
-    const said = sayOurs(opened(moved()), bob, false);
+    const said = sayShown(opened(moved()), bob, false);
     if (!said.ok) throw new Error('it was refused');
     const refusal = { code: 'explained_already', by: 'U0BOB' };
-    expect(sayOurs(said.incident, bob, false)).toEqual({ ok: false, refusal });
+    expect(sayShown(said.incident, bob, false)).toEqual({ ok: false, refusal });
     expect(raise(said.incident, 'U0ALICE')).toEqual({ ok: false, refusal });
   });
 });
@@ -250,14 +271,14 @@ test('it is raised once, and may turn out to be ours', () => {
     ok: false,
     refusal: { code: 'raised_already', by: 'U0ALICE' },
   });
-  expect(sayOurs(first.incident, { by: 'U0BOB', reason: 'ours' }, false)).toMatchObject({ ok: true });
+  expect(sayShown(first.incident, { by: 'U0BOB', reason: 'ours' }, false)).toMatchObject({ ok: true });
 });
 
 test('a transfer that was ours explains what follows from it, and no transfer after it', () => {
   const transfer = unexplained('pending_transfer', 'statuses', ['active'], ['pending transfer']);
   const registrar = unexplained('registrar', 'registrar', ['name:Ours'], ['name:Other'], 1);
   const unexplainedAfter = (...found: readonly UnexplainedChange[]) => {
-    const said = sayOurs(opened(...found), { by: 'U0BOB', reason: 'ours' }, false);
+    const said = sayShown(opened(...found), { by: 'U0BOB', reason: 'ours' }, false);
     if (!said.ok) throw new Error(said.refusal.code);
     const later = { lastSeenBefore: at(90), firstSeenAfter: at(100) };
     const changes = [

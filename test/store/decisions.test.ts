@@ -7,7 +7,7 @@ import {
   unwatchName,
   watchName,
 } from '../../src/expiry/watch-list.ts';
-import { afterLook } from '../../src/names/incident.ts';
+import { afterLook, incidentHash } from '../../src/names/incident.ts';
 import { createIncidents } from '../../src/names/incident-actions.ts';
 import { Prisma } from '../../src/store/database.ts';
 import { createIncidentStore, keepIncident } from '../../src/store/incidents.ts';
@@ -112,9 +112,14 @@ test('what people say of an incident leaves a line, once, and is told besides Sl
   });
   await incidents.raise(id, 'U0ADA');
   await incidents.raise(id, 'U0BOB');
-  await incidents.sayOurs(id, { by: 'U0ALICE', reason: 'we moved it' });
-  await incidents.sayOurs(id, { by: 'U0ALICE', reason: 'once more' });
-  await incidents.sayOurs(id, { by: 'U0BOB', reason: 'I know of it' });
+  const say = async (by: string, reason: string) => {
+    const incident = await store.find(id);
+    if (incident === undefined) throw new Error('it is gone');
+    return incidents.sayOurs(id, { by, reason, shown: incidentHash(incident) });
+  };
+  await say('U0ALICE', 'we moved it');
+  await say('U0ALICE', 'once more');
+  await say('U0BOB', 'I know of it');
   expect(await lines()).toEqual([
     'incident_opened cafe.rest system registrar',
     'incident_raised cafe.rest U0ADA registrar',

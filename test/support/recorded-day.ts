@@ -11,7 +11,7 @@ import {
 import { createBudgetLook } from '../../src/money/budget-look.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { type Price, priceEdits } from '../../src/money/prices.ts';
-import { afterLook } from '../../src/names/incident.ts';
+import { afterLook, incidentHash } from '../../src/names/incident.ts';
 import { createIncidents } from '../../src/names/incident-actions.ts';
 import { askRequester } from '../../src/orders/ask.ts';
 import { approveInEmergency, signOff } from '../../src/orders/break-glass.ts';
@@ -436,16 +436,22 @@ export async function recordDay(url: string): Promise<Generated> {
     });
     const { id = '' } = incident?.after ?? {};
     await step(observations.save(observed, { after: observed, observations: [], incident }));
+    const incidentStore = createIncidentStore(database, TEAM);
     const incidents = createIncidents({
-      store: createIncidentStore(database, TEAM),
+      store: incidentStore,
       isGuarded: async () => true,
       trustRegistrar: async () => undefined,
       changed: () => undefined,
       now: () => rig.now,
     });
     await step(incidents.raise(id, 'U0ADA'));
-    await step(incidents.sayOurs(id, { by: 'U0ALICE', reason: 'we moved it' }));
-    await step(incidents.sayOurs(id, { by: 'U0BOB', reason: 'I know of it' }));
+    const say = async (by: string, reason: string) => {
+      const shown = await incidentStore.find(id);
+      if (shown === undefined) throw new Error('the incident is gone');
+      await step(incidents.sayOurs(id, { by, reason, shown: incidentHash(shown) }));
+    };
+    await say('U0ALICE', 'we moved it');
+    await say('U0BOB', 'I know of it');
 
     const open = await rig.sql(`SELECT id, state, names FROM orders WHERE closed_at IS NULL`);
     if (open.length > 0) throw new Error(`still open: ${JSON.stringify(open)}`);

@@ -419,6 +419,8 @@ export function incidentRefusalText(refusal: IncidentRefusal): string {
       return 'Everything is as it was before, so there is nothing to say any more. `/domain name` shows what happened.';
     case 'needs_another_person':
       return 'You said so already. The name is guarded, so another approver or admin has to say it too.';
+    case 'changed':
+      return 'The incident has changed, so nothing was confirmed. Check the changes above, then confirm again.';
   }
 }
 
@@ -428,14 +430,19 @@ export const NOT_ALLOWED = {
   unknown: 'Slack does not tell me at the moment whether you are an approver. Try again in a minute.',
 } as const;
 
-/** What it means to say that a change was ours. */
-export function oursIntro(name: string, isGuarded: boolean): SectionBlock[] {
+/** The changes that a person is about to call the team's own. */
+export function oursIntro({ name, changes, proposed }: Incident, isGuarded: boolean): SectionBlock[] {
   const advice = isGuarded
-    ? 'The name is guarded: two persons have to say so.'
-    : 'If you are not sure, do not.';
-  return lines([
-    `You say that the change of *${escapeText(displayName(name))}* was made by this team. From then on I take it for right and raise it no further. ${advice}`,
-  ]);
+    ? 'The name is guarded, so two people have to confirm it.'
+    : 'If you are not sure, do not confirm it.';
+  return lines(
+    present([
+      `You confirm that your team made all of these changes to *${escapeText(displayName(name))}*:`,
+      ...factLines(changes),
+      proposed !== undefined && `${mention(proposed.by)} confirmed them: “${quote(proposed.reason)}”`,
+      `They are then treated as expected. ${advice}`,
+    ]),
+  );
 }
 
 export function raisedText(name: string): string {

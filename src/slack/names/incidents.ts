@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { refusalOfEnded } from '../../names/incident.ts';
+import { incidentHash, refusalOfEnded } from '../../names/incident.ts';
 import { waitingFor } from '../../orders/approvers.ts';
 import {
   type ActionCall,
@@ -7,9 +7,10 @@ import {
   type FormFeature,
   type Interaction,
   isAdmin,
+  renderForm,
   type Submitted,
 } from '../feature.ts';
-import { fieldsOf, neededReason, readForm } from '../kit/form.ts';
+import { type FormOrigin, fieldsOf, formView, neededReason, readForm } from '../kit/form.ts';
 import { openForm } from '../orders/ordering.ts';
 import { incidentRefusalText, NOT_ALLOWED, oursIntro, raisedText } from './incident.view.ts';
 
@@ -31,9 +32,13 @@ const oursForm: FormFeature<'alert_ours'> = {
   form: { name: 'alert_ours', title: 'This was us', submit: 'It was us', fields: fieldsOf(ours) },
 
   async render(call, origin) {
-    const incident = await call.deps.names.incidents.find(origin.subject ?? '');
+    const { id } = readSubject(origin);
+    const incident = await call.deps.names.incidents.find(id);
     if (incident === undefined) return { intro: [] };
-    return { intro: oursIntro(incident.name, await call.deps.names.isGuarded(incident.name)) };
+    return {
+      intro: oursIntro(incident, await call.deps.names.isGuarded(incident.name)),
+      origin: { ...origin, subject: `${id} ${incidentHash(incident)}` },
+    };
   },
 
   async submit(call): Promise<Submitted> {
@@ -41,13 +46,22 @@ const oursForm: FormFeature<'alert_ours'> = {
     if ('errors' in read) return read;
     const notAllowed = await refusalOfPerson(call);
     if (notAllowed !== undefined) return { errors: { reason: notAllowed } };
-    const outcome = await call.deps.names.incidents.sayOurs(call.origin.subject ?? '', {
-      by: call.person.id,
-      reason: read.value.reason,
-    });
-    return outcome.ok ? { say: undefined } : { errors: { reason: incidentRefusalText(outcome.refusal) } };
+    const { id, shown } = readSubject(call.origin);
+    const said = { by: call.person.id, reason: read.value.reason, shown };
+    const outcome = await call.deps.names.incidents.sayOurs(id, said);
+    if (outcome.ok) return { say: undefined };
+    const problem = incidentRefusalText(outcome.refusal);
+    if (outcome.refusal.code !== 'changed') return { errors: { reason: problem } };
+    const view = await renderForm(oursForm, call, call.origin, call.values);
+    return { view: formView({ ...view, problems: [problem] }) };
   },
 };
+
+/** The incident's id, and the hash of what the form shows of it. */
+function readSubject({ subject = '' }: FormOrigin): { readonly id: string; readonly shown: string } {
+  const [id = '', shown = ''] = subject.split(' ');
+  return { id, shown };
+}
 
 async function openOurs(call: ActionCall): Promise<void> {
   const incident = await call.deps.names.incidents.find(call.value);

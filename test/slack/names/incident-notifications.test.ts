@@ -1,7 +1,7 @@
 import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newlyWatched } from '../../../src/expiry/change-watched.ts';
-import { afterLook, type Incident, raise, sayOurs } from '../../../src/names/incident.ts';
+import { afterLook, type Incident, incidentHash, raise, sayOurs } from '../../../src/names/incident.ts';
 import type { IncidentStore, NameRecordStore } from '../../../src/names/ports.ts';
 import type { NotificationStore, Subject } from '../../../src/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
@@ -313,7 +313,8 @@ test('the countdown of a transfer goes on until somebody says whose it is', asyn
   await tellDue();
   expect(textOf(headsOf(incident)[0] ?? { blocks: [] })).toMatch(/3 days and 16 hours left/);
   const standing = await incidents.find(incident.id);
-  const said = standing && sayOurs(standing, { by: 'U0BOB', reason: 'ours' }, false);
+  const said =
+    standing && sayOurs(standing, { by: 'U0BOB', reason: 'ours', shown: incidentHash(standing) }, false);
   if (standing === undefined || !said?.ok) throw new Error('it was refused');
   await incidents.change(
     standing,
