@@ -65,7 +65,8 @@ export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
   const action = 'Start the bot, then look at the proxy: it passes /slack/events and /calendar/ on.';
   try {
     const { status, headers, body } = await get(new URL(`${publicUrl}${NO_CALENDAR}`));
-    const isBot = headers['referrer-policy'] === 'no-referrer' && body.toString() === '{"error":"not found"}';
+    const isBot =
+      headers['referrer-policy'] === 'no-referrer' && body?.toString() === '{"error":"not found"}';
     if (status === 404 && isBot) return ok(name, 'leads to a bot.');
     return warning(name, `somebody else answers there (${status}).`, action);
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Client, type Dispatcher } from 'undici';
+import { ACCEPT_ENCODING, decodeContent, TooLargeError } from './content-coding.ts';
 
 /** One HTTP request, ready to go out. */
 export interface HttpRequest {
@@ -15,13 +16,17 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: Buffer;
+  /** Without its content codings; undefined when they cannot be decoded. */
+  readonly body: Buffer | undefined;
+  /** As it came. */
+  readonly rawBody: Buffer;
 }
 
 export interface ExchangeLimits {
   /** Time left for the whole exchange, in milliseconds. */
   readonly timeoutMs: number;
-  readonly maxBytes: number;
+  /** Limits the body as it comes and after decoding. `ignored`: the exchange ends with the headers, the body is empty. */
+  readonly maxBytes: number | 'ignored';
   readonly signal?: AbortSignal | undefined;
   /** Called when the connection is there, right before the first byte is written. If it throws, nothing is. */
   readonly beforeFirstByte?: (() => void) | undefined;
@@ -42,11 +47,18 @@ export class HttpExchangeError extends Error {
   readonly failure: ExchangeFailure;
   /** Whether bytes of the request may have left. `false` is a proof, `true` is not. */
   readonly sent: boolean;
+  /** Status of an answer that is too large. */
+  readonly status: number | undefined;
 
-  constructor(failure: ExchangeFailure, message: string, sent: boolean, cause?: unknown) {
+  constructor(
+    failure: ExchangeFailure,
+    message: string,
+    { sent, status, cause }: { sent: boolean; status?: number | undefined; cause?: unknown },
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.failure = failure;
     this.sent = sent;
+    this.status = status;
   }
 }
 
@@ -68,7 +80,7 @@ export function exchange(
     let sent = false;
     let settled = false;
     let running: Dispatcher.DispatchController | undefined;
-    let status = 0;
+    let status: number | undefined;
     let headers: HttpResponse['headers'] = {};
     let size = 0;
     const chunks: Buffer[] = [];
@@ -82,7 +94,8 @@ export function exchange(
     };
     const fail = (failure: ExchangeFailure, message: string, cause?: unknown): void => {
       if (!settle()) return;
-      reject(new HttpExchangeError(failure, message, sent, cause));
+      const tooLarge = failure === 'too_large' ? { status } : {};
+      reject(new HttpExchangeError(failure, message, { sent, cause, ...tooLarge }));
       running?.abort(new Error(message));
     };
     const failBy = (failure: keyof typeof FAILURES, cause?: unknown): void =>
@@ -97,6 +110,9 @@ export function exchange(
         return false;
       }
     };
+    const finish = (answer: HttpResponse): void => {
+      if (settle()) resolve(answer);
+    };
     const onAbort = (): void => failBy('aborted', signal?.reason);
     const timer = setTimeout(() => failBy('timeout'), limits.timeoutMs);
     // This comes before the deadline: a process that was suspended has missed both, and must tell of the suspension.
@@ -110,7 +126,7 @@ export function exchange(
         origin: request.origin,
         path: request.path,
         method: request.method,
-        headers: [...request.headers],
+        headers: [...request.headers, 'accept-encoding', ACCEPT_ENCODING],
         body: request.body ?? null,
         // The deadline above is the only clock.
         headersTimeout: 0,
@@ -127,21 +143,30 @@ export function exchange(
           sent = true;
           running = controller;
         },
-        onResponseStart(_controller, statusCode, answerHeaders) {
+        onResponseStart(controller, statusCode, answerHeaders) {
           if (statusCode < 200) return;
           status = statusCode;
           headers = answerHeaders;
-          if (Number(answerHeaders['content-length']) > maxBytes) failBy('too_large');
+          if (maxBytes === 'ignored') {
+            finish({ status, headers, body: NOTHING, rawBody: NOTHING });
+            controller.abort(new Error('the body is not read'));
+          } else if (Number(answerHeaders['content-length']) > maxBytes) failBy('too_large');
         },
         onResponseData(_controller, chunk) {
           size += chunk.length;
-          if (size > maxBytes) return failBy('too_large');
+          if (maxBytes === 'ignored' || size > maxBytes) return failBy('too_large');
           chunks.push(chunk);
         },
         onResponseEnd() {
+          if (settled || status === undefined || maxBytes === 'ignored') return;
           const [first, second] = chunks;
-          const body = first !== undefined && second === undefined ? first : Buffer.concat(chunks, size);
-          if (settle()) resolve({ status, headers, body });
+          const rawBody = first !== undefined && second === undefined ? first : Buffer.concat(chunks, size);
+          try {
+            finish({ status, headers, rawBody, body: decodeContent(rawBody, headers, maxBytes) });
+          } catch (error) {
+            if (!(error instanceof TooLargeError)) throw error;
+            failBy('too_large');
+          }
         },
         onResponseError(_controller, error) {
           const message = sent ? 'the connection was lost' : 'there is no connection to the service';
@@ -151,6 +176,8 @@ export function exchange(
     );
   });
 }
+
+const NOTHING = Buffer.alloc(0);
 
 /** One error for all connections: undici would make one with a stack for each. */
 const DEADLINE_PASSED = new Error('the exchange is over');

@@ -91,6 +91,7 @@ async function post(url: URL, body: Uint8Array, limits: TimeStampLimits): Promis
       { ...limits, maxBytes: MAX_ANSWER_BYTES },
     );
     if (answer.status !== 200) throw new TimeStampError(`http_${answer.status}`);
+    if (answer.body === undefined) throw new TimeStampError('content_coding');
     return answer.body;
   } catch (error) {
     if (error instanceof HttpExchangeError) throw new TimeStampError(error.failure, error);

@@ -6,7 +6,6 @@ import type { TeamSettings } from '../config.ts';
 import { HOUR_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import type { ServiceClient } from '../service/client.ts';
-import type { Envelope } from '../service/envelope.ts';
 import { ServiceError } from '../service/errors.ts';
 import type { Secret } from '../service/secret.ts';
 import { type ChangeOutcome, changeOrder, type Decision, type UnguardedEvent } from './change-order.ts';
@@ -30,6 +29,7 @@ import type { Directory, MandatedSending, OrderStore } from './ports.ts';
 import { inputOwner, itemInputOwner, resultOwner } from './request-order.ts';
 import {
   decideRetry,
+  failedResponse,
   fullResponse,
   RetryRefusedError,
   resultOfError,
@@ -418,7 +418,7 @@ async function requestItem(execution: ItemExecution, context: SendingContext): P
       event: { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result },
       sent: progress.sent,
       answer,
-      said: answer.envelope,
+      said: fullResponse(answer.envelope),
     };
   } catch (error) {
     if (error instanceof ClaimLostError) return undefined;
@@ -428,7 +428,7 @@ async function requestItem(execution: ItemExecution, context: SendingContext): P
       worker.log.error({ err: error, ...about }, 'carrying out an order');
     }
     const outcome = outcomeOfError(execution, error, progress);
-    const said = error instanceof ServiceError ? error.envelope : undefined;
+    const said = error instanceof ServiceError ? failedResponse(error) : undefined;
     return said === undefined ? outcome : { ...outcome, said };
   }
 }
@@ -540,7 +540,7 @@ const NOT_BEGUN: Readonly<SendProgress> = { sent: undefined, mayBeDone: false };
 interface Outcome extends SendOutcome {
   readonly answer?: CompletedRequest;
   /** What the service answered, whatever it means. */
-  readonly said?: Envelope;
+  readonly said?: unknown;
 }
 
 function outcomeOfError(
@@ -587,7 +587,7 @@ async function commitOutcome(execution: ItemExecution, outcome: Outcome): Promis
   const { said } = outcome;
   const secret = outcome.answer?.secret;
   const extra = {
-    ...(said === undefined ? {} : { answer: { n: item.n, answer: fullResponse(said) } }),
+    ...(said === undefined ? {} : { answer: { n: item.n, answer: said } }),
     ...(secret === undefined
       ? {}
       : {

@@ -78,6 +78,8 @@ export function decideRetry(
     case 'unknown_outcome':
     case 'invalid_response':
       if (!sent) return retryBeforeSending(attempts, 'no_answer');
+      // The service has it. The next answer would be as unreadable as this one.
+      if (error.unread !== undefined) return UNKNOWN;
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
         ? { kind: 'again', afterMs: backoff(attempts), why: 'no_answer_harmless', inDoubt: true }
         : UNKNOWN;
@@ -146,6 +148,11 @@ export function fullResponse(envelope: Envelope): unknown {
   return envelope.received ?? envelope;
 }
 
+/** What is kept of an answer that was no success; undefined when there was none. */
+export function failedResponse({ envelope, unread }: ServiceError): unknown {
+  return envelope === undefined ? unread && { unread } : fullResponse(envelope);
+}
+
 /** What is kept of a successful answer. */
 export function resultOfResponse(
   answer: CompletedRequest,
@@ -177,6 +184,7 @@ export function resultOfError(
   }
   return {
     ...(error.envelope === undefined ? {} : fromEnvelope(error.envelope)),
+    ...(error.unread === undefined ? {} : { hasAnswer: true }),
     ...(error.code === undefined ? {} : { code: error.code }),
     ...(error.text === undefined ? {} : { text: error.text }),
     ...(error.stid === undefined ? {} : { stid: error.stid }),

@@ -4,6 +4,7 @@ import { exchange, HttpExchangeError } from '../http/exchange.ts';
 import { HostBusyError, HostRateLimiter } from '../http/host-rate-limiter.ts';
 import { createAddressGuard, PrivateAddressError, type Resolve } from '../http/public-address.ts';
 import { readRetryAfter } from '../http/retry-after.ts';
+import { jsonText, parseJson } from '../http/text.ts';
 import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
 
 /** What a registry answered about a name. The body is parsed from JSON; undefined when it is none. */
@@ -173,7 +174,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   async function fetchBootstrap(): Promise<Bootstrap | undefined> {
     const fetched = await ask(bootstrapUrl, undefined).then(
       ({ status, text, secure }) => {
-        const servers = status === 200 ? readRdapBootstrap(parseJson(text)) : undefined;
+        const servers = status === 200 ? readRdapBootstrap(readJson(text)) : undefined;
         return servers && { servers, secure };
       },
       (error: unknown) => {
@@ -253,7 +254,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
     const asked = readRetryAfter(headers['retry-after'], now().getTime());
     return {
       status,
-      text: new TextDecoder().decode(body),
+      text: (body && jsonText(body, [headers['content-type']].flat()[0])) ?? '',
       location: [headers['location']].flat()[0],
       retryAfterMs: asked === undefined ? (busy ? DEFAULT_WAIT_MS : 0) : Math.min(asked, DAY_MS),
     };
@@ -263,12 +264,12 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
 function answerOf({ status, text, server, secure }: RdapResponse): RdapAnswer {
   if (status === 404) return { kind: 'not_found', server, secure };
   if (status !== 200) return unavailable({ code: 'http_status', detail: String(status) });
-  return { kind: 'answered', body: parseJson(text), server, secure };
+  return { kind: 'answered', body: readJson(text), server, secure };
 }
 
-function parseJson(text: string): unknown {
+function readJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -43,9 +43,20 @@ export interface ServiceErrorDetails {
   readonly retryAfterMs?: number | undefined;
   /** The answer's envelope, with secrets masked. */
   readonly envelope?: Envelope | undefined;
+  /** A 2xx answer that cannot be read. */
+  readonly unread?: UnreadAnswer | undefined;
   /** Why it cannot be sent, of `unsupported` and `invalid_input`. */
   readonly issue?: RequestIssue | undefined;
   readonly cause?: unknown;
+}
+
+/** A 2xx answer that cannot be read: asking again would give the same. */
+export interface UnreadAnswer {
+  readonly why: string;
+  readonly contentType?: string | undefined;
+  readonly contentEncoding?: string | undefined;
+  /** Its bytes, escaped, secrets masked; left out where a secret cannot be told from the rest. */
+  readonly body?: string | undefined;
 }
 
 /**
@@ -63,6 +74,7 @@ export class ServiceError extends Error {
   readonly ctid: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly envelope: Envelope | undefined;
+  readonly unread: UnreadAnswer | undefined;
   readonly issue: RequestIssue | undefined;
 
   constructor(kind: ServiceErrorKind, message: string, details: ServiceErrorDetails) {
@@ -76,6 +88,7 @@ export class ServiceError extends Error {
     this.ctid = details.ctid;
     this.retryAfterMs = details.retryAfterMs;
     this.envelope = details.envelope;
+    this.unread = details.unread;
     this.issue = details.issue;
   }
 }

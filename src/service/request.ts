@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Dispatcher } from 'undici';
 import {
   exchange,
@@ -25,9 +26,14 @@ import {
 } from './codec/json.ts';
 import { decodeXml, writeRequest, writeXml } from './codec/xml.ts';
 import type { Envelope } from './envelope.ts';
-import { ServiceError, type ServiceErrorDetails, type ServiceErrorKind } from './errors.ts';
+import {
+  ServiceError,
+  type ServiceErrorDetails,
+  type ServiceErrorKind,
+  type UnreadAnswer,
+} from './errors.ts';
 import { isRecord } from './record.ts';
-import { createMask, MAX_BYTES, maskEnvelope } from './redact.ts';
+import { createMask, MAX_BYTES, type Mask, maskEnvelope } from './redact.ts';
 import { describeRequest, type RequestDescription } from './request-description.ts';
 import { MASK, Secret } from './secret.ts';
 import type { AnsweredTask, Interface, Reading, ServiceTask } from './task.ts';
@@ -220,6 +226,11 @@ export async function send<O>(
   const sent = [...new Set([...context.secrets, ...secretsIn(signature), ...secretsIn(description)])];
   const secrets = decoded === undefined ? sent : [...sent, ...namedSecrets(decoded.envelope)];
   let envelope = decoded === undefined ? undefined : masked(decoded, secrets);
+  const isSecret = task.readsSecrets === true || secretsIn(description).length > 0;
+  const unread =
+    decoded === undefined && isSuccess(status)
+      ? unreadAnswer(answer, unreadable, isSecret ? undefined : createMask(secrets.flatMap(writtenForms)))
+      : undefined;
   const failure = (kind: ServiceErrorKind, what: string, retryAfterMs?: number): ServiceError =>
     serviceError(kind, activity, what, {
       httpStatus: status,
@@ -228,6 +239,7 @@ export async function send<O>(
       stid: envelope?.stid,
       retryAfterMs,
       envelope,
+      unread,
     });
 
   const retryAfterMs = readRetryAfter(headers['retry-after'], context.now());
@@ -312,7 +324,9 @@ async function sendAndRead<O>(
       throw serviceError(openKind(task), activity, 'it broke off', { cause: error });
     }
     const kind = error.sent ? openKind(task) : 'not_sent';
-    throw serviceError(kind, activity, error.message, { cause: error.cause ?? error });
+    const { status } = error;
+    const tooLarge = isSuccess(status) ? { httpStatus: status, unread: { why: error.message } } : {};
+    throw serviceError(kind, activity, error.message, { cause: error.cause ?? error, ...tooLarge });
   }
 }
 
@@ -321,12 +335,48 @@ function openKind(task: { readonly effect: string }): 'invalid_response' | 'unkn
   return task.effect === 'read' ? 'invalid_response' : 'unknown_outcome';
 }
 
+function isSuccess(status: number | undefined): boolean {
+  return status !== undefined && status >= 200 && status < 300;
+}
+
+/** Bytes of an answer that are kept. */
+const MAX_UNREAD_BYTES = 4_000;
+
+/** @param mask undefined: the body is not kept */
+function unreadAnswer({ rawBody, headers }: HttpResponse, why: string, mask: Mask | undefined): UnreadAnswer {
+  const text = isUtf8(rawBody) ? rawBody.toString() : rawBody.toString('latin1');
+  return {
+    why,
+    contentType: list(headers['content-type'])[0],
+    contentEncoding: list(headers['content-encoding']).join(', ') || undefined,
+    body: mask && escapeBytes(mask(text), isUtf8(rawBody)).slice(0, MAX_UNREAD_BYTES),
+  };
+}
+
+/** A secret as a page may quote it, and as its bytes look in a text of another encoding. */
+function writtenForms(secret: string): readonly string[] {
+  const inPage = secret.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
+  return [secret, inPage, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('latin1')];
+}
+
+/** Shows what is no printable text as `\\x80`. */
+function escapeBytes(text: string, isText: boolean): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is escaped
+  const unprintable = isText ? /[\0-\x08\x0b-\x1f\x7f]/g : /[\0-\x08\x0b-\x1f\x7f-\xff]/g;
+  return text.replace(
+    unprintable,
+    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
+}
+
 function decode(
   via: Interface,
   { body, headers }: HttpResponse,
 ): { readonly decoded?: Decoded; readonly unreadable: string } {
+  if (body === undefined) return { unreadable: 'the answer is compressed in a way that cannot be read' };
+  const contentType = list(headers['content-type'])[0];
   try {
-    const decoded = via === 'json' ? decodeJson(body) : decodeXml(body, list(headers['content-type'])[0]);
+    const decoded = via === 'json' ? decodeJson(body, contentType) : decodeXml(body, contentType);
     return { decoded, unreadable: '' };
   } catch (error) {
     return {

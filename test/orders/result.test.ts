@@ -70,6 +70,11 @@ function expectedOnceSent(kind: ServiceErrorKind, { effect, idempotent }: (typeo
 }
 
 describe('what an error means for an item', () => {
+  it('a 2xx answer that cannot be read is not asked for again, whatever the task', () => {
+    const unread = failure('unknown_outcome', { httpStatus: 200, unread: { why: 'it is no JSON' } });
+    for (const task of TASKS) expect(tries(unread, task, true)).toEqual(again(0, 'UNKNOWN'));
+  });
+
   for (const kind of KINDS) {
     it(`${kind}, for every sort of task and every try`, () => {
       for (const task of TASKS) {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createRdapClient, type RdapClient, redirectTarget } from '../../src/rdap/client.ts';
 
@@ -110,6 +111,19 @@ describe('a look-up', () => {
     expect(Object.keys(asked?.headers ?? {})).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/authorization|cookie/)]),
     );
+  });
+
+  test('reads compressed records, and keeps the digits of their numbers', async () => {
+    registry.bootstrap = (_request, response) => {
+      const list = { version: '1.0', services: [[['rest'], [`${registry.url}/rdap/`]]] };
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(JSON.stringify(list)));
+    };
+    registry.domain = (_request, response) =>
+      response
+        .writeHead(200, { 'content-encoding': 'br' })
+        .end(brotliCompressSync('{"handle":9007199254740993}'));
+    const body = { handle: '9007199254740993' };
+    await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'answered', body });
   });
 
   test('gives the whole record, one without a date of expiry too', async () => {

@@ -93,6 +93,7 @@ const jsonRequest = (line: string, body?: string, more: readonly string[] = []):
     'accept: application/json',
     ...(body === undefined ? [] : ['content-type: application/json']),
     ...(more.length > 0 ? more : [`authorization: ${BASIC}`, 'x-service-context: 4']),
+    'accept-encoding: gzip, br, deflate',
     ...(body === undefined
       ? line.startsWith('POST')
         ? ['content-length: 0']
@@ -109,6 +110,7 @@ const xmlRequest = (inside: string): string => {
     'connection: keep-alive',
     'accept: application/xml, text/xml',
     'content-type: application/xml; charset=utf-8',
+    'accept-encoding: gzip, br, deflate',
     `content-length: ${Buffer.byteLength(body)}`,
     '',
     body,
@@ -298,6 +300,7 @@ describe('JSON requests, byte by byte', () => {
         'connection: keep-alive',
         'accept: application/json',
         'content-type: application/json',
+        'accept-encoding: gzip, br, deflate',
         `content-length: ${Buffer.byteLength(body)}`,
         '',
         body,

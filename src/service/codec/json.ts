@@ -1,4 +1,5 @@
 import type { HttpRequest } from '../../http/exchange.ts';
+import { jsonText, parseJson } from '../../http/text.ts';
 import { type Envelope, readEnvelope } from '../envelope.ts';
 import { assertDepth, assertSize } from '../redact.ts';
 import type { RequestDescription } from '../request-description.ts';
@@ -130,12 +131,13 @@ function reveal(value: WireValue, name: string): PlainJson {
  * Reads a JSON answer.
  * @throws InvalidResponseError when it is no envelope.
  */
-export function decodeJson(body: Buffer): Decoded {
+export function decodeJson(body: Buffer, contentType?: string | undefined): Decoded {
   assertSize(body);
-  const text = body.toString('utf8').replace(/^\ufeff/, '');
+  const text = jsonText(body, contentType);
+  if (text === undefined) throw new InvalidResponseError('the answer is in an encoding that cannot be read');
   let decoded: unknown;
   try {
-    decoded = JSON.parse(text);
+    decoded = parseJson(text);
   } catch {
     // The parser's own message quotes the answer.
     throw new InvalidResponseError(text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON');

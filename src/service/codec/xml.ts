@@ -1,4 +1,5 @@
 import { type X2jOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
+import { xmlText } from '../../http/text.ts';
 import { readEnvelope } from '../envelope.ts';
 import { isRecord } from '../record.ts';
 import { assertSize, MAX_DEPTH } from '../redact.ts';
@@ -102,7 +103,8 @@ function decodeReferences(text: string): string {
  */
 export function decodeXml(body: Buffer, contentType?: string | undefined): Decoded {
   assertSize(body);
-  const text = decodeText(body, contentType);
+  const text = xmlText(body, contentType);
+  if (text === undefined) throw new InvalidResponseError('the answer is in an encoding that cannot be read');
   checkMarkup(text);
   // The parser accepts cut and mismatched documents.
   if (XMLValidator.validate(text) !== true)
@@ -204,42 +206,6 @@ const asList = (value: unknown): readonly unknown[] =>
 const trimmed = (value: unknown): unknown => (typeof value === 'string' ? value.trim() : value);
 const upper = (value: unknown): unknown =>
   typeof value === 'string' ? value.trim().toUpperCase() : undefined;
-
-/** The encodings that can be read, by the names that documents give them; values are names of {@link TextDecoder}. */
-const ENCODINGS = new Map([
-  ['utf-8', 'utf-8'],
-  ['utf8', 'utf-8'],
-  ['us-ascii', 'utf-8'],
-  ['iso-8859-1', 'latin1'],
-  ['latin1', 'latin1'],
-  ['utf-16le', 'utf-16le'],
-  ['utf-16be', 'utf-16be'],
-]);
-
-/** The order of RFC 7303, section 3: byte order mark, `charset` of the content type, XML declaration. */
-function decodeText(body: Buffer, contentType: string | undefined): string {
-  const charset = /;\s*charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? '')?.[1]?.toLowerCase();
-  const named = byteOrderMark(body) ?? (charset === 'utf-16' ? undefined : charset) ?? wideEncoding(body);
-  const declared = /^<\?xml[^>]{0,100}?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(
-    body.toString('latin1', 0, 200),
-  )?.[1];
-  const encoding = ENCODINGS.get(named ?? declared?.toLowerCase() ?? 'utf-8');
-  if (encoding === undefined)
-    throw new InvalidResponseError('the answer is in an encoding that cannot be read');
-  return new TextDecoder(encoding).decode(body);
-}
-
-function byteOrderMark([first, second, third]: Buffer): string | undefined {
-  if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
-  if (first === 0xff && second === 0xfe) return 'utf-16le';
-  return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
-}
-
-/** UTF-16 without a byte order mark, told by its first `<` (XML 1.0, appendix F.1). */
-function wideEncoding([first, second]: Buffer): string | undefined {
-  if (first === 0x3c && second === 0) return 'utf-16le';
-  return first === 0 && second === 0x3c ? 'utf-16be' : undefined;
-}
 
 /**
  * One cheap pass before the library sees the answer: no document type, no markup without an end, no more levels than

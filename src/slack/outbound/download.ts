@@ -46,7 +46,8 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
       throw new SlackApiError('unreachable', 'file download', { cause });
     });
     // Whoever may not read it is led to a page, where nothing is followed.
-    if (status === 200) return body;
+    if (status === 200 && body !== undefined) return body;
+    if (status === 200) throw new SlackApiError('unreachable', 'file download', { code: 'content_coding' });
     const isForbidden = status >= 300 && status < 500 && status !== 429;
     throw isForbidden
       ? new SlackApiError('refused', 'file download', { code: 'missing_scope', needed: 'files:read' })

@@ -18,15 +18,12 @@ export function fetchWithin(timeoutMs: number): FetchFunction {
   return async (url, { method, headers: sent = {}, body } = {}) => {
     if (method !== 'POST' || typeof body !== 'string') throw new TypeError('only texts are posted');
     const { origin, pathname, search } = new URL(url);
-    const {
-      status,
-      headers,
-      body: whole,
-    } = await exchange(
+    const answer = await exchange(
       agent,
       { origin, path: `${pathname}${search}`, method, headers: Object.entries(sent).flat(), body },
       { timeoutMs, maxBytes: MAX_ANSWER_BYTES },
     );
+    const { status, headers, body: whole = answer.rawBody } = answer;
     const header = (name: string) => {
       const value = headers[name];
       return value === undefined ? null : [value].flat().join(', ');

@@ -1,0 +1,65 @@
+import { brotliDecompressSync, inflateRawSync, unzipSync } from 'node:zlib';
+
+/** Value of the request header `Accept-Encoding`. */
+export const ACCEPT_ENCODING = 'gzip, br, deflate';
+
+/** Codings of one body. Each costs a decoding, so their number is limited, as curl does. */
+const MAX_CODINGS = 5;
+
+/** A body is larger after decoding than its limit. */
+export class TooLargeError extends Error {
+  override readonly name = 'TooLargeError';
+}
+
+type Decode = (body: Buffer, options: { readonly maxOutputLength: number }) => Buffer;
+
+const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
+  ['identity', (body) => body],
+  ['gzip', unzipSync],
+  ['x-gzip', unzipSync],
+  ['br', brotliDecompressSync],
+  ['deflate', inflate],
+]);
+
+/** Some servers send `deflate` without the zlib wrapper (RFC 9110, section 8.4.1.2). */
+function inflate(body: Buffer, options: { readonly maxOutputLength: number }): Buffer {
+  try {
+    return unzipSync(body, options);
+  } catch (error) {
+    if (isTooLarge(error)) throw error;
+    return inflateRawSync(body, options);
+  }
+}
+
+/**
+ * Removes the content codings of a body (RFC 9110, section 8.4), the last one first.
+ * @returns undefined for a body that is cut or damaged, and for codings that are unknown
+ * @throws TooLargeError when any step gives more than `maxBytes`
+ */
+export function decodeContent(
+  body: Buffer,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  maxBytes: number,
+): Buffer | undefined {
+  const named = [headers['content-encoding'] ?? []].flat().join(',').toLowerCase().split(',');
+  const codings = named.map((coding) => coding.trim()).filter((coding) => coding !== '');
+  // An answer to a request that has no body may still name a coding.
+  if (codings.length === 0 || body.length === 0) return body;
+  if (codings.length > MAX_CODINGS) return undefined;
+  let decoded = body;
+  try {
+    for (const coding of codings.reverse()) {
+      const decode = DECODERS.get(coding);
+      if (decode === undefined) return undefined;
+      decoded = decode(decoded, { maxOutputLength: maxBytes });
+    }
+    return decoded;
+  } catch (error) {
+    if (isTooLarge(error)) throw new TooLargeError();
+    return undefined;
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+}

@@ -1,0 +1,83 @@
+import { isUtf8 } from 'node:buffer';
+import { TextDecoder } from 'node:util';
+
+/*
+ * Text and JSON as other servers send them.
+ */
+
+/**
+ * Decodes XML in any encoding that `TextDecoder` knows. The order is that of RFC 7303, section 3: byte order mark,
+ * `charset` of the content type, XML declaration.
+ * @returns undefined when `TextDecoder` knows none of the encodings that are named
+ */
+export function xmlText(body: Buffer, contentType: string | undefined): string | undefined {
+  const head = body.toString('latin1', 0, 200);
+  const declared = /^<\?xml[^>]{0,100}?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(head)?.[1];
+  return decodeText(body, [charsetOf(contentType), declared]);
+}
+
+/** Decodes JSON. It is UTF-8 (RFC 8259, section 8.1), so a `charset` counts only where it cannot be that. */
+export function jsonText(body: Buffer, contentType: string | undefined): string | undefined {
+  return decodeText(body, [isUtf8(body) ? undefined : charsetOf(contentType)]);
+}
+
+function charsetOf(contentType: string | undefined): string | undefined {
+  return /;\s*charset\s*=\s*["']?([\w.:-]+)/i.exec(contentType ?? '')?.[1];
+}
+
+function decodeText(body: Buffer, said: readonly (string | undefined)[]): string | undefined {
+  const seen = byteOrderMark(body) ?? wideEncoding(body);
+  // What does not look like UTF-16 is not UTF-16, whatever its sender says.
+  const named = said.filter((name) => name !== undefined && !/^utf-?16$/i.test(name));
+  const names = seen === undefined ? named : [seen];
+  if (names.length === 0) return decodeAs('utf-8', body);
+  for (const name of names) {
+    const text = decodeAs(name, body);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+/** The bytes 0x80 to 0x9f of windows-1252. Some versions of Node decode them as ISO 8859-1 (nodejs/node#56542). */
+const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+
+function decodeAs(encoding: string | undefined, body: Buffer): string | undefined {
+  let decoder: TextDecoder;
+  try {
+    decoder = new TextDecoder(encoding);
+  } catch {
+    return undefined;
+  }
+  const text = decoder.decode(body);
+  if (decoder.encoding !== 'windows-1252') return text;
+  return text.replace(/[\x80-\x9f]/g, (control) => WINDOWS_1252[control.charCodeAt(0) - 0x80] ?? control);
+}
+
+function byteOrderMark([first, second, third]: Buffer): string | undefined {
+  if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
+}
+
+/** UTF-16 without a byte order mark: its first character is ASCII (XML 1.0, appendix F.1; RFC 4627, section 3). */
+function wideEncoding([first, second]: Buffer): string | undefined {
+  if (first === undefined || second === undefined || (first === 0) === (second === 0)) return undefined;
+  return second === 0 ? 'utf-16le' : 'utf-16be';
+}
+
+/** A text or a number of JSON. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+/**
+ * Parses JSON. A number that JavaScript would write with other digits becomes a text with the digits that came:
+ * `9007199254740993`, `12.10`.
+ * @throws SyntaxError whose message may quote the text
+ */
+export function parseJson(text: string): unknown {
+  JSON.parse(text);
+  return JSON.parse(text.replace(TOKEN, (token) => (isExact(token) ? token : `"${token}"`)));
+}
+
+function isExact(token: string): boolean {
+  return token.startsWith('"') || String(Number(token)) === token;
+}

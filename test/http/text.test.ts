@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { jsonText, parseJson, xmlText } from '../../src/http/text.ts';
+import fc from '../support/properties.ts';
+
+const declared = (encoding: string, bytes: readonly number[]) =>
+  Buffer.concat([Buffer.from(`<?xml version="1.0" encoding="${encoding}"?><a>`), Buffer.from(bytes)]);
+const read = (body: Buffer, contentType?: string) => xmlText(body, contentType)?.replace(/^.*<a>/, '');
+
+describe('XML', () => {
+  test.each([
+    ['windows-1252', [0x80, 0x92, 0xe9], '€’é'],
+    ['Windows-1252', [0x80], '€'],
+    ['cp1252', [0x80], '€'],
+    ['ISO-8859-1', [0xfc], 'ü'],
+    ['iso-8859-15', [0xa4], '€'],
+    ['windows-1251', [0xcf], 'П'],
+    ['koi8-r', [0xf0], 'П'],
+    ['Shift_JIS', [0x93, 0xfa], '日'],
+    ['gb18030', [0xc8, 0xd5], '日'],
+    ['big5', [0xa4, 0xe9], '日'],
+    ['euc-kr', [0xc0, 0xcf], '일'],
+    ['us-ascii', [0x41], 'A'],
+    // What can be read as ASCII is no UTF-16.
+    ['UTF-16', [0x41], 'A'],
+  ])('declared as %s', (encoding, bytes, text) => {
+    expect(read(declared(encoding, bytes))).toBe(text);
+  });
+
+  test('the byte order mark counts before the content type, and that before the declaration', () => {
+    const euro = declared('windows-1252', [0xe2, 0x82, 0xac]);
+    expect(read(euro, 'text/xml; charset="utf-8"')).toBe('€');
+    expect(read(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), euro]), 'text/xml; charset=koi8-r')).toBe(
+      '€',
+    );
+    expect(read(declared('windows-1252', [0x80]), 'text/xml; charset=utf8mb4'), 'an unknown charset').toBe(
+      '€',
+    );
+  });
+
+  test.each(['cp037', 'utf-7', 'x-unknown'])('in %s cannot be read', (encoding) => {
+    expect(xmlText(declared(encoding, [0x41]), 'text/xml')).toBeUndefined();
+  });
+});
+
+describe('JSON', () => {
+  test.each<[string, Buffer, string | undefined, string]>([
+    [
+      'UTF-8 whatever its content type says',
+      Buffer.from('"€"'),
+      'application/json; charset=iso-8859-1',
+      '"€"',
+    ],
+    ['another charset', Buffer.from([0x22, 0x80, 0x22]), 'application/json; charset=windows-1252', '"€"'],
+    ['UTF-16 with a mark', Buffer.from('\ufeff"€"', 'utf16le'), undefined, '"€"'],
+    ['UTF-16 without one', Buffer.from('{"€":1}', 'utf16le').swap16(), 'application/json', '{"€":1}'],
+    ['a mark', Buffer.from('\ufeff"€"'), undefined, '"€"'],
+  ])('in %s', (_what, body, contentType, text) => {
+    expect(jsonText(body, contentType)).toBe(text);
+  });
+
+  test.each([
+    ['9007199254740993', '9007199254740993'],
+    ['12345678901234567890', '12345678901234567890'],
+    ['-12345678901234567890', '-12345678901234567890'],
+    ['12.10', '12.10'],
+    ['0.1000000000000000055', '0.1000000000000000055'],
+    ['1e400', '1e400'],
+    ['1.0E+2', '1.0E+2'],
+    ['-0', '-0'],
+    ['9007199254740991', 9_007_199_254_740_991],
+    ['12.1', 12.1],
+    ['-1', -1],
+    ['"12.10"', '12.10'],
+    ['"a \\" 12.10 \\\\"', 'a " 12.10 \\'],
+    ['[1, 2.0,{"3.0":"4.0","x":5.0}]', [1, '2.0', { '3.0': '4.0', x: '5.0' }]],
+  ])('%s keeps its digits', (json, value) => {
+    expect(parseJson(json)).toEqual(value);
+  });
+
+  test('what is written exactly is read as JSON.parse reads it', () => {
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        const value: unknown = JSON.parse(json);
+        const exact = JSON.stringify(value);
+        expect(parseJson(exact)).toEqual(JSON.parse(exact));
+      }),
+    );
+  });
+
+  test.each(['01', '1.', '{"a":1', '"\n"', '+1', 'NaN', "'a'", ''])('%j is refused', (text) => {
+    expect(() => parseJson(text)).toThrow(SyntaxError);
+  });
+
+  test('two megabytes in one text are no burden', () => {
+    const long = 'x\\"'.repeat(700_000);
+    expect(parseJson(`{"a":"${long}","b":1.0}`)).toMatchObject({ b: '1.0' });
+  });
+});

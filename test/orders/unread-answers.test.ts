@@ -1,0 +1,160 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Account } from '../../src/accounts/account.ts';
+import type { ServiceClient } from '../../src/service/client.ts';
+import { answersText } from '../../src/slack/orders/answer.view.ts';
+import { clientOf, PASSWORD, password, twoFactor } from '../service/clients.ts';
+import { http, type RawService, startRawService } from '../service/raw-service.ts';
+import { ALICE, MINUTE_MS, type Rig, startRig } from './rig.ts';
+
+/*
+ * Answers of the service as they come over the wire: compressed, in any encoding, with numbers of any length. One that
+ * arrives and cannot be read leaves its order unknown, after one request, and is shown as bytes.
+ */
+
+const TINA: Account = { ...ALICE, id: 'account-tina', method: 'two_factor', login: 'tina' };
+const HASH = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
+const xml = (code: string, { encoding = 'utf-8', text = 'done', data = '' } = {}) =>
+  `<?xml version="1.0" encoding="${encoding}"?><response><result><data>${data}</data><status><code>${code}</code><text>${text}</text><type>success</type></status></result></response>`;
+
+let service: RawService;
+let rig: Rig;
+let clients: Map<string, ServiceClient>;
+let answer: readonly [body: string | Buffer, headers?: readonly string[]];
+beforeAll(async () => {
+  service = await startRawService((request, socket) => {
+    if (request.body.includes('<code>1321001</code>'))
+      return socket.write(http(200, xml('S1321001', { data: `<hash>${HASH}</hash>` })));
+    const [body, headers = []] = answer;
+    return socket.write(http(200, body, headers));
+  });
+  clients = new Map([
+    [ALICE.id, clientOf(service.origin, password)],
+    [TINA.id, clientOf(service.origin, twoFactor)],
+  ]);
+  rig = await startRig({
+    client: (id) => {
+      const client = clients.get(id);
+      if (client === undefined) throw new Error(`nobody has the account ${id}`);
+      return client;
+    },
+  });
+});
+beforeEach(async () => {
+  await rig.reset();
+  rig.accounts.set(TINA.id, TINA);
+});
+afterAll(async () => {
+  await Promise.all([...clients.values()].map((client) => client.close()));
+  await rig.end();
+  await service.close();
+});
+
+/** Carries an order out, with all the waits before it is sent again. */
+async function carryOut(id: string) {
+  service.requests.length = 0;
+  for (let round = 0; round < 6; round += 1) {
+    await rig.runDue();
+    rig.pass(MINUTE_MS);
+  }
+  const order = await rig.read(id);
+  const sent = service.requests.filter(({ body }) => !body.includes('<code>1321001</code>'));
+  return { order, sent: sent.length, shown: answersText(order, await rig.store.answers(id)) };
+}
+const renewed = async () => carryOut((await rig.approvedRenewal('cafe.rest')).id);
+const redirected = async (account: Account = ALICE) => {
+  const [type, mode] = account === ALICE ? ['DOMAIN', 'HTTP'] : ['domain', 'single'];
+  const input = { source: 'www.cafe.rest', target: 'https://new.example/', type, mode };
+  return carryOut((await rig.ask('redirect', input, { account })).id);
+};
+
+const DONE = '{"stid":"s-1","status":{"code":"S0105","text":"done","type":"SUCCESS"}}';
+
+describe('a compressed answer', () => {
+  test.each<[string, Buffer]>([
+    ['gzip', gzipSync(DONE)],
+    ['br', brotliCompressSync(DONE)],
+    ['deflate', deflateSync(DONE)],
+    ['deflate', deflateRawSync(DONE)],
+    ['deflate, gzip', gzipSync(deflateSync(DONE))],
+  ])('in %s is read', async (coding, body) => {
+    answer = [body, [`content-encoding: ${coding}`]];
+    expect(await renewed()).toMatchObject({ sent: 1, order: { state: 'SUCCEEDED' } });
+  });
+
+  test('of a redirect over XML is read', async () => {
+    answer = [gzipSync(xml('S0502')), ['content-encoding: gzip', 'content-type: text/xml']];
+    expect(await redirected(TINA)).toMatchObject({ sent: 1, order: { state: 'SUCCEEDED' } });
+  });
+});
+
+describe('an answer that cannot be read leaves the order unknown, is sent once, and is shown', () => {
+  const euro = Buffer.from(xml('S0502', { encoding: 'cp037', text: '\x80' }), 'latin1');
+  test.each<[string, Account, string | Buffer, readonly string[], RegExp]>([
+    [
+      'in an unknown coding',
+      ALICE,
+      Buffer.from([0x28, 0xb5, 0x2f, 0xfd]),
+      ['content-encoding: zstd'],
+      /\(\\\\xb5\/\\\\xfd.*/,
+    ],
+    [
+      'of a gzip that is cut',
+      ALICE,
+      gzipSync(DONE).subarray(0, 20),
+      ['content-encoding: gzip'],
+      /\\\\x1f\\\\x8b/,
+    ],
+    ['that is a bomb', ALICE, gzipSync(Buffer.alloc(3_000_000)), ['content-encoding: gzip'], /too large/],
+    ['in an unknown encoding', TINA, euro, [], /<text>\\\\x80<\/text>/],
+    ['that is a page', ALICE, '<html>Für Sie</html>', ['content-type: text/html'], /<html>Für Sie<\/html>/],
+    ['that is empty', ALICE, '', [], /the answer is empty/],
+  ])('%s', async (_what, account, body, headers, shows) => {
+    answer = [body, headers];
+    const { order, sent, shown } = await redirected(account);
+    expect({ state: order.state, sent }).toEqual({ state: 'UNKNOWN', sent: 1 });
+    expect(order.items[0]?.result?.hasAnswer).toBe(true);
+    expect(shown).toMatch(shows);
+    if (account !== ALICE) return;
+    expect(await renewed()).toMatchObject({ sent: 1, order: { state: 'UNKNOWN' } });
+  });
+
+  test.each<[string, Buffer]>([
+    ['a page', Buffer.from(`<html>${PASSWORD}</html>`)],
+    ['a header', Buffer.from(`<html>${Buffer.from(`customer:${PASSWORD}`).toString('base64')}</html>`)],
+    ['a page that escapes', Buffer.from(`<html>${PASSWORD.replace('&', '&amp;')}</html>`)],
+    ['a text of other bytes', Buffer.concat([Buffer.from(`<html>${PASSWORD}`), Buffer.from([0xff])])],
+  ])('without the secrets that it repeats in %s', async (_where, body) => {
+    answer = [body];
+    const { shown } = await renewed();
+    expect(shown).toContain('<html>[secret]');
+  });
+});
+
+test('XML in an encoding that the platform knows is read, and its task is carried out once', async () => {
+  const body = xml('S0502', { encoding: 'windows-1252', text: 'costs 5 \x80' });
+  answer = [Buffer.from(body, 'latin1'), ['content-type: text/xml']];
+  const { order, sent } = await redirected(TINA);
+  expect({ state: order.state, sent }).toEqual({ state: 'SUCCEEDED', sent: 1 });
+  expect(order.items[0]?.result?.text).toBe('costs 5 €');
+});
+
+test('numbers are kept and shown with the digits that they came with', async () => {
+  const data = '{"orderId":9007199254740993,"ownerc":{"id":12345678901234567890},"amount":12.10,"years":2}';
+  answer = [
+    DONE.replace('"status"', `"object":{"type":"Domain","value":"cafe.rest","data":${data}},"status"`),
+  ];
+  const { order, shown } = await renewed();
+  const kept = {
+    orderId: '9007199254740993',
+    ownerc: { id: '12345678901234567890' },
+    amount: '12.10',
+    years: 2,
+  };
+  expect(order.items[0]?.result?.data).toEqual([kept]);
+  const history = JSON.stringify(await rig.store.history(order.id));
+  for (const digits of ['9007199254740993', '12345678901234567890', '12.10']) {
+    expect(shown).toContain(digits);
+    expect(history).toContain(digits);
+  }
+});
