@@ -51,7 +51,6 @@ export interface Webhooks {
 export const WEBHOOK_TIMEOUT_MS = 10_000;
 /** Longer than an attempt may take. */
 const LEASE_MS = 3 * WEBHOOK_TIMEOUT_MS;
-const MAX_ANSWER_BYTES = 64 * 1024;
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = HOUR_MS;
 const KEPT_MS = 3 * DAY_MS;
@@ -110,7 +109,8 @@ function createEndpoint(deps: WebhooksDeps, url: URL, signer: Signer): WebhookEn
       body: webhook.body,
     } as const;
     try {
-      const limits = { timeoutMs, maxBytes: MAX_ANSWER_BYTES, signal };
+      // Its status says all: a receiver that took the webhook may answer with any page.
+      const limits = { timeoutMs, maxBytes: 'ignored', signal } as const;
       const answer = await exchangeOnFreshConnection(request, limits);
       if (answer.status >= 200 && answer.status < 300) return undefined;
       const waitMs = readRetryAfter(answer.headers['retry-after'], timestamp.getTime());
