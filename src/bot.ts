@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { Account } from './accounts/account.ts';
 import { createBus } from './bus.ts';
 import type { Config } from './config.ts';
-import { openDigest } from './expiry/digest.ts';
 import { createExpiry, type Expiry } from './expiry/expiry.ts';
+import { createJobHealth } from './job-health.ts';
+import { jobsOf } from './jobs.ts';
 import { createLog, type Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import type { PriceStore } from './money/ports.ts';
 import { GUARDED } from './names/portfolio.ts';
 import type { AdvanceDeps } from './orders/advance.ts';
 import { mandatesInTime } from './orders/mandates/overview.ts';
-import { createMandateRuns } from './orders/mandates/run.ts';
 import { clearForMandate } from './orders/mandates/sending.ts';
-import { offboard } from './orders/offboarding.ts';
+import { createDepartureCheck, offboard } from './orders/offboarding.ts';
 import type { KeyUse } from './orders/order-signing.ts';
 import { markUnsentUnknown, startHeartbeat } from './orders/restore-guard.ts';
 import { createReadiness } from './readiness.ts';
@@ -26,7 +26,6 @@ import { departureOf } from './slack/admins/admins.ts';
 import { formatCalendarEvent } from './slack/expiry/calendar.view.ts';
 import type { SlackDeps } from './slack/feature.ts';
 import { isSignedBySlack } from './slack/inbound/slack-signature.ts';
-import { openMoneyReport, openPriceDifferences } from './slack/money/money-report.ts';
 import { createNotifier } from './slack/planners.ts';
 import { pageWords } from './slack/signing/page-words.ts';
 import {
@@ -187,12 +186,13 @@ async function start(site: Site): Promise<Bot> {
     stopSending: shutdown.sending,
     stopLooking: shutdown.looking,
   };
-  const { notifications, reminders, prices, spending, budgets, moneyReports: reports } = stores;
-  const runMandates = createMandateRuns(mandates);
+  const { notifications, prices } = stores;
   // The message of its day says how an order stands by now.
   bus.on('orderChanged', ({ id, mandated }) => {
     if (mandated !== undefined) void stores.mandates.orderChanged(id, now());
   });
+  const health = createJobHealth(now, site.metrics.jobFailed);
+  readiness.watchDetail('jobs', async () => health.lastingFailures());
   const work = startWork({
     bus,
     execution,
@@ -200,26 +200,12 @@ async function start(site: Site): Promise<Bot> {
     notify,
     names,
     webhooks,
-    async openDue() {
-      await runMandates();
-      await openDigest({ settings, reminders, now });
-      await openMoneyReport({ settings, prices, spending, budgets, reports, notifications, now });
-      await openPriceDifferences({ notifications, now });
-      await webhooks.queueDue(async () => {
-        await slack.token.check();
-        return slack.outage.current();
-      });
-    },
-    async purge() {
-      await stores.orders.purgeExpired(now());
-      await stores.purgePendingChanges(now());
-      await stores.links.purge(now());
-    },
-    takeBackup,
-    seal: ledger.turn,
-    checkLedger: ledger.checkIfDue,
-    stamp: ledger.stamp,
-    offboarding: { ...leaving, signal: shutdown.looking, ...pause },
+    jobs: jobsOf(site, {
+      ...{ deps, stores, slack, ledger, webhooks, takeBackup },
+      checkDepartures: createDepartureCheck({ ...leaving, signal: shutdown.looking, ...pause }),
+    }),
+    health,
+    itemFailed: site.metrics.jobFailed,
     pace,
     now,
     log,

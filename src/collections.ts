@@ -45,3 +45,25 @@ export async function* slicesOf<Value>(values: readonly Value[]): AsyncGenerator
     yield values.slice(start, start + SLICE);
   }
 }
+
+/** Runs work for each item in turn. A failure doesn't keep the others from their turn. */
+export async function settleEach<Item, Result>(
+  items: Iterable<Item>,
+  work: (item: Item) => Promise<Result>,
+): Promise<{ readonly results: Result[]; readonly errors: unknown[] }> {
+  const results: Result[] = [];
+  const errors: unknown[] = [];
+  for (const item of items) {
+    try {
+      results.push(await work(item));
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  return { results, errors };
+}
+
+/** @throws {AggregateError} if there are any */
+export function throwAny(errors: readonly unknown[]): void {
+  if (errors.length > 0) throw new AggregateError(errors, `${errors.length} failed`);
+}

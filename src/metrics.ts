@@ -14,6 +14,8 @@ export interface Metrics {
   slackCall(method: string, outcome: string): void;
   /** A value could not be opened, because its key is not in `CREDENTIALS_KEYS`. */
   unknownKey(): void;
+  /** A run of a job failed, or an item of a loop. */
+  jobFailed(job: string): void;
   /** A delivery from Slack was acknowledged. */
   acknowledged(kind: string, seconds: number): void;
   /** Asks for the figures of orders at every scrape from now on. */
@@ -105,6 +107,12 @@ function createInstruments(registry: Registry) {
     help: 'Openings in vain of something sealed with a key that CREDENTIALS_KEYS does not have',
     registers,
   });
+  const jobFailures = new Counter({
+    name: 'domain_steward_job_failures_total',
+    help: 'Failed runs of jobs and failed items of loops, by name',
+    labelNames: ['name'],
+    registers,
+  });
   const states = new Gauge({
     name: 'domain_steward_orders',
     help: 'Orders by state',
@@ -132,14 +140,15 @@ function createInstruments(registry: Registry) {
     labelNames: ['version', 'node'],
     registers,
   }).set({ version: RELEASE, node: process.version }, 1);
-  return { service, slack, acks, unknownKeys, states, age, unsealed, database };
+  return { service, slack, acks, unknownKeys, jobFailures, states, age, unsealed, database };
 }
 
 export function createMetrics(): Metrics {
   let figuresOfOrders: () => Promise<OrderFigures | undefined> = async () => undefined;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const { service, slack, acks, unknownKeys, states, age, unsealed, database } = createInstruments(registry);
+  const { service, slack, acks, unknownKeys, jobFailures, states, age, unsealed, database } =
+    createInstruments(registry);
   const gauges = createConditionGauges(registry);
   const conditions: (() => Promise<Condition>)[] = [];
   /** What a source does not know at this scrape is left out. */
@@ -175,6 +184,7 @@ export function createMetrics(): Metrics {
     serviceRequest: (task, outcome, seconds) => service.observe({ task, outcome }, seconds),
     slackCall: (method, outcome) => slack.inc({ method, outcome }),
     unknownKey: () => unknownKeys.inc(),
+    jobFailed: (job) => jobFailures.inc({ name: job }),
     acknowledged: (kind, seconds) => acks.observe({ kind }, seconds),
     watchOrders(figures) {
       figuresOfOrders = figures;

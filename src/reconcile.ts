@@ -20,6 +20,8 @@ export interface LoopOptions {
   readonly claim: (limit: number) => Promise<readonly string[]>;
   /** @param isClaimed the id comes from {@link LoopOptions.claim} and not from {@link Loop.add} */
   readonly work: (id: string, isClaimed: boolean) => Promise<void>;
+  /** Counts a failure. */
+  readonly failed: () => void;
   readonly log: Log;
 }
 
@@ -43,7 +45,7 @@ export interface Loop {
   idle(): Promise<void>;
 }
 
-export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopOptions): Loop {
+export function createLoop({ name, parallel, periodMs, claim, work, failed, log }: LoopOptions): Loop {
   const running = new Map<string, Promise<void>>();
   /** The ids that wait, and whether they are claimed. */
   const waiting = new Map<string, boolean>();
@@ -57,6 +59,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
     try {
       await work(id, isClaimed);
     } catch (err) {
+      failed();
       log.error({ err, id }, name);
     }
     running.delete(id);
@@ -91,6 +94,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, log }: LoopO
       for (const id of ids) enqueue(id, true);
     } catch (err) {
       mayBeMore = false;
+      failed();
       log.warn({ err }, `${name}: looking for what is due`);
     }
     isLooking = false;
@@ -132,6 +136,8 @@ export interface ReconcilerDeps {
   readonly notificationLeaseMs: number;
   /** The time between two looks, in milliseconds. */
   readonly periodMs: number;
+  /** Counts a failure of a loop. */
+  readonly failed: (loop: string) => void;
   readonly now: () => Date;
   readonly log: Log;
 }
@@ -172,6 +178,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     try {
       await deps.advance(orderId, lane);
     } catch (err) {
+      deps.failed(`orders_${lane}`);
       log.error({ err, orderId }, 'going on with an order; it is put off');
       await store.putOff(orderId);
     }
@@ -183,6 +190,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       periodMs,
       claim: (limit) => store.claimDue(lane, now(), lease, limit),
       work: (orderId) => advance(orderId, lane),
+      failed: () => deps.failed(`orders_${lane}`),
       log,
     });
   const lanes: Readonly<Record<DueLane, Loop>> = {
@@ -197,6 +205,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     claim: async (limit) =>
       (await deps.notifications.claimDue(now(), notificationLeaseMs, limit)).map(keyOfSubject),
     work: (key, isClaimed) => deps.notify(subjectOfKey(key), isClaimed),
+    failed: () => deps.failed('notifications'),
     log,
   });
   const loops = [...Object.values(lanes), notifications];
@@ -257,6 +266,8 @@ export interface RepeatOptions {
   readonly name: string;
   readonly everyMs: number;
   readonly work: () => Promise<unknown>;
+  /** Gets the outcome of each run. */
+  readonly ended: (outcome: 'succeeded' | 'failed') => void;
   readonly log: Log;
 }
 
@@ -270,14 +281,20 @@ export interface Repeated {
 }
 
 /** Runs some work now and then periodically, never twice at once. */
-export function repeat({ name, everyMs, work, log }: RepeatOptions): Repeated {
+export function repeat({ name, everyMs, work, ended, log }: RepeatOptions): Repeated {
   let turn: Promise<void> | undefined;
   let isWanted = false;
   let isStopped = false;
   const takeTurn = async () => {
     while (isWanted && !isStopped) {
       isWanted = false;
-      await work().catch((err: unknown) => log.error({ err }, name));
+      try {
+        await work();
+        ended('succeeded');
+      } catch (err) {
+        ended('failed');
+        log.error({ err }, name);
+      }
     }
     turn = undefined;
   };

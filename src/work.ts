@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from './bus.ts';
+import type { JobHealth } from './job-health.ts';
 import type { Log } from './log.ts';
 import type { Names } from './names/names.ts';
 import type { NotificationStore, Subject } from './notifications.ts';
 import { type AdvanceDeps, advance } from './orders/advance.ts';
-import { keepOffboarding, type OffboardingLook } from './orders/offboarding.ts';
 import { createLoop, createReconciler, repeat } from './reconcile.ts';
 import type { Pace } from './seams.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
@@ -19,39 +19,35 @@ export interface Work {
   idle(): Promise<void>;
 }
 
+/** Something that runs periodically in a loop of its own. It finds out itself what is due. */
+export interface Job {
+  /** Its name in the log, in metrics and in `/readyz`. */
+  readonly name: string;
+  readonly everyMs: number;
+  readonly run: () => Promise<unknown>;
+  /** `early`: runs before the others when a clock has jumped, because they use its results. */
+  readonly whenBehind?: 'early';
+  /** It may be cut off at shutdown. The next start runs it again. */
+  readonly isCutOffAtStop?: true;
+}
+
 export interface WorkDeps {
   readonly bus: Bus;
   readonly execution: AdvanceDeps;
   readonly notifications: NotificationStore;
   /** Tells people of a subject. */
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
-  readonly names: Pick<Names, 'claimDue' | 'look' | 'lookAtGuarded'>;
+  readonly names: Pick<Names, 'claimDue' | 'look'>;
   readonly webhooks: Pick<Webhooks, 'endpoints'>;
-  /** Opens the digests and reports that are due. */
-  readonly openDue: () => Promise<void>;
-  /** Deletes what has run out. */
-  readonly purge: () => Promise<void>;
-  /** Takes the backup of the day, where the bot takes any. */
-  readonly takeBackup: () => Promise<void>;
-  /** Seals what is new in the log. */
-  readonly seal: () => Promise<void>;
-  /** Holds the ledger against the log, where an hour has passed. */
-  readonly checkLedger: () => Promise<void>;
-  /** Has anchors stamped that have no time stamp yet, where there is a service for it. */
-  readonly stamp: () => Promise<void>;
-  /** Looks who has left the workspace. */
-  readonly offboarding: OffboardingLook;
+  readonly jobs: readonly Job[];
+  readonly health: JobHealth;
+  /** Counts a failed item of a loop. */
+  readonly itemFailed: (loop: string) => void;
   readonly pace: Pace;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-/** The time between two looks whether digests and reports are due. */
-const SCHEDULE_MS = 60_000;
-/** The time between two looks whether there is a backup of this day. */
-const BACKUP_MS = 10 * 60_000;
-/** Guarded names are looked at by the minute, a few of them each second. */
-const GUARDED_MS = 1_000;
 /** How long a jump of the clock waits for the registries before it looks for due work. */
 const CATCH_UP_MS = 10_000;
 /** The number of webhooks that one process sends to one endpoint in parallel. */
@@ -61,7 +57,7 @@ const OBSERVED_AT_ONCE = 8;
 
 /** Starts with everything that is due. */
 export function startWork(deps: WorkDeps): Work {
-  const { bus, execution, notifications, names, pace, now, log } = deps;
+  const { bus, execution, notifications, names, health, itemFailed, pace, now, log } = deps;
   const reconciler = createReconciler({
     store: execution.store,
     advance: (orderId, lane) => advance(execution, orderId, lane),
@@ -70,6 +66,7 @@ export function startWork(deps: WorkDeps): Work {
     leaseMs: pace.leaseMs,
     notificationLeaseMs: pace.notificationLeaseMs,
     periodMs: pace.periodMs,
+    failed: itemFailed,
     now,
     log,
   });
@@ -79,6 +76,7 @@ export function startWork(deps: WorkDeps): Work {
     periodMs: pace.periodMs,
     claim: names.claimDue,
     work: names.look,
+    failed: () => itemFailed('names'),
     log,
   });
   // One loop for each, so that an endpoint which hangs holds up no other.
@@ -89,6 +87,7 @@ export function startWork(deps: WorkDeps): Work {
       periodMs: pace.periodMs,
       claim: claimDue,
       work: deliver,
+      failed: () => itemFailed('webhooks'),
       log,
     }),
   );
@@ -101,88 +100,31 @@ export function startWork(deps: WorkDeps): Work {
   reconciler.start();
   observing.start();
   for (const loop of webhooks) loop.start();
-  const guarding = repeat({
-    name: 'asking parent zones about guarded names',
-    everyMs: GUARDED_MS,
-    work: names.lookAtGuarded,
-    log,
+  const jobs = deps.jobs.map((job) => {
+    const { name, everyMs, run } = job;
+    const ended = (outcome: 'succeeded' | 'failed') => health.ended(name, outcome);
+    return { job, running: repeat({ name: `job ${name}`, everyMs, work: run, ended, log }) };
   });
-  const scheduling = repeat({
-    name: 'looking at the schedule',
-    everyMs: SCHEDULE_MS,
-    work: async () => {
-      await deps.openDue();
-      await reconciler.notifyDue();
-    },
-    log,
-  });
-  const purging = repeat({
-    name: 'purging what has run out',
-    everyMs: pace.purgeMs,
-    work: deps.purge,
-    log,
-  });
-  const backups = repeat({
-    name: 'taking the backup of the day',
-    everyMs: BACKUP_MS,
-    work: deps.takeBackup,
-    log,
-  });
-  const sealing = repeat({
-    name: 'sealing the ledger',
-    everyMs: pace.periodMs,
-    work: deps.seal,
-    log,
-  });
-  const checking = repeat({
-    name: 'verifying the ledger',
-    everyMs: SCHEDULE_MS,
-    work: deps.checkLedger,
-    log,
-  });
-  const stamping = repeat({
-    name: 'stamping anchors of the ledger',
-    everyMs: SCHEDULE_MS,
-    work: deps.stamp,
-    log,
-  });
-  const offboarding = keepOffboarding(deps.offboarding);
-  const loops = [
-    reconciler,
-    observing,
-    guarding,
-    ...webhooks,
-    scheduling,
-    purging,
-    sealing,
-    checking,
-    stamping,
-  ];
-  const idle = async () => {
-    await Promise.all(loops.map((loop) => loop.idle()));
-  };
+  const runJobs = (whenBehind: Job['whenBehind']) =>
+    Promise.all(jobs.flatMap(({ job, running }) => (job.whenBehind === whenBehind ? running.now() : [])));
+  const loops = [reconciler, observing, ...webhooks];
+  const atMost = (work: Promise<unknown>) =>
+    Promise.race([work, sleep(CATCH_UP_MS, undefined, { ref: false })]);
   return {
     async catchUp() {
-      const looking = Promise.all([
-        reconciler.catchUp(),
-        offboarding.lookIfDue(),
-        observing.look(),
-        guarding.now(),
-        purging.now(),
-        sealing.now().then(() => Promise.all([checking.now(), stamping.now()])),
-      ]);
-      await Promise.race([looking, sleep(CATCH_UP_MS, undefined, { ref: false })]);
-      await scheduling.now();
+      await atMost(Promise.all([reconciler.catchUp(), observing.look(), runJobs('early')]));
+      await atMost(runJobs(undefined));
+      await reconciler.notifyDue();
       await Promise.all(webhooks.map((loop) => loop.look()));
-      const told = Promise.all([reconciler, ...webhooks].map((loop) => loop.idle()));
-      await Promise.race([told, sleep(CATCH_UP_MS, undefined, { ref: false })]);
+      await atMost(Promise.all([reconciler, ...webhooks].map((loop) => loop.idle())));
     },
     stop() {
-      offboarding.stop();
-      // One under way is not waited for: its file never appears, and the next start takes it again.
-      backups.stop();
       for (const loop of loops) loop.stop();
+      for (const { running } of jobs) running.stop();
     },
-    idle,
+    async idle() {
+      const running = jobs.flatMap((each) => (each.job.isCutOffAtStop ? [] : each.running));
+      await Promise.all([...loops, ...running].map((each) => each.idle()));
+    },
   };
 }

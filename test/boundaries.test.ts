@@ -199,12 +199,28 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'start.ts',
     'store',
   ],
+  // The table of what runs periodically.
+  'jobs.ts': [
+    'duration.ts',
+    'expiry',
+    'ledger',
+    'orders',
+    'seams.ts',
+    'slack',
+    'start.ts',
+    'store',
+    'webhooks',
+    'work.ts',
+  ],
+  'job-health.ts': ['duration.ts'],
   // Joins all parts.
   'bot.ts': [
     'accounts',
     'bus.ts',
     'config.ts',
     'expiry',
+    'job-health.ts',
+    'jobs.ts',
     'log.ts',
     'metrics.ts',
     'money',
@@ -235,6 +251,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'seams.ts': ['notifications.ts', 'orders', 'policy', 'slack/outbound'],
   'shutdown.ts': ['log.ts', 'orders', 'work.ts'],
   'work.ts': [
+    'job-health.ts',
     'bus.ts',
     'log.ts',
     'names',

@@ -29,6 +29,7 @@ describe('a loop', () => {
       periodMs,
       claim: async (limit) => claimable.splice(0, limit),
       work,
+      failed: () => undefined,
       log,
     });
     return loop;
@@ -100,6 +101,7 @@ describe('a loop', () => {
   test('goes on after one that fails, and after a look that fails', async () => {
     const done: string[] = [];
     let looks = 0;
+    let failures = 0;
     loop = createLoop({
       name: 'test',
       parallel: 1,
@@ -113,10 +115,14 @@ describe('a loop', () => {
         if (id === 'bad') throw new Error('no');
         done.push(id);
       },
+      failed: () => {
+        failures += 1;
+      },
       log,
     });
     loop.start();
     await until('the good one is done', () => done.includes('good'));
+    expect(failures).toBe(2);
   });
 
   test('stops: what is under way ends, and nothing else is begun', async () => {
@@ -148,7 +154,7 @@ describe('what is repeated', () => {
       begun += 1;
       return new Promise<void>((resolve) => ends.push(resolve));
     };
-    const repeated = repeat({ name: 'test', everyMs: 5, work, log });
+    const repeated = repeat({ name: 'test', everyMs: 5, work, ended: () => undefined, log });
     void repeated.now();
     void repeated.now();
     expect(begun).toBe(1);
@@ -166,8 +172,11 @@ describe('what is repeated', () => {
       tries += 1;
       throw new Error('no');
     };
-    const repeated = repeat({ name: 'test', everyMs: 1, work, log });
+    const outcomes: string[] = [];
+    const ended = (outcome: string) => void outcomes.push(outcome);
+    const repeated = repeat({ name: 'test', everyMs: 1, work, ended, log });
     await until('it is tried again', () => tries > 2);
+    expect(outcomes.slice(0, 2)).toEqual(['failed', 'failed']);
     repeated.stop();
   });
 });
@@ -202,6 +211,7 @@ describe('two processes on one database', () => {
       leaseMs: LEASE_MS,
       notificationLeaseMs: LEASE_MS,
       periodMs,
+      failed: () => undefined,
       now: () => at(10),
       log,
     });

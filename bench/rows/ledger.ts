@@ -89,7 +89,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
         progress(`${round} days are sealed`);
         await run(insertEvents(day, round * day));
         const before = process.cpuUsage();
-        await ledger.turn();
+        await ledger.sealAndAnchor();
         const { user, system } = process.cpuUsage(before);
         seconds.push((user + system) / 1_000_000);
       }

@@ -28,8 +28,10 @@ export interface LedgerState {
 
 /** Seals over the log, and what is proved with them. */
 export interface Ledger {
-  /** Seals what waits, and lets the newest seal leave once an hour. Says where sealing does not keep up. */
-  turn(): Promise<void>;
+  /** Seals what waits. Once an hour, after the first {@link checkIfDue}, the newest seal leaves, even when sealing fails. */
+  sealAndAnchor(): Promise<void>;
+  /** Alerts people when sealing doesn't keep up. */
+  alertIfStalled(): Promise<void>;
   /** At start, and once an hour: holds the ledger against the rows of the log and against what has left, and has people told of what does not fit. */
   checkIfDue(): Promise<void>;
   state(): Promise<LedgerState>;
@@ -114,17 +116,27 @@ export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledg
     await store.noteDifferences(differences, now());
   }
 
+  async function anchor(): Promise<void> {
+    // What this machine remembers is looked at before it is replaced.
+    if (checkedAt === undefined) return;
+    const seal = await store.newestSeal();
+    const at = now();
+    if (seal !== undefined && (await store.anchor(seal, at)))
+      await memory.remember({ n: seal.n, hash: hashOfSeal(seal), at: at.toISOString() });
+  }
+
   return {
-    async turn() {
-      if (key !== undefined && !isForkLookedFor) await lookForFork();
-      if (key !== undefined) await sealAll(key);
+    async sealAndAnchor() {
+      try {
+        if (key !== undefined && !isForkLookedFor) await lookForFork();
+        if (key !== undefined) await sealAll(key);
+      } finally {
+        await anchor();
+      }
+    },
+
+    async alertIfStalled() {
       if ((await store.waitingSeconds()) > OVERDUE_SECONDS) await store.noteStalled(now());
-      // What this machine remembers is looked at before it is replaced.
-      if (checkedAt === undefined) return;
-      const seal = await store.newestSeal();
-      const at = now();
-      if (seal !== undefined && (await store.anchor(seal, at)))
-        await memory.remember({ n: seal.n, hash: hashOfSeal(seal), at: at.toISOString() });
     },
 
     async checkIfDue() {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { DAY_MS, HOUR_MS } from '../duration.ts';
+import { settleEach, throwAny } from '../collections.ts';
+import { DAY_MS } from '../duration.ts';
 import type { Log } from '../log.ts';
 import { changeOrder } from './change-order.ts';
 import type { Directory, OrderStore } from './ports.ts';
@@ -75,6 +76,7 @@ const PAUSE_MS = 1_000;
 /**
  * Asks Slack about everybody for whom something is kept sealed and who linked the team's account, because Slack’s event may have been lost.
  * @returns false when it has to be repeated soon, because Slack did not tell of everybody
+ * @throws {AggregateError} after everybody was looked at, if that failed for somebody
  */
 async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
   const { pauseMs = PAUSE_MS, signal } = deps;
@@ -85,50 +87,25 @@ async function offboardDeparted(deps: OffboardingLook): Promise<boolean> {
     ...(await deps.keys.owners()),
     ...(linkedBy === undefined ? [] : [linkedBy]),
   ]);
-  let isComplete = true;
   let isFirst = true;
-  for (const userId of people) {
+  const looked = await settleEach(people, async (userId) => {
     if (!isFirst) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     isFirst = false;
     if (signal.aborted) return false;
-    try {
-      const membership = await deps.directory.membership(userId);
-      if (membership === 'left') await offboard(deps, userId);
-      if (membership === 'unknown') isComplete = false;
-    } catch (err) {
-      isComplete = false;
-      deps.log.error({ err, userId }, 'looking whether a person has left');
-    }
-  }
-  return isComplete;
+    const membership = await deps.directory.membership(userId);
+    if (membership === 'left') await offboard(deps, userId);
+    return membership !== 'unknown';
+  });
+  throwAny(looked.errors);
+  return !looked.results.includes(false);
 }
 
-export interface Offboarding {
-  /** Asks when a day has passed, and waits for a look that is under way. Never throws. */
-  lookIfDue(): Promise<void>;
-  stop(): void;
-}
-
-/** Asks now and then once a day. Every replica does so, which does no harm. */
-export function keepOffboarding(deps: OffboardingLook): Offboarding {
+/** Asks at once and then once a day; sooner while something failed. Every replica does so, which does no harm. */
+export function createDepartureCheck(deps: OffboardingLook): () => Promise<void> {
   let lastComplete: Date | undefined;
-  let underWay: Promise<void> | undefined;
-  const look = async () => {
+  return async () => {
     const startedAt = deps.now();
     if (lastComplete !== undefined && startedAt.getTime() - lastComplete.getTime() < DAY_MS) return;
-    try {
-      if (await offboardDeparted(deps)) lastComplete = startedAt;
-    } catch (err) {
-      deps.log.error({ err }, 'looking who has left');
-    }
+    if (await offboardDeparted(deps)) lastComplete = startedAt;
   };
-  const lookIfDue = () => {
-    underWay ??= look().finally(() => {
-      underWay = undefined;
-    });
-    return underWay;
-  };
-  void lookIfDue();
-  const timer = setInterval(() => void lookIfDue(), HOUR_MS);
-  return { lookIfDue, stop: () => clearInterval(timer) };
 }

@@ -43,8 +43,10 @@ export interface Webhooks {
   open(): Promise<void>;
   /** Queues a test for every endpoint. */
   test(): Promise<void>;
-  /** Queues what is due by itself: the test of the month, and that Slack is out of reach. @param slack how it stands */
-  queueDue(slack: () => Promise<SlackOutage | undefined>): Promise<void>;
+  /** Queues the test of the month. */
+  testMonthly(): Promise<void>;
+  /** Queues that Slack is unreachable, once an outage. */
+  noteSlack(outage: SlackOutage | undefined): Promise<void>;
 }
 
 /** The budget of one attempt. */
@@ -72,10 +74,12 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
         now(),
       ),
     test: () => store.queue({ type: 'test', at: now(), data: { code: 'asked' } }),
-    async queueDue(slack) {
+    async testMonthly() {
+      if (endpoints.length > 0) await store.testMonthly(now());
+    },
+    async noteSlack(outage) {
       if (endpoints.length === 0) return;
-      await store.testMonthly(now());
-      await store.noteSlack(await slack(), new Date(now().getTime() - ALERT_AFTER_MS), now());
+      await store.noteSlack(outage, new Date(now().getTime() - ALERT_AFTER_MS), now());
     },
   };
 }

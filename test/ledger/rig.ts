@@ -2,13 +2,24 @@ import { nodeCryptography, type Report, verify } from 'domain-steward-verify';
 import { pino } from 'pino';
 import type { RememberedAnchor } from '../../src/ledger/anchor-file.ts';
 import { makeLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
-import { createLedger, type LedgerDeps } from '../../src/ledger/ledger.ts';
+import { createLedger, type Ledger, type LedgerDeps } from '../../src/ledger/ledger.ts';
 import type { FileLine } from '../../src/ledger/receipt.ts';
 import { hashOfSeal, type Seal } from '../../src/ledger/seal.ts';
 import { hashOfStatement, readStatement } from '../../src/orders/statement.ts';
 import { createLedgerStore } from '../../src/store/ledger.ts';
 import { newOrder, startRig } from '../store/order-rig.ts';
 import { orderEvent } from '../support/log.ts';
+
+/** What the jobs of a process do with its ledger, one after the other. */
+function inTurns(ledger: Ledger) {
+  return {
+    ...ledger,
+    async turn() {
+      await ledger.sealAndAnchor();
+      await ledger.alertIfStalled();
+    },
+  };
+}
 
 export const HOUR_MS = 60 * 60_000;
 
@@ -33,7 +44,7 @@ export async function startLedgerRig() {
     now: () => now,
     log: pino({ level: 'silent' }),
   };
-  const running = createLedger(deps);
+  const running = inTurns(createLedger(deps));
   await running.checkIfDue();
   let count = 0;
   return {
@@ -44,7 +55,7 @@ export async function startLedgerRig() {
     running,
     now: deps.now,
     /** That of a process that has just started. */
-    ledger: (changes: Partial<LedgerDeps> = {}) => createLedger({ ...deps, ...changes }),
+    ledger: (changes: Partial<LedgerDeps> = {}) => inTurns(createLedger({ ...deps, ...changes })),
     /** Time passes for the bot. */
     pass(ms: number): void {
       now = new Date(now.getTime() + ms);

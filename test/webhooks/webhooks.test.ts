@@ -365,13 +365,12 @@ describe('an endpoint', () => {
 
   test('is tested once a month', async () => {
     const webhooks = await open([receiver.url]);
-    const slack = async () => undefined;
-    await webhooks.queueDue(slack);
+    await webhooks.testMonthly();
     await deliverDue(webhooks);
     expect(receiver.received).toEqual([]);
     for (const days of [30, 30, 61]) {
       seconds = days * DAY;
-      await Promise.all([webhooks.queueDue(slack), webhooks.queueDue(slack)]);
+      await Promise.all([webhooks.testMonthly(), webhooks.testMonthly()]);
       await deliverDue(webhooks);
     }
     expect(typesAt(receiver)).toEqual(['test:monthly', 'test:monthly']);
@@ -382,7 +381,7 @@ describe('an endpoint', () => {
     const since = at(0);
     const tick = async (after: number, outage?: { since: Date; code: string }) => {
       seconds = after;
-      await webhooks.queueDue(async () => outage);
+      await webhooks.noteSlack(outage);
       await deliverDue(webhooks);
       return typesAt(receiver);
     };

@@ -1,3 +1,4 @@
+import { settleEach, throwAny } from '../../collections.ts';
 import { WEEK_MS } from '../../duration.ts';
 import type { Log } from '../../log.ts';
 import { refusalOfNonApprover } from '../approval-rights.ts';
@@ -158,8 +159,10 @@ export async function stopUnsent(
   deps: Pick<LifeDeps, 'store' | 'mandates' | 'now'>,
   mandateId: string,
 ): Promise<void> {
-  for (const orderId of await deps.mandates.unsentOf(mandateId))
-    await changeOrder(deps, orderId, () => ({
+  const stopped = await settleEach(await deps.mandates.unsentOf(mandateId), (orderId) =>
+    changeOrder(deps, orderId, () => ({
       event: { type: 'stopped', summary: { code: 'mandate_held', because: 'mandate_ended' } },
-    }));
+    })),
+  );
+  throwAny(stopped.errors);
 }

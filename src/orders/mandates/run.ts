@@ -1,5 +1,6 @@
 import type { Account } from '../../accounts/account.ts';
-import { DAY_MS, HOUR_MS } from '../../duration.ts';
+import { present, settleEach, throwAny } from '../../collections.ts';
+import { DAY_MS } from '../../duration.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 import type { Order } from '../order.ts';
 import { checkRequest, decisionOf, requestOrder, statedOrder } from '../request-order.ts';
@@ -34,26 +35,29 @@ const LONGEST_GRACE_DAYS = 45;
 /** Held names that are asked for at once. */
 const MAX_ASKED = 500;
 
-/** Has mandates act for what is due. */
+/**
+ * Has mandates act for what is due. Each mandate and each name fails alone.
+ * @throws {AggregateError} after everything was tried
+ */
 export async function runMandates(deps: RunDeps): Promise<void> {
-  const given = await tendMandates(deps);
-  if (given.length > 0) await actForDueNames(deps, given);
-  for (const act of await deps.mandates.toAskFor(MAX_ASKED)) await askFor(deps, act);
+  const tended = await settleEach(await mandatesOf(deps.store), (order) => tendMandate(deps, order));
+  const acted = await actForDueNames(deps, present(tended.results));
+  const asked = await settleEach(await deps.mandates.toAskFor(MAX_ASKED), (act) => askFor(deps, act));
+  throwAny([...tended.errors, ...acted.errors, ...asked.errors]);
 }
 
-/** Ends those whose people have left, and stops what ended ones have not sent. @returns those that go on */
-async function tendMandates(deps: RunDeps): Promise<readonly MandateInForce[]> {
-  const found: MandateInForce[] = [];
-  for (const order of await mandatesOf(deps.store)) {
-    const mandate = mandateOf(order);
-    if (mandate === undefined) continue;
-    if (!isInForce(mandate, deps.now())) await stopUnsent(deps, mandate.id);
-    else if (await endIfLeft(deps, order)) found.push({ order, mandate });
-  }
-  return found;
+/** Ends a mandate whose people have left, or stops what an ended one hasn't sent. @returns it if it stays in force */
+async function tendMandate(deps: RunDeps, order: Order): Promise<MandateInForce | undefined> {
+  const mandate = mandateOf(order);
+  if (mandate === undefined) return undefined;
+  if (isInForce(mandate, deps.now())) return (await endIfLeft(deps, order)) ? { order, mandate } : undefined;
+  await stopUnsent(deps, mandate.id);
+  return undefined;
 }
 
-async function actForDueNames(deps: RunDeps, given: readonly MandateInForce[]): Promise<void> {
+async function actForDueNames(deps: RunDeps, given: readonly MandateInForce[]) {
+  const errors: unknown[] = [];
+  if (given.length === 0) return { errors };
   const mandates = given.map(({ mandate }) => mandate);
   const now = deps.now();
   const from = new Date(now.getTime() - LONGEST_GRACE_DAYS * DAY_MS);
@@ -67,12 +71,13 @@ async function actForDueNames(deps: RunDeps, given: readonly MandateInForce[]): 
       const chosen = given.find((each) => each.mandate === mandate);
       const isDue = chosen !== undefined && isDueFor(chosen.mandate, endOfName(name), now);
       if (!isDue || endOfName(name).renewableUntil <= now) continue;
-      await actFor(deps, chosen, name).catch((err: unknown) =>
-        deps.log.error({ err, mandateId: chosen.mandate.id, name: name.name }, 'acting for a name'),
-      );
+      await actFor(deps, chosen, name).catch((err: unknown) => {
+        errors.push(err);
+        deps.log.error({ err, mandateId: chosen.mandate.id, name: name.name }, 'acting for a name');
+      });
     }
     after = page.at(-1);
-    if (page.length < PAGE || after === undefined) return;
+    if (page.length < PAGE || after === undefined) return { errors };
   }
 }
 
@@ -156,19 +161,4 @@ async function askFor(deps: RunDeps, act: MandateAct): Promise<void> {
   // The order that is not sent for it is stopped at any moment.
   if (outcome.kind === 'open_already' && outcome.order.mandated !== undefined) return;
   await deps.mandates.askedFor(act.id, hasOrder ? outcome.order.id : undefined, deps.now());
-}
-
-/** Between two runs while nothing changes. */
-const RUN_EVERY_MS = HOUR_MS / 6;
-
-/** Runs them now and then. A clock that jumps has them run at once. */
-export function createMandateRuns(deps: RunDeps): () => Promise<void> {
-  let ranAt: Date | undefined;
-  return async () => {
-    const now = deps.now();
-    const sinceMs = now.getTime() - (ranAt?.getTime() ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs >= 0 && sinceMs < RUN_EVERY_MS) return;
-    await runMandates(deps);
-    ranAt = now;
-  };
 }

@@ -59,7 +59,7 @@ async function sendReceipt(call: Interaction, id: string): Promise<void> {
   if (order === undefined || !(await maySee(deps.orders, order, viewerOf(call))))
     return call.respond(noSuchOrderText(id));
   // What has happened to it by now belongs to it.
-  await deps.ledger.turn();
+  await deps.ledger.sealAndAnchor();
   const lines = await deps.ledger.receipt(order, deps.statementOf(order));
   if (lines === undefined) return call.respond(NO_KEY);
   if (!lines.some(({ type }) => type === 'seal')) return call.respond(noReceiptText(order.id));

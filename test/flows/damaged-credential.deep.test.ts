@@ -1,0 +1,112 @@
+import type { Actor, Message } from '@domain-steward/slack-workspace';
+import pg from 'pg';
+import { afterAll, expect, test } from 'vitest';
+import { priceEdits } from '../../src/money/prices.ts';
+import { answerTo, DOMAINS, openedAfter, textOf, until, useTestDemo } from '../support/demo.ts';
+import { chargesFor, orderAfter } from '../support/orders.ts';
+import { closed } from '../support/people.ts';
+import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
+
+/*
+ * Bob's sealed credential is damaged, and he has a mandate. Alice's mandate, digests, reports and webhooks go on.
+ * Also tried: a row of an account that is gone, and a mandate that can't be read.
+ */
+
+const DAY_MS = 86_400_000;
+const REMINDERS = 'C0EXPIRY';
+const SERVERS = ['ns1.dns.example', 'ns2.dns.example'];
+
+const receiver = await startReceiver();
+afterAll(() => receiver.close());
+const t = useTestDemo({
+  linked: ['alice', 'bob'],
+  settings: { WEBHOOK_URLS: receiver.url, WEBHOOK_SECRET, ADMINS: 'U0ADA' },
+});
+
+async function sql(text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: t.databaseUrl });
+  await client.connect();
+  await client.query(text).finally(() => client.end());
+}
+
+async function watch(name: string, days: number): Promise<void> {
+  const expires = new Date(t.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
+  t.service.state.addDomain({ name, context: 4, expires, nameServers: [...SERVERS] });
+  const { sandbox } = t.demo.dns;
+  sandbox?.world.serve(name, SERVERS, []);
+  sandbox?.world.delegate(name, SERVERS);
+  await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
+}
+
+/** A mandate of one person that another approves. */
+async function mandate(person: Actor, approver: Actor, name: string, maxPrice: string): Promise<void> {
+  const told = person.ephemerals().length;
+  await person.command(DOMAINS, '/domain mandates');
+  const shown = await t.workspace.waitFor(() => person.ephemerals()[told], { what: 'the mandates' });
+  const view = await openedAfter(t.workspace, person, () => person.click(shown, 'mandate_add'));
+  const until = new Date(t.service.clock.registry() + 300 * DAY_MS).toISOString().slice(0, 10);
+  const order = await orderAfter(
+    t.workspace,
+    async () =>
+      closed(
+        await person.submit(view, {
+          ...{ mandate_names: name, max_price: maxPrice, max_total: '54.00' },
+          ...{ span: 'year', until, notice: '10', account: 'mine' },
+        }),
+      ),
+    DOMAINS,
+  );
+  await approver.click(order.card, 'order_approve');
+  await order.becomes('SUCCEEDED');
+}
+
+async function counted(job: string): Promise<number> {
+  const text = await (await fetch(`${t.botUrl}/metrics`)).text();
+  return Number(
+    new RegExp(`^domain_steward_job_failures_total\\{name="${job}"\\} (\\d+)$`, 'm').exec(text)?.[1],
+  );
+}
+
+test('a damaged credential stops nothing but its own mandate', async () => {
+  const renew = {
+    zone: 'rest',
+    task: 'renew',
+    period: 1,
+    validFrom: '2020-01-01',
+    source: 'Contract 7',
+  } as const;
+  const amount = { currency: 'EUR', minor: 1_800 } as const;
+  await t.demo.bot.prices.save(priceEdits([], [{ ...renew, amount }]), 'U0ADA', new Date());
+  await watch('bobs.rest', 12);
+  await watch('alices.rest', 12);
+  await watch('watched.rest', 32);
+  await mandate(t.bob, t.carol, 'bobs.rest', '17.99');
+  await mandate(t.alice, t.bob, 'alices.rest', '18.00');
+  await sql(
+    `UPDATE accounts SET sealed = set_byte(sealed, 20, 255 - get_byte(sealed, 20)) WHERE user_id = 'U0BOB'`,
+  );
+  const before = receiver.received.length;
+  await t.demo.moveTime(3 * DAY_MS);
+
+  const inReminders = (text: string) => (): Message | undefined =>
+    t.workspace.messages(REMINDERS).find((message) => textOf(message).includes(text));
+  await t.workspace.waitFor(inReminders('*watched.rest*'), { what: 'the digest' });
+  await t.workspace.waitFor(inReminders('will be renewed by mandate'), { what: "Alice's mandate to act" });
+  await until('Bob’s mandate is told by webhook', () =>
+    receiver.received.slice(before).some(({ body }) => body.type === 'mandate.held'),
+  );
+  expect(await counted('mandates')).toBeGreaterThan(0);
+
+  await t.demo.moveTime(DAY_MS + DAY_MS / 2);
+  await t.demo.moveTime(DAY_MS / 24);
+  await until('Alice’s name is renewed', () => chargesFor(t.service, 'alices.rest') === 1);
+  const now = new Date(Date.now() + 4.6 * DAY_MS);
+  const third = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 3, 12);
+  await t.demo.moveTime(third - now.getTime());
+  await t.workspace.waitFor(inReminders('*Spent*'), { what: 'the report of the month' });
+  await until('the test of the month arrives', () =>
+    receiver.received.slice(before).some(({ body }) => body.type === 'test'),
+  );
+  const { details } = (await (await fetch(`${t.botUrl}/readyz`)).json()) as { details?: { jobs?: string } };
+  expect(details?.jobs).toContain('mandates failed');
+}, 120_000);
