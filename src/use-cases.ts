@@ -24,6 +24,7 @@ import { createServiceClient } from './service/client.ts';
 import { credentialInterfaces } from './service/interfaces.ts';
 import { withSaved } from './settings.ts';
 import { limitLinkTries } from './slack/accounts/link.ts';
+import { createAdminsToNotify } from './slack/admins/admins.ts';
 import { isAdminNow, type SlackDeps } from './slack/feature.ts';
 import { adoptCard, refreshWaitingCards } from './slack/orders/order-messages.ts';
 import { createFileReader } from './slack/outbound/download.ts';
@@ -198,6 +199,7 @@ export function featureDeps({ config, seams, log, now, bus }: Site, parts: Featu
     web,
     directory,
     admins: config.admins,
+    adminsToNotify: createAdminsToNotify(config.admins, directory, log),
     teamId: bot.teamId,
     orgId,
     accounts,

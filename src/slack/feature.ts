@@ -26,6 +26,7 @@ import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { SettingChange, SettingsStore } from '../settings.ts';
 import type { LinkPurpose } from '../signing/ports.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { AdminsToNotify } from './admins/admins.ts';
 import type { Message } from './kit/blocks.ts';
 import type { FieldErrors, Form, FormOrigin, FormValues, FormView } from './kit/form.ts';
 import type { Limiter } from './kit/limiter.ts';
@@ -109,6 +110,7 @@ export interface SlackDeps extends HomeWorkspace {
   readonly examine: () => AsyncIterable<Finding>;
   /** `ADMINS`: people who may change settings besides workspace admins and owners. */
   readonly admins: readonly string[];
+  readonly adminsToNotify: AdminsToNotify;
   /**
    * Limits how often a person may try credentials that the service refuses, so that nobody guesses passwords through
    * the bot.

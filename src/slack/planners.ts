@@ -60,11 +60,23 @@ function createPlanners(
   deps: SlackDeps,
   from: ToldFrom,
 ): Readonly<Record<Subject['kind'], NotificationPlanner>> {
-  const { web, directory, admins, settings, prices, budgets, spending, orders, names, expiry, now, log } =
-    deps;
+  const {
+    web,
+    directory,
+    adminsToNotify,
+    settings,
+    prices,
+    budgets,
+    spending,
+    orders,
+    names,
+    expiry,
+    now,
+    log,
+  } = deps;
   const { reports } = from;
   const month = createMoneyReportPlanner({ settings, prices, spending, budgets, reports, now });
-  const day = createPriceDifferencePlanner({ directory, admins, prices, reports });
+  const day = createPriceDifferencePlanner({ directory, adminsToNotify, prices, reports });
   return {
     order: createOrderPlanner({
       web,
@@ -78,7 +90,7 @@ function createPlanners(
       incidents: names.orderIncidents,
       findListed: expiry.findListed,
       firstExpiry: orders.firstExpiry,
-      admins,
+      adminsToNotify,
       decisionOf: (order) => waitingDecision(orders, order),
       peopleWhoMayApprove: (order) => peopleWhoMayApprove(orders, order),
       previewOf: (order) => mandatePreview(deps.mandates, order),
@@ -90,7 +102,7 @@ function createPlanners(
       store: orders.store,
       directory,
       settings,
-      admins,
+      adminsToNotify,
       nameOf: async (name) => {
         const [watched, details, record] = await Promise.all([
           expiry.find(name),
@@ -119,12 +131,12 @@ function createPlanners(
       ...(from.pauseMs === undefined ? {} : { pauseMs: from.pauseMs }),
     }),
     report: (claim, send) => (claim.id.length === 'YYYY-MM'.length ? month : day)(claim, send),
-    place: createPlacePlanner({ directory, admins, settings }),
-    group: createGroupPlanner({ directory, admins }),
+    place: createPlacePlanner({ directory, adminsToNotify, settings }),
+    group: createGroupPlanner({ directory, adminsToNotify }),
     anchors: createAnchorPlanner({ settings, ledger: from.ledger }),
     event: createEventPlanner({
       directory,
-      admins,
+      adminsToNotify,
       events: deps.events,
       impacts: names.impacts,
       settings,
@@ -135,15 +147,15 @@ function createPlanners(
     }),
     pending_change: createPendingChangePlanner({
       directory,
-      admins,
+      adminsToNotify,
       settings,
       facts: deps.facts,
       pendingChanges: deps.pendingChanges,
       policies: deps.policies,
       now,
     }),
-    webhook_endpoint: createEndpointPlanner({ directory, admins, webhooks: deps.webhooks }),
+    webhook_endpoint: createEndpointPlanner({ directory, adminsToNotify, webhooks: deps.webhooks }),
     mandate_day: createMandateDayPlanner({ ...deps.mandates, orders: orders.store, settings, now }),
-    departure: createDeparturePlanner({ directory, admins, teamAccount: from.teamAccount }),
+    departure: createDeparturePlanner({ directory, adminsToNotify, teamAccount: from.teamAccount }),
   };
 }

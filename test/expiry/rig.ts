@@ -15,7 +15,7 @@ import { createLog } from '../../src/log.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
 import type { NotificationStore } from '../../src/notifications.ts';
 import { withSaved } from '../../src/settings.ts';
-import { createPlacePlanner } from '../../src/slack/admins/admins.ts';
+import { type AdminsToNotify, createPlacePlanner } from '../../src/slack/admins/admins.ts';
 import { createDigestPlanner } from '../../src/slack/expiry/digest-notifications.ts';
 import { type Message, textMessage } from '../../src/slack/kit/blocks.ts';
 import type { SlackDirectory } from '../../src/slack/outbound/directory.ts';
@@ -141,7 +141,7 @@ export interface Replica {
 export interface Slack {
   readonly web: SlackWeb;
   readonly directory: SlackDirectory;
-  readonly admins: readonly string[];
+  readonly adminsToNotify: AdminsToNotify;
 }
 
 /** How a look at the schedule ended. */
@@ -192,7 +192,7 @@ export class Rig {
   replica(slack?: Slack): Replica {
     const { poster } = this;
     const { views } = poster;
-    const { directory, admins } = slack ?? { ...poster, admins: [ADMIN] };
+    const { directory, adminsToNotify } = slack ?? { ...poster, adminsToNotify: async () => [ADMIN] };
     const settings = async () => this.settings;
     const now = () => this.now;
     const reminders = createReminderStore(this.database, TEAM);
@@ -226,7 +226,7 @@ export class Rig {
       pauseMs: 0,
       signal: new AbortController().signal,
     });
-    const place = createPlacePlanner({ directory, admins, settings });
+    const place = createPlacePlanner({ directory, adminsToNotify, settings });
     return { reminders, notifier: notifierDeps({ notifications, web, now }, { digest, place }) };
   }
 

@@ -306,7 +306,7 @@ describe('publishing', () => {
     const revision = buttonValue(list, 'policy_publish');
     const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
     expect(told).toContain('New at 1, “large renewals”');
-    expect(told).toContain('I have asked <@U0BOB>.');
+    expect(told).toContain('Waiting for <@U0BOB> to confirm.');
     expect(buttonsOf(await policyOf(t.ada))).not.toContain('policy_confirm');
     const asked = await t.workspace.waitFor(
       () =>

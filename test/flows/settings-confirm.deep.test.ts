@@ -76,7 +76,7 @@ describe('a setting that decides', () => {
     expect(told).toContain('Waits for another admin');
     expect(told).toContain('Approvals needed for an order: `2` → `1`');
     expect(told).toContain('renew, restore: this costs money and no longer waits for approval.');
-    expect(told).toContain('I have asked <@U0BOB>.');
+    expect(told).toContain('Waiting for <@U0BOB> to confirm.');
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await order.becomes('PENDING');
     expect(textOf(order.card)).toContain('of 2');

@@ -77,7 +77,7 @@ describe('amounts that differ from the list', () => {
     const now = () => m.rig.now;
     const report = createPriceDifferencePlanner({
       directory: createDirectory(web, workspace.teamId),
-      admins: ['U0ADA'],
+      adminsToNotify: async () => ['U0ADA'],
       prices: m.prices,
       reports: createMoneyReportStore(m.database),
     });

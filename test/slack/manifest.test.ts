@@ -66,6 +66,7 @@ const SCOPES_OF: Readonly<Record<string, readonly string[]>> = {
   'usergroups.list': ['usergroups:read'],
   'usergroups.users.list': ['usergroups:read'],
   'users.info': ['users:read'],
+  'users.list': ['users:read'],
   'views.open': [],
   'views.publish': [],
   'views.update': [],

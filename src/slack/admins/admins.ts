@@ -1,5 +1,6 @@
 import type { Account } from '../../accounts/account.ts';
 import type { TeamSettings } from '../../config.ts';
+import type { Log } from '../../log.ts';
 import type { Subject } from '../../notifications.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
@@ -20,20 +21,41 @@ import {
   unreadableGroupAlert,
 } from './unreachable.view.ts';
 
+/** User ids of the people who are told what admins have to know. Empty if Slack doesn't name any. */
+export type AdminsToNotify = () => Promise<readonly string[]>;
+
+/** `ADMINS`, or without them the workspace's admins and owners. */
+export function createAdminsToNotify(
+  configured: readonly string[],
+  { workspaceAdmins }: Pick<SlackDirectory, 'workspaceAdmins'>,
+  log: Log,
+): AdminsToNotify {
+  // While Slack does not answer, the last known admins are better than none.
+  let known: readonly string[] = [];
+  return async () => {
+    if (configured.length > 0) return configured;
+    try {
+      known = await workspaceAdmins();
+    } catch (err) {
+      log.warn({ err }, 'listing the admins of the workspace');
+    }
+    return known;
+  };
+}
+
 /** What planning messages to admins needs. */
 export interface AdminPlannerDeps {
   readonly directory: Pick<SlackDirectory, 'directMessage'>;
-  /** `ADMINS`: admins beside those of the workspace, by id. */
-  readonly admins: readonly string[];
+  readonly adminsToNotify: AdminsToNotify;
 }
 
 /** Sends each admin a direct message about a subject, once. Whom Slack does not deliver to is left out. */
 export async function notifyAdmins(
-  { directory, admins }: AdminPlannerDeps,
+  { directory, adminsToNotify }: AdminPlannerDeps,
   send: SendNotification,
   message: Message,
 ): Promise<void> {
-  for (const admin of admins) {
+  for (const admin of await adminsToNotify()) {
     await send({
       purpose: `to:${admin}`,
       version: ONCE,
@@ -82,8 +104,8 @@ export function createDeparturePlanner(
     if (account === undefined || userId === undefined || departureOf(account, userId).id !== id)
       return undefined;
     // Slack takes no message to somebody who is gone.
-    const admins = deps.admins.filter((admin) => admin !== userId);
-    await notifyAdmins({ ...deps, admins }, send, departedLinkerAlert(account, userId));
+    const adminsToNotify = async () => (await deps.adminsToNotify()).filter((admin) => admin !== userId);
+    await notifyAdmins({ ...deps, adminsToNotify }, send, departedLinkerAlert(account, userId));
     return undefined;
   };
 }

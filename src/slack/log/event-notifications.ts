@@ -22,7 +22,7 @@ interface LapseDeps extends WaitingDeps, Pick<SlackDeps, 'log'> {
   readonly expiry: Pick<SlackDeps['expiry'], 'find'>;
 }
 
-export interface EventPlannerDeps extends LapseDeps, Pick<SlackDeps, 'directory' | 'admins'> {
+export interface EventPlannerDeps extends LapseDeps, Pick<SlackDeps, 'directory' | 'adminsToNotify'> {
   readonly settings: () => Promise<
     Pick<TeamSettings, 'alertChannel' | 'reminderChannel' | 'reminderTimezone'>
   >;

@@ -50,7 +50,7 @@ export async function alertOfLedger(
 ): Promise<void> {
   const told = { version: ONCE, since, message: () => message };
   await send({ ...told, purpose: 'alert', places: [() => alertPlace(deps)] });
-  for (const admin of deps.admins)
+  for (const admin of await deps.adminsToNotify())
     await send({ ...told, purpose: `to:${admin}`, places: [directMessageTo(deps.directory, admin)] });
 }
 

@@ -6,6 +6,7 @@ import type { ClaimedSubject, PostedMessage } from '../../notifications.ts';
 import { peopleAmong } from '../../orders/approvers.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import { privateIds } from '../../orders/visibility.ts';
+import type { AdminsToNotify } from '../admins/admins.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import {
@@ -36,8 +37,7 @@ export interface IncidentPlannerDeps {
   readonly store: Pick<OrderStore, 'load'>;
   readonly directory: Pick<SlackDirectory, 'directMessage' | 'membersOf'>;
   readonly settings: () => Promise<TeamSettings>;
-  /** `ADMINS`: admins beside those of the workspace, by id. */
-  readonly admins: readonly string[];
+  readonly adminsToNotify: AdminsToNotify;
   readonly nameOf: (name: string) => Promise<NameOfIncident>;
   readonly now: () => Date;
 }
@@ -74,7 +74,8 @@ export function createIncidentPlanner(deps: IncidentPlannerDeps): NotificationPl
     const incident = await deps.incidents.find(claim.id);
     if (incident === undefined) return undefined;
     const orders = incident.changes.flatMap((change) => change.orders.map(({ id }) => id));
-    const [privateOrders, movedAt, name, settings] = await Promise.all([
+    const [admins, privateOrders, movedAt, name, settings] = await Promise.all([
+      deps.adminsToNotify(),
       privateIds(deps, orders),
       movedAfter(deps, incident),
       deps.nameOf(incident.name),
@@ -102,7 +103,7 @@ export function createIncidentPlanner(deps: IncidentPlannerDeps): NotificationPl
       purpose: 'incident',
       places: [
         channelOf(alertChannelOf(settings)),
-        ...deps.admins.map((admin) => directMessageTo(deps.directory, admin)),
+        ...admins.map((admin) => directMessageTo(deps.directory, admin)),
         channelOf(own),
       ],
       mustArrive: true,
@@ -234,9 +235,9 @@ async function tellThread(
 }
 
 /** The name's owner, the admins and the approvers, each once. */
-async function concerned({ settings, directory, admins }: IncidentPlannerDeps, { owner }: NameOfIncident) {
-  const { approvers } = await settings();
-  return peopleAmong(directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
+async function concerned(deps: IncidentPlannerDeps, { owner }: NameOfIncident) {
+  const [{ approvers }, admins] = await Promise.all([deps.settings(), deps.adminsToNotify()]);
+  return peopleAmong(deps.directory, [...(owner === undefined ? [] : [owner]), ...admins, ...approvers]);
 }
 
 function metadataOf(incident: Incident): MessageMetadata {

@@ -446,5 +446,5 @@ export function oursIntro({ name, changes, proposed }: Incident, isGuarded: bool
 }
 
 export function raisedText(name: string): string {
-  return `You raised ${code(displayName(name))}: its owner, the approvers and the admins are told.`;
+  return `You raised the alarm for ${code(displayName(name))}. The incident’s thread says who I could reach.`;
 }

@@ -11,7 +11,14 @@ import {
   quote,
   textMessage,
 } from '../kit/blocks.ts';
-import { type HistoryEvent, type HistoryEventOf, orderTitle, reasonOf } from './order.view.ts';
+import {
+  type CalledPeople,
+  calledText,
+  type HistoryEvent,
+  type HistoryEventOf,
+  orderTitle,
+  reasonOf,
+} from './order.view.ts';
 
 /*
  * An order that an admin approved alone in an emergency, and the review of that.
@@ -48,16 +55,16 @@ export function emergencyFact(order: Order, history: readonly HistoryEvent[]): s
   return `By ${mention(order.emergencyApprovedBy)} in an emergency${why}, ${reviewState(order)}`;
 }
 
-/** In the thread, which calls those who are not told by a direct message. */
-export function emergencyReply(order: Order, event: EmergencyEvent): Message {
+/** In the thread, which mentions everybody who gets no direct message. @param called who gets one */
+export function emergencyReply(order: Order, event: EmergencyEvent, called: CalledPeople): Message {
   const untold = [...event.approvers.slice(MAX_TOLD), ...event.unreadableGroups];
-  const others = event.approvers.length > 0 ? ' I have told the others who could have approved it.' : '';
-  const called =
+  const others = ` ${calledText(called)}`;
+  const mentioned =
     untold.length === 0 ? '' : ` ${untold.map(mentionApprover).join(', ')}: you could have approved it too.`;
   const unseen =
     event.isImpactUnknown === true ? ' What hangs on the name was not known yet at this approval.' : '';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone in an emergency.${reasonOf(event)}${others}${called}${unseen} It stays open for review until another admin signs it off.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*, asked by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone in an emergency.${reasonOf(event)}${others}${mentioned}${unseen} It stays open for review until another admin signs it off.`,
   );
 }
 

@@ -28,9 +28,10 @@ import type { FirstExpiry, OrderStore } from '../../orders/ports.ts';
 import type { Statement } from '../../orders/statement.ts';
 import { isPaused } from '../../orders/waves.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
+import type { AdminsToNotify } from '../admins/admins.ts';
 import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
 import type { Term } from '../expiry/expiry.view.ts';
-import type { Message } from '../kit/blocks.ts';
+import { type Message, textMessage } from '../kit/blocks.ts';
 import { isSaidInForce, mandateReply } from '../mandates/mandate.view.ts';
 import { waitsForItsDay } from '../mandates/mandate-day.ts';
 import { overBudgetReply, waitsForAdminAlone } from '../money/budget.view.ts';
@@ -48,8 +49,16 @@ import { type CardExtras, noPlaceHint, orderCard, type UndoOffer } from './card.
 import { decisionApprovers, isRuled } from './decision.view.ts';
 import { emergencyNotice, toldOfEmergency } from './emergency.view.ts';
 import { notSignedNotice, unsignedPartsOf } from './not-signed.view.ts';
+import { type CalledPeople, calledText } from './order.view.ts';
 import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
-import { copyCard, copyPurpose, isDirect, remindPeople } from './reach-approvers.ts';
+import {
+  type CalledPerson,
+  calledPeople,
+  copyCard,
+  copyPurpose,
+  isDirect,
+  remindPeople,
+} from './reach-approvers.ts';
 import { changedStatementOf, statementChangedNotice } from './statement-changed.view.ts';
 import { named, orderReply } from './thread.view.ts';
 
@@ -72,8 +81,8 @@ export interface OrderPlannerDeps {
   readonly findListed: Expiry['findListed'];
   /** When the first of an order’s names expires. */
   readonly firstExpiry: FirstExpiry;
-  /** `ADMINS`: whom to call where nobody else is named, and when an order exceeds a budget. */
-  readonly admins: readonly string[];
+  /** Called if nobody else is named, and when an order exceeds a budget. */
+  readonly adminsToNotify: AdminsToNotify;
   /** What a waiting order needs at this moment. */
   readonly decisionOf: (order: Order) => Promise<WaitingDecision>;
   /** What a waiting mandate would cover; empty for other orders. */
@@ -209,41 +218,60 @@ async function planOrder(deps: OrderPlannerDeps, planned: PlannedOrder): Promise
   await copyCard(deps, waiting, { ...wanted, approvalChannel, isOverBudget: exceedsBudget(extras.budgets) });
   const inThread = { ...planned, thread: threadOf(order, card), since: wanted.since };
   await sendProgress(deps, inThread);
+  // The replies say who was reached.
+  const called = new Map([
+    ...(await remindPeople(deps, waiting, { approvers: extras.approvers, isForAdmins })),
+    ...(await tellOfEmergency(deps, planned)),
+  ]);
   const replyTo = (entry: OrderLogEntry) =>
     overBudgetReply(entry, otherAdmins) ??
     mandateReply(order, entry) ??
-    (isSaidInForce(order, entry) ? undefined : orderReply(order, entry, extras.approvers, extras.now)) ??
+    (isSaidInForce(order, entry)
+      ? undefined
+      : orderReply(order, entry, extras.approvers, extras.now, called.get(entry.version))) ??
     repricedReply(entry, history);
   if (await sendReplies(deps, inThread, replyTo)) await sendFiles(deps, inThread);
-  await remindPeople(deps, waiting, { approvers: extras.approvers, isForAdmins });
-  await tellOfEmergency(deps, planned);
-  await tellOfChangedStatement(deps, planned);
+  await tellOfChangedStatement(deps, inThread);
 }
 
 /** By direct message: tells everybody who could have decided, and the other admins, that one admin approved an order alone. */
 async function tellOfEmergency(
-  deps: Pick<OrderPlannerDeps, 'admins' | 'directory'>,
+  deps: Pick<OrderPlannerDeps, 'adminsToNotify' | 'directory'>,
   planned: PlannedOrder,
-): Promise<void> {
+): Promise<ReadonlyMap<number, CalledPeople>> {
   const { order, history } = planned;
   const entry = history.findLast((each) => each.kind === 'emergency_approved');
-  if (entry === undefined) return;
-  const people = new Set([...toldOfEmergency(entry), ...deps.admins]);
+  if (entry === undefined) return new Map();
+  const people = new Set([...toldOfEmergency(entry), ...(await deps.adminsToNotify())]);
   // Who asked hears of it in the thread.
   for (const told of [entry.actor, order.requesterId]) people.delete(told);
   const about = { about: `${entry.version}:${entry.kind}`, since: entry.at };
-  await sendOnce(deps, planned, people, { ...about, message: () => emergencyNotice(order, entry) });
+  const message = () => emergencyNotice(order, entry);
+  return new Map([[entry.version, await sendOnce(deps, planned, people, { ...about, message })]]);
 }
 
 /** Tells the admins that an order was not sent because it is not what was asked for any more, or not signed as it has to be. */
 async function tellOfChangedStatement(
-  deps: Pick<OrderPlannerDeps, 'admins' | 'directory'>,
-  planned: PlannedOrder,
+  deps: Pick<OrderPlannerDeps, 'adminsToNotify' | 'directory'>,
+  planned: PlannedThread,
 ): Promise<void> {
-  const { order, history } = planned;
-  const since = history.at(-1)?.at ?? order.createdAt;
-  const tell = (about: string, message: () => Message) =>
-    sendOnce(deps, planned, new Set(deps.admins), { about, since, message });
+  const { order, send, since, thread } = planned;
+  const tell = async (about: string, message: () => Message) => {
+    const called = await sendOnce(deps, planned, new Set(await deps.adminsToNotify()), {
+      about,
+      since,
+      message,
+    });
+    if (called.waiting.length > 0) return;
+    await send({
+      purpose: `reply:told:${about}`,
+      version: ONCE,
+      since,
+      places: [async () => thread],
+      message: () => textMessage(calledText(called)),
+      metadata: metadataOf(order),
+    });
+  };
   const changed = changedStatementOf(order);
   if (changed !== undefined) await tell('statement_changed', () => statementChangedNotice(order, changed));
   const unsigned = unsignedPartsOf(order);
@@ -251,20 +279,23 @@ async function tellOfChangedStatement(
 }
 
 async function sendOnce(
-  { directory }: Pick<OrderPlannerDeps, 'admins' | 'directory'>,
+  { directory }: Pick<OrderPlannerDeps, 'adminsToNotify' | 'directory'>,
   { order, send }: PlannedOrder,
   people: ReadonlySet<string>,
   { about, ...notice }: Pick<WantedNotification, 'since' | 'message'> & { readonly about: string },
-): Promise<void> {
+): Promise<CalledPeople> {
+  const results: CalledPerson[] = [];
   for (const userId of people) {
-    await send({
+    const { state } = await send({
       ...notice,
       purpose: `notice:${about}:${userId}`,
       version: ONCE,
       places: [directMessageTo(directory, userId)],
       metadata: metadataOf(order),
     });
+    results.push({ userId, state });
   }
+  return calledPeople(results);
 }
 
 /** The card, in the place where it was asked for; where the bot cannot post there, with who asked. */
@@ -316,8 +347,9 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
   const isWaiting = order.state === 'PENDING';
   const now = deps.now();
   const pricing = isWaiting || isPaused(order) ? costNow(deps, order) : undefined;
-  const [decision, settings, cost, budgets, term, impact, incidents, undo, past, preview] = await Promise.all(
-    [
+  const [admins, decision, settings, cost, budgets, term, impact, incidents, undo, past, preview] =
+    await Promise.all([
+      deps.adminsToNotify(),
       isWaiting ? deps.decisionOf(order) : undefined,
       deps.settings(),
       isWaiting ? pricing : undefined,
@@ -328,9 +360,8 @@ async function readCardExtras(deps: OrderPlannerDeps, order: Order, history: rea
       undoOffer(deps, order, now),
       pastNow(deps, order),
       deps.previewOf(order),
-    ],
-  );
-  const otherAdmins = deps.admins.filter((userId) => !isRequester(order, userId));
+    ]);
+  const otherAdmins = admins.filter((userId) => !isRequester(order, userId));
   const isForAdmins = exceedsBudget(budgets) && otherAdmins.length > 0 && waitsForAdminAlone(history);
   const awaited =
     decision === undefined || decision.demand.requirements.length === 0

@@ -186,6 +186,26 @@ export interface LapsedApprovals {
   readonly isUncertain: boolean;
 }
 
+/** People who get a direct message about an order. */
+export interface CalledPeople {
+  /** They have it. */
+  readonly reached: readonly string[];
+  /** They get it later: it is night where they are, or Slack is busy. */
+  readonly waiting: readonly string[];
+}
+
+export const NOBODY_CALLED: CalledPeople = { reached: [], waiting: [] };
+
+/** `I messaged @Ada and @Bo.` */
+export function calledText({ reached, waiting }: CalledPeople): string {
+  const names = (people: readonly string[]) => people.map(mention).join(', ');
+  const sentences = present([
+    reached.length > 0 && `I messaged ${names(reached)}.`,
+    waiting.length > 0 && `${names(waiting)} will get a message later.`,
+  ]);
+  return sentences.length === 0 ? 'No admin could be reached.' : sentences.join(' ');
+}
+
 export function lapsedApprovals(history: readonly HistoryEvent[]): LapsedApprovals {
   const { lapsed = [], unreadableGroups = [] } = history.findLast((event) => event.kind === 'approved') ?? {};
   return { userIds: lapsed, isUncertain: unreadableGroups.length > 0 };

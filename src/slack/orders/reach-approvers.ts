@@ -3,10 +3,12 @@ import type { PostedMessage } from '../../notifications.ts';
 import { peopleAmong } from '../../orders/approvers.ts';
 import type { Order } from '../../orders/order.ts';
 import type { FirstExpiry } from '../../orders/ports.ts';
+import type { AdminsToNotify } from '../admins/admins.ts';
 import { escalationNotice, reminderNotice } from '../expiry/waiting.view.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
-import { directMessageTo, ONCE, type WantedNotification } from '../outbound/notify.ts';
+import { directMessageTo, ONCE, type SentNotification, type WantedNotification } from '../outbound/notify.ts';
 import { quietUntil } from '../outbound/quiet-hours.ts';
+import type { CalledPeople } from './order.view.ts';
 import { metadataOf, type PlannedOrder } from './order-posts.ts';
 
 /*
@@ -19,7 +21,7 @@ export interface ReachDeps {
   readonly firstExpiry: FirstExpiry;
   /** The people who may approve a waiting order at this moment. */
   readonly peopleWhoMayApprove: (order: Order) => Promise<readonly string[]>;
-  readonly admins: readonly string[];
+  readonly adminsToNotify: AdminsToNotify;
   readonly now: () => Date;
 }
 
@@ -72,7 +74,10 @@ async function copyToApprovers(
   { approvalChannel: _, isOverBudget, ...wanted }: CardCopy,
 ): Promise<void> {
   // Admins come first: without one of them the others' approvals are not enough, however many there are.
-  const called = [...(isOverBudget ? deps.admins : []), ...(await deps.peopleWhoMayApprove(order))];
+  const called = [
+    ...(isOverBudget ? await deps.adminsToNotify() : []),
+    ...(await deps.peopleWhoMayApprove(order)),
+  ];
   const approvers = [...new Set(called)].filter((userId) => userId !== order.requesterId);
   for (const userId of approvers.slice(0, MAX_PEOPLE)) {
     const purpose = `${TO_PERSON}${userId}`;
@@ -96,17 +101,24 @@ interface Awaited {
 /**
  * Tells people by direct message that an order still waits: approvers who have its card there, and those who are called
  * after a long wait. Nobody is told at night in their time zone, unless a name expires by tomorrow.
+ * @returns who was called, by the version of the event
  */
-export async function remindPeople(deps: ReachDeps, waiting: Waiting, awaited: Awaited): Promise<void> {
+export async function remindPeople(
+  deps: ReachDeps,
+  waiting: Waiting,
+  awaited: Awaited,
+): Promise<ReadonlyMap<number, CalledPeople>> {
   const { order, history, send } = waiting;
-  if (order.state !== 'PENDING') return;
+  const called = new Map<number, CalledPeople>();
+  if (order.state !== 'PENDING') return called;
   for (const entry of history) {
     if (entry.kind !== 'reminded' && entry.kind !== 'escalated') continue;
     const notice =
       entry.kind === 'reminded' ? reminderNotice(order) : escalationNotice(order, awaited.approvers);
+    const results: CalledPerson[] = [];
     for (const { to, thread } of await recipients(deps, waiting, awaited, entry)) {
       const isOfPerson = thread === undefined || isDirect(thread);
-      await send({
+      const { state } = await send({
         purpose: `notice:${entry.version}:${entry.kind}:${to}`,
         version: ONCE,
         since: entry.at,
@@ -120,8 +132,22 @@ export async function remindPeople(deps: ReachDeps, waiting: Waiting, awaited: A
         metadata: metadataOf(order),
         waitsUntil: async () => (isOfPerson ? quietFor(deps, order, to) : undefined),
       });
+      results.push({ userId: to, state });
     }
+    called.set(entry.version, calledPeople(results));
   }
+  return called;
+}
+
+/** What became of the direct message to a person. */
+export interface CalledPerson extends Pick<SentNotification, 'state'> {
+  readonly userId: string;
+}
+
+export function calledPeople(results: readonly CalledPerson[]): CalledPeople {
+  const inState = (wanted: CalledPerson['state']) =>
+    results.filter(({ state }) => state === wanted).map(({ userId }) => userId);
+  return { reached: inState('current'), waiting: inState('pending') };
 }
 
 interface Recipient {
@@ -138,6 +164,7 @@ async function recipients(
   { isForAdmins }: Awaited,
   event: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' }>,
 ): Promise<readonly Recipient[]> {
+  const admins = await deps.adminsToNotify();
   if (event.kind === 'reminded') {
     // If the card is in a channel, its thread reminds everybody there.
     const copies = (prefix: string) =>
@@ -146,12 +173,12 @@ async function recipients(
         .map(([purpose, thread]) => ({ to: purpose.slice(prefix.length), thread }));
     const approved = new Set(order.approvals.map(({ userId }) => userId));
     const people = copies(TO_PERSON).filter(
-      ({ to }) => !approved.has(to) && (!isForAdmins || deps.admins.includes(to)),
+      ({ to }) => !approved.has(to) && (!isForAdmins || admins.includes(to)),
     );
     return [...(isDirect(card) ? copies(IN_CHANNEL) : []), ...people];
   }
   const { to, toAdmins } = event;
-  const { people } = await peopleAmong(deps.directory, [...to, ...(toAdmins ? deps.admins : [])]);
+  const { people } = await peopleAmong(deps.directory, [...to, ...(toAdmins ? admins : [])]);
   return people
     .filter((userId) => userId !== order.requesterId)
     .slice(0, MAX_PEOPLE)

@@ -96,9 +96,9 @@ export function summaryText(summary: ItemSummary): string {
         ...summary.issues.map(issueText),
       ].join(' ');
     case 'not_signed':
-      return 'It is not approved with the signatures that it needs any more, so nothing was sent. The admins are told. If it is still wanted, ask again.';
+      return 'It is not approved with the signatures that it needs any more, so nothing was sent. If it is still wanted, ask again.';
     case 'statement_changed':
-      return 'It is not what was asked for and approved any more, so nothing was sent. The admins are told. If it is still wanted, ask again.';
+      return 'It is not what was asked for and approved any more, so nothing was sent. If it is still wanted, ask again.';
     case 'settled':
       return summary.outcome === 'SUCCEEDED' ? 'Settled as done.' : 'Settled as not done.';
     case 'earlier_unanswered':

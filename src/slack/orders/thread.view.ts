@@ -36,6 +36,8 @@ import { emergencyReply, signedOffReply } from './emergency.view.ts';
 import {
   approverList,
   briefResult,
+  type CalledPeople,
+  calledText,
   formatLapsed,
   formatPart,
   goesOverXml,
@@ -46,6 +48,7 @@ import {
   itemName,
   itemText,
   lapsedApprovals,
+  NOBODY_CALLED,
   nextSteps,
   orderTitle,
   reasonOf,
@@ -66,6 +69,7 @@ export function orderReply(
   event: HistoryEvent,
   approvers: readonly string[],
   now?: Date,
+  called: CalledPeople = NOBODY_CALLED,
 ): Message | undefined {
   const { requesterId } = order;
   const asker = mention(requesterId);
@@ -75,13 +79,13 @@ export function orderReply(
     case 'approved':
       return isNotEnough(event) ? approvedReply(order, event) : lastApprovalReply(event);
     case 'emergency_approved':
-      return emergencyReply(order, event);
+      return emergencyReply(order, event, called);
     case 'signed_off':
       return signedOffReply(order, event);
     case 'asked':
       return askedReply(order, event);
     case 'escalated':
-      return escalatedReply(order, event, approvers);
+      return escalatedReply(order, event, approvers, called);
     case 'denied':
       return reply(
         order,
@@ -209,16 +213,16 @@ function escalatedReply(
   order: Order,
   { to, toAdmins }: HistoryEventOf<'escalated'>,
   approvers: readonly string[],
+  called: CalledPeople,
 ): Message {
-  const called = present([
-    to.length > 0 && `${approverList(to)} should know`,
-    toAdmins && 'I am telling the admins',
-  ]).join(', and ');
+  const should = to.length === 0 ? '' : ` ${approverList(to)} should know.`;
+  const isOnlyMentioned = !toAdmins && called.reached.length + called.waiting.length === 0;
+  const told = isOnlyMentioned ? '' : `${calledText(called)} `;
   const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
   return reply(
     order,
     ':mega:',
-    `still waits for approval, and ${called}. ${mention(order.requesterId)} asked.${can}`,
+    `still waits for approval.${should} ${told}${mention(order.requesterId)} asked.${can}`,
   );
 }
 

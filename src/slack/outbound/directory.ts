@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { HOUR_MS, MINUTE_MS } from '../../duration.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../duration.ts';
 import type { Directory } from '../../orders/ports.ts';
 import { createLimiter, createSlots } from '../kit/limiter.ts';
 import { createCache } from './cache.ts';
@@ -53,6 +53,8 @@ export interface SlackDirectory extends Directory {
   localeOf(userId: string): Promise<string>;
   /** A person’s time zone as the IANA names it; undefined where Slack does not say. */
   timeZoneOf(userId: string): Promise<string | undefined>;
+  /** Admins and owners of the bot's own workspace, at most 20. @throws {SlackApiError} when Slack does not tell */
+  workspaceAdmins(): Promise<readonly string[]>;
   /** The channel of a direct message with a person. */
   directMessage(userId: string): Promise<string>;
 }
@@ -93,6 +95,10 @@ const groupAnswer = okResponse.extend({ users: z.array(z.string()) });
 const groupsAnswer = okResponse.extend({
   usergroups: z.array(z.object({ id: z.string(), name: z.string() })),
 });
+const usersAnswer = okResponse.extend({
+  members: z.array(slackUser.extend({ id: z.string() })),
+  response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
+});
 const conversationAnswer = okResponse.extend({ channel: z.object({ id: z.string() }) });
 
 const DEFAULT_LOCALE = 'en-GB';
@@ -106,6 +112,9 @@ const LOOK_UPS_PER_MINUTE = 40;
 const LOOK_UPS_AT_ONCE = 4;
 /** What is not known by then is shown without a name. */
 const MAX_LOOK_UP_MS = 2_000;
+const ADMINS_MAX_AGE_MS = DAY_MS;
+const MAX_ADMINS = 20;
+const USERS_PER_PAGE = 200;
 /** `usergroups.users.list` is of Tier 2: about 20 calls a minute. */
 const GROUP_MAX_AGE_MS = 10_000;
 
@@ -123,6 +132,12 @@ export function isFullMember(user: SlackUser, { teamId, orgId }: HomeWorkspace):
     user.is_bot,
   ];
   return (isOfOrg || isAtHome(user.team_id, teamId)) && !excluded.includes(true);
+}
+
+/** An admin of a sibling workspace has no say in this one. */
+function isWorkspaceAdmin(user: SlackUser, home: HomeWorkspace): boolean {
+  const isAdmin = user.is_admin === true || user.is_owner === true;
+  return isAdmin && isAtHome(user.team_id, home.teamId) && isFullMember(user, home);
 }
 
 /** Slack leaves the workspace out where it is the bot's own. */
@@ -152,19 +167,17 @@ export function createDirectory(
     onUnreadableGroup = () => undefined,
   }: DirectoryOptions = {},
 ): SlackDirectory {
+  const home = { teamId, orgId };
   const people = createCache<Person>({
     maxAgeMs: PERSON_MAX_AGE_MS,
     now,
     sleep,
     load: async (userId) => {
       const { user } = await web.call('users.info', { user: userId }, userAnswer);
-      const isMember = isFullMember(user, { teamId, orgId });
       return {
         id: userId,
-        isMember,
-        // An admin of a sibling workspace has no say in this one.
-        isAdmin:
-          isMember && isAtHome(user.team_id, teamId) && (user.is_admin === true || user.is_owner === true),
+        isMember: isFullMember(user, home),
+        isAdmin: isWorkspaceAdmin(user, home),
         isConfirmed: true,
       };
     },
@@ -182,7 +195,7 @@ export function createDirectory(
       const asked = { user: userId, include_locale: true };
       const { user } = await inSlot(() => web.call('users.info', asked, profileAnswer));
       return {
-        isMember: isFullMember(user, { teamId, orgId }),
+        isMember: isFullMember(user, home),
         name: user.real_name,
         locale: user.locale,
         timeZone: user.tz,
@@ -200,6 +213,22 @@ export function createDirectory(
       return saysNoSuchPerson(error) ? { isMember: false } : undefined;
     }
   }
+  const admins = createCache<readonly string[]>({
+    maxAgeMs: ADMINS_MAX_AGE_MS,
+    now,
+    sleep,
+    load: async () => {
+      const found: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = { limit: USERS_PER_PAGE, ...(cursor === undefined ? {} : { cursor }) };
+        const { members, response_metadata } = await web.call('users.list', page, usersAnswer);
+        found.push(...members.filter((user) => isWorkspaceAdmin(user, home)).map(({ id }) => id));
+        cursor = response_metadata?.next_cursor || undefined;
+      } while (cursor !== undefined && found.length < MAX_ADMINS);
+      return found.slice(0, MAX_ADMINS);
+    },
+  });
   const groups = createCache<readonly string[]>({
     maxAgeMs: GROUP_MAX_AGE_MS,
     now,
@@ -248,8 +277,11 @@ export function createDirectory(
       }
     },
 
+    workspaceAdmins: () => admins.get('admins'),
+
     forgetPerson(userId) {
       people.forget(userId);
+      admins.forget('admins');
       profiles.forget(userId);
     },
     forgetGroup: groups.forget,

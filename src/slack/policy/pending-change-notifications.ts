@@ -21,7 +21,7 @@ export interface ApproversToAskDeps extends Pick<SlackDeps, 'directory'> {
 
 export interface PendingChangePlannerDeps
   extends ApproversToAskDeps,
-    Pick<SlackDeps, 'admins' | 'pendingChanges' | 'policies' | 'now'> {}
+    Pick<SlackDeps, 'adminsToNotify' | 'pendingChanges' | 'policies' | 'now'> {}
 
 /** What is asked, or what became of it. */
 interface Question {
@@ -99,12 +99,15 @@ function questionOf(
   return { askedAt, expiresAt, tell, asks };
 }
 
-function askAdmins(
+async function askAdmins(
   deps: PendingChangePlannerDeps,
   waiting: WaitingChange,
   known: KnownChange<unknown>,
-): Question {
-  const question = questionOf(deps, known, { channels: [], people: otherAdmins(deps, waiting.askedBy) });
+): Promise<Question> {
+  const question = questionOf(deps, known, {
+    channels: [],
+    people: await otherAdmins(deps, waiting.askedBy),
+  });
   return {
     ...question,
     message: async (userId) => {
@@ -158,7 +161,7 @@ async function askAboutPolicy(deps: PendingChangePlannerDeps, revision: string):
       askedAt: at,
       expiresAt: undefined,
       tell: undefined,
-      asks: { channels: [], people: otherAdmins(deps, by) },
+      asks: { channels: [], people: await otherAdmins(deps, by) },
       message: async (userId) =>
         confirmationRequest({ draft, before, locale: await directory.localeOf(userId) }, by),
     };
@@ -177,6 +180,9 @@ async function askAboutPolicy(deps: PendingChangePlannerDeps, revision: string):
 }
 
 /** The admins who can confirm what one of them asks for. */
-export function otherAdmins({ admins }: Pick<SlackDeps, 'admins'>, askedBy: string): readonly string[] {
-  return admins.filter((admin) => admin !== askedBy);
+export async function otherAdmins(
+  { adminsToNotify }: Pick<SlackDeps, 'adminsToNotify'>,
+  askedBy: string,
+): Promise<readonly string[]> {
+  return (await adminsToNotify()).filter((admin) => admin !== askedBy);
 }

@@ -55,7 +55,7 @@ async function keep<C>(call: Interaction, changes: PendingChanges<C>, change: C)
 }
 
 async function toldOf({ deps, person }: Interaction, waiting: WaitingChange): Promise<string[]> {
-  const asked = askedText(otherAdmins(deps, person.id), '/domain settings');
+  const asked = askedText(await otherAdmins(deps, person.id), '/domain settings');
   return [...waitsText(waiting, await deps.directory.localeOf(person.id)), asked];
 }
 

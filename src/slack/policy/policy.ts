@@ -116,7 +116,7 @@ async function askToConfirm({ deps, person }: Interaction, draft: PolicyDraft): 
     deps.policies.current(),
     deps.directory.localeOf(person.id),
   ]);
-  return publishedMessage({ draft, before, locale }, otherAdmins(deps, person.id));
+  return publishedMessage({ draft, before, locale }, await otherAdmins(deps, person.id));
 }
 
 async function confirm(call: ActionCall): Promise<void> {

@@ -67,7 +67,10 @@ const ACCOUNT: Account = {
 
 function lookAt(teamAccount = ACCOUNT) {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-  const planning = { directory: createDirectory(web, workspace.teamId), admins: ['U0BOB', 'U0ADA'] };
+  const planning = {
+    directory: createDirectory(web, workspace.teamId),
+    adminsToNotify: async () => ['U0BOB', 'U0ADA'],
+  };
   return notifyDue(
     notifierDeps(
       { notifications, web, now },

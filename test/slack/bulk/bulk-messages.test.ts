@@ -50,7 +50,7 @@ const deps = (): OrderPlannerDeps => ({
   ...NOTHING_KNOWN,
   ...NO_MONEY,
   statementOf: statedBy,
-  admins: ['U0ADA'],
+  adminsToNotify: async () => ['U0ADA'],
   now: () => now,
   log: pino({ level: 'silent' }),
 });

@@ -30,7 +30,7 @@ async function morning(name: string, owner?: string) {
   await rig.watch(name, 8);
   if (owner !== undefined) await rig.set(name, { owner });
   rig.nextMorning();
-  return rig.replica({ web, directory, admins: ['U0ADA'] });
+  return rig.replica({ web, directory, adminsToNotify: async () => ['U0ADA'] });
 }
 
 test('an owner who has left is not told, so that the common channel is', async () => {

@@ -66,7 +66,7 @@ const inADay = () => new Date(nowMs + 24 * HOUR_MS);
 function look() {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   const planner = createEventPlanner({
-    admins: [],
+    adminsToNotify: async () => [],
     directory: createDirectory(web, workspace.teamId),
     events: createEventLog(db, TEAM),
     expiry: createWatchListStore(db),

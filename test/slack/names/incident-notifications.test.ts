@@ -72,7 +72,7 @@ function deps({ notifications: store = notifications, ...changes }: Changes = {}
     store: { load: async () => undefined },
     directory: createDirectory(web, workspace.teamId),
     settings: async () => newTeamSettings({ alertChannel: DOMAINS }),
-    admins: ['U0ADA'],
+    adminsToNotify: async () => ['U0ADA'],
     nameOf: async () => ({ owner: 'U0ALICE', channel: undefined, isElsewhere: false, registrar: 'Ours' }),
     now,
     ...changes,

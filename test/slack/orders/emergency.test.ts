@@ -6,6 +6,7 @@ import {
   signedOffReply,
   toldOfEmergency,
 } from '../../../src/slack/orders/emergency.view.ts';
+import { NOBODY_CALLED } from '../../../src/slack/orders/order.view.ts';
 import { refusalText } from '../../../src/slack/orders/refusal.view.ts';
 import { newOrder } from '../../orders/sample.ts';
 import { orderEvent } from '../../support/log.ts';
@@ -18,14 +19,17 @@ const people = Array.from({ length: 23 }, (_, n) => `U0P${n + 1}`);
 test('twenty are told by direct message, and the thread calls the others and groups that cannot be read', () => {
   const many = event({ approvers: people, unreadableGroups: ['S0LEGAL'] });
   expect(toldOfEmergency(many)).toEqual(people.slice(0, 20));
-  const { text } = emergencyReply(order, many);
+  const { text } = emergencyReply(order, many, { reached: ['U0P1'], waiting: ['U0P2'] });
   expect(text).toContain('<@U0P21>, <@U0P22>, <@U0P23>, <!subteam^S0LEGAL>: you could have approved it too.');
   expect(text).not.toContain('<@U0P20>');
-  expect(emergencyReply(order, event()).text).not.toContain('could have');
+  expect(text).toContain('I messaged <@U0P1>. <@U0P2> will get a message later.');
+  const { text: alone } = emergencyReply(order, event(), NOBODY_CALLED);
+  expect(alone).not.toContain('could have');
+  expect(alone).toContain('No admin could be reached.');
 });
 
 test('the reason is quoted and pings nobody, and what was not known is said', () => {
-  const said = emergencyReply(order, event({ isImpactUnknown: true })).text;
+  const said = emergencyReply(order, event({ isImpactUnknown: true }), NOBODY_CALLED).text;
   expect(said).toContain('“The &lt;shop&gt; is down”');
   expect(said).toContain('What hangs on the name was not known yet');
   expect(emergencyNotice(order, event()).text).toContain('“The &lt;shop&gt; is down”');

@@ -73,7 +73,7 @@ function deps(changes: Partial<OrderPlannerDeps> = {}): OrderPlannerDeps {
     ...NOTHING_KNOWN,
     ...NO_MONEY,
     statementOf: statedBy,
-    admins: ['U0ADA'],
+    adminsToNotify: async () => ['U0ADA'],
     now: () => new Date(),
     log: pino({ level: 'silent' }),
     ...changes,

@@ -80,7 +80,7 @@ function notify(
     ...NOTHING_KNOWN,
     ...NO_MONEY,
     statementOf: statedBy,
-    admins: ['U0ADA'],
+    adminsToNotify: async () => ['U0ADA'],
     now: () => now,
     log: pino({ level: 'silent' }),
     ...changes,
@@ -144,7 +144,7 @@ const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 0, take
 test('an order over a budget is brought to the admins, and calls no admin who asked for it', async () => {
   const look = { shares: [], over: [OVER], reservation: { ...RESERVED, isLimited: true } };
   const changes = {
-    admins: ['U0ADA', 'U0ALICE', 'U0DAVE'],
+    adminsToNotify: async () => ['U0ADA', 'U0ALICE', 'U0DAVE'],
     priceOf: async () => undefined,
     lookAtBudgets: async () => look,
   };
@@ -239,7 +239,7 @@ test('those who are named are called once, people and members of groups, but not
   expect([...told(order, 'D0ALICE'), ...told(order, 'D0BOB')]).toEqual([]);
   expect(told(order, 'C0DOMAINS')).toHaveLength(1);
   expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain(
-    'still waits for approval, and <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS> should know',
+    'still waits for approval. <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS> should know. I messaged <@U0ADA>, <@U0CAROL>.',
   );
 });
 
@@ -249,7 +249,19 @@ test('admins are called where nobody is named', async () => {
   await escalate(order, noon, []);
   await notify(order, noon);
   expect(told(order, 'D0ADA')).toHaveLength(1);
-  expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain('I am telling the admins');
+  expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain('I messaged <@U0ADA>.');
+});
+
+test('nobody is said to be called when Slack names no admin, or takes no message to one', async () => {
+  const noon = at('2026-11-24T15:00:00Z');
+  for (const adminsToNotify of [async () => [], async () => ['U0GONE']]) {
+    const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
+    await escalate(order, noon, []);
+    await notify(order, noon, { adminsToNotify });
+    const thread = about(order, 'C0DOMAINS').map(textOf).join('\n');
+    expect(thread).toContain('No admin could be reached.');
+    expect(thread).not.toContain('I messaged');
+  }
 });
 
 test('one person who cannot be written to, or a Slack that is away, loses nobody’s call', async () => {

@@ -1,6 +1,8 @@
 import { defaultSeed, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createLog } from '../../../src/log.ts';
 import { Secret } from '../../../src/service/secret.ts';
+import { createAdminsToNotify } from '../../../src/slack/admins/admins.ts';
 import { createDirectory, type SlackDirectory } from '../../../src/slack/outbound/directory.ts';
 import { createSlackWeb, SlackApiError, type SlackWeb } from '../../../src/slack/outbound/web.ts';
 
@@ -37,6 +39,38 @@ afterAll(() => workspace.close());
 
 const HOME = 'T0STEWARD';
 const calls = (method: string) => workspace.calls.filter((call) => call.method === method).length;
+
+describe('the admins of the workspace', () => {
+  it('are its admins and owners, at most 20, looked up once a day', async () => {
+    const admins = await directory.workspaceAdmins();
+    expect(admins.length).toBeGreaterThan(0);
+    for (const userId of admins) expect((await directory.person(userId, HOME)).isAdmin).toBe(true);
+    const before = calls('users.list');
+    nowMs = 23 * 3_600_000;
+    expect(await directory.workspaceAdmins()).toEqual(admins);
+    expect(calls('users.list') - before).toBe(0);
+    nowMs = 25 * 3_600_000;
+    await workspace.changePerson(admins[0] ?? '', { deleted: true }, false);
+    expect(await directory.workspaceAdmins()).toEqual(admins.slice(1));
+    await workspace.changePerson(admins[0] ?? '', { deleted: false }, false);
+  });
+
+  it.each([
+    ['are those of ADMINS where it is set', ['U0BOB'], undefined, ['U0BOB']],
+    ['are nobody while Slack has never answered', [], { kind: 'http_500' } as const, []],
+  ])('to be told %s', async (_what, configured, fault, expected) => {
+    if (fault !== undefined) workspace.faults.set({ method: 'users.list', ...fault });
+    expect(await createAdminsToNotify(configured, directory, createLog('silent'))()).toEqual(expected);
+  });
+
+  it('to be told stay the last known ones while Slack does not answer', async () => {
+    const adminsToNotify = createAdminsToNotify([], directory, createLog('silent'));
+    const known = await adminsToNotify();
+    nowMs = 25 * 3_600_000;
+    workspace.faults.set({ method: 'users.list', kind: 'http_500' });
+    expect(await adminsToNotify()).toEqual(known);
+  });
+});
 
 describe('a person', () => {
   it.each([

@@ -96,7 +96,7 @@ function look() {
   };
   const planner = createPendingChangePlanner({
     directory: createDirectory(web, workspace.teamId),
-    admins: ['U0ADA', 'U0BOB', 'U0CAROL'],
+    adminsToNotify: async () => ['U0ADA', 'U0BOB', 'U0CAROL'],
     pendingChanges,
     policies: policies(),
     facts: { approversOf: async () => ['U0BOB', 'U0CAROL', 'U0ADA'] },
