@@ -193,6 +193,11 @@ async function start(site: Site): Promise<Bot> {
   });
   const health = createJobHealth(now, site.metrics.jobFailed);
   readiness.watchDetail('jobs', async () => health.lastingFailures());
+  readiness.watchDetail('channels', async () => {
+    const refused = await notifications.refusedChannels();
+    if (refused.length === 0) return undefined;
+    return refused.map(({ channelId, code }) => `${channelId}: ${code}`).join(', ');
+  });
   const work = startWork({
     bus,
     execution,

@@ -128,6 +128,8 @@ export interface NotificationStore {
   ): Promise<void>;
   /** Slack refuses a place or a group: admins are told once. A place is forgotten when something can be posted there. */
   noteRefused(subject: Subject, code: string, now: Date): Promise<void>;
+  /** The channels where Slack refuses messages, with its error code. */
+  refusedChannels(): Promise<readonly { readonly channelId: string; readonly code: string }[]>;
   /** Makes a subject one of which people are told, unless it is known. */
   open(subject: Subject, now: Date): Promise<void>;
   /** Has the messages of a subject brought up to date, although it has not changed. */

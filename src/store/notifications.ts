@@ -14,6 +14,7 @@ import { isLeaseOver, leaseOf } from './leases.ts';
 
 const subjectColumns = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
 const subjectRows = z.array(subjectColumns);
+const refusedRows = z.array(z.object({ channelId: z.string(), code: z.string() }));
 const purposeRows = z.array(z.object({ purpose: z.string() }));
 
 const claimColumns = subjectColumns.extend({
@@ -134,6 +135,14 @@ export function createNotificationStore({ run }: Pick<Database, 'run'>, teamId: 
       change(Prisma.sql`
         INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, due_at, refused)
         VALUES (${teamId}, ${kind}, ${id}, 'plan', ${now}, ${code}) ON CONFLICT DO NOTHING`),
+
+    refusedChannels: async () =>
+      refusedRows.parse(
+        await run(Prisma.sql`
+          SELECT subject_id AS "channelId", refused AS code FROM notifications
+          WHERE team_id = ${teamId} AND subject_kind = 'place' AND purpose = 'plan' AND refused IS NOT NULL
+          ORDER BY subject_id`),
+      ),
 
     open: ({ kind, id }, now) =>
       change(

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { textOf, until, useTestDemo } from '../support/demo.ts';
+import { ask, SeenOrder } from '../support/orders.ts';
+
+/*
+ * Without `ADMINS`, the admins and owners of the workspace are told what admins have to know.
+ */
+
+const EXPIRY = 'C0EXPIRY';
+const t = useTestDemo({
+  settings: {
+    ADMINS: '',
+    APPROVAL_ESCALATE_AFTER: '1s',
+    REMINDER_CHANNEL: EXPIRY,
+  },
+});
+
+test('an escalation reaches them, and the thread names who was reached', async () => {
+  const expires = new Date(t.service.clock.registry() + 86_400_000).setUTCHours(12, 0, 0, 0);
+  t.service.state.addDomain({ name: 'waits.rest', context: 4, expires });
+  await t.alice.command(EXPIRY, '/domain watch waits.rest');
+  const order = await ask(t.workspace, t.alice, '/domain renew waits.rest');
+  const called = await t.workspace.waitFor(
+    () => order.replies().find((reply) => textOf(reply).includes('still waits for approval')),
+    { what: 'the call in the thread' },
+  );
+  expect(textOf(called)).toContain('I messaged <@U0ADA>');
+  expect(new SeenOrder(t.workspace, order.id, 'D0ADA').messages()).toHaveLength(1);
+});
+
+test('a channel that takes no message is told to them once, and stands in /readyz', async () => {
+  t.workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
+  const told = () =>
+    t.workspace.messages('D0ADA').filter((message) => textOf(message).includes(`<#${EXPIRY}>`));
+  await t.demo.moveTime(86_400_000);
+  await until('an admin is told', () => told().length > 0);
+  await t.demo.moveTime(86_400_000);
+  await t.demo.bot.catchUp();
+  expect(told()).toHaveLength(1);
+  const ready = await fetch(`http://127.0.0.1:${t.demo.bot.port}/readyz`);
+  expect(ready.status).toBe(200);
+  expect(await ready.text()).toContain(`${EXPIRY}: is_archived`);
+});
