@@ -180,13 +180,24 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
   async function ask(server: DnsServer, question: Question, signal: AbortSignal | undefined) {
     signal?.throwIfAborted();
     let result = await exchange(server, question, { timeoutMs, edns: true, signal, sockets });
-    // A server that does not know EDNS answers like this (RFC 6891, 7).
-    if (result.ok && result.response.code === RESPONSE_CODES.formatError) {
+    if (result.ok && mayLackEdns(result.response)) {
       result = await exchange(server, question, { timeoutMs, edns: false, signal, sockets });
     }
     if (!result.ok) return { failure: result.failure };
     const failure = failureOf(result.response.code);
     return failure === undefined ? { response: result.response } : { failure };
+  }
+}
+
+/** Whether a response to a question with EDNS may come from a server that doesn't know it (RFC 6891, section 7). */
+function mayLackEdns({ code, isBareError }: Response): boolean {
+  switch (code) {
+    case RESPONSE_CODES.formatError:
+    case RESPONSE_CODES.notImplemented:
+    case RESPONSE_CODES.badVersion:
+      return true;
+    default:
+      return isBareError;
   }
 }
 

@@ -17,6 +17,8 @@ export interface Response {
   readonly code: number;
   readonly authoritative: boolean;
   readonly truncated: boolean;
+  /** It refuses the question without repeating it. */
+  readonly isBareError: boolean;
   readonly answers: readonly Answer[];
   readonly authorities: readonly Answer[];
 }
@@ -32,9 +34,21 @@ export type ReadResponse =
 /** Fits every network without fragments (DNS Flag Day 2020). */
 const UDP_PAYLOAD_BYTES = 1_232;
 const HEADER_BYTES = 12;
+/** The counts of records are the last part of the header (RFC 1035, section 4.1.1). */
+const COUNTS_OFFSET = 4;
+const CODE_BITS = 4;
 const CODE_MASK = 0x0f;
 
-export const RESPONSE_CODES = { ok: 0, formatError: 1, serverFailure: 2, noSuchName: 3, refused: 5 } as const;
+export const RESPONSE_CODES = {
+  ok: 0,
+  formatError: 1,
+  serverFailure: 2,
+  noSuchName: 3,
+  notImplemented: 4,
+  refused: 5,
+  /** RFC 6891, section 9. */
+  badVersion: 16,
+} as const;
 
 /** The packet of a question. @param edns says how long an answer over UDP may be (RFC 6891) */
 export function encodeQuestion(
@@ -66,21 +80,36 @@ export function readResponse(packet: Buffer, id: number, question: Question): Re
   if (packet.length < HEADER_BYTES || packet.readUInt16BE(0) !== id) return { kind: 'foreign' };
   let decoded: DecodedPacket;
   try {
-    decoded = decode(packet);
+    decoded = decode(packet.length === HEADER_BYTES ? withoutCounts(packet) : packet);
   } catch {
     return { kind: 'malformed' };
   }
-  if (!decoded.flag_qr || !isSameQuestion(decoded, question)) return { kind: 'foreign' };
+  const { questions = [], answers = [], authorities = [], additionals = [] } = decoded;
+  const option = additionals.find((record) => record.type === 'OPT');
+  const code = ((decoded.flags ?? 0) & CODE_MASK) | ((option?.extendedRcode ?? 0) << CODE_BITS);
+  // A server that can't read a question, or doesn't want to, may leave it out.
+  const isBareError =
+    questions.length === 0 &&
+    answers.length + authorities.length === 0 &&
+    code !== RESPONSE_CODES.ok &&
+    code !== RESPONSE_CODES.noSuchName;
+  if (!decoded.flag_qr || !(isBareError || isSameQuestion(decoded, question))) return { kind: 'foreign' };
   return {
     kind: 'response',
     response: {
-      code: (decoded.flags ?? 0) & CODE_MASK,
+      code,
       authoritative: decoded.flag_aa,
-      truncated: decoded.flag_tc,
-      answers: decoded.answers ?? [],
-      authorities: decoded.authorities ?? [],
+      truncated: decoded.flag_tc && !isBareError,
+      isBareError,
+      answers,
+      authorities,
     },
   };
+}
+
+/** A header that stands alone, whose counts may be those of the question. */
+function withoutCounts(header: Buffer): Buffer {
+  return Buffer.concat([header.subarray(0, COUNTS_OFFSET), Buffer.alloc(HEADER_BYTES - COUNTS_OFFSET)]);
 }
 
 function isSameQuestion({ questions = [] }: DecodedPacket, { name, type }: Question): boolean {

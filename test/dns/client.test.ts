@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram';
-import { describe, expect, test } from 'vitest';
+import { encode } from 'dns-packet';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createDnsClient } from '../../src/dns/client.ts';
 import { clientFor, serveName, startDns } from './sandbox-dns.ts';
 
@@ -255,6 +256,91 @@ describe('long answers', () => {
     dns.faults.set({ kind: 'truncate', match: { transport: 'udp' } });
     dns.faults.set({ kind: 'cut', match: { transport: 'tcp' } });
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'malformed' });
+  });
+});
+
+describe('a server that', () => {
+  type Reply = (code: number, query: Buffer) => Buffer[];
+  const flagged = (query: Buffer, code: number) => {
+    query.writeUInt16BE(0x8400 | code, 2);
+    return query;
+  };
+  /** The 12 bytes of the header, its counts as in the question, or none. */
+  const header: Reply = (code, query) => [flagged(query, code).subarray(0, 12)];
+  const zeroed: Reply = (code, query) => [flagged(query.fill(0, 4), code).subarray(0, 12)];
+  const whole: Reply = (code, query) => [flagged(query, code)];
+  const badVersion: Reply = (_code, query) => {
+    const option = Buffer.from([0, 0, 41, 4, 208, 1, 0, 0, 0, 0, 0]);
+    return [Buffer.concat([flagged(query, 0).subarray(0, -option.length), option])];
+  };
+
+  /** A nameserver that answers with an address to questions without EDNS, or in its own way. */
+  async function lacking(answer: (query: Buffer, edns: boolean) => Buffer[]) {
+    const asked: boolean[] = [];
+    const server = createSocket('udp4', (query, { port, address }) => {
+      const edns = query.readUInt16BE(10) > 0;
+      asked.push(edns);
+      for (const packet of answer(query, edns)) server.send(packet, port, address);
+    });
+    await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const servers = [{ address: '127.0.0.1', port: server.address().port }];
+    const client = createDnsClient({ servers, mayConnect: () => true, timeoutMs: 500, rounds: 1 });
+    return { client, asked };
+  }
+  const right = (query: Buffer) =>
+    encode({
+      type: 'response',
+      id: query.readUInt16BE(0),
+      questions: [{ name: 'cafe.rest', type: 'A', class: 'IN' }],
+      answers: [{ name: 'cafe.rest', type: 'A', class: 'IN', ttl: 60, data: '198.51.100.7' }],
+    });
+
+  test.each<[string, number, Reply]>([
+    ['FORMERR, a header alone', 1, header],
+    ['FORMERR, a header without counts', 1, zeroed],
+    ['FORMERR, the question repeated', 1, whole],
+    ['NOTIMP, a header alone', 4, header],
+    ['NOTIMP, the question repeated', 4, whole],
+    ['SERVFAIL, a header alone', 2, header],
+    ['REFUSED, a header alone', 5, zeroed],
+    ['BADVERS', 16, badVersion],
+  ])('answers EDNS with %s, is asked without it', async (_what, code, reply) => {
+    const { client, asked } = await lacking((query, edns) => (edns ? reply(code, query) : [right(query)]));
+    const answer = await client.queryNameserver('127.0.0.1', 'cafe.rest', 'A');
+    expect(answer).toMatchObject({ kind: 'records', records: ['198.51.100.7'] });
+    expect(asked).toEqual([true, false]);
+  });
+
+  test.each<[string, number, Reply, string]>([
+    ['REFUSED', 5, header, 'refused'],
+    ['SERVFAIL', 2, zeroed, 'server_failure'],
+    ['FORMERR', 1, header, 'unexpected_code'],
+    ['NOTIMP', 4, header, 'unexpected_code'],
+  ])('answers everything with a bare %s says no', async (_what, code, reply, failure) => {
+    const { client } = await lacking((query) => reply(code, query));
+    expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure });
+  });
+
+  test('answers nothing but a header says nothing of the name', async () => {
+    for (const code of [0, 3]) {
+      const { client } = await lacking((query) => header(code, query));
+      expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'timeout' });
+    }
+  });
+
+  test('is imitated with another id, another question, or a question of its own is waited for', async () => {
+    const forged = (query: Buffer) => {
+      const otherId = Buffer.from(query);
+      otherId.writeUInt16BE((query.readUInt16BE(0) + 1) % 65_536, 0);
+      const otherName = Buffer.from(query);
+      otherName[13] = 0x78;
+      const unanswered = Buffer.from(query).subarray(0, 12).fill(0, 2);
+      return [...header(5, otherId), ...whole(5, otherName), unanswered, right(query)];
+    };
+    const { client, asked } = await lacking(forged);
+    expect(await client.query('cafe.rest', 'A')).toMatchObject({ kind: 'records' });
+    expect(asked).toEqual([true]);
   });
 });
 
