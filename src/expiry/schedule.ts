@@ -1,17 +1,22 @@
 import { CronExpressionParser } from 'cron-parser';
-import { calendarDay } from '../zones/calendar-day.ts';
+import { MINUTE_MS } from '../duration.ts';
+import { calendarDay, firstMomentOf, latestTimeShown } from '../zones/calendar-day.ts';
 
 /**
  * The latest time of a schedule that is not later than now.
  * @param cron five fields.
- * @param timeZone IANA name; a time that a change of clocks leaves out is the first one after it.
+ * @param timeZone IANA name; a time that a clock change skips is the first moment after it, one that occurs twice counts
+ *   once.
  * @throws Error when the line cannot be read.
  */
 export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
-  const second = new Date(now.getTime() + 1_000);
-  const times = CronExpressionParser.parse(cron, { currentDate: second, tz: timeZone });
-  const latest = times.prev().toDate();
-  return latest <= now ? latest : times.prev().toDate();
+  // The fields say what clocks show. As UTC these times are neither skipped nor repeated; the library gets clock changes wrong.
+  const after = new Date(latestTimeShown(now, timeZone).getTime() + MINUTE_MS);
+  const times = CronExpressionParser.parse(cron, { currentDate: after, tz: 'UTC' });
+  for (;;) {
+    const at = firstMomentOf(times.prev().toDate(), timeZone);
+    if (at <= now) return at;
+  }
 }
 
 /**

@@ -5,6 +5,8 @@ import { DAY_MS } from '../duration.ts';
  * so the offsets of a time zone, and the days as text, are remembered.
  */
 
+const SECOND_MS = 1_000;
+
 /** The most days that are remembered, about thirty years of them. */
 const MAX_REMEMBERED = 10_000;
 
@@ -19,12 +21,26 @@ const zones = new Map<string, TimeZone>();
  * @throws RangeError when the time zone is unknown.
  */
 export function calendarDay(moment: Date, timeZone: string): string {
-  let zone = zones.get(timeZone);
-  if (zone === undefined) {
-    zone = new TimeZone(timeZone);
-    zones.set(timeZone, zone);
-  }
-  return zone.dayOf(moment);
+  return zoneNamed(timeZone).dayOf(moment);
+}
+
+/**
+ * The first moment at which the clocks of a time zone show a time or a later one: the first of a time that comes twice,
+ * the end of a gap for one that is skipped.
+ * @param time what clocks show, written as UTC
+ * @throws RangeError when the time zone is unknown.
+ */
+export function firstMomentOf(time: Date, timeZone: string): Date {
+  return new Date(zoneNamed(timeZone).firstMomentOf(time.getTime()));
+}
+
+/** The latest time that the clocks of a time zone have shown within a day before a moment, written as UTC. */
+export function latestTimeShown(moment: Date, timeZone: string): Date {
+  return new Date(zoneNamed(timeZone).latestTimeShown(moment.getTime()));
+}
+
+function zoneNamed(timeZone: string): TimeZone {
+  return remembered(zones, timeZone, () => new TimeZone(timeZone));
 }
 
 /** The day of a moment in UTC, as YYYY-MM-DD. */
@@ -85,11 +101,32 @@ class TimeZone {
     return numberedDay(Math.floor((at + offset) / DAY_MS));
   }
 
+  firstMomentOf(time: number): number {
+    // No zone is a day away from UTC, and none changes its clocks twice within these days.
+    const utcDay = Math.floor(time / DAY_MS);
+    const [before, after] = [this.#offsetAt(utcDay - 1), this.#offsetAt(utcDay + 2)];
+    if (before === after) return time - before;
+    let [unchanged, changed] = [(utcDay - 1) * DAY_MS, (utcDay + 2) * DAY_MS];
+    while (changed - unchanged > SECOND_MS) {
+      const middle = Math.floor((unchanged + changed) / 2 / SECOND_MS) * SECOND_MS;
+      if (this.#offsetNow(middle) === before) unchanged = middle;
+      else changed = middle;
+    }
+    return time - before < changed ? time - before : Math.max(changed, time - after);
+  }
+
+  latestTimeShown(moment: number): number {
+    const earlier = this.#offsetAt(Math.floor(moment / DAY_MS) - 1);
+    return moment + Math.max(earlier, this.#offsetNow(Math.floor(moment / SECOND_MS) * SECOND_MS));
+  }
+
   #offsetAt(utcDay: number): number {
-    return remembered(this.#offsets, utcDay, () => {
-      const shown = this.#format.format(utcDay * DAY_MS).replace(' ', 'T');
-      return Date.parse(`${shown}Z`) - utcDay * DAY_MS;
-    });
+    return remembered(this.#offsets, utcDay, () => this.#offsetNow(utcDay * DAY_MS));
+  }
+
+  /** @param second a whole second */
+  #offsetNow(second: number): number {
+    return Date.parse(`${this.#format.format(second).replace(' ', 'T')}Z`) - second;
   }
 }
 

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { lastScheduled } from '../../src/expiry/schedule.ts';
+import { calendarDay } from '../../src/zones/calendar-day.ts';
+
+/*
+ * A schedule's times are those of clocks on a wall: each comes once a local day, whatever the clocks do.
+ */
+
+const MINUTE_MS = 60_000;
+const QUARTER_MS = 15 * MINUTE_MS;
+const DAY_MS = 86_400_000;
+const FROM = Date.UTC(2026, 10, 1);
+const YEARS_MS = 5 * 365 * DAY_MS;
+const WEEK_MS = 7 * DAY_MS;
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+/** What clocks show, as if it were UTC. */
+function shown(at: number, timeZone: string): number {
+  const format =
+    formats.get(timeZone) ??
+    new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
+  formats.set(timeZone, format);
+  return Date.parse(`${format.format(at).replace(' ', 'T')}Z`);
+}
+
+interface ClockChange {
+  readonly timeZone: string;
+  /** The first moment after it. */
+  readonly at: number;
+  /** What clocks would have shown then, and what they show. */
+  readonly from: number;
+  readonly to: number;
+}
+
+function clockChanges(timeZone: string): ClockChange[] {
+  const found: ClockChange[] = [];
+  const offset = (at: number) => shown(at, timeZone) - at;
+  for (let week = FROM; week < FROM + YEARS_MS; week += WEEK_MS) {
+    const before = offset(week);
+    if (offset(week + WEEK_MS) === before) continue;
+    let [unchanged, at] = [week, week + WEEK_MS];
+    while (at - unchanged > MINUTE_MS) {
+      const middle = Math.floor((unchanged + at) / 2 / MINUTE_MS) * MINUTE_MS;
+      if (offset(middle) === before) unchanged = middle;
+      else at = middle;
+    }
+    found.push({ timeZone, at, from: at + before, to: shown(at, timeZone) });
+  }
+  return found;
+}
+
+const cronOf = (time: number) => {
+  const at = new Date(time);
+  return `${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
+};
+const iso = (at: number) => new Date(at).toISOString();
+
+/** When the clocks first show a time or a later one, found by watching them. */
+function firstShown(time: number, { timeZone, at }: ClockChange): number {
+  let moment = at - 3 * DAY_MS;
+  while (shown(moment, timeZone) < time) moment += QUARTER_MS;
+  return moment;
+}
+
+function failuresAt(change: ClockChange): string[] {
+  const { timeZone, at, from, to } = change;
+  const [start, end] = [Math.min(from, to), Math.max(from, to)];
+  const times = [start - QUARTER_MS, start, start + QUARTER_MS, end - QUARTER_MS, end, end + QUARTER_MS];
+  return times.flatMap((time) => {
+    const days = [-1, 0, 1].map((day) => firstShown(time + day * DAY_MS, change));
+    return days.flatMap((expected, index) => {
+      const next = days[index + 1] ?? expected + QUARTER_MS;
+      const probes = [expected, expected + 1, (expected + next) / 2, next - 1, Math.min(at, next - 1)];
+      const wrong = probes
+        .filter((probe) => probe >= expected)
+        .filter((now) => lastScheduled(cronOf(time), timeZone, new Date(now)).getTime() !== expected);
+      return wrong.map((now) => `${timeZone} ${cronOf(time)} at ${iso(now)} is not ${iso(expected)}`);
+    });
+  });
+}
+
+test('each time comes once a day through every clock change of the next five years, in every zone', () => {
+  const changes = Intl.supportedValuesOf('timeZone').flatMap(clockChanges);
+  // Zones whose clocks change alike need one of them.
+  const alike = new Map(
+    changes.map((change) => [`${change.from % DAY_MS} ${change.to - change.from}`, change]),
+  );
+  expect(alike.size).toBeGreaterThan(10);
+  expect([...alike.values()].flatMap(failuresAt).slice(0, 5)).toEqual([]);
+});
+
+test.each([
+  ['30 2 * * *', 'Europe/Berlin', '2027-03-28T12:00:00Z', '2027-03-28T01:00:00Z'],
+  ['30 2 * * *', 'Europe/Berlin', '2027-10-31T12:00:00Z', '2027-10-31T00:30:00Z'],
+  ['0 2 * * *', 'America/New_York', '2027-03-14T12:00:00Z', '2027-03-14T07:00:00Z'],
+  ['30 1 * * *', 'Europe/London', '2027-03-28T12:00:00Z', '2027-03-28T01:00:00Z'],
+  ['15 0 * * *', 'Africa/Cairo', '2027-04-30T12:00:00Z', '2027-04-29T22:00:00Z'],
+  ['30 2 * * 0', 'Europe/Berlin', '2027-04-01T12:00:00Z', '2027-03-28T01:00:00Z'],
+  ['30 2,14 * * *', 'Europe/Berlin', '2027-03-28T11:00:00Z', '2027-03-28T01:00:00Z'],
+  ['0 9 * * 1-5', 'Europe/Berlin', '2027-03-28T12:00:00Z', '2027-03-26T08:00:00Z'],
+  ['0 9 L * *', 'UTC', '2027-03-05T12:00:00Z', '2027-02-28T09:00:00Z'],
+  ['0 9 1,15 * 1', 'UTC', '2027-03-14T12:00:00Z', '2027-03-08T09:00:00Z'],
+  ['0 9 * * 1#2', 'UTC', '2027-03-14T12:00:00Z', '2027-03-08T09:00:00Z'],
+  ['0 9 29 2 *', 'Asia/Kathmandu', '2027-03-14T12:00:00Z', '2024-02-29T03:15:00Z'],
+  ['*/20 * * * *', 'Australia/Lord_Howe', '2027-04-03T15:05:00Z', '2027-04-03T14:40:00Z'],
+  ['* * * * *', 'Europe/Berlin', '2027-10-31T01:30:00Z', '2027-10-31T00:59:00Z'],
+  ['0 9 * * *', 'Europe/Berlin', '2027-03-01T07:59:59.999Z', '2027-02-28T08:00:00Z'],
+  ['0 9 * * *', 'Europe/Berlin', '2027-03-01T08:00:00Z', '2027-03-01T08:00:00Z'],
+])('%s in %s, last before %s', (cron, timeZone, now, expected) => {
+  expect(lastScheduled(cron, timeZone, new Date(now)).toISOString()).toBe(new Date(expected).toISOString());
+});
+
+test('a day has one digest, watched hour by hour for a year', () => {
+  for (const timeZone of ['Europe/Berlin', 'America/New_York', 'America/Havana', 'Australia/Lord_Howe']) {
+    const days = new Map<string, Set<number>>();
+    for (let at = FROM; at < FROM + 365 * DAY_MS; at += 60 * MINUTE_MS) {
+      const last = lastScheduled('30 2 * * *', timeZone, new Date(at));
+      const day = calendarDay(last, timeZone);
+      days.set(day, (days.get(day) ?? new Set()).add(last.getTime()));
+    }
+    expect([...days.values()].filter(({ size }) => size !== 1)).toEqual([]);
+    expect(days.size).toBeGreaterThanOrEqual(365);
+  }
+});
