@@ -19,6 +19,12 @@ const least = {
 /** Its example says how to make one. */
 const webhookSecret = { WEBHOOK_SECRET: `whsec_${randomBytes(24).toString('base64')}` };
 
+/** What of an address would be ignored. */
+const UNUSED_PARAMETERS = [
+  ...['schema=bot', 'sslmode=require&schema=bot', 'options=-csearch_path%3Dbot', 'pgbouncer=true'],
+  ...['connection_limit=1', 'statement_timeout=9', 'unheard=of', '#fragment'],
+];
+
 function problemsOf(env: Record<string, string>): string {
   try {
     readConfig(env);
@@ -219,7 +225,16 @@ describe('the settings', () => {
     ['SERVICE_TIMEOUT', ['1s', '10m'], ['0s', '11m', '30', '30 seconds']],
     ['SERVICE_REPLY_TO', ['a@example.com'], ['a', 'a@b', 'A <a@example.com>']],
     ['SERVICE_DEFAULT_CONTEXT', ['1', '2147483647'], ['0', '2147483648', 'live']],
-    ['DATABASE_URL', ['postgres://db/steward', 'postgresql://db:5433/steward'], ['mysql://db', 'steward']],
+    [
+      'DATABASE_URL',
+      [
+        'postgres://db/steward',
+        'postgresql://db:5433/steward',
+        'postgresql://u:p%3F%23@db/steward?sslmode=verify-full&sslrootcert=/ca.pem&application_name=bot',
+        'postgresql://u@/steward?host=/run/postgresql',
+      ],
+      ['mysql://db', 'steward', ...UNUSED_PARAMETERS.map((unused) => `postgresql://db/steward?${unused}`)],
+    ],
     ['ADMINS', ['U0ADA', 'U0ADA,W0BOB'], ['S0LEADS', 'ada', '@U0ADA']],
     ['ALLOW_ORG_MEMBERS', ['true', 'no'], ['E0ORG', 'all']],
     ['APPROVERS', ['U0BOB', 'S0LEADS, W0BOB'], [',', '<@U0BOB>', 'C0DOMAINS']],
@@ -245,6 +260,38 @@ describe('the settings', () => {
         new RegExp(`1 to mend:\\n  ${name} (must|holds) .+ \\(example: .+\\)\\n`),
       );
     }
+  });
+
+  it.each([
+    ['SERVICE_JSON_URL', 'https://service.example/v1?key=canary'],
+    ['SERVICE_JSON_URL', 'https://service.example/v1#canary'],
+    ['SERVICE_XML_URL', 'https://service.example/xml#canary'],
+    ['PUBLIC_URL', 'https://bot.example/?canary'],
+    ['SLACK_API_URL', 'https://slack.example/?canary=/api/'],
+    ['RDAP_BOOTSTRAP_URL', 'https://rdap.example/dns.json#canary'],
+    ['SERVICE_XML_URL', 'https://:canary@service.example/xml'],
+    ['DATABASE_URL', 'postgresql://bot:1?canary@db/steward'],
+    ['DATABASE_URL', 'postgresql://bot:1#canary@db/steward'],
+  ])('%s is refused where a part of it would be ignored, and not repeated: %s', (name, value) => {
+    const problems = problemsOf({ ...least, [name]: value });
+    expect(problems).toMatch(new RegExp(`1 to mend:\\n  ${name} must`));
+    expect(problems).not.toContain('canary');
+  });
+
+  it('takes a query where requests carry it', () => {
+    const given = {
+      SERVICE_XML_URL: 'https://service.example/xml?a=b',
+      RDAP_BOOTSTRAP_URL: 'https://r.example/?a',
+    };
+    expect(readConfig({ ...least, ...given }).service.xmlUrl).toBe(given.SERVICE_XML_URL);
+  });
+
+  it('names what of a database’s address is not used, and the reason', () => {
+    const url = 'postgresql://db/steward?pgbouncer=true&connection_limit=1';
+    expect(problemsOf({ ...least, DATABASE_URL: url })).toContain('pgbouncer, connection_limit');
+    expect(() => readDatabaseSettings({ DATABASE_URL: 'postgresql://db/steward?schema=bot' })).toThrow(
+      /“public”/,
+    );
   });
 
   it('come from files where those are named, and are checked alike', async () => {

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
 import { DatabaseUnverifiedError, KnownServer } from './known-server.ts';
 import { LivePool } from './live-pool.ts';
-import { DURABLE_COMMITS, SERVER } from './session-settings.ts';
+import { DURABLE_COMMITS, SEARCH_PATH, SERVER } from './session-settings.ts';
 import { createStatementNames } from './statement-names.ts';
 
 export { Prisma } from './generated/client.ts';
@@ -76,7 +76,7 @@ const IDLE_IN_TRANSACTION_MS = 15_000;
 const SETTINGS = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}; SET random_page_cost = 1.1`;
 
-const SESSION = `${SETTINGS}; ${DURABLE_COMMITS}; SELECT ${SERVER} AS server`;
+const SESSION = `${SETTINGS}; ${SEARCH_PATH}; ${DURABLE_COMMITS}; SELECT ${SERVER} AS server`;
 /** The result of the last statement of {@link SESSION}. */
 const sessionResults = z
   .array(z.object({ rows: z.array(z.unknown()) }))

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { z } from 'zod';
-import { DURABLE_COMMITS } from './session-settings.ts';
+import { DURABLE_COMMITS, SEARCH_PATH } from './session-settings.ts';
 
 /** Why the database could not be brought to this release's schema. */
 export type MigrationIssue =
@@ -214,7 +214,7 @@ async function connect(url: string): Promise<pg.Client> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await client.query(DURABLE_COMMITS);
+    await client.query(`${SEARCH_PATH}; ${DURABLE_COMMITS}`);
     return client;
   } catch (error) {
     throw new MigrationError(

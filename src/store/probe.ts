@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import type { Condition, OrderFigures } from '../metrics.ts';
 import { optional } from './columns.ts';
 import { withStoreError } from './database.ts';
+import { SEARCH_PATH } from './session-settings.ts';
 
 /**
  * Looks at the database for health checks and metrics. It has connections of its own: orders may use up all of theirs.
@@ -71,7 +72,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     idleTimeoutMillis: 60_000,
     // A statement sets it, because PgBouncer refuses it as a parameter of the connection.
     onConnect: async (client) => {
-      await client.query(`SET statement_timeout = ${TIMEOUT_MS}`);
+      await client.query(`${SEARCH_PATH}; SET statement_timeout = ${TIMEOUT_MS}`);
     },
   });
   // The query under way fails with the error. Without a listener the error would end the process as well.

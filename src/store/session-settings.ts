@@ -2,6 +2,9 @@
  * What every session sets and asks first.
  */
 
+/** The client names the schema of its tables; other statements don't, whatever the role or the database are set to. */
+export const SEARCH_PATH = 'SET search_path = public';
+
 /**
  * A commit that was confirmed is on disk, whatever the server, the database or the role are set to. A stronger setting
  * stays. A statement sets it, because PgBouncer refuses it as a parameter of the connection.

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { DURABLE_COMMITS } from './session-settings.ts';
+import { DURABLE_COMMITS, SEARCH_PATH } from './session-settings.ts';
 
 /** The operator's commands cannot use the database. The message is written for the operator. */
 export class DatabaseAccessError extends Error {
@@ -24,7 +24,7 @@ export async function withSession<T>(url: string, work: (client: pg.Client) => P
     );
   }
   try {
-    await client.query(`SET TIME ZONE 'UTC'; ${DURABLE_COMMITS}`);
+    await client.query(`SET TIME ZONE 'UTC'; ${SEARCH_PATH}; ${DURABLE_COMMITS}`);
     return await work(client);
   } catch (cause) {
     if (!(cause instanceof pg.DatabaseError)) throw cause;

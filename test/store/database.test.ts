@@ -6,6 +6,8 @@ import { createLog } from '../../src/log.ts';
 import { openDatabase, StoreError, withStoreError } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
+import { withSession } from '../../src/store/session.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { newOrder, type Rig, startRig } from './order-rig.ts';
 
 let rig: Rig;
@@ -31,6 +33,29 @@ describe('a database that answers', () => {
       SELECT current_setting('statement_timeout') AS statement,
         current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('TimeZone') AS zone`;
     expect(settings).toEqual([{ statement: '10s', idle: '15s', zone: 'UTC' }]);
+  });
+
+  test('has its tables in one schema, whatever the search path of the database is', async () => {
+    const { url, drop } = await createTestDatabase('empty');
+    onTestFinished(drop);
+    const name = new URL(url).pathname.slice(1);
+    await withSession(url, async (client) => {
+      await client.query(`CREATE SCHEMA bot; ALTER DATABASE ${name} SET search_path = bot, public`);
+    });
+    await migrate({ url });
+    const database = openDatabase({ url });
+    onTestFinished(() => database.close());
+    expect(await database.run({ text: 'SELECT count(*) AS n FROM orders', values: [] })).toEqual([
+      { n: '0' },
+    ]);
+    expect(await database.prisma.order.count()).toBe(0);
+    const schemas = await withSession(url, async (client) => {
+      const { rows } = await client.query(
+        `SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname IN ('bot', 'public')`,
+      );
+      return rows;
+    });
+    expect(schemas).toEqual([{ schemaname: 'public' }]);
   });
 
   test('may stand behind PgBouncer, which takes no settings as a connection starts', async () => {
