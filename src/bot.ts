@@ -130,7 +130,7 @@ async function start(site: Site): Promise<Bot> {
     log,
     signal: shutdown.looking,
   });
-  await retryAtStart('the database', log, site.signal, webhooks.open);
+  await retryAtStart('the database', log, site.signal, webhooks.serve);
 
   const leaving = {
     store: stores.orders,

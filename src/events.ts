@@ -276,7 +276,14 @@ export const teamEvent = z.discriminatedUnion('kind', [
   event('ledger', ['timestamps_stalled'], {}),
   /** A backup was put back: what follows is numbered like what had followed in the ledger before. */
   event('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
-  event('ledger', ['events_forgotten'], { reason: z.enum(['age', 'person']), count: z.int() }),
+  event('ledger', ['events_forgotten'], {
+    reason: z.enum(['age', 'person']),
+    count: z.int(),
+    /** In the ledger, from the first to the last. */
+    seqs: z.array(z.tuple([z.int(), z.int()])).readonly(),
+    /** In hex, of those that no seal covered yet. */
+    leaves: z.array(z.string()).readonly(),
+  }),
 ]);
 
 /** Kinds of events of which people are told: each event of theirs is a subject of notifications. */

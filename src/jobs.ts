@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from './duration.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './duration.ts';
 import { openDigest } from './expiry/digest.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { runMandates } from './orders/mandates/run.ts';
@@ -20,6 +20,9 @@ export interface JobParts {
   readonly checkDepartures: () => Promise<void>;
 }
 
+/** Longer than a year, so that the last renewal of a name is in its history. */
+const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
+
 /** Everything that runs periodically. No job waits for another. */
 export function jobsOf({ now, seams }: Site, parts: JobParts): readonly Job[] {
   const { deps, stores, slack, ledger, webhooks } = parts;
@@ -36,6 +39,7 @@ export function jobsOf({ now, seams }: Site, parts: JobParts): readonly Job[] {
       everyMs: MINUTE_MS,
       run: () => openPriceDifferences({ notifications, now }),
     },
+    { name: 'webhook_endpoints', everyMs: HOUR_MS, run: webhooks.serve },
     { name: 'webhook_test', everyMs: MINUTE_MS, run: webhooks.testMonthly },
     {
       name: 'slack_outage',
@@ -61,6 +65,11 @@ export function jobsOf({ now, seams }: Site, parts: JobParts): readonly Job[] {
       whenBehind: 'early',
     },
     { name: 'expired_links', everyMs: purgeMs, run: () => stores.links.purge(now()), whenBehind: 'early' },
+    {
+      name: 'old_observations',
+      everyMs: HOUR_MS,
+      run: () => stores.names.purgeObservations(new Date(now().getTime() - OBSERVATIONS_KEPT_MS)),
+    },
     { name: 'backup', everyMs: 10 * MINUTE_MS, run: parts.takeBackup, isCutOffAtStop: true },
     { name: 'seals', everyMs: periodMs, run: ledger.sealAndAnchor, whenBehind: 'early' },
     { name: 'seal_alert', everyMs: periodMs, run: ledger.alertIfStalled },

@@ -33,7 +33,7 @@ export const forgetPersonCommand: Command = {
 function sentenceOf(needed: StillNeeded): string {
   switch (needed.kind) {
     case 'open_order':
-      return `The order ${needed.orderId} has not ended: wait for it, or stop it.`;
+      return `The order ${needed.orderId} names them and hasn't ended: wait for it, or stop it.`;
     case 'setting':
       return `${needed.name.toUpperCase()} names them: take them off in /domain settings.`;
     case 'policy':

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LedgerDifference } from './difference.ts';
 import type { LedgerKey } from './key.ts';
-import type { Anchor, SealedBlock, SealedEvent } from './ports.ts';
+import type { Anchor, ForgottenEvents, SealedBlock, SealedEvent } from './ports.ts';
 import { hashOfSeal, isSigned, leafOf, type Seal } from './seal.ts';
 import { hexOf, treeHead } from './tree.ts';
 
@@ -19,8 +19,8 @@ export interface LedgerLook {
   readonly remembered: Pick<Anchor, 'n' | 'hash'> | undefined;
   /** How many events no seal covers although they do not wait for one. */
   readonly strayEvents: number;
-  /** How many events have lost their content without an event that says so. */
-  readonly hiddenEvents: number;
+  /** The events that events of the log say were forgotten. */
+  readonly forgotten: ForgottenEvents;
 }
 
 /** Events after which other work gets its turn. */
@@ -47,7 +47,7 @@ export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDiff
     const isWhole = events.length === seal.to - seal.from + 1;
     if (!isWhole || hexOf(treeHead(events.map(({ leaf }) => leaf))) !== seal.root)
       note('seal_changed', seal.n);
-    for (const event of events) checkEvent(event, note);
+    for (const event of events) checkEvent(event, look.forgotten, note);
     if (wanted.has(seal.n)) hashes.set(seal.n, hashOfSeal(seal));
     last = seal;
     unyielded += events.length;
@@ -64,16 +64,30 @@ export async function checkLedger(look: LedgerLook): Promise<readonly LedgerDiff
   const put = remembered && historyDifference(remembered, last?.n ?? 0, hashes.get(remembered.n));
   if (put !== undefined) found.set(put.code, put);
   if (look.strayEvents > 0) found.set('event_unsealed', { code: 'event_unsealed', count: look.strayEvents });
-  if (look.hiddenEvents > 0) found.set('event_hidden', { code: 'event_hidden', count: look.hiddenEvents });
   return [...found.values()];
 }
 
 function checkEvent(
   { seq, leaf, line }: SealedEvent,
+  forgotten: ForgottenEvents,
   note: (code: LedgerDifference['code'], first: number) => void,
 ): void {
   if (line === undefined) note('event_gone', seq);
-  else if (!('forgotten' in line) && hexOf(leafOf(line)) !== hexOf(leaf)) note('event_changed', seq);
+  else if (!('forgotten' in line)) {
+    if (hexOf(leafOf(line)) !== hexOf(leaf)) note('event_changed', seq);
+  } else if (!forgotten.leaves.has(hexOf(leaf)) && !isInRanges(forgotten.seqs, seq))
+    note('event_hidden', seq);
+}
+
+/** @param ranges sorted by their first number */
+function isInRanges(ranges: ForgottenEvents['seqs'], seq: number): boolean {
+  let [low, high] = [0, ranges.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle]?.[0] ?? seq) <= seq) low = middle + 1;
+    else high = middle;
+  }
+  return (ranges[low - 1]?.[1] ?? 0) >= seq;
 }
 
 /**

@@ -2,7 +2,7 @@
  * What the bot finds of its own ledger that does not fit.
  * - `event_changed`, `event_gone`: a row of the log is not what was sealed, or is not there.
  * - `event_unsealed`: a row of the log was written past the trigger.
- * - `event_hidden`: the content of a row was taken away, and no event says who has forgotten it.
+ * - `event_hidden`: the content of a row was taken away, and no event that tells of forgetting names it.
  * - `seal_changed`, `seal_gone`: a seal, or the list of its events, is not what was sealed, or is not there.
  * - `other_key`: the key that signs is not the one that has signed.
  * - `anchor_differs`: a seal is not the one of which the database itself says that it left.

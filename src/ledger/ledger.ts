@@ -108,7 +108,7 @@ export function createLedger({ store, key, memory, now, log }: LedgerDeps): Ledg
             key,
             remembered: await memory.recall(),
             strayEvents: await store.strayEvents(),
-            hiddenEvents: await store.hiddenEvents(),
+            forgotten: await store.forgottenEvents(),
           })
         : [{ code: 'other_key', count: 1, first: newest.n } as const];
     if (differences.length === 0) return;

@@ -36,6 +36,14 @@ export interface Anchor {
   readonly timestamp: Uint8Array | undefined;
 }
 
+/** Events whose content was forgotten. */
+export interface ForgottenEvents {
+  /** Ranges of their sequence numbers, both ends included, disjoint and sorted. */
+  readonly seqs: readonly (readonly [number, number])[];
+  /** The leaves, in hex, of those that no seal covered yet. */
+  readonly leaves: ReadonlySet<string>;
+}
+
 /** The ledger of a team. Implemented by the store. */
 export interface LedgerStore {
   /**
@@ -64,8 +72,8 @@ export interface LedgerStore {
   leavesOf(seal: Seal): Promise<readonly Hash[]>;
   /** How many events no seal covers although they do not wait for one: they were written past the trigger. */
   strayEvents(): Promise<number>;
-  /** How many events have lost their content without an event that says who forgot it: it was taken away past the two functions. */
-  hiddenEvents(): Promise<number>;
+  /** What the events say that tell of forgetting. */
+  forgottenEvents(): Promise<ForgottenEvents>;
   /** Lets a seal leave, once an hour: keeps its hash, and has it told. @returns whether it left now */
   anchor(seal: Seal, at: Date): Promise<boolean>;
   /** All anchors, in their sequence. */

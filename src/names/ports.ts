@@ -82,6 +82,8 @@ export interface NameRecordStore {
    * depend on it are among them.
    */
   mentioning(name: string): Promise<readonly DependentName[]>;
+  /** Deletes observations from before a moment. @returns how many */
+  purgeObservations(before: Date): Promise<number>;
 }
 
 /** A name whose delegation does not work, or can be taken. */

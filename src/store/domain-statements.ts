@@ -59,8 +59,12 @@ export function updateDomain(before: WatchedDomain, after: WatchedDomain): State
     WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
 }
 
+/** Changes that registries and the DNS show of one name in one day (UTC) are kept up to this number. */
+export const MAX_OBSERVED_A_DAY = 50;
+
 /**
- * Adds observations of a name. JSON leaves out what is undefined.
+ * Adds observations of a name. JSON leaves out what is undefined. Beyond {@link MAX_OBSERVED_A_DAY} the record of the name
+ * changes without a line of its history, so that a zone that changes all the time doesn't fill the database.
  * @param condition they are added only where this finds a row
  */
 export function insertObservations(
@@ -73,7 +77,11 @@ export function insertObservations(
     INSERT INTO observations (name, at, origin, data)
     SELECT ${name}, o.at, o.origin, o.data
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS o (at timestamptz, origin text, data jsonb)
-    WHERE EXISTS (${condition})`;
+    WHERE EXISTS (${condition}) AND (o.origin NOT IN ('registry', 'dns') OR ${MAX_OBSERVED_A_DAY} > (
+      SELECT count(*) FROM (
+        SELECT k.at FROM observations k WHERE k.name = ${name} AND k.origin IN ('registry', 'dns')
+        ORDER BY k.seq DESC LIMIT ${MAX_OBSERVED_A_DAY}) k
+      WHERE date_trunc('day', k.at, 'UTC') = date_trunc('day', o.at, 'UTC')))`;
 }
 
 /** Takes a name off the list, and forgets its end as {@link forgetEnd} does. Answers with its name, or with no row. */

@@ -79,6 +79,23 @@ const anchorRows = z.array(
 const leavesRows = z.tuple([z.object({ leaves: bytes })]);
 const HASH_BYTES = 32;
 
+const forgottenRows = z.array(
+  z.object({
+    data: z.object({ seqs: z.array(z.tuple([z.int(), z.int()])), leaves: z.array(z.string()) }),
+  }),
+);
+
+/** Joins ranges that overlap. @param ranges sorted by their first number */
+function mergeRanges(ranges: readonly (readonly [number, number])[]): (readonly [number, number])[] {
+  const merged: [number, number][] = [];
+  for (const [from, to] of ranges) {
+    const last = merged.at(-1);
+    if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
+    else merged.push([from, to]);
+  }
+  return merged;
+}
+
 /** How many events are read at once. */
 const READ_SIZE = 5_000;
 /** A thousand seals of one event each are read as fast as one of a thousand. */
@@ -238,13 +255,15 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
             AND NOT EXISTS (SELECT FROM unsealed_events u WHERE u.event_seq = e.seq)`),
       )[0].count,
 
-    hiddenEvents: async () =>
-      z.tuple([z.object({ count })]).parse(
+    forgottenEvents: async () => {
+      const rows = forgottenRows.parse(
         await run(Prisma.sql`
-          SELECT greatest(0, count(*) FILTER (WHERE forgotten_at IS NOT NULL)
-            - coalesce(sum((data->>'count')::bigint) FILTER (WHERE kind = 'events_forgotten'), 0)) AS count
-          FROM events WHERE team_id = ${teamId}`),
-      )[0].count,
+          SELECT data FROM events WHERE team_id = ${teamId} AND subject_kind = 'ledger' AND subject_id = 'events'
+            AND kind = 'events_forgotten'`),
+      );
+      const ranges = rows.flatMap(({ data }) => data.seqs).sort(([a], [b]) => a - b);
+      return { seqs: mergeRanges(ranges), leaves: new Set(rows.flatMap(({ data }) => data.leaves)) };
+    },
 
     anchor: async (seal, at) => {
       // What a clock has written that went ahead does not hold up the anchors of the right time.

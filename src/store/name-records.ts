@@ -112,6 +112,11 @@ export function createNameRecordStore({ run, transaction }: Database, teamId: st
       return following.length === 0 ? saveWith(run) : transaction(saveWith);
     },
 
+    purgeObservations: async (before) => {
+      const deleted = await run(Prisma.sql`SELECT delete_old_observations(${before})::int AS n`);
+      return z.tuple([z.object({ n: z.int() })]).parse(deleted)[0].n;
+    },
+
     mentioning: async (name) => {
       const [found, redirected] = await Promise.all([
         run(Prisma.sql`

@@ -56,7 +56,9 @@ const SELECT_CONDITION = `
     (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications
       WHERE team_id = installation_team() AND subject_kind = 'webhook_endpoint' AND purpose = 'test') AS "lastWebhookAt",
     (SELECT greatest(0, coalesce(extract(epoch FROM $2::timestamptz - min((body::json ->> 'timestamp')::timestamptz)), 0))::float8
-      FROM notifications WHERE team_id = installation_team() AND subject_kind = 'webhook_queue' AND purpose <> 'plan') AS "webhookWaitingSeconds"
+      FROM notifications WHERE team_id = installation_team() AND subject_kind = 'webhook_queue' AND purpose <> 'plan'
+        AND split_part(subject_id, ' ', 1) IN (SELECT subject_id FROM notifications WHERE subject_kind = 'webhook_endpoint'
+          AND purpose = 'served' AND posted_at > $2::timestamptz - interval '3 hours')) AS "webhookWaitingSeconds"
   FROM domains`;
 const secondsRows = z.tuple([z.object({ seconds: z.number() })]);
 

@@ -26,7 +26,7 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
 const counts = z.tuple([z.object({ n: z.number() })]);
 
 /**
- * Deletes orders that ended before a moment, with all that belongs to them, and events, reminders and digests from before
+ * Deletes orders that ended before a moment, with all that belongs to them, and events, observations, reminders and digests from before
  * it. A dry run deletes nothing and tells what would be deleted.
  */
 export function purge(
@@ -39,8 +39,10 @@ export function purge(
     for (const [table, sql] of STATEMENTS) {
       changes.push({ table, rows: (await client.query(sql, [before])).rowCount ?? 0 });
     }
-    const { rows } = await client.query('SELECT delete_old_events($1)::int AS n', [before]);
-    changes.push({ table: 'events', rows: counts.parse(rows)[0].n });
+    for (const table of ['events', 'observations']) {
+      const { rows } = await client.query(`SELECT delete_old_${table}($1)::int AS n`, [before]);
+      changes.push({ table, rows: counts.parse(rows)[0].n });
+    }
     return sumByTable(changes);
   });
 }

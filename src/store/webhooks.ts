@@ -11,7 +11,8 @@ import { claimDuePlans } from './notifications.ts';
  * Webhooks in the outbox. The plan of a subject `webhook_queue` is the queue of one endpoint and one subject, its other rows the
  * webhooks, numbered by the plan’s version: the plan’s row is locked when one is queued, so they are numbered as they were
  * committed. The plan of a subject `webhook_endpoint` says that there is an endpoint, and how it stands; its row of the purpose
- * `test` shows the month of the last test, and was posted when the endpoint took something last.
+ * `test` shows the month of the last test, and was posted when the endpoint took something last; its row `served` was posted when a
+ * process said last that it sends to it.
  */
 
 const ENDPOINT = 'webhook_endpoint';
@@ -82,16 +83,20 @@ export function createWebhookStore({ run, transaction }: Database, teamId: strin
   const plan = (kind: string, id: string) => Prisma.sql`${of(kind, id)} AND n.purpose = 'plan'`;
 
   return storeOf('webhooks', {
-    setEndpoints: (endpoints, now) =>
+    serve: (endpoints, now, since) =>
       transaction(async (runInside) => {
         await runInside(Prisma.sql`
-          DELETE FROM notifications n WHERE n.team_id = ${teamId}
-            AND n.subject_kind IN (${ENDPOINT}, ${QUEUE}) AND split_part(n.subject_id, ' ', 1) <> ALL(${[...endpoints]})`);
+          INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, shows, posted_at)
+          SELECT ${teamId}, ${ENDPOINT}, id, row.purpose, row.shows, row.posted_at
+          FROM unnest(${[...endpoints]}::text[]) AS id,
+            (VALUES ('plan', NULL, NULL), ('test', ${monthOf(now)}, NULL), ('served', NULL, ${now}::timestamptz))
+              AS row (purpose, shows, posted_at)
+          ON CONFLICT (team_id, subject_kind, subject_id, purpose)
+            DO UPDATE SET posted_at = excluded.posted_at WHERE n.purpose = 'served'`);
         await runInside(Prisma.sql`
-          INSERT INTO notifications (team_id, subject_kind, subject_id, purpose, shows)
-          SELECT ${teamId}, ${ENDPOINT}, id, row.purpose, row.shows
-          FROM unnest(${[...endpoints]}::text[]) AS id, (VALUES ('plan', NULL), ('test', ${monthOf(now)})) AS row (purpose, shows)
-          ON CONFLICT DO NOTHING`);
+          DELETE FROM notifications n USING notifications e WHERE e.team_id = ${teamId} AND n.team_id = ${teamId}
+            AND e.subject_kind = ${ENDPOINT} AND e.purpose = 'served' AND e.posted_at < ${since}
+            AND n.subject_kind IN (${ENDPOINT}, ${QUEUE}) AND split_part(n.subject_id, ' ', 1) = e.subject_id`);
       }),
 
     claimDue: async (endpoint, now, leaseMs, limit) => {

@@ -40,8 +40,11 @@ export interface SlackOutage {
  * database’s clock. Implemented by the store.
  */
 export interface WebhookStore {
-  /** What happens from now on is queued for these endpoints, and what waits for others is dropped. */
-  setEndpoints(endpoints: readonly string[], now: Date): Promise<void>;
+  /**
+   * Queues what happens from now on for these endpoints. Replicas may serve different ones during a restart, so others are
+   * dropped with their queues only when no process has served them since a moment.
+   */
+  serve(endpoints: readonly string[], now: Date, since: Date): Promise<void>;
   /** Claims queues of an endpoint that are due and that no process has. @returns the longest due first */
   claimDue(endpoint: string, now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /** A queue as it is at one moment. */

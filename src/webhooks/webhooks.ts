@@ -39,8 +39,8 @@ export interface WebhookEndpoint {
 
 export interface Webhooks {
   readonly endpoints: readonly WebhookEndpoint[];
-  /** Queues from now on what happens. Runs before any work is taken. */
-  open(): Promise<void>;
+  /** Queues what happens from now on. Runs before any work is taken, and then at least once an hour. */
+  serve(): Promise<void>;
   /** Queues a test for every endpoint. */
   test(): Promise<void>;
   /** Queues the test of the month. */
@@ -68,10 +68,11 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       : urls.map((url) => createEndpoint(deps, new URL(url), new Signer(secret.reveal())));
   return {
     endpoints,
-    open: () =>
-      store.setEndpoints(
+    serve: () =>
+      store.serve(
         endpoints.map(({ id }) => id),
         now(),
+        new Date(now().getTime() - KEPT_MS),
       ),
     test: () => store.queue({ type: 'test', at: now(), data: { code: 'asked' } }),
     async testMonthly() {

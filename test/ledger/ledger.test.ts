@@ -282,14 +282,13 @@ describe('what was forgotten', () => {
     const report = await verifyText(await file());
     expect(report).toMatchObject({ verdict: 'proved', events: { count: 8 } });
     expect(report.forgotten).toMatchObject([{ count: 5, by: 'operator' }]);
-    expect(report.notes.join('\n')).not.toContain('No sealed event');
     await rig.ledger().checkIfDue();
     expect(await told()).toEqual([]);
     const log = await collect(createEventLog(rig.database, '').read(new Date(0), at(10 ** 9)));
     expect(log).toMatchObject([
       { event: { kind: 'name_watched' } },
       { event: { kind: 'name_watched' } },
-      { event: { kind: 'events_forgotten', actor: 'operator', reason: 'age', count: 5 } },
+      { event: { kind: 'events_forgotten', actor: 'operator', reason: 'age', count: 5, seqs: [[1, 3]] } },
     ]);
   });
 
@@ -303,7 +302,31 @@ describe('what was forgotten', () => {
        WHERE seq = (SELECT max(seq) FROM events)`,
     );
     await rig.ledger().checkIfDue();
-    expect(await told()).toEqual([[{ code: 'event_hidden', count: 1 }]]);
+    expect(await told()).toEqual([[{ code: 'event_hidden', count: 1, first: expect.any(Number) }]]);
+  });
+
+  test('is compared event by event: what nobody forgot is found beside an event that two people were taken out of', async () => {
+    await sealed(3);
+    await rig.sql(`INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+      VALUES ('person', 'U0GONE', 'stand_in_changed', 'U0GONE', now(), '{"of": "U0ALSO"}')`);
+    await sealed(1);
+    for (const person of ['U0GONE', 'U0ALSO'])
+      await rig.sql(`SELECT forget_person_in_events('${person}', 'operator')`);
+    await rig.ledger().turn();
+    await rig.ledger().checkIfDue();
+    expect(await told()).toEqual([]);
+    expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', unknown: [] });
+    await tamper(
+      rig,
+      `UPDATE events SET actor = 'system', data = '{}', forgotten_at = now(), forgotten_by = 'operator'
+       WHERE seq = (SELECT event_seq FROM ledger_entries WHERE seq = 2)`,
+    );
+    await rig.ledger().checkIfDue();
+    expect(await told()).toEqual([[{ code: 'event_hidden', count: 1, first: 2 }]]);
+    expect(await verifyText(await file())).toMatchObject({
+      verdict: 'cannot_tell',
+      unknown: [expect.stringContaining('event 2: without content')],
+    });
   });
 
   test('of a person is what names them', async () => {

@@ -35,5 +35,7 @@ test('anchors without a time stamp, and events without a seal, are told with wha
 });
 
 test('nothing of what was forgotten', () => {
-  expect(said({ ...common, kind: 'events_forgotten', reason: 'age', count: 2 })).toBeUndefined();
+  expect(
+    said({ ...common, kind: 'events_forgotten', reason: 'age', count: 2, seqs: [[1, 2]], leaves: [] }),
+  ).toBeUndefined();
 });

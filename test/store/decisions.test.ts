@@ -88,7 +88,7 @@ test('an import leaves a line for each name that it added or gave a date', async
 });
 
 test('what people say of an incident leaves a line, once, and is told besides Slack', async () => {
-  await createWebhookStore(rig.database, TEAM).setEndpoints(['endpoint'], rig.now);
+  await createWebhookStore(rig.database, TEAM).serve(['endpoint'], rig.now, rig.now);
   const store = createIncidentStore(rig.database, TEAM);
   const seen = { lastSeenBefore: rig.now, firstSeenAfter: rig.now };
   const change = {

@@ -199,7 +199,7 @@ const notificationRow = z.object({
   due_at: z.string().nullable(),
 });
 
-async function dumpOf(url: string, table?: string): Promise<string> {
+export async function dumpOf(url: string, table?: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

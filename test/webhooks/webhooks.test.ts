@@ -23,7 +23,7 @@ beforeEach(async () => {
   shutdown = new AbortController();
 });
 afterEach(async () => {
-  await open([]); // forgets what is queued
+  await rig.sql("DELETE FROM notifications WHERE subject_kind LIKE 'webhook%'");
   await Promise.all([receiver.close(), other.close()]);
 });
 
@@ -45,7 +45,7 @@ async function open(urls: readonly string[]): Promise<Webhooks> {
     signal: shutdown.signal,
     timeoutMs: 300,
   });
-  await webhooks.open();
+  await webhooks.serve();
   return webhooks;
 }
 
@@ -301,14 +301,25 @@ test('of 40 webhooks that are queued while others are delivered none is lost', a
   expect(await waiting()).toBe(0);
 });
 
-test('an address that is set no more gets nothing, and its queue is forgotten', async () => {
+test('a process that starts with another address leaves the queue of the first one alone, as in a rolling restart', async () => {
+  const first = await open([receiver.url]);
+  await queue(opened('cafe.rest'));
+  seconds = 60;
+  const second = await open([other.url]);
+  await queue(opened('bar.rest'));
+  await Promise.all([deliverDue(first), deliverDue(second)]);
+  expect([namesAt(receiver), namesAt(other)]).toEqual([['cafe.rest', 'bar.rest'], ['bar.rest']]);
+});
+
+test('an address that no process has served for three days is forgotten with its queue', async () => {
   await open([receiver.url]);
   await queue(opened('cafe.rest'));
-  const webhooks = await open([other.url]);
-  await deliverDue(webhooks);
-  await queue(opened('bar.rest'));
-  await deliverDue(webhooks);
-  expect([namesAt(receiver), namesAt(other)]).toEqual([[], ['bar.rest']]);
+  seconds = 3 * DAY;
+  await open([other.url]);
+  expect(await waiting()).toBe(2);
+  seconds += 1;
+  await open([other.url]);
+  expect(await waiting()).toBe(0);
 });
 
 test('nothing of the address but its host is logged or kept', async () => {

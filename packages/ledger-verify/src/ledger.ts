@@ -14,8 +14,6 @@ export interface FileCheck {
     Omit<Report, 'verdict' | 'file' | 'key' | 'order' | 'differences'> & {
       /** Sentences of the file itself that may explain what does not fit. */
       readonly explained?: readonly string[];
-      /** How many events were forgotten by what events of the file itself say. */
-      readonly accounted?: number;
     }
   >;
 }
@@ -98,14 +96,19 @@ export async function createLedgerCheck(
   let count = 0;
   let sealCount = 0;
   let signatures = 0;
-  let accounted = 0;
+  /** Events whose content was forgotten: the hash that was kept of each. */
+  const blanked = new Map<number, string>();
+  const named: Named = { ranges: [], leaves: new Set() };
   const revoked = new Map<string, Revocation>();
   const explained: string[] = [];
 
   async function event(line: EventLine, where: string): Promise<void> {
     if (!events.take(line.seq, where)) return;
     count += 1;
-    if (line.forgotten !== undefined) forgotten.add(line.forgotten);
+    if (line.forgotten !== undefined) {
+      forgotten.add(line.forgotten);
+      blanked.set(line.seq, toHex(line.leaf ?? new Uint8Array()));
+    }
     if (last !== undefined && line.seq <= last.to) {
       differences.add('reordered', `event ${line.seq} stands after the seal that covers it${where}`);
       return;
@@ -122,7 +125,7 @@ export async function createLedgerCheck(
     if (strange !== undefined) differences.add('key', `event ${line.seq}: ${strange}`);
     for (const { key, text } of (signed?.keys ?? []).flatMap((each) => revoked.get(each) ?? []))
       differences.add('key', `event ${line.seq}: its signature rests on ${key}, which had been ${text}`);
-    if (line.content?.['kind'] === 'events_forgotten') accounted += countIn(line);
+    if (line.content?.['kind'] === 'events_forgotten') addNamed(line, named);
     const revocation = revocationOf(line);
     if (revocation !== undefined && !revoked.has(revocation.key)) revoked.set(revocation.key, revocation);
     uncovered.set(line.seq, await leafOf(cryptography, line));
@@ -215,14 +218,14 @@ export async function createLedgerCheck(
         );
       events.end();
       sealNumbers.end();
-      const unknown = compareEnds();
+      const unknown = [...compareEnds(), ...unnamedText(blanked, named)];
       const anchored = seals.anchored.at(-1);
       const notes =
         known.tsa === undefined
           ? []
           : ['Receipts have time stamps, and ledgers none, so the certificates prove nothing.'];
       const found = {
-        ...{ anchored, stamped: undefined, forgotten: forgotten.all(), unknown, notes, explained, accounted },
+        ...{ anchored, stamped: undefined, forgotten: forgotten.all(), unknown, notes, explained },
       };
       if (first === undefined || last === undefined)
         return { ...found, events: undefined, seals: undefined, proved: [] };
@@ -250,10 +253,36 @@ export async function createLedgerCheck(
   };
 }
 
-/** How many events were forgotten, as the event says that says so. */
-function countIn({ content }: EventLine): number {
-  const { count } = isJsonObject(content?.['data']) ? content['data'] : {};
-  return typeof count === 'number' ? count : 0;
+/** The events that events of the file say were forgotten: by number, or by hash if no seal covered them then. */
+interface Named {
+  readonly ranges: (readonly [number, number])[];
+  readonly leaves: Set<string>;
+}
+
+function addNamed({ content }: EventLine, named: Named): void {
+  const { seqs, leaves } = isJsonObject(content?.['data']) ? content['data'] : {};
+  for (const range of Array.isArray(seqs) ? seqs : []) {
+    const [from, to] = Array.isArray(range) ? range : [];
+    if (typeof from === 'number' && typeof to === 'number') named.ranges.push([from, to]);
+  }
+  for (const leaf of Array.isArray(leaves) ? leaves : [])
+    if (typeof leaf === 'string') named.leaves.add(leaf);
+}
+
+function unnamedText(blanked: ReadonlyMap<number, string>, { ranges, leaves }: Named): string[] {
+  const sorted = [...ranges].sort(([a], [b]) => a - b);
+  let next = 0;
+  let reached = 0;
+  const unnamed: number[] = [];
+  for (const [seq, leaf] of [...blanked].sort(([a], [b]) => a - b)) {
+    for (; (sorted[next]?.[0] ?? Number.POSITIVE_INFINITY) <= seq; next += 1)
+      reached = Math.max(reached, sorted[next]?.[1] ?? 0);
+    if (seq > reached && !leaves.has(leaf)) unnamed.push(seq);
+  }
+  if (unnamed.length === 0) return [];
+  return [
+    `${naming('event', unnamed)}: without content, and no event of the file says that it was forgotten. Either a later event says so, which a newer file has, or somebody blanked it.`,
+  ];
 }
 
 /** Whether the bot says with an event that an earlier state of the database was put back. */

@@ -65,7 +65,7 @@ async function verifyLines(
       differences.add('changed', `line ${number} cannot be read as a line of a ${header.kind}`);
     else await check.line(line, number);
   }
-  const { explained = [], accounted = 0, ...found } = await check.end();
+  const { explained = [], ...found } = await check.end();
   const fits = differences.all.length === 0;
   return {
     ...found,
@@ -78,23 +78,19 @@ async function verifyLines(
     proved: fits ? found.proved : [],
     notes: [
       ...(fits
-        ? [...forgottenTexts(found.forgotten, accounted), ...found.notes, ...outsideText(known, found)]
+        ? [...forgottenTexts(found.forgotten, header.kind), ...found.notes, ...outsideText(known, found)]
         : []),
       ...explained,
     ],
   };
 }
 
-/** @param accounted of how many an event of the file says that they were forgotten */
-function forgottenTexts(forgotten: Report['forgotten'], accounted: number): string[] {
-  const rest = forgotten.reduce((sum, { count }) => sum + count, 0) - accounted;
+function forgottenTexts(forgotten: Report['forgotten'], kind: Header['kind']): string[] {
+  const texts = forgotten.map(forgottenText);
+  if (kind === 'ledger' || texts.length === 0) return texts;
   return [
-    ...forgotten.map(forgottenText),
-    ...(rest > 0
-      ? [
-          `No sealed event in the file says that ${rest} of these were forgotten: by whom and when is what the lines in their place claim, which anybody could have put there.`,
-        ]
-      : []),
+    ...texts,
+    'A receipt has no event that says so: by whom and when is what the lines in their place claim. The ledger has it.',
   ];
 }
 

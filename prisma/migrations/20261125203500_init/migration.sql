@@ -756,41 +756,62 @@ CREATE TRIGGER events_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "events"
 -- signatures under what decides, count however old they are.
 CREATE FUNCTION delete_old_events(before timestamptz, by text DEFAULT session_user) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  forgotten bigint;
+  forgotten bigint[];
 BEGIN
-  UPDATE events e SET subject_kind = 'forgotten', subject_id = '', kind = 'forgotten', actor = 'system', data = '{}',
-      forgotten_at = now(), forgotten_by = by, forgotten_leaf = coalesce(e.forgotten_leaf, unsealed_leaf(e.seq))
-    WHERE e.subject_kind <> 'forgotten' AND CASE WHEN e.subject_kind = 'order'
-      THEN NOT EXISTS (SELECT FROM orders o WHERE o.id = e.subject_id)
-      ELSE e.at < before AND e.subject_kind <> 'key' AND e.kind NOT IN ('charter_signed', 'events_forgotten') END;
-  GET DIAGNOSTICS forgotten = ROW_COUNT;
+  WITH changed AS (
+    UPDATE events e SET subject_kind = 'forgotten', subject_id = '', kind = 'forgotten', actor = 'system', data = '{}',
+        forgotten_at = now(), forgotten_by = by, forgotten_leaf = coalesce(e.forgotten_leaf, unsealed_leaf(e.seq))
+      WHERE e.subject_kind <> 'forgotten' AND CASE WHEN e.subject_kind = 'order'
+        THEN NOT EXISTS (SELECT FROM orders o WHERE o.id = e.subject_id)
+        ELSE e.at < before AND e.subject_kind <> 'key' AND e.kind NOT IN ('charter_signed', 'events_forgotten') END
+      RETURNING seq)
+  SELECT array_agg(seq) INTO forgotten FROM changed;
   PERFORM note_forgotten('age', forgotten, by);
-  RETURN forgotten;
+  RETURN coalesce(cardinality(forgotten), 0);
 END $$;
 CREATE FUNCTION forget_person_in_events(person text, by text DEFAULT session_user) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  forgotten bigint;
+  forgotten bigint[];
 BEGIN
-  UPDATE events e SET actor = CASE actor WHEN person THEN 'former' ELSE actor END,
-      subject_id = CASE WHEN subject_kind = 'person' AND subject_id = person THEN 'former' ELSE subject_id END,
-      data = replace((CASE WHEN subject_kind = 'order' AND actor = person AND data ? 'account'
-        THEN jsonb_set(data, '{account}', '"former"') ELSE data END)::text, to_jsonb(person)::text, '"former"')::jsonb,
-      forgotten_at = now(), forgotten_by = by, forgotten_leaf = coalesce(e.forgotten_leaf, unsealed_leaf(e.seq))
-    WHERE actor = person OR (subject_kind = 'person' AND subject_id = person)
-      OR strpos(data::text, to_jsonb(person)::text) > 0;
-  GET DIAGNOSTICS forgotten = ROW_COUNT;
+  WITH changed AS (
+    UPDATE events e SET actor = without_person(actor, person), subject_id = without_person(subject_id, person),
+        data = without_person((CASE WHEN subject_kind = 'order' AND actor = person AND data ? 'account'
+          THEN jsonb_set(data, '{account}', '"former"') ELSE data END)::text, person)::jsonb,
+        forgotten_at = now(), forgotten_by = by, forgotten_leaf = coalesce(e.forgotten_leaf, unsealed_leaf(e.seq))
+      WHERE names_person(concat_ws(' ', actor, subject_id, data), person)
+      RETURNING seq)
+  SELECT array_agg(seq) INTO forgotten FROM changed;
   PERFORM note_forgotten('person', forgotten, by);
-  RETURN forgotten;
+  RETURN coalesce(cardinality(forgotten), 0);
 END $$;
+-- A Slack id, wherever it stands in a text. Ids have capitals and digits, so that no other id begins or ends with it.
+CREATE FUNCTION names_person(content text, person text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT strpos(content, person) > 0 AND content ~ ('(?<![A-Z0-9])' || person || '(?![A-Z0-9])')
+$$;
+CREATE FUNCTION without_person(content text, person text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT regexp_replace(content, '(?<![A-Z0-9])' || person || '(?![A-Z0-9])', 'former', 'g')
+$$;
 -- The hash of random bytes, for an event that is not sealed yet.
 CREATE FUNCTION unsealed_leaf(event_number bigint) RETURNS bytea LANGUAGE sql VOLATILE AS $$
   SELECT sha256(('forgotten' || gen_random_uuid() || gen_random_uuid())::bytea) FROM unsealed_events u WHERE u.event_seq = event_number
 $$;
--- That something was forgotten is an event itself, which is sealed as every other.
-CREATE FUNCTION note_forgotten(reason text, number_of_events bigint, by text) RETURNS void LANGUAGE sql AS $$
-  INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
-    SELECT 'ledger', 'events', 'events_forgotten', by, now(), jsonb_build_object('reason', reason, 'count', number_of_events)
-    WHERE number_of_events > 0
+-- That something was forgotten is an event itself, which is sealed as every other. It names what was forgotten: by its
+-- sequence numbers in the ledger, as ranges, or, if no seal covers it yet, by the leaf that the ledger will have.
+CREATE FUNCTION note_forgotten(reason text, forgotten bigint[], by text) RETURNS void LANGUAGE sql AS $$
+  WITH touched AS (
+    SELECT e.team_id, e.seq AS event_seq, l.seq, e.forgotten_leaf,
+        l.seq - row_number() OVER (PARTITION BY e.team_id ORDER BY l.seq) AS island
+      FROM events e LEFT JOIN ledger_entries l ON l.event_seq = e.seq WHERE e.seq = ANY(forgotten)
+  ), ranges AS (
+    SELECT team_id, jsonb_agg(jsonb_build_array(first, last) ORDER BY first) AS seqs
+      FROM (SELECT team_id, min(seq) AS first, max(seq) AS last FROM touched WHERE seq IS NOT NULL GROUP BY team_id, island) r
+      GROUP BY team_id
+  )
+  INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
+    SELECT t.team_id, 'ledger', 'events', 'events_forgotten', by, now(), jsonb_build_object('reason', reason, 'count', count(*),
+      'seqs', coalesce(min(r.seqs::text)::jsonb, '[]'),
+      'leaves', coalesce(jsonb_agg(encode(t.forgotten_leaf, 'hex') ORDER BY t.event_seq) FILTER (WHERE t.seq IS NULL), '[]'))
+    FROM touched t LEFT JOIN ranges r ON r.team_id = t.team_id GROUP BY t.team_id
 $$;
 
 -- Every event waits for a seal, in the transaction that writes it: the log's numbers are given before their commit, so that
@@ -817,10 +838,32 @@ CREATE TRIGGER anchors_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "anchor
 CREATE TRIGGER anchor_timestamps_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "anchor_timestamps"
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_ledger_change();
 
--- What was seen of names is only added to.
+-- What was seen of names is only added to, but for what is old and for a person who is forgotten.
 CREATE FUNCTION refuse_observation_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  callers text;
 BEGIN
-  RAISE EXCEPTION 'observations are only added, so % is refused', TG_OP;
+  GET DIAGNOSTICS callers = PG_CONTEXT;
+  IF callers !~ 'function (delete_old_observations|forget_person_in_observations)\(' THEN
+    RAISE EXCEPTION 'observations are only added, so % is refused', TG_OP;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE FUNCTION delete_old_observations(before timestamptz) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  deleted bigint;
+BEGIN
+  DELETE FROM observations WHERE at < before;
+  GET DIAGNOSTICS deleted = ROW_COUNT;
+  RETURN deleted;
+END $$;
+CREATE FUNCTION forget_person_in_observations(person text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  changed bigint;
+BEGIN
+  UPDATE observations SET data = without_person(data::text, person)::jsonb WHERE names_person(data::text, person);
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  RETURN changed;
 END $$;
 CREATE TRIGGER observations_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON "observations"
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_observation_change();

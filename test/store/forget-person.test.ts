@@ -1,0 +1,110 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { groupBy } from '../../src/collections.ts';
+import { forgetPerson } from '../../src/store/forget-person.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { dumpOf } from '../support/demo.ts';
+
+/*
+ * A database whose every column that can hold text names a person: alone, in a sentence, as a key and a value of JSON.
+ * Also tried: a second person after the first, an id that begins like theirs, and an open order of somebody else.
+ */
+
+const GONE = 'U0GONE';
+/** Nobody is forgotten who stands there. */
+const REFUSED = ['settings.value', 'policy_versions.rules', 'policy_drafts.rules'];
+
+/** Ids, codes and hashes that the bot makes, and roles of the database. */
+const MADE =
+  /\.(id|team_id|order_id|incident_id|statement_hash)$|^(seals|anchors|ledger_entries|anchor_timestamps|unsealed_events)\.|^events\.(kind|subject_kind|forgotten_by)$|^observations\.(name|origin)$/;
+
+let database: TestDatabase;
+let client: pg.Client;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+const columnRows = z.array(z.object({ table: z.string(), column: z.string(), type: z.string() }));
+const QUOTED = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+/** A value that names a person in as many ways as its type can. @param n makes rows differ */
+function contentOf(column: string, type: string, person: string, n: number): string {
+  if (REFUSED.includes(column)) return "'{}'";
+  if (MADE.test(column) && type === 'text') return `'id${n}'`;
+  const sentence = n === 0 ? person : `ask <@${person}>,\n${person} knows (${n})`;
+  const json = JSON.stringify({ by: person, [person]: [{ said: sentence }], [`${person}2`]: `${person}2` });
+  switch (type) {
+    case 'text':
+      return QUOTED(sentence);
+    case 'json':
+    case 'jsonb':
+      return QUOTED(json);
+    case 'ARRAY':
+      return `ARRAY[${QUOTED(person)}, ${QUOTED(sentence)}]`;
+    case 'bytea':
+      return "'\\x00'";
+    case 'boolean':
+      return 'false';
+    case 'date':
+    case 'timestamp with time zone':
+      return 'now()';
+    case 'integer':
+    case 'bigint':
+      return String(1_000 + n);
+    default:
+      throw new Error(`no value for the type ${type}`);
+  }
+}
+
+async function fill(person: string, start: number): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT table_name AS table, column_name AS column, data_type AS type FROM information_schema.columns
+     WHERE table_schema = 'public' AND table_name <> '_prisma_migrations' ORDER BY 1, ordinal_position`,
+  );
+  const tables = groupBy(columnRows.parse(rows), ({ table }) => table);
+  // Rows need not belong together here.
+  await client.query('SET session_replication_role = replica');
+  for (const [table, columns] of tables)
+    for (const n of table === 'installation' ? [] : [start, start + 1]) {
+      const values = columns.map(({ column, type }) =>
+        table === 'accounts' && column === 'team_key'
+          ? 'NULL'
+          : contentOf(`${table}.${column}`, type, person, n),
+      );
+      await client.query(
+        `INSERT INTO "${table}" (${columns.map(({ column }) => `"${column}"`).join(', ')}) VALUES (${values.join(', ')})`,
+      );
+    }
+  await client.query('SET session_replication_role = origin');
+}
+
+test('nothing that is kept names a person who was forgotten', async () => {
+  for (const [n, person] of [GONE, 'U0NEXT'].entries()) {
+    await fill(person, n * 2);
+    const named = new RegExp(`(?<![A-Z0-9])${person}(?![A-Z0-9])`);
+    const left = async () => (await dumpOf(database.url)).split('\n').filter((row) => named.test(row));
+    expect((await left()).length).toBeGreaterThan(60);
+    const dry = await forgetPerson(client, person, { dryRun: true });
+    expect(await forgetPerson(client, person, { dryRun: false })).toEqual(dry);
+    expect(dry).toMatchObject({ done: true });
+    expect(await left()).toEqual([]);
+    expect(await dumpOf(database.url), 'an id that begins like theirs stays').toContain(`${person}2`);
+  }
+});
+
+test('somebody whom an open order of another person names is still needed', async () => {
+  await client.query(`SET session_replication_role = replica`);
+  await client.query(`UPDATE orders SET closed_at = NULL, reason = 'Dora (U0DORA) knows' WHERE id = 'id0'`);
+  await client.query('SET session_replication_role = origin');
+  expect(await forgetPerson(client, 'U0DORA', { dryRun: false })).toEqual({
+    done: false,
+    needed: [{ kind: 'open_order', orderId: 'id0' }],
+  });
+});
