@@ -1,3 +1,4 @@
+import { parse } from 'tldts';
 import { parseDomainName } from '../../zones/names.ts';
 
 /**
@@ -7,12 +8,10 @@ const CANDIDATE =
   /<https?:\/\/[^>|]+(?:\|[^>]*)?>|https?:\/\/[^\s<>]+|[\p{L}\p{M}\p{Nd}](?:[\p{L}\p{M}\p{Nd}.-]*[\p{L}\p{M}\p{Nd}])?/gu;
 /** The most names of one message that are offered. */
 const MAX_FOUND = 50;
-/** Endings of file names, which are far more frequent than domains with them. */
-const NOT_NAMES = /\.(?:csv|pdf|png|jpe?g|docx?|xlsx?|txt|html?|zip|js|ts|json|ya?ml)$/;
-
 /**
  * The domain names that a message mentions, in ASCII, each once and in their order. An e-mail address counts as its
- * domain, a web address as its host.
+ * domain, a web address as its host. Other words count where their ending is a zone: most are file names, or sentences
+ * without a blank between them.
  */
 export function namesIn(text: string): readonly string[] {
   const found = new Set<string>();
@@ -22,7 +21,7 @@ export function namesIn(text: string): readonly string[] {
     const host = isAddress && URL.canParse(bare) ? new URL(bare).hostname : bare;
     if (!host.includes('.')) continue;
     const parsed = parseDomainName(host);
-    if (parsed.ok && parsed.value.zone.length > 1 && !NOT_NAMES.test(parsed.value.ascii))
+    if (parsed.ok && (isAddress || parse(parsed.value.ascii).isIcann === true))
       found.add(parsed.value.ascii.replace(/^www\./, ''));
     if (found.size >= MAX_FOUND) break;
   }
