@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { decodeFile, MAX_CSV_BYTES } from '../csv.ts';
 import type { SubmissionCall } from './feature.ts';
-import { FILE_UNREADABLE, FILES_NOT_GRANTED, GIVEN_TWICE, NO_CSV_GIVEN } from './files.view.ts';
+import { FILE_DELETED, FILE_UNREADABLE, FILES_NOT_GRANTED, GIVEN_TWICE, NO_CSV_GIVEN } from './files.view.ts';
 import { unreadableFileText } from './kit/csv-issue.view.ts';
 import { type FieldErrors, type FieldLook, field, linesIn } from './kit/form.ts';
 import { SlackApiError } from './outbound/web.ts';
@@ -56,7 +56,7 @@ export async function attachedText(
 ): Promise<AttachedText> {
   const { deps, values } = call;
   // With the blanks inside it, which mean something in YAML.
-  const pasted = [values[field] ?? []].flat().join('\n').trim();
+  const pasted = [values[field] ?? []].flat().join('\n').trimEnd();
   const [address] = linesIn(values[FILE]);
   if (address !== undefined && pasted !== '' && !isPrefilled) return { errors: { [field]: GIVEN_TWICE } };
   if (address === undefined)
@@ -79,6 +79,8 @@ function unreadable({ code }: SlackApiError): string {
       return unreadableFileText({ code: 'too_large', maxBytes: MAX_CSV_BYTES });
     case 'missing_scope':
       return FILES_NOT_GRANTED;
+    case 'file_deleted':
+      return FILE_DELETED;
     default:
       return FILE_UNREADABLE;
   }

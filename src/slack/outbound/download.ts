@@ -1,8 +1,8 @@
 import { Agent } from 'undici';
-import { exchange, HttpExchangeError } from '../../http/exchange.ts';
+import { exchange, HttpExchangeError, type HttpResponse } from '../../http/exchange.ts';
 import type { Secret } from '../../service/secret.ts';
 import { leadsTo } from './response-url.ts';
-import { SlackApiError } from './web.ts';
+import { rateLimited, SlackApiError, waitOutRateLimits } from './web.ts';
 
 /** Reads a file that a person gave. @throws {SlackApiError} when it cannot be read */
 export type ReadFile = (address: string) => Promise<Uint8Array>;
@@ -27,11 +27,13 @@ export function isFileAddress(address: string, apiUrl: string | undefined): bool
  * @param maxBytes of one file; a longer one is `too_large`
  */
 export function createFileReader(token: Secret, apiUrl: string | undefined, maxBytes: number): ReadFile {
-  return async (address) => {
+  return (address) => waitOutRateLimits(() => readFile(address));
+
+  async function readFile(address: string): Promise<Uint8Array> {
     if (!isFileAddress(address, apiUrl))
       throw new SlackApiError('refused', 'file download', { code: 'not_a_file_address' });
     const { origin, pathname, search } = new URL(address);
-    const { status, body } = await exchange(
+    const response = await exchange(
       agent,
       {
         origin,
@@ -45,12 +47,27 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
         throw new SlackApiError('refused', 'file download', { code: 'too_large', cause });
       throw new SlackApiError('unreachable', 'file download', { cause });
     });
-    // Whoever may not read it is led to a page, where nothing is followed.
-    if (status === 200 && body !== undefined) return body;
-    if (status === 200) throw new SlackApiError('unreachable', 'file download', { code: 'content_coding' });
-    const isForbidden = status >= 300 && status < 500 && status !== 429;
-    throw isForbidden
-      ? new SlackApiError('refused', 'file download', { code: 'missing_scope', needed: 'files:read' })
-      : new SlackApiError('unreachable', 'file download', { code: `http_${status}` });
-  };
+    const { status, headers, body } = response;
+    if (status === 429) throw rateLimited('file download', headers['retry-after']);
+    if (status === 404 || status === 410)
+      throw new SlackApiError('refused', 'file download', { code: 'file_deleted' });
+    if ((status >= 300 && status < 400) || status === 401 || status === 403) throw notGranted();
+    if (status !== 200) throw new SlackApiError('unreachable', 'file download', { code: `http_${status}` });
+    if (body === undefined)
+      throw new SlackApiError('unreachable', 'file download', { code: 'content_coding' });
+    if (isSignInPage(headers, body)) throw notGranted();
+    return body;
+  }
+}
+
+/** Slack leads those who may not read a file to its sign-in page, or answers with it. */
+function isSignInPage(headers: HttpResponse['headers'], body: Buffer): boolean {
+  return (
+    String(headers['content-type']).startsWith('text/html') ||
+    /^\s*<(?:!doctype html|html)\b/i.test(body.toString('latin1', 0, 200))
+  );
+}
+
+function notGranted(): SlackApiError {
+  return new SlackApiError('refused', 'file download', { code: 'missing_scope', needed: 'files:read' });
 }

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { exchange } from '../../http/exchange.ts';
-import { okResponse, SlackApiError, type SlackWeb } from './web.ts';
+import { okResponse, rateLimited, SlackApiError, type SlackWeb, waitOutRateLimits } from './web.ts';
 
 const uploadPlace = okResponse.extend({ upload_url: z.url(), file_id: z.string() });
 const UPLOAD_MS = 120_000;
@@ -33,22 +33,17 @@ export interface Upload {
  */
 export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
   const { size } = await stat(upload.path);
-  const place = await web.call(
-    'files.getUploadURLExternal',
-    { filename: upload.filename, length: size },
-    uploadPlace,
+  const place = await waitOutRateLimits(() =>
+    web.call('files.getUploadURLExternal', { filename: upload.filename, length: size }, uploadPlace),
   );
-  await sendBytes(place.upload_url, upload.path, size);
-  await web.call(
-    'files.completeUploadExternal',
-    {
-      files: [{ id: place.file_id, title: upload.filename }],
-      channel_id: upload.channelId,
-      thread_ts: upload.threadTs,
-      initial_comment: upload.comment,
-    },
-    okResponse,
-  );
+  await waitOutRateLimits(() => sendBytes(place.upload_url, upload.path, size));
+  const shared = {
+    files: [{ id: place.file_id, title: upload.filename }],
+    channel_id: upload.channelId,
+    thread_ts: upload.threadTs,
+    initial_comment: upload.comment,
+  };
+  await waitOutRateLimits(() => web.call('files.completeUploadExternal', shared, okResponse));
 }
 
 /**
@@ -80,7 +75,7 @@ export async function withFile<Result>(
 /** The address itself gives the right to upload, so the bot's token is not sent. */
 async function sendBytes(url: string, path: string, size: number): Promise<void> {
   const { origin, pathname, search } = new URL(url);
-  const { status } = await exchange(
+  const { status, headers } = await exchange(
     agent,
     {
       origin,
@@ -93,5 +88,6 @@ async function sendBytes(url: string, path: string, size: number): Promise<void>
   ).catch((cause: unknown) => {
     throw new SlackApiError('unreachable', 'file upload', { cause });
   });
+  if (status === 429) throw rateLimited('file upload', headers['retry-after']);
   if (status !== 200) throw new SlackApiError('refused', 'file upload', { code: `http_${status}` });
 }

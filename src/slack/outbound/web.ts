@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, type FetchFunction, type Logger, LogLevel, WebClient } from '@slack/web-api';
 import { z } from 'zod';
+import { readRetryAfter } from '../../http/retry-after.ts';
 import type { Secret } from '../../service/secret.ts';
 import { fetchWithin } from './fetch.ts';
 
@@ -78,6 +80,28 @@ const MAX_WAIT_MS = 10 * 60_000;
 export function retryAfterOf(error: unknown): number | undefined {
   if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) return undefined;
   return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_WAIT_MS);
+}
+
+/** An answer with status 429 of an address that is no method. */
+export function rateLimited(method: string, retryAfter: string | string[] | undefined): SlackApiError {
+  return new SlackApiError('rate_limited', method, {
+    retryAfterMs: readRetryAfter(retryAfter, Date.now()) ?? 1_000,
+  });
+}
+
+/** A person waits for it. */
+const MAX_WAITED_MS = 5_000;
+
+/** Makes a call again where Slack limits it for a few seconds, twice at most. */
+export async function waitOutRateLimits<T>(call: () => Promise<T>, attempts = 3): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const waitMs = retryAfterOf(error) ?? Number.POSITIVE_INFINITY;
+    if (attempts === 1 || waitMs > MAX_WAITED_MS) throw error;
+    await sleep(waitMs);
+    return waitOutRateLimits(call, attempts - 1);
+  }
 }
 
 /** How long to wait before something is shown again that failed so often already. */

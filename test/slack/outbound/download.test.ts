@@ -1,9 +1,13 @@
-import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { startWorkspace } from '@domain-steward/slack-workspace';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../../src/service/secret.ts';
 import { createFileReader, isFileAddress } from '../../../src/slack/outbound/download.ts';
+import { uploadText } from '../../../src/slack/outbound/upload.ts';
+import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
 
 const API = 'http://127.0.0.1:1234/api/';
 
@@ -46,3 +50,55 @@ test('a compressed file is read, one that grows over the limit or cannot be deco
   server.closeAllConnections();
   server.close();
 });
+
+describe('a file that Slack does not give', () => {
+  /** Reads a file of a server that answers like this. */
+  async function readFrom(answer: RequestListener): Promise<string> {
+    const server = createServer(answer).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close().closeAllConnections());
+    await once(server, 'listening');
+    const address = server.address();
+    const origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    const read = createFileReader(new Secret('xoxb-token'), `${origin}/api/`, 1_000);
+    return Buffer.from(await read(`${origin}/files-pri/F1/names.csv`)).toString();
+  }
+
+  const page = '<!DOCTYPE html><html><body>Sign in</body></html>';
+  test.each<[string, number, Record<string, string>, string, string]>([
+    ['a redirect to the sign-in page', 302, { location: 'https://slack.com/' }, '', 'missing_scope'],
+    ['the sign-in page', 200, { 'content-type': 'text/html; charset=utf-8' }, page, 'missing_scope'],
+    ['the sign-in page as another type', 200, { 'content-type': 'text/plain' }, `\n${page}`, 'missing_scope'],
+    ['no right', 403, {}, '', 'missing_scope'],
+    ['a deleted file', 404, {}, 'not found', 'file_deleted'],
+    ['a file that is gone', 410, {}, '', 'file_deleted'],
+    ['a request that it does not understand', 400, {}, '', 'http_400'],
+    ['a failure of its own', 502, {}, '', 'http_502'],
+  ])('%s', async (_what, status, headers, body, code) => {
+    const reading = readFrom((_request, response) => response.writeHead(status, headers).end(body));
+    await expect(reading).rejects.toMatchObject({ code });
+  });
+
+  test('a limit of a second is waited out, a long one is not', async () => {
+    let asked = 0;
+    const text = await readFrom((_request, response) => {
+      asked += 1;
+      if (asked === 1) response.writeHead(429, { 'retry-after': '1' }).end();
+      else response.writeHead(200, { 'content-type': 'text/csv' }).end('name\ncafe.rest');
+    });
+    expect([asked, text]).toEqual([2, 'name\ncafe.rest']);
+    const long = readFrom((_request, response) => response.writeHead(429, { 'retry-after': '30' }).end());
+    await expect(long).rejects.toMatchObject({ kind: 'rate_limited', retryAfterMs: 30_000 });
+  });
+});
+
+test.each(['files.getUploadURLExternal', 'files.completeUploadExternal'])(
+  'a limit of a second on %s is waited out',
+  async (method) => {
+    const workspace = await startWorkspace();
+    onTestFinished(() => workspace.close());
+    const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
+    workspace.faults.set({ method, kind: 'ratelimited', retryAfter: 1, times: 1 });
+    const upload = { filename: 'a.csv', channelId: 'C0DOMAINS', comment: 'A list', text: 'name' };
+    await expect(uploadText(web, upload)).resolves.toBeUndefined();
+  },
+);
