@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseDomainName } from '../zones/names.ts';
-import { checkName } from '../zones/rules.ts';
+import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import type { limitIssueCode, PlainIssueCode } from './input-issue.ts';
 
@@ -14,7 +14,7 @@ const customIssue = (issue: ZoneIssue) => ({ code: 'custom', params: { issue } }
 
 export const domainName = z.string('no_domain_name' satisfies PlainIssueCode).transform((text, context) => {
   const parsed = parseDomainName(text);
-  const issues = parsed.ok ? checkName(parsed.value) : [parsed.issue];
+  const issues = parsed.ok ? checkRegistrable(parsed.value) : [parsed.issue];
   for (const issue of issues) context.addIssue(customIssue(issue));
   return parsed.ok ? parsed.value.ascii : z.NEVER;
 });

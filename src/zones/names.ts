@@ -1,4 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
+import { cleanText } from '../typed-text.ts';
+import { zoneFor } from './profiles.ts';
 import type { NameIssue } from './zone-issue.ts';
 
 /**
@@ -42,7 +44,7 @@ const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
  *   ASCII form, and at most 253 in all. `checkName` says what a zone allows beyond that.
  */
 export function parseDomainName(text: string): Parsed<DomainName> {
-  const trimmed = text.trim();
+  const trimmed = cleanText(text).trim();
   if (trimmed === '') return { ok: false, issue: { code: 'name_missing' } };
   const link = SLACK_LINK.exec(trimmed);
   if (!link) return parseBareHost(hostPart(trimmed));
@@ -117,8 +119,11 @@ export function parseBareHost(text: string): Parsed<DomainName> {
   if (typed !== undefined) return { ok: false, issue: typed };
 
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
-  const unicode = domainToUnicode(ascii);
-  const encoded = formIssue({ shown, ascii, unicode });
+  const decoded = domainToUnicode(ascii);
+  // Without a profile only the rules of DNS count, so a name that UTS 46 refuses is shown in its ASCII form.
+  const isLenient = ascii !== '' && !zoneFor(ascii).documented;
+  const unicode = isLenient && domainToASCII(decoded) !== ascii ? ascii : decoded;
+  const encoded = formIssue({ shown, ascii, unicode, isLenient });
   if (encoded !== undefined) return { ok: false, issue: encoded };
   return { ok: true, value: { ascii, unicode, zone: ascii.slice(ascii.lastIndexOf('.') + 1) } };
 }
@@ -153,10 +158,12 @@ interface EncodedName {
   readonly ascii: string;
   /** Empty when IDNA refused the name. */
   readonly unicode: string;
+  /** Its zone has no profile. */
+  readonly isLenient: boolean;
 }
 
 /** What is wrong with a name in its ASCII form and with its own letters. */
-function formIssue({ shown, ascii, unicode }: EncodedName): NameIssue | undefined {
+function formIssue({ shown, ascii, unicode, isLenient }: EncodedName): NameIssue | undefined {
   if (NUMBER_LABEL.test(ascii)) return { code: 'ip_address', text: shown };
   if (ascii === '' || unicode === '') return { code: 'letters_not_allowed', text: shown };
   const labels = ascii.split('.');
@@ -173,11 +180,11 @@ function formIssue({ shown, ascii, unicode }: EncodedName): NameIssue | undefine
   if (ascii.length > MAX_NAME) return { code: 'name_too_long', length: ascii.length, max: MAX_NAME };
   const hyphenated = labels.find((label) => label.startsWith('-') || label.endsWith('-'));
   if (hyphenated !== undefined) return { code: 'hyphen_at_edge', label: hyphenated };
-  if (!labels.every((label) => LDH_LABEL.test(label)) || !IDN_CHARACTERS.test(unicode)) {
+  if (!labels.every((label) => LDH_LABEL.test(label)) || !(isLenient || IDN_CHARACTERS.test(unicode))) {
     return { code: 'sign_not_allowed', text: shown };
   }
   // An `xn--` label that does not encode to itself again cannot be registered.
-  if (domainToASCII(unicode) !== ascii) return { code: 'invalid_xn_form', text: shown };
+  if (!isLenient && domainToASCII(unicode) !== ascii) return { code: 'invalid_xn_form', text: shown };
   return undefined;
 }
 

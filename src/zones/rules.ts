@@ -1,28 +1,14 @@
-import { general } from './general.ts';
+import { domainToUnicode } from 'node:url';
+import { getDomain } from 'tldts';
 import { type DomainName, parseDomainName } from './names.ts';
-import { rest } from './rest.ts';
+import { zoneFor } from './profiles.ts';
 import type { ZoneProfile } from './zone.ts';
 import type { ZoneIssue } from './zone-issue.ts';
 
-const PROFILES: readonly ZoneProfile[] = [rest];
+export { documentedZones, zoneFor } from './profiles.ts';
 
 /** The letters of ISO 8859-1 that IDNA takes; the middle dot only between two l, as in Catalan (RFC 5892). */
 const LATIN_1_LABEL = /^(?:[a-z0-9-]|[\u00df-\u00f6\u00f8-\u00ff]|(?<=l)\u00b7(?=l))+$/;
-
-/**
- * The profile that governs a name.
- * @param asciiName a name or a zone in ASCII, such as `cafe.rest`, `.rest` or `rest`.
- * @returns the zone's profile, or the general rules for a zone without one.
- */
-export function zoneFor(asciiName: string): ZoneProfile {
-  const name = `.${asciiName.toLowerCase().replace(/\.$/, '')}`;
-  return PROFILES.find((profile) => name.endsWith(`.${profile.zone}`)) ?? general;
-}
-
-/** The profiles that are documented, for `/domain rules`. */
-export function documentedZones(): readonly ZoneProfile[] {
-  return PROFILES;
-}
 
 /**
  * What the zone has against a name.
@@ -52,6 +38,20 @@ export function checkName(name: DomainName): ZoneIssue[] {
     }
   }
   return issues;
+}
+
+/**
+ * What keeps a name from being registered, watched or renewed: what its zone has against it, or that it is a host below
+ * a registrable domain. A direct child of a private suffix such as `uk.com` counts as registrable.
+ */
+export function checkRegistrable(name: DomainName): ZoneIssue[] {
+  const issues = checkName(name);
+  const registrable = zoneFor(name.ascii).documented
+    ? null
+    : getDomain(name.ascii, { allowPrivateDomains: true });
+  if (registrable === null || registrable === name.ascii) return issues;
+  const registered = domainToUnicode(registrable) || registrable;
+  return [{ code: 'below_registered_name', name: name.unicode, registered }, ...issues];
 }
 
 /**

@@ -34,6 +34,22 @@ describe('reading a domain name', () => {
     ['XN--MNCHEN-3YA.rest', 'xn--mnchen-3ya.rest'],
     ['日本語。jp', 'xn--wgv71a119e.jp'],
     ['shop.example.co.uk', 'shop.example.co.uk'],
+    // Characters that nobody sees: zero-width, word joiner, byte order mark, soft hyphen, direction marks, hard blanks.
+    ['ca\u200bfe.rest', 'cafe.rest'],
+    ['\ufeffcafe.rest\u2060', 'cafe.rest'],
+    ['ca\u00adfe.rest\u200f', 'cafe.rest'],
+    ['\u00a0cafe.rest\u202f', 'cafe.rest'],
+    ['ca\u200dfe\u200c.rest', 'cafe.rest'],
+    ['<http://cafe.rest|ca\u200bfe.rest>', 'cafe.rest'],
+    // A joiner between Persian letters belongs to the name.
+    ['نامه\u200cای.com', 'xn--mgba3gch31f060k.com'],
+    // Zones without a profile have the rules of DNS alone.
+    ['☕.com', 'xn--53h.com'],
+    ['☕\ufe0f.com', 'xn--53h.com'],
+    ['xn--53h.com', 'xn--53h.com'],
+    ['xn--a.com', 'xn--a.com'],
+    ['xn---3oth.com', 'xn---3oth.com'],
+    ['I❤NY.example', 'xn--iny-4r6a.example'],
     [`${'a'.repeat(63)}.rest`, `${'a'.repeat(63)}.rest`],
     ['a.rest', 'a.rest'],
     ['1a-2.rest', '1a-2.rest'],
@@ -108,7 +124,7 @@ describe('reading a domain name', () => {
         for (const part of ascii.split('.')) expect(part).toMatch(/^(?!-)[a-z0-9-]{1,63}(?<!-)$/);
         expect(nameOf(ascii)).toBe(ascii);
         expect(nameOf(unicode)).toBe(ascii);
-        expect(domainToASCII(unicode)).toBe(ascii);
+        if (unicode !== ascii) expect(domainToASCII(unicode)).toBe(ascii);
       }),
       { numRuns: runs(1000) },
     );

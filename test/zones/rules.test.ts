@@ -3,7 +3,14 @@ import { zoneIssueText } from '../../src/slack/names/zone-issue.view.ts';
 import { general } from '../../src/zones/general.ts';
 import { type DomainName, parseDomainName } from '../../src/zones/names.ts';
 import { rest } from '../../src/zones/rest.ts';
-import { checkName, checkNameServers, checkPeriod, documentedZones, zoneFor } from '../../src/zones/rules.ts';
+import {
+  checkName,
+  checkNameServers,
+  checkPeriod,
+  checkRegistrable,
+  documentedZones,
+  zoneFor,
+} from '../../src/zones/rules.ts';
 import fc from '../support/properties.ts';
 
 function name(text: string): DomainName {
@@ -67,6 +74,33 @@ describe('names in .rest', () => {
   test('other zones take what a name can be', () => {
     expect(checkName(name('日本.jp'))).toEqual([]);
     expect(checkName(name('a.b.example.co.uk'))).toEqual([]);
+  });
+});
+
+describe('a name to register, watch or renew', () => {
+  test.each([
+    ['www.example.com', 'example.com'],
+    ['a.b.example.co.uk', 'example.co.uk'],
+    ['www.xn--mnchen-3ya.de', 'münchen.de'],
+    ['www.shop.uk.com', 'shop.uk.com'],
+    ['www.cafe.example', 'cafe.example'],
+    ['www.cafe.rest', 'cafe.rest'],
+  ])('%s is a host of %s', (host, registered) => {
+    expect(checkRegistrable(name(host))).toContainEqual(
+      expect.objectContaining({ code: 'below_registered_name', registered }),
+    );
+  });
+
+  test.each([
+    'example.com',
+    'example.co.uk',
+    'shop.uk.com',
+    'cafe.example',
+    'xn--53h.com',
+    'cafe.rest',
+    'uk.com',
+  ])('%s is registrable', (text) => {
+    expect(checkRegistrable(name(text))).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InputBlock, KnownBlock, ModalView } from '@slack/types';
 import { z } from 'zod';
+import { cleanText } from '../../typed-text.ts';
 import {
   context,
   escapeText,
@@ -172,11 +173,11 @@ const LISTS: ReadonlySet<Field['kind'] | undefined> = new Set([
 
 function givenOf(kind: Field['kind'] | undefined, value: string | readonly string[] | undefined) {
   if (LISTS.has(kind)) {
-    const items = linesIn(value);
+    const items = linesIn(typeof value === 'string' ? cleanText(value) : value?.map(cleanText));
     return items.length === 0 ? undefined : items;
   }
   // Blanks may belong to a password.
-  const text = kind === 'secret' ? joined(value) : joined(value)?.trim();
+  const text = kind === 'secret' ? joined(value) : cleanText(joined(value) ?? '').trim();
   return text === '' ? undefined : text;
 }
 

@@ -1,4 +1,5 @@
 import { editDistance } from '../../edit-distance.ts';
+import { cleanText } from '../../typed-text.ts';
 import { truncate } from './blocks.ts';
 
 const MAX_REASON = 1_000;
@@ -19,12 +20,13 @@ const REASON = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
 const QUOTES = /^["“”„«»‘’‚'`]+|["“”„«»‘’‚'`]+$/g;
 
 /** Splits the text of a slash command. */
-export function parseCommandLine(text: string): CommandLine {
+export function parseCommandLine(typed: string): CommandLine {
+  const text = cleanText(typed);
   const at = REASON.exec(text);
   const line = at === null ? text : text.slice(0, at.index);
   const reason = at === null ? undefined : text.slice(at.index + at[0].length).trim();
   const [subcommand = '', ...words] = unescapeText(withoutLinks(line))
-    .split(/[\s\u00a0]+/)
+    .split(/\s+/)
     .map((word) => word.replace(QUOTES, ''))
     .filter((word) => word !== '');
   return {

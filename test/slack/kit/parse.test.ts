@@ -15,6 +15,10 @@ describe('a command line', () => {
     ['renew cafe.rest --', { subcommand: 'renew', words: ['cafe.rest'], reason: undefined }],
     ['renew a--b.rest', { subcommand: 'renew', words: ['a--b.rest'], reason: undefined }],
     ['renew\u00a0cafe.rest', { subcommand: 'renew', words: ['cafe.rest'], reason: undefined }],
+    [
+      '\u200bre\u2060new\u202f\ufeffcafe\u00ad.rest\u200e',
+      { subcommand: 'renew', words: ['cafe.rest'], reason: undefined },
+    ],
     ['rules a&amp;b -- 1 &lt; 2', { subcommand: 'rules', words: ['a&b'], reason: '1 < 2' }],
     // Slack makes tokens of names, addresses and people, and escapes those that were typed.
     [

@@ -1,0 +1,16 @@
+/*
+ * Text that people paste from web pages, chats and spreadsheets brings characters that nobody sees.
+ */
+
+/** Zero-width spaces, word joiners, byte order marks, soft hyphens and direction marks. */
+const INVISIBLE = /[\u00ad\u061c\u200b\u200e\u200f\u2060\ufeff]/g;
+/** Joiners mean something after Arabic letters, combining marks and emoji, and before another of these (RFC 5892). */
+const STRAY_JOINER =
+  /(?<![\p{Script=Arabic}\p{M}\p{Extended_Pictographic}])[\u200c\u200d]|[\u200c\u200d](?![\p{L}\p{M}\p{Extended_Pictographic}])/gu;
+const HARD_BLANK = /[\u00a0\u2007\u202f]/g;
+
+/** A text without characters that nobody sees, and with common blanks in the place of non-breaking ones. */
+export function cleanText(text: string): string {
+  if (/^[ -~]*$/.test(text)) return text;
+  return text.replace(INVISIBLE, '').replace(STRAY_JOINER, '').replace(HARD_BLANK, ' ');
+}
