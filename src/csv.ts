@@ -1,6 +1,8 @@
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
+import { isHeading } from './csv-headings.ts';
+import { cleanText } from './typed-text.ts';
 
 /* CSV files as people bring them, from spreadsheets of any country. A hostile one holds up nobody else. */
 
@@ -15,8 +17,12 @@ const CHUNK_BYTES = 16_384;
 /** Work on rows lets other work in after so long. */
 const TURN_MS = 10;
 
-/** A line of cells, with its number in the text. */
+/** The line with which spreadsheets name the separator. */
+export const SEPARATOR_LINE = /^\s*"?sep=([,;|\t])"?[,;\s]*$/i;
+
+/** A row of cells. */
 export interface CsvRecord {
+  /** Its first line in the text. */
   readonly line: number;
   readonly cells: readonly string[];
   /** The cells as they are written, with what keeps a spreadsheet from reading one as a formula. */
@@ -28,6 +34,8 @@ export type CsvIssue =
   /** It is no CSV from this line on, such as for a quotation mark that is never closed. */
   | { readonly line: number; readonly code: 'not_csv' }
   | { readonly line: number; readonly code: 'repeated_column'; readonly column: string }
+  /** Another list begins here, whose columns may be others. */
+  | { readonly line: number; readonly code: 'second_header' }
   | {
       readonly line: number;
       readonly code: 'too_many_bytes' | 'too_many_columns' | 'too_many_rows' | 'long_cell';
@@ -102,32 +110,36 @@ function readableStart(bytes: Uint8Array): string {
 }
 
 /**
- * Reads CSV whose columns are separated by comma, semicolon or tab. Other work has its turns meanwhile, and nothing is
- * read beyond the first line that exceeds a limit.
+ * Reads CSV whose columns are separated by comma, semicolon, tab or bar, with any line ends, even different ones. Other
+ * work has its turns meanwhile, and nothing is read beyond the first line that exceeds a limit.
  */
 export async function readCsv(text: string, options: CsvOptions): Promise<ReadCsv> {
-  const bytes = Buffer.from(text);
-  if (bytes.length > MAX_CSV_BYTES)
+  if (Buffer.byteLength(text) > MAX_CSV_BYTES)
     return { ok: false, issue: { line: 1, code: 'too_many_bytes', limit: MAX_CSV_BYTES } };
-  const { line, delimiter } = firstLineOf(text);
+  const { content, header: first, delimiter } = layoutOf(text);
+  const bytes = Buffer.from(content);
   // What a header of many columns would cost to parse is not spent.
-  if (line.split(delimiter, MAX_COLUMNS + 1).length > MAX_COLUMNS)
+  if (first.split(delimiter, MAX_COLUMNS + 1).length > MAX_COLUMNS)
     return { ok: false, issue: { line: 1, code: 'too_many_columns', limit: MAX_COLUMNS } };
   const records: CsvRecord[] = [];
   let parsed = 0;
   const parser = parse({
-    bom: true,
     delimiter,
+    record_delimiter: '\n',
     relax_column_count: true,
     skip_empty_lines: true,
     trim: true,
-    on_record: (raw: readonly string[], { lines: line }: { readonly lines: number }) => {
-      const issue = limitIssue(raw, line, parsed, options.maxRows);
+    on_record: (raw: readonly string[], { lines }: { readonly lines: number }) => {
+      const issue = limitIssue(raw, lines, parsed, options.maxRows);
       if (issue !== undefined) throw new CsvRefusal(issue);
       parsed += 1;
-      const cells = raw.map((cell) => cell.replace(FORMULA_GUARD, ''));
+      const line = lines - raw.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
+      const cells = raw.map((cell) => cleanText(cell.replace(FORMULA_GUARD, '')).trim());
+      const filled = cells.filter((cell) => cell !== '');
+      if (records.length > 0 && filled.length > 1 && filled.every(isHeading))
+        throw new CsvRefusal({ line, code: 'second_header' });
       // Spreadsheets leave rows of empty cells behind.
-      if (cells.some((cell) => cell !== '')) records.push({ line, cells, raw });
+      if (filled.length > 0) records.push({ line, cells, raw });
       return null;
     },
   });
@@ -139,10 +151,10 @@ export async function readCsv(text: string, options: CsvOptions): Promise<ReadCs
     const { lines } = error;
     return { ok: false, issue: { line: typeof lines === 'number' ? lines : 1, code: 'not_csv' } };
   }
-  const [first, ...rows] = records;
+  const [top, ...rows] = records;
   // Spreadsheets leave columns of empty cells behind, too.
-  const columns = (first?.cells.findLastIndex((cell) => cell !== '') ?? 0) + 1;
-  const header = first && { ...first, cells: first.cells.slice(0, columns) };
+  const columns = (top?.cells.findLastIndex((cell) => cell !== '') ?? 0) + 1;
+  const header = top && { ...top, cells: top.cells.slice(0, columns) };
   const repeated = header && repeatedColumn(header, options.columnOf);
   return repeated === undefined ? { ok: true, header, rows } : { ok: false, issue: repeated };
 }
@@ -167,11 +179,25 @@ function repeatedColumn({ line, cells }: CsvRecord, columnOf: CsvOptions['column
   return repeated === undefined ? undefined : { line, code: 'repeated_column', column: repeated };
 }
 
-/** The first line that is not blank, and what separates its columns. */
-function firstLineOf(text: string): { readonly line: string; readonly delimiter: string } {
-  const [line = ''] = /^.*\S.*$/m.exec(text) ?? [];
-  return { line, delimiter: [',', ';', '\t'].find((each) => line.includes(each)) ?? ',' };
+/** A text with one kind of line ends, its first line with cells, and what separates its columns. */
+function layoutOf(text: string): {
+  readonly content: string;
+  readonly header: string;
+  readonly delimiter: string;
+} {
+  const even = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
+  const [first = ''] = FILLED_LINE.exec(even) ?? [];
+  const [, named] = SEPARATOR_LINE.exec(first) ?? [];
+  // The line is left blank, so that the others keep their numbers.
+  const content = named === undefined ? even : even.replace(first, '');
+  const [header = ''] = named === undefined ? [first] : (FILLED_LINE.exec(content) ?? []);
+  const bare = header.replace(/"[^"]*"/g, '');
+  const [likely = ','] = [',', ';', '\t', '|'].sort((a, b) => bare.split(b).length - bare.split(a).length);
+  return { content, header, delimiter: named ?? likely };
 }
+
+/** The first line that is not blank. */
+const FILLED_LINE = /^.*\S.*$/m;
 
 async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {

@@ -1,5 +1,5 @@
 /*
- * Text that people paste from web pages, chats and spreadsheets brings characters that nobody sees.
+ * Text pasted from web pages, chats and spreadsheets contains invisible characters.
  */
 
 /** Zero-width spaces, word joiners, byte order marks, soft hyphens and direction marks. */
@@ -9,7 +9,7 @@ const STRAY_JOINER =
   /(?<![\p{Script=Arabic}\p{M}\p{Extended_Pictographic}])[\u200c\u200d]|[\u200c\u200d](?![\p{L}\p{M}\p{Extended_Pictographic}])/gu;
 const HARD_BLANK = /[\u00a0\u2007\u202f]/g;
 
-/** A text without characters that nobody sees, and with common blanks in the place of non-breaking ones. */
+/** Removes invisible characters and turns non-breaking blanks into common ones. */
 export function cleanText(text: string): string {
   if (/^[ -~]*$/.test(text)) return text;
   return text.replace(INVISIBLE, '').replace(STRAY_JOINER, '').replace(HARD_BLANK, ' ');

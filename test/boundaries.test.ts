@@ -15,17 +15,19 @@ const SRC = join(ROOT, 'src');
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   http: [],
   service: ['http'],
-  zones: ['duration.ts'],
+  zones: ['duration.ts', 'typed-text.ts'],
   rdap: ['http', 'duration.ts'],
   dns: [],
   ledger: ['accounts', 'canonical-json.ts', 'http', 'log.ts', 'orders', 'service'],
   'log.ts': [],
   'duration.ts': [],
-  'csv.ts': [],
+  'csv.ts': ['csv-headings.ts', 'typed-text.ts'],
+  'csv-headings.ts': ['typed-text.ts'],
+  'typed-text.ts': [],
   'collections.ts': [],
   'edit-distance.ts': [],
   'notifications.ts': [],
-  money: ['zones', 'csv.ts', 'collections.ts'],
+  money: ['zones', 'csv.ts', 'csv-headings.ts', 'collections.ts'],
   // Passkeys and their signatures.
   signing: ['canonical-json.ts'],
   policy: ['money', 'zones', 'duration.ts', 'collections.ts', 'notifications.ts'],
@@ -42,6 +44,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'canonical-json.ts',
     'events.ts',
     'csv.ts',
+    'csv-headings.ts',
     'collections.ts',
     'accounts',
     'money',
@@ -56,6 +59,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   expiry: [
     'accounts',
+    'csv.ts',
+    'csv-headings.ts',
+    'typed-text.ts',
     'names',
     'service',
     'zones',
@@ -71,6 +77,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   names: [
     'accounts',
     'csv.ts',
+    'csv-headings.ts',
     'dns',
     'events.ts',
     'http',
@@ -108,7 +115,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'zones',
   ],
   // What any bot would need: blocks, forms, files.
-  'slack/kit': ['collections.ts', 'csv.ts', 'edit-distance.ts'],
+  'slack/kit': ['collections.ts', 'csv.ts', 'edit-distance.ts', 'typed-text.ts'],
   // Everything that leaves for Slack.
   'slack/outbound': [
     'slack/kit',

@@ -35,6 +35,7 @@ describe('a file of any size', () => {
           const text = stringify([['n', 'o', 'p'], ...rows], {
             delimiter,
             record_delimiter: recordDelimiter,
+            quoted_match: /\n/,
           });
           const read = await readCsv(text, OPTIONS);
           expect(read.ok && read.rows.map(({ raw }) => raw)).toEqual(rows);

@@ -16,6 +16,7 @@ import { type Day, daysBetween, expiryDay } from './days.ts';
 import { byDeadline, type Deadline, deadlineOf, isRenewable, isSavable } from './deadline.ts';
 import { type FeedDeps, feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
+import type { ImportReport } from './import.ts';
 import { DISPUTED_CODE } from './marks.ts';
 import {
   COMMON,
@@ -72,8 +73,9 @@ export interface ListPage extends ListCounts {
 export interface Expiry {
   watch(text: string, date: string | undefined, by: string): Promise<list.WatchedOutcome>;
   unwatch(text: string, by: string): Promise<list.WatchOutcome>;
+  /** @param list as it was read, or a text that is known to be readable */
   importNames(
-    text: string,
+    list: ImportReport | string,
     by: string,
     progress: (done: number, total: number) => Promise<void>,
   ): Promise<list.ImportSummary>;
@@ -202,8 +204,8 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       if (outcome.ok) log.info({ name: outcome.domain.name, by }, 'taken off the watch list');
       return outcome;
     },
-    async importNames(text, by, progress) {
-      const summary = await list.importNames(watching, text, by, progress);
+    async importNames(given, by, progress) {
+      const summary = await list.importNames(watching, given, by, progress);
       parts.namesAdded();
       return summary;
     },

@@ -1,5 +1,9 @@
+import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv, SEPARATOR_LINE } from '../csv.ts';
+import { columnOf, isHeading } from '../csv-headings.ts';
+import { DAY_MS } from '../duration.ts';
+import { cleanText } from '../typed-text.ts';
 import { type DomainName, parseDomainName } from '../zones/names.ts';
-import { checkName } from '../zones/rules.ts';
+import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 
 /** A name taken from a pasted list. */
@@ -35,7 +39,7 @@ export interface DateIssue {
 export type LineIssue =
   | NameIssue
   | DateIssue
-  | { readonly code: 'open_quote' }
+  | { readonly code: 'open_quote' | 'too_many_cells' }
   /** The name stands further up with another date. */
   | { readonly code: 'other_date' }
   /** Only this many lines of a list are read. */
@@ -46,117 +50,198 @@ type Read<T, Issue> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issue: Issue };
 
-/** The result of reading a pasted list, in the order of its lines. */
+/** Why nothing of a list was taken. */
+export type ListIssue =
+  | CsvIssue
+  | { readonly line: number; readonly code: 'unknown_headings'; readonly headings: readonly string[] }
+  | { readonly line: number; readonly code: 'no_name_column' };
+
+/** The result of reading a list, in the order of its lines. */
 export interface ImportReport {
   readonly accepted: readonly ImportedName[];
   readonly rejected: readonly RejectedLine[];
-  /** Lines that repeat a name and add nothing. */
+  /** Lines that repeat a name; one of them may add its date. */
   readonly duplicates: readonly { readonly line: number; readonly name: string }[];
+  /** Headings of columns that an import has no use for. */
+  readonly unusedHeadings: readonly string[];
+  /** There are headings, and none of them means the expiry. */
+  readonly lacksExpiry: boolean;
 }
 
 /** Lines of one import. */
 export const MAX_IMPORT_LINES = 50_000;
 
 const SHOWN_TEXT = 80;
+/** As much of a line is searched for headings. */
+const MAX_HEADER = 10_000;
 const FIRST_YEAR = 1985;
 const LAST_YEAR = 2200;
-const NAME_HEADERS: ReadonlySet<string> = new Set([
-  'name',
-  'names',
-  'domain',
-  'domains',
-  'domain name',
-  'domainname',
-]);
-const DATE_HEADERS =
-  /^(?:date|expir(?:y|es|ation|es at|es on|y date|ation date)|expires?_?(?:at|on)|(?:expiry|expiration)_?date|renewal date|paid until|valid until)$/;
 
-interface Columns {
-  readonly name: number;
-  readonly date: number | undefined;
+/** A row or line with the cells that an import takes. */
+interface ImportLine {
+  readonly line: number;
+  readonly text: string;
+  readonly read: Read<{ readonly name: string; readonly date: string }, LineIssue>;
 }
 
 /**
- * Reads a pasted list or a CSV file: one name a line, with an optional date after a comma, semicolon, tab or blank.
- * A header line may name the columns; other columns are then ignored. Empty lines and lines that start with `#` are
- * ignored too.
- * @param text as it was pasted, with or without a byte order mark, with any line ends
+ * Reads a CSV file with a header, or a list without: one name a line, with an optional date after a comma, semicolon, tab
+ * or blank. Empty lines are ignored, in a list and above a header lines that start with `#` too.
+ * @param text with any line ends
  */
-export function parseImport(text: string): ImportReport {
+export async function parseImport(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
+  const isSkipped = (line: string) => line.trim() === '' || line.trim().startsWith('#');
+  const at = lines.findIndex((line) => !isSkipped(line) && !SEPARATOR_LINE.test(line));
+  const cells = roughCells(lines[at] ?? '');
+  if (cells.some(isHeading)) {
+    const csv = lines.map((line, index) => (index < at && line.trim().startsWith('#') ? '' : line));
+    return readTable(csv.join('\n'));
+  }
+  if (cells.length > 1 && !cells.some(isNameOrDate))
+    return { issue: { line: at + 1, code: 'unknown_headings', headings: cells } };
+  const read: ImportLine[] = [];
+  for await (const [index, raw] of inTurns([...lines.slice(0, MAX_IMPORT_LINES).entries()])) {
+    if (isSkipped(raw) || index < at) continue;
+    const named = roughCells(raw);
+    if (named.length > 1 && named.every(isHeading))
+      return { issue: { line: index + 1, code: 'second_header' } };
+    const content = cleanText(raw).trim();
+    read.push({ line: index + 1, text: cut(content), read: readListLine(content) });
+  }
+  const report = reportOf(read);
+  if (lines.slice(MAX_IMPORT_LINES).every(isSkipped)) return report;
+  const issue = { code: 'too_many_lines', limit: MAX_IMPORT_LINES } as const;
+  return { ...report, rejected: [...report.rejected, { line: MAX_IMPORT_LINES + 1, text: '', issue }] };
+}
+
+/** Reads rows below a header. */
+async function readTable(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
+  const csv = await readCsv(text, { maxRows: MAX_IMPORT_LINES, columnOf });
+  if (!csv.ok) return { issue: csv.issue };
+  const { line = 1, cells: headings = [] } = csv.header ?? {};
+  const unknown = headings.filter((heading) => !isHeading(heading));
+  if (unknown.length > 0) return { issue: { line, code: 'unknown_headings', headings: unknown } };
+  const columns = headings.map(columnOf);
+  const [name, date] = [columns.indexOf('name'), columns.indexOf('expires')];
+  if (name === -1) return { issue: { line, code: 'no_name_column' } };
+  const cellsOf = ({ cells }: CsvRecord): ImportLine['read'] =>
+    hasMoreCells(cells, columns)
+      ? { ok: false, issue: { code: 'too_many_cells' } }
+      : { ok: true, value: { name: cells[name] ?? '', date: cells[date] ?? '' } };
+  const read: ImportLine[] = [];
+  for await (const row of inTurns(csv.rows))
+    read.push({ line: row.line, text: cut(row.cells.join(', ')), read: cellsOf(row) });
+  const unusedHeadings = headings.filter((_, at) => at !== name && at !== date);
+  return { ...reportOf(read), unusedHeadings, lacksExpiry: date === -1 && unusedHeadings.length > 0 };
+}
+
+/** Takes each name once, and accounts for every line. */
+function reportOf(lines: readonly ImportLine[]): ImportReport {
   const accepted = new Map<string, ImportedName>();
   const rejected: RejectedLine[] = [];
   const duplicates: { line: number; name: string }[] = [];
-  let columns: Columns = { name: 0, date: 1 };
-  let headerPossible = true;
-
-  for (const [index, raw] of lines.slice(0, MAX_IMPORT_LINES).entries()) {
-    const line = index + 1;
-    const content = raw.trim();
-    if (content === '' || content.startsWith('#')) continue;
-    const reject = (issue: LineIssue) => rejected.push({ line, text: cut(content), issue });
-
-    const cells = splitLine(content);
-    if (cells === undefined) {
-      reject({ code: 'open_quote' });
-      continue;
-    }
-    const header = headerPossible ? readHeader(cells) : undefined;
-    headerPossible = false;
-    if (header) {
-      columns = header;
-      continue;
-    }
-
-    const read = readCells(cells, columns);
+  for (const { line, text, read: cells } of lines) {
+    const read = cells.ok ? readCells(cells.value) : cells;
     if (!read.ok) {
-      reject(read.issue);
+      rejected.push({ line, text, issue: read.issue });
       continue;
     }
     const { name, expiresAt } = read.value;
     const before = accepted.get(name);
     if (before?.expiresAt && expiresAt && before.expiresAt.getTime() !== expiresAt.getTime()) {
-      reject({ code: 'other_date' });
-    } else if (before && (before.expiresAt || !expiresAt)) {
-      duplicates.push({ line, name });
-    } else {
-      accepted.set(name, read.value);
+      rejected.push({ line, text, issue: { code: 'other_date' } });
+      continue;
     }
+    if (before !== undefined) duplicates.push({ line, name });
+    if (before?.expiresAt === undefined) accepted.set(name, read.value);
   }
-  if (lines.length > MAX_IMPORT_LINES && lines.slice(MAX_IMPORT_LINES).some((raw) => raw.trim() !== '')) {
-    rejected.push({
-      line: MAX_IMPORT_LINES + 1,
-      text: '',
-      issue: { code: 'too_many_lines', limit: MAX_IMPORT_LINES },
-    });
-  }
-  return { accepted: [...accepted.values()], rejected, duplicates };
+  return { accepted: [...accepted.values()], rejected, duplicates, unusedHeadings: [], lacksExpiry: false };
 }
 
+/** The cells of a line, whatever separates them, to tell a header from a row. */
+function roughCells(line: string): string[] {
+  const cells = line.slice(0, MAX_HEADER).split(/[,;|\t]/);
+  return cells.map((cell) => cleanText(cell).replaceAll('"', '').trim()).filter((cell) => cell !== '');
+}
+
+function isNameOrDate(cell: string): boolean {
+  return /[^.\s]\.[^.\s]/.test(cell) || parseExpiryDate(cell).ok;
+}
+
+/** Splits a line of a list after the name. */
+function readListLine(line: string): ImportLine['read'] {
+  const [name = ''] = /^(?:"[^"]*"|[^\s,;"]*)/.exec(line) ?? [];
+  const rest = line.slice(name.length);
+  const [, quoted] = /^[\s,;]*"([^"]*)"[\s,;]*$/.exec(rest) ?? [];
+  if (quoted === undefined && rest.includes('"')) return { ok: false, issue: { code: 'open_quote' } };
+  const dates = quoted === undefined ? rest.split(/[,;\t]/) : [quoted];
+  const [date = '', ...more] = dates.map((cell) => cell.trim()).filter((cell) => cell !== '');
+  return more.length > 0
+    ? { ok: false, issue: { code: 'too_many_cells' } }
+    : { ok: true, value: { name: name.replaceAll('"', ''), date } };
+}
+
+/** Names of months in full and cut, as spreadsheets write them. */
+const MONTHS = new Map<string, string>(
+  ['en', 'de', 'de-AT', 'fr', 'es', 'it', 'nl', 'pt', 'sv', 'da', 'pl'].flatMap((locale) =>
+    (['long', 'short'] as const).flatMap((month) => {
+      const format = new Intl.DateTimeFormat(locale, { day: 'numeric', month, timeZone: 'UTC' });
+      return Array.from({ length: 12 }, (_, index): [string, string] => {
+        const parts = format.formatToParts(new Date(Date.UTC(2027, index, 1)));
+        return [monthKey(parts.find(({ type }) => type === 'month')?.value ?? ''), String(index + 1)];
+      });
+    }),
+  ),
+);
+
+function monthKey(word: string): string {
+  return word
+    .normalize('NFKD')
+    .replace(/[\p{M}.]/gu, '')
+    .toLowerCase();
+}
+
+/** A time behind a date. */
+const TIME = /[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2}|UTC|GMT)?$/i;
+const MAX_DATE = 60;
+
 /**
- * Reads the day of an expiry as people and exports write it: `2027-03-01`, `01.03.2027`, or a timestamp such as
- * `2027-03-01T12:00:00Z` (without an offset: UTC). A date that can be read in two ways is refused.
+ * Reads the day of an expiry as people, exports and spreadsheets write it: `2027-03-01`, `01.03.2027`, `1 March 2027`,
+ * `46447` (a spreadsheet's day), or a timestamp such as `2027-03-01T12:00:00Z` (without an offset: UTC). A date that can be
+ * read in two ways is refused.
  * @returns the moment, midnight UTC for a day; or what is wrong.
  */
 export function parseExpiryDate(text: string): Read<Date, DateIssue> {
-  const trimmed = text.trim();
-  const iso =
-    /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2}|UTC)?)?$/i.exec(
-      trimmed,
-    );
-  const german = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(trimmed);
-  if (iso) {
-    const [, year = '', month = '', day = '', time, zone] = iso;
-    return checkedDate(trimmed, year, month, day, time, zone);
+  const trimmed = cleanText(text).trim();
+  if (trimmed.length > MAX_DATE) return dateIssue('not_a_date', trimmed);
+  const [, serial] = /^(\d{5})(?:[.,]\d+)?$/.exec(trimmed) ?? [];
+  if (serial !== undefined) {
+    const day = new Date(Date.UTC(1899, 11, 30) + Number(serial) * DAY_MS);
+    return parseExpiryDate(day.toISOString().slice(0, 10));
   }
-  if (german) {
-    const [, day = '', month = '', year = ''] = german;
-    return checkedDate(trimmed, year, month.padStart(2, '0'), day.padStart(2, '0'));
-  }
-  if (/^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$/.test(trimmed)) {
-    return dateIssue('ambiguous_date', trimmed);
-  }
-  return dateIssue('not_a_date', trimmed);
+  const [behind = '', time, zone] = TIME.exec(trimmed) ?? [];
+  const date = trimmed.slice(0, trimmed.length - behind.length);
+  const iso = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date);
+  const dotted = /^(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})$/.exec(date);
+  const [year, month, day] = iso?.slice(1) ?? dotted?.slice(1).reverse() ?? wordedDate(date);
+  if (year !== undefined && month !== undefined && day !== undefined)
+    return checkedDate(trimmed, year, month.padStart(2, '0'), day.padStart(2, '0'), time, zone);
+  return dateIssue(/^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$/.test(date) ? 'ambiguous_date' : 'not_a_date', trimmed);
+}
+
+/** Year, month and day of a date whose month is a word, in whatever order. */
+function wordedDate(date: string): (string | undefined)[] {
+  const parts = date
+    .toLowerCase()
+    .split(/[\s.,/-]+/)
+    .filter((part) => part !== '' && part !== 'de');
+  if (parts.length !== 3) return [];
+  return [
+    parts.find((part) => /^\d{4}$/.test(part)),
+    parts.map((part) => MONTHS.get(monthKey(part))).find((month) => month !== undefined),
+    parts.map((part) => /^(\d{1,2})(?:st|nd|rd|th|er|º)?$/.exec(part)?.[1]).find((day) => day !== undefined),
+  ];
 }
 
 function checkedDate(
@@ -174,18 +259,25 @@ function checkedDate(
   if (Number(year) < FIRST_YEAR || Number(year) > LAST_YEAR) {
     return dateIssue('unlikely_year', text);
   }
-  const offset = /^(?:Z|UTC)$/i.test(zone) ? 'Z' : zone.replace(/^(.\d{2}):?/, '$1:');
-  const moment = new Date(`${year}-${month}-${day}T${time}${offset}`);
+  const offset = /^(?:Z|UTC|GMT)$/i.test(zone) ? 'Z' : zone.replace(/^(.\d{2}):?/, '$1:');
+  const moment = new Date(
+    `${year}-${month}-${day}T${time.padStart(/:.*:/.test(time) ? time.length : 5, '0')}${offset}`,
+  );
   if (Number.isNaN(moment.getTime())) {
     return dateIssue('no_such_time', text);
   }
   return { ok: true, value: moment };
 }
 
-function readCells(cells: readonly string[], columns: Columns): Read<ImportedName, NameIssue | DateIssue> {
-  const name = registrableName(cells[columns.name] ?? '');
+function readCells({
+  name: nameText,
+  date: dateText,
+}: {
+  readonly name: string;
+  readonly date: string;
+}): Read<ImportedName, NameIssue | DateIssue> {
+  const name = registrableName(nameText);
   if (!name.ok) return name;
-  const dateText = columns.date === undefined ? '' : (cells[columns.date] ?? '');
   if (dateText === '') return { ok: true, value: { name: name.value.ascii } };
   const date = parseExpiryDate(dateText);
   return date.ok ? { ok: true, value: { name: name.value.ascii, expiresAt: date.value } } : date;
@@ -195,7 +287,7 @@ function readCells(cells: readonly string[], columns: Columns): Read<ImportedNam
 export function registrableName(text: string): Read<DomainName, NameIssue> {
   const name = readName(text);
   if (!name.ok) return name;
-  const [first] = checkName(name.value);
+  const [first] = checkRegistrable(name.value);
   return first === undefined ? name : { ok: false, issue: { code: 'invalid_name', issue: first } };
 }
 
@@ -203,50 +295,6 @@ export function registrableName(text: string): Read<DomainName, NameIssue> {
 export function readName(text: string): Read<DomainName, NameIssue> {
   const name = parseDomainName(text);
   return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.issue } };
-}
-
-/** The first line is a header when it names a column of names and is not a domain. */
-function readHeader(cells: readonly string[]): Columns | undefined {
-  const titles = cells.map((cell) => cell.toLowerCase());
-  const name = titles.findIndex((title) => NAME_HEADERS.has(title));
-  if (name === -1) return undefined;
-  const date = titles.findIndex((title) => DATE_HEADERS.test(title));
-  return { name, date: date === -1 ? undefined : date };
-}
-
-/**
- * Splits a line at the first kind of separator that it has outside of quotes: tab, semicolon, comma, else at the
- * first blank.
- * @returns undefined when a quote is not closed
- */
-function splitLine(line: string): string[] | undefined {
-  const unquoted = line.replace(/"(?:[^"]|"")*"/g, '');
-  if (unquoted.includes('"')) return undefined;
-  const separator = ['\t', ';', ','].find((candidate) => unquoted.includes(candidate));
-  if (separator === undefined) {
-    const blank = /^("(?:[^"]|"")*"|\S+)\s+(.+)$/.exec(line);
-    return blank ? [unquote(blank[1] ?? ''), unquote(blank[2] ?? '')] : [unquote(line)];
-  }
-  const cells: string[] = [];
-  let cell = '';
-  let quoted = false;
-  for (const character of line) {
-    if (character === '"') quoted = !quoted;
-    if (character === separator && !quoted) {
-      cells.push(unquote(cell));
-      cell = '';
-    } else {
-      cell += character;
-    }
-  }
-  return [...cells, unquote(cell)];
-}
-
-function unquote(cell: string): string {
-  const trimmed = cell.trim();
-  return trimmed.startsWith('"') && trimmed.endsWith('"') && trimmed.length > 1
-    ? trimmed.slice(1, -1).replaceAll('""', '"').trim()
-    : trimmed;
 }
 
 function cut(text: string): string {

@@ -2,10 +2,10 @@ import type { MessagePlace } from '../notifications.ts';
 import { changeWatched, newlyWatched } from './change-watched.ts';
 import {
   type DateIssue,
+  type ImportReport,
   type NameIssue,
   parseExpiryDate,
   parseImport,
-  type RejectedLine,
   readName,
   registrableName,
 } from './import.ts';
@@ -52,14 +52,15 @@ export type WatchedOutcome =
     }
   | { readonly ok: false; readonly refusal: WatchRefusal };
 
-/** The result of a pasted list. */
-export interface ImportSummary {
+/** The result of a list. */
+export interface ImportSummary
+  extends Pick<ImportReport, 'rejected'>,
+    Partial<Pick<ImportReport, 'unusedHeadings' | 'lacksExpiry'>> {
   readonly added: number;
   readonly dated: number;
   /** Names that were on the list and did not change. */
   readonly kept: number;
   readonly duplicates: number;
-  readonly rejected: readonly RejectedLine[];
 }
 
 const LOOKUP_MS = 6_000;
@@ -124,16 +125,19 @@ export async function unwatchName(
 }
 
 /**
- * Puts a pasted list on the watch list, in batches; finished batches stay.
+ * Puts a list on the watch list, in batches; finished batches stay.
+ * @param list as it was read, or a text that is known to be readable
  * @param progress called after each batch with the number of names done and the total
  */
 export async function importNames(
   deps: WatchListDeps,
-  text: string,
+  list: ImportReport | string,
   by: string,
   progress: (done: number, total: number) => Promise<void>,
 ): Promise<ImportSummary> {
-  const { accepted, rejected, duplicates } = parseImport(text);
+  const report = typeof list === 'string' ? await parseImport(list) : list;
+  if ('issue' in report) throw new Error(`the list cannot be read: ${report.issue.code}`);
+  const { accepted, rejected, duplicates, ...rest } = report;
   let added = 0;
   let dated = 0;
   for (let from = 0; from < accepted.length; from += IMPORT_BATCH) {
@@ -143,7 +147,8 @@ export async function importNames(
     dated += counts.dated;
     await progress(from + batch.length, accepted.length);
   }
-  return { added, dated, kept: accepted.length - added - dated, duplicates: duplicates.length, rejected };
+  const kept = accepted.length - added - dated;
+  return { ...rest, added, dated, kept, duplicates: duplicates.length, rejected };
 }
 
 /** Stops the reminders of a name for some days, until its expiry at the latest. @param origin where it is told, here and below */

@@ -1,4 +1,5 @@
-import { type CsvIssue, hasMoreCells, inTurns, readCsv } from '../csv.ts';
+import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv } from '../csv.ts';
+import { columnOf } from '../csv-headings.ts';
 import { isCalendarDay } from '../zones/calendar-day.ts';
 import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
@@ -98,7 +99,7 @@ export async function readPrices(text: string, currency: string): Promise<ReadPr
   const { header, rows } = csv;
   if (header === undefined || rows.length === 0) return { ok: false, issues: [{ line: 1, kind: 'empty' }] };
   const columns = header.cells.map(columnOf);
-  const headerIssues = issuesOfHeader(columns, header.line);
+  const headerIssues = issuesOfHeader(columns, header);
   if (headerIssues.length > 0) return { ok: false, issues: headerIssues };
 
   const prices: Price[] = [];
@@ -125,20 +126,16 @@ export async function readPrices(text: string, currency: string): Promise<ReadPr
   return issues.length > 0 ? { ok: false, issues } : { ok: true, prices };
 }
 
-function columnOf(heading: string): string {
-  return heading.toLowerCase();
-}
-
 function isColumn(text: string): text is (typeof PRICE_COLUMNS)[number] {
   return PRICE_COLUMNS.some((column) => column === text);
 }
 
-function issuesOfHeader(columns: readonly string[], line: number): LineIssue[] {
+function issuesOfHeader(columns: readonly string[], { line, cells }: CsvRecord): LineIssue[] {
   const missing = PRICE_FIELDS.filter((field) => field !== 'period' && !columns.includes(field));
   return [
     ...missing.map((column): LineIssue => ({ line, kind: 'missing_column', column })),
-    ...columns
-      .filter((column) => !isColumn(column))
+    ...cells
+      .filter((_, at) => !isColumn(columns[at] ?? ''))
       .map((column): LineIssue => ({ line, kind: 'unknown_column', column })),
   ];
 }

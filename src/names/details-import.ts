@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type CsvIssue, hasMoreCells, inTurns, readCsv } from '../csv.ts';
+import { type CsvIssue, type CsvRecord, hasMoreCells, inTurns, readCsv } from '../csv.ts';
+import { columnOf } from '../csv-headings.ts';
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import { DETAIL_COLUMNS, MAX_IMPORTED_NAMES, MAX_NOTE, readTags, type TagIssue } from './portfolio.ts';
@@ -54,7 +55,7 @@ export async function readImport(text: string): Promise<ReadImport> {
   if (header === undefined || csv.rows.length === 0)
     return { ok: false, issues: [{ line: 1, code: 'empty' }] };
   const columns = header.cells.map(columnOf);
-  const issues = headerIssues(columns, header.line);
+  const issues = headerIssues(columns, header);
   if (issues.length > 0) return { ok: false, issues };
   const rows = new Map<string, ImportRow>();
   for await (const { line, cells } of inTurns(csv.rows)) {
@@ -67,16 +68,12 @@ export async function readImport(text: string): Promise<ReadImport> {
   return issues.length > 0 ? { ok: false, issues } : { ok: true, rows: [...rows.values()] };
 }
 
-function columnOf(heading: string): string {
-  return heading.toLowerCase();
-}
-
-function headerIssues(columns: readonly string[], line: number): ImportIssue[] {
+function headerIssues(columns: readonly string[], { line, cells }: CsvRecord): ImportIssue[] {
   const known: readonly string[] = ['name', ...DETAIL_COLUMNS, ...READ_ONLY];
   return [
     ...(columns.includes('name') ? [] : [{ line, code: 'no_name_column' } as const]),
-    ...columns
-      .filter((column) => !known.includes(column))
+    ...cells
+      .filter((_, at) => !known.includes(columns[at] ?? ''))
       .map((column) => ({ line, code: 'unknown_column', column }) as const),
   ];
 }

@@ -7,6 +7,7 @@ import {
   readCsv,
   type UnreadableFile,
 } from '../csv.ts';
+import { columnOf } from '../csv-headings.ts';
 import { Secret } from '../service/secret.ts';
 import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './bulk-columns.ts';
 import type { InputIssue } from './input-issue.ts';
@@ -84,11 +85,6 @@ export async function readBulkFile(task: BulkTask, text: string): Promise<ReadFi
 
 function refused(issue: FileIssue): ReadFile {
   return { ok: false, issues: [issue] };
-}
-
-/** A heading as the column it means: `Name Servers` is `nameservers`. */
-function columnOf(heading: string): string {
-  return heading.toLowerCase().replace(/[\s_-]+/g, '');
 }
 
 function issuesOfHeader(task: BulkTask, { line, cells }: CsvRecord, columns: readonly string[]): FileIssue[] {

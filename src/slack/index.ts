@@ -206,7 +206,10 @@ const SUBJECTS: readonly Subject[] = [
     actions: { bulk_drop: 'member', order_resume: 'member' },
   }),
   subject(away, { commands: { away: 'member', back: 'member' } }),
-  subject(watch, { commands: { watch: 'member', unwatch: 'member' } }),
+  subject(watch, {
+    commands: { watch: 'member', unwatch: 'member' },
+    actions: { watch_domain: 'member' },
+  }),
   subject(importing, { commands: { import: 'member' }, forms: { import: 'member' } }),
   subject(expiring, {
     commands: { expiring: 'member' },

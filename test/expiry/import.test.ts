@@ -1,9 +1,23 @@
 import { describe, expect, test } from 'vitest';
+import { decodeFile } from '../../src/csv.ts';
 import { MAX_IMPORT_LINES, parseExpiryDate, parseImport } from '../../src/expiry/import.ts';
+import { listIssueText } from '../../src/slack/expiry/watch-list.view.ts';
 import type { ZoneIssue } from '../../src/zones/zone-issue.ts';
 import fc, { runs } from '../support/properties.ts';
 
 const first = new Date('2027-03-01T00:00:00Z');
+
+/** The report of a readable list. */
+async function reportOf(text: string) {
+  const report = await parseImport(text);
+  if ('issue' in report) throw new Error(listIssueText(report.issue));
+  return report;
+}
+
+async function refusalOf(text: string) {
+  const report = await parseImport(text);
+  return 'issue' in report ? report.issue : report;
+}
 
 describe('a pasted list', () => {
   test.each([
@@ -14,8 +28,8 @@ describe('a pasted list', () => {
     ['links as Slack makes them', '<http://cafe.rest|cafe.rest>\n<http://bar.rest|bar.rest>'],
     ['a header of one column', 'Domain\ncafe.rest\nbar.rest'],
     ['empty dates', 'cafe.rest,\nbar.rest;'],
-  ])('with %s', (_case, text) => {
-    expect(parseImport(text)).toEqual({
+  ])('with %s', async (_case, text) => {
+    expect(await reportOf(text)).toMatchObject({
       accepted: [{ name: 'cafe.rest' }, { name: 'bar.rest' }],
       rejected: [],
       duplicates: [],
@@ -35,15 +49,15 @@ describe('a pasted list', () => {
     ['a day first', 'cafe.rest;01.03.2027'],
     ['a timestamp after a blank', 'cafe.rest 2027-03-01 00:00:00'],
     ['a Slack link', '<http://cafe.rest|cafe.rest>, 2027-03-01'],
-  ])('with a date after %s', (_case, text) => {
-    expect(parseImport(text)).toEqual({
+  ])('with a date after %s', async (_case, text) => {
+    expect(await reportOf(text)).toMatchObject({
       accepted: [{ name: 'cafe.rest', expiresAt: first }],
       rejected: [],
       duplicates: [],
     });
   });
 
-  test('tells each line that it did not take, and why', () => {
+  test('tells each line that it did not take, and why', async () => {
     const text = [
       'cafe.rest, 2027-03-01',
       'cafe',
@@ -55,7 +69,7 @@ describe('a pasted list', () => {
       '日本.rest',
       `${'x'.repeat(300)}!`,
     ].join('\n');
-    const { accepted, rejected } = parseImport(text);
+    const { accepted, rejected } = await reportOf(text);
     expect(accepted).toEqual([{ name: 'cafe.rest', expiresAt: first }]);
     const invalidName = (issue: Partial<ZoneIssue>) => ({
       code: 'invalid_name',
@@ -74,8 +88,8 @@ describe('a pasted list', () => {
     for (const { text: shown } of rejected) expect(shown.length).toBeLessThanOrEqual(81);
   });
 
-  test('takes a name once; a repetition may add the date, and may not contradict it', () => {
-    const { accepted, rejected, duplicates } = parseImport(
+  test('takes a name once; a repetition may add the date, and may not contradict it', async () => {
+    const { accepted, rejected, duplicates } = await reportOf(
       'cafe.rest\nbar.rest,2027-03-01\nCafe.rest,2027-03-01\ncafe.rest\nbar.rest,2027-03-01\nbar.rest,2028-03-01',
     );
     expect(accepted).toEqual([
@@ -83,27 +97,29 @@ describe('a pasted list', () => {
       { name: 'bar.rest', expiresAt: first },
     ]);
     expect(duplicates).toEqual([
+      { line: 3, name: 'cafe.rest' },
       { line: 4, name: 'cafe.rest' },
       { line: 5, name: 'bar.rest' },
     ]);
     expect(rejected).toEqual([{ line: 6, text: 'bar.rest,2028-03-01', issue: { code: 'other_date' } }]);
   });
 
-  test('a header is one on the first line only', () => {
-    const { rejected } = parseImport('cafe.rest\ndomain,expires');
-    expect(rejected).toHaveLength(1);
+  test('a second header refuses the list, for its columns may be others', async () => {
+    const issue = { line: 3, code: 'second_header' };
+    for (const first of ['cafe.rest\nbar.rest,2027-03-01', 'name,expires\ncafe.rest,2027-03-01'])
+      expect(await refusalOf(`${first}\ndomain,created\nbaz.rest,2020-01-01`)).toEqual(issue);
   });
 
-  test('of 50,000 lines is read in one go, the rest is named', () => {
+  test('of 50,000 lines is read in one go, the rest is named', async () => {
     const lines = Array.from({ length: MAX_IMPORT_LINES + 3 }, (_, index) => `n${index}.rest,2027-03-01`);
-    const { accepted, rejected } = parseImport(lines.join('\n'));
+    const { accepted, rejected } = await reportOf(lines.join('\n'));
     expect(accepted).toHaveLength(MAX_IMPORT_LINES);
     expect(rejected).toEqual([
       { line: 50_001, text: '', issue: { code: 'too_many_lines', limit: MAX_IMPORT_LINES } },
     ]);
   });
 
-  test('every line with content is accounted for, whatever it holds', () => {
+  test('every line with content is accounted for, whatever it holds', async () => {
     const cell = fc.oneof(
       fc.constantFrom('cafe.rest', 'bar.rest', '2027-03-01', 'domain', '"', '""'),
       fc.string(),
@@ -111,18 +127,13 @@ describe('a pasted list', () => {
     const line = fc
       .array(cell, { maxLength: 4 })
       .chain((cells) => fc.constantFrom(',', ';', '\t', ' ').map((by) => cells.join(by)));
-    fc.assert(
-      fc.property(fc.array(line, { maxLength: 10 }), (lines) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(line, { maxLength: 10 }), async (lines) => {
         // A first line that is certainly no header.
         const all = ['first.rest', ...lines.map((content) => content.replace(/[\r\n]/g, ' '))];
-        const { accepted, rejected, duplicates } = parseImport(all.join('\n'));
-        const counted = all.filter(
-          (content) => content.trim() !== '' && !content.trim().startsWith('#'),
-        ).length;
-        const told = accepted.length + rejected.length + duplicates.length;
-        expect(told).toBeLessThanOrEqual(counted);
-        // A repetition that adds a date is told by the name that it completes.
-        expect(told).toBeGreaterThanOrEqual(counted - accepted.filter(({ expiresAt }) => expiresAt).length);
+        const { accepted, rejected, duplicates } = await reportOf(all.join('\n'));
+        const counted = all.filter((content) => content.trim() !== '' && !content.trim().startsWith('#'));
+        expect(accepted.length + rejected.length + duplicates.length).toBe(counted.length);
         expect(new Set(accepted.map(({ name }) => name)).size).toBe(accepted.length);
       }),
       { numRuns: runs(500) },
@@ -132,6 +143,17 @@ describe('a pasted list', () => {
 
 describe('a date', () => {
   test.each([
+    // A spreadsheet's days.
+    ['46447', '2027-03-01T00:00:00.000Z'],
+    ['46447.75', '2027-03-01T00:00:00.000Z'],
+    ['1. März 2027', '2027-03-01T00:00:00.000Z'],
+    ['01.03.2027 12:30', '2027-03-01T12:30:00.000Z'],
+    ['01-Mar-2027', '2027-03-01T00:00:00.000Z'],
+    ['March 1, 2027', '2027-03-01T00:00:00.000Z'],
+    ['1er mars 2027', '2027-03-01T00:00:00.000Z'],
+    ['1 de marzo de 2027', '2027-03-01T00:00:00.000Z'],
+    ['1 dicembre 2027', '2027-12-01T00:00:00.000Z'],
+    ['\u200b2027-03-01\u00a0', '2027-03-01T00:00:00.000Z'],
     ['2027-03-01', '2027-03-01T00:00:00.000Z'],
     ['1.3.2027', '2027-03-01T00:00:00.000Z'],
     ['2028-02-29', '2028-02-29T00:00:00.000Z'],
@@ -146,6 +168,9 @@ describe('a date', () => {
 
   test.each([
     ['01/03/2027', 'ambiguous_date'],
+    ['01/03/2027 12:00', 'ambiguous_date'],
+    ['01-Foo-2027', 'not_a_date'],
+    ['31 Feb 2027', 'no_such_day'],
     ['2027/03/01', 'ambiguous_date'],
     ['01-03-2027', 'ambiguous_date'],
     ['1.3.27', 'ambiguous_date'],
@@ -159,5 +184,104 @@ describe('a date', () => {
     ['', 'not_a_date'],
   ])('%j is refused: %s', (text, code) => {
     expect(parseExpiryDate(text)).toEqual({ ok: false, issue: { code, text } });
+  });
+});
+
+describe('a table', () => {
+  test.each([
+    [
+      'headings of another program',
+      '"domain_name","create_date","reseller_id","reseller_name"\n"old1.de","2020-01-01 23:12:00","1029","Example Reseller"',
+      { code: 'unknown_headings', line: 1, headings: ['reseller_id', 'reseller_name'] },
+    ],
+    ['unknown headings alone', 'foo,bar\nold1.de,2030-01-01', { code: 'unknown_headings' }],
+    ['a date of what it does not say', 'domain,date\nold1.de,2030-01-01', { code: 'unknown_headings' }],
+    ['no names', 'registrar,expires\nHoster,2030-01-01', { code: 'no_name_column', line: 1 }],
+    ['two expiry dates', 'name,expires,paid until\na.de,2030-01-01,2031-01-01', { code: 'repeated_column' }],
+    ['an open quote', 'name,expires\n"a.de,2030-01-01\nb.de,2030-01-01', { code: 'not_csv' }],
+  ])('with %s is refused', async (_case, text, issue) => {
+    expect(await refusalOf(text)).toMatchObject(issue);
+  });
+
+  test('that is refused says which headings are taken, and asks for the expiry', async () => {
+    const issue = await refusalOf('domain_name,reseller_id\na.de,1');
+    const text = 'line' in issue ? listIssueText(issue) : '';
+    expect(text).toMatch(
+      /“reseller_id”.*“expires”.*“Ablaufdatum”.*Which column is the expiry\?.*Nothing was/,
+    );
+  });
+
+  test('whose only date is that of the creation gives names without dates, and says so', async () => {
+    expect(await reportOf('Creation Date,Domain Name,Status\n2020-01-01,a.de,ok')).toMatchObject({
+      accepted: [{ name: 'a.de' }],
+      unusedHeadings: ['Creation Date', 'Status'],
+      lacksExpiry: true,
+    });
+  });
+
+  test.each([
+    ['the columns of bulk', 'name,period\ncafe.rest,1'],
+    ['the export of the portfolio', 'name,owner,tags,channel,note,expires,registrar\ncafe.rest,U1,a,,x,,'],
+    ['comments above its header', '# ours\n\nname,period\ncafe.rest,1'],
+  ])('with %s is a list of names', async (_case, text) => {
+    expect(await reportOf(text)).toMatchObject({ accepted: [{ name: 'cafe.rest' }], rejected: [] });
+  });
+
+  const DAYS = Array.from({ length: 200 }, (_, index) => new Date(Date.UTC(2027, 0, 1 + index)));
+  const day = (at: Date) => at.toISOString().slice(0, 10);
+  const rows = (cells: (name: string, at: Date) => string, header: string, end = '\n') =>
+    [header, ...DAYS.map((at, index) => cells(`n${index}.example`, at))].join(end);
+  const german = (at: Date) => day(at).split('-').reverse().join('.');
+  const serial = (at: Date) => String(at.getTime() / 86_400_000 + 25_569);
+  const bytes = (text: string, encoding: 'utf8' | 'utf16le' = 'utf8') => Buffer.from(text, encoding);
+  const comma = rows((name, at) => `${name},${day(at)}`, 'name,expires');
+
+  test.each<[string, Uint8Array]>([
+    ['commas', bytes(comma)],
+    ['semicolons', bytes(rows((name, at) => `${day(at)};${name}`, 'Expiry Date;Domain', '\r\n'))],
+    ['tabs', bytes(rows((name, at) => `${name}\t${day(at)}`, 'Domain Name\tExpiration Date', '\r'))],
+    ['UTF-16', bytes(`\ufeff${comma}`, 'utf16le')],
+    ['UTF-16, the other way', bytes(`\ufeff${comma}`, 'utf16le').swap16()],
+    ['quotes', bytes(rows((name, at) => `"${name}","${day(at)}"`, '"domain_name","expiry_date"'))],
+    ['German headings', bytes(rows((name, at) => `${name};${german(at)}`, '\ufeffDomäne;Ablaufdatum'))],
+    ['French headings', bytes(rows((name, at) => `${name};${day(at)}`, "Nom de domaine;Date d'échéance"))],
+    ['sep=', bytes(`sep=;\r\n${rows((name, at) => `${name};${day(at)}`, 'name;expires', '\r\n')}`)],
+    ['serial dates', bytes(rows((name, at) => `${name},${serial(at)}`, 'name,expires'))],
+    ['no heading', bytes(rows((name, at) => `${name},${day(at)}`, ''))],
+    [
+      'mixed line ends',
+      bytes(comma.replace(/\n(?=n\d*[02468]\.)/g, '\r\n').replace(/\n(?=n\d*[5]\.)/g, '\r')),
+    ],
+    ['hard blanks', bytes(rows((name, at) => `\u200b${name}\u00a0,${day(at)}`, '\u200bname,expires\u00a0'))],
+  ])('of 200 names is read the same with %s', async (_case, file) => {
+    const decoded = decodeFile(file);
+    if (!decoded.ok) throw new Error(decoded.issue.code);
+    const expected = DAYS.map((expiresAt, index) => ({ name: `n${index}.example`, expiresAt }));
+    expect(await reportOf(decoded.text)).toMatchObject({ accepted: expected, rejected: [], duplicates: [] });
+  });
+
+  test('with days and months in figures alone refuses each row, and takes none', async () => {
+    const text = rows((name, at) => `${name},${german(at).replaceAll('.', '/')}`, 'name,expires');
+    const { accepted, rejected } = await reportOf(text);
+    expect(accepted).toEqual([]);
+    expect(new Set(rejected.map(({ issue }) => issue.code))).toEqual(new Set(['ambiguous_date']));
+  });
+
+  test('accounts for each row by its line in the file', async () => {
+    const text =
+      'sep=,\r\nname,note,expires\n"a.example","two\r\nlines",2027-03-01\n\nb,x,\rwww.c.example,,\na.example,,,,x';
+    const { accepted, rejected } = await reportOf(text);
+    expect(accepted).toEqual([{ name: 'a.example', expiresAt: first }]);
+    expect(rejected.map(({ line, issue }) => [line, issue.code])).toEqual([
+      [6, 'invalid_name'],
+      [7, 'invalid_name'],
+      [8, 'too_many_cells'],
+    ]);
+  });
+
+  test('of 25,000 rows is read in a second or so', async () => {
+    const long = Array.from({ length: 25_000 }, (_, index) => `n${index}.example;01.03.2027;Hoster;x`);
+    const { accepted } = await reportOf(['Domäne;Ablaufdatum;Registrar;Status', ...long].join('\r\n'));
+    expect(accepted).toHaveLength(25_000);
   });
 });

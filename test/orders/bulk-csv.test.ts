@@ -66,6 +66,46 @@ describe('a good file', () => {
   });
 });
 
+describe('a file of another program', () => {
+  const rows = (text: string) =>
+    rowsOf('renew', text).then((read) => read.rows.map(({ line, name }) => `${line} ${name}`));
+
+  it('may mix line ends: no row vanishes, and each keeps its line', async () => {
+    const six = 'name,period\r\nm1.rest,1\r\nm2.rest,1\r\nm3.rest,1\nm4.rest,1\nm5.rest,1\r\nm6.rest,1\r\n';
+    const expected = [1, 2, 3, 4, 5, 6].map((n) => `${n + 1} m${n}.rest`);
+    expect(await rows(six)).toEqual(expected);
+    // A header alone that ends in CR LF, or in CR; old Mac rows; a blank line of another kind.
+    expect(await rows('name,period\r\na.rest,1\nb.rest,1\nc.rest,1')).toHaveLength(3);
+    expect(await rows('name,period\ra.rest,1\r\nb.rest,1\rc.rest,1')).toHaveLength(3);
+    expect(await rows('name,period\na.rest,1\n\r\n\rb.rest,1')).toEqual(['2 a.rest', '5 b.rest']);
+  });
+
+  it.each([
+    ['sep=;', 'sep=;\nname;period\nm1.rest;1'],
+    ['sep= in quotes, with a mark', '\ufeff"sep=;"\r\nname;period\r\nm1.rest;1'],
+    ['SEP= and a tab', 'SEP=\t\nname\tperiod\nm1.rest\t1'],
+  ])('may begin with %s', async (_what, text) => {
+    expect(await rows(text)).toEqual(['3 m1.rest']);
+  });
+
+  it.each([
+    ['German', 'Domäne;Laufzeit'],
+    ['French', 'Nom de domaine;Durée'],
+    ['invisible characters', '\u200bname\u00a0;\u2060period'],
+    ['an accent of its own', 'Doma\u0308ne;Laufzeit'],
+    ['bars', 'name|period'],
+  ])('may have headings with %s', async (_what, header) => {
+    const separator = header.includes('|') ? '|' : ';';
+    expect(await rows(`${header}\nm1.rest\u00a0${separator}\u200b1`)).toEqual(['2 m1.rest']);
+  });
+
+  it('that was put together from two lists is refused at the second header', async () => {
+    expect(await issuesOf('renew', 'name,period\na.rest,1\nperiod,name\n1,b.rest')).toEqual([
+      { line: 3, code: 'second_header' },
+    ]);
+  });
+});
+
 describe('a file that cannot be read says why, with the line', () => {
   test.each<[string, BulkTask, string, unknown]>([
     ['nothing', 'renew', '\n\n', { code: 'empty' }],

@@ -2,10 +2,23 @@ import type { KnownBlock } from '@slack/types';
 import { chunksOf, present } from '../../collections.ts';
 import type { Day } from '../../expiry/days.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
+import type { LineIssue } from '../../expiry/import.ts';
 import type { ImportSummary } from '../../expiry/watch-list.ts';
 import { displayName } from '../../zones/names.ts';
-import { code, context, count, day, escapeText, LIMITS, mention, quote, section } from '../kit/blocks.ts';
-import { formatLineIssue } from './watch-list.view.ts';
+import {
+  actions,
+  button,
+  code,
+  context,
+  count,
+  day,
+  escapeText,
+  LIMITS,
+  mention,
+  quote,
+  section,
+} from '../kit/blocks.ts';
+import { formatLineIssue, headingsText } from './watch-list.view.ts';
 
 /*
  * The watch list as people see it: dates in words, pages of the list, the report of an import.
@@ -116,13 +129,14 @@ function createTerm(listed: ListedName): string | undefined {
 
 const SHOWN_LINES = 40;
 const LINES_A_SECTION = 10;
+const SHOWN_BUTTONS = 5;
 
 /** What was taken from a pasted list, what was not, and why. */
 export function importReport(summary: ImportSummary): {
   readonly text: string;
   readonly blocks: KnownBlock[];
 } {
-  const { added, dated, kept, duplicates, rejected } = summary;
+  const { added, dated, kept, duplicates, rejected, unusedHeadings = [], lacksExpiry = false } = summary;
   const taken = present([
     `${count(added, 'name')} added`,
     dated > 0 && `${count(dated, 'name')} given a new date`,
@@ -142,6 +156,12 @@ export function importReport(summary: ImportSummary): {
     section(`*Imported*: ${taken}.`),
     ...sections,
     left > 0 && section(`… and ${count(left, 'more line')}.`),
+    ...watchInstead(rejected),
+    unusedHeadings.length > 0 && context(`Columns not used: ${quote(headingsText(unusedHeadings))}.`),
+    lacksExpiry &&
+      section(
+        'No heading says which column is the expiry, so no dates were taken. If one is, call it “expires” and import the list again.',
+      ),
     context(
       added + dated > 0
         ? 'The registries are asked for the dates now; `/domain expiring` shows them.'
@@ -149,6 +169,22 @@ export function importReport(summary: ImportSummary): {
     ),
   ]);
   return { text: `Imported: ${taken}.`, blocks };
+}
+
+/** Buttons for the domains of hosts that were not taken. */
+export function watchInstead(
+  rejected: readonly { readonly issue: LineIssue }[],
+  date?: string,
+): KnownBlock[] {
+  const domains = rejected.flatMap(({ issue }) =>
+    issue.code === 'invalid_name' && issue.issue.code === 'below_registered_name'
+      ? [issue.issue.registered]
+      : [],
+  );
+  const buttons = [...new Set(domains)]
+    .slice(0, SHOWN_BUTTONS)
+    .map((domain) => button('watch_domain', `Watch ${domain}`, present([domain, date]).join(' ')));
+  return actions('watch_instead', buttons);
 }
 
 /** The progress of an import. */

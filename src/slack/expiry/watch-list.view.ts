@@ -1,5 +1,7 @@
-import type { LineIssue } from '../../expiry/import.ts';
+import type { LineIssue, ListIssue } from '../../expiry/import.ts';
 import type { WatchRefusal } from '../../expiry/watch-list.ts';
+import { csvIssueText } from '../kit/csv-issue.view.ts';
+import { truncate } from '../kit/mrkdwn.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 
 /*
@@ -43,9 +45,35 @@ export function formatLineIssue(issue: LineIssue): string {
       return `“${issue.text}” has a time that does not exist. Check it.`;
     case 'open_quote':
       return 'A quote is opened and not closed. Check the line.';
+    case 'too_many_cells':
+      return 'There is more than a name and a date. Put headings above the list, such as name and expires.';
     case 'other_date':
       return 'The name stands in the list with another date already. Keep one of the two lines.';
     case 'too_many_lines':
       return `Only the first ${issue.limit} lines were read. Import the rest as another list.`;
+  }
+}
+
+const SHOWN_HEADINGS = 10;
+
+/** Headings inside a sentence. */
+export function headingsText(headings: readonly string[]): string {
+  const shown = headings.slice(0, SHOWN_HEADINGS).map((heading) => `“${truncate(heading, 40)}”`);
+  return [...shown, ...(headings.length > shown.length ? ['…'] : [])].join(', ');
+}
+
+/** Why nothing of a list was imported. */
+export function listIssueText(issue: ListIssue): string {
+  return `Line ${issue.line}: ${whyRefused(issue)} Nothing was imported.`;
+}
+
+function whyRefused(issue: ListIssue): string {
+  switch (issue.code) {
+    case 'unknown_headings':
+      return `I don’t know the ${issue.headings.length === 1 ? 'heading' : 'headings'} ${headingsText(issue.headings)}. I take “name” or “domain”, and “expires”, “expiry date”, “expiration date” or “Ablaufdatum”. Which column is the expiry? Call it “expires”, and remove the columns that I don’t know.`;
+    case 'no_name_column':
+      return 'no heading says which column has the names. Call it “name” or “domain”.';
+    default:
+      return csvIssueText(issue);
   }
 }

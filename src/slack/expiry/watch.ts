@@ -1,11 +1,11 @@
 import { expiryDay } from '../../expiry/days.ts';
 import type { KnownName } from '../../names/names.ts';
-import { type CommandCall, type Feature, formOrigin } from '../feature.ts';
+import { type CommandCall, type Feature, formOrigin, type Interaction } from '../feature.ts';
 import { escapeText } from '../kit/blocks.ts';
 import { askSecondPerson } from '../names/fact-changes.ts';
 import {
   isUndated,
-  notWatchedText,
+  notWatchedMessage,
   UNWATCH_USAGE,
   unwatchedText,
   WATCH_USAGE,
@@ -17,11 +17,11 @@ import { formatWatchRefusal } from './watch-list.view.ts';
  * Putting one name on the watch list, and taking it off.
  */
 
-async function runWatch(call: CommandCall): Promise<void> {
-  const [name, date, ...rest] = call.words;
+async function runWatch(call: Interaction, words: readonly string[]): Promise<void> {
+  const [name, date, ...rest] = words;
   if (name === undefined || rest.length > 0) return call.respond(WATCH_USAGE);
   const outcome = await call.deps.expiry.watch(name, date, call.person.id);
-  if (!outcome.ok) return call.respond(notWatchedText(outcome.refusal));
+  if (!outcome.ok) return call.respond(notWatchedMessage(outcome.refusal, date));
   const { domain, known, dateNotTaken } = outcome;
   const { reminderTimezone, reminderChannel } = await call.deps.settings();
   const { expiry } = domain;
@@ -39,7 +39,7 @@ async function runWatch(call: CommandCall): Promise<void> {
 }
 
 /** What the DNS shows of a name whose registry tells no dates. */
-async function dnsOf({ deps }: CommandCall, name: string): Promise<KnownName | undefined> {
+async function dnsOf({ deps }: Interaction, name: string): Promise<KnownName | undefined> {
   return deps.names.known(name).catch((err: unknown) => {
     deps.log.warn({ err, name }, 'looking at a name whose registry tells no dates');
     return undefined;
@@ -64,7 +64,7 @@ export const watch = {
       usage: 'watch NAME [YYYY-MM-DD]',
       summary: 'Put a name on the expiry watch list',
       example: '/domain watch cafe.rest',
-      run: runWatch,
+      run: (call) => runWatch(call, call.words),
     },
     {
       usage: 'unwatch NAME',
@@ -73,4 +73,5 @@ export const watch = {
       run: runUnwatch,
     },
   ],
+  actions: [{ id: 'watch_domain', run: (call) => runWatch(call, call.value.split(' ')) }],
 } as const satisfies Feature;

@@ -4,10 +4,10 @@ import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { WatchRefusal } from '../../expiry/watch-list.ts';
 import { isDateless } from '../../names/dates.ts';
 import type { KnownName } from '../../names/names.ts';
-import { day, escapeText, quote } from '../kit/blocks.ts';
+import { day, escapeText, type Message, message, quote, section } from '../kit/blocks.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
 import { DATE_OF_A_PERSON, datelessSentences } from './dateless.view.ts';
-import { formatDay, formatName } from './expiry.view.ts';
+import { formatDay, formatName, watchInstead } from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /* What is said of a name that was put on the watch list, or taken off it. */
@@ -16,8 +16,13 @@ export const WATCH_USAGE =
   'Give one name, and its expiry if you know it, such as `/domain watch cafe.rest 2027-03-01`. Several names: `/domain import`.';
 export const UNWATCH_USAGE = 'Give one name, such as `/domain unwatch cafe.rest`.';
 
-export function notWatchedText(refusal: WatchRefusal): string {
-  return `Nothing was put on the watch list. ${escapeText(formatWatchRefusal(refusal))}`;
+/** @param date as typed; it goes along with the domain that is offered instead */
+export function notWatchedMessage(refusal: WatchRefusal, date: string | undefined): Message {
+  const text = `Nothing was put on the watch list. ${escapeText(formatWatchRefusal(refusal))}`;
+  return message(text, [
+    section(text),
+    ...(refusal.code === 'invalid_name' ? watchInstead([{ issue: refusal }], date) : []),
+  ]);
 }
 
 export function unwatchedText(name: string): string {

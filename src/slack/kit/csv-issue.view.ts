@@ -12,6 +12,8 @@ export function csvIssueText(issue: CsvIssue): string {
       return 'this is no CSV from here on. Look for a quotation mark that is not closed.';
     case 'repeated_column':
       return `the column “${issue.column}” stands there twice.`;
+    case 'second_header':
+      return 'this is another heading. Give each list on its own.';
     case 'too_many_bytes':
       return `a file has at most ${limit} bytes. Send it in parts.`;
     case 'too_many_columns':
