@@ -148,7 +148,7 @@ export function fullResponse(envelope: Envelope): unknown {
   return envelope.received ?? envelope;
 }
 
-/** What is kept of an answer that was no success; undefined when there was none. */
+/** The failed answer, as it is kept beside the order; undefined when no answer came. */
 export function failedResponse({ envelope, unread }: ServiceError): unknown {
   return envelope === undefined ? unread && { unread } : fullResponse(envelope);
 }

@@ -20,7 +20,7 @@ describe('XML', () => {
     ['big5', [0xa4, 0xe9], '日'],
     ['euc-kr', [0xc0, 0xcf], '일'],
     ['us-ascii', [0x41], 'A'],
-    // What can be read as ASCII is no UTF-16.
+    // Text that reads as ASCII isn't UTF-16.
     ['UTF-16', [0x41], 'A'],
   ])('declared as %s', (encoding, bytes, text) => {
     expect(read(declared(encoding, bytes))).toBe(text);
@@ -77,7 +77,7 @@ describe('JSON', () => {
     expect(parseJson(json)).toEqual(value);
   });
 
-  test('what is written exactly is read as JSON.parse reads it', () => {
+  test('other numbers are read as JSON.parse reads them', () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         const value: unknown = JSON.parse(json);

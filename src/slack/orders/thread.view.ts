@@ -449,7 +449,10 @@ function outcomeReply(
   const others = present([
     ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
     ...retryButtons(order, now),
-    ...answerButtons(order),
+    // The bytes of an answer that can't be read help nobody here. *Details* has them.
+    ...(order.items.some(({ result }) => result?.summary.code === 'no_readable_answer')
+      ? []
+      : answerButtons(order)),
   ]);
   const said = [`${icon} ${mention(order.requesterId)}: ${about}`, ...whatFollows(order, approvers)];
   const blockId = `result_${order.id}`;
