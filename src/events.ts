@@ -15,7 +15,7 @@ import {
   storedItemResult,
 } from './orders/order.ts';
 import { recordFinding } from './orders/record-finding.ts';
-import { itemSummary, retryReason } from './orders/summary.ts';
+import { itemSummary, LOG_DIFFERENCES, retryReason } from './orders/summary.ts';
 import { ORDER_TASK_NAMES } from './orders/tasks.ts';
 import { storedPauseReason } from './orders/waves.ts';
 import { loggedChange } from './policy/change-log.ts';
@@ -62,6 +62,7 @@ const isImpactUnknown = z.literal(true).exactOptional();
 const overBudget = z.array(storedShortfall).readonly().exactOptional();
 /** The admins who have agreed to that. */
 const admins = texts.exactOptional();
+const amount = z.object({ currency: z.string(), minor: z.int() });
 const reason = z.string().nullable();
 const item = { n: z.int(), name: z.string() };
 const sentItem = { ...item, ctid: z.string() };
@@ -136,7 +137,13 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
   orderEvent('escalated', { to: texts, toAdmins: z.boolean() }),
   orderEvent('asked', { question: z.string() }),
   orderEvent('claimed', { worker: z.string() }),
-  orderEvent('sending', { ...sentItem, why: retryReason.exactOptional() }),
+  orderEvent('sending', {
+    ...sentItem,
+    why: retryReason.exactOptional(),
+    /** The mandate that made the order, and what the request takes out of its ceilings. */
+    mandate: z.string().exactOptional(),
+    amount: amount.exactOptional(),
+  }),
   orderEvent('retry_scheduled', { ...item, why: retryReason, until: at }),
   orderEvent('answered', answer),
   orderEvent('answered_late', { ...answer, resolvedBy: z.string().exactOptional(), agrees: z.boolean() }),
@@ -156,6 +163,8 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     summary: itemSummary,
     ...z.object(answer).partial().shape,
   }),
+  /** The rows of the order differ from its log. */
+  orderEvent('contradicted', { found: z.enum(LOG_DIFFERENCES) }),
   orderEvent('released', { lost: texts }),
   orderEvent('resolved', {
     outcome: z.enum(['SUCCEEDED', 'FAILED']),
@@ -196,7 +205,6 @@ function event<Subject extends string, Kind extends string, Data extends z.ZodRa
 const confirmedBy = z.string().optional();
 const values = z.record(z.string(), z.string()).optional();
 const changedValues = { before: values, after: values, confirmedBy };
-const amount = z.object({ currency: z.string(), minor: z.int() });
 /** A price in the log, and in a change that waits. */
 export const loggedPrice = z.object({
   zone: z.string(),

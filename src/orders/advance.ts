@@ -1,11 +1,13 @@
 import { type LookAtRegistry, recordRegistryConfirmations } from './accepted.ts';
 import { changeOrder } from './change-order.ts';
+import { stopContradicted } from './check-statement.ts';
 import { expireOrder, remindApprovers } from './decide.ts';
 import { type LookAtDelegation, recordDelegations } from './delegation.ts';
 import { DUE_LANES, dueAt, unfollowedItems } from './due.ts';
 import { type EscalateDeps, escalateOrder } from './escalate.ts';
 import { type LookForEvidence, resolveByEvidence } from './evidence.ts';
 import { type ExecuteDeps, executeOrder } from './execute.ts';
+import { differenceFromLog } from './log-limits.ts';
 import { advanceMandate, putInForce } from './mandates/life.ts';
 import type { MandateStore } from './mandates/ports.ts';
 import type { Order } from './order.ts';
@@ -34,8 +36,15 @@ export interface AdvanceDeps extends ExecuteDeps, EscalateDeps {
  * not keep others from being carried out
  */
 export async function advance(deps: AdvanceDeps, orderId: string, lane: DueLane): Promise<void> {
-  const order = await deps.store.load(orderId);
-  if (order === undefined || !DUE_LANES[lane].includes(order.state)) return;
+  const found = await deps.store.loadWithHistory(orderId);
+  if (found === undefined || !DUE_LANES[lane].includes(found.order.state)) return;
+  const { order, history } = found;
+  const difference = differenceFromLog(order, history);
+  if (difference !== undefined) {
+    deps.log.error({ orderId, difference }, 'the rows of an order differ from its log');
+    await changeOrder(deps, orderId, (current) => stopContradicted(deps, current));
+    return;
+  }
   switch (order.state) {
     case 'PENDING':
       if ((await expireOrder(deps, orderId)).ok) return;

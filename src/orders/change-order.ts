@@ -72,12 +72,14 @@ export async function changeOrder(
 /** Why a commit is refused; undefined when somebody else only committed first. */
 function refusalOfConflict({
   conflictingOrderId,
+  differs,
   earlier,
   held,
   notSigned,
 }: Extract<CommitOutcome, { readonly ok: false }>): Refusal | undefined {
   if (conflictingOrderId !== undefined) return { code: 'open_already', orderId: conflictingOrderId };
   if (held !== undefined) return { code: 'mandate_held', because: held };
+  if (differs !== undefined) return { code: 'log_differs' };
   if (notSigned !== undefined) return { code: 'not_signed', differs: notSigned };
   return earlier === undefined ? undefined : { code: 'earlier_order', finding: earlier };
 }

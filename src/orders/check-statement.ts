@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { accountName } from '../accounts/account.ts';
 import type { OrderLogEntry } from '../events.ts';
 import type { Decision } from './change-order.ts';
+import { contradictionOf } from './log-limits.ts';
 import type { Order } from './order.ts';
 import type { OrderStore } from './ports.ts';
 import { type ServicePlaces, verifiedStatement } from './statement.ts';
@@ -49,6 +50,12 @@ export async function stopIfChanged(deps: CheckDeps, order: Order): Promise<Deci
 export async function stopChanged(deps: CheckDeps, order: Order): Promise<Decision> {
   const parts = changedParts(order, await deps.store.history(order.id), deps.servicePlaces);
   return { event: { type: 'stopped', summary: { code: 'statement_changed', parts: [...parts] } } };
+}
+
+/** Stops an order whose rows differ from its log. */
+export async function stopContradicted(deps: Pick<CheckDeps, 'store'>, order: Order): Promise<Decision> {
+  const event = contradictionOf(order, await deps.store.history(order.id));
+  return event === undefined ? { refusal: { code: 'not_due' } } : { event };
 }
 
 /** What of an order differs from what was asked for, as far as its log tells. Pure. */

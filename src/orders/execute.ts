@@ -14,6 +14,7 @@ import {
   isSameRequest,
   StatementChangedError,
   stopChanged,
+  stopContradicted,
   stopIfChanged,
 } from './check-statement.ts';
 import { isOver } from './clock.ts';
@@ -475,6 +476,7 @@ function markSending(
       if (order.bulk === undefined) await assertUnchanged(worker);
       // The clock is read before the commit, because the process may be suspended during it.
       markedAt = wallClock();
+      const amount = mandated?.reservation.items[0]?.amount;
       const again = refusal === undefined ? {} : { again: 'session_ended' as const };
       const marked = await change(worker, async () => {
         // What a mandate has made goes out with the approvals of the mandate.
@@ -482,7 +484,13 @@ function markSending(
         if (guard === undefined) return NOT_DUE;
         return {
           guard,
-          event: { type: 'sending', workerId: worker.workerId, n: item.n, ...again },
+          event: {
+            type: 'sending',
+            workerId: worker.workerId,
+            n: item.n,
+            ...again,
+            ...(amount === undefined ? {} : { amount }),
+          },
           ...(mandated === undefined ? {} : { extra: { mandated } }),
         };
       });
@@ -492,6 +500,8 @@ function markSending(
           const { because } = marked.refusal;
           await change(worker, (current) => holdForMandate(worker, current, because));
         }
+        if (marked.refusal.code === 'log_differs')
+          await change(worker, (current) => stopContradicted(worker, current));
         if (marked.refusal.code === 'not_signed') await stopUnsigned(worker, marked.refusal.differs);
         throw refusal === undefined
           ? new ClaimLostError(marked.refusal.code)

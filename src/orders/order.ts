@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Amount } from '../money/amount.ts';
 import type { Shortfall } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Seat } from '../policy/approvals.ts';
@@ -8,7 +9,7 @@ import type { ApprovalSignature, LoggedSignature } from '../signing/approval.ts'
 import type { WaitingMoments } from './deadlines.ts';
 import type { Mandated, MandateEnd } from './mandates/mandate.ts';
 import { type RecordProof, recordFinding } from './record-finding.ts';
-import { itemSummary, type PlainSummary, type RetryReason } from './summary.ts';
+import { itemSummary, type LogDifference, type PlainSummary, type RetryReason } from './summary.ts';
 import type { OrderTaskName } from './tasks.ts';
 import type { Bulk, PauseReason } from './waves.ts';
 
@@ -351,6 +352,8 @@ export type OrderEvent =
       readonly n: number;
       /** For a second request of the same claim: the proof that the service did not carry out the first one. */
       readonly again?: RetryReason;
+      /** Of an order of a mandate: what it takes out of the mandate's ceilings. */
+      readonly amount?: Amount;
     }
   /** Item `n` may be sent again: the service provably did not carry it out, or repeating it does no harm. */
   | {
@@ -432,6 +435,15 @@ export type OrderEvent =
     }
   /** The requester or an approver lets it go on. All that an approval needs is needed again. */
   | (ApprovalWeight & { readonly type: 'resumed' })
+  /** The rows differ from the log, which counts: nothing more is sent. */
+  | {
+      readonly type: 'contradicted';
+      readonly found: LogDifference;
+      /** The newest version in the log. */
+      readonly version: number;
+      /** By item: whether the service carried it out, or may have. */
+      readonly done: ReadonlyMap<number, 'SUCCEEDED' | 'UNKNOWN' | undefined>;
+    }
   /** The worker has fallen silent, or has nothing to do until an item's `notBefore`. */
   | { readonly type: 'released' }
   | {

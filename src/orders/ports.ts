@@ -8,7 +8,7 @@ import type { EarlierFinding } from './earlier.ts';
 import type { HeldCode, SendingFacts } from './mandates/acting.ts';
 import type { Order, OrderState, OrderTaskName } from './order.ts';
 import type { SendingGuard } from './order-signing.ts';
-import type { SendingDifference } from './summary.ts';
+import type { LogDifference, SendingDifference } from './summary.ts';
 
 /** A change to commit: all of it or nothing. */
 export interface OrderCommit {
@@ -63,6 +63,8 @@ export type CommitOutcome =
       readonly held?: HeldCode;
       /** The commit would have sent a retry whose earlier order was done, or may be. */
       readonly earlier?: EarlierFinding;
+      /** The commit would have sent what the log says was sent before, or has ended. */
+      readonly differs?: LogDifference;
       /** The commit would have sent what is not signed as it has to be. */
       readonly notSigned?: readonly SendingDifference[];
     };

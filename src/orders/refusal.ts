@@ -41,6 +41,8 @@ export type Refusal =
   | { readonly code: 'approved_already' }
   /** A rule asks for a signature: no click takes its place. */
   | { readonly code: 'signature_needed' }
+  /** At sending, the log says that it was sent before, or has ended. */
+  | { readonly code: 'log_differs' }
   /** At sending, the approvals are not signed as they have to be. */
   | { readonly code: 'not_signed'; readonly differs: readonly SendingDifference[] }
   /** The requester cannot be asked by themselves. */

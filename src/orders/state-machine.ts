@@ -68,6 +68,7 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: Row<Type> } = {
   resumed: { from: ['APPROVED'], apply: resumed },
   answered: { from: NOT_FINAL, apply: answered },
   invalidated: { from: NOT_FINAL, apply: invalidated },
+  contradicted: { from: ORDER_STATES, apply: contradicted },
   hinted: { from: NOT_FINAL, apply: hinted },
   resolved: { from: NOT_FINAL, apply: resolved },
   answered_late: { from: ORDER_STATES, apply: answeredLate },
@@ -299,9 +300,14 @@ function sending(order: Order, event: EventOf<'sending'>, now: Date): Transition
   return changedOrder(
     order,
     now,
-    { kind: event.type, ...requestOf(item), ...why },
+    { kind: event.type, ...requestOf(item), ...why, ...takenOf(order, event) },
     { items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }) },
   );
+}
+
+/** What a request takes out of the ceilings of a mandate. */
+function takenOf({ mandated }: Order, { amount }: EventOf<'sending'>) {
+  return { ...(mandated && { mandate: mandated.id }), ...(amount && { amount }) };
 }
 
 /**
@@ -506,6 +512,33 @@ function invalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Tr
       }),
     },
   );
+}
+
+/** The next version follows the log's newest. What may have been carried out is never asked for again. */
+function contradicted(order: Order, event: EventOf<'contradicted'>, now: Date): Transition {
+  const { type: kind, found, version, done } = event;
+  const before = { ...order, version: Math.max(order.version, version) };
+  const entry = { kind, found };
+  const items = order.items.map((item): OrderItem => {
+    if (hasOutcome(item)) return item;
+    const late = done.get(item.n);
+    const result: ItemResult = {
+      ...item.result,
+      summary: { code: 'log_differs' },
+      ...(late === undefined ? {} : { late }),
+    };
+    return { ...item, state: 'FAILED', result };
+  });
+  if (isFinal(order.state)) {
+    const isMandate = order.task === 'mandate' && order.state === 'SUCCEEDED';
+    const end = order.mandateEnd ?? ({ at: now, because: 'log_differs' } as const);
+    return changedOrder(before, now, entry, {
+      items,
+      ...(isMandate ? { mandateEnd: end, ...NO_DEADLINES } : {}),
+    });
+  }
+  const failed = changedOrder(before, now, entry, { items, ...closedOrder('FAILED', now) });
+  return { ...failed, log: [...failed.log, finishedEntry(failed.order, kind, now)] };
 }
 
 function unknownItem(item: OrderItem, summary: ItemSummary): OrderItem {
@@ -759,23 +792,19 @@ function settledOrder(order: Order, now: Date, entry: Entry, changes: Partial<Or
   const result = changedOrder(order, now, entry, changes);
   const outcome = outcomeOf(result.order.items);
   if (outcome === undefined || outcome === result.order.state) return result;
+  const ended = {
+    ...result.order,
+    ...closedOrder(outcome, now),
+    closedAt: outcome === 'UNKNOWN' ? undefined : now,
+  };
   return {
     ok: true,
-    order: {
-      ...result.order,
-      ...closedOrder(outcome, now),
-      closedAt: outcome === 'UNKNOWN' ? undefined : now,
-    },
-    log: [
-      ...result.log.map((line) => ({ ...line, state: outcome })),
-      {
-        kind: 'finished',
-        actor: SYSTEM,
-        through: entry.kind,
-        at: now,
-        state: outcome,
-        version: order.version + 1,
-      },
-    ],
+    order: ended,
+    log: [...result.log.map((line) => ({ ...line, state: outcome })), finishedEntry(ended, entry.kind, now)],
   };
+}
+
+/** @param through the kind of the event that ended the order */
+function finishedEntry({ state, version }: Order, through: string, at: Date): OrderLogEntry {
+  return { kind: 'finished', actor: SYSTEM, through, at, state, version };
 }

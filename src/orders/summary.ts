@@ -17,6 +17,8 @@ const PLAIN_CODES = [
   'failed_under_way',
   /** A mandate, which sends nothing itself. */
   'in_force',
+  /** The rows of the order differ from its log. */
+  'log_differs',
   'may_be_sent_too',
   'no_answer',
   'no_answer_known',
@@ -46,6 +48,10 @@ export type StatementPart = (typeof STATEMENT_PARTS)[number];
 /** What of an order’s approvals does not fit when it is to be sent. */
 export const SENDING_DIFFERENCES = [...SIGNATURE_DIFFERENCES, 'count', 'refused', 'no_keys'] as const;
 export type SendingDifference = (typeof SENDING_DIFFERENCES)[number];
+
+/** How the rows of an order differ from its log. */
+export const LOG_DIFFERENCES = ['missing', 'older', 'sent', 'ended'] as const;
+export type LogDifference = (typeof LOG_DIFFERENCES)[number];
 
 const PLAIN = [
   z.object({ code: z.enum(PLAIN_CODES) }),

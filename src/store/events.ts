@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type EventLog, type OrderLogEntry, orderLogEntry, type TeamEvent, teamEvent } from '../events.ts';
+import { LIMIT_KINDS } from '../orders/log-limits.ts';
 import { storableJson } from './columns.ts';
 import { type Database, Prisma, type Statement, withStoreError } from './database.ts';
 import { ORDER_COLUMNS, orderColumns, orderOf, orderRows, selectOrders } from './rows.ts';
@@ -84,12 +85,27 @@ export function historyOf(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
     ) END AS history`;
 }
 
+/** The events that limit what items of orders may still send: rows of `id` and `history`. */
+export function selectLimits(items: readonly { readonly id: string; readonly n: number }[]): Prisma.Sql {
+  return Prisma.sql`
+    SELECT w.id, (
+      SELECT coalesce(jsonb_agg(e.data || jsonb_build_object(
+        'seq', e.seq::text, 'kind', e.kind, 'actor', e.actor, 'at', e.at) ORDER BY e.seq), '[]')
+      FROM events e WHERE e.subject_kind = 'order' AND e.subject_id = w.id AND e.kind IN (${LIMITS})
+        AND coalesce(e.data->>'n', '') = ANY (ARRAY['', w.n::text])
+    ) AS history
+    FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS w (id text, n int)`;
+}
+
+const LIMITS = Prisma.raw(LIMIT_KINDS.map((kind) => `'${kind}'`).join(', '));
+
 /** Reads the events of an order. @throws {UnreadableEventError} */
 export function readHistory(rows: z.output<typeof historyRows>): readonly OrderLogEntry[] {
   return rows.map(({ seq, ...entry }) => readEvent(compiledOrderLogEntry, seq, entry));
 }
 
-const orderHistories = z.array(
+/** Rows of {@link selectLimits}. */
+export const orderHistories = z.array(
   z
     .object({ id: z.string(), history: historyRows })
     .transform(({ id, history }) => [id, readHistory(history)] as const),

@@ -62,7 +62,21 @@ const takenRows = z.array(
   z.object({ day: z.string(), minor: z.string(), isOwn: z.boolean(), count: z.number() }),
 );
 
-/** What mandates take from a day on, sent or not. What was released is nobody's. */
+/** What mandates have sent, by the log: the latest request of each order, unless it was not carried out. */
+const sentByLog = (teamId: string) => Prisma.sql`
+  SELECT s.id, s.day, s.mandate, s.minor FROM (
+    SELECT DISTINCT ON (e.subject_id) e.subject_id AS id, (e.at AT TIME ZONE 'UTC')::date AS day,
+      e.data->>'mandate' AS mandate, (e.data->'amount'->>'minor')::bigint AS minor
+    FROM events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'
+    ORDER BY e.subject_id, e.seq DESC
+  ) s WHERE (
+    SELECT coalesce(l.data->>'outcome', l.kind) FROM events l
+    WHERE l.subject_kind = 'order' AND l.subject_id = s.id
+      AND l.kind IN ('sending', 'retry_scheduled', 'answered', 'answered_late', 'resolved')
+    ORDER BY l.data->>'outcome' IS NOT DISTINCT FROM 'SUCCEEDED' DESC, l.seq DESC LIMIT 1
+  ) NOT IN ('FAILED', 'retry_scheduled')`;
+
+/** What mandates take: what the log says was sent, and what the rows reserve for the rest. What was released is nobody's. */
 export async function readTaken(
   run: RunStatement,
   teamId: string,
@@ -71,12 +85,18 @@ export async function readTaken(
 ): Promise<Taken> {
   const rows = takenRows.parse(
     await run(Prisma.sql`
-      SELECT to_char(r.day, 'YYYY-MM-DD') AS day, o.mandate_id = ${mandateId} AS "isOwn",
-        COALESCE(sum(r.amount_minor), 0)::text AS minor, count(*)::int AS count
-      FROM orders o JOIN budget_reservations r ON r.order_id = o.id
-      JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n
-      WHERE o.mandate_id IS NOT NULL AND o.team_id = ${teamId} AND o.id <> ${without ?? ''} AND NOT ${IS_RELEASED}
-      GROUP BY 1, 2`),
+      WITH sent AS (${sentByLog(teamId)}), taken AS (
+        SELECT id, day, mandate, minor FROM sent
+        UNION ALL
+        SELECT o.id, r.day, o.mandate_id, r.amount_minor
+        FROM orders o JOIN budget_reservations r ON r.order_id = o.id
+        JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n
+        WHERE o.mandate_id IS NOT NULL AND o.team_id = ${teamId} AND NOT ${IS_RELEASED}
+          AND o.id NOT IN (SELECT id FROM sent)
+      )
+      SELECT to_char(day, 'YYYY-MM-DD') AS day, mandate = ${mandateId} AS "isOwn",
+        COALESCE(sum(minor), 0)::text AS minor, count(*)::int AS count
+      FROM taken WHERE id <> ${without ?? ''} GROUP BY 1, 2`),
   );
   return {
     byDay: rows.filter(({ isOwn }) => isOwn).map(({ day, minor }) => ({ day, minor: BigInt(minor) })),
@@ -84,11 +104,22 @@ export async function readTaken(
   };
 }
 
-/** The order of a mandate, locked until the transaction ends: whoever else takes something out of it waits. */
+/**
+ * The order of a mandate, locked until the transaction ends: whoever else takes something out of it waits.
+ * @returns undefined when the log does not say that it is in force
+ */
 export async function lockMandate(run: RunStatement, id: string): Promise<Order | undefined> {
   await run(Prisma.sql`SELECT id FROM orders WHERE id = ${id} FOR NO KEY UPDATE`);
+  const kinds = kindRows.parse(
+    await run(Prisma.sql`
+      SELECT DISTINCT kind FROM events WHERE subject_kind = 'order' AND subject_id = ${id}
+        AND kind IN ('in_force', 'mandate_ended')`),
+  );
+  if (kinds.join() !== 'in_force') return undefined;
   return orderRows.parse(await run(selectOrders(Prisma.sql`WHERE o.id = ${id}`)))[0];
 }
+
+const kindRows = z.array(z.object({ kind: z.string() }).transform(({ kind }) => kind));
 
 export async function findName(run: RunStatement, name: string): Promise<MandateName | undefined> {
   const found = await run(Prisma.sql`

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import type { Reservation } from '../money/budget.ts';
 import { findingsIn } from '../orders/earlier.ts';
-import type { Order } from '../orders/order.ts';
+import { limitOf } from '../orders/log-limits.ts';
+import type { Order, OrderItem } from '../orders/order.ts';
 import type { SendingGuard, SendingObstacle } from '../orders/order-signing.ts';
 import type { CommitOutcome, OrderCommit, OrderCreation, OrderStore } from '../orders/ports.ts';
+import type { LogDifference } from '../orders/summary.ts';
 import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, storeOf } from './database.ts';
+import { orderHistories, selectLimits } from './events.ts';
 import { findActOf, findName, lockMandate, readTaken, readTouched } from './mandate-reads.ts';
 import { fitsBudgets } from './reservations.ts';
 import { earlierItemRows, idRows, orderRows, selectById, selectEarlierItems } from './rows.ts';
@@ -27,11 +30,8 @@ export function createOrderChanges(
 
   const commitAlone = async (commit: OrderCommit): Promise<CommitOutcome> => {
     // Only a change that lets an order go, or go on, takes something out of a budget.
-    const ok =
-      commit.after.state !== 'APPROVED' || !isLimited(commit)
-        ? await commitTogether(commit)
-        : await commitLimited(database, commit);
-    return ok ? { ok } : { ok, conflictingOrderId: undefined };
+    if (commit.after.state !== 'APPROVED' || !isLimited(commit)) return commitTogether(commit);
+    return (await commitLimited(database, commit)) ? { ok: true } : REFUSED;
   };
 
   const send = (commit: OrderCommit): Promise<CommitOutcome> => {
@@ -58,7 +58,7 @@ export function createOrderChanges(
 
     commit: async (commit) => {
       try {
-        const outcome = await (sentNames(commit).length === 0 ? commitAlone(commit) : send(commit));
+        const outcome = await (sentItems(commit).length === 0 ? commitAlone(commit) : send(commit));
         if (outcome.ok) changed(commit.after);
         return outcome;
       } catch (error) {
@@ -91,16 +91,52 @@ async function insert(
   }
 }
 
-/** All changes of a moment in one transaction. Of one order only one goes at a time. @returns whether each was committed */
+const REFUSED = { ok: false, conflictingOrderId: undefined } as const;
+
+/** All changes of a moment in one transaction. Of one order only one goes at a time. */
 function createCommitBatch(database: Database) {
   return batch(
     async (commits: readonly OrderCommit[]) => {
       const trust = commits.some(startsWork) ? 'verified' : 'any';
-      const { ids, position } = await update((statement) => database.run(statement, trust), commits);
+      const { ids, position, limits } = commits.some((commit) => sentItems(commit).length > 0)
+        ? await database.transaction((run) => updateWithinLimits(run, commits), trust)
+        : { ...(await update((statement) => database.run(statement, trust), commits)), limits: NO_LIMITS };
       noteCommitted(database, position);
-      return commits.map(({ before }) => ids.has(before.id));
+      return commits.map(({ before: { id } }): CommitOutcome => {
+        const differs = limits.get(id);
+        if (differs !== undefined) return { ...REFUSED, differs };
+        return ids.has(id) ? { ok: true } : REFUSED;
+      });
     },
     ({ before }) => before.id,
+  );
+}
+
+const NO_LIMITS: ReadonlyMap<string, LogDifference> = new Map();
+
+/** Makes the changes that the log allows. */
+async function updateWithinLimits(run: RunStatement, commits: readonly OrderCommit[]) {
+  const limits = await readLimitsFromLog(run, commits);
+  const allowed = commits.filter(({ before }) => !limits.has(before.id));
+  return { ...(await update(run, allowed)), limits };
+}
+
+/** Which changes would send what the log says was sent before, or has ended: by the id of the order. */
+async function readLimitsFromLog(
+  run: RunStatement,
+  commits: readonly OrderCommit[],
+): Promise<ReadonlyMap<string, LogDifference>> {
+  const sent = commits.flatMap((commit) =>
+    sentItems(commit).map(({ n }) => ({ id: commit.before.id, n, items: commit.before.items })),
+  );
+  const rows = await run(selectLimits(sent.map(({ id, n }) => ({ id, n }))));
+  const histories = new Map(orderHistories.parse(rows));
+  return new Map(
+    sent.flatMap(({ id, n, items }) => {
+      const item = items.find((each) => each.n === n);
+      const limit = item === undefined ? 'missing' : limitOf(histories.get(id) ?? [], item);
+      return limit === undefined ? [] : [[id, limit] as const];
+    }),
   );
 }
 
@@ -148,19 +184,31 @@ async function commitSending(
   }>(async (run) => {
     const { id } = commit.before;
     const retried = idRows.parse(await run(lockRetried(id))).filter((each) => each !== id);
-    const names = sentNames(commit);
+    const names = sentItems(commit).map(({ name }) => name);
     const items = earlierItemRows.parse(await run(selectEarlierItems(retried, names)));
     const [earlier] = findingsIn(items, names);
-    const refused = { ok: false, conflictingOrderId: undefined } as const;
-    if (earlier !== undefined) return { outcome: { ...refused, earlier } };
-    const obstacle = await obstacleTo(run, id, guard);
-    if (obstacle?.kind === 'not_signed') return { outcome: { ...refused, notSigned: obstacle.differs } };
-    if (obstacle !== undefined) return { outcome: refused };
-    const { ids, position } = await update(run, [commit]);
-    return ids.has(id) ? { outcome: { ok: true }, position } : { outcome: refused };
+    if (earlier !== undefined) return { outcome: { ...REFUSED, earlier } };
+    return sendUnlessObstructed(run, commit, id, guard);
   }, 'verified');
   noteCommitted(database, position);
   return outcome;
+}
+
+/** Marks a request as sent, if the log and the signatures allow it. @param signedId the order whose approvals let it go */
+async function sendUnlessObstructed(
+  run: RunStatement,
+  commit: OrderCommit,
+  signedId: string,
+  guard: SendingGuard,
+): Promise<{ outcome: CommitOutcome; position?: number | undefined }> {
+  const obstacle = await obstacleTo(run, signedId, guard);
+  if (obstacle?.kind === 'not_signed') return { outcome: { ...REFUSED, notSigned: obstacle.differs } };
+  if (obstacle !== undefined) return { outcome: REFUSED };
+  const { ids, position, limits } = await updateWithinLimits(run, [commit]);
+  const { id } = commit.before;
+  const differs = limits.get(id);
+  if (differs !== undefined) return { outcome: { ...REFUSED, differs } };
+  return ids.has(id) ? { outcome: { ok: true }, position } : { outcome: REFUSED };
 }
 
 /** What keeps a request from leaving, by the rows as this transaction sees them. */
@@ -193,7 +241,7 @@ async function commitMandated(
     outcome: CommitOutcome;
     position?: number | undefined;
   }>(async (run) => {
-    const [name = ''] = sentNames(commit);
+    const [{ name } = { name: '' }] = sentItems(commit);
     const fits = !reservation.isLimited || (await fitsBudgets(run, reservation, after.id));
     const mandate = await lockMandate(run, mandateId);
     const [watched, act] = [await findName(run, name), await findActOf(run, after.id)];
@@ -211,13 +259,8 @@ async function commitMandated(
             amount: reservation.items[0]?.amount,
             taken,
           });
-    const refused = { ok: false, conflictingOrderId: undefined } as const;
-    if (held !== undefined || !fits) return { outcome: { ...refused, held: held ?? 'budget_empty' } };
-    const obstacle = await obstacleTo(run, signedBy?.id ?? after.id, guard);
-    if (obstacle?.kind === 'not_signed') return { outcome: { ...refused, notSigned: obstacle.differs } };
-    if (obstacle !== undefined) return { outcome: refused };
-    const { ids, position } = await update(run, [commit]);
-    return ids.has(after.id) ? { outcome: { ok: true }, position } : { outcome: refused };
+    if (held !== undefined || !fits) return { outcome: { ...REFUSED, held: held ?? 'budget_empty' } };
+    return sendUnlessObstructed(run, commit, signedBy?.id ?? after.id, guard);
   }, 'verified');
   noteCommitted(database, position);
   return outcome;
@@ -230,6 +273,7 @@ const changedRows = z.array(z.object({ id: z.string(), position: z.number() }));
  * @returns the ids of the orders that were changed, and how far the server's log had reached before
  */
 async function update(run: RunStatement, commits: readonly OrderCommit[]) {
+  if (commits.length === 0) return { ids: new Set<string>(), position: undefined };
   const sorted = commits.toSorted((a, b) => (a.before.id < b.before.id ? -1 : 1));
   const rows = changedRows.parse(await run(updateOrders(sorted)));
   return { ids: new Set(rows.map(({ id }) => id)), position: rows[0]?.position };
@@ -257,9 +301,9 @@ function startsWork({ before, after }: OrderCommit): boolean {
   );
 }
 
-/** The names of the items that a change says are about to be sent. */
-function sentNames({ before, after }: OrderCommit): string[] {
-  return after.items
-    .filter((item, index) => item.state === 'SENT' && item.attempts !== before.items[index]?.attempts)
-    .map(({ name }) => name);
+/** The items that a change says are about to be sent. */
+function sentItems({ before, after }: OrderCommit): readonly OrderItem[] {
+  return after.items.filter(
+    (item, index) => item.state === 'SENT' && item.attempts !== before.items[index]?.attempts,
+  );
 }

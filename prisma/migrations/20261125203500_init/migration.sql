@@ -727,6 +727,11 @@ CREATE INDEX "domains_undated" ON "domains" ("name") WHERE "expires_at" IS NULL;
 CREATE INDEX "domains_unused" ON "domains" ("name") WHERE "in_use" = false;
 CREATE INDEX "domains_due" ON "domains" ("urgent" DESC, LEAST("next_dns_at", "next_registry_at"));
 CREATE INDEX "incidents_open" ON "incidents" ("team_id", "opened_at") WHERE "state" IN ('open', 'raised');
+-- What an item may still send, and what mandates have taken, is read from the log in the transaction that sends.
+CREATE INDEX "events_of_items" ON "events" ("subject_id", (coalesce("data"->>'n', '')))
+  WHERE "subject_kind" = 'order' AND "kind" IN ('sending', 'retry_scheduled', 'answered', 'answered_late', 'stopped', 'denied',
+    'cancelled', 'expired', 'released', 'resolved', 'invalidated', 'contradicted', 'finished');
+CREATE INDEX "events_of_mandates" ON "events" ("team_id") WHERE "kind" = 'sending' AND "data" ? 'mandate';
 CREATE INDEX "mandate_acts_to_be_asked" ON "mandate_acts" ("team_id", "at") WHERE "is_to_be_asked";
 
 -- What was asked for stays what was asked for: no statement of the bot writes this column again.

@@ -4,7 +4,8 @@ import type { Log } from '../../log.ts';
 import { refusalOfNonApprover } from '../approval-rights.ts';
 import { type ApproverDeps, approversOf } from '../approvers.ts';
 import { type ChangeOutcome, changeOrder, type Decision } from '../change-order.ts';
-import { stopChanged } from '../check-statement.ts';
+import { stopChanged, stopContradicted } from '../check-statement.ts';
+import { differenceFromLog } from '../log-limits.ts';
 import type { Order } from '../order.ts';
 import { accountGone, checkMembers, type FindAccount, type Party, partiesOf } from '../parties.ts';
 import type { Directory, OrderStore } from '../ports.ts';
@@ -108,6 +109,17 @@ export async function endAfterRestore(deps: Pick<LifeDeps, 'store' | 'now'>): Pr
   for (const { id, mandateEnd } of await mandatesOf(deps.store))
     if (mandateEnd === undefined)
       await changeOrder(deps, id, () => ({ event: { type: 'mandate_ended', because: 'database_restored' } }));
+}
+
+/** Ends a mandate whose rows differ from its log. @returns whether they do */
+export async function endIfContradicted(
+  deps: Pick<LifeDeps, 'store' | 'mandates' | 'now'>,
+  order: Order,
+): Promise<boolean> {
+  if (differenceFromLog(order, await deps.store.history(order.id)) === undefined) return false;
+  await changeOrder(deps, order.id, (current) => stopContradicted(deps, current));
+  await stopUnsent(deps, order.id);
+  return true;
 }
 
 /** More mandates than a team ever has. */

@@ -18,6 +18,8 @@ const MANDATE_ENDS = [
   'approver_left',
   /** What it has spent is not certain: the database may lack more than a day. */
   'database_restored',
+  /** Its rows differ from its log. */
+  'log_differs',
 ] as const;
 
 /** How a mandate ended. */

@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { Account } from '../../accounts/account.ts';
 import { present, settleEach, throwAny } from '../../collections.ts';
 import { DAY_MS } from '../../duration.ts';
-import { utcDay } from '../../zones/calendar-day.ts';
 import type { Order } from '../order.ts';
 import { checkRequest, decisionOf, requestOrder, statedOrder } from '../request-order.ts';
 import { decideActing, type HeldCode, isDueFor, type SendPlan } from './acting.ts';
@@ -13,7 +13,7 @@ import {
   renewalOf,
   reservationFor,
 } from './facts.ts';
-import { endIfLeft, mandatesOf, stopUnsent } from './life.ts';
+import { endIfContradicted, endIfLeft, mandatesOf, stopUnsent } from './life.ts';
 import { isInForce, type MandateInForce, mandateFor, mandateOf } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
@@ -49,7 +49,7 @@ export async function runMandates(deps: RunDeps): Promise<void> {
 /** Ends a mandate whose people have left, or stops what an ended one hasn't sent. @returns it if it stays in force */
 async function tendMandate(deps: RunDeps, order: Order): Promise<MandateInForce | undefined> {
   const mandate = mandateOf(order);
-  if (mandate === undefined) return undefined;
+  if (mandate === undefined || (await endIfContradicted(deps, order))) return undefined;
   if (isInForce(mandate, deps.now())) return (await endIfLeft(deps, order)) ? { order, mandate } : undefined;
   await stopUnsent(deps, mandate.id);
   return undefined;
@@ -119,7 +119,8 @@ async function orderFor(deps: RunDeps, planned: PlannedAct): Promise<HeldCode | 
     ...(await renewalRequest(deps, mandate, name.name)),
     account,
     mandated: { id: mandate.id, sendAfter: plan.sendAfter },
-    deliveryId: `mandate:${mandate.id}:${name.name}:${utcDay(name.expiresAt)}`,
+    // One act is kept for each end of a name. Its order may be stopped and made again.
+    deliveryId: `mandate:${randomUUID()}`,
   };
   const checked = checkRequest(deps.interfacesOf(account), request);
   if (checked.kind !== 'checked') return 'account_gone';

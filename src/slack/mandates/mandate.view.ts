@@ -294,6 +294,7 @@ const ENDS = {
   approver_left: 'Somebody who gave it has left',
   database_restored:
     'My database was put back, or I was away for more than a day, so what it has spent is not certain',
+  log_differs: 'My database says something else about it than my log',
 } as const;
 
 /** A reply in the thread of a mandate, for what happens to it while it is in force; undefined for other events. */

@@ -48,6 +48,7 @@ import type { SlackWeb } from '../outbound/web.ts';
 import { type CardExtras, noPlaceHint, orderCard, type UndoOffer } from './card.view.ts';
 import { decisionApprovers, isRuled } from './decision.view.ts';
 import { emergencyNotice, toldOfEmergency } from './emergency.view.ts';
+import { logDiffersNotice } from './log-differs.view.ts';
 import { notSignedNotice, unsignedPartsOf } from './not-signed.view.ts';
 import { type CalledPeople, calledText } from './order.view.ts';
 import { CARD, metadataOf, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
@@ -276,6 +277,9 @@ async function tellOfChangedStatement(
   if (changed !== undefined) await tell('statement_changed', () => statementChangedNotice(order, changed));
   const unsigned = unsignedPartsOf(order);
   if (unsigned !== undefined) await tell('not_signed', () => notSignedNotice(order, unsigned));
+  for (const entry of history)
+    if (entry.kind === 'contradicted')
+      await tell(`contradicted:${entry.version}`, () => logDiffersNotice(order, entry));
 }
 
 async function sendOnce(

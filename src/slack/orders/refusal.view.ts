@@ -28,6 +28,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   released: 'released',
   stopped: 'stopped',
   paused: 'paused',
+  contradicted: 'stopped',
   resumed: 'resumed',
   answered: 'answered',
   invalidated: 'invalidated',
@@ -101,6 +102,7 @@ const PLAIN = {
   signature_needed: 'The policy asks for a signature here: no click takes its place. Press *Sign*.',
   not_signed:
     'Its approvals are not signed as they have to be, so nothing was sent. Its thread says how it stands.',
+  log_differs: 'My log says something else about this order, so nothing was sent. Its thread says more.',
   no_such_order: 'There is no such order. `/domain orders` lists the latest.',
   not_due: 'Nothing is to be done about it at this moment. Its thread says how it stands.',
   draft_forgotten: 'That was not confirmed in time and has been forgotten. Ask again if it is still wanted.',

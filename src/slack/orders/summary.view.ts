@@ -28,6 +28,8 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
   done: 'Done.',
   failed_under_way: 'The bot failed while the request may have been under way.',
   in_force: 'It is in force.',
+  log_differs:
+    'The bot’s database says something else about this order than its log, and the log counts. Nothing more was sent. The admins are told. If it is still wanted, ask again.',
   may_be_sent_too: 'The bot’s database has lost what was sent of this order, so this may have been sent too.',
   no_answer: 'The service did not answer, and nothing was sent.',
   no_answer_known:

@@ -572,6 +572,7 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   overdue: 'accepted long ago, and the registry shows that it has not happened',
   delegation_seen: 'looked whether the new nameservers answer',
   stopped: 'stopped: what was not sent is not sent any more',
+  contradicted: 'stopped: the database and the log disagree',
   paused: 'paused: nothing more is sent until somebody resumes it',
   resumed: 'resumed',
   hinted: 'public records show, as a hint:',

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../../src/duration.ts';
+import { endMandate } from '../../../src/orders/mandates/life.ts';
+import { type Rig, startRig } from '../rig.ts';
+import { mandatesOn } from './mandate-rig.ts';
+
+/*
+ * What a mandate has used up is read from the log. Siblings: an ended mandate, its stopped order, its ceilings, a mandate that never
+ * came into force, an order that is made twice for one end of a name.
+ */
+
+let rig: Rig;
+let on: ReturnType<typeof mandatesOn>;
+beforeAll(async () => {
+  rig = await startRig();
+  on = mandatesOn(rig);
+});
+beforeEach(() => rig.reset());
+afterAll(() => rig.end());
+
+const sent = () => rig.service.received.length;
+const contradictions = async (id: string) =>
+  (await rig.store.history(id)).filter(({ kind }) => kind === 'contradicted');
+
+test('an ended mandate whose row says that it goes on makes nothing, and ends again', async () => {
+  await on.watch('cafe.rest', 10);
+  const { id } = await on.inForce();
+  await endMandate(rig.mandates, id, 'U0ALICE');
+  await rig.sql('UPDATE orders SET mandate_end = NULL WHERE id = $1', id);
+  await on.run();
+  await on.run();
+  expect(await on.acts()).toEqual([]);
+  expect(await rig.read(id)).toMatchObject({ state: 'SUCCEEDED', mandateEnd: { because: 'log_differs' } });
+  expect(await contradictions(id)).toMatchObject([{ found: 'ended' }]);
+});
+
+test('the order of an ended mandate is not sent when both rows are set back', async () => {
+  await on.watch('cafe.rest', 10);
+  const { id } = await on.inForce();
+  const { orderId = 'none' } = await on.actFor('cafe.rest');
+  await on.announce();
+  await rig.sql('CREATE TABLE before AS SELECT * FROM orders');
+  await rig.sql('CREATE TABLE before_items AS SELECT * FROM order_items');
+  await endMandate(rig.mandates, id, 'U0ALICE');
+  await rig.sql('UPDATE orders SET mandate_end = NULL WHERE id = $1', id);
+  await rig.sql(
+    'UPDATE orders o SET state = b.state, due_at = b.due_at, closed_at = NULL FROM before b WHERE b.id = o.id',
+  );
+  await rig.sql(
+    'UPDATE order_items o SET state = b.state, result = NULL FROM before_items b WHERE b.order_id = o.order_id',
+  );
+  await rig.sql('DROP TABLE before, before_items');
+  await on.nextDay();
+  expect(sent()).toBe(0);
+  expect(await rig.read(orderId)).toMatchObject({ state: 'FAILED' });
+  expect(await contradictions(orderId)).toHaveLength(1);
+});
+
+test('the end of a mandate is seen in the transaction that sends', async () => {
+  await on.watch('cafe.rest', 10);
+  const { id } = await on.inForce();
+  const { orderId = 'none' } = await on.actFor('cafe.rest');
+  await on.announce();
+  rig.pass(DAY_MS + 12 * HOUR_MS);
+  await on.look();
+  // The mandate ends, and its row is set back, while its order is about to be sent.
+  rig.service.prepare = async () => {
+    await rig.sql(
+      `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
+       VALUES ('order', $1, 'mandate_ended', 'U0ALICE', now(), '{"version": 4, "state": "SUCCEEDED", "because": "person"}')`,
+      id,
+    );
+  };
+  await rig.runDue();
+  expect(sent()).toBe(0);
+  expect(await rig.read(orderId)).toMatchObject({ state: 'FAILED' });
+});
+
+test('a mandate that somebody wrote into the rows makes nothing', async () => {
+  await on.watch('cafe.rest', 10);
+  const { id } = await on.ask();
+  await rig.sql(`UPDATE orders SET state = 'SUCCEEDED', closed_at = now() WHERE id = $1`, id);
+  await on.run();
+  expect(await on.acts()).toEqual([]);
+});
+
+test.each([
+  ['their reservations are gone', 'DELETE FROM budget_reservations'],
+  ['they cost nothing by the rows', 'UPDATE budget_reservations SET amount_minor = 0'],
+  ['they are of no mandate by the rows', 'UPDATE orders SET mandate_id = NULL WHERE mandate_id IS NOT NULL'],
+  [
+    'they failed by the rows',
+    `UPDATE order_items SET state = 'FAILED' WHERE order_id IN (SELECT id FROM orders WHERE task = 'renew')`,
+  ],
+])('requests count against the ceilings although %s', async (_what, change) => {
+  await on.watch('cafe.rest', 8);
+  await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 } });
+  await on.run();
+  await on.announce();
+  await on.nextDay();
+  expect(sent()).toBe(1);
+  await rig.sql(change);
+  await on.watch('bar.rest', 10);
+  expect(await on.actFor('bar.rest')).toMatchObject({ held: 'total_spent' });
+});
+
+test('an order is made again when its requester was away for a moment', async () => {
+  await on.watch('cafe.rest', 10);
+  await on.inForce();
+  const { orderId: first = 'none' } = await on.actFor('cafe.rest');
+  await on.announce();
+  rig.absent.set('U0ALICE', 'left');
+  await on.nextDay();
+  expect(await rig.read(first)).toMatchObject({ state: 'FAILED' });
+  rig.absent.delete('U0ALICE');
+  const { orderId: second = 'none' } = await on.actFor('cafe.rest');
+  expect(second).not.toBe(first);
+  await on.announce();
+  await on.nextDay();
+  expect(await rig.read(second)).toMatchObject({ state: 'SUCCEEDED' });
+  expect(sent()).toBe(1);
+});
