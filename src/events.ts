@@ -322,11 +322,20 @@ export type WatchDecision = Omit<TeamEventOf<'name_watched'>, 'subject'>;
 /** What somebody says of an incident. */
 export type IncidentDecision = Pick<TeamEventOf<'incident_ours'>, 'kind' | 'actor' | 'reason'>;
 
-/** An event of an order, with the order as it is now and its events of the kind `approved`, oldest first. */
+/** Events that say what was asked for, and who let it go. */
+export const DECIDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
+  'requested',
+  'confirmed',
+  'approved',
+  'emergency_approved',
+  'resumed',
+]);
+
+/** An event of an order, with the order as it is now and its events of {@link DECIDING_KINDS}, oldest first. */
 export interface AuditedEvent {
   readonly order: Order;
   readonly entry: OrderLogEntry;
-  readonly approvals: readonly OrderLogEntry[];
+  readonly decisions: readonly OrderLogEntry[];
 }
 
 /** The log. Implemented by the store. */

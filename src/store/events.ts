@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { type EventLog, type OrderLogEntry, orderLogEntry, type TeamEvent, teamEvent } from '../events.ts';
+import {
+  DECIDING_KINDS,
+  type EventLog,
+  type OrderLogEntry,
+  orderLogEntry,
+  type TeamEvent,
+  teamEvent,
+} from '../events.ts';
 import { LIMIT_KINDS } from '../orders/log-limits.ts';
 import { storableJson } from './columns.ts';
 import { type Database, Prisma, type Statement, withStoreError } from './database.ts';
@@ -164,14 +171,14 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
       const orders = orderRows.parse(
         await run(selectOrders(Prisma.sql`WHERE o.id = ANY(${ids}) AND o.state <> 'DRAFT'`)),
       );
-      const approvals = new Map(
+      const decisions = new Map(
         orderHistories.parse(
           await run(Prisma.sql`
-            SELECT o.id, ${historyOf(Prisma.sql`e.kind = 'approved'`)} FROM orders o
+            SELECT o.id, ${historyOf(Prisma.sql`e.kind = ANY(${[...DECIDING_KINDS]})`)} FROM orders o
             WHERE o.id = ANY(${ids})`),
         ),
       );
-      return { rows, orders: new Map(orders.map((order) => [order.id, order])), approvals };
+      return { rows, orders: new Map(orders.map((order) => [order.id, order])), decisions };
     });
 
   return {
@@ -187,7 +194,7 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
 
     async *read(from, to) {
       for (let last: { at: Date; seq: string } | undefined; ; ) {
-        const { rows, orders, approvals } = await readPage(from, to, last);
+        const { rows, orders, decisions } = await readPage(from, to, last);
         for (const row of rows) {
           const { seq, subject, id, ...event } = row;
           const order = orders.get(id);
@@ -195,7 +202,7 @@ export function createEventLog({ run }: Database, teamId: string, batch = BATCH)
             yield { event: readTeamEvent(row) };
           } else if (order !== undefined) {
             const entry = readEvent(compiledOrderLogEntry, seq, event);
-            yield { order, entry, approvals: approvals.get(id) ?? [] };
+            yield { order, entry, decisions: decisions.get(id) ?? [] };
           }
         }
         last = rows.at(-1);

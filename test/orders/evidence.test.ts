@@ -68,7 +68,7 @@ test('what is proved to be done is settled so, by nobody’s hand', async () => 
   const after = await rig.read(order.id);
   expect(JSON.stringify(orderReply(after, settled, []))).toContain(`“${words}”`);
   expect(JSON.stringify(orderHistory(after, [settled]))).toContain(`“${words}”`);
-  expect(await orderRow({ order: after, entry: settled, approvals: [] }, async (id) => id)).toContain(words);
+  expect(await orderRow({ order: after, entry: settled, decisions: [] }, async (id) => id)).toContain(words);
   expect(await rig.unfollowed(order.id)).toEqual([1]);
 });
 
@@ -103,7 +103,7 @@ test('a hint settles nothing, stands on the card and in the form, and in the aud
   const line = history.at(-1);
   if (line === undefined) throw new Error('there is no history');
   expect(line).toMatchObject({ kind: 'hinted', actor: 'system', state: 'UNKNOWN' });
-  expect(await orderRow({ order: hinted, entry: line, approvals: [] }, async (id) => id)).toContain(SEEN);
+  expect(await orderRow({ order: hinted, entry: line, decisions: [] }, async (id) => id)).toContain(SEEN);
 });
 
 test('the same hint is not written again; another one is', async () => {

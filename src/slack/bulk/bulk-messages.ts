@@ -1,4 +1,4 @@
-import type { OrderLogEntry } from '../../events.ts';
+import { DECIDING_KINDS, type OrderLogEntry } from '../../events.ts';
 import type { Log } from '../../log.ts';
 import type { Order } from '../../orders/order.ts';
 import type { OrderStore } from '../../orders/ports.ts';
@@ -111,10 +111,10 @@ async function resultCsv(
   const nameOf = createNamer(directory);
   const lastOf = new Map<number, readonly string[]>();
   const history = await orders.history(order.id);
-  const approvals = history.filter(({ kind }) => kind === 'approved');
+  const decisions = history.filter(({ kind }) => DECIDING_KINDS.has(kind));
   for (const entry of history) {
     if (BESIDE_THE_POINT.has(entry.kind)) continue;
-    for (const { n, cells } of await orderLines({ order, entry, approvals }, nameOf))
+    for (const { n, cells } of await orderLines({ order, entry, decisions }, nameOf))
       if (n !== undefined) lastOf.set(n, cells);
   }
   return csvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => lastOf.get(n) ?? [])]);

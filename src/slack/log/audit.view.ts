@@ -1,6 +1,6 @@
 import { accountName } from '../../accounts/account.ts';
 import type { AnyOrderLogEntry, AuditedEvent, OrderLogEntry, TeamEvent, TeamEventOf } from '../../events.ts';
-import { hasSecretInput, inputOfItem, type Order, type OrderItem } from '../../orders/order.ts';
+import { hasSecretInput, type Order, type OrderItem } from '../../orders/order.ts';
 import { taskNamed } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { RuleReference } from '../../policy/policy.ts';
@@ -118,6 +118,7 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
   const { order, entry } = event;
   const logged: AnyOrderLogEntry = entry;
   const { result } = logged;
+  const asked = event.decisions.find((each) => each.kind === 'requested');
   const approvers = standingApprovers(event);
   const deciders = DECISIONS.has(entry.kind) ? [...approvers, entry.actor] : approvers;
   return cells({
@@ -126,15 +127,15 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
     by: await nameOf(entry.actor),
     order: order.id,
     state: entry.state,
-    task: order.task,
-    names: logged.name ?? namesOf(order, item),
-    asked_by: await nameOf(order.requesterId),
-    account: `${accountName(order.account)}${order.account.isTeamAccount === true ? ' (the team’s account)' : ''}`,
-    reason: order.reason,
+    task: asked?.task,
+    names: logged.name ?? asked?.names?.join(' ') ?? item?.name ?? `${order.items.length} names`,
+    asked_by: asked && (await nameOf(asked.actor)),
+    account: asked && `${asked.account}${asked.usesTeamAccount === true ? ' (the team’s account)' : ''}`,
+    reason: asked?.reason ?? undefined,
     decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
     decision_reason: DECISIONS.has(entry.kind) ? decisionReasonOf(logged) : logged.question,
     ctid: logged.ctid ?? (order.bulk && item?.ctid),
-    sent: SENT.has(entry.kind) ? sentInput(order, item) : undefined,
+    sent: SENT.has(entry.kind) ? sentInput(order, asked, item) : undefined,
     outcome: logged.outcome ?? (order.bulk && item && JOINT_OUTCOMES[entry.kind]),
     service_code: result?.code,
     service_text: result?.text,
@@ -143,28 +144,29 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
       .join('; '),
     stid: result?.stid,
     result: resultOf(logged),
-    retry_of: order.retryOf,
+    retry_of: asked?.retryOf,
     ...(await groundsOf(event, nameOf)),
   });
 }
 
 /** Whose approvals counted at the moment of an event: those that had lapsed by the last approval before it did not. */
-function standingApprovers({ order, entry, approvals }: AuditedEvent): readonly string[] {
-  const last = approvals.findLast(({ version }) => version <= entry.version);
+function standingApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
+  const given = decisions.filter(({ kind, version }) => APPROVALS.has(kind) && version <= entry.version);
+  const last = given.findLast(({ kind }) => kind === 'approved');
   const lapsed = new Set(last !== undefined && 'lapsed' in last ? last.lapsed : []);
-  return order.approvals
-    .filter(({ userId, at }) => at <= entry.at && !lapsed.has(userId))
-    .map(({ userId }) => userId);
+  return given.map(({ actor }) => actor).filter((userId) => !lapsed.has(userId));
 }
 
+const APPROVALS: ReadonlySet<OrderLogEntry['kind']> = new Set(['approved', 'emergency_approved']);
+
 /** By what an event was decided: for whom, by which rules and version, about which statement, beyond which budget. */
-async function groundsOf({ order, entry }: AuditedEvent, nameOf: NameOf): Promise<Row> {
+async function groundsOf({ entry, decisions }: AuditedEvent, nameOf: NameOf): Promise<Row> {
   const logged: AnyOrderLogEntry = entry;
-  const { decidedBy, policyVersion, statement, progress, overBudget = [], admins = [] } = logged;
+  const { statement, progress, mandate, overBudget = [], admins = [] } = logged;
+  const asked = decisions.find(({ kind }) => kind === 'requested');
   const isDecision = DECISIONS.has(entry.kind);
-  const needed = isDecision ? order.demand.requirements.map(({ rule }) => rule) : undefined;
-  const rules = decidedBy ?? progress?.requirements.map(({ rule }) => rule) ?? needed ?? [];
-  const version = policyVersion ?? progress?.policyVersion ?? (isDecision ? order.policyVersion : undefined);
+  const before = isDecision ? decisions.filter(({ version }) => version <= entry.version) : [];
+  const [{ rules, version } = NO_RULES] = [entry, ...before.toReversed()].flatMap(rulesOf);
   const versions = rules.map((rule) => (rule.kind === 'rule' ? rule.version : version));
   const seats = progress?.requirements.flatMap(({ given }) => given) ?? [];
   const standIns = await Promise.all(
@@ -175,12 +177,21 @@ async function groundsOf({ order, entry }: AuditedEvent, nameOf: NameOf): Promis
   const agreed = await Promise.all(admins.map(nameOf));
   return {
     for: joined(standIns),
-    rule: joined(rules.map(ruleText)),
+    rule: mandate === undefined ? joined(rules.map(ruleText)) : `mandate ${mandate}`,
     policy_version: joined(versions.flatMap((each) => (each === undefined ? [] : [String(each)]))),
-    statement: statement ?? (isDecision ? order.statementHash : undefined),
+    statement: statement ?? (isDecision && asked?.kind === 'requested' ? asked.statement : undefined),
     exceeded:
       agreed.length === 0 ? undefined : `${overBudgetText(overBudget)} Agreed to by ${agreed.join(', ')}.`,
   };
+}
+
+const NO_RULES = { rules: [], version: undefined } as const;
+
+/** The rules by which an event was decided, and the version of the policy. */
+function rulesOf(entry: OrderLogEntry) {
+  const { decidedBy, policyVersion, progress }: AnyOrderLogEntry = entry;
+  const rules = decidedBy ?? progress?.requirements.map(({ rule }) => rule);
+  return rules === undefined ? [] : [{ rules, version: policyVersion ?? progress?.policyVersion }];
 }
 
 async function nameBoth(userId: string, away: string, nameOf: NameOf): Promise<string> {
@@ -372,17 +383,18 @@ function cells(row: Row): string[] {
   return AUDIT_COLUMNS.map((column) => row[column] ?? '');
 }
 
-function namesOf({ bulk, items }: Order, item: OrderItem | undefined): string {
-  if (bulk === undefined) return items.map(({ name }) => name).join(' ');
-  return item?.name ?? `${items.length} names`;
-}
-
-function sentInput(order: Order, item: OrderItem | undefined): string {
-  if (order.bulk !== undefined && item === undefined)
-    return JSON.stringify({ statement: order.statementHash, rows: order.items.length });
-  const { secretField } = taskNamed(order.task);
+function sentInput(
+  order: Order,
+  asked: Extract<OrderLogEntry, { readonly kind: 'requested' }> | undefined,
+  item: OrderItem | undefined,
+): string | undefined {
+  if (asked === undefined) return undefined;
+  if (asked.names === undefined && item === undefined)
+    return JSON.stringify({ statement: asked.statement, rows: asked.rows });
+  const { secretField } = taskNamed(asked.task);
   const secret = hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
-  const asked = item === undefined ? order.input : inputOfItem(order, item);
-  const input = typeof asked === 'object' && asked !== null ? asked : {};
+  // Of the rows of a file the log has the number alone.
+  const said = asked.input ?? item?.input;
+  const input = typeof said === 'object' && said !== null ? said : {};
   return JSON.stringify({ ...input, ...secret });
 }

@@ -12,7 +12,7 @@ import { ASKED_AT, cardOf, sampleOrder } from './samples.ts';
  */
 
 async function auditedResult(entry: OrderLogEntry) {
-  const cells = await orderRow({ order: sampleOrder('FAILED'), entry, approvals: [] }, async (id) => id);
+  const cells = await orderRow({ order: sampleOrder('FAILED'), entry, decisions: [] }, async (id) => id);
   return cells[AUDIT_COLUMNS.indexOf('result')];
 }
 
