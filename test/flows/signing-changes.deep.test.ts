@@ -142,6 +142,28 @@ test('a signature that was changed after the service was busy sends nothing more
   expect(['D0ADA', 'D0BOB', 'D0CAROL'].map((channel) => notices(channel).length)).toEqual([1, 1, 1]);
 });
 
+test('a signed order that was sent is not sent again when its rows are set back, and each admin is told once', async () => {
+  const order = await ask(t.workspace, t.alice, '/domain renew ramen.rest');
+  expect(await people.press(await signLink(order), keys.bob)).toMatchObject({ done: true });
+  await order.ends('SUCCEEDED', 20_000);
+  await query(
+    `UPDATE order_items SET state = 'WAITING', sent_at = NULL, answered_at = NULL, result = NULL WHERE order_id = '${order.id}'`,
+  );
+  await query(
+    `UPDATE orders SET state = 'APPROVED', closed_at = NULL, due_at = now() WHERE id = '${order.id}'`,
+  );
+  await t.demo.bot.catchUp();
+  await order.ends('FAILED', 20_000);
+  expect(chargesFor(t.service, 'ramen.rest')).toBe(1);
+  const told = (channel: string) =>
+    t.workspace.messages(channel).filter((message) => textOf(message).includes('my log disagree')).length;
+  for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL'])
+    await until(`${channel} is told`, () => told(channel) > 0);
+  await t.demo.bot.catchUp();
+  await t.allShown();
+  expect(['D0ADA', 'D0BOB', 'D0CAROL'].map(told)).toEqual([1, 1, 1]);
+});
+
 test('clocks that differ by ten minutes send nothing twice and nothing unsigned', async () => {
   // The link was made by a clock that is ahead: it is good for longer, and once.
   const behind = await ask(t.workspace, t.alice, '/domain renew tapas.rest');

@@ -5,6 +5,7 @@ import {
   answerTo,
   buttonsOf,
   link,
+  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -12,7 +13,7 @@ import {
   useTestDemo,
 } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
-import { DELEGATION } from '../support/people.ts';
+import { closed, DELEGATION } from '../support/people.ts';
 
 /*
  * Somebody writes into the database: what is sealed does not open for anybody else, and the bot says what to do.
@@ -162,3 +163,51 @@ test('an order that was changed after its approval is not sent, and admins are t
   await t.demo.bot.catchUp();
   expect(noticesTo(order)).toHaveLength(1);
 });
+
+/** Sets the rows of an order back, as if it was approved and had not been sent. */
+async function setBack({ id }: SeenOrder): Promise<void> {
+  await client.query(
+    `UPDATE order_items SET state = 'WAITING', sent_at = NULL, answered_at = NULL, result = NULL, attempts = 0 WHERE order_id = $1`,
+    [id],
+  );
+  await client.query(
+    `UPDATE orders SET state = 'APPROVED', closed_at = NULL, worker_id = NULL, due_at = now() WHERE id = $1`,
+    [id],
+  );
+}
+
+const ENDS: Readonly<Record<string, readonly [name: string, act: (order: SeenOrder) => Promise<unknown>]>> = {
+  SUCCEEDED: ['sushi.rest', (order) => t.bob.click(order.card, 'order_approve')],
+  CANCELLED: ['ramen.rest', (order) => t.alice.click(order.card, 'order_cancel')],
+  DENIED: [
+    'tapas.rest',
+    async (order) => {
+      const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+      closed(await t.bob.submit(form, { reason: 'no' }));
+    },
+  ],
+  EXPIRED: ['bistro.rest', () => t.demo.moveTime(73 * HOUR_MS)],
+};
+
+test.each(Object.entries(ENDS))(
+  'an order that is %s is not sent when its rows are set back',
+  async (state, [name, act]) => {
+    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    await act(order);
+    await order.ends(state);
+    const sent = requestsOf(t.service, order).length;
+    await setBack(order);
+    await t.demo.bot.catchUp();
+    await order.ends('FAILED');
+    expect(requestsOf(t.service, order)).toHaveLength(sent);
+    const told = () =>
+      t.workspace
+        .messages('D0ADA')
+        .map(textOf)
+        .filter((text) => text.includes('my database and my log disagree') && text.includes(order.id));
+    await until('the admin is told', () => told().length > 0);
+    await t.demo.bot.catchUp();
+    await t.allShown();
+    expect(told()).toHaveLength(1);
+  },
+);

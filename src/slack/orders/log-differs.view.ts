@@ -1,4 +1,4 @@
-import type { OrderLogEntry } from '../../events.ts';
+import type { AnyOrderLogEntry } from '../../events.ts';
 import type { Order } from '../../orders/order.ts';
 import type { LogDifference } from '../../orders/summary.ts';
 import { code, escapeText, type Message, textMessage } from '../kit/blocks.ts';
@@ -12,10 +12,7 @@ const DIFFERENCES: Readonly<Record<LogDifference, string>> = {
 };
 
 /** To an admin: the rows of an order differ from its log. */
-export function logDiffersNotice(
-  order: Order,
-  { found }: Extract<OrderLogEntry, { readonly kind: 'contradicted' }>,
-): Message {
+export function logDiffersNotice(order: Order, { found = 'older' }: AnyOrderLogEntry): Message {
   return textMessage(
     `:rotating_light: *${escapeText(orderTitle(order))}*: my database and my log disagree, so I sent nothing more: ${DIFFERENCES[found]}. Somebody who can write to my database may have done this. Find out who can, and what else was changed. See it with ${code(`/domain order ${order.id}`)}.`,
   );

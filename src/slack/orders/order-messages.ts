@@ -277,9 +277,8 @@ async function tellOfChangedStatement(
   if (changed !== undefined) await tell('statement_changed', () => statementChangedNotice(order, changed));
   const unsigned = unsignedPartsOf(order);
   if (unsigned !== undefined) await tell('not_signed', () => notSignedNotice(order, unsigned));
-  for (const entry of history)
-    if (entry.kind === 'contradicted')
-      await tell(`contradicted:${entry.version}`, () => logDiffersNotice(order, entry));
+  const contradicted = planned.history.find(({ kind }) => kind === 'contradicted');
+  if (contradicted !== undefined) await tell('contradicted', () => logDiffersNotice(order, contradicted));
 }
 
 async function sendOnce(
