@@ -285,3 +285,16 @@ describe('a table', () => {
     expect(accepted).toHaveLength(25_000);
   });
 });
+
+test.each([
+  ['blanks', `${' '.repeat(3_900_000)}x`],
+  ['blanks before a quote', `a.de,${' '.repeat(3_900_000)}"`],
+  ['blanks inside lines', `a.de${' '.repeat(1_000)}x\n`.repeat(3_900)],
+  ['commas', ','.repeat(3_900_000)],
+  ['long dates', `name,expires\n${`a.de,${'1 '.repeat(4_000)}x\n`.repeat(400)}`],
+  ['hard blanks', `${'\u00a0\u200b\u200d'.repeat(1_000)}\n`.repeat(400)],
+])('4 MB of %s are read without holding up other work', async (_what, text) => {
+  const since = performance.now();
+  await parseImport(text);
+  expect(performance.now() - since).toBeLessThan(4_000);
+});

@@ -41,6 +41,13 @@ test('a file is read, and written as it was', () => {
   );
 });
 
+test.each(['xn--53h.com', '"☕.com"', '" ca\u200bfe.example"', '"*.☕.com"'])(
+  'a rule may name %s',
+  (name) => {
+    expect(policyFromYaml(EXAMPLE.replace('"*.rest"', name), VOCABULARY).ok).toBe(true);
+  },
+);
+
 test.each([
   ['another end of lines', EXAMPLE.replaceAll('\n', '\r\n')],
   ['a byte-order mark', `\uFEFF${EXAMPLE}`],
